@@ -1,0 +1,31 @@
+//! Data formats, matrix shapes and language models.
+//!
+//! What is computed, without a word on where: how many bits a weight takes
+//! ([`Format`]), the shapes of the products ([`Gemv`], [`Gemm`]), the models
+//! ([`Llm`], described in `data/models/`, every number with its source) and the
+//! operators of one token or one prompt ([`Llm::decode_operators`],
+//! [`Llm::prefill_operators`]).
+//!
+//! ```
+//! use memscape_workload::{Format, Matrix, ModelName};
+//!
+//! let model: ModelName = "opt-6.7b".parse()?;
+//! let fc1 = model.gemv(Matrix::Fc1)?;
+//! assert_eq!((fc1.m(), fc1.k()), (16384, 4096));
+//!
+//! let format: Format = "mx-int4-b32".parse()?;
+//! assert_eq!(fc1.weight_bytes(format).to_string(), "34 MiB");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod format;
+mod hf;
+pub mod model;
+pub mod operators;
+pub mod shape;
+
+pub use format::{BlockScale, Element, EncodeError, Format, FormatError};
+pub use hf::HfConfigError;
+pub use model::{Activation, Block, Llm, ModelError, ModelName, Norm, PublishedCount, UnknownModel, Window};
+pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
+pub use shape::{Gemm, Gemv, ShapeError};

@@ -1,0 +1,748 @@
+//! What a model computes for one token, or for one prompt.
+//!
+//! Operators carry element counts, not bytes: the formats of weights, keys and
+//! values, and activations are the asker's choice.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Activation, Block, Gemv, Llm, Norm};
+
+/// A weight matrix of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Matrix {
+    /// Query, key and value projections stacked.
+    Qkv,
+    /// Query projection.
+    Q,
+    /// Key projection.
+    K,
+    /// Value projection.
+    V,
+    /// Attention output projection.
+    Out,
+    /// First matrix of a feed-forward network without a gate.
+    Fc1,
+    /// Second matrix of a feed-forward network without a gate.
+    Fc2,
+    /// Gate and up projections stacked.
+    GateUp,
+    /// Gate projection.
+    Gate,
+    /// Up projection.
+    Up,
+    /// Down projection.
+    Down,
+    /// From the embedding's width to the layers' (OPT-350M).
+    ProjectIn,
+    /// From the layers' width to the embedding's (OPT-350M).
+    ProjectOut,
+    /// LM head.
+    LmHead,
+}
+
+impl Matrix {
+    /// All of them, in the order they are used.
+    pub const ALL: [Self; 14] = [
+        Self::ProjectIn,
+        Self::Qkv,
+        Self::Q,
+        Self::K,
+        Self::V,
+        Self::Out,
+        Self::Fc1,
+        Self::Fc2,
+        Self::GateUp,
+        Self::Gate,
+        Self::Up,
+        Self::Down,
+        Self::ProjectOut,
+        Self::LmHead,
+    ];
+
+    /// The name, for example `fc1`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Qkv => "qkv",
+            Self::Q => "q",
+            Self::K => "k",
+            Self::V => "v",
+            Self::Out => "out",
+            Self::Fc1 => "fc1",
+            Self::Fc2 => "fc2",
+            Self::GateUp => "gate_up",
+            Self::Gate => "gate",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::ProjectIn => "project_in",
+            Self::ProjectOut => "project_out",
+            Self::LmHead => "lm_head",
+        }
+    }
+}
+
+impl fmt::Display for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A matrix that a model does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the model has no matrix `{asked}`; it has {available}")]
+pub struct NoSuchMatrix {
+    /// The matrix asked for.
+    pub asked: Matrix,
+    /// Names of those it has.
+    pub available: String,
+}
+
+/// Whether projections of the same input are one matrix or several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Projections {
+    /// Q, K and V stacked into one, gate and up stacked into one.
+    #[default]
+    Merged,
+    /// Each on its own.
+    Separate,
+}
+
+/// What kind of work an operator is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperatorKind {
+    /// A weight matrix times activations.
+    Matrix,
+    /// Keys or values times activations.
+    Attention,
+    /// Element by element, or a reduction over one vector.
+    Vector,
+}
+
+/// One step of a pass through the model. Counts are those of one instance;
+/// there are `count` of them in a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Operator {
+    /// What it is called, for example `fc1` or `attention_scores`.
+    pub name: &'static str,
+    /// What kind of work it is.
+    pub kind: OperatorKind,
+    /// Instances in a pass: layers, and for attention layers times key-value
+    /// heads.
+    pub count: u64,
+    /// Rows of the stationary matrix (weights, keys or values); 0 for a vector
+    /// operator.
+    pub m: u64,
+    /// The length summed over; 0 for a vector operator.
+    pub k: u64,
+    /// Vectors multiplied with the same matrix; 0 for a vector operator.
+    pub n: u64,
+    /// Elements of the weight matrix, or of the embedding rows looked up.
+    pub weight_elements: u64,
+    /// Biases and norm weights, which stay at the activations' width.
+    pub vector_weight_elements: u64,
+    /// Keys or values read from the cache.
+    pub kv_read_elements: u64,
+    /// Keys and values appended to the cache.
+    pub kv_written_elements: u64,
+    /// Activations read, attention scores left out.
+    pub activation_read_elements: u64,
+    /// Activations written, attention scores left out.
+    pub activation_written_elements: u64,
+    /// Attention scores read, which never leave the chip if attention is fused.
+    pub score_read_elements: u64,
+    /// Attention scores written.
+    pub score_written_elements: u64,
+    /// Operations, two per multiply-accumulate. Attention counts the pairs
+    /// that causality and the window leave. A comparison, exponential, root or
+    /// hyperbolic tangent counts as one; bias additions are left out.
+    pub operations: u64,
+}
+
+impl Operator {
+    /// Operations of all instances.
+    #[must_use]
+    pub const fn total_operations(&self) -> u64 {
+        self.count * self.operations
+    }
+
+    const fn new(name: &'static str, kind: OperatorKind, count: u64) -> Self {
+        Self {
+            name,
+            kind,
+            count,
+            m: 0,
+            k: 0,
+            n: 0,
+            weight_elements: 0,
+            vector_weight_elements: 0,
+            kv_read_elements: 0,
+            kv_written_elements: 0,
+            activation_read_elements: 0,
+            activation_written_elements: 0,
+            score_read_elements: 0,
+            score_written_elements: 0,
+            operations: 0,
+        }
+    }
+}
+
+/// Why there is no operator list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperatorError {
+    /// No tokens, or more than any count can follow.
+    #[error("a pass over {given} tokens is not supported; it must have 1 to {}", MAX_TOKENS)]
+    Tokens {
+        /// Tokens asked for.
+        given: u64,
+    },
+    /// More operations than 64-bit counts can follow.
+    #[error("`{operator}` takes more than 2^64 operations; ask for fewer tokens or a smaller model")]
+    TooLarge {
+        /// The operator whose counts overflow.
+        operator: &'static str,
+    },
+}
+
+/// Keeps sums over token pairs within 64 bits.
+const MAX_TOKENS: u64 = 1 << 28;
+
+impl Llm {
+    /// The matrices of one layer in the order they are used.
+    ///
+    /// For OPT, merged: `qkv` (3d x d), `out` (d x d), `fc1` (4d x d), `fc2`
+    /// (d x 4d).
+    pub fn layer_gemvs(&self, projections: Projections) -> impl Iterator<Item = (Matrix, Gemv)> + use<> {
+        let merged: &[Matrix] = match (projections, self.gated) {
+            (Projections::Merged, false) => &[Matrix::Qkv, Matrix::Out, Matrix::Fc1, Matrix::Fc2],
+            (Projections::Merged, true) => &[Matrix::Qkv, Matrix::Out, Matrix::GateUp, Matrix::Down],
+            (Projections::Separate, false) => {
+                &[Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Fc1, Matrix::Fc2]
+            }
+            (Projections::Separate, true) => {
+                &[Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Gate, Matrix::Up, Matrix::Down]
+            }
+        };
+        let mut gemvs = [None; 7];
+        for (slot, matrix) in gemvs.iter_mut().zip(merged) {
+            *slot = self.shape(*matrix).map(|shape| (*matrix, shape));
+        }
+        gemvs.into_iter().flatten()
+    }
+
+    /// The shape of one matrix.
+    ///
+    /// # Errors
+    /// [`NoSuchMatrix`] lists those the model has.
+    pub fn gemv(&self, matrix: Matrix) -> Result<Gemv, NoSuchMatrix> {
+        self.shape(matrix).ok_or_else(|| {
+            let has = Matrix::ALL.iter().filter(|it| self.shape(**it).is_some());
+            let available = has.map(|it| it.name()).collect::<Vec<_>>().join(", ");
+            NoSuchMatrix { asked: matrix, available }
+        })
+    }
+
+    /// The operators that generate one token when `context` tokens are attended
+    /// to, the current one included.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if `context` is 0 or beyond any machine.
+    pub fn decode_operators(
+        &self,
+        context: u64,
+        projections: Projections,
+    ) -> Result<Vec<Operator>, OperatorError> {
+        self.pass(context, 1, projections)
+    }
+
+    /// The operators that read a prompt of `tokens` and generate the first
+    /// token. Only the last position goes through what follows the layers.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if `tokens` is 0 or beyond any machine.
+    pub fn prefill_operators(
+        &self,
+        tokens: u64,
+        projections: Projections,
+    ) -> Result<Vec<Operator>, OperatorError> {
+        self.pass(tokens, tokens, projections)
+    }
+
+    fn shape(&self, matrix: Matrix) -> Option<Gemv> {
+        let hidden = u64::from(self.hidden_size);
+        let embedding = u64::from(self.embedding_size);
+        let ffn = u64::from(self.ffn_size);
+        let (present, m, k) = match matrix {
+            Matrix::Qkv => (true, self.q_size() + 2 * self.kv_size(), hidden),
+            Matrix::Q => (true, self.q_size(), hidden),
+            Matrix::K | Matrix::V => (true, self.kv_size(), hidden),
+            Matrix::Out => (true, hidden, self.q_size()),
+            Matrix::Fc1 => (!self.gated, ffn, hidden),
+            Matrix::Fc2 => (!self.gated, hidden, ffn),
+            Matrix::GateUp => (self.gated, 2 * ffn, hidden),
+            Matrix::Gate | Matrix::Up => (self.gated, ffn, hidden),
+            Matrix::Down => (self.gated, hidden, ffn),
+            Matrix::ProjectIn => (self.projects_embedding(), hidden, embedding),
+            Matrix::ProjectOut => (self.projects_embedding(), embedding, hidden),
+            Matrix::LmHead => (true, self.vocab_size.into(), embedding),
+        };
+        if present { Gemv::new(m, k).ok() } else { None }
+    }
+
+    const fn has_bias(&self, matrix: Matrix) -> bool {
+        match matrix {
+            Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V => self.qkv_bias,
+            Matrix::Out => self.out_bias,
+            Matrix::Fc1 | Matrix::Fc2 | Matrix::GateUp | Matrix::Gate | Matrix::Up | Matrix::Down => {
+                self.ffn_bias
+            }
+            Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead => false,
+        }
+    }
+
+    /// The operators that take the last `tokens` of `context` through the model.
+    fn pass(
+        &self,
+        context: u64,
+        tokens: u64,
+        projections: Projections,
+    ) -> Result<Vec<Operator>, OperatorError> {
+        if !(1..=MAX_TOKENS).contains(&context) {
+            return Err(OperatorError::Tokens { given: context });
+        }
+        let layers = u64::from(self.layers);
+        let mut pass = Pass { llm: self, context, tokens, operators: Vec::with_capacity(24) };
+        pass.embedding()?;
+        pass.matrices(1, tokens, self.shape(Matrix::ProjectIn).map(|it| (Matrix::ProjectIn, it)))?;
+
+        let norms: [&[&str]; 4] = match self.block {
+            Block::PreNorm | Block::Parallel => [&["attention_norm"], &[], &["ffn_norm"], &[]],
+            Block::PostNorm => [&[], &["attention_norm"], &[], &["ffn_norm"]],
+            Block::SandwichNorm => {
+                [&["attention_norm"], &["attention_post_norm"], &["ffn_norm"], &["ffn_post_norm"]]
+            }
+            Block::ParallelSharedNorm => [&["norm"], &[], &[], &[]],
+        };
+        let [before_attention, after_attention, before_ffn, after_ffn] = norms;
+        // A sandwich normalises the branch before it joins the residual stream,
+        // a post-norm the stream after: the counts are the same.
+        let is_attention =
+            |it: &(Matrix, Gemv)| matches!(it.0, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V);
+        let is_ffn = |it: &(Matrix, Gemv)| !is_attention(it) && it.0 != Matrix::Out;
+        let gemvs = || self.layer_gemvs(projections);
+        pass.norms(layers, before_attention)?;
+        pass.matrices(layers, tokens, gemvs().filter(is_attention))?;
+        pass.attention()?;
+        pass.matrices(layers, tokens, gemvs().filter(|it| it.0 == Matrix::Out))?;
+        pass.norms(layers, after_attention)?;
+        pass.residual_add("attention_residual")?;
+        pass.norms(layers, before_ffn)?;
+        pass.matrices(layers, tokens, gemvs().filter(|it| is_ffn(it) && !is_last(it.0)))?;
+        pass.activation()?;
+        pass.matrices(layers, tokens, gemvs().filter(|it| is_last(it.0)))?;
+        pass.norms(layers, after_ffn)?;
+        pass.residual_add("ffn_residual")?;
+
+        pass.tokens = 1;
+        if self.final_norm {
+            pass.norms(1, &["final_norm"])?;
+        }
+        pass.matrices(1, 1, self.shape(Matrix::ProjectOut).map(|it| (Matrix::ProjectOut, it)))?;
+        pass.matrices(1, 1, self.shape(Matrix::LmHead).map(|it| (Matrix::LmHead, it)))?;
+        Ok(pass.operators)
+    }
+}
+
+/// Whether the matrix ends the feed-forward network.
+const fn is_last(matrix: Matrix) -> bool {
+    matches!(matrix, Matrix::Fc2 | Matrix::Down)
+}
+
+/// An operator list in the making.
+struct Pass<'a> {
+    llm: &'a Llm,
+    /// Tokens attended to by the last one.
+    context: u64,
+    /// Tokens computed.
+    tokens: u64,
+    operators: Vec<Operator>,
+}
+
+impl Pass<'_> {
+    /// Adds the operator, unless its counts overflow.
+    fn push(&mut self, operator: Operator) -> Result<(), OperatorError> {
+        // Every element takes part in an operation, or is counted below 2^53
+        // by the widths and MAX_TOKENS, so operations are what overflows.
+        let fits = operator.operations.checked_mul(operator.count).is_some();
+        if fits {
+            self.operators.push(operator);
+            Ok(())
+        } else {
+            Err(OperatorError::TooLarge { operator: operator.name })
+        }
+    }
+
+    fn embedding(&mut self) -> Result<(), OperatorError> {
+        let (tokens, hidden) = (self.tokens, u64::from(self.llm.hidden_size));
+        let embedding = u64::from(self.llm.embedding_size);
+        let positions = if self.llm.rotary() { 0 } else { hidden };
+        self.push(Operator {
+            weight_elements: tokens * (embedding + positions),
+            activation_written_elements: tokens * embedding,
+            operations: tokens * positions,
+            ..Operator::new("embedding", OperatorKind::Vector, 1)
+        })
+    }
+
+    fn matrices(
+        &mut self,
+        count: u64,
+        n: u64,
+        gemvs: impl IntoIterator<Item = (Matrix, Gemv)>,
+    ) -> Result<(), OperatorError> {
+        for (matrix, gemv) in gemvs {
+            let (m, k) = (gemv.m(), gemv.k());
+            self.push(Operator {
+                m,
+                k,
+                n,
+                weight_elements: gemv.macs(),
+                vector_weight_elements: if self.llm.has_bias(matrix) { m } else { 0 },
+                activation_read_elements: k * n,
+                activation_written_elements: m * n,
+                operations: product(matrix.name(), [2, m, k, n])?,
+                ..Operator::new(matrix.name(), OperatorKind::Matrix, count)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn norms(&mut self, count: u64, names: &[&'static str]) -> Result<(), OperatorError> {
+        let hidden = u64::from(self.llm.hidden_size);
+        for name in names {
+            self.norm(name, count, hidden, hidden)?;
+        }
+        Ok(())
+    }
+
+    /// A norm of `width` elements per token that share `weights` weights.
+    fn norm(
+        &mut self,
+        name: &'static str,
+        count: u64,
+        width: u64,
+        weights: u64,
+    ) -> Result<(), OperatorError> {
+        // Layer: sum; subtract, square, sum; scale, weight, bias. RMS: square,
+        // sum; scale, weight. The root is one per vector.
+        let per_element = match self.llm.norm {
+            Norm::Layer => 7,
+            Norm::Rms => 4,
+        };
+        let elements = self.tokens * width;
+        self.push(Operator {
+            vector_weight_elements: weights * self.llm.norm.parameters_per_element(),
+            activation_read_elements: elements,
+            activation_written_elements: elements,
+            operations: product(name, [per_element, elements])?,
+            ..Operator::new(name, OperatorKind::Vector, count)
+        })
+    }
+
+    /// Everything between the projections into and out of attention.
+    fn attention(&mut self) -> Result<(), OperatorError> {
+        let (llm, tokens) = (self.llm, self.tokens);
+        let layers = u64::from(llm.layers);
+        let (q, kv) = (llm.q_size(), llm.kv_size());
+        if llm.qk_norm {
+            self.norm("q_norm", layers, q, llm.head_dim.into())?;
+            self.norm("k_norm", layers, kv, llm.head_dim.into())?;
+        }
+        if llm.rotary() {
+            let elements = tokens * (q + kv);
+            self.push(Operator {
+                activation_read_elements: elements,
+                activation_written_elements: elements,
+                // Two products and a sum per element.
+                operations: 3 * elements,
+                ..Operator::new("rotary", OperatorKind::Vector, layers)
+            })?;
+        }
+        self.push(Operator {
+            kv_written_elements: tokens * 2 * kv,
+            activation_read_elements: tokens * 2 * kv,
+            ..Operator::new("kv_append", OperatorKind::Vector, layers)
+        })?;
+        let windowed = llm.window_layers();
+        if windowed < layers {
+            let names = ["attention_scores", "softmax", "attention_values"];
+            self.attend(names, layers - windowed, self.context)?;
+        }
+        if let (Some(window), 1..) = (llm.window, windowed) {
+            let names = ["attention_scores_window", "softmax_window", "attention_values_window"];
+            self.attend(names, windowed, window.tokens.into())?;
+        }
+        Ok(())
+    }
+
+    /// Scores, softmax and values of `layers` whose tokens attend to no more
+    /// than the last `window`.
+    fn attend(
+        &mut self,
+        [scores, softmax, values]: [&'static str; 3],
+        layers: u64,
+        window: u64,
+    ) -> Result<(), OperatorError> {
+        let llm = self.llm;
+        let count = layers * u64::from(llm.kv_heads);
+        let (head, group) = (u64::from(llm.head_dim), llm.heads_per_kv_head());
+        let n = group * self.tokens;
+        // Positions that the first to the last token see together.
+        let seen = self.context.min(window + self.tokens - 1);
+        // Token and position pairs of one head: min(t, window) for each token t.
+        let until = |last: u64| {
+            let ramp = last.min(window);
+            ramp * (ramp + 1) / 2 + (last - ramp) * window
+        };
+        let pairs = until(self.context) - until(self.context - self.tokens);
+        let score_elements = product(scores, [group, pairs])?;
+        let operations = product(scores, [2, score_elements, head])?;
+        let attention = |name| Operator {
+            kv_read_elements: seen * head,
+            operations,
+            n,
+            ..Operator::new(name, OperatorKind::Attention, count)
+        };
+        self.push(Operator {
+            m: seen,
+            k: head,
+            activation_read_elements: n * head,
+            score_written_elements: score_elements,
+            ..attention(scores)
+        })?;
+        self.push(Operator {
+            score_read_elements: score_elements,
+            score_written_elements: score_elements,
+            // Maximum; subtract, exponential, sum; divide.
+            operations: product(softmax, [5, score_elements])?,
+            ..Operator::new(softmax, OperatorKind::Vector, count)
+        })?;
+        self.push(Operator {
+            m: head,
+            k: seen,
+            activation_written_elements: n * head,
+            score_read_elements: score_elements,
+            ..attention(values)
+        })
+    }
+
+    fn residual_add(&mut self, name: &'static str) -> Result<(), OperatorError> {
+        let elements = self.tokens * u64::from(self.llm.hidden_size);
+        self.push(Operator {
+            activation_read_elements: 2 * elements,
+            activation_written_elements: elements,
+            operations: elements,
+            ..Operator::new(name, OperatorKind::Vector, self.llm.layers.into())
+        })
+    }
+
+    fn activation(&mut self) -> Result<(), OperatorError> {
+        // As the definitions read: gelu in its tanh form, silu as
+        // x / (1 + exp(-x)). A gate adds one product.
+        let per_element = match self.llm.activation {
+            Activation::Relu => 1,
+            Activation::Gelu => 9,
+            Activation::Silu => 4,
+        };
+        let gate = u64::from(self.llm.gated);
+        let elements = self.tokens * u64::from(self.llm.ffn_size);
+        self.push(Operator {
+            activation_read_elements: (1 + gate) * elements,
+            activation_written_elements: elements,
+            operations: product("activation", [per_element + gate, elements])?,
+            ..Operator::new("activation", OperatorKind::Vector, self.llm.layers.into())
+        })
+    }
+}
+
+/// The product, unless it overflows.
+fn product<const N: usize>(operator: &'static str, factors: [u64; N]) -> Result<u64, OperatorError> {
+    let checked = factors.into_iter().try_fold(1_u64, u64::checked_mul);
+    checked.ok_or(OperatorError::TooLarge { operator })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ModelName;
+
+    fn model(name: &str) -> ModelName {
+        name.parse().unwrap()
+    }
+
+    fn find<'a>(operators: &'a [Operator], name: &str) -> &'a Operator {
+        operators.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    #[test]
+    fn an_opt_layer_is_four_gemvs() {
+        let d = 4096;
+        let layer: Vec<_> = model("opt-6.7b")
+            .layer_gemvs(Projections::Merged)
+            .map(|(name, shape)| (name.name(), shape.m(), shape.k()))
+            .collect();
+        assert_eq!(layer, [("qkv", 3 * d, d), ("out", d, d), ("fc1", 4 * d, d), ("fc2", d, 4 * d)]);
+        let separate = model("opt-6.7b").layer_gemvs(Projections::Separate).count();
+        assert_eq!(separate, 6);
+        let decode = model("opt-6.7b").decode_operators(100, Projections::Merged).unwrap();
+        let matrices: Vec<_> = decode
+            .iter()
+            .filter(|it| it.kind == OperatorKind::Matrix)
+            .map(|it| (it.name, it.count))
+            .collect();
+        assert_eq!(matrices, [("qkv", 32), ("out", 32), ("fc1", 32), ("fc2", 32), ("lm_head", 1)]);
+    }
+
+    #[test]
+    fn grouped_queries_share_keys_and_values() {
+        let llama = model("llama-2-70b");
+        let shapes: Vec<_> = llama
+            .layer_gemvs(Projections::Separate)
+            .map(|(name, it)| (name.name(), it.m(), it.k()))
+            .collect();
+        assert_eq!(shapes[..3], [("q", 8192, 8192), ("k", 1024, 8192), ("v", 1024, 8192)]);
+        let decode = llama.decode_operators(2000, Projections::Merged).unwrap();
+        let scores = find(&decode, "attention_scores");
+        assert_eq!((scores.count, scores.m, scores.k, scores.n), (80 * 8, 2000, 128, 8));
+        assert_eq!(scores.kv_read_elements, 2000 * 128);
+        assert_eq!(scores.operations, 2 * 2000 * 128 * 8);
+    }
+
+    #[test]
+    fn head_width_times_heads_need_not_be_the_hidden_size() {
+        let qwen = model("qwen3-0.6b");
+        let out = qwen.gemv(Matrix::Out).unwrap();
+        assert_eq!((out.m(), out.k()), (1024, 2048));
+    }
+
+    #[test]
+    fn narrow_embeddings_are_projected() {
+        let decode = model("opt-350m").decode_operators(1, Projections::Merged).unwrap();
+        let shape = |name| (find(&decode, name).m, find(&decode, name).k);
+        assert_eq!(shape("project_in"), (1024, 512));
+        assert_eq!(shape("project_out"), (512, 1024));
+        assert_eq!(shape("lm_head"), (50272, 512));
+        assert!(decode.iter().all(|it| it.name != "final_norm"));
+    }
+
+    #[test]
+    fn windows_limit_what_is_read() {
+        let gemma = model("gemma-3-1b");
+        let decode = gemma.decode_operators(4096, Projections::Merged).unwrap();
+        let (global, local) = (find(&decode, "attention_scores"), find(&decode, "attention_scores_window"));
+        assert_eq!((global.count, global.m), (4, 4096));
+        assert_eq!((local.count, local.m), (22, 512));
+        let prefill = gemma.prefill_operators(4096, Projections::Merged).unwrap();
+        let local = find(&prefill, "attention_values_window");
+        assert_eq!(local.kv_read_elements, 4096 * 256);
+        assert_eq!(local.operations, 2 * 256 * 4 * (512 * 513 / 2 + (4096 - 512) * 512));
+    }
+
+    #[test]
+    fn a_missing_matrix_and_impossible_lengths_are_errors() {
+        let error = model("llama-2-7b").gemv(Matrix::Fc1).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the model has no matrix `fc1`; it has qkv, q, k, v, out, gate_up, gate, up, down, lm_head"
+        );
+        let error = model("opt-125m").decode_operators(0, Projections::Merged).unwrap_err().to_string();
+        assert_eq!(error, "a pass over 0 tokens is not supported; it must have 1 to 268435456");
+        let error = model("opt-66b").prefill_operators(1 << 28, Projections::Merged).unwrap_err();
+        assert_eq!(error, OperatorError::TooLarge { operator: "attention_scores" });
+        assert!(model("opt-66b").decode_operators(u64::MAX, Projections::Merged).is_err());
+    }
+
+    #[test]
+    fn names_are_those_of_the_files() {
+        for matrix in Matrix::ALL {
+            assert_eq!(serde_json::to_value(matrix).unwrap(), matrix.name());
+        }
+    }
+
+    fn any_model() -> impl Strategy<Value = ModelName> {
+        prop::sample::select(ModelName::all().collect::<Vec<_>>())
+    }
+
+    fn any_projections() -> impl Strategy<Value = Projections> {
+        prop::sample::select(vec![Projections::Merged, Projections::Separate])
+    }
+
+    proptest! {
+        /// What the operators read of weights is what the model has, the
+        /// embedding tables apart, of which a token reads a row each.
+        #[test]
+        fn operators_read_every_parameter_once(llm in any_model(), projections in any_projections(),
+                                               context in 1..5000_u64, prefill in any::<bool>()) {
+            let operators = if prefill {
+                llm.prefill_operators(context, projections).unwrap()
+            } else {
+                llm.decode_operators(context, projections).unwrap()
+            };
+            let weights: u64 = operators
+                .iter()
+                .filter(|it| it.name != "embedding")
+                .map(|it| it.count * (it.weight_elements + it.vector_weight_elements))
+                .sum();
+            // A tied LM head is the embedding; else both exist.
+            let tables = u64::from(llm.learned_positions) * u64::from(llm.hidden_size)
+                + if llm.tied_embeddings { 0 } else { llm.embedding_parameters() };
+            prop_assert_eq!(weights + tables, llm.parameters());
+        }
+
+        /// A prompt costs what its tokens cost one by one, the LM head and the
+        /// last norm apart.
+        #[test]
+        fn prefill_operations_are_the_sum_of_decodes(llm in any_model(), tokens in 1..40_u64,
+                                                     projections in any_projections()) {
+            let in_layers = |operators: Vec<Operator>| -> u64 {
+                let after = ["final_norm", "project_out", "lm_head"];
+                operators
+                    .iter()
+                    .filter(|it| !after.contains(&it.name))
+                    .map(Operator::total_operations)
+                    .sum()
+            };
+            let one_by_one: u64 =
+                (1..=tokens).map(|it| in_layers(llm.decode_operators(it, projections).unwrap())).sum();
+            prop_assert_eq!(in_layers(llm.prefill_operators(tokens, projections).unwrap()), one_by_one);
+        }
+
+        /// One token reads the whole cache, and leaves its own keys and values.
+        #[test]
+        fn a_token_reads_the_cache(llm in any_model(), context in 1..20_000_u64) {
+            let operators = llm.decode_operators(context, Projections::Merged).unwrap();
+            let read: u64 = operators.iter().map(|it| it.count * it.kv_read_elements).sum();
+            prop_assert_eq!(read, llm.kv_cache_elements(context));
+            let written: u64 = operators.iter().map(|it| it.count * it.kv_written_elements).sum();
+            prop_assert_eq!(written, llm.kv_cache_elements(1));
+        }
+
+        #[test]
+        fn products_have_two_operations_per_weight(llm in any_model(), tokens in 1..5000_u64) {
+            for it in llm.decode_operators(tokens, Projections::Separate).unwrap() {
+                if it.kind != OperatorKind::Vector {
+                    prop_assert_eq!(it.operations, 2 * it.m * it.k * it.n);
+                    prop_assert_eq!(it.weight_elements + it.kv_read_elements, it.m * it.k);
+                }
+            }
+        }
+    }
+}
