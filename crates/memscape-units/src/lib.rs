@@ -1,0 +1,291 @@
+//! Checked physical quantities.
+//!
+//! A quantity is a type, and its value is checked once, at the constructor,
+//! also when it is read from a file. Clocks that order events are integers
+//! ([`Picoseconds`]); floats appear only at the edges.
+//!
+//! ```
+//! use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
+//!
+//! assert!(Nanoseconds::new(f64::NAN).is_err());
+//! assert_eq!(Nanoseconds::new(1.25)?.to_picoseconds(), Picoseconds(1_250));
+//! assert_eq!(GbPerS::new(15.0)?.time_of(memscape_units::Bytes(30)).as_f64(), 2.0);
+//! # Ok::<(), memscape_units::UnitError>(())
+//! ```
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a bare number is not a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnitError {
+    /// The value is NaN, infinite or below what the quantity allows.
+    #[error("{value} {unit} is not a {quantity}; it must be finite and {allowed}")]
+    OutOfRange {
+        /// The value as given.
+        value: f64,
+        /// Its unit.
+        unit: &'static str,
+        /// What it was to be.
+        quantity: &'static str,
+        /// The condition it violates.
+        allowed: &'static str,
+    },
+}
+
+/// Defines a float quantity: a newtype with a checked constructor.
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $unit:literal, $quantity:literal, $allowed:literal, $schema:literal, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+        #[serde(try_from = "f64", into = "f64")]
+        pub struct $name(#[schemars(extend($schema = 0))] f64);
+
+        impl $name {
+            /// Checks `value`.
+            ///
+            /// # Errors
+            #[doc = concat!("[`UnitError`] unless `value` is finite and ", $allowed, ".")]
+            pub fn new(value: f64) -> Result<Self, UnitError> {
+                let check: fn(f64) -> bool = $check;
+                if value.is_finite() && check(value) {
+                    Ok(Self(value))
+                } else {
+                    Err(UnitError::OutOfRange {
+                        value,
+                        unit: $unit,
+                        quantity: $quantity,
+                        allowed: $allowed,
+                    })
+                }
+            }
+
+            #[doc = concat!("The bare number, in ", $unit, ".")]
+            #[must_use]
+            pub const fn as_f64(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl TryFrom<f64> for $name {
+            type Error = UnitError;
+            fn try_from(value: f64) -> Result<Self, UnitError> {
+                Self::new(value)
+            }
+        }
+
+        impl From<$name> for f64 {
+            fn from(it: $name) -> f64 {
+                it.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} {}", self.0, $unit)
+            }
+        }
+    };
+}
+
+quantity!(
+    /// A time span, finite and never negative.
+    Nanoseconds, "ns", "time", "at least 0", "minimum", |it| it >= 0.0
+);
+quantity!(
+    /// A data rate of 10^9 bytes per second, finite and positive.
+    GbPerS, "GB/s", "bandwidth", "above 0", "exclusiveMinimum", |it| it > 0.0
+);
+quantity!(
+    /// A clock or data rate of 10^6 per second, finite and positive.
+    Megahertz, "MHz", "frequency", "above 0", "exclusiveMinimum", |it| it > 0.0
+);
+quantity!(
+    /// A compute rate of 10^12 operations per second, finite and positive.
+    /// One multiply-accumulate is two operations.
+    Tops, "TOPS", "compute rate", "above 0", "exclusiveMinimum", |it| it > 0.0
+);
+
+impl Nanoseconds {
+    /// No time at all.
+    pub const ZERO: Self = Self(0.0);
+
+    /// The nearest whole picosecond. Spans of over half a year saturate.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked at the constructor; `as` saturates"
+    )]
+    pub fn to_picoseconds(self) -> Picoseconds {
+        Picoseconds((self.0 * 1e3).round() as u64)
+    }
+}
+
+impl Add for Nanoseconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl GbPerS {
+    /// The time to move `bytes` at this rate.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are 9 petabytes")]
+    pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
+        Nanoseconds(bytes.0 as f64 / self.0)
+    }
+}
+
+impl Megahertz {
+    /// One clock period.
+    #[must_use]
+    pub fn period(self) -> Nanoseconds {
+        Nanoseconds(1e3 / self.0)
+    }
+}
+
+impl Tops {
+    /// The time of `operations` at this rate.
+    #[must_use]
+    pub fn time_of(self, operations: f64) -> Nanoseconds {
+        Nanoseconds(operations / self.0 * 1e-3)
+    }
+}
+
+/// A point or span on an event clock: whole picoseconds, so that order never
+/// depends on rounding.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Picoseconds(pub u64);
+
+impl Picoseconds {
+    /// No time at all, and the start of every clock.
+    pub const ZERO: Self = Self(0);
+
+    /// For arrays, tables and printing.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ps are 2.5 hours of simulated time")]
+    pub fn as_ns(self) -> f64 {
+        self.0 as f64 * 1e-3
+    }
+
+    /// `self - earlier`, or zero where `earlier` is the later one.
+    #[must_use]
+    pub const fn saturating_sub(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Picoseconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Picoseconds {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+/// # Panics
+/// If the right side is later than the left.
+impl Sub for Picoseconds {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Picoseconds {
+    type Output = Self;
+    fn mul(self, count: u64) -> Self {
+        Self(self.0 * count)
+    }
+}
+
+impl Sum for Picoseconds {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Picoseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ps", self.0)
+    }
+}
+
+/// A number of bytes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self(0), Add::add)
+    }
+}
+
+/// Binary prefixes, to three decimals at most: `256 KiB`, `1.5 GiB`.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PREFIXES: [(u64, &str); 4] =
+            [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match PREFIXES.iter().find(|(size, _)| self.0 >= *size) {
+            #[expect(clippy::cast_precision_loss, reason = "printed to three decimals")]
+            Some((size, prefix)) => {
+                let number = format!("{:.3}", self.0 as f64 / *size as f64);
+                write!(f, "{} {prefix}", number.trim_end_matches('0').trim_end_matches('.'))
+            }
+            None => write!(f, "{} B", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_value_is_refused_with_its_unit() {
+        let error = GbPerS::new(0.0).unwrap_err();
+        assert_eq!(error.to_string(), "0 GB/s is not a bandwidth; it must be finite and above 0");
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
+            assert!(Nanoseconds::new(bad).is_err() && GbPerS::new(bad).is_err());
+            assert!(Megahertz::new(bad).is_err() && Tops::new(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn picoseconds_are_exact_and_refuse_to_go_negative() {
+        assert_eq!(Nanoseconds::new(0.1).unwrap().to_picoseconds() * 10, Picoseconds(1_000));
+        assert_eq!(Picoseconds(3).saturating_sub(Picoseconds(5)), Picoseconds::ZERO);
+        assert!(std::panic::catch_unwind(|| Picoseconds(3) - Picoseconds(5)).is_err());
+    }
+
+    #[test]
+    fn bytes_print_in_binary_prefixes() {
+        let printed = [0, 1023, 1024, 1536, 256 << 10, 3 << 30].map(|it| Bytes(it).to_string());
+        assert_eq!(printed, ["0 B", "1023 B", "1 KiB", "1.5 KiB", "256 KiB", "3 GiB"]);
+    }
+}
