@@ -1,0 +1,499 @@
+//! How long a plan takes: the closed form, and the command stream on the DRAM
+//! engine. They agree to the picosecond.
+
+use memscape_dram::{Dram, Engine, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints};
+use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
+
+use crate::hardware::{PimUnit, Soc};
+use crate::plan::Plan;
+use crate::schedule;
+
+/// The delays that a PIM command stream meets, in whole picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Between two PIM commands.
+    pub slot: u64,
+    /// From a read (MAC) to a register write or spill.
+    pub read_to_write: u64,
+    /// From a register write or spill to a read.
+    pub write_to_read: u64,
+    /// From a read to a precharge.
+    pub read_to_close: u64,
+    /// From a spill to a precharge.
+    pub spill_to_close: u64,
+    /// From any command to the next on the command bus.
+    pub bus: u64,
+    /// From a precharge to an activate, all banks.
+    pub close_to_open: u64,
+    /// From an activate to a column access.
+    pub open_to_access: u64,
+    /// From an activate to a precharge.
+    pub open_to_close: u64,
+    /// From an activate to the next.
+    pub open_to_open: u64,
+}
+
+impl Timing {
+    /// The timing of PIM commands on this memory.
+    ///
+    /// A slot is `command_ratio` plain column accesses. The turnarounds are the
+    /// DRAM's own, command to command, and what the host adds before it writes.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked positive; `as` saturates"
+    )]
+    pub fn new(memory: &Dram, pim: &PimUnit) -> Self {
+        let ps = |time: Nanoseconds| time.to_picoseconds().0;
+        let slot = (memory.burst().as_f64() * pim.command_ratio * 1e3).round() as u64;
+        Self {
+            slot,
+            read_to_write: ps(memory.trtw() + pim.host_turnaround_ns).max(slot),
+            write_to_read: ps(memory.write_to_read_l()).max(slot),
+            read_to_close: ps(memory.trtp_ns).max(slot),
+            spill_to_close: slot + ps(memory.twr_ns),
+            bus: (memory.tck_ns.as_f64() * 1e3).floor() as u64,
+            close_to_open: ps(memory.trp_ab_ns),
+            open_to_access: ps(memory.trcd_ns),
+            open_to_close: ps(memory.tras_ns),
+            open_to_open: ps(memory.trc()),
+        }
+    }
+
+    /// What a row costs beyond its column accesses: all banks closed and opened.
+    #[must_use]
+    pub const fn row_open(&self) -> u64 {
+        self.close_to_open + self.open_to_access
+    }
+
+    /// As the DRAM engine wants it.
+    #[must_use]
+    pub const fn pim(&self) -> PimTiming {
+        PimTiming {
+            slot: Picoseconds(self.slot),
+            read_to_write: Picoseconds(self.read_to_write),
+            write_to_read: Picoseconds(self.write_to_read),
+        }
+    }
+}
+
+/// Where the time of one GEMV goes, in picoseconds; the parts add up to the
+/// whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Breakdown {
+    /// Reading weights into the MAC units.
+    pub mac: u64,
+    /// Opening rows of weights.
+    pub row_open: u64,
+    /// Writing the input vector into registers.
+    pub input_vector: u64,
+    /// Waiting between reads and writes.
+    pub turnaround: u64,
+    /// Exchanging the sums of row-blocks.
+    pub swap: u64,
+    /// Adding up sums that lie in different lanes.
+    pub cross_lane: u64,
+    /// Loading and applying scale factors.
+    pub scale_factor: u64,
+    /// Writing outputs: opening their row, write recovery, and opening the row of
+    /// weights again.
+    pub spill: u64,
+    /// All-bank refreshes.
+    pub refresh: u64,
+    /// Rows of weights opened.
+    pub rows_opened: u64,
+}
+
+impl Breakdown {
+    /// The whole time, in picoseconds.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.mac
+            + self.row_open
+            + self.input_vector
+            + self.turnaround
+            + self.swap
+            + self.cross_lane
+            + self.scale_factor
+            + self.spill
+            + self.refresh
+    }
+}
+
+/// Walks the command stream on the DRAM engine; the time includes closing the
+/// last row.
+///
+/// # Errors
+/// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
+/// bug.
+///
+/// # Panics
+/// Never for a checked device: its rules and geometry always make an engine.
+pub fn on_engine(
+    plan: &Plan,
+    memory: &Dram,
+    timing: &Timing,
+    refresh: RefreshPolicy,
+    sink: &mut impl Sink,
+) -> Result<Picoseconds, ProtocolError> {
+    let mut engine = Engine::new(memory.geometry(), &pim_constraints(memory, timing.pim()))
+        .and_then(|it| it.with_refresh(refresh))
+        .expect("a checked device has valid rules");
+    let mut end = Picoseconds::ZERO;
+    schedule::for_each(plan, |op| {
+        end = engine.issue_into(op.command(), sink)?;
+        Ok(())
+    })?;
+    Ok(end + Picoseconds(timing.close_to_open))
+}
+
+/// Counts the command stream without walking it.
+///
+/// `None` where rows are so short or row timings so long that an activate has to
+/// wait for the last one (tRAS or tRC against a whole row of accesses): then only
+/// the stream itself can tell.
+#[must_use]
+pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<Breakdown> {
+    let t = timing;
+    let whole_row = t.open_to_access + (plan.row_words - 1) * t.slot + t.read_to_close;
+    if whole_row < t.open_to_close || t.open_to_close + t.close_to_open < t.open_to_open {
+        return None;
+    }
+    let mut sum = Breakdown::default();
+    // From the last spill of a pass until its row can close; no row before the first.
+    let mut closable = None;
+    let mut offset = 0;
+    for pass in 0..plan.passes() {
+        let pass = Pass::new(plan, t, plan.pass_row_blocks(pass), offset);
+        closable = Some(pass.add_to(&mut sum, closable));
+        offset = (offset + pass.words) % plan.row_words;
+    }
+    // Every command is counted with the slot before it, but the first has none.
+    sum.spill += closable.unwrap_or(0) + t.close_to_open - t.slot;
+    Some(sum)
+}
+
+/// One pass: `row_blocks` row-blocks over the whole input vector. Weight words
+/// are numbered from 1; boundary `x` lies between words `x` and `x + 1`.
+struct Pass<'a> {
+    plan: &'a Plan,
+    t: &'a Timing,
+    row_blocks: u64,
+    /// Weight words of the open DRAM row that come before the first.
+    offset: u64,
+    words: u64,
+    /// Words of one visit of a row-block in a full burst, and in the ragged last.
+    visit: u64,
+    ragged_visit: u64,
+    full_bursts: u64,
+    /// Words between scale events within a visit; 0 if there are none.
+    event: u64,
+    /// Bursts between scale events where bursts are shorter; else 0.
+    event_bursts: u64,
+}
+
+/// What happens between two words.
+#[derive(Clone, Copy, Default)]
+struct Boundary {
+    row: bool,
+    event: bool,
+    visit: bool,
+    /// Register writes, if a burst starts.
+    writes: Option<u64>,
+}
+
+/// When things happen at a boundary, counted from the word before it.
+struct Gap {
+    /// The next row opens; meaningful at row boundaries only.
+    open: u64,
+    /// The next word is read.
+    next: u64,
+}
+
+impl<'a> Pass<'a> {
+    fn new(plan: &'a Plan, t: &'a Timing, row_blocks: u64, offset: u64) -> Self {
+        let (event, event_bursts) = match (plan.event_inputs, plan.burst_inputs) {
+            (0, _) => (0, 0),
+            (event, burst) if event <= burst => (plan.words(event), 0),
+            (event, burst) => (0, event / burst),
+        };
+        Self {
+            plan,
+            t,
+            row_blocks,
+            offset,
+            words: row_blocks * plan.row_block_words(),
+            visit: plan.words(plan.burst_inputs),
+            ragged_visit: plan.words(plan.k() % plan.burst_inputs),
+            full_bursts: plan.k() / plan.burst_inputs,
+            event,
+            event_bursts,
+        }
+    }
+
+    /// Adds the pass to `sum`; `closable` tells from the last spill before it how
+    /// long that row must stay open. Returns the same of its own last spill.
+    ///
+    /// Each command is counted with one slot before it, and each wait beyond
+    /// that where it arises.
+    fn add_to(&self, sum: &mut Breakdown, closable: Option<u64>) -> u64 {
+        let (plan, t) = (self.plan, self.t);
+        let last_writes = plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
+        let full_writes = plan.register_writes(plan.burst_inputs);
+        let first_writes = if plan.bursts() > 1 { full_writes } else { last_writes };
+        let writes = full_writes * (plan.bursts() - 1) + last_writes;
+        let events =
+            if plan.has_scales() { self.row_blocks * plan.k().div_ceil(plan.event_inputs) } else { 0 };
+        sum.mac += self.words * t.slot;
+        sum.input_vector += writes * t.slot;
+        sum.scale_factor += events * (plan.scale_loads() + plan.scale_commands()) * t.slot;
+        sum.swap += self.row_blocks * plan.bursts() * plan.visit_swaps(self.row_blocks) * t.slot;
+        sum.cross_lane += self.row_blocks * plan.fold_commands() * t.slot;
+
+        let first = self.enter(first_writes, closable);
+        let wait = first.next - t.slot;
+        match closable {
+            Some(_) => sum.spill += wait,
+            None => self.add_wait(sum, true, wait),
+        }
+        sum.rows_opened += 1;
+
+        self.add_inner_boundaries(sum, full_writes);
+        let last_open = self.add_first_visit(sum, &first);
+        self.add_exit(sum, last_open)
+    }
+
+    /// From the last register write of the first burst to the first word.
+    fn enter(&self, writes: u64, closable: Option<u64>) -> Gap {
+        let t = self.t;
+        let close = closable.map_or(0, |it| t.bus.max(it.saturating_sub(writes * t.slot)));
+        let open = if closable.is_some() { close + t.close_to_open } else { t.bus };
+        Gap { open, next: (open + t.open_to_access).max(t.write_to_read) }
+    }
+
+    /// A first row that is left before tRAS stays open longer. Returns how long
+    /// the last row has been open when the last word is read; at least tRAS if
+    /// it does not matter.
+    fn add_first_visit(&self, sum: &mut Breakdown, first: &Gap) -> u64 {
+        let first_words = self.plan.row_words - self.offset;
+        if first_words >= self.words {
+            return first.next - first.open + self.span(1, self.words);
+        }
+        let open_for = first.next - first.open + self.span(1, first_words);
+        let boundary = self.boundary(first_words);
+        let held = self.gap(boundary, self.t.open_to_close.saturating_sub(open_for));
+        sum.row_open += held.next - self.gap(boundary, 0).next;
+
+        let last_words = (self.offset + self.words - 1) % self.plan.row_words + 1;
+        let start = self.words - last_words;
+        let opened = if start == first_words { held } else { self.gap(self.boundary(start), 0) };
+        opened.next - opened.open + self.span(start + 1, self.words)
+    }
+
+    /// Fold, then the row of outputs.
+    fn add_exit(&self, sum: &mut Breakdown, last_open: u64) -> u64 {
+        let (plan, t) = (self.plan, self.t);
+        let end = self.boundary(self.words);
+        let last_read = self.loads(end) * t.slot;
+        let commands = self.commands(end) + self.row_blocks * plan.fold_commands();
+        let close = (commands * t.slot + t.bus)
+            .max(last_read + t.read_to_close)
+            .max(t.open_to_close.saturating_sub(last_open));
+        let open = close + t.close_to_open;
+        let spill = (open + t.open_to_access).max(last_read + t.read_to_write).max((commands + 1) * t.slot);
+        let spills = self.row_blocks * plan.output_registers;
+        sum.spill += spill - (commands + 1) * t.slot + spills * t.slot;
+        let last_spill = spill + (spills - 1) * t.slot;
+        t.spill_to_close.max((open + t.open_to_close).saturating_sub(last_spill))
+    }
+
+    /// Every wait at boundaries `1..words`.
+    fn add_inner_boundaries(&self, sum: &mut Breakdown, full_writes: u64) {
+        let row_words = self.plan.row_words;
+        let rows = (self.offset + self.words - 1) / row_words;
+        sum.rows_opened += rows;
+        let mut rows_left = rows;
+        let mut add = |boundary: Boundary, count: u64| {
+            let gap = self.gap(boundary, 0);
+            let between = self.commands(boundary) + boundary.writes.unwrap_or(0);
+            self.add_wait(sum, boundary.row, (gap.next - (between + 1) * self.t.slot) * count);
+            rows_left -= if boundary.row { count } else { 0 };
+        };
+        // `count` boundaries of one sort, `hits` of them where a row ends.
+        let mut add_both = |boundary: Boundary, count: u64, hits: u64| {
+            add(Boundary { row: true, ..boundary }, hits);
+            add(Boundary { row: false, ..boundary }, count - hits);
+        };
+        let hits = |first: u64, step: u64, count: u64| aligned(self.offset + first, step, count, row_words);
+        let full_visits = self.full_bursts * self.row_blocks;
+        let (visit, burst) = (self.visit, self.visit * self.row_blocks);
+
+        if self.event_bursts > 0 {
+            for x in (1..full_visits).map(|it| it * visit) {
+                let boundary = self.boundary(x);
+                add_both(boundary, 1, u64::from(boundary.row));
+            }
+        } else {
+            let event = self.event > 0;
+            let starts = Boundary { event, visit: true, writes: Some(full_writes), ..Boundary::default() };
+            let count = self.full_bursts.saturating_sub(1);
+            add_both(starts, count, hits(0, burst, count));
+
+            let visit_hits = hits(0, visit, full_visits);
+            let between = Boundary { event, visit: true, ..Boundary::default() };
+            add_both(between, full_visits - self.full_bursts, visit_hits - hits(0, burst, self.full_bursts));
+
+            if event {
+                let count = full_visits * (visit / self.event);
+                let inside = Boundary { event, ..Boundary::default() };
+                add_both(inside, count - full_visits, hits(0, self.event, count) - visit_hits);
+            }
+        }
+        if self.ragged_visit > 0 {
+            let ragged = self.full_bursts * burst;
+            for visit in 0..self.row_blocks {
+                let x = ragged + visit * self.ragged_visit;
+                if x > 0 {
+                    let boundary = self.boundary(x);
+                    add_both(boundary, 1, u64::from(boundary.row));
+                }
+                if self.event > 0 {
+                    let count = (self.ragged_visit - 1) / self.event;
+                    let inside = Boundary { event: true, ..Boundary::default() };
+                    add_both(inside, count, hits(x, self.event, count));
+                }
+            }
+        }
+        let plain = rows_left;
+        let gap = self.gap(Boundary { row: true, ..Boundary::default() }, 0);
+        self.add_wait(sum, true, (gap.next - self.t.slot) * plain);
+    }
+
+    /// Books a wait: opening a row takes its share first.
+    fn add_wait(&self, sum: &mut Breakdown, row: bool, wait: u64) {
+        if row {
+            sum.row_open += wait;
+        } else {
+            sum.turnaround += wait;
+        }
+    }
+
+    /// What lies behind word `x`.
+    fn boundary(&self, x: u64) -> Boundary {
+        let plan = self.plan;
+        let burst = self.visit * self.row_blocks;
+        let in_full = x <= self.full_bursts * burst;
+        let (number, visit, x_in_burst) = if in_full {
+            ((x - 1) / burst, self.visit, (x - 1) % burst + 1)
+        } else {
+            (self.full_bursts, self.ragged_visit, x - self.full_bursts * burst)
+        };
+        let ends_visit = x_in_burst.is_multiple_of(visit);
+        let ends_burst = x_in_burst == visit * self.row_blocks;
+        let event = if self.event_bursts > 0 {
+            ends_visit && (!in_full || (number + 1).is_multiple_of(self.event_bursts))
+        } else {
+            self.event > 0 && (ends_visit || ((x_in_burst - 1) % visit + 1).is_multiple_of(self.event))
+        };
+        let starts = ends_burst && number + 1 < plan.bursts();
+        Boundary {
+            row: (self.offset + x).is_multiple_of(plan.row_words),
+            event,
+            visit: ends_visit,
+            writes: starts.then(|| plan.register_writes(plan.inputs_of_burst(number + 1))),
+        }
+    }
+
+    /// Reads of scale factors behind a word.
+    fn loads(&self, boundary: Boundary) -> u64 {
+        if boundary.event { self.plan.scale_loads() } else { 0 }
+    }
+
+    /// Commands behind a word, register writes left out.
+    fn commands(&self, boundary: Boundary) -> u64 {
+        let scale = if boundary.event { self.plan.scale_loads() + self.plan.scale_commands() } else { 0 };
+        scale + if boundary.visit { self.plan.visit_swaps(self.row_blocks) } else { 0 }
+    }
+
+    /// The times at a boundary whose row may not close before `earliest_close`.
+    fn gap(&self, boundary: Boundary, earliest_close: u64) -> Gap {
+        let t = self.t;
+        let last_read = self.loads(boundary) * t.slot;
+        let mut last = self.commands(boundary) * t.slot;
+        let mut ready = last + t.slot;
+        if let Some(writes) = boundary.writes {
+            last = ready.max(last_read + t.read_to_write) + (writes - 1) * t.slot;
+            ready = last + t.write_to_read;
+        }
+        let close = (last + t.bus).max(last_read + t.read_to_close).max(earliest_close);
+        let open = close + t.close_to_open;
+        Gap { open, next: if boundary.row { ready.max(open + t.open_to_access) } else { ready } }
+    }
+
+    /// From word `from` to word `to` of one row, or more than tRAS.
+    fn span(&self, from: u64, to: u64) -> u64 {
+        let mut span = 0;
+        for x in from..to {
+            if span >= self.t.open_to_close {
+                break;
+            }
+            span += self.gap(self.boundary(x), 0).next;
+        }
+        span
+    }
+}
+
+/// How many of `first + step`, `first + 2 step`, ... `first + count step` are
+/// multiples of `modulus`.
+fn aligned(first: u64, step: u64, count: u64, modulus: u64) -> u64 {
+    if count == 0 {
+        return 0;
+    }
+    let (step, mut at) = (step % modulus, first % modulus);
+    // The hits repeat; the first two tell how often.
+    let mut first_hit = 0;
+    for i in 1..=count {
+        at += step;
+        if at >= modulus {
+            at -= modulus;
+        }
+        if at == 0 {
+            if first_hit == 0 {
+                first_hit = i;
+                if step == 0 {
+                    return count;
+                }
+            } else {
+                return 1 + (count - first_hit) / (i - first_hit);
+            }
+        } else if first_hit == 0 && i >= modulus {
+            return 0;
+        }
+    }
+    u64::from(first_hit > 0)
+}
+
+/// The same GEMV on the processor: the slower of computing and reading.
+#[must_use]
+pub fn soc_time(plan: &Plan, soc: &Soc, bandwidth: GbPerS) -> Nanoseconds {
+    soc.gemv_time(plan.gemv.operations(), plan.format.element_bits(), weight_bytes(plan), bandwidth)
+}
+
+/// Bytes of the weights, their scale factors included.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+pub fn weight_bytes(plan: &Plan) -> f64 {
+    plan.gemv.weight_bytes(plan.format).0 as f64
+}
+
+/// The speedup that row opening leaves of a perfect placement: whole rows, all
+/// banks busy, nothing else.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "picoseconds of one row")]
+pub fn roofline_speedup(memory: &Dram, timing: &Timing) -> f64 {
+    let columns = f64::from(memory.columns_per_row());
+    let banks = f64::from(memory.banks_per_channel.get());
+    let read = columns * timing.slot as f64;
+    banks * columns * memory.burst().as_f64() * 1e3 / (read + timing.row_open() as f64)
+}

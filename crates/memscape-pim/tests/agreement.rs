@@ -1,0 +1,131 @@
+//! Does the closed form count exactly what the command stream takes?
+
+use std::num::NonZeroU32;
+
+use memscape_dram::{Dram, RefreshPolicy};
+use memscape_pim::cost::{Timing, closed_form, on_engine};
+use memscape_pim::hardware::{CrossLane, PimUnit};
+use memscape_pim::placement::{CrDegree, RegisterRule, TilePolicy};
+use memscape_pim::plan::{Plan, Policy};
+use memscape_units::Nanoseconds;
+use memscape_workload::{Format, Gemv};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+fn count(value: u32) -> NonZeroU32 {
+    NonZeroU32::new(value).unwrap()
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    memory: Dram,
+    interleave_bytes: u64,
+    pim: PimUnit,
+    policy: Policy,
+    format: Format,
+    gemv: Gemv,
+}
+
+fn memory() -> impl Strategy<Value = Dram> {
+    let shape = (0u32..2, 0u32..3, prop::sample::select(vec![256u32, 512, 1024, 1536, 2048]));
+    let times = (0.0..40.0f64, 5.0..40.0f64, 0.0..90.0f64, 0.0..40.0f64, 0.0..20.0f64, 0.0..60.0f64);
+    (shape, times).prop_map(|((channels, banks, row_bytes), (trp, trcd, tras, twr, trtp, trtw))| {
+        let ns = |value| Nanoseconds::new(value).unwrap();
+        Dram {
+            channels: count(1 << channels),
+            bank_groups: count(1),
+            banks_per_channel: count(1 << banks),
+            row_bytes: count(row_bytes),
+            trp_ab_ns: ns(trp),
+            trcd_ns: ns(trcd),
+            tras_ns: ns(tras),
+            twr_ns: ns(twr),
+            trtp_ns: ns(trtp),
+            trtw_ns: Some(ns(trtw)),
+            ..Dram::find("lpddr5x-7500").unwrap().parameters
+        }
+    })
+}
+
+fn pim() -> impl Strategy<Value = PimUnit> {
+    let lanes = prop::sample::select(vec![
+        CrossLane::LaneShift,
+        CrossLane::LaneShiftLast,
+        CrossLane::AnyShift,
+        CrossLane::Tree,
+    ]);
+    (8u32..40, 1u32..16, 0u32..3, 1.0..4.0f64, lanes, 0.0..30.0f64).prop_map(
+        |(registers, input_registers, swap_commands, command_ratio, cross_lane, host)| PimUnit {
+            registers: count(registers),
+            register_bits: count(256),
+            input_registers: count(input_registers),
+            sum_bits: count(16),
+            command_ratio,
+            cross_lane,
+            host_turnaround_ns: Nanoseconds::new(host).unwrap(),
+            swap_commands,
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let format = prop::sample::select(vec![
+        "int4",
+        "int8",
+        "fp16",
+        "mx-int8-b32",
+        "mx-int4-b32",
+        "mx-fp16-b64",
+        "mx-int8-b256",
+        "mx-int4-b16",
+    ]);
+    let policy = (0u32..2, 0u32..4, 1u32..5);
+    (memory(), pim(), format, policy, (1u64..300, 1u64..20), 5u32..10).prop_map(
+        |(memory, pim, format, (split, degree, fixed), (rows, columns), interleave)| Case {
+            memory,
+            pim,
+            interleave_bytes: 1 << interleave,
+            policy: Policy {
+                tile: TilePolicy::Algorithm1,
+                cr_degree: match degree {
+                    0 => CrDegree::Fixed(count(fixed)),
+                    1 => CrDegree::Divisor,
+                    _ => CrDegree::Max,
+                },
+                split_k: count(1 << split),
+                register_rule: RegisterRule::Accumulators,
+            },
+            format: format.parse().unwrap(),
+            gemv: Gemv::new(rows, columns * if format.starts_with("mx") { 256 } else { 14 }).unwrap(),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn closed_form_equals_the_engine(case in case()) {
+        let Ok(plan) = Plan::new(case.gemv, case.format, &case.memory, case.interleave_bytes, &case.pim, &case.policy)
+        else { return Ok(()) };
+        let timing = Timing::new(&case.memory, &case.pim);
+        let Some(closed) = closed_form(&plan, &timing) else { return Ok(()) };
+        let events = on_engine(&plan, &case.memory, &timing, RefreshPolicy::Off, &mut ()).unwrap();
+        prop_assert_eq!(closed.total(), events.0, "{:?} {:?}", plan, timing);
+    }
+}
+
+/// The random cases above must not all be refused or left to the engine.
+#[test]
+fn most_random_cases_have_a_closed_form() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut answered = 0;
+    for _ in 0..400 {
+        let case = case().new_tree(&mut runner).unwrap().current();
+        let plan =
+            Plan::new(case.gemv, case.format, &case.memory, case.interleave_bytes, &case.pim, &case.policy);
+        answered +=
+            u32::from(plan.is_ok_and(|it| closed_form(&it, &Timing::new(&case.memory, &case.pim)).is_some()));
+    }
+    assert!(answered > 100, "only {answered} of 400");
+}

@@ -1,0 +1,213 @@
+//! Does a placed matrix compute? The command stream runs on real numbers and
+//! must give the reference product; a wrong placement must not.
+
+use std::num::NonZeroU32;
+
+use memscape_dram::Dram;
+use memscape_pim::hardware::{CrossLane, PimUnit};
+use memscape_pim::layout::{BankByte, Interleaving};
+use memscape_pim::machine::{Memory, Operands, execute};
+use memscape_pim::placement::{CrDegree, RegisterRule, TilePolicy};
+use memscape_pim::{GemvStudy, Plan, Policy};
+use memscape_workload::{Format, Gemv};
+use proptest::prelude::*;
+
+fn count(value: u32) -> NonZeroU32 {
+    NonZeroU32::new(value).unwrap()
+}
+
+/// Small whole numbers: every sum is exact in any order.
+struct Numbers {
+    weights: Vec<f32>,
+    inputs: Vec<f32>,
+    weight_scales: Vec<i8>,
+    input_scales: Vec<i8>,
+}
+
+impl Numbers {
+    fn new(gemv: Gemv, format: Format, seed: u64) -> Self {
+        let mut state = seed | 1;
+        let mut next = |range: i8| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            i8::try_from((state >> 33) % (2 * u64::from(range.unsigned_abs()) + 1)).unwrap() - range
+        };
+        let blocks = format.scale().map_or(0, |it| gemv.k() / it.elements());
+        Self {
+            weights: (0..gemv.m() * gemv.k()).map(|_| f32::from(next(7))).collect(),
+            inputs: (0..gemv.k()).map(|_| f32::from(next(7))).collect(),
+            weight_scales: (0..gemv.m() * blocks).map(|_| next(3)).collect(),
+            input_scales: (0..blocks).map(|_| next(3)).collect(),
+        }
+    }
+
+    fn operands(&self) -> Operands<'_> {
+        Operands {
+            weights: &self.weights,
+            inputs: &self.inputs,
+            weight_scales: &self.weight_scales,
+            input_scales: &self.input_scales,
+        }
+    }
+
+    fn reference(&self, gemv: Gemv, format: Format) -> Vec<f64> {
+        let k = usize::try_from(gemv.k()).unwrap();
+        let block = format.scale().map_or(k, |it| usize::try_from(it.elements()).unwrap());
+        let scale = |scales: &[i8], index: usize| scales.get(index).map_or(1.0, |it| f64::from(*it).exp2());
+        self.weights
+            .chunks(k)
+            .enumerate()
+            .map(|(row, weights)| {
+                (0..k)
+                    .map(|j| {
+                        let product = f64::from(weights[j]) * f64::from(self.inputs[j]);
+                        let weight_scale = scale(&self.weight_scales, row * (k / block) + j / block);
+                        product * weight_scale * scale(&self.input_scales, j / block)
+                    })
+                    .sum()
+            })
+            .collect()
+    }
+}
+
+fn small_memory(channel_bits: u32, bank_bits: u32, row_bytes: u32) -> Dram {
+    Dram {
+        channels: count(1 << channel_bits),
+        bank_groups: count(1),
+        banks_per_channel: count(1 << bank_bits),
+        row_bytes: count(row_bytes),
+        ..Dram::find("lpddr5x-7500").unwrap().parameters
+    }
+}
+
+fn pim(registers: u32, input_registers: u32, swap_commands: u32, cross_lane: CrossLane) -> PimUnit {
+    PimUnit {
+        registers: count(registers),
+        input_registers: count(input_registers),
+        swap_commands,
+        cross_lane,
+        ..GemvStudy::default().pim
+    }
+}
+
+const FORMATS: [&str; 8] =
+    ["int4", "int8", "fp16", "mx-int8-b32", "mx-int4-b32", "mx-fp16-b64", "mx-int8-b256", "mx-int4-b16"];
+const LANES: [CrossLane; 4] =
+    [CrossLane::LaneShift, CrossLane::LaneShiftLast, CrossLane::AnyShift, CrossLane::Tree];
+
+prop_compose! {
+    fn any_plan()(
+        memory in (0u32..2, 0u32..3, prop::sample::select(vec![512u32, 1024, 2048])),
+        unit in (8u32..40, 1u32..16, 0u32..3, prop::sample::select(LANES.to_vec())),
+        format in prop::sample::select(FORMATS.to_vec()),
+        policy in (0u32..2, 0u32..4, 1u32..5, prop::option::of(0u32..8)),
+        shape in (1u64..150, 1u64..6),
+        interleave in 6u32..9,
+    ) -> Option<Plan> {
+        let memory = small_memory(memory.0, memory.1, memory.2);
+        let pim = pim(unit.0, unit.1, unit.2, unit.3);
+        let format: Format = format.parse().unwrap();
+        let gemv = Gemv::new(shape.0, shape.1 * if format.scale().is_some() { 256 } else { 26 }).unwrap();
+        let (split, degree, fixed, height) = policy;
+        let policy = Policy {
+            tile: height.map_or(TilePolicy::Algorithm1, |it| TilePolicy::Fixed(count(1 << it))),
+            cr_degree: match degree {
+                0 => CrDegree::Fixed(count(fixed)),
+                1 => CrDegree::Divisor,
+                _ => CrDegree::Max,
+            },
+            split_k: count(1 << split),
+            register_rule: RegisterRule::Accumulators,
+        };
+        Plan::new(gemv, format, &memory, 1 << interleave, &pim, &policy).ok()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_stream_computes_the_reference(plan in any_plan(), seed in any::<u64>()) {
+        let Some(plan) = plan else { return Ok(()) };
+        let numbers = Numbers::new(plan.gemv, plan.format, seed);
+        let memory = Memory::place(&plan, &numbers.operands()).unwrap();
+        let sums = execute(&plan, &memory, &numbers.operands()).unwrap();
+        prop_assert_eq!(sums, numbers.reference(plan.gemv, plan.format), "{:?}", plan);
+    }
+
+    #[test]
+    fn placement_is_injective_and_inverts(plan in any_plan()) {
+        let Some(plan) = plan else { return Ok(()) };
+        let mut seen = std::collections::HashSet::new();
+        for (i, j) in (0..plan.gemv.m()).flat_map(|i| (0..plan.gemv.k()).map(move |j| (i, j))) {
+            let place = plan.place(i, j);
+            prop_assert!(seen.insert(place));
+            prop_assert_eq!(plan.element_at(place), Some((i, j)));
+            // A matrix row lies in one bank of each split-K part.
+            prop_assert_eq!(place.bank, plan.place(i, j / plan.k() * plan.k()).bank);
+        }
+    }
+
+    #[test]
+    fn virtual_addresses_invert(
+        unit_bits in 5u32..12, bank_bits in 0u32..9, units_per_row in 1u64..9, address in 0u64..1 << 40,
+    ) {
+        let unit_bytes = 1 << unit_bits;
+        let map = Interleaving { unit_bytes, banks: 1 << bank_bits, row_bytes: unit_bytes * units_per_row };
+        let place = map.place(address);
+        prop_assert!(place.bank < map.banks && place.byte < map.row_bytes);
+        prop_assert_eq!(map.address(place), address);
+    }
+}
+
+#[test]
+fn one_page_holds_the_same_row_of_every_bank() {
+    let map = Interleaving { unit_bytes: 256, banks: 128, row_bytes: 2048 };
+    let page = memscape_pim::placement::preferred_page_bytes(8, 16, 2048);
+    assert!((0..page).all(|it| map.place(it).row == 0));
+    assert_eq!(map.place(page), BankByte { bank: 0, row: 1, byte: 0 });
+}
+
+fn toy() -> (Plan, Numbers) {
+    let memory = small_memory(0, 1, 2048);
+    let policy = Policy {
+        tile: TilePolicy::Algorithm1,
+        cr_degree: CrDegree::Fixed(count(2)),
+        split_k: count(1),
+        register_rule: RegisterRule::Accumulators,
+    };
+    let gemv = Gemv::new(64, 256).unwrap();
+    let plan = Plan::new(
+        gemv,
+        Format::INT8,
+        &memory,
+        256,
+        &pim(16, 2, 1, CrossLane::LaneShift),
+        &Policy { tile: TilePolicy::Fixed(count(8)), ..policy },
+    )
+    .unwrap();
+    let numbers = Numbers::new(gemv, Format::INT8, 7);
+    (plan, numbers)
+}
+
+#[test]
+fn a_wrong_order_gives_a_wrong_vector() {
+    let (plan, numbers) = toy();
+    let reference = numbers.reference(plan.gemv, plan.format);
+    // The row-blocks of a pass one after the other, not burst by burst.
+    let wrong = Plan { cr_degree: 1, ..plan };
+    let memory = Memory::place(&wrong, &numbers.operands()).unwrap();
+    assert_ne!(execute(&plan, &memory, &numbers.operands()).unwrap(), reference);
+
+    let mut memory = Memory::place(&plan, &numbers.operands()).unwrap();
+    assert_eq!(execute(&plan, &memory, &numbers.operands()).unwrap(), reference);
+    memory.exchange_words(1, (0, 3), (0, 4));
+    assert_ne!(execute(&plan, &memory, &numbers.operands()).unwrap(), reference);
+}
+
+#[test]
+fn operands_of_the_wrong_length_are_refused() {
+    let (plan, numbers) = toy();
+    let operands = Operands { inputs: &numbers.inputs[1..], ..numbers.operands() };
+    let error = Memory::place(&plan, &operands).unwrap_err();
+    assert_eq!(error.to_string(), "`inputs` has 255 numbers, but the matrix needs 256");
+}
