@@ -1,0 +1,598 @@
+//! Answers as columns: each field of a flat struct goes to the end of its own
+//! typed vector, without a row ever existing.
+
+use std::collections::HashMap;
+
+use memscape_study::Study;
+use polars::prelude::{
+    BooleanChunked, ChunkFullNull, ChunkTake, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
+    NewChunkedArray, StringChunked,
+};
+use serde::Serialize;
+use serde::ser::{Error as _, Impossible, SerializeStruct, Serializer};
+use serde_json::Value;
+
+use crate::describe::Kind;
+use crate::error::Error;
+use crate::schema::columns_of;
+
+/// The answers of consecutive points.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    pub(crate) columns: Vec<ColumnBuilder>,
+    rows: usize,
+    /// Row and text of each point without an answer.
+    errors: Vec<(usize, String)>,
+}
+
+/// One column that grows.
+#[derive(Debug, Clone)]
+pub(crate) struct ColumnBuilder {
+    pub(crate) name: String,
+    values: Values,
+    /// Whether each row has a value; empty as long as all have.
+    present: Vec<bool>,
+}
+
+#[derive(Debug, Clone)]
+enum Values {
+    Float(Vec<f64>),
+    Int(Vec<i64>),
+    Bool(Vec<bool>),
+    Text(Texts),
+}
+
+/// Texts, each distinct one stored once.
+#[derive(Debug, Clone, Default)]
+struct Texts {
+    distinct: Vec<Box<str>>,
+    codes: Vec<IdxSize>,
+    index: HashMap<Box<str>, IdxSize>,
+}
+
+impl Columns {
+    /// No rows yet; the columns are those of the study's answer.
+    pub(crate) fn of<S: Study>() -> Self {
+        let column = |(name, _, kind)| ColumnBuilder::new(name, kind);
+        let columns = columns_of::<S::Answer>().into_iter().map(column).collect();
+        Self { columns, rows: 0, errors: Vec::new() }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a row: the answer, or nulls and why there is none.
+    pub(crate) fn push<A: Serialize>(&mut self, answer: Result<A, Error>) {
+        let error = match answer {
+            Ok(answer) => {
+                match answer.serialize(RowSerializer { columns: &mut self.columns, check: self.rows == 0 }) {
+                    Ok(()) => {
+                        self.rows += 1;
+                        return;
+                    }
+                    Err(NotAnAnswer(problem)) => problem,
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        for column in &mut self.columns {
+            column.truncate(self.rows);
+            column.push_null();
+        }
+        self.errors.push((self.rows, error));
+        self.rows += 1;
+    }
+
+    /// Adds the rows of `other`, which has the same columns.
+    pub(crate) fn append(&mut self, other: Self) {
+        for (column, other) in self.columns.iter_mut().zip(other.columns) {
+            column.append(other);
+        }
+        self.errors.extend(other.errors.into_iter().map(|(row, error)| (self.rows + row, error)));
+        self.rows += other.rows;
+    }
+
+    /// Makes room for `rows` in all.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        for column in &mut self.columns {
+            column.reserve(rows.saturating_sub(self.rows));
+        }
+    }
+
+    /// The answer's columns, then `error`.
+    pub(crate) fn into_polars(self) -> Vec<polars::prelude::Column> {
+        let mut columns: Vec<_> = self.columns.into_iter().map(ColumnBuilder::into_polars).collect();
+        let errors = if self.errors.is_empty() {
+            StringChunked::full_null("error".into(), self.rows)
+        } else {
+            let mut texts = vec![None; self.rows];
+            for (row, error) in &self.errors {
+                texts[*row] = Some(error.as_str());
+            }
+            StringChunked::from_slice_options("error".into(), &texts)
+        };
+        columns.push(errors.into_column());
+        columns
+    }
+
+    /// The only row, or why it has no answer.
+    pub(crate) fn into_row(self) -> Result<Vec<(String, Value)>, String> {
+        match self.errors.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(self.columns.into_iter().map(|it| (it.name.clone(), it.first())).collect()),
+        }
+    }
+}
+
+impl ColumnBuilder {
+    pub(crate) fn new(name: String, kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Float => Values::Float(Vec::new()),
+            Kind::Int => Values::Int(Vec::new()),
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::Text => Values::Text(Texts::default()),
+        };
+        Self { name, values, present: Vec::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match &self.values {
+            Values::Float(it) => it.len(),
+            Values::Int(it) => it.len(),
+            Values::Bool(it) => it.len(),
+            Values::Text(it) => it.codes.len(),
+        }
+    }
+
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match &mut self.values {
+            Values::Float(it) => it.reserve(rows),
+            Values::Int(it) => it.reserve(rows),
+            Values::Bool(it) => it.reserve(rows),
+            Values::Text(it) => it.codes.reserve(rows),
+        }
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        match &mut self.values {
+            Values::Float(it) => it.truncate(rows),
+            Values::Int(it) => it.truncate(rows),
+            Values::Bool(it) => it.truncate(rows),
+            Values::Text(it) => it.codes.truncate(rows),
+        }
+        self.present.truncate(rows);
+    }
+
+    pub(crate) fn push_null(&mut self) {
+        if self.present.is_empty() {
+            self.present = vec![true; self.len()];
+        }
+        self.present.push(false);
+        match &mut self.values {
+            Values::Float(it) => it.push(0.0),
+            Values::Int(it) => it.push(0),
+            Values::Bool(it) => it.push(false),
+            Values::Text(it) => it.codes.push(0),
+        }
+    }
+
+    #[inline]
+    fn pushed(&mut self) {
+        if !self.present.is_empty() {
+            self.present.push(true);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push_float(&mut self, value: f64) -> Result<(), NotAnAnswer> {
+        let Values::Float(values) = &mut self.values else { return Err(self.unfit(value)) };
+        if !value.is_finite() {
+            return Err(NotAnAnswer(format!("`{}` came out {value}", self.name)));
+        }
+        values.push(value);
+        self.pushed();
+        Ok(())
+    }
+
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "a float column holds floats")]
+    pub(crate) fn push_int(&mut self, value: i64) -> Result<(), NotAnAnswer> {
+        match &mut self.values {
+            Values::Int(values) => values.push(value),
+            Values::Float(values) => values.push(value as f64),
+            _ => return Err(self.unfit(value)),
+        }
+        self.pushed();
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn push_bool(&mut self, value: bool) -> Result<(), NotAnAnswer> {
+        let Values::Bool(values) = &mut self.values else { return Err(self.unfit(value)) };
+        values.push(value);
+        self.pushed();
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn push_text(&mut self, value: &str) -> Result<(), NotAnAnswer> {
+        let Values::Text(texts) = &mut self.values else { return Err(self.unfit(value)) };
+        texts.push(value);
+        self.pushed();
+        Ok(())
+    }
+
+    #[cold]
+    fn unfit(&self, value: impl std::fmt::Display) -> NotAnAnswer {
+        NotAnAnswer(format!("`{}` came out {value}, which its column cannot hold", self.name))
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        if !self.present.is_empty() || !other.present.is_empty() {
+            self.present.resize(self.len(), true);
+            let rows = other.len();
+            self.present.extend(other.present);
+            self.present.resize(self.len() + rows, true);
+        }
+        match (&mut self.values, other.values) {
+            (Values::Float(it), Values::Float(other)) => it.extend(other),
+            (Values::Int(it), Values::Int(other)) => it.extend(other),
+            (Values::Bool(it), Values::Bool(other)) => it.extend(other),
+            (Values::Text(it), Values::Text(other)) => it.append(&other),
+            _ => unreachable!("chunks of one sweep have the same columns"),
+        }
+    }
+
+    /// Repeats each row `each` times, the whole `times` times, and keeps `rows`
+    /// rows from `first` on, without making the others.
+    pub(crate) fn spread(&self, each: u64, first: u64, rows: usize) -> Self {
+        let len = self.len();
+        let start = usize::try_from(first / each % len.max(1) as u64).unwrap_or(0);
+        let done = first % each;
+        let indices = || {
+            let runs = std::iter::successors(Some(start), move |it| Some((it + 1) % len));
+            let lengths = std::iter::once(each - done).chain(std::iter::repeat(each));
+            runs.zip(lengths)
+        };
+        self.taken(rows, indices)
+    }
+
+    /// One row for each index.
+    pub(crate) fn gather(&self, indices: &[u32]) -> Self {
+        self.taken(indices.len(), || indices.iter().map(|it| (*it as usize, 1)))
+    }
+
+    /// `rows` rows out of runs of equal ones: their index here and length.
+    fn taken<I: Iterator<Item = (usize, u64)>>(&self, rows: usize, runs: impl Fn() -> I) -> Self {
+        fn fill<T: Copy>(rows: usize, values: &[T], runs: impl Iterator<Item = (usize, u64)>) -> Vec<T> {
+            let mut out = Vec::with_capacity(rows);
+            for (index, length) in runs {
+                if out.len() == rows {
+                    break;
+                }
+                let length = usize::try_from(length).unwrap_or(usize::MAX).min(rows - out.len());
+                out.resize(out.len() + length, values[index]);
+            }
+            out
+        }
+        let values = match &self.values {
+            Values::Float(it) => Values::Float(fill(rows, it, runs())),
+            Values::Int(it) => Values::Int(fill(rows, it, runs())),
+            Values::Bool(it) => Values::Bool(fill(rows, it, runs())),
+            Values::Text(it) => Values::Text(Texts {
+                distinct: it.distinct.clone(),
+                codes: fill(rows, &it.codes, runs()),
+                index: HashMap::new(),
+            }),
+        };
+        let present = if self.present.is_empty() { Vec::new() } else { fill(rows, &self.present, runs()) };
+        Self { name: self.name.clone(), values, present }
+    }
+
+    pub(crate) fn into_polars(self) -> polars::prelude::Column {
+        let name = self.name.as_str().into();
+        let present = self.present;
+        match (self.values, present.is_empty()) {
+            (Values::Float(it), true) => Float64Chunked::from_vec(name, it).into_column(),
+            (Values::Float(it), false) => {
+                Float64Chunked::from_iter_options(name, optional(it, present)).into_column()
+            }
+            (Values::Int(it), true) => Int64Chunked::from_vec(name, it).into_column(),
+            (Values::Int(it), false) => {
+                Int64Chunked::from_iter_options(name, optional(it, present)).into_column()
+            }
+            (Values::Bool(it), true) => BooleanChunked::from_iter_values(name, it.into_iter()).into_column(),
+            (Values::Bool(it), false) => {
+                BooleanChunked::from_iter_options(name, optional(it, present)).into_column()
+            }
+            (Values::Text(it), all) => it.into_polars(name, (!all).then_some(present)).into_column(),
+        }
+    }
+
+    fn first(&self) -> Value {
+        if self.present.first() == Some(&false) {
+            return Value::Null;
+        }
+        match &self.values {
+            Values::Float(it) => it.first().copied().into(),
+            Values::Int(it) => it.first().copied().into(),
+            Values::Bool(it) => it.first().copied().into(),
+            Values::Text(it) => it.distinct.first().map(|it| it.to_string()).into(),
+        }
+    }
+}
+
+fn optional<T>(values: Vec<T>, present: Vec<bool>) -> impl Iterator<Item = Option<T>> {
+    values.into_iter().zip(present).map(|(value, present)| present.then_some(value))
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        // Neighbours are often equal, and then nothing is hashed.
+        let last = self.codes.last().copied();
+        let same = last.filter(|it| self.distinct.get(*it as usize).is_some_and(|it| **it == *text));
+        let code = same.unwrap_or_else(|| self.code(text));
+        self.codes.push(code);
+    }
+
+    fn code(&mut self, text: &str) -> IdxSize {
+        if let Some(code) = self.index.get(text) {
+            return *code;
+        }
+        let code = IdxSize::try_from(self.distinct.len()).expect("fewer texts than rows of a frame");
+        self.distinct.push(text.into());
+        self.index.insert(text.into(), code);
+        code
+    }
+
+    fn append(&mut self, other: &Self) {
+        let codes: Vec<IdxSize> = other.distinct.iter().map(|it| self.code(it)).collect();
+        // The code of a null row may stand for no text at all.
+        let code = |it: &IdxSize| codes.get(*it as usize).copied().unwrap_or(0);
+        self.codes.extend(other.codes.iter().map(code));
+    }
+
+    /// Gathers views of the distinct texts: cheap however long they are.
+    fn into_polars(self, name: polars::prelude::PlSmallStr, present: Option<Vec<bool>>) -> StringChunked {
+        let rows = self.codes.len();
+        let distinct = StringChunked::from_iter_values(name.clone(), self.distinct.iter().map(|it| &**it));
+        if self.distinct.is_empty() {
+            return StringChunked::full_null(name, rows);
+        }
+        let codes = match present {
+            None => IdxCa::from_vec(name.clone(), self.codes),
+            Some(present) => IdxCa::from_iter_options(name.clone(), optional(self.codes, present)),
+        };
+        distinct.take(&codes).expect("each code is the index of a text")
+    }
+}
+
+/// Why an answer is not a row of its table.
+#[derive(Debug)]
+pub(crate) struct NotAnAnswer(pub(crate) String);
+
+impl std::fmt::Display for NotAnAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotAnAnswer {}
+
+impl serde::ser::Error for NotAnAnswer {
+    fn custom<T: std::fmt::Display>(problem: T) -> Self {
+        Self(problem.to_string())
+    }
+}
+
+/// Refuses what is neither a value of a cell nor, with `$cell`, looked for.
+macro_rules! refuse {
+    ($what:literal: $($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
+        fn $method(self, $(_: $argument),*) -> Result<$ok, NotAnAnswer> {
+            Err(NotAnAnswer::custom($what))
+        }
+    )*};
+}
+
+/// Takes a flat struct.
+struct RowSerializer<'a> {
+    columns: &'a mut [ColumnBuilder],
+    /// Whether to compare names: once per chunk is enough.
+    check: bool,
+}
+
+impl<'a> Serializer for RowSerializer<'a> {
+    type Ok = ();
+    type Error = NotAnAnswer;
+    type SerializeSeq = Impossible<(), NotAnAnswer>;
+    type SerializeTuple = Impossible<(), NotAnAnswer>;
+    type SerializeTupleStruct = Impossible<(), NotAnAnswer>;
+    type SerializeTupleVariant = Impossible<(), NotAnAnswer>;
+    type SerializeMap = Impossible<(), NotAnAnswer>;
+    type SerializeStruct = FieldSerializer<'a>;
+    type SerializeStructVariant = Impossible<(), NotAnAnswer>;
+
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<FieldSerializer<'a>, NotAnAnswer> {
+        if len != self.columns.len() {
+            return Err(NotAnAnswer(format!("an answer of {len} fields, not {}", self.columns.len())));
+        }
+        Ok(FieldSerializer { columns: self.columns.iter_mut(), check: self.check })
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), NotAnAnswer> {
+        value.serialize(self)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), NotAnAnswer> {
+        Err(NotAnAnswer::custom("an answer must be a flat struct"))
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), NotAnAnswer> {
+        Err(NotAnAnswer::custom("an answer must be a flat struct"))
+    }
+
+    refuse! { "an answer must be a flat struct":
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> (); serialize_i16(i16) -> (); serialize_i32(i32) -> (); serialize_i64(i64) -> ();
+        serialize_u8(u8) -> (); serialize_u16(u16) -> (); serialize_u32(u32) -> (); serialize_u64(u64) -> ();
+        serialize_f32(f32) -> (); serialize_f64(f64) -> (); serialize_char(char) -> ();
+        serialize_str(&str) -> (); serialize_bytes(&[u8]) -> ();
+        serialize_none() -> (); serialize_unit() -> (); serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+}
+
+struct FieldSerializer<'a> {
+    columns: std::slice::IterMut<'a, ColumnBuilder>,
+    check: bool,
+}
+
+impl SerializeStruct for FieldSerializer<'_> {
+    type Ok = ();
+    type Error = NotAnAnswer;
+
+    #[inline]
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), NotAnAnswer> {
+        match self.columns.next() {
+            Some(column) if !self.check || column.name == key => value.serialize(Cell(column)),
+            _ => Err(NotAnAnswer(format!("an answer whose schema does not have `{key}` in its place"))),
+        }
+    }
+
+    fn end(self) -> Result<(), NotAnAnswer> {
+        Ok(())
+    }
+}
+
+/// Takes one field's value.
+struct Cell<'a>(&'a mut ColumnBuilder);
+
+macro_rules! integers {
+    ($($method:ident $type:ty),*) => {$(
+        #[inline]
+        fn $method(self, value: $type) -> Result<(), NotAnAnswer> {
+            self.0.push_int(value.into())
+        }
+    )*};
+}
+
+impl Serializer for Cell<'_> {
+    type Ok = ();
+    type Error = NotAnAnswer;
+    type SerializeSeq = Impossible<(), NotAnAnswer>;
+    type SerializeTuple = Impossible<(), NotAnAnswer>;
+    type SerializeTupleStruct = Impossible<(), NotAnAnswer>;
+    type SerializeTupleVariant = Impossible<(), NotAnAnswer>;
+    type SerializeMap = Impossible<(), NotAnAnswer>;
+    type SerializeStruct = Impossible<(), NotAnAnswer>;
+    type SerializeStructVariant = Impossible<(), NotAnAnswer>;
+
+    integers!(
+        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
+        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32
+    );
+
+    #[inline]
+    fn serialize_u64(self, value: u64) -> Result<(), NotAnAnswer> {
+        match i64::try_from(value) {
+            Ok(value) => self.0.push_int(value),
+            Err(_) => Err(self.0.unfit(value)),
+        }
+    }
+
+    #[inline]
+    fn serialize_f32(self, value: f32) -> Result<(), NotAnAnswer> {
+        self.0.push_float(value.into())
+    }
+
+    #[inline]
+    fn serialize_f64(self, value: f64) -> Result<(), NotAnAnswer> {
+        self.0.push_float(value)
+    }
+
+    #[inline]
+    fn serialize_bool(self, value: bool) -> Result<(), NotAnAnswer> {
+        self.0.push_bool(value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), NotAnAnswer> {
+        self.0.push_text(value.encode_utf8(&mut [0; 4]))
+    }
+
+    #[inline]
+    fn serialize_str(self, value: &str) -> Result<(), NotAnAnswer> {
+        self.0.push_text(value)
+    }
+
+    #[inline]
+    fn serialize_none(self) -> Result<(), NotAnAnswer> {
+        self.0.push_null();
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), NotAnAnswer> {
+        value.serialize(self)
+    }
+
+    #[inline]
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), NotAnAnswer> {
+        self.0.push_text(variant)
+    }
+
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), NotAnAnswer> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), NotAnAnswer> {
+        Err(NotAnAnswer(format!("`{}` is not a plain value", self.0.name)))
+    }
+
+    refuse! { "a column of an answer must hold plain values":
+        serialize_bytes(&[u8]) -> (); serialize_unit() -> (); serialize_unit_struct(&'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+}

@@ -1,0 +1,355 @@
+//! What a study's parameters and columns mean.
+
+use std::fmt;
+
+use memscape_study::{Filling, PresetParameter, Study};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::schema::{Shape, alternatives, columns_of, is_null, is_nullable, types};
+
+/// Everything there is to know about a study before asking it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Description {
+    /// The study, for example `pim.gemv`.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+    /// Parameters that name a preset first, then the others as declared.
+    pub parameters: Vec<Parameter>,
+    /// What an answer holds.
+    pub columns: Vec<AnswerColumn>,
+}
+
+/// One parameter of a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Dotted path, for example `memory.trcd_ns`.
+    pub path: String,
+    /// From its doc comment.
+    pub meaning: String,
+    /// From the end of its name, or as its schema says.
+    pub unit: Option<String>,
+    /// What it is unless given.
+    pub default: Value,
+    /// Type, range or list of values, in words.
+    pub allowed: String,
+    /// Where the default comes from.
+    pub source: String,
+}
+
+/// One column of a study's answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AnswerColumn {
+    /// Its name in a table.
+    pub name: String,
+    /// From its doc comment.
+    pub meaning: String,
+    /// From the end of its name, or as its schema says.
+    pub unit: Option<String>,
+    /// What a table holds for it.
+    pub kind: Kind,
+}
+
+/// The types of a table's columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// 64-bit floating point, always finite.
+    Float,
+    /// 64-bit signed integer.
+    Int,
+    /// True or false.
+    Bool,
+    /// UTF-8 text.
+    Text,
+}
+
+/// What is said of a default that no preset and no schema gives a source for.
+const STUDY_DEFAULT: &str = "study default";
+
+impl Description {
+    pub(crate) fn of<S: Study>(shape: &Shape) -> Self {
+        let presets = S::presets();
+        // Innermost last, so that the nearest preset's source wins.
+        let fillings: Vec<(&PresetParameter, Filling)> =
+            presets.iter().filter_map(|it| Some((it, (it.find)(it.default)?))).collect();
+        let of_preset = |it: &PresetParameter| Parameter {
+            path: it.name.to_owned(),
+            meaning: match it.fills {
+                "" => it.meaning.to_owned(),
+                fills => format!("{} (fills `{fills}`)", it.meaning.trim_end_matches('.')),
+            },
+            unit: None,
+            default: it.default.into(),
+            allowed: quoted((it.names)()),
+            source: STUDY_DEFAULT.to_owned(),
+        };
+        let of_leaf = |(path, leaf): (String, &Shape)| {
+            let schema = leaf.schema();
+            let default = match leaf {
+                Shape::Leaf { default, .. } => default.clone(),
+                Shape::Group { .. } => Value::Null,
+            };
+            let filled = fillings.iter().rev().find_map(|(preset, it)| {
+                let below = match preset.fills {
+                    "" => path.as_str(),
+                    fills => path.strip_prefix(fills)?.strip_prefix('.')?,
+                };
+                // Only what the preset really says, and the default has kept.
+                let value = below.split('.').try_fold(&it.parameters, |value, name| value.get(name))?;
+                (same(value, &default)).then(|| source(it, below))?
+            });
+            let source = filled.or_else(|| text(schema, "source")).unwrap_or(STUDY_DEFAULT);
+            Parameter {
+                meaning: meaning(schema),
+                unit: unit(&path, schema),
+                default,
+                allowed: allowed(schema),
+                source: source.to_owned(),
+                path,
+            }
+        };
+        let column = |(name, schema, kind): (String, Map<String, Value>, Kind)| AnswerColumn {
+            meaning: meaning(&schema),
+            unit: unit(&name, &schema),
+            kind,
+            name,
+        };
+        Self {
+            name: S::NAME.to_owned(),
+            summary: S::SUMMARY.to_owned(),
+            parameters: presets
+                .iter()
+                .map(of_preset)
+                .chain(shape.leaves().into_iter().map(of_leaf))
+                .collect(),
+            columns: columns_of::<S::Answer>().into_iter().map(column).collect(),
+        }
+    }
+}
+
+/// Equal also where one is 18 and the other 18.0.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b || (a.is_number() && a.as_f64() == b.as_f64())
+}
+
+/// The exact key, else the longest matching `prefix*`.
+fn source<'a>(filling: &'a Filling, path: &str) -> Option<&'a str> {
+    let wildcard = || {
+        let matching = filling.sources.iter().filter_map(|(key, source)| {
+            let prefix = key.strip_suffix('*')?;
+            path.starts_with(prefix).then_some((prefix.len(), source))
+        });
+        matching.max_by_key(|(length, _)| *length).map(|(_, source)| source)
+    };
+    filling.sources.get(path).or_else(wildcard).map(String::as_str)
+}
+
+fn text<'a>(schema: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    schema.get(key)?.as_str()
+}
+
+/// The doc comment as one paragraph.
+fn meaning(schema: &Map<String, Value>) -> String {
+    text(schema, "description").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Longest first where one ends in another.
+const UNITS: &[(&str, &str)] = &[
+    ("tokens_per_s", "tokens/s"),
+    ("gb_per_s", "GB/s"),
+    ("gb_s", "GB/s"),
+    ("mt_s", "MT/s"),
+    ("per_s", "1/s"),
+    ("ps", "ps"),
+    ("ns", "ns"),
+    ("us", "µs"),
+    ("ms", "ms"),
+    ("s", "s"),
+    ("bytes", "B"),
+    ("kib", "KiB"),
+    ("mib", "MiB"),
+    ("gib", "GiB"),
+    ("gb", "GB"),
+    ("bits", "bit"),
+    ("mhz", "MHz"),
+    ("ghz", "GHz"),
+    ("gops", "GOPS"),
+    ("tops", "TOPS"),
+    ("tokens", "tokens"),
+    ("cycles", "cycles"),
+    ("pj", "pJ"),
+    ("nj", "nJ"),
+    ("mj", "mJ"),
+    ("w", "W"),
+    ("percent", "%"),
+];
+
+fn unit(path: &str, schema: &Map<String, Value>) -> Option<String> {
+    if let Some(unit) = text(schema, "unit") {
+        return Some(unit.to_owned());
+    }
+    let name = path.rsplit('.').next()?;
+    let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
+    // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
+    let found = UNITS.iter().find(|(suffix, _)| ends(suffix) || (name == *suffix && suffix.len() > 2));
+    found.map(|(_, unit)| (*unit).to_owned())
+}
+
+fn quoted(names: impl IntoIterator<Item: fmt::Display>) -> String {
+    names.into_iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a schema allows, in words.
+fn allowed(schema: &Map<String, Value>) -> String {
+    let of = |schema: &Value| schema.as_object().map(allowed).unwrap_or_default();
+    let constant = |value: &Value| match value {
+        Value::String(it) => format!("\"{it}\""),
+        other => other.to_string(),
+    };
+    let or_null = |words: String| if is_nullable(schema) { format!("{words} or null") } else { words };
+    if let Some(value) = schema.get("const") {
+        return constant(value);
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let values: Vec<String> = values.iter().filter(|it| !it.is_null()).map(constant).collect();
+        return or_null(values.join(", "));
+    }
+    if let Some(any) = alternatives(schema) {
+        let any: Vec<&Value> = any.iter().filter(|it| !is_null(it)).collect();
+        let plain = |it: &&Value| it.get("const").is_some() || it.get("enum").is_some();
+        let separator = if any.iter().all(plain) { ", " } else { " or " };
+        return or_null(any.into_iter().map(of).collect::<Vec<_>>().join(separator));
+    }
+    let words = match types(schema).into_iter().find(|it| *it != "null") {
+        Some("number") => format!("number{}", bounds(schema)),
+        Some("integer") => format!("whole number{}", bounds(schema)),
+        Some("boolean") => "true or false".to_owned(),
+        Some("string") => "text".to_owned(),
+        Some("array") => match schema.get("items").map(of) {
+            Some(items) if !items.is_empty() => format!("list of: {items}"),
+            _ => "list".to_owned(),
+        },
+        Some("object") => match schema.get("properties").and_then(Value::as_object) {
+            Some(properties) => {
+                let entry = |(name, it): (&String, &Value)| format!("{name}: {}", of(it));
+                format!("{{ {} }}", properties.iter().map(entry).collect::<Vec<_>>().join(", "))
+            }
+            None => "table".to_owned(),
+        },
+        _ => "any value".to_owned(),
+    };
+    or_null(words)
+}
+
+/// ", at least 1, at most 255".
+fn bounds(schema: &Map<String, Value>) -> String {
+    // The ends of 32- and 64-bit types are no information.
+    let limit = |key: &str, words: &str| {
+        let value = schema.get(key).filter(|it| it.as_f64().is_some_and(|it| it.abs() < 4.0e9))?;
+        let whole = value.as_f64().filter(|it| it.fract() == 0.0).map(|it| format!("{it}"));
+        Some(format!(", {words} {}", whole.unwrap_or_else(|| value.to_string())))
+    };
+    let limits = [
+        limit("minimum", "at least"),
+        limit("exclusiveMinimum", "above"),
+        limit("maximum", "at most"),
+        limit("exclusiveMaximum", "below"),
+        limit("multipleOf", "a multiple of"),
+    ];
+    limits.into_iter().flatten().collect()
+}
+
+/// The width of a description printed as text.
+const WIDTH: usize = 100;
+
+/// Names and values aligned, parameters grouped by prefix, at most 100 columns.
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.name, self.summary)?;
+        writeln!(f, "\nParameters")?;
+        let mut groups: Vec<(&str, Vec<[String; 3]>)> = Vec::new();
+        for it in &self.parameters {
+            let (prefix, name) = it.path.rsplit_once('.').unwrap_or(("", &it.path));
+            let row = [name.to_owned(), it.shown_default(), it.words()];
+            match groups.iter_mut().find(|(it, _)| *it == prefix) {
+                Some((_, rows)) => rows.push(row),
+                None => groups.push((prefix, vec![row])),
+            }
+        }
+        for (prefix, rows) in groups {
+            if !prefix.is_empty() {
+                writeln!(f, "\n  {prefix}")?;
+            }
+            write_rows(f, &rows)?;
+        }
+        writeln!(f, "\nAnswer")?;
+        let row = |it: &AnswerColumn| {
+            [
+                it.name.clone(),
+                it.unit.clone().unwrap_or_default(),
+                it.meaning.trim_end_matches('.').to_owned(),
+            ]
+        };
+        write_rows(f, &self.columns.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Parameter {
+    /// `18 ns`, `max`, `null`.
+    fn shown_default(&self) -> String {
+        match (&self.default, self.default.as_f64(), &self.unit) {
+            (Value::String(text), ..) => text.clone(),
+            (_, Some(number), Some(unit)) => format!("{number} {unit}"),
+            (_, Some(number), None) => number.to_string(),
+            (value, None, _) => value.to_string(),
+        }
+    }
+
+    /// Meaning, what is allowed and source in one paragraph.
+    fn words(&self) -> String {
+        let source = match self.source.as_str() {
+            STUDY_DEFAULT => String::new(),
+            source => format!(" [{source}]"),
+        };
+        let meaning = self.meaning.trim_end_matches('.');
+        format!("{meaning} ({}){source}", self.allowed).trim_start().to_owned()
+    }
+}
+
+fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[[String; 3]]) -> fmt::Result {
+    let width = |column: usize, most: usize| {
+        rows.iter().map(|it| it[column].chars().count()).max().unwrap_or(0).min(most)
+    };
+    let (names, values) = (width(0, 30), width(1, 20));
+    let indent = 4 + names + 2 + values + 2;
+    for [name, value, words] in rows {
+        let head = format!("    {name:names$}  {value:values$}  ");
+        let too_long = head.chars().count() > indent;
+        let mut lines = wrapped(words, WIDTH - indent).into_iter();
+        if too_long {
+            writeln!(f, "{}", head.trim_end())?;
+        } else {
+            writeln!(f, "{}", format!("{head}{}", lines.next().unwrap_or_default()).trim_end())?;
+        }
+        for line in lines {
+            writeln!(f, "{:indent$}{line}", "")?;
+        }
+    }
+    Ok(())
+}
+
+fn wrapped(words: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,43 @@
+//! Studies by name, sweeps over their parameters, and tables.
+//!
+//! ```text
+//! Parameters ── expand ──> Node (tree) ── deserialise ──> Study ── answer ──> Columns ──> Table
+//!   (user)      presets,      ^                                                (typed vectors)
+//!               defaults      └── axes patch leaves, once per point
+//! ```
+//!
+//! There is one way to make a study: its parameters become a tree over the
+//! study's defaults, and the tree is deserialised. A file, a Python call and
+//! every point of a sweep go through the same checks, and an error names the
+//! dotted path, the value and what is allowed.
+//!
+//! A sweep never ends at a bad point: the row says why in its `error` column.
+//! Rows come in the order of the axes whatever the number of threads.
+
+mod columns;
+mod describe;
+mod error;
+mod node;
+mod parameters;
+mod registry;
+mod sample;
+mod schema;
+mod store;
+mod study_file;
+mod sweep;
+mod table;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod toy;
+
+pub use describe::{AnswerColumn, Description, Kind, Parameter};
+pub use error::Error;
+pub use parameters::Parameters;
+pub use registry::{DynStudy, Entry, Row, studies, study};
+pub use sample::{Method, Range, Sample};
+pub use store::sweep_to_file;
+pub use study_file::StudyFile;
+pub use sweep::{Control, Sweep};
+pub use table::{Column, Table};

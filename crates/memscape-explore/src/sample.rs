@@ -1,0 +1,332 @@
+//! Points drawn from ranges instead of laid out on a grid.
+//!
+//! Every number is a function of seed, range and index alone, so a sample is
+//! the same on every machine, with any number of threads.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// Points drawn from ranges: `[sample]` of a study file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// How points are spread.
+    pub method: Method,
+    /// How many points.
+    pub count: u64,
+    /// Another seed gives another sample of the same kind.
+    #[serde(default)]
+    pub seed: u64,
+    /// By dotted path: a [`Range`], or a list of choices.
+    pub ranges: Map<String, Value>,
+}
+
+/// How a sample's points are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Each value on its own. Some regions get many points, some none.
+    Random,
+    /// Latin hypercube: each range is cut into as many strata as there are
+    /// points, and each stratum is met once.
+    Latin,
+    /// Sobol's sequence, digitally shifted: evenly spread over all ranges
+    /// together, best with a power of two as count, at most 21 ranges.
+    ///
+    /// # Source
+    /// Joe and Kuo, "Constructing Sobol sequences with better two-dimensional
+    /// projections", SIAM J. Sci. Comput. 30, 2008 (their direction numbers).
+    Sobol,
+}
+
+/// Numbers from `min` to `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The least value.
+    pub min: f64,
+    /// The greatest value; whole numbers reach it, others come close.
+    pub max: f64,
+    /// Whether equal ratios, not equal distances, are equally likely.
+    #[serde(default)]
+    pub log: bool,
+    /// Whether only whole numbers are drawn.
+    #[serde(default)]
+    pub integer: bool,
+}
+
+/// What a range's points are.
+pub(crate) enum Drawn {
+    Ints(Vec<i64>),
+    Floats(Vec<f64>),
+    /// Index of the choice taken, and all choices.
+    Choices(Vec<u32>, Vec<Value>),
+}
+
+impl Sample {
+    /// The path and points of each range.
+    pub(crate) fn draw(&self) -> Result<Vec<(String, Drawn)>, Error> {
+        let bad = |problem: String| Err(Error::BadSweep(format!("sample: {problem}")));
+        if self.count == 0 || u32::try_from(self.count).is_err() {
+            return bad(format!("`count` = {}: expected 1 to 4294967295 points", self.count));
+        }
+        if self.ranges.is_empty() {
+            return bad("`ranges` is empty; give at least one".to_owned());
+        }
+        if self.method == Method::Sobol && self.ranges.len() > SOBOL.len() + 1 {
+            return bad(format!(
+                "`method` = \"sobol\" has {} dimensions, not {}; use \"latin\"",
+                SOBOL.len() + 1,
+                self.ranges.len()
+            ));
+        }
+        self.ranges
+            .iter()
+            .enumerate()
+            .map(|(dimension, (path, range))| Ok((path.clone(), self.draw_range(dimension, path, range)?)))
+            .collect()
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "checked to be whole and below 2^53"
+    )]
+    fn draw_range(&self, dimension: usize, path: &str, range: &Value) -> Result<Drawn, Error> {
+        let bad = |problem: String| Error::BadSweep(format!("sample: `{path}` = {range}: {problem}"));
+        let places = self.places(dimension as u64);
+        if let Value::Array(choices) = range {
+            if choices.is_empty() {
+                return Err(bad("give at least one choice".to_owned()));
+            }
+            let last = choices.len() - 1;
+            let pick = |place: f64| ((place * choices.len() as f64) as usize).min(last) as u32;
+            return Ok(Drawn::Choices(places.into_iter().map(pick).collect(), choices.clone()));
+        }
+        let Range { min, max, log, integer } = serde_json::from_value(range.clone())
+            .map_err(|it| bad(format!("{it}; expected a list of choices or {{ min, max, log, integer }}")))?;
+        if !(min.is_finite() && max.is_finite() && min <= max) {
+            return Err(bad("`min` must not be above `max`".to_owned()));
+        }
+        if log && min <= 0.0 {
+            return Err(bad("a `log` range must be above 0".to_owned()));
+        }
+        if integer && (min.fract() != 0.0 || max.fract() != 0.0 || min.abs().max(max.abs()) >= 9.0e15) {
+            return Err(bad("the ends of an `integer` range must be whole and below 2^53".to_owned()));
+        }
+        // Every whole number gets the stretch up to the next one.
+        let end = if integer { max + 1.0 } else { max };
+        let value = |place: f64| {
+            let value = if log { min * (end / min).powf(place) } else { min + (end - min) * place };
+            value.clamp(min, max)
+        };
+        Ok(if integer {
+            Drawn::Ints(places.into_iter().map(|it| value(it).floor() as i64).collect())
+        } else {
+            Drawn::Floats(places.into_iter().map(value).collect())
+        })
+    }
+
+    /// Where in `[0, 1)` each point lies in one dimension.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "count is below 2^32")]
+    fn places(&self, dimension: u64) -> Vec<f64> {
+        let key = mix(mix(self.seed) ^ dimension);
+        let random = |index: u64| unit(mix(key ^ mix(index)));
+        match self.method {
+            Method::Random => (0..self.count).map(random).collect(),
+            Method::Latin => {
+                let mut strata: Vec<u32> = (0..self.count as u32).collect();
+                let shuffle = mix(key);
+                for i in (1..strata.len()).rev() {
+                    // The bias of a remainder of 2^64 is far below what a sample can show.
+                    strata.swap(i, (mix(shuffle ^ mix(i as u64)) % (i as u64 + 1)) as usize);
+                }
+                let place = |(index, stratum)| (f64::from(stratum) + random(index)) / self.count as f64;
+                (0..).zip(strata).map(place).collect()
+            }
+            Method::Sobol => {
+                let directions = directions(dimension as usize);
+                let shift = (key >> 32) as u32;
+                let place = |index: u32| {
+                    let set = directions.iter().enumerate().filter(|(bit, _)| index >> bit & 1 == 1);
+                    let bits = set.fold(shift, |bits, (_, direction)| bits ^ direction);
+                    // In the middle of the cell that 32 bits can tell.
+                    (f64::from(bits) + 0.5) / 4_294_967_296.0
+                };
+                (0..self.count as u32).map(place).collect()
+            }
+        }
+    }
+}
+
+/// A permutation of 64-bit numbers that leaves no pattern (`SplitMix64`'s
+/// finaliser, Steele et al. 2014).
+fn mix(value: u64) -> u64 {
+    let mut it = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    it ^ (it >> 31)
+}
+
+/// 53 bits as a number in `[0, 1)`.
+#[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / 9_007_199_254_740_992.0
+}
+
+/// Degree and coefficients of the primitive polynomial, then the first
+/// direction numbers, for dimensions from the second on (`new-joe-kuo-6`).
+const SOBOL: [(u32, u32, &[u32]); 20] = [
+    (1, 0, &[1]),
+    (2, 1, &[1, 3]),
+    (3, 1, &[1, 3, 1]),
+    (3, 2, &[1, 1, 1]),
+    (4, 1, &[1, 1, 3, 3]),
+    (4, 4, &[1, 3, 5, 13]),
+    (5, 2, &[1, 1, 5, 5, 17]),
+    (5, 4, &[1, 1, 5, 5, 5]),
+    (5, 7, &[1, 1, 7, 11, 19]),
+    (5, 11, &[1, 1, 5, 1, 1]),
+    (5, 13, &[1, 1, 1, 3, 11]),
+    (5, 14, &[1, 3, 5, 5, 31]),
+    (6, 1, &[1, 3, 3, 9, 7, 49]),
+    (6, 13, &[1, 1, 1, 15, 21, 21]),
+    (6, 16, &[1, 3, 1, 13, 27, 49]),
+    (6, 19, &[1, 1, 1, 15, 7, 5]),
+    (6, 22, &[1, 3, 1, 15, 13, 25]),
+    (6, 25, &[1, 1, 5, 5, 19, 61]),
+    (7, 1, &[1, 3, 7, 11, 23, 15, 103]),
+    (7, 4, &[1, 3, 7, 13, 13, 15, 69]),
+];
+
+/// What each bit of a point's index contributes in one dimension.
+fn directions(dimension: usize) -> [u32; 32] {
+    let mut directions = [0; 32];
+    let Some((degree, coefficients, first)) = dimension.checked_sub(1).map(|it| SOBOL[it]) else {
+        // The first dimension is van der Corput's sequence.
+        for (bit, direction) in (0..32).zip(&mut directions) {
+            *direction = 1 << (31 - bit);
+        }
+        return directions;
+    };
+    let degree_index = first.len();
+    for bit in 0..32 {
+        directions[bit] = match first.get(bit) {
+            Some(number) => number << (31 - bit),
+            None => {
+                let oldest = directions[bit - degree_index];
+                let recent = (1..degree).filter(|it| coefficients >> (degree - 1 - it) & 1 == 1);
+                recent.fold(oldest ^ (oldest >> degree), |sum, it| sum ^ directions[bit - it as usize])
+            }
+        };
+    }
+    directions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METHODS: [Method; 3] = [Method::Random, Method::Latin, Method::Sobol];
+
+    fn sample(method: Method, count: u64, ranges: &Value) -> Sample {
+        Sample { method, count, seed: 7, ranges: ranges.as_object().unwrap().clone() }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small test numbers")]
+    fn strata(places: &[f64]) -> Vec<usize> {
+        #[expect(clippy::cast_precision_loss, reason = "small test numbers")]
+        let mut strata: Vec<usize> = places.iter().map(|it| (it * places.len() as f64) as usize).collect();
+        strata.sort_unstable();
+        strata
+    }
+
+    #[test]
+    fn latin_and_sobol_meet_every_stratum_once_in_every_dimension() {
+        let all: Vec<usize> = (0..64).collect();
+        for dimension in 0..21 {
+            let latin = sample(Method::Latin, 64, &serde_json::json!({}));
+            assert_eq!(strata(&latin.places(dimension)), all);
+            let sobol = sample(Method::Sobol, 64, &serde_json::json!({}));
+            assert_eq!(strata(&sobol.places(dimension)), all);
+        }
+    }
+
+    /// The first two dimensions are a (0, m, 2)-net: every box of 8 by 8, 4 by
+    /// 16, ... holds one of 64 points.
+    #[test]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small test numbers")]
+    fn sobol_fills_the_plane() {
+        let sobol = sample(Method::Sobol, 64, &serde_json::json!({}));
+        let (x, y) = (sobol.places(0), sobol.places(1));
+        for (columns, rows) in [(2.0, 32.0), (4.0, 16.0), (8.0, 8.0), (16.0, 4.0), (32.0, 2.0)] {
+            let cells = x.iter().zip(&y).map(|(x, y)| ((x * columns) as u32, (y * rows) as u32));
+            assert_eq!(cells.collect::<std::collections::HashSet<_>>().len(), 64, "{columns} x {rows}");
+        }
+    }
+
+    #[test]
+    fn a_sample_depends_on_its_seed_and_dimension_only() {
+        for method in METHODS {
+            let one = sample(method, 16, &serde_json::json!({}));
+            let other = Sample { seed: 8, ..one.clone() };
+            assert_eq!(one.places(0), one.clone().places(0));
+            assert_ne!(one.places(0), other.places(0));
+            assert_ne!(one.places(0), one.places(1));
+        }
+    }
+
+    #[test]
+    fn values_stay_in_range_and_reach_whole_ends() {
+        let ranges = serde_json::json!({
+            "float": { "min": 2, "max": 3 },
+            "log": { "min": 0.1, "max": 1000, "log": true },
+            "int": { "min": -1, "max": 2, "integer": true },
+            "logint": { "min": 1, "max": 8, "integer": true, "log": true },
+            "choice": ["a", "b", "c"],
+        });
+        for method in METHODS {
+            for (path, drawn) in sample(method, 512, &ranges).draw().unwrap() {
+                match drawn {
+                    Drawn::Floats(it) if path == "float" => {
+                        assert!(it.iter().all(|it| (2.0..=3.0).contains(it)));
+                    }
+                    Drawn::Floats(it) => {
+                        assert!(it.iter().all(|it| (0.1..=1000.0).contains(it)));
+                        // Four decades, so half of the points lie below 10.
+                        let low = it.iter().filter(|it| **it < 10.0).count();
+                        assert!((200..312).contains(&low), "{method:?}: {low}");
+                    }
+                    Drawn::Ints(it) if path == "int" => {
+                        for value in -1..=2 {
+                            let count = it.iter().filter(|it| **it == value).count();
+                            assert!((80..180).contains(&count), "{method:?}: {count} times {value}");
+                        }
+                    }
+                    Drawn::Ints(it) => assert!((1..=8).all(|value| it.contains(&value))),
+                    Drawn::Choices(it, _) => assert!((0..3).all(|value| it.contains(&value))),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_range_is_refused() {
+        let error = |range: Value| {
+            let ranges = serde_json::json!({ "x": range });
+            sample(Method::Random, 4, &ranges).draw().err().unwrap().to_string()
+        };
+        assert_eq!(
+            error(serde_json::json!({ "min": 2, "max": 1 })),
+            "sample: `x` = {\"min\":2,\"max\":1}: `min` must not be above `max`"
+        );
+        assert!(error(serde_json::json!({ "min": 0, "max": 1, "log": true })).contains("above 0"));
+        assert!(error(serde_json::json!({ "min": 0.5, "max": 1, "integer": true })).contains("whole"));
+        assert!(error(serde_json::json!({ "mim": 0 })).contains("unknown field `mim`"));
+        assert!(error(serde_json::json!([])).contains("at least one choice"));
+        assert!(sample(Method::Random, 0, &serde_json::json!({ "x": [1] })).draw().is_err());
+    }
+}

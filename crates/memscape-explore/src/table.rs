@@ -1,0 +1,476 @@
+//! A table: a Polars frame with the few operations that experiments need.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use polars::prelude::{
+    AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
+    NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
+};
+use serde_json::Value;
+
+use crate::error::{Error, hint};
+
+/// Named columns of equal length.
+#[derive(Debug, Clone)]
+pub struct Table {
+    frame: DataFrame,
+    complete: bool,
+}
+
+/// A column's values as plain data; `None` where there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Finite numbers.
+    Float(Vec<Option<f64>>),
+    /// Whole numbers.
+    Int(Vec<Option<i64>>),
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Truth values.
+    Bool(Vec<Option<bool>>),
+}
+
+/// Rows of a file that are compressed together; a number of its own, so that a
+/// file depends on its rows alone and not on how they were made.
+const ROW_GROUP: usize = 1 << 18;
+
+/// Rows that a notebook shows.
+const HTML_ROWS: usize = 20;
+
+impl Table {
+    pub(crate) fn new(frame: DataFrame, complete: bool) -> Self {
+        Self { frame, complete }
+    }
+
+    /// A table of these columns.
+    ///
+    /// # Errors
+    /// [`Error::BadColumn`] if columns differ in length, share a name, or hold
+    /// NaN or infinity.
+    pub fn from_columns<N: Into<String>>(
+        columns: impl IntoIterator<Item = (N, Column)>,
+    ) -> Result<Self, Error> {
+        let mut height = None;
+        let mut all: Vec<polars::prelude::Column> = Vec::new();
+        for (name, column) in columns {
+            let name = name.into();
+            let length = column.len();
+            if *height.get_or_insert(length) != length {
+                let problem = format!("it has {length} rows, the others {}", height.unwrap_or_default());
+                return Err(Error::BadColumn { name, problem });
+            }
+            if all.iter().any(|it| it.name().as_str() == name) {
+                return Err(Error::BadColumn { name, problem: "there are two of this name".to_owned() });
+            }
+            all.push(column.into_polars(name)?);
+        }
+        Ok(Self::new(DataFrame::new(height.unwrap_or(0), all)?, true))
+    }
+
+    /// A table around a frame made elsewhere.
+    #[must_use]
+    pub fn from_frame(frame: DataFrame) -> Self {
+        Self::new(frame, true)
+    }
+
+    /// The frame.
+    #[must_use]
+    pub fn frame(&self) -> &DataFrame {
+        &self.frame
+    }
+
+    /// The frame, for good.
+    #[must_use]
+    pub fn into_frame(self) -> DataFrame {
+        self.frame
+    }
+
+    /// Whether every point of the sweep has its row; false if it was cancelled.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.frame.height()
+    }
+
+    /// The columns' names, in order.
+    #[must_use]
+    pub fn column_names(&self) -> Vec<&str> {
+        self.frame.columns().iter().map(|it| it.name().as_str()).collect()
+    }
+
+    /// A column as plain data.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], or [`Error::BadColumn`] if it is of a type
+    /// that no study makes.
+    pub fn column(&self, name: &str) -> Result<Column, Error> {
+        let column = self.find(name)?;
+        let bad = |_| Error::BadColumn {
+            name: name.to_owned(),
+            problem: format!("it holds {}, not numbers, texts or truth values", column.dtype()),
+        };
+        let series = column.as_materialized_series();
+        Ok(match column.dtype() {
+            DataType::Float64 => Column::Float(series.f64()?.iter().collect()),
+            DataType::Int64 => Column::Int(series.i64()?.iter().collect()),
+            DataType::Boolean => Column::Bool(series.bool()?.iter().collect()),
+            DataType::String => Column::Text(series.str()?.iter().map(|it| it.map(str::to_owned)).collect()),
+            DataType::Null => Column::Text(vec![None; self.height()]),
+            dtype if dtype.is_integer() => {
+                Column::Int(series.strict_cast(&DataType::Int64).map_err(bad)?.i64()?.iter().collect())
+            }
+            dtype if dtype.is_float() => {
+                Column::Float(series.strict_cast(&DataType::Float64).map_err(bad)?.f64()?.iter().collect())
+            }
+            _ => return Err(bad(polars::error::PolarsError::NoData("".into()))),
+        })
+    }
+
+    /// A numeric column, whole numbers as floats.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], or [`Error::BadColumn`] if it is not numeric.
+    #[expect(clippy::cast_precision_loss, reason = "asked for as floats")]
+    pub fn f64(&self, name: &str) -> Result<Vec<Option<f64>>, Error> {
+        match self.column(name)? {
+            Column::Float(it) => Ok(it),
+            Column::Int(it) => Ok(it.into_iter().map(|it| it.map(|it| it as f64)).collect()),
+            Column::Text(it) if it.iter().all(Option::is_none) => Ok(vec![None; it.len()]),
+            Column::Text(_) => Err(not_numeric(name, "texts")),
+            Column::Bool(_) => Err(not_numeric(name, "truth values")),
+        }
+    }
+
+    /// A column as texts, numbers as they are printed: labels for groups.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`].
+    pub fn text(&self, name: &str) -> Result<Vec<Option<String>>, Error> {
+        Ok(self.column(name)?.into_texts())
+    }
+
+    /// The rows where a column has this value; 8 equals 8.0, null equals null.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`].
+    pub fn filter(&self, name: &str, value: impl Into<Value>) -> Result<Self, Error> {
+        let value = value.into();
+        let mask: Vec<bool> = match (self.column(name)?, &value) {
+            (column, Value::Null) => column.into_texts().iter().map(Option::is_none).collect(),
+            (Column::Text(it), Value::String(value)) => {
+                it.iter().map(|it| it.as_deref() == Some(value)).collect()
+            }
+            (Column::Int(it), Value::Number(value)) if value.is_i64() => {
+                it.iter().map(|it| it.is_some() && *it == value.as_i64()).collect()
+            }
+            (Column::Float(_) | Column::Int(_), Value::Number(value)) => {
+                let value = value.as_f64();
+                self.f64(name)?.iter().map(|it| it.is_some() && *it == value).collect()
+            }
+            (Column::Bool(it), Value::Bool(value)) => it.iter().map(|it| *it == Some(*value)).collect(),
+            // A number is never a text.
+            _ => vec![false; self.height()],
+        };
+        let mask = BooleanChunked::from_slice("".into(), &mask);
+        Ok(Self::new(self.frame.filter(&mask)?, self.complete))
+    }
+
+    /// These columns alone, in this order.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`].
+    pub fn select(&self, names: &[&str]) -> Result<Self, Error> {
+        names.iter().try_for_each(|it| self.find(it).map(|_| ()))?;
+        Ok(Self::new(self.frame.select(names.iter().copied())?, self.complete))
+    }
+
+    /// With this column, in place of one of the same name or else at the end.
+    ///
+    /// # Errors
+    /// [`Error::BadColumn`] if its length is not the table's, or it holds NaN
+    /// or infinity.
+    pub fn with_column(mut self, name: &str, column: Column) -> Result<Self, Error> {
+        if column.len() != self.height() && !self.column_names().is_empty() {
+            let problem = format!("it has {} rows, the table {}", column.len(), self.height());
+            return Err(Error::BadColumn { name: name.to_owned(), problem });
+        }
+        if self.column_names().is_empty() {
+            return Self::from_columns([(name, column)]);
+        }
+        self.frame.with_column(column.into_polars(name.to_owned())?)?;
+        Ok(self)
+    }
+
+    /// The rows of this table, then those of `other`, which has the same
+    /// columns.
+    ///
+    /// # Errors
+    /// [`Error::BadColumn`] names the first column that differs.
+    pub fn concat(&self, other: &Self) -> Result<Self, Error> {
+        let (mine, others) = (self.column_names(), other.column_names());
+        let differs = |problem: &str, name: &str| {
+            Err(Error::BadColumn { name: name.to_owned(), problem: problem.to_owned() })
+        };
+        if let Some(name) = mine.iter().find(|it| !others.contains(it)) {
+            return differs("only the first table has it", name);
+        }
+        if let Some(name) = others.iter().find(|it| !mine.contains(it)) {
+            return differs("only the second table has it", name);
+        }
+        if mine != others {
+            return self.concat(&other.select(&mine)?);
+        }
+        for (mine, other) in self.frame.columns().iter().zip(other.frame.columns()) {
+            if mine.dtype() != other.dtype() {
+                let problem = format!("the tables hold {} and {}", mine.dtype(), other.dtype());
+                return differs(&problem, mine.name());
+            }
+        }
+        Ok(Self::new(self.frame.vstack(&other.frame)?, other.complete))
+    }
+
+    /// The mean of `value` over the rows of each group, nulls left out. Groups
+    /// come in the order in which they first appear.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], or [`Error::BadColumn`] if `value` is not
+    /// numeric.
+    pub fn group_mean(&self, by: &[&str], value: &str) -> Result<Self, Error> {
+        let values = self.f64(value)?;
+        let keys = by.iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
+        let mut index: HashMap<Vec<Option<&str>>, usize> = HashMap::new();
+        let (mut first, mut sums): (Vec<IdxSize>, Vec<(f64, u32)>) = (Vec::new(), Vec::new());
+        for (row, value) in (0..).zip(values) {
+            let key = keys.iter().map(|it| it[row as usize].as_deref()).collect();
+            let group = *index.entry(key).or_insert_with(|| {
+                first.push(row);
+                sums.push((0.0, 0));
+                sums.len() - 1
+            });
+            if let Some(value) = value {
+                sums[group].0 += value;
+                sums[group].1 += 1;
+            }
+        }
+        let means = sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / f64::from(count)));
+        let means: Vec<Option<f64>> = means.collect();
+        if by.contains(&value) {
+            let problem = "a group's own column has no mean; give another name".to_owned();
+            return Err(Error::BadColumn { name: value.to_owned(), problem });
+        }
+        let groups = self.frame.select(by.iter().copied())?.take(&IdxCa::from_vec("".into(), first))?;
+        Self::new(groups, self.complete).with_column(value, Column::Float(means))
+    }
+
+    /// The table without its `error` column, if no row has an error.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`] with the first row's values and error, and how many
+    /// more there are.
+    pub fn without_errors(self) -> Result<Self, Error> {
+        let errors = self.text("error")?;
+        let failed: Vec<usize> = (0..errors.len()).filter(|it| errors[*it].is_some()).collect();
+        let Some(row) = failed.first() else {
+            let names: Vec<&str> = self.column_names().into_iter().filter(|it| *it != "error").collect();
+            return self.select(&names);
+        };
+        let given = self.frame.columns().iter().filter(|it| it.name() != "error").filter_map(|it| {
+            let value = it.get(*row).ok().filter(|it| !it.is_null())?;
+            Some(format!("{} = {value}", it.name()))
+        });
+        let more = match failed.len() {
+            1 => String::new(),
+            count => format!(" (and {} more rows without an answer)", count - 1),
+        };
+        Err(Error::NoAnswer(format!(
+            "row {row} ({}): {}{more}",
+            given.collect::<Vec<_>>().join(", "),
+            errors[*row].as_deref().unwrap_or_default()
+        )))
+    }
+
+    /// A plain HTML table of the first rows, for notebooks.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let cell = |tag: &str, text: &str| format!("<{tag}>{}</{tag}>", escaped(text));
+        let names: String = self.column_names().iter().map(|it| cell("th", it)).collect();
+        let row = |row: usize| {
+            let cells = self.frame.columns().iter().map(|it| cell("td", &shown(it.get(row).ok())));
+            format!("<tr>{}</tr>", cells.collect::<String>())
+        };
+        let rows: String = (0..self.height().min(HTML_ROWS)).map(row).collect();
+        format!(
+            "<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table><p>{} rows, {} columns</p>",
+            self.height(),
+            self.column_names().len()
+        )
+    }
+
+    /// Writes Parquet; the file appears when it is whole.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write_parquet(&self, path: &Path) -> Result<(), Error> {
+        let mut frame = self.frame.clone();
+        frame.rechunk_mut();
+        write_atomically(path, |out| {
+            let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
+            writer.finish(&mut frame).map(|_| ()).map_err(|it| it.to_string())
+        })
+    }
+
+    /// Reads Parquet.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn read_parquet(path: &Path) -> Result<Self, Error> {
+        let bad = |problem: String| Error::File { path: path.to_owned(), problem };
+        let file = File::open(path).map_err(|it| bad(it.to_string()))?;
+        let frame = ParquetReader::new(file).finish().map_err(|it| bad(it.to_string()))?;
+        Ok(Self::from_frame(frame))
+    }
+
+    /// Writes CSV with a header; numbers as short as they read back exactly,
+    /// nothing for null. The file appears when it is whole.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write_csv(&self, path: &Path) -> Result<(), Error> {
+        let names = self.column_names();
+        let columns = names.iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
+        write_atomically(path, |out| {
+            let mut writer = csv::Writer::from_writer(out);
+            writer.write_record(&names).map_err(|it| it.to_string())?;
+            for row in 0..self.height() {
+                let record = columns.iter().map(|it| it[row].as_deref().unwrap_or_default());
+                writer.write_record(record).map_err(|it| it.to_string())?;
+            }
+            writer.flush().map_err(|it| it.to_string())
+        })
+    }
+
+    fn find(&self, name: &str) -> Result<&polars::prelude::Column, Error> {
+        let index = self.frame.get_column_index(name);
+        index.map(|it| &self.frame.columns()[it]).ok_or_else(|| Error::UnknownColumn {
+            name: name.to_owned(),
+            hint: hint(name, self.column_names()),
+        })
+    }
+}
+
+/// Equal frames, nulls equal to nulls.
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.complete == other.complete && self.frame.equals_missing(&other.frame)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.frame.fmt(f)
+    }
+}
+
+impl Column {
+    /// How many rows it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Float(it) => it.len(),
+            Self::Int(it) => it.len(),
+            Self::Text(it) => it.len(),
+            Self::Bool(it) => it.len(),
+        }
+    }
+
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn into_texts(self) -> Vec<Option<String>> {
+        fn printed<T>(values: Vec<Option<T>>, print: impl Fn(T) -> String) -> Vec<Option<String>> {
+            values.into_iter().map(|it| it.map(&print)).collect()
+        }
+        match self {
+            // As short as reads back exactly, and never mistaken for an integer.
+            Self::Float(it) => printed(it, |it| format!("{it:?}")),
+            Self::Int(it) => printed(it, |it| it.to_string()),
+            Self::Text(it) => it,
+            Self::Bool(it) => printed(it, |it| it.to_string()),
+        }
+    }
+
+    fn into_polars(self, name: String) -> Result<polars::prelude::Column, Error> {
+        let polars_name = name.as_str().into();
+        Ok(match self {
+            Self::Float(it) => {
+                if let Some((row, value)) =
+                    it.iter().enumerate().find_map(|(row, it)| Some((row, it.filter(|it| !it.is_finite())?)))
+                {
+                    let problem = format!("row {row} is {value}; a table holds finite numbers or null");
+                    return Err(Error::BadColumn { name, problem });
+                }
+                Float64Chunked::from_slice_options(polars_name, &it).into_column()
+            }
+            Self::Int(it) => Int64Chunked::from_slice_options(polars_name, &it).into_column(),
+            Self::Text(it) => StringChunked::from_slice_options(polars_name, &it).into_column(),
+            Self::Bool(it) => BooleanChunked::from_slice_options(polars_name, &it).into_column(),
+        })
+    }
+}
+
+fn not_numeric(name: &str, holds: &str) -> Error {
+    Error::BadColumn { name: name.to_owned(), problem: format!("it holds {holds}, not numbers") }
+}
+
+fn shown(value: Option<AnyValue<'_>>) -> String {
+    match value {
+        Some(AnyValue::Float64(it)) => {
+            // Five digits read well; the rest is in the frame.
+            let rounded = format!("{it:.4e}").parse().unwrap_or(it);
+            format!("{rounded}")
+        }
+        Some(AnyValue::String(it)) => it.to_owned(),
+        Some(AnyValue::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Writes a file next to where it belongs and moves it there when it is whole.
+pub(crate) fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
+) -> Result<(), Error> {
+    let bad = |problem: String| Error::File { path: path.to_owned(), problem };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".memscape-");
+    // As any new file, instead of for the owner's eyes only.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(|it| bad(it.to_string()))?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    write(&mut out).map_err(bad)?;
+    out.flush().map_err(|it| bad(it.to_string()))?;
+    drop(out);
+    file.persist(path).map_err(|it| bad(it.error.to_string()))?;
+    Ok(())
+}

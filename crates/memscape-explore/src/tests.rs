@@ -1,0 +1,371 @@
+//! A study asked in every way there is.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::toy::READ;
+use crate::{Column, Control, DynStudy, Error, Method, Parameters, Sample, Sweep, Table};
+
+fn parameters(value: &Value) -> Parameters {
+    value.as_object().unwrap().clone()
+}
+
+fn run(value: &Value) -> Result<Value, String> {
+    let row = READ.run(&parameters(value)).map_err(|it| it.to_string())?;
+    Ok(Value::Object(row.into_iter().collect()))
+}
+
+fn time_ns(value: &Value) -> f64 {
+    run(value).unwrap()["time_ns"].as_f64().unwrap()
+}
+
+fn sweep(sweep: &Sweep) -> Table {
+    READ.sweep(sweep, &()).unwrap()
+}
+
+#[test]
+fn the_defaults_answer() {
+    let answer = run(&json!({})).unwrap();
+    assert_eq!(
+        answer,
+        json!({ "time_ns": 166.4, "rows_per_bank": 4, "mode": "in-turn", "slow": false, "per_way_ns": null })
+    );
+}
+
+#[test]
+fn dotted_and_nested_and_preset_parameters_are_the_same() {
+    let fast = time_ns(&json!({ "memory": { "banks": 32, "trcd_ns": 15, "trp_ns": 17 } }));
+    assert_eq!(
+        fast,
+        time_ns(&json!({ "memory.banks": 32.0, "memory": { "trcd_ns": 15 }, "memory.trp_ns": 17 }))
+    );
+    assert_eq!(fast, time_ns(&json!({ "memory_device": "fast" })));
+    assert_eq!(fast, time_ns(&json!({ "memory": "fast" })));
+    assert_eq!(fast, time_ns(&json!({ "hardware": "new", "rows": 64 })));
+    assert_eq!(
+        fast,
+        time_ns(&json!({ "hardware": { "memory": { "banks": 32, "trcd_ns": 15 }, "memory.trp_ns": 17 } }))
+    );
+}
+
+#[test]
+fn presets_are_filled_before_anything_is_overridden() {
+    // Whatever the order of the keys.
+    let a = time_ns(&json!({ "memory.banks": 8, "memory": { "trp_ns": 1 }, "hardware": "new" }));
+    let b = time_ns(&json!({ "hardware": "new", "memory": { "trp_ns": 1, "banks": 8 } }));
+    assert_eq!(a, b);
+    assert_eq!(a, 128.0 * (15.0 + 1.0) / 7.0);
+    // The wider preset first.
+    assert_eq!(time_ns(&json!({ "memory": "slow", "hardware": "new" })), 128.0 * 39.0 / 15.0);
+}
+
+#[test]
+fn an_optional_group_can_be_given_whole_or_by_path() {
+    let whole = run(&json!({ "cache": { "ways": 4 } })).unwrap();
+    assert_eq!(whole["per_way_ns"], json!(41.6));
+    assert_eq!(run(&json!({ "cache.ways": 4 })).unwrap(), whole);
+    assert_eq!(run(&json!({ "cache": null })).unwrap()["per_way_ns"], Value::Null);
+}
+
+#[test]
+fn bad_parameters_are_told_with_what_is_allowed() {
+    let error = |value: Value| run(&value).unwrap_err();
+    insta::assert_snapshot!(error(json!({ "memory.bank": 8 })), @"there is no parameter `memory.bank`; did you mean `memory.banks`?");
+    insta::assert_snapshot!(error(json!({ "trcd_ns": 8 })), @"there is no parameter `trcd_ns`; did you mean `memory.trcd_ns`?");
+    insta::assert_snapshot!(error(json!({ "memory.colour": 8 })), @"there is no parameter `memory.colour`; `memory` has `banks`, `trcd_ns`, `trp_ns`");
+    insta::assert_snapshot!(error(json!({ "memory.banks.rows": 8 })), @"there is no parameter `memory.banks.rows`; `memory.banks` is a single value");
+    insta::assert_snapshot!(error(json!({ "memory": 8 })), @"`memory` = 8: expected a table; it has `banks`, `trcd_ns`, `trp_ns`");
+    insta::assert_snapshot!(error(json!({ "memory": "fats" })), @r#"`memory` = "fats": there is no such preset; did you mean `fast`?"#);
+    insta::assert_snapshot!(error(json!({ "hardware": 3 })), @"`hardware` = 3: expected a table or one of `old`, `new`");
+    insta::assert_snapshot!(error(json!({ "memory.banks": { "low": 1 } })), @r#"`memory.banks` = {"low":1}: expected a single value such as 16, not a table"#);
+    insta::assert_snapshot!(error(json!({ "memory.banks": -1 })), @"`memory.banks` = -1: expected a whole number from 0 to 4294967295");
+    insta::assert_snapshot!(error(json!({ "memory.banks": 8.5 })), @"`memory.banks` = 8.5: expected a whole number from 0 to 4294967295");
+    insta::assert_snapshot!(error(json!({ "memory.banks": "many" })), @r#"`memory.banks` = "many": expected a whole number from 0 to 4294967295"#);
+    insta::assert_snapshot!(error(json!({ "memory.trcd_ns": -1 })), @"`memory.trcd_ns` = -1: -1 ns is not a time; it must be finite and at least 0");
+    insta::assert_snapshot!(error(json!({ "memory.trp_ns": f64::NAN })), @"`memory.trp_ns` = null: expected a number (NaN and infinity arrive as null)");
+    insta::assert_snapshot!(error(json!({ "rows": 0 })), @"`rows` = 0: expected a whole number, at least 1");
+    insta::assert_snapshot!(error(json!({ "mode": "in-tern" })), @r#"`mode` = "in-tern": expected one of "in-turn", "all-at-once"; did you mean `in-turn`?"#);
+    insta::assert_snapshot!(error(json!({ "cache": { "way": 1 } })), @"there is no parameter `cache.way`; `cache` has `ways`");
+    insta::assert_snapshot!(error(json!({ "memory.banks": 8, "memory": { "banks": 9 } })), @"`memory.banks` = 9: it is given twice; remove one");
+    insta::assert_snapshot!(error(json!({ "memory.banks": 0 })), @"64 rows need a bank, but `memory.banks` is 0; give at least 1");
+    insta::assert_snapshot!(error(json!({ "memory.banks": 1 })), @"`time_ns` came out inf");
+}
+
+#[test]
+fn a_panic_of_a_model_is_an_error() {
+    let error = run(&json!({ "memory.banks": 99 })).unwrap_err();
+    assert_eq!(error, "internal error, please report it: ninety-nine banks");
+    let error = READ.sweep(&Sweep::default().axis("memory.banks", 90..100), &()).unwrap_err();
+    assert!(matches!(error, Error::Internal(_)), "{error}");
+}
+
+#[test]
+fn a_description_says_everything() {
+    insta::assert_snapshot!(READ.describe(), @r#"
+    toy.read: Time to read rows
+
+    Parameters
+        hardware       old      A whole machine ("old", "new")
+        memory_device  slow     A memory (fills `memory`) ("slow", "fast")
+        rows           64       Rows to read (whole number, at least 1) [a manual]
+        mode           in-turn  Whether rows are opened one after the other or all at once
+                                ("all-at-once", "in-turn")
+        scale          null     A factor on the time (number or null) [a guess]
+        cache          null     A cache in front of it ({ ways: whole number, at least 0, at most 255 }
+                                or null)
+
+      memory
+        banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
+        trcd_ns  18 ns  tRCD, activate to read (number) [JESD0]
+        trp_ns   21 ns  tRP, precharge (number) [JESD0]
+
+    Answer
+        time_ns        ns  All reads together
+        rows_per_bank      Rows per bank, rounded up
+        mode               As asked
+        slow               Whether it takes over a microsecond
+        per_way_ns     ns  Time per way, if there is a cache
+    "#);
+}
+
+#[test]
+fn a_grid_has_the_last_axis_fastest_and_bad_points_are_rows() {
+    let grid =
+        Sweep::default().axis("mode", ["in-turn", "all-at-once", "never"]).axis("memory.banks", [0, 1, 4]);
+    insta::assert_snapshot!(sweep(&grid).to_html().replace("</tr>", "</tr>\n"), @r#"
+    <table><thead><tr><th>mode</th><th>memory.banks</th><th>time_ns</th><th>rows_per_bank</th><th>answer.mode</th><th>slow</th><th>per_way_ns</th><th>error</th></tr>
+    </thead><tbody><tr><td>in-turn</td><td>0</td><td></td><td></td><td></td><td></td><td></td><td>64 rows need a bank, but `memory.banks` is 0; give at least 1</td></tr>
+    <tr><td>in-turn</td><td>1</td><td></td><td></td><td></td><td></td><td></td><td>`time_ns` came out inf</td></tr>
+    <tr><td>in-turn</td><td>4</td><td>832</td><td>16</td><td>in-turn</td><td>false</td><td></td><td></td></tr>
+    <tr><td>all-at-once</td><td>0</td><td></td><td></td><td></td><td></td><td></td><td>64 rows need a bank, but `memory.banks` is 0; give at least 1</td></tr>
+    <tr><td>all-at-once</td><td>1</td><td>39</td><td>64</td><td>all-at-once</td><td>false</td><td></td><td></td></tr>
+    <tr><td>all-at-once</td><td>4</td><td>39</td><td>16</td><td>all-at-once</td><td>false</td><td></td><td></td></tr>
+    <tr><td>never</td><td>0</td><td></td><td></td><td></td><td></td><td></td><td>`mode` = "never": expected one of "in-turn", "all-at-once"</td></tr>
+    <tr><td>never</td><td>1</td><td></td><td></td><td></td><td></td><td></td><td>`mode` = "never": expected one of "in-turn", "all-at-once"</td></tr>
+    <tr><td>never</td><td>4</td><td></td><td></td><td></td><td></td><td></td><td>`mode` = "never": expected one of "in-turn", "all-at-once"</td></tr>
+    </tbody></table><p>9 rows, 8 columns</p>
+    "#);
+}
+
+#[test]
+fn presets_can_be_swept_and_overridden() {
+    let hardware = ["old", "new", "odd"];
+    let table = sweep(
+        &Sweep::of(parameters(&json!({ "memory.trp_ns": 1 })))
+            .axis("memory.banks", [8, 16])
+            .axis("hardware", hardware)
+            .zip([("memory.trcd_ns", [1, 2])]),
+    );
+    assert_eq!(table.height(), 12);
+    let times = table.f64("time_ns").unwrap();
+    for (row, time) in times.into_iter().enumerate() {
+        let (banks, hardware) = ([8, 16][row / 6], hardware[row / 2 % 3]);
+        let single = json!({
+            "hardware": hardware, "memory.banks": banks, "memory.trp_ns": 1, "memory.trcd_ns": row % 2 + 1
+        });
+        assert_eq!(time, run(&single).ok().map(|it| it["time_ns"].as_f64().unwrap()), "{single}");
+    }
+    let errors = table.text("error").unwrap();
+    assert_eq!(
+        errors[4].as_deref(),
+        Some("`hardware` = \"odd\": there is no such preset; did you mean `old`?")
+    );
+}
+
+#[test]
+fn zipped_axes_move_together() {
+    let zip =
+        Sweep::default().zip([("memory.banks", [2, 3]), ("rows", [10, 20])]).axis("memory.trp_ns", [1, 2]);
+    let table = sweep(&zip);
+    assert_eq!(table.column("memory.banks").unwrap(), Column::Int([2, 2, 3, 3].map(Some).to_vec()));
+    assert_eq!(table.column("rows").unwrap(), Column::Int([10, 10, 20, 20].map(Some).to_vec()));
+    // A parameter that need not be whole is a column of floats, whatever is given.
+    assert_eq!(table.column("memory.trp_ns").unwrap(), Column::Float([1., 2., 1., 2.].map(Some).to_vec()));
+}
+
+#[test]
+fn a_sample_is_drawn_anew_at_no_grid_point() {
+    let ranges = json!({
+        "memory.trp_ns": { "min": 10, "max": 20 }, "rows": { "min": 1, "max": 9, "integer": true },
+        "hardware": ["old", "new"]
+    });
+    let sample = Sample { method: Method::Sobol, count: 8, seed: 1, ranges: parameters(&ranges) };
+    let table = sweep(&Sweep::default().axis("memory.banks", [4, 8]).sample(sample));
+    assert_eq!(table.height(), 16);
+    for name in ["memory.trp_ns", "rows", "hardware"] {
+        let column = table.text(name).unwrap();
+        assert_eq!(column[..8], column[8..]);
+    }
+    for row in 0..16 {
+        let single: Parameters = ["memory.banks", "memory.trp_ns", "rows", "hardware"]
+            .into_iter()
+            .map(|name| (name.to_owned(), value(&table, name, row)))
+            .collect();
+        assert_eq!(run(&single.into()).unwrap()["time_ns"], value(&table, "time_ns", row));
+    }
+}
+
+/// A cell as JSON.
+fn value(table: &Table, name: &str, row: usize) -> Value {
+    match table.column(name).unwrap() {
+        Column::Float(it) => it[row].into(),
+        Column::Int(it) => it[row].into(),
+        Column::Text(it) => it[row].clone().into(),
+        Column::Bool(it) => it[row].into(),
+    }
+}
+
+#[test]
+fn a_wrong_sweep_is_refused_as_a_whole() {
+    let error = |sweep: Sweep| READ.sweep(&sweep, &()).unwrap_err().to_string();
+    let base = |value: Value| Sweep::of(parameters(&value)).axis("memory.banks", [1, 2]);
+    insta::assert_snapshot!(error(base(json!({ "rows": 0 }))), @"`rows` = 0: expected a whole number, at least 1");
+    insta::assert_snapshot!(error(base(json!({ "rowz": 1 }))), @"there is no parameter `rowz`; did you mean `rows`?");
+    insta::assert_snapshot!(error(base(json!({})).axis("memory.trp", [1])), @"there is no parameter `memory.trp`; did you mean `memory.trp_ns`?");
+    insta::assert_snapshot!(error(base(json!({})).axis("memory.banks", [1])), @"there are two axes over `memory.banks`; remove one");
+    insta::assert_snapshot!(error(base(json!({})).axis("rows", Vec::<u32>::new())), @"axis `rows` has no values");
+    insta::assert_snapshot!(error(Sweep::default().zip([("rows", vec![1, 2]), ("memory.banks", vec![1])])), @"zip: `rows` has 2 values and `memory.banks` 1; they must be as many");
+    // What an axis changes may be wrong in the base.
+    assert_eq!(sweep(&base(json!({ "memory.banks": -1 }))).height(), 2);
+}
+
+#[test]
+fn a_name_that_parameter_and_answer_share_is_kept_apart() {
+    let table = sweep(&Sweep::default().axis("mode", ["in-turn", "never"]));
+    let names = ["mode", "time_ns", "rows_per_bank", "answer.mode", "slow", "per_way_ns", "error"];
+    assert_eq!(table.column_names(), names);
+    assert_eq!(table.text("mode").unwrap()[1].as_deref(), Some("never"));
+    assert_eq!(table.text("answer.mode").unwrap()[1], None);
+}
+
+/// Stops after so many rows, and counts looks.
+struct StopAt(u64, AtomicU64);
+
+impl Control for StopAt {
+    fn advanced(&self, done: u64, total: u64) {
+        assert!(done <= total && self.1.swap(done, Ordering::Relaxed) < done);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.1.load(Ordering::Relaxed) >= self.0
+    }
+}
+
+#[test]
+fn a_cancelled_sweep_is_a_prefix_and_can_go_on() {
+    let grid =
+        Sweep::default().axis("memory.banks", 0..50).axis("rows", 1..500).axis("memory", ["slow", "fast"]);
+    let whole = sweep(&grid);
+    assert!(whole.is_complete());
+    for stop in [0, 1, 100, 3000] {
+        let part = READ.sweep(&grid, &StopAt(stop, AtomicU64::new(0))).unwrap();
+        assert!(!part.is_complete() && part.height() as u64 >= stop && part.height() < whole.height());
+        let prefix = whole.frame().head(Some(part.height()));
+        assert!(prefix.equals_missing(part.frame()));
+        let rest = READ.sweep_from(part.height() as u64, &grid, &()).unwrap();
+        assert!(part.concat(&rest).unwrap() == whole);
+    }
+}
+
+fn axis(path: &'static str, values: Vec<Value>) -> impl Strategy<Value = (&'static str, Vec<Value>)> {
+    let count = values.len();
+    (proptest::sample::subsequence(values, 1..=count)).prop_shuffle().prop_map(move |it| (path, it))
+}
+
+fn axes() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
+    let all = (
+        axis("hardware", vec![json!("old"), json!("new"), json!("none"), json!({ "rows": 5 })]),
+        axis("memory", vec![json!("slow"), json!({ "trp_ns": 3 }), json!("fast")]),
+        axis("memory.banks", vec![json!(0), json!(1), json!(2), json!(7.0), json!(-1), json!("x")]),
+        axis("memory.trcd_ns", vec![json!(0), json!(1.5), json!(-3), Value::Null]),
+        axis("mode", vec![json!("in-turn"), json!("all-at-once"), json!("both"), json!(true)]),
+        axis("scale", vec![Value::Null, json!(2), json!(0.25), json!(1e308)]),
+        axis("cache.ways", vec![json!(1), json!(0), json!(300)]),
+    );
+    all.prop_flat_map(|(a, b, c, d, e, f, g)| {
+        proptest::sample::subsequence(vec![a, b, c, d, e, f, g], 1..=4).prop_shuffle()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A point of a sweep is the same point asked alone.
+    #[test]
+    fn a_sweep_is_its_points(axes in axes(), base_rows in 1..9_u32) {
+        let base = parameters(&json!({ "rows": base_rows }));
+        let grid = axes.iter().fold(Sweep::of(base.clone()), |it, (path, values)| it.axis(*path, values.clone()));
+        let table = sweep(&grid);
+        prop_assert_eq!(table.height() as u64, grid.points().unwrap());
+        let columns: Vec<(&str, Vec<Option<String>>)> =
+            table.column_names().into_iter().map(|it| (it, table.text(it).unwrap())).collect();
+        for row in 0..table.height() {
+            let mut rest = row;
+            let mut single = base.clone();
+            for (path, values) in axes.iter().rev() {
+                single.insert((*path).to_owned(), values[rest % values.len()].clone());
+                rest /= values.len();
+            }
+            let cell = |name: &str| columns.iter().find(|it| it.0 == name).unwrap().1[row].clone();
+            match READ.run(&single) {
+                Ok(answer) => {
+                    prop_assert_eq!(cell("error"), None);
+                    for (name, expected) in answer {
+                        let expected = match expected {
+                            Value::Null => None,
+                            Value::String(it) => Some(it),
+                            other => Some(other.to_string().replace("e+", "e")),
+                        };
+                        prop_assert_eq!(cell(&name), expected);
+                    }
+                }
+                Err(error) => {
+                    prop_assert_eq!(cell("error"), Some(error.to_string()));
+                    prop_assert_eq!(cell("time_ns"), None);
+                }
+            }
+        }
+    }
+
+    /// The number of threads does not show.
+    #[test]
+    fn one_thread_is_as_good_as_many(axes in axes()) {
+        let grid = axes.into_iter().fold(Sweep::default(), |it, (path, values)| it.axis(path, values));
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let path = folder.path().join(format!("{threads}.parquet"));
+            pool.install(|| sweep(&grid)).write_parquet(&path).unwrap();
+            std::fs::read(path).unwrap()
+        };
+        let one = bytes(1);
+        prop_assert!(one == bytes(2) && one == bytes(5));
+    }
+}
+
+#[test]
+fn the_registry_suggests_names() {
+    let error = crate::study("toy.raed").err().unwrap().to_string();
+    assert!(error.starts_with("there is no study `toy.raed`"), "{error}");
+}
+
+/// Every registered study describes itself, and answers at its defaults.
+#[test]
+fn every_registered_study_holds_together() {
+    for study in crate::studies() {
+        let description = study.describe();
+        assert!(!description.parameters.is_empty() && !description.columns.is_empty(), "{}", study.name());
+        for it in &description.parameters {
+            assert!(!it.meaning.is_empty(), "{}: `{}` has no doc comment", study.name(), it.path);
+        }
+        for it in &description.columns {
+            assert!(!it.meaning.is_empty(), "{}: column `{}` has no doc comment", study.name(), it.name);
+        }
+        study.run(&Parameters::new()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
+        // Each default is a value that can be given.
+        let defaults = description.parameters.iter().map(|it| (it.path.clone(), it.default.clone()));
+        study.run(&defaults.collect()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
+    }
+}
