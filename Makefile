@@ -1,0 +1,110 @@
+# `make` lists what there is to make. Everything sets itself up: a machine needs
+# Rust, Python >= 3.10, git and make.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# Cargo uses all cores by itself, and two builds at once would wait for each other.
+.NOTPARALLEL:
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memscape
+TOOLS ?= $(CACHE)/tools
+PYTHON ?= python3
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+
+# One profile and one set of features for everything: Polars is built once.
+CARGO_FLAGS := --release --locked --workspace
+MEMSCAPE := $(CARGO_TARGET_DIR)/release/memscape
+# Tools for building live in .venv; the wheel is tried in an environment that
+# knows nothing but the wheel.
+FRESH := $(CARGO_TARGET_DIR)/fresh-venv
+WHEELS := $(CARGO_TARGET_DIR)/wheels
+
+EVCXR_VERSION := 0.22.0
+EVCXR := $(TOOLS)/evcxr_jupyter-$(EVCXR_VERSION)
+# A Rust notebook builds its dependencies by itself. The folder is kept, so that
+# only the first run takes minutes; without optimisation these are fewer. Under
+# the home folder, evcxr's libraries do not find Rust's own by themselves.
+EVCXR_SESSION := $(CACHE)/evcxr
+EVCXR_ENV = EVCXR_TMPDIR=$(EVCXR_SESSION) CARGO_PROFILE_DEV_OPT_LEVEL=0 \
+	LD_LIBRARY_PATH=$$(rustc --print target-libdir)
+NOTEBOOKS := $(wildcard notebooks/python/*.ipynb notebooks/rust/*.ipynb)
+
+.PHONY: help
+help: ## list what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: reproduce
+reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then print the claims report
+	$(MEMSCAPE) reproduce --out figures
+	@# 1 says that a claim is out of tolerance, which is what the report is about.
+	$(MEMSCAPE) claims || [ $$? -eq 1 ]
+
+.PHONY: test
+test: lint test-rust doc test-python test-notebooks ## check everything; what CI runs
+
+.PHONY: fmt
+fmt: ## format the Rust code
+	cargo fmt --all
+
+.PHONY: lint
+lint: ## rustfmt check, and clippy with warnings denied
+	cargo fmt --all --check
+	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
+
+.PHONY: test-rust
+test-rust: ## Rust tests and doctests
+	cargo test $(CARGO_FLAGS)
+
+.PHONY: doc
+doc: ## API documentation, with warnings denied
+	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
+
+.PHONY: bench
+bench: ## speed of the timing engine and of sweeps
+	cargo bench --locked --workspace --benches
+
+.PHONY: wheel
+wheel: .venv/bin/maturin ## build the Python wheel
+	rm -rf $(WHEELS)
+	.venv/bin/maturin build --release --locked --out $(WHEELS)
+
+.PHONY: test-python
+test-python: $(FRESH) ## pytest with doctests, and the stub check, against the built wheel
+	$(FRESH)/bin/python -m pytest
+	$(FRESH)/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml memscape
+
+.PHONY: test-notebooks
+test-notebooks: $(FRESH) $(EVCXR) ## run the notebooks
+	$(call run_notebooks)
+
+.PHONY: notebooks
+notebooks: $(FRESH) $(EVCXR) ## run the notebooks and keep what they show
+	$(call run_notebooks,--save)
+
+define run_notebooks
+JUPYTER_PATH=$(FRESH)/share/jupyter $(TOOLS)/bin/evcxr_jupyter --install > /dev/null
+mkdir -p $(EVCXR_SESSION)
+cp Cargo.lock $(EVCXR_SESSION)
+$(EVCXR_ENV) $(FRESH)/bin/python notebooks/run.py $(1) $(NOTEBOOKS)
+endef
+
+$(MEMSCAPE): FORCE
+	cargo build --release --locked --package memscape-cli
+
+# Made anew each time: what it proves is that the wheel needs nothing else.
+$(FRESH): wheel FORCE
+	$(PYTHON) -m venv --clear $@
+	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[test]"
+
+.venv/bin/maturin:
+	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet "maturin>=1.9.4,<2"
+
+$(EVCXR):
+	env -u CARGO_TARGET_DIR cargo install --locked --version $(EVCXR_VERSION) --root $(TOOLS) evcxr_jupyter
+	touch $@
+
+.PHONY: FORCE
+FORCE:

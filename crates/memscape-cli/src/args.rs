@@ -1,0 +1,112 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Design-space exploration of memory-centric LLM inference hardware.
+#[derive(Debug, Parser)]
+#[command(name = "memscape", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// No progress bars and no remarks, only results and errors.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One question per command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Redraw figures and tables of the papers: SVG, PNG and the data as CSV.
+    Reproduce {
+        /// Papers or single figures, such as `pimnast` or `pimnast.fig10`; all if none is given.
+        #[arg(value_name = "PAPER[.FIGURE]")]
+        selectors: Vec<String>,
+        /// Folder to write to.
+        #[arg(long, value_name = "DIR", default_value = "figures")]
+        out: PathBuf,
+    },
+    /// Hold published numbers against the models' own.
+    ///
+    /// Exits with 1 if a claim is off by more than 10 %.
+    Claims {
+        /// A paper, or a claims file of yours; all papers if not given.
+        #[arg(value_name = "PAPER|FILE")]
+        source: Option<String>,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Refit a paper's free parameters from its `calibrate` claims.
+    Calibrate {
+        /// The paper, such as `pimnast`.
+        paper: String,
+    },
+    /// List the studies: the questions that can be asked.
+    Studies,
+    /// Explain a study's parameters and answer, or show a preset and its sources.
+    Describe {
+        /// A study such as `pim.gemv`, or a preset such as `lpddr5-6400`.
+        #[arg(value_name = "STUDY|PRESET")]
+        name: String,
+        /// Show only where this other preset differs.
+        #[arg(long, value_name = "OTHER")]
+        diff: Option<String>,
+    },
+    /// Answer one study.
+    Run {
+        /// A study, or a TOML study file.
+        #[arg(value_name = "STUDY|FILE")]
+        study: String,
+        #[command(flatten)]
+        overrides: Overrides,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a study at every point of a design space.
+    Sweep {
+        /// A TOML study file with axes.
+        file: PathBuf,
+        /// The table to write; the name's ending, .parquet or .csv, chooses the format.
+        #[arg(short, long, value_name = "TABLE")]
+        out: PathBuf,
+        /// Go on where an interrupted sweep stopped.
+        #[arg(long)]
+        resume: bool,
+    },
+    /// Write the memory commands of one GEMV.
+    Trace {
+        #[command(flatten)]
+        overrides: Overrides,
+        /// What is to read it.
+        #[arg(long, value_enum, default_value_t = Format::Csv)]
+        format: Format,
+        /// File to write to; the terminal if not given.
+        #[arg(short, long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// Parameters, each as `path=value`.
+#[derive(Debug, Args)]
+pub struct Overrides {
+    /// Parameters, such as `model=opt-6.7b memory.banks_per_channel=8`.
+    #[arg(value_name = "PARAMETER=VALUE")]
+    pub parameters: Vec<String>,
+}
+
+/// Who reads a command trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Every command with its time.
+    Csv,
+    /// Ramulator 2.
+    Ramulator,
+    /// `DRAMsim3`.
+    Dramsim3,
+    /// Chrome's and Perfetto's timeline.
+    Perfetto,
+}

@@ -1,0 +1,133 @@
+//! What each command does: ask the library, print the answer.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use memscape::explore::sweep_to_file;
+use memscape::papers;
+use memscape::prelude::{Parameters, StudyFile, studies, study};
+use serde_json::Value;
+
+use crate::args::{Cli, Command, Format};
+use crate::failure::Failure;
+use crate::progress::{Progress, catch_interrupts};
+use crate::{claims, describe, parameters};
+
+/// Runs one command.
+pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
+    let quiet = cli.quiet;
+    match cli.command {
+        Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
+        Command::Claims { source, json } => claims::report(source.as_deref(), json, quiet, out),
+        Command::Calibrate { paper } => calibrate(&paper, quiet, out),
+        Command::Studies => list(out),
+        Command::Describe { name, diff: None } => describe::describe(&name, out),
+        Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
+        Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
+        Command::Sweep { file, out: table, resume } => sweep(&file, &table, resume, quiet, err),
+        Command::Trace { overrides, format, out: file } => {
+            let parameters = parameters::parse(&overrides.parameters)?;
+            match file {
+                None => trace(&parameters, format, out),
+                Some(path) => {
+                    let mut file = BufWriter::new(create(&path)?);
+                    trace(&parameters, format, &mut file)?;
+                    Ok(file.flush()?)
+                }
+            }
+        }
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
+        Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
+    })
+}
+
+fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let selectors: Vec<&str> = selectors.iter().map(String::as_str).collect();
+    let experiments = papers::select(&selectors).map_err(Failure::of)?;
+    let progress = Progress::new("reproduce", quiet);
+    for (done, experiment) in experiments.iter().enumerate() {
+        progress.at(experiment.id, done, experiments.len());
+        papers::reproduce(experiment, folder).map_err(Failure::of)?;
+        if !quiet {
+            writeln!(out, "{:<18} {}", experiment.id, experiment.title)?;
+        }
+    }
+    Ok(())
+}
+
+fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let _progress = Progress::new("calibrate", quiet);
+    let fit = papers::calibrate::calibrate(paper).map_err(Failure::of)?;
+    Ok(writeln!(out, "{fit}")?)
+}
+
+fn list(out: &mut dyn Write) -> Result<(), Failure> {
+    let width = studies().iter().map(|it| it.name().len()).max().unwrap_or_default();
+    for study in studies() {
+        writeln!(out, "{:<width$}  {}", study.name(), study.summary())?;
+    }
+    Ok(())
+}
+
+fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let overrides = parameters::parse(overrides)?;
+    let (name, base) = if Path::new(name).extension().is_some_and(|it| it == "toml") {
+        let file = read(Path::new(name))?;
+        if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
+            return Err(Failure::BadInput(format!(
+                "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
+            )));
+        }
+        (file.study, file.base)
+    } else {
+        (name.to_owned(), Parameters::new())
+    };
+    let parameters = base.into_iter().chain(overrides).collect();
+    let row = study(&name).and_then(|it| it.run(&parameters)).map_err(Failure::of)?;
+    if json {
+        let row: Parameters = row.into_iter().collect();
+        return Ok(writeln!(out, "{}", Value::Object(row))?);
+    }
+    let width = row.iter().map(|(column, _)| column.len()).max().unwrap_or_default();
+    for (column, value) in row {
+        match value {
+            Value::String(text) => writeln!(out, "{column:<width$}  {text}")?,
+            value => writeln!(out, "{column:<width$}  {value}")?,
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<StudyFile, Failure> {
+    StudyFile::read(path).map_err(Failure::of)
+}
+
+fn sweep(file: &Path, table: &Path, resume: bool, quiet: bool, err: &mut dyn Write) -> Result<(), Failure> {
+    let spec = read(file)?;
+    let study = study(&spec.study).map_err(Failure::of)?;
+    catch_interrupts();
+    let progress = Progress::new(&spec.study, quiet);
+    let done = sweep_to_file(study, &spec, table, resume, &progress).map_err(Failure::of)?;
+    drop(progress);
+    let rows = done.height();
+    if !done.is_complete() {
+        if !quiet {
+            writeln!(err, "interrupted: {rows} rows are saved; `--resume` goes on after them")?;
+        }
+        return Err(Failure::Interrupted);
+    }
+    let without = done.text("error").map_err(Failure::of)?.iter().flatten().count();
+    if without > 0 && !quiet {
+        writeln!(err, "{without} of {rows} rows have no answer; their `error` says why")?;
+    }
+    Ok(())
+}
+
+fn trace(parameters: &Parameters, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    todo!("{parameters:?} {format:?} {out:p}")
+}

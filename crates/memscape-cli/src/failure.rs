@@ -1,0 +1,43 @@
+//! Why a command ends other than well.
+
+use std::fmt::{self, Display};
+use std::io;
+
+/// What became of a command that is not done.
+#[derive(Debug)]
+pub enum Failure {
+    /// What was asked makes no sense, told in one line.
+    BadInput(String),
+    /// The output cannot be written.
+    Output(io::Error),
+    /// A result falls short of what it is held against; already told.
+    Short,
+    /// Stopped by Ctrl-C; already told.
+    Interrupted,
+}
+
+impl Failure {
+    /// An error of any crate below, on one line.
+    pub fn of(error: impl Display) -> Self {
+        let text = error.to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+        Self::BadInput(lines.join("; "))
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadInput(text) => f.write_str(text),
+            Self::Output(error) => write!(f, "cannot write: {error}"),
+            Self::Short => f.write_str("a result falls short"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

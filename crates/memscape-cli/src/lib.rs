@@ -1,0 +1,78 @@
+//! The `memscape` command line, callable: the binary and the Python package's
+//! `memscape` command are the same program.
+
+mod args;
+mod claims;
+mod commands;
+mod describe;
+mod failure;
+mod parameters;
+mod progress;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::Cli;
+use failure::Failure;
+
+/// Done.
+pub const DONE: u8 = 0;
+/// A result falls short: a claim is out of tolerance.
+pub const SHORT: u8 = 1;
+/// What was asked makes no sense.
+pub const BAD_INPUT: u8 = 2;
+/// Stopped by Ctrl-C; what was done is saved.
+pub const INTERRUPTED: u8 = 130;
+
+/// Does what the arguments say, the first being the program's name.
+///
+/// Results go to `out`; errors, one line each, and remarks to `err`. Returns
+/// the exit code: [`DONE`], [`SHORT`], [`BAD_INPUT`] or [`INTERRUPTED`].
+///
+/// ```
+/// let (mut out, mut err) = (Vec::new(), Vec::new());
+/// let code = memscape_cli::run(["memscape", "describe", "pim.gmev"], &mut out, &mut err);
+/// assert_eq!(code, memscape_cli::BAD_INPUT);
+/// assert!(String::from_utf8_lossy(&err).contains("did you mean `pim.gemv`?"));
+/// ```
+pub fn run<I>(args: I, out: &mut dyn Write, err: &mut dyn Write) -> u8
+where
+    I: IntoIterator<Item: Into<OsString> + Clone>,
+{
+    let outcome = match Cli::try_parse_from(args) {
+        Ok(cli) => commands::dispatch(cli, out, err),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                write!(out, "{}", error.render()).map_err(Failure::from)
+            }
+            _ => Err(Failure::BadInput(one_line(&error))),
+        },
+    };
+    match outcome.and_then(|()| out.flush().map_err(Failure::from)) {
+        Ok(()) => DONE,
+        Err(Failure::Short) => SHORT,
+        Err(Failure::Interrupted) => INTERRUPTED,
+        // Who reads us has seen enough, as `head` does.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => DONE,
+        Err(failure) => {
+            // There is nowhere left to say that this failed.
+            let _ = writeln!(err, "error: {failure}");
+            BAD_INPUT
+        }
+    }
+}
+
+/// Clap's error without its usage lines.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
+    let said: Vec<&str> =
+        lines.take_while(|it| !it.starts_with("Usage:") && !it.starts_with("For more")).collect();
+    let said = said.join("; ").replace(":; ", ": ");
+    format!("{}; see `memscape --help`", said.trim_start_matches("error: "))
+}

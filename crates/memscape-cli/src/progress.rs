@@ -1,0 +1,82 @@
+//! Bars for what takes longer than a second, and Ctrl-C.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memscape::prelude::Control;
+
+/// What is shorter needs no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A progress bar on the terminal's error stream, gone when dropped. There is
+/// none if that is not a terminal.
+pub struct Progress {
+    bar: ProgressBar,
+    /// Dropping it tells the thread that would show the bar.
+    _waiting: Option<Sender<()>>,
+}
+
+impl Progress {
+    /// Begins to wait; `what` stands before the bar.
+    pub fn new(what: &str, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_message(what.to_owned());
+        let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        if quiet {
+            return Self { bar, _waiting: None };
+        }
+        let (sender, receiver) = mpsc::channel::<()>();
+        let shown = bar.clone();
+        thread::spawn(move || {
+            if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(100));
+            }
+        });
+        Self { bar, _waiting: Some(sender) }
+    }
+
+    /// Says what is being done and how much of it is.
+    pub fn at(&self, what: &str, done: usize, total: usize) {
+        self.bar.set_message(what.to_owned());
+        self.advanced(done as u64, total as u64);
+    }
+}
+
+impl Control for Progress {
+    fn advanced(&self, done: u64, total: u64) {
+        if self.bar.length() != Some(total) {
+            let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta} left");
+            self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(done);
+    }
+
+    fn cancelled(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C asks the work at hand to stop and save what it
+/// has; the second ends the program.
+pub fn catch_interrupts() {
+    // Fails only if already done.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(crate::INTERRUPTED));
+        }
+    });
+}

@@ -1,0 +1,25 @@
+//! Rust's errors as Python's.
+
+use std::fmt::Display;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::{PyErr, create_exception};
+
+create_exception!(
+    memscape,
+    MemscapeError,
+    PyValueError,
+    "What was asked has no answer.\n\nThe message names what was asked, what was available and what to change."
+);
+create_exception!(
+    memscape,
+    InternalError,
+    PyRuntimeError,
+    "An error in memscape itself.\n\nPlease report it with the call that raised it."
+);
+
+/// An error of any crate below: bad input, told in one line.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn to_py_err(error: impl Display) -> PyErr {
+    MemscapeError::new_err(error.to_string())
+}

@@ -1,0 +1,240 @@
+//! `memscape._memscape`: unwrap, call, wrap.
+//!
+//! Everything that computes goes through [`compute`], so that Python's other
+//! threads run meanwhile, Ctrl-C is noticed and no panic crosses the border.
+
+mod arrow;
+mod compute;
+mod error;
+mod value;
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use memscape::prelude::{Control, StudyFile};
+use memscape::{explore, papers};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::Value;
+
+use compute::{compute, watch};
+use error::{InternalError, to_py_err};
+
+/// Name and summary of every study.
+#[pyfunction]
+fn studies() -> Vec<(&'static str, &'static str)> {
+    explore::studies().iter().map(|it| (it.name(), it.summary())).collect()
+}
+
+/// What a study asks and answers.
+#[pyclass(frozen, module = "memscape._memscape")]
+struct Description(explore::Description);
+
+#[pymethods]
+impl Description {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.0.summary
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        value::to_python(py, &serde_json::to_value(&self.0.parameters).map_err(to_py_err)?)
+    }
+
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        value::to_python(py, &serde_json::to_value(&self.0.columns).map_err(to_py_err)?)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn _repr_html_(&self) -> String {
+        memscape::description_html(&self.0)
+    }
+}
+
+#[pyfunction]
+fn describe(name: &str) -> PyResult<Description> {
+    explore::study(name).map(|it| Description(it.describe())).map_err(explore_error)
+}
+
+#[pyfunction]
+fn run<'py>(py: Python<'py>, study: &str, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    let study = explore::study(study).map_err(explore_error)?;
+    let parameters = value::parameters(parameters)?;
+    let row = compute(py, move || study.run(&parameters))?.map_err(explore_error)?;
+    value::dict(py, row.iter().map(|(column, value)| (column.as_str(), value)))
+}
+
+/// What a sweep and its caller tell each other while it runs.
+#[derive(Default)]
+struct Watched {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Control for Watched {
+    fn advanced(&self, done: u64, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// `spec` is a study file's content as a dict, `progress` is called with rows
+/// done and rows in all. Returns the table and whether it is complete.
+#[pyfunction]
+fn sweep<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let spec: StudyFile =
+        serde_json::from_value(Value::Object(value::parameters(spec)?)).map_err(to_py_err)?;
+    let study = explore::study(&spec.study).map_err(explore_error)?;
+    let sweep = spec.sweep().map_err(explore_error)?;
+    let watched = Arc::new(Watched::default());
+    let mut stop: Option<PyErr> = None;
+    let look = |py: Python<'_>| {
+        let (done, total) = (watched.done.load(Ordering::Relaxed), watched.total.load(Ordering::Relaxed));
+        if let Err(error) = py.check_signals().and_then(|()| progress.call1((done, total)).map(drop)) {
+            watched.cancelled.store(true, Ordering::Relaxed);
+            stop = Some(error);
+        }
+        // Go on waiting: what is done so far comes within the second.
+        Ok(())
+    };
+    let control = Arc::clone(&watched);
+    let table = watch(py, look, move || study.sweep(&sweep, &*control))?.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
+/// One figure or table of a paper.
+#[pyclass(frozen, module = "memscape._memscape")]
+struct Experiment(&'static papers::Experiment);
+
+#[pymethods]
+impl Experiment {
+    #[getter]
+    fn id(&self) -> &'static str {
+        self.0.id
+    }
+
+    #[getter]
+    fn title(&self) -> &'static str {
+        self.0.title
+    }
+
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let table = compute(py, self.0.table)?.map_err(to_py_err)?;
+        arrow::to_python(py, table.frame())
+    }
+
+    fn plot(&self, py: Python<'_>, table: Option<&Bound<'_, PyAny>>) -> PyResult<Figure> {
+        let given = table.map(arrow::from_python).transpose()?;
+        let experiment = self.0;
+        let draw = move || {
+            let table =
+                given.map_or_else(|| (experiment.table)(), |it| Ok(explore::Table::from_frame(it)))?;
+            (experiment.plot)(&table)
+        };
+        compute(py, draw)?.map(Figure).map_err(to_py_err)
+    }
+}
+
+/// A drawn figure.
+#[pyclass(frozen, module = "memscape._memscape")]
+struct Figure(papers::plot::Figure);
+
+#[pymethods]
+impl Figure {
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        let figure = self.0.clone();
+        compute(py, move || figure.svg())?.map_err(to_py_err)
+    }
+
+    fn png<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let figure = self.0.clone();
+        let png = compute(py, move || figure.png())?.map_err(to_py_err)?;
+        Ok(PyBytes::new(py, &png))
+    }
+}
+
+#[pyfunction]
+fn experiments() -> Vec<Experiment> {
+    papers::experiments().iter().map(Experiment).collect()
+}
+
+#[pyfunction]
+fn experiment(id: &str) -> PyResult<Experiment> {
+    papers::experiment(id).map(Experiment).map_err(to_py_err)
+}
+
+#[pyfunction]
+fn claims<'py>(py: Python<'py>, source: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+    let verdicts =
+        compute(py, move || papers::claims::evaluate(&papers::claims::select(source.as_deref())?))?;
+    value::to_python(py, &serde_json::to_value(verdicts.map_err(to_py_err)?).map_err(to_py_err)?)
+}
+
+#[pyfunction]
+fn calibrate<'py>(py: Python<'py>, paper: String) -> PyResult<Bound<'py, PyAny>> {
+    let fit = compute(py, move || papers::calibrate::calibrate(&paper))?.map_err(to_py_err)?;
+    value::to_python(py, &serde_json::to_value(fit).map_err(to_py_err)?)
+}
+
+/// The command line of the same name; returns its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| memscape_cli::run(arguments, &mut std::io::stdout(), &mut std::io::stderr()))
+}
+
+fn explore_error(error: explore::Error) -> PyErr {
+    match error {
+        explore::Error::Internal(text) => InternalError::new_err(text),
+        error => to_py_err(error),
+    }
+}
+
+#[pymodule]
+mod _memscape {
+    use pyo3::prelude::*;
+
+    use super::error::{InternalError, MemscapeError};
+
+    #[pymodule_export]
+    use super::arrow::Frame;
+    #[pymodule_export]
+    use super::{
+        Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,
+        studies, sweep,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("MemscapeError", py.get_type::<MemscapeError>())?;
+        module.add("InternalError", py.get_type::<InternalError>())
+    }
+}

@@ -1,0 +1,93 @@
+//! Python's plain values as JSON's, and back.
+
+use memscape::prelude::Parameters;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use serde_json::{Number, Value};
+
+use crate::error::to_py_err;
+
+/// A parameter table: a dict with text keys.
+pub fn parameters(given: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+    table("", given)
+}
+
+/// A plain Python value; `path` is where it stands, for the error.
+pub fn from_python(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    // A bool is an int to Python, so it goes first.
+    if value.is_none() {
+        Ok(Value::Null)
+    } else if let Ok(it) = value.cast::<PyBool>() {
+        Ok(Value::Bool(it.is_true()))
+    } else if value.is_instance_of::<PyInt>() {
+        let number =
+            value.extract::<i64>().map(Number::from).or_else(|_| value.extract::<u64>().map(Number::from));
+        number.map(Value::Number).map_err(|_| to_py_err(format!("`{path}` = {value} does not fit 64 bits")))
+    } else if let Ok(it) = value.cast::<PyFloat>() {
+        let number = Number::from_f64(it.extract()?);
+        number
+            .map(Value::Number)
+            .ok_or_else(|| to_py_err(format!("`{path}` = {value}; it must be a finite number")))
+    } else if let Ok(it) = value.cast::<PyString>() {
+        Ok(Value::String(it.extract()?))
+    } else if let Ok(it) = value.cast::<PyDict>() {
+        Ok(Value::Object(table(path, it)?))
+    } else if value.hasattr("tolist")? {
+        // NumPy's arrays and numbers.
+        from_python(path, &value.call_method0("tolist")?)
+    } else if let Ok(items) = value.try_iter() {
+        let items = items.enumerate().map(|(index, it)| from_python(&format!("{path}[{index}]"), &it?));
+        items.collect::<PyResult<_>>().map(Value::Array)
+    } else {
+        let kind = value.get_type().name()?;
+        Err(PyTypeError::new_err(format!(
+            "`{path}` is a `{kind}`; give a number, a text, a truth value, a list or a dict of these"
+        )))
+    }
+}
+
+fn table(path: &str, dict: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+    let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let key: String = key.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "`{key}` is no parameter's name; names are texts such as \"split_k\""
+            ))
+        })?;
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        Ok((key, from_python(&path, &value)?))
+    };
+    dict.iter().map(entry).collect()
+}
+
+/// A JSON value as Python's own.
+pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(it) => PyBool::new(py, *it).to_owned().into_any(),
+        Value::Number(it) => match (it.as_i64(), it.as_u64()) {
+            (Some(it), _) => it.into_pyobject(py)?.into_any(),
+            (None, Some(it)) => it.into_pyobject(py)?.into_any(),
+            // A JSON number that is no integer is a float.
+            (None, None) => it.as_f64().into_pyobject(py)?.into_any(),
+        },
+        Value::String(it) => PyString::new(py, it).into_any(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|it| to_python(py, it)).collect::<PyResult<_>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Object(entries) => dict(py, entries.iter().map(|(key, it)| (key.as_str(), it)))?.into_any(),
+    })
+}
+
+/// A dict in the order given.
+pub fn dict<'py, 'a>(
+    py: Python<'py>,
+    entries: impl IntoIterator<Item = (&'a str, &'a Value)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in entries {
+        dict.set_item(key, to_python(py, value)?)?;
+    }
+    Ok(dict)
+}

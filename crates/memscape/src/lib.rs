@@ -1,0 +1,61 @@
+//! Design-space exploration of memory-centric LLM inference hardware.
+//!
+//! This crate is the front door for Rust programs and notebooks; the
+//! [`prelude`] holds what most of them need.
+//!
+//! ```
+//! use memscape::prelude::*;
+//!
+//! let sweep = Sweep::of(parameters! { "model" => "opt-6.7b" })
+//!     .axis("memory.banks_per_channel", [8, 16, 32]);
+//! let table = study("pim.gemv")?.sweep(&sweep, &())?;
+//! assert_eq!(table.height(), 3);
+//! # Ok::<(), memscape::explore::Error>(())
+//! ```
+
+mod notebook;
+mod presets;
+
+pub use memscape_dram as dram;
+pub use memscape_explore as explore;
+pub use memscape_papers as papers;
+pub use memscape_pim as pim;
+pub use memscape_study as study;
+pub use memscape_units as units;
+pub use memscape_workload as workload;
+#[doc(hidden)]
+pub use serde_json;
+
+pub use notebook::description_html;
+pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};
+
+/// What a notebook or a small program needs: `use memscape::prelude::*;`.
+pub mod prelude {
+    pub use crate::explore::{
+        Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table, studies, study,
+    };
+    pub use crate::notebook::Show;
+    pub use crate::papers::plot::Figure;
+    pub use crate::papers::{Experiment, calibrate, claims, experiment, experiments};
+    pub use crate::parameters;
+    pub use crate::presets::{preset, presets};
+}
+
+/// Parameters of a study, by dotted path.
+///
+/// ```
+/// let parameters = memscape::parameters! {
+///     "model" => "opt-6.7b",
+///     "memory.banks_per_channel" => 8,
+/// };
+/// assert_eq!(parameters["memory.banks_per_channel"], 8);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    ($($path:expr => $value:expr),* $(,)?) => {{
+        #[allow(unused_mut)]
+        let mut parameters = $crate::explore::Parameters::new();
+        $(parameters.insert($path.to_owned(), $crate::serde_json::json!($value));)*
+        parameters
+    }};
+}

@@ -1,0 +1,70 @@
+//! Inline display in evcxr notebooks.
+
+use std::fmt::Write;
+
+use memscape_explore::{Description, Table};
+use memscape_papers::plot::Figure;
+
+/// Shows itself below a notebook's cell: evcxr calls this on a cell's last
+/// expression.
+pub trait Show {
+    /// Prints the content between the marks that evcxr looks for.
+    fn evcxr_display(&self);
+}
+
+impl Show for Table {
+    fn evcxr_display(&self) {
+        emit("text/html", &self.to_html());
+    }
+}
+
+impl Show for Description {
+    fn evcxr_display(&self) {
+        emit("text/html", &description_html(self));
+    }
+}
+
+impl Show for Figure {
+    fn evcxr_display(&self) {
+        match self.svg() {
+            Ok(svg) => emit("image/svg+xml", &svg),
+            Err(error) => emit("text/plain", &format!("the figure cannot be drawn: {error}")),
+        }
+    }
+}
+
+fn emit(mime: &str, content: &str) {
+    println!("EVCXR_BEGIN_CONTENT {mime}\n{content}\nEVCXR_END_CONTENT");
+}
+
+/// A study's description as a small HTML table.
+#[must_use]
+pub fn description_html(description: &Description) -> String {
+    let mut html = format!(
+        "<p><b>{}</b>: {}</p>\n<table>\n<tr><th>parameter</th><th>default</th><th>unit</th>\
+         <th>meaning</th><th>allowed</th><th>source</th></tr>\n",
+        escape(&description.name),
+        escape(&description.summary)
+    );
+    for it in &description.parameters {
+        let default = it.default.as_str().map_or_else(|| it.default.to_string(), str::to_owned);
+        let unit = it.unit.as_deref().unwrap_or_default();
+        let cells = [&it.path, &default, unit, &it.meaning, &it.allowed, &it.source];
+        row(&mut html, &cells.map(escape));
+    }
+    html.push_str("</table>\n<table>\n<tr><th>column</th><th>unit</th><th>meaning</th></tr>\n");
+    for it in &description.columns {
+        row(&mut html, &[&it.name, it.unit.as_deref().unwrap_or_default(), &it.meaning].map(escape));
+    }
+    html.push_str("</table>\n");
+    html
+}
+
+fn row(html: &mut String, cells: &[String]) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(html, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,47 @@
+"""Runs notebooks, each in its own folder, and stops at the first cell that fails.
+
+Usage: python notebooks/run.py [--save] NOTEBOOK...
+
+With --save, what the cells printed is written back into the notebooks.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+# The first cell of a Rust notebook may have to build Polars.
+CELL_SECONDS = 3600
+
+
+def run(path: Path, *, save: bool) -> None:
+    """Executes one notebook from a clean slate."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(path.parent)}}
+    )
+    began = time.monotonic()
+    client.execute()
+    seconds = time.monotonic() - began
+    print(f"{path}: {len(notebook.cells)} cells in {seconds:.0f} s", flush=True)
+    if save:
+        for cell in notebook.cells:
+            # When each cell ran is noise in a diff.
+            cell.metadata.pop("execution", None)
+        nbformat.write(notebook, path)
+
+
+def main(arguments: list[str]) -> None:
+    """Runs the notebooks named on the command line."""
+    save = "--save" in arguments
+    paths = [Path(it) for it in arguments if it != "--save"]
+    if not paths:
+        sys.exit(__doc__)
+    for path in paths:
+        run(path, save=save)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

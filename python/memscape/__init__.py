@@ -1,0 +1,33 @@
+"""Design-space exploration of memory-centric LLM inference hardware.
+
+Ask one question with :func:`run`, many with :func:`sweep`, redraw a paper's
+figure with :func:`experiment`, and hold the papers' numbers against the models'
+own with :func:`claims`. :func:`studies` lists the questions there are and
+:func:`describe` explains one.
+
+>>> import memscape as ms
+>>> answer = ms.run("pim.gemv", model="opt-6.7b", gemv="fc1")
+>>> answer["speedup"] > 1
+True
+"""
+
+from memscape._claims import calibrate, claims
+from memscape._experiments import Experiment, Figure, experiment, experiments
+from memscape._memscape import Description, InternalError, MemscapeError
+from memscape._studies import describe, run, studies, sweep
+
+__all__ = [
+    "Description",
+    "Experiment",
+    "Figure",
+    "InternalError",
+    "MemscapeError",
+    "calibrate",
+    "claims",
+    "describe",
+    "experiment",
+    "experiments",
+    "run",
+    "studies",
+    "sweep",
+]

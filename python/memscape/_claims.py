@@ -1,0 +1,62 @@
+"""What the papers say against what the models say."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from memscape import _memscape
+
+if TYPE_CHECKING:
+    import polars
+
+
+def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
+    """Holds published numbers against the models' own.
+
+    Parameters
+    ----------
+    source
+        A paper such as ``"pimnast"``, or the path of a claims file of yours;
+        all papers if not given.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per claim: ``id``, ``published``, ``computed``,
+        ``relative_error``, ``role``, ``unit`` and ``note``.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> ms.claims("pimnast").columns[:3]
+    ['id', 'published', 'computed']
+    """
+    import polars
+
+    schema = {
+        "id": polars.String,
+        "published": polars.Float64,
+        "computed": polars.Float64,
+        "relative_error": polars.Float64,
+        "role": polars.String,
+        "unit": polars.String,
+        "note": polars.String,
+    }
+    return polars.DataFrame(_memscape.claims(None if source is None else os.fspath(source)), schema=schema)
+
+
+def calibrate(paper: str) -> list[dict[str, Any]]:
+    """Refits a paper's free parameters from its ``calibrate`` claims.
+
+    Parameters
+    ----------
+    paper
+        Its name, such as ``"pimnast"``.
+
+    Returns
+    -------
+    list of dict
+        One per free parameter.
+    """
+    return _memscape.calibrate(paper)

@@ -1,0 +1,158 @@
+"""Questions asked from Python."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import memscape as ms
+import polars as pl
+import pytest
+
+BANKS = "memory.banks_per_channel"
+
+
+def test_a_point_of_a_sweep_is_the_answer_of_a_run():
+    table = ms.sweep("pim.gemv", {BANKS: [8, 16]}, {"model": "opt-6.7b"})
+    assert table.columns[0] == BANKS
+    assert table.columns[-1] == "error"
+    for row in table.iter_rows(named=True):
+        answer = ms.run("pim.gemv", {BANKS: row[BANKS]}, model="opt-6.7b")
+        assert answer == {key: row[key] for key in answer}
+
+
+def test_parameters_may_be_dotted_nested_or_keywords():
+    dotted = ms.run("pim.gemv", {BANKS: 8})
+    nested = ms.run("pim.gemv", {"memory": {"banks_per_channel": 8}})
+    keyword = ms.run("pim.gemv", memory={"banks_per_channel": 8})
+    unpacked = ms.run("pim.gemv", **{BANKS: 8})
+    assert dotted == nested == keyword == unpacked
+
+
+def test_axes_take_any_iterable():
+    expected = ms.sweep("pim.gemv", {BANKS: [8, 16]})
+    for values in ((8, 16), range(8, 17, 8), pl.Series([8, 16]), iter([8, 16])):
+        assert ms.sweep("pim.gemv", {BANKS: values}).equals(expected)
+
+
+def test_zipped_axes_move_together():
+    table = ms.sweep("pim.gemv", zip={BANKS: [8, 16], "memory.channels": [4, 8]})
+    assert table.select(BANKS, "memory.channels").rows() == [(8, 4), (16, 8)]
+
+
+def test_a_bad_point_is_a_row():
+    table = ms.sweep("pim.gemv", {BANKS: [0, 8]})
+    assert "banks_per_channel" in table["error"][0]
+    assert table["error"][1] is None
+    assert table["time_ns"].null_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("study", "parameters", "message"),
+    [
+        ("pim.gmev", {}, "did you mean `pim.gemv`"),
+        ("pim.gemv", {"memory.bank_per_channel": 8}, "did you mean `memory.banks_per_channel`"),
+        ("pim.gemv", {BANKS: 0}, BANKS),
+        ("pim.gemv", {BANKS: -1}, BANKS),
+        ("pim.gemv", {BANKS: "many"}, BANKS),
+        ("pim.gemv", {BANKS: 2**70}, BANKS),
+        ("pim.gemv", {"memory.trcd_ns": float("nan")}, "memory.trcd_ns.*finite"),
+        ("pim.gemv", {"memory": {"trcd_ns": float("inf")}}, "memory.trcd_ns.*finite"),
+        ("pim.gemv", {"model": "opt-6.7"}, "opt-6.7b"),
+    ],
+)
+def test_bad_input_is_told_by_name(study, parameters, message):
+    with pytest.raises(ms.MemscapeError, match=message) as caught:
+        ms.run(study, parameters)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_values_of_strange_types_are_refused():
+    with pytest.raises(TypeError, match="`memory.banks_per_channel` is a `object`"):
+        ms.run("pim.gemv", {BANKS: object()})
+    with pytest.raises(TypeError, match="`8` is no parameter's name"):
+        ms.run("pim.gemv", {8: 8})
+
+
+def test_description():
+    description = ms.describe("pim.gemv")
+    assert description.name == "pim.gemv"
+    assert {"path", "meaning", "unit", "default", "allowed", "source"} <= set(description.parameters[0])
+    assert "banks_per_channel" in str(description)
+    assert "<table>" in description._repr_html_()
+
+
+def test_other_threads_run_during_a_sweep():
+    ticks = 0
+    stop = threading.Event()
+
+    def tick():
+        nonlocal ticks
+        while not stop.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    began = time.monotonic()
+    ms.sweep("pim.gemv", {"memory.trcd_ns": {"from": 10, "to": 20, "count": 200_000}})
+    seconds = time.monotonic() - began
+    stop.set()
+    thread.join()
+    # With the interpreter held there would be next to none.
+    assert ticks > 50 * seconds
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+def test_an_interrupt_returns_what_is_done():
+    code = """
+        import sys, warnings
+        import memscape as ms
+        import polars
+        many = {"from": 10, "to": 20, "count": 2_000_000}
+        print("ready", flush=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = ms.sweep("pim.gemv", {"memory.trcd_ns": many, "memory.trp_ab_ns": [20, 21, 22, 23, 24]})
+        print(len(table), [str(it.message) for it in caught], flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    line, _ = process.communicate(timeout=30)
+    assert time.monotonic() - began < 1.5
+    rows = int(line.split()[0])
+    assert 0 < rows < 10_000_000
+    assert f"the first {rows} rows only" in line
+
+
+def test_figures(tmp_path):
+    experiment = ms.experiment("pimnast.fig10")
+    table = experiment.table()
+    figure = experiment.plot(table)
+    assert figure.svg() == experiment.plot().svg() == figure._repr_svg_()
+    figure.save(tmp_path / "figure.svg")
+    figure.save(str(tmp_path / "figure.png"))
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="svg or .png"):
+        figure.save(tmp_path / "figure.pdf")
+    with pytest.raises(ms.MemscapeError, match="column"):
+        experiment.plot(table.select(pl.first()))
+    with pytest.raises(ms.MemscapeError, match=r"pimnast\.fig10"):
+        ms.experiment("pimnast.fig1O")
+
+
+def test_claims(tmp_path):
+    table = ms.claims("pimnast")
+    assert set(table["role"]) <= {"input", "calibrate", "predict"}
+    assert table["published"].null_count() == 0
+    with pytest.raises(ms.MemscapeError, match="pimnast"):
+        ms.claims("pimnest")
+    with pytest.raises(ms.MemscapeError):
+        ms.claims(tmp_path / "missing.toml")
