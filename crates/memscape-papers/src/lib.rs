@@ -1,0 +1,3 @@
+//! The papers' figures, tables and claims
+
+pub mod plot;
