@@ -98,7 +98,8 @@ impl From<polars::error::PolarsError> for Error {
 /// `; did you mean ...?`, or `; there are ...` where nothing comes close.
 ///
 /// A dotted candidate is also found by its last part alone.
-pub(crate) fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     const LISTED: usize = 12;
     let wanted = name.to_lowercase();
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();

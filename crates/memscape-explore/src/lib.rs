@@ -33,9 +33,9 @@ mod tests;
 mod toy;
 
 pub use describe::{AnswerColumn, Description, Kind, Parameter};
-pub use error::Error;
+pub use error::{Error, hint};
 pub use parameters::Parameters;
-pub use registry::{DynStudy, Entry, Row, studies, study};
+pub use registry::{DynStudy, Entry, Row, read, studies, study};
 pub use sample::{Method, Range, Sample};
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;

@@ -32,6 +32,17 @@ pub fn study(name: &str) -> Result<&'static dyn DynStudy, Error> {
     })
 }
 
+/// A study of known type with these parameters, for what only that type can do,
+/// such as writing a trace.
+///
+/// # Errors
+/// [`Error`] names the parameter at fault.
+pub fn read<S: Study>(parameters: &Parameters) -> Result<S, Error> {
+    let anatomy = Anatomy::of::<S>();
+    let mut tree = anatomy.expand(&anatomy.flatten(parameters)?)?;
+    Ok(S::deserialize(&mut tree)?)
+}
+
 /// One answer: column and value, in order.
 pub type Row = Vec<(String, serde_json::Value)>;
 
