@@ -295,6 +295,19 @@ impl<'a> Upright<'a> {
     }
 }
 
+/// As many marks, up to seven with a label, as have room beside each other.
+pub(super) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
+    let fit = |ticks: &Vec<Tick>| {
+        let labelled: Vec<_> = ticks.iter().filter(|it| !it.label.is_empty()).collect();
+        labelled.windows(2).all(|pair| {
+            let apart = (span.share(pair[1].value) - span.share(pair[0].value)) * width;
+            let half = |it: &Tick| Font::TICK.width(&it.label) / 2.0;
+            half(pair[0]) + half(pair[1]) + 4.0 <= apart
+        })
+    };
+    (1..=7).rev().map(|most| span.ticks(most)).find(fit).unwrap_or_default()
+}
+
 /// Marks and labels under a plot: numbers.
 pub(super) fn draw_level(scene: &mut Scene, area: Rect, span: Span, ticks: &[Tick], label: &str) {
     for tick in ticks {

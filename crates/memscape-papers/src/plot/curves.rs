@@ -1,6 +1,6 @@
 //! Curves and points over two numeric axes: lines, scatters, rooflines.
 
-use super::axis::{Axis, Span, Upright, draw_level, level_room};
+use super::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
 use super::canvas::{Align, Marker, Rect, Scene, Text};
 use super::legend::{DASH, Entry, Key};
 use super::series::{Reference, check_references, check_value, draw_references, reference_legend};
@@ -227,8 +227,7 @@ impl Plot for Lines {
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let across = self.x_span();
         let up = self.y_axis(area.height());
-        let wanted = if area.width() < 130.0 { 4 } else { 7 };
-        let ticks = across.ticks(wanted);
+        let ticks = level_ticks(across, area.width());
         up.draw_grid(scene, area);
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {
             let x = area.left + across.share(tick.value) * area.width();

@@ -93,6 +93,42 @@ fn charts_of_any_size_and_magnitude_are_laid_out() {
 }
 
 #[test]
+fn lines_and_maps_of_any_magnitude_are_laid_out() {
+    type Kind = fn(&'static str) -> Axis;
+    let kinds: [Kind; 3] = [Axis::linear, Axis::log10, Axis::log2];
+    for (kind, axis) in kinds.into_iter().enumerate() {
+        for exponent in [-9, -3, 0, 3, 7, 12] {
+            for points in [1, 2, 9, 40] {
+                for columns in 1..=4 {
+                    let factor = 10_f64.powi(exponent);
+                    let points = (1..=points).map(|it| (factor * f64::from(it), factor / f64::from(it)));
+                    let lines = Lines::new(axis("Size [B]"), axis("Time [ns]")).curve("one", points);
+                    let name = format!("axes {kind}, 1e{exponent}, {columns} panels");
+                    let page = if columns < 3 { Figure::one_column() } else { Figure::two_columns() };
+                    let figure = (0..columns).fold(page, |it, _| it.panel("(a) Panel", lines.clone()));
+                    let layout = figure.layout().unwrap_or_else(|error| panic!("{name}: {error}"));
+                    assert_texts_apart(&name, &layout);
+                }
+            }
+        }
+    }
+    for exponent in [-9, 0, 5] {
+        for columns in [1, 2, 12, 50] {
+            let cell = |it: i32| Some(10_f64.powi(exponent) * f64::from(it + 1));
+            let map = HeatMap {
+                rows: vec!["first".to_owned(), "second".to_owned()],
+                columns: (0..columns).map(|it| format!("column {it}")).collect(),
+                values: vec![(0..columns).map(cell).collect(), (0..columns).map(|_| None).collect()],
+                value_label: "Time [ns]".to_owned(),
+                ..HeatMap::default()
+            };
+            let layout = Figure::one_column().panel("", map).layout().unwrap();
+            assert_texts_apart(&format!("{columns} columns, 1e{exponent}"), &layout);
+        }
+    }
+}
+
+#[test]
 fn legends_and_plots_are_apart_and_on_the_page() {
     for (figure, layout) in layouts() {
         let page = Rect { left: 0.0, top: 0.0, right: layout.scene.width, bottom: layout.scene.height };
