@@ -1,0 +1,588 @@
+//! DRAM devices as data: what a datasheet prints, checked.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::OnceLock;
+
+use memscape_study::{Preset, PresetError};
+use memscape_units::{Bytes, GbPerS, Megahertz, Nanoseconds, Picoseconds, UnitError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Geometry;
+
+/// A memory system of equal DRAM channels: its organisation and its timing.
+///
+/// Numbers only, so that a study can hold and sweep one. Timings are the
+/// minima of the datasheet, not rounded to clock cycles; see
+/// [`Dram::in_whole_cycles`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dram {
+    /// Channels; each has its own command and data bus.
+    pub channels: NonZeroU32,
+    /// Ranks of one channel, which share its buses.
+    pub ranks: NonZeroU32,
+    /// Bank groups of one rank; 1 if the device has none.
+    pub bank_groups: NonZeroU32,
+    /// All banks of one channel, over its ranks and bank groups.
+    pub banks_per_channel: NonZeroU32,
+    /// Rows of one bank.
+    pub rows: NonZeroU32,
+    /// Bytes of one row of one bank, over the chips that work in lockstep.
+    pub row_bytes: NonZeroU32,
+    /// Bytes of one column access: one burst.
+    pub column_bytes: NonZeroU32,
+    /// Width of one channel's data bus, in bits.
+    pub bus_bits: NonZeroU32,
+    /// Transfers of one burst.
+    pub burst_length: NonZeroU32,
+    /// Transfers per second of one data pin, in millions.
+    pub data_rate_mt_s: Megahertz,
+    /// Period of the command clock (CK).
+    pub tck_ns: Nanoseconds,
+    /// Activate to column command, same bank.
+    pub trcd_ns: Nanoseconds,
+    /// Precharge of one bank to its next activate.
+    pub trp_ns: Nanoseconds,
+    /// Precharge of all banks to the next activate.
+    pub trp_ab_ns: Nanoseconds,
+    /// Activate to precharge, same bank.
+    pub tras_ns: Nanoseconds,
+    /// Activate to activate, same bank; leave out for tRAS + tRP.
+    #[serde(default)]
+    pub trc_ns: Option<Nanoseconds>,
+    /// Write recovery: end of the written burst to precharge.
+    pub twr_ns: Nanoseconds,
+    /// Read command to precharge, same bank.
+    pub trtp_ns: Nanoseconds,
+    /// Read command to its data.
+    pub cl_ns: Nanoseconds,
+    /// Write command to its data.
+    pub cwl_ns: Nanoseconds,
+    /// Column command to column command, other bank group.
+    pub tccd_s_ns: Nanoseconds,
+    /// Column command to column command, same bank group.
+    pub tccd_l_ns: Nanoseconds,
+    /// Activate to activate, other bank group.
+    pub trrd_s_ns: Nanoseconds,
+    /// Activate to activate, other bank of the same bank group.
+    pub trrd_l_ns: Nanoseconds,
+    /// Window that holds at most four activates of one rank.
+    pub tfaw_ns: Nanoseconds,
+    /// End of the written burst to a read, other bank group.
+    pub twtr_s_ns: Nanoseconds,
+    /// End of the written burst to a read, same bank group.
+    pub twtr_l_ns: Nanoseconds,
+    /// Read command to write command; leave out for the time the data bus
+    /// needs, CL + burst + 2 tCK - CWL.
+    #[serde(default)]
+    pub trtw_ns: Option<Nanoseconds>,
+    /// Idle data bus between bursts of different ranks.
+    pub trtrs_ns: Nanoseconds,
+    /// Average interval of refresh commands.
+    pub trefi_ns: Nanoseconds,
+    /// All-bank refresh to the next command of the rank.
+    pub trfc_ab_ns: Nanoseconds,
+}
+
+/// Why there is no such device.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DramError {
+    /// No preset has this name.
+    #[error("no DRAM preset is called `{name}`; {}there are {}", did_you_mean(.suggestion.as_ref()), .available.join(", "))]
+    UnknownPreset {
+        /// The name as given.
+        name: String,
+        /// A name that is close.
+        suggestion: Option<String>,
+        /// All names.
+        available: Vec<&'static str>,
+    },
+    /// The description cannot be read.
+    #[error(transparent)]
+    Preset(#[from] PresetError),
+    /// Two numbers of the description contradict each other.
+    #[error("DRAM rule `{rule}` does not hold: {found}; {hint}")]
+    Inconsistent {
+        /// The rule.
+        rule: &'static str,
+        /// The numbers that break it.
+        found: String,
+        /// What to change.
+        hint: &'static str,
+    },
+}
+
+fn did_you_mean(suggestion: Option<&String>) -> String {
+    suggestion.map(|it| format!("did you mean `{it}`? ")).unwrap_or_default()
+}
+
+/// The descriptions in `data/hardware/dram`.
+const EMBEDDED: [&str; 4] = [
+    include_str!("../../../data/hardware/dram/lpddr5x-7500.toml"),
+    include_str!("../../../data/hardware/dram/lpddr5-6400.toml"),
+    include_str!("../../../data/hardware/dram/ddr4-3200.toml"),
+    include_str!("../../../data/hardware/dram/hbm2-2000.toml"),
+];
+
+impl Dram {
+    /// Every built-in device.
+    ///
+    /// # Panics
+    /// If an embedded description is inconsistent, which a test excludes.
+    #[must_use]
+    pub fn presets() -> &'static [Preset<Self>] {
+        static PRESETS: OnceLock<Vec<Preset<Dram>>> = OnceLock::new();
+        PRESETS.get_or_init(|| {
+            let read = |text: &&str| Self::from_toml(text).expect("embedded descriptions are tested");
+            EMBEDDED.iter().map(read).collect()
+        })
+    }
+
+    /// The names of the built-in devices.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::presets().iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// The built-in device of this name.
+    ///
+    /// # Errors
+    /// [`DramError::UnknownPreset`] suggests a close name and lists all.
+    ///
+    /// # Example
+    /// ```
+    /// use memscape_dram::Dram;
+    ///
+    /// assert_eq!(Dram::find("lpddr5x-7500")?.parameters.peak_gb_s().as_f64(), 120.0);
+    /// let error = Dram::find("ddr4-320").unwrap_err();
+    /// assert!(error.to_string().contains("did you mean `ddr4-3200`?"));
+    /// # Ok::<(), memscape_dram::DramError>(())
+    /// ```
+    pub fn find(name: &str) -> Result<&'static Preset<Self>, DramError> {
+        Self::presets().iter().find(|it| it.name == name).ok_or_else(|| {
+            let available = Self::names();
+            let close = |it: &&&str| strsim::damerau_levenshtein(it, name) <= 3;
+            let nearest = available.iter().filter(close);
+            let suggestion = nearest.min_by_key(|it| strsim::damerau_levenshtein(it, name));
+            DramError::UnknownPreset {
+                name: name.to_owned(),
+                suggestion: suggestion.map(|it| (*it).to_owned()),
+                available,
+            }
+        })
+    }
+
+    /// Reads a device description and checks it.
+    ///
+    /// # Errors
+    /// [`DramError::Preset`] if it cannot be read, [`DramError::Inconsistent`]
+    /// if its numbers contradict each other.
+    pub fn from_toml(text: &str) -> Result<Preset<Self>, DramError> {
+        let preset = Preset::<Self>::from_toml(text)?;
+        preset.parameters.check()?;
+        Ok(preset)
+    }
+
+    /// Checks that the numbers can describe one device.
+    ///
+    /// `tRRD_S` alone puts the fifth activate 4 `tRRD_S` after the first, so a
+    /// shorter four-activate window could never bind. Datasheets print none: it
+    /// is a slip of unit or column, and the rule is `tFAW >= 4 tRRD_S`.
+    ///
+    /// tCCD, CL and CWL are counted in clocks by the device itself (mode
+    /// registers), so a fraction of a cycle is a slip too. The other timings
+    /// are analogue; a controller rounds them up ([`Dram::in_whole_cycles`]).
+    ///
+    /// # Errors
+    /// [`DramError::Inconsistent`] with the first rule that fails and its numbers.
+    pub fn check(&self) -> Result<(), DramError> {
+        self.check_organisation()?;
+        self.check_magnitudes()?;
+        self.check_clock()?;
+        self.check_order()
+    }
+
+    fn check_organisation(&self) -> Result<(), DramError> {
+        let powers = [
+            ("ranks", self.ranks),
+            ("bank_groups", self.bank_groups),
+            ("banks_per_channel", self.banks_per_channel),
+            ("row_bytes", self.row_bytes),
+            ("column_bytes", self.column_bytes),
+            ("bus_bits", self.bus_bits),
+            ("burst_length", self.burst_length),
+        ];
+        for (name, value) in powers {
+            rule(value.is_power_of_two(), "sizes are powers of two", "change it to a power of two", || {
+                format!("{name} = {value}")
+            })?;
+        }
+        let groups = u64::from(self.ranks.get()) * u64::from(self.bank_groups.get());
+        rule(
+            u64::from(self.banks_per_channel.get()).is_multiple_of(groups),
+            "banks_per_channel is a multiple of ranks x bank_groups",
+            "use more banks, or fewer ranks or bank groups",
+            || format!("{} banks over {} x {}", self.banks_per_channel, self.ranks, self.bank_groups),
+        )?;
+        rule(
+            self.banks_per_channel.get() <= 1 << 16,
+            "banks_per_channel <= 65536",
+            "use fewer banks",
+            || format!("banks_per_channel = {}", self.banks_per_channel),
+        )?;
+        let burst_bits = u64::from(self.bus_bits.get()) * u64::from(self.burst_length.get());
+        rule(
+            burst_bits == 8 * u64::from(self.column_bytes.get()),
+            "column_bytes = bus_bits x burst_length / 8",
+            "change one of the three",
+            || format!("{} B, but {} x {} / 8", self.column_bytes, self.bus_bits, self.burst_length),
+        )?;
+        rule(
+            self.column_bytes <= self.row_bytes,
+            "column_bytes <= row_bytes",
+            "use longer rows or shorter bursts",
+            || format!("{} B > {} B", self.column_bytes, self.row_bytes),
+        )?;
+        rule(
+            self.wide_capacity() <= 1 << 60,
+            "capacity <= 2^60 bytes",
+            "use fewer channels, banks or rows",
+            || format!("{} bytes", self.wide_capacity()),
+        )
+    }
+
+    /// Keeps every sum of timings far from the end of a 64-bit clock.
+    fn check_magnitudes(&self) -> Result<(), DramError> {
+        const LONGEST_NS: f64 = 1e9;
+        for (name, time) in self.timings() {
+            rule(
+                time.as_f64() <= LONGEST_NS,
+                "a timing is at most 1e9 ns",
+                "give it in nanoseconds",
+                || format!("{name} = {time}"),
+            )?;
+        }
+        for (name, time) in
+            [("tck_ns", self.tck_ns), ("tccd_s_ns", self.tccd_s_ns), ("trefi_ns", self.trefi_ns)]
+        {
+            rule(
+                time.to_picoseconds() > Picoseconds::ZERO,
+                "tCK, tCCD_S and tREFI are above 0",
+                "give it in nanoseconds",
+                || format!("{name} = {time}"),
+            )?;
+        }
+        rule(
+            (1.0..=1e6).contains(&self.data_rate_mt_s.as_f64()),
+            "data_rate_mt_s is in 1..=1e6",
+            "give it in millions of transfers per second",
+            || format!("{} MT/s", self.data_rate_mt_s.as_f64()),
+        )
+    }
+
+    fn check_clock(&self) -> Result<(), DramError> {
+        let transfers = self.data_rate_mt_s.as_f64() * self.tck_ns.as_f64() * 1e-3;
+        rule(
+            is_whole(transfers / 2.0),
+            "tCK x data rate is an even number of transfers",
+            "change tck_ns or data_rate_mt_s: 2 transfers per clock for DDR and HBM, 8 for LPDDR5",
+            || format!("{} x {} MT/s = {transfers:.4}", self.tck_ns, self.data_rate_mt_s.as_f64()),
+        )?;
+        let counted = [
+            ("tccd_s_ns", self.tccd_s_ns),
+            ("tccd_l_ns", self.tccd_l_ns),
+            ("cl_ns", self.cl_ns),
+            ("cwl_ns", self.cwl_ns),
+        ];
+        for (name, time) in counted {
+            let cycles = time.as_f64() / self.tck_ns.as_f64();
+            rule(
+                is_whole(cycles),
+                "tCCD_S, tCCD_L, CL and CWL are whole clock cycles",
+                "round it up to a multiple of tck_ns",
+                || format!("{name} = {time} is {cycles:.3} cycles of {}", self.tck_ns),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_order(&self) -> Result<(), DramError> {
+        let at_least = |rule_name,
+                        (name, value): (&str, Nanoseconds),
+                        (bound, least): (&str, Nanoseconds)| {
+            // Sums of decimal fractions miss by an ulp; a picosecond is exact.
+            rule(value.to_picoseconds() >= least.to_picoseconds(), rule_name, "change one of them", || {
+                format!("{name} = {value}, but {bound} = {least}")
+            })
+        };
+        at_least(
+            "tRC >= tRAS + tRP",
+            ("trc_ns", self.trc()),
+            ("tras_ns + trp_ns", self.tras_ns + self.trp_ns),
+        )?;
+        at_least("tRAS >= tRCD", ("tras_ns", self.tras_ns), ("trcd_ns", self.trcd_ns))?;
+        at_least("tRPab >= tRP", ("trp_ab_ns", self.trp_ab_ns), ("trp_ns", self.trp_ns))?;
+        at_least("tCCD_L >= tCCD_S", ("tccd_l_ns", self.tccd_l_ns), ("tccd_s_ns", self.tccd_s_ns))?;
+        at_least("tRRD_L >= tRRD_S", ("trrd_l_ns", self.trrd_l_ns), ("trrd_s_ns", self.trrd_s_ns))?;
+        at_least("tWTR_L >= tWTR_S", ("twtr_l_ns", self.twtr_l_ns), ("twtr_s_ns", self.twtr_s_ns))?;
+        let four = self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns;
+        at_least("tFAW >= 4 tRRD_S", ("tfaw_ns", self.tfaw_ns), ("4 trrd_s_ns", four))?;
+        let refresh = self.trp_ab_ns + self.trfc_ab_ns;
+        rule(
+            refresh.to_picoseconds() < self.trefi_ns.to_picoseconds(),
+            "tRPab + tRFCab < tREFI",
+            "the device would only refresh; check the units",
+            || format!("trp_ab_ns + trfc_ab_ns = {refresh}, but trefi_ns = {}", self.trefi_ns),
+        )
+    }
+
+    /// Every timing that is given, by its parameter's name.
+    fn timings(&self) -> Vec<(&'static str, Nanoseconds)> {
+        let optional = [("trc_ns", self.trc_ns), ("trtw_ns", self.trtw_ns)];
+        [
+            ("tck_ns", self.tck_ns),
+            ("trcd_ns", self.trcd_ns),
+            ("trp_ns", self.trp_ns),
+            ("trp_ab_ns", self.trp_ab_ns),
+            ("tras_ns", self.tras_ns),
+            ("twr_ns", self.twr_ns),
+            ("trtp_ns", self.trtp_ns),
+            ("cl_ns", self.cl_ns),
+            ("cwl_ns", self.cwl_ns),
+            ("tccd_s_ns", self.tccd_s_ns),
+            ("tccd_l_ns", self.tccd_l_ns),
+            ("trrd_s_ns", self.trrd_s_ns),
+            ("trrd_l_ns", self.trrd_l_ns),
+            ("tfaw_ns", self.tfaw_ns),
+            ("twtr_s_ns", self.twtr_s_ns),
+            ("twtr_l_ns", self.twtr_l_ns),
+            ("trtrs_ns", self.trtrs_ns),
+            ("trefi_ns", self.trefi_ns),
+            ("trfc_ab_ns", self.trfc_ab_ns),
+        ]
+        .into_iter()
+        .chain(optional.into_iter().filter_map(|(name, time)| Some((name, time?))))
+        .collect()
+    }
+
+    /// The same device as a controller drives it that issues commands on clock
+    /// edges only: every minimum rounded up to whole clock cycles, the refresh
+    /// interval rounded down. Where rounding makes four `tRRD_S` longer than tFAW,
+    /// tFAW, which then no longer binds, is raised to them.
+    ///
+    /// # Errors
+    /// [`UnitError`] if a rounded time is no longer a finite number, which a
+    /// checked device excludes.
+    pub fn in_whole_cycles(&self) -> Result<Self, UnitError> {
+        let cycle = self.tck_ns.as_f64();
+        // A value that is a whole number but for its last printed digit is one.
+        let up = |it: Nanoseconds| Nanoseconds::new((it.as_f64() / cycle - 1e-3).ceil().max(0.0) * cycle);
+        let down = |it: Nanoseconds| Nanoseconds::new((it.as_f64() / cycle + 1e-3).floor() * cycle);
+        let trrd_s_ns = up(self.trrd_s_ns)?;
+        let four_activates = Nanoseconds::new(4.0 * trrd_s_ns.as_f64())?;
+        let tfaw_ns = up(self.tfaw_ns)?;
+        Ok(Self {
+            trcd_ns: up(self.trcd_ns)?,
+            trp_ns: up(self.trp_ns)?,
+            trp_ab_ns: up(self.trp_ab_ns)?,
+            tras_ns: up(self.tras_ns)?,
+            trc_ns: self.trc_ns.map(up).transpose()?,
+            twr_ns: up(self.twr_ns)?,
+            trtp_ns: up(self.trtp_ns)?,
+            cl_ns: up(self.cl_ns)?,
+            cwl_ns: up(self.cwl_ns)?,
+            tccd_s_ns: up(self.tccd_s_ns)?,
+            tccd_l_ns: up(self.tccd_l_ns)?,
+            trrd_s_ns,
+            trrd_l_ns: up(self.trrd_l_ns)?,
+            tfaw_ns: if tfaw_ns < four_activates { four_activates } else { tfaw_ns },
+            twtr_s_ns: up(self.twtr_s_ns)?,
+            twtr_l_ns: up(self.twtr_l_ns)?,
+            trtw_ns: self.trtw_ns.map(up).transpose()?,
+            trtrs_ns: up(self.trtrs_ns)?,
+            trefi_ns: down(self.trefi_ns)?,
+            trfc_ab_ns: up(self.trfc_ab_ns)?,
+            ..*self
+        })
+    }
+
+    /// What one channel consists of.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        Geometry {
+            ranks: self.ranks.get(),
+            bank_groups: self.bank_groups.get(),
+            banks: self.banks_per_group(),
+            rows: self.rows.get(),
+            columns: self.columns_per_row(),
+        }
+    }
+
+    /// Banks of one bank group.
+    #[must_use]
+    pub fn banks_per_group(&self) -> u32 {
+        self.banks_per_channel.get() / self.ranks.get() / self.bank_groups.get()
+    }
+
+    /// Banks of all channels.
+    #[must_use]
+    pub fn total_banks(&self) -> u64 {
+        u64::from(self.channels.get()) * u64::from(self.banks_per_channel.get())
+    }
+
+    /// Column accesses that read one row.
+    #[must_use]
+    pub fn columns_per_row(&self) -> u32 {
+        self.row_bytes.get() / self.column_bytes.get()
+    }
+
+    /// Bytes of all channels; saturates where [`Dram::check`] would refuse.
+    #[must_use]
+    pub fn capacity(&self) -> Bytes {
+        Bytes(u64::try_from(self.wide_capacity()).unwrap_or(u64::MAX))
+    }
+
+    fn wide_capacity(&self) -> u128 {
+        let bank = u128::from(self.rows.get()) * u128::from(self.row_bytes.get());
+        bank.saturating_mul(u128::from(self.total_banks()))
+    }
+
+    /// Peak bandwidth of one channel's data bus.
+    ///
+    /// # Panics
+    /// Never: the product of positive numbers is positive.
+    #[must_use]
+    pub fn channel_gb_s(&self) -> GbPerS {
+        self.bandwidth_of(1)
+    }
+
+    /// Peak bandwidth of all channels' data buses.
+    #[must_use]
+    pub fn peak_gb_s(&self) -> GbPerS {
+        self.bandwidth_of(self.channels.get())
+    }
+
+    fn bandwidth_of(&self, channels: u32) -> GbPerS {
+        let bytes = f64::from(self.bus_bits.get()) / 8.0 * f64::from(channels);
+        // Only rates beyond the range of f64, which `check` refuses, are clamped.
+        let rate = (bytes * self.data_rate_mt_s.as_f64() * 1e-3).clamp(f64::MIN_POSITIVE, f64::MAX);
+        GbPerS::new(rate).expect("clamped to finite positive numbers")
+    }
+
+    /// How long one burst occupies the data bus.
+    ///
+    /// # Panics
+    /// Never: a product of positive numbers is positive.
+    #[must_use]
+    pub fn burst(&self) -> Nanoseconds {
+        let transfers = f64::from(self.burst_length.get());
+        let span = (transfers * self.data_rate_mt_s.period().as_f64()).min(f64::MAX);
+        Nanoseconds::new(span).expect("a clamped product of positive numbers")
+    }
+
+    /// tRC: activate to activate of the same bank.
+    #[must_use]
+    pub fn trc(&self) -> Nanoseconds {
+        self.trc_ns.unwrap_or(self.tras_ns + self.trp_ns)
+    }
+
+    /// tRTW: read command to write command.
+    #[must_use]
+    pub fn trtw(&self) -> Nanoseconds {
+        self.trtw_ns
+            .unwrap_or_else(|| minus(self.cl_ns + self.burst() + self.tck_ns + self.tck_ns, self.cwl_ns))
+    }
+
+    /// Write command to precharge: CWL + burst + tWR.
+    #[must_use]
+    pub fn write_to_precharge(&self) -> Nanoseconds {
+        self.cwl_ns + self.burst() + self.twr_ns
+    }
+
+    /// Write command to read command of another bank group: CWL + burst + `tWTR_S`.
+    #[must_use]
+    pub fn write_to_read_s(&self) -> Nanoseconds {
+        self.cwl_ns + self.burst() + self.twtr_s_ns
+    }
+
+    /// Write command to read command of the same bank group: CWL + burst + `tWTR_L`.
+    #[must_use]
+    pub fn write_to_read_l(&self) -> Nanoseconds {
+        self.cwl_ns + self.burst() + self.twtr_l_ns
+    }
+
+    /// Share of time a rank spends in all-bank refresh, tRFCab / tREFI: the
+    /// least that refresh costs.
+    #[must_use]
+    pub fn refresh_share(&self) -> f64 {
+        self.trfc_ab_ns.as_f64() / self.trefi_ns.as_f64()
+    }
+}
+
+/// `a - b`, or nothing where `b` is longer.
+pub(crate) fn minus(a: Nanoseconds, b: Nanoseconds) -> Nanoseconds {
+    Nanoseconds::new((a.as_f64() - b.as_f64()).max(0.0)).unwrap_or(a)
+}
+
+/// Whether a count is whole and positive but for its last printed digits.
+fn is_whole(count: f64) -> bool {
+    count.round() >= 1.0 && (count - count.round()).abs() < 5e-3
+}
+
+fn rule(
+    holds: bool,
+    rule: &'static str,
+    hint: &'static str,
+    found: impl FnOnce() -> String,
+) -> Result<(), DramError> {
+    if holds { Ok(()) } else { Err(DramError::Inconsistent { rule, found: found(), hint }) }
+}
+
+/// A parameter in which two devices differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The parameter's name, which ends in its unit.
+    pub parameter: String,
+    /// The first device's value; `None` where it leaves the parameter out.
+    pub a: Option<f64>,
+    /// The second device's value; `None` where it leaves the parameter out.
+    pub b: Option<f64>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |it: Option<f64>| it.map_or("derived".to_owned(), |it| it.to_string());
+        write!(f, "{}: {} -> {}", self.parameter, show(self.a), show(self.b))
+    }
+}
+
+/// Every parameter in which two devices differ, in the order of the fields.
+///
+/// ```
+/// use memscape_dram::{Dram, diff};
+///
+/// let a = Dram::find("ddr4-3200")?.parameters;
+/// let b = Dram { channels: 2.try_into().unwrap(), ..a };
+/// let lines: Vec<_> = diff(&a, &b).iter().map(ToString::to_string).collect();
+/// assert_eq!(lines, ["channels: 1 -> 2"]);
+/// # Ok::<(), memscape_dram::DramError>(())
+/// ```
+///
+/// # Panics
+/// Never: a [`Dram`] is a flat table of numbers.
+#[must_use]
+pub fn diff(a: &Dram, b: &Dram) -> Vec<Difference> {
+    // Fields left out sort last; both are timings, so nobody misses them.
+    let table = |it: &Dram| toml::Table::try_from(it).expect("a flat table of numbers");
+    let (of_a, of_b) = (table(a), table(b));
+    let value = |it: &toml::Table, key: &str| it.get(key).and_then(|it| it.clone().try_into::<f64>().ok());
+    let only_b = of_b.keys().filter(|it| !of_a.contains_key(*it));
+    of_a.keys()
+        .chain(only_b)
+        .map(|key| Difference { parameter: key.clone(), a: value(&of_a, key), b: value(&of_b, key) })
+        .filter(|it| it.a != it.b)
+        .collect()
+}

@@ -1,0 +1,291 @@
+//! Command streams for other programs and for people.
+//!
+//! Every writer is a [`Sink`]: feed it from
+//! [`Engine::issue_into`](crate::Engine::issue_into) and call its `finish`,
+//! which returns the first error of the stream and hands the output back.
+//! Writers write small pieces; pass a [`BufWriter`](std::io::BufWriter).
+
+use std::io::{self, Write};
+
+use memscape_units::Picoseconds;
+
+use crate::constraint::Kind;
+use crate::device::Dram;
+use crate::engine::{Address, Command, Geometry, Origin, Sink};
+use crate::stream::AddressMap;
+
+/// An output that remembers its first error and is silent from then on.
+#[derive(Debug)]
+struct Output<W> {
+    writer: W,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Output<W> {
+    fn new(writer: W) -> Self {
+        Self { writer, error: None }
+    }
+
+    fn put(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) {
+        if self.error.is_none() {
+            self.error = write(&mut self.writer).err();
+        }
+    }
+
+    fn finish(mut self) -> io::Result<W> {
+        self.put(W::flush);
+        self.error.map_or(Ok(self.writer), Err)
+    }
+}
+
+/// Timed commands as CSV, in the columns of Ramulator 2's command recorder:
+/// `clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source`.
+///
+/// * `clock`: start in ticks, rounded up to the edge at which a clocked
+///   controller could issue it; a tick of 1 ps gives the exact time
+/// * `command`: [`Kind::name`]
+/// * places are -1 where the command has none (all-bank forms, row commands)
+/// * `type`: 0 for commands that read (RD, MAC), 1 for commands that write (WR,
+///   SPILL, REGWR), -1 for all others
+/// * `source`: 0 for the stream, 1 for what refresh inserted
+#[derive(Debug)]
+pub struct CommandCsv<W> {
+    output: Output<W>,
+    channel: u32,
+    tick: Picoseconds,
+}
+
+impl<W: Write> CommandCsv<W> {
+    /// Writes the header. A `tick` of zero counts as 1 ps.
+    pub fn new(writer: W, channel: u32, tick: Picoseconds) -> Self {
+        let mut output = Output::new(writer);
+        output.put(|it| writeln!(it, "clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source"));
+        Self { output, channel, tick }
+    }
+
+    /// Flushes and returns the output.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(self) -> io::Result<W> {
+        self.output.finish()
+    }
+}
+
+impl<W: Write> Sink for CommandCsv<W> {
+    fn accept(&mut self, at: Picoseconds, command: &Command, origin: Origin) {
+        let Command { kind, at: place } = *command;
+        let clock = at.0.div_ceil(self.tick.0.max(1));
+        let when = |holds: bool, value: u32| if holds { i64::from(value) } else { -1 };
+        let group = when(kind.is_per_bank(), place.bank_group);
+        let bank = when(kind.is_per_bank(), place.bank);
+        let row = when(kind.has_row(), place.row);
+        let column = when(kind.has_column(), place.column);
+        let direction = match kind {
+            Kind::Rd | Kind::Mac => 0,
+            Kind::Wr | Kind::Spill | Kind::RegWrite => 1,
+            _ => -1,
+        };
+        let source = u8::from(origin == Origin::Refresh);
+        let (name, channel, rank) = (kind.name(), self.channel, place.rank);
+        self.output.put(|it| {
+            writeln!(it, "{clock},{name},{channel},{rank},{group},{bank},{row},{column},{direction},{source}")
+        });
+    }
+}
+
+/// Ramulator 2's load/store trace by place: `R ch,ra,bg,ba,row,col` for reads,
+/// `W ...` for writes; the simulator decides on all other commands.
+///
+/// A MAC reads and a spill writes the column in every bank, so each becomes one
+/// line per bank. A register write has no place in the array and is left out.
+#[derive(Debug)]
+pub struct RamulatorTrace<W> {
+    output: Output<W>,
+    channel: u32,
+    geometry: Geometry,
+}
+
+impl<W: Write> RamulatorTrace<W> {
+    /// A trace of one channel.
+    pub fn new(writer: W, channel: u32, geometry: Geometry) -> Self {
+        Self { output: Output::new(writer), channel, geometry }
+    }
+
+    /// Flushes and returns the output.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(self) -> io::Result<W> {
+        self.output.finish()
+    }
+}
+
+impl<W: Write> Sink for RamulatorTrace<W> {
+    fn accept(&mut self, _: Picoseconds, command: &Command, _: Origin) {
+        for_each_access(self.geometry, command, |reads, at| {
+            let letter = if reads { 'R' } else { 'W' };
+            let Address { rank, bank_group, bank, row, column } = at;
+            let channel = self.channel;
+            self.output
+                .put(|it| writeln!(it, "{letter} {channel},{rank},{bank_group},{bank},{row},{column}"));
+        });
+    }
+}
+
+/// `DRAMsim3`'s trace: `0xADDR READ|WRITE CYCLE`, one line per column access,
+/// all-bank forms as in [`RamulatorTrace`].
+///
+/// The address comes from an [`AddressMap`]; configure the simulator's
+/// `address_mapping` to the same order of digits. `CYCLE` is the start in
+/// ticks, rounded up.
+#[derive(Debug)]
+pub struct DramSim3Trace<W> {
+    output: Output<W>,
+    channel: u32,
+    tick: Picoseconds,
+    geometry: Geometry,
+    map: AddressMap,
+}
+
+impl<W: Write> DramSim3Trace<W> {
+    /// A trace of one channel of `dram`. A `tick` of zero counts as 1 ps.
+    pub fn new(writer: W, dram: &Dram, map: AddressMap, channel: u32, tick: Picoseconds) -> Self {
+        Self { output: Output::new(writer), channel, tick, geometry: dram.geometry(), map }
+    }
+
+    /// Flushes and returns the output.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(self) -> io::Result<W> {
+        self.output.finish()
+    }
+}
+
+impl<W: Write> Sink for DramSim3Trace<W> {
+    fn accept(&mut self, at: Picoseconds, command: &Command, _: Origin) {
+        let cycle = at.0.div_ceil(self.tick.0.max(1));
+        for_each_access(self.geometry, command, |reads, at| {
+            let word = if reads { "READ" } else { "WRITE" };
+            let address = self.map.encode(self.channel, at);
+            self.output.put(|it| writeln!(it, "0x{address:X} {word} {cycle}"));
+        });
+    }
+}
+
+/// Every column access of a command: whether it reads, and where.
+fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(bool, Address)) {
+    match command.kind {
+        Kind::Rd | Kind::Wr => visit(command.kind == Kind::Rd, command.at),
+        Kind::Mac | Kind::Spill => {
+            for bank_group in 0..geometry.bank_groups {
+                for bank in 0..geometry.banks {
+                    visit(command.kind == Kind::Mac, Address { bank_group, bank, ..command.at });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Chrome trace JSON, as [Perfetto](https://ui.perfetto.dev) and
+/// `chrome://tracing` read it: a process per channel, a track per bank and one
+/// per rank for the all-bank forms. Times are in microseconds, as the format
+/// wants them, exact to the picosecond.
+///
+/// A command lasts as long as it keeps its bank or bus busy: an activate tRCD,
+/// a precharge tRP, a column command its burst, a refresh tRFCab, a PIM command
+/// one PIM slot. Commands that refresh inserted have the category `refresh`.
+#[derive(Debug)]
+pub struct ChromeTrace<W> {
+    output: Output<W>,
+    channel: u32,
+    geometry: Geometry,
+    durations: [Picoseconds; Kind::ALL.len()],
+}
+
+impl<W: Write> ChromeTrace<W> {
+    /// Writes the names of the tracks. `pim_slot` is how long a PIM command is
+    /// drawn.
+    pub fn new(writer: W, dram: &Dram, channel: u32, pim_slot: Picoseconds) -> Self {
+        let durations = Kind::ALL.map(|kind| match kind {
+            Kind::Act | Kind::ActAll => dram.trcd_ns.to_picoseconds(),
+            Kind::Pre => dram.trp_ns.to_picoseconds(),
+            Kind::PreAll => dram.trp_ab_ns.to_picoseconds(),
+            Kind::Rd | Kind::Wr => dram.burst().to_picoseconds(),
+            Kind::Ref => dram.trfc_ab_ns.to_picoseconds(),
+            Kind::Mac | Kind::RegWrite | Kind::Spill | Kind::Alu => pim_slot,
+        });
+        let mut trace = Self { output: Output::new(writer), channel, geometry: dram.geometry(), durations };
+        trace.write_tracks();
+        trace
+    }
+
+    fn write_tracks(&mut self) {
+        let (channel, geometry) = (self.channel, self.geometry);
+        self.output.put(|it| {
+            write!(it, r#"{{"displayTimeUnit":"ns","traceEvents":["#)?;
+            write!(it, "\n{}", track("process_name", channel, 0, &format!("channel {channel}")))
+        });
+        for rank in 0..geometry.ranks {
+            let all = Address { rank, ..Address::default() };
+            let track_of_all = self.track(&Kind::Ref.at(all));
+            let name = format!("rank {rank}, all banks");
+            self.output.put(|it| write!(it, ",\n{}", track("thread_name", channel, track_of_all, &name)));
+            for bank_group in 0..geometry.bank_groups {
+                for bank in 0..geometry.banks {
+                    let id = self.track(&Kind::Act.at(Address { bank_group, bank, ..all }));
+                    let name = format!("rank {rank}, group {bank_group}, bank {bank}");
+                    self.output.put(|it| write!(it, ",\n{}", track("thread_name", channel, id, &name)));
+                }
+            }
+        }
+    }
+
+    /// The rank's own track comes before its banks'.
+    fn track(&self, command: &Command) -> u64 {
+        let [groups, banks] = [self.geometry.bank_groups, self.geometry.banks].map(u64::from);
+        let [rank, group, bank] = [command.at.rank, command.at.bank_group, command.at.bank].map(u64::from);
+        let of_rank = rank * (1 + groups * banks);
+        if command.kind.is_per_bank() { of_rank + 1 + group * banks + bank } else { of_rank }
+    }
+
+    /// Closes the JSON document, flushes and returns the output.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.output.put(|it| writeln!(it, "\n]}}"));
+        self.output.finish()
+    }
+}
+
+/// Metadata that names a track.
+fn track(what: &str, channel: u32, id: u64, name: &str) -> String {
+    format!(r#"{{"ph":"M","name":"{what}","pid":{channel},"tid":{id},"args":{{"name":"{name}"}}}}"#)
+}
+
+impl<W: Write> Sink for ChromeTrace<W> {
+    fn accept(&mut self, at: Picoseconds, command: &Command, origin: Origin) {
+        let Command { kind, at: place } = *command;
+        let (name, channel, track) = (kind.name(), self.channel, self.track(command));
+        let category = match origin {
+            Origin::Stream => "stream",
+            Origin::Refresh => "refresh",
+        };
+        let microseconds = |it: Picoseconds| format!("{}.{:06}", it.0 / 1_000_000, it.0 % 1_000_000);
+        let (start, length) = (microseconds(at), microseconds(self.durations[kind as usize]));
+        self.output.put(|it| {
+            write!(it, ",\n{{\"ph\":\"X\",\"name\":\"{name}\",\"cat\":\"{category}\",\"pid\":{channel},")?;
+            write!(it, "\"tid\":{track},\"ts\":{start},\"dur\":{length},\"args\":{{")?;
+            if kind.has_row() {
+                write!(it, "\"row\":{}", place.row)?;
+            }
+            if kind.has_column() {
+                write!(it, ",\"column\":{}", place.column)?;
+            }
+            write!(it, "}}}}")
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! DRAM devices, command streams and their timing.
+//!
+//! A [`Dram`] is plain data; [`constraints`] and [`pim_constraints`] spell out
+//! its timing rules, again as data; an [`Engine`] walks a stream of
+//! [`Command`]s through them on an integer clock, one channel at a time and in
+//! order. Whoever wants to see the commands passes a [`Sink`]: the writers in
+//! [`export`] are sinks.
+//!
+//! ```
+//! use memscape_dram::{Address, Dram, Engine, Kind, constraints};
+//! use memscape_units::Picoseconds;
+//!
+//! let dram = Dram::find("ddr4-3200")?.parameters;
+//! let mut engine = Engine::new(dram.geometry(), &constraints(&dram))?;
+//! let at = Address { bank_group: 1, row: 7, ..Address::default() };
+//! engine.issue(Kind::Act.at(at))?;
+//! assert_eq!(engine.issue(Kind::Rd.at(at))?, Picoseconds(13_750)); // tRCD
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod constraint;
+pub mod device;
+pub mod engine;
+pub mod export;
+pub mod stream;
+
+pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
+pub use device::{Difference, Dram, DramError, diff};
+pub use engine::{
+    Address, Command, Engine, EngineError, Geometry, Origin, ProtocolError, Ready, RefreshPolicy, RowState,
+    Sink,
+};
+pub use stream::{AddressMap, Field, Pattern};

@@ -1,0 +1,145 @@
+//! Are the descriptions consistent, and do bad ones say why?
+
+use std::num::NonZeroU32;
+
+use memscape_dram::{Dram, DramError, diff};
+use memscape_units::{GbPerS, Megahertz, Nanoseconds};
+
+use crate::preset;
+
+fn ns(value: f64) -> Nanoseconds {
+    Nanoseconds::new(value).unwrap()
+}
+
+fn count(value: u32) -> NonZeroU32 {
+    NonZeroU32::new(value).unwrap()
+}
+
+#[test]
+fn every_preset_is_consistent_and_known_by_its_name() {
+    assert_eq!(Dram::names(), ["lpddr5x-7500", "lpddr5-6400", "ddr4-3200", "hbm2-2000"]);
+    for preset in Dram::presets() {
+        preset.parameters.check().unwrap();
+        assert_eq!(Dram::find(&preset.name).unwrap(), preset);
+        // Every parameter that is given has a source (the loader insists); none is empty.
+        assert!(preset.sources.values().all(|it| it.len() > 5), "{}", preset.name);
+    }
+}
+
+/// Data sheets and press releases: 120, 12.8, 25.6 and 256 GB/s, and their sizes.
+#[test]
+fn published_bandwidths_and_capacities() {
+    let peak = |name| (preset(name).peak_gb_s().as_f64(), preset(name).capacity().to_string());
+    assert_eq!(peak("lpddr5x-7500"), (120.0, "16 GiB".to_owned()));
+    assert_eq!(peak("lpddr5-6400"), (12.8, "1 GiB".to_owned()));
+    assert_eq!(peak("ddr4-3200"), (25.6, "8 GiB".to_owned()));
+    assert_eq!(peak("hbm2-2000"), (256.0, "4 GiB".to_owned()));
+    assert_eq!(preset("lpddr5x-7500").channel_gb_s(), GbPerS::new(15.0).unwrap());
+    assert_eq!(preset("lpddr5x-7500").total_banks(), 128);
+    assert_eq!(preset("lpddr5x-7500").columns_per_row(), 64);
+}
+
+/// The speed grades in clock cycles, as their data sheets print them.
+#[test]
+fn published_cycles() {
+    type Timing = fn(&Dram) -> Nanoseconds;
+    let cycles = |name: &str, time: Timing| {
+        let dram = preset(name);
+        time(&dram).as_f64() / dram.tck_ns.as_f64()
+    };
+    let table: [(Timing, f64, f64); 15] = [
+        (|it| it.trcd_ns, 15.0, 22.0),
+        (|it| it.trp_ns, 15.0, 22.0),
+        (|it| it.trp_ab_ns, 17.0, 22.0),
+        (|it| it.tras_ns, 34.0, 52.0),
+        (|it| it.cl_ns, 17.0, 22.0),
+        (|it| it.cwl_ns, 9.0, 16.0),
+        (|it| it.trtp_ns, 8.0, 12.0),
+        (|it| it.twr_ns, 28.0, 24.0),
+        (|it| it.tccd_s_ns, 2.0, 4.0),
+        (|it| it.tccd_l_ns, 4.0, 8.0),
+        (|it| it.twtr_s_ns, 5.0, 4.0),
+        (|it| it.twtr_l_ns, 10.0, 12.0),
+        (|it| it.tfaw_ns, 16.0, 34.0),
+        (|it| it.trefi_ns, 3125.0, 12480.0),
+        (|it| it.trfc_ab_ns, 168.0, 560.0),
+    ];
+    for (index, (time, lpddr5, ddr4)) in table.into_iter().enumerate() {
+        assert_eq!((cycles("lpddr5-6400", time), cycles("ddr4-3200", time)), (lpddr5, ddr4), "row {index}");
+    }
+}
+
+#[test]
+fn each_rule_fails_by_name_and_with_its_numbers() {
+    let good = preset("ddr4-3200");
+    let check = |dram: Dram| dram.check().unwrap_err().to_string();
+    insta::assert_snapshot!(check(Dram { trc_ns: Some(ns(40.0)), ..good }), @"DRAM rule `tRC >= tRAS + tRP` does not hold: trc_ns = 40 ns, but tras_ns + trp_ns = 46.25 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { tras_ns: ns(10.0), ..good }), @"DRAM rule `tRAS >= tRCD` does not hold: tras_ns = 10 ns, but trcd_ns = 13.75 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { tfaw_ns: ns(9.0), ..good }), @"DRAM rule `tFAW >= 4 tRRD_S` does not hold: tfaw_ns = 9 ns, but 4 trrd_s_ns = 10 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { trefi_ns: ns(360.0), ..good }), @"DRAM rule `tRPab + tRFCab < tREFI` does not hold: trp_ab_ns + trfc_ab_ns = 363.75 ns, but trefi_ns = 360 ns; the device would only refresh; check the units");
+    insta::assert_snapshot!(check(Dram { trp_ab_ns: ns(13.0), ..good }), @"DRAM rule `tRPab >= tRP` does not hold: trp_ab_ns = 13 ns, but trp_ns = 13.75 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { cl_ns: ns(14.0), ..good }), @"DRAM rule `tCCD_S, tCCD_L, CL and CWL are whole clock cycles` does not hold: cl_ns = 14 ns is 22.400 cycles of 0.625 ns; round it up to a multiple of tck_ns");
+    insta::assert_snapshot!(check(Dram { tck_ns: ns(0.7), ..good }), @"DRAM rule `tCK x data rate is an even number of transfers` does not hold: 0.7 ns x 3200 MT/s = 2.2400; change tck_ns or data_rate_mt_s: 2 transfers per clock for DDR and HBM, 8 for LPDDR5");
+    insta::assert_snapshot!(check(Dram { tccd_l_ns: ns(1.25), ..good }), @"DRAM rule `tCCD_L >= tCCD_S` does not hold: tccd_l_ns = 1.25 ns, but tccd_s_ns = 2.5 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { trrd_l_ns: ns(2.0), ..good }), @"DRAM rule `tRRD_L >= tRRD_S` does not hold: trrd_l_ns = 2 ns, but trrd_s_ns = 2.5 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { twtr_l_ns: ns(2.0), ..good }), @"DRAM rule `tWTR_L >= tWTR_S` does not hold: twtr_l_ns = 2 ns, but twtr_s_ns = 2.5 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { row_bytes: count(8000), ..good }), @"DRAM rule `sizes are powers of two` does not hold: row_bytes = 8000; change it to a power of two");
+    insta::assert_snapshot!(check(Dram { column_bytes: count(128), ..good }), @"DRAM rule `column_bytes = bus_bits x burst_length / 8` does not hold: 128 B, but 64 x 8 / 8; change one of the three");
+    insta::assert_snapshot!(check(Dram { ranks: count(8), ..good }), @"DRAM rule `banks_per_channel is a multiple of ranks x bank_groups` does not hold: 16 banks over 8 x 4; use more banks, or fewer ranks or bank groups");
+    insta::assert_snapshot!(check(Dram { row_bytes: count(32), ..good }), @"DRAM rule `column_bytes <= row_bytes` does not hold: 64 B > 32 B; use longer rows or shorter bursts");
+    insta::assert_snapshot!(check(Dram { channels: count(u32::MAX), ..good }), @"DRAM rule `capacity <= 2^60 bytes` does not hold: 36893488138829168640 bytes; use fewer channels, banks or rows");
+    insta::assert_snapshot!(check(Dram { banks_per_channel: count(1 << 20), ..good }), @"DRAM rule `banks_per_channel <= 65536` does not hold: banks_per_channel = 1048576; use fewer banks");
+    insta::assert_snapshot!(check(Dram { trcd_ns: ns(1e300), ..good }), @"DRAM rule `a timing is at most 1e9 ns` does not hold: trcd_ns = 1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 ns; give it in nanoseconds");
+    insta::assert_snapshot!(check(Dram { tck_ns: ns(0.0), ..good }), @"DRAM rule `tCK, tCCD_S and tREFI are above 0` does not hold: tck_ns = 0 ns; give it in nanoseconds");
+    let slow = Megahertz::new(1e-300).unwrap();
+    insta::assert_snapshot!(check(Dram { data_rate_mt_s: slow, ..good }), @"DRAM rule `data_rate_mt_s is in 1..=1e6` does not hold: 0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001 MT/s; give it in millions of transfers per second");
+}
+
+#[test]
+fn a_users_description_is_read_and_checked() {
+    let text = include_str!("../../../../data/hardware/dram/ddr4-3200.toml");
+    let error = |from: &str, to: &str| {
+        assert!(text.contains(from));
+        Dram::from_toml(&text.replace(from, to)).unwrap_err()
+    };
+    insta::assert_snapshot!(error("tfaw_ns = 21.25", "tfaw_ns = 8"), @"DRAM rule `tFAW >= 4 tRRD_S` does not hold: tfaw_ns = 8 ns, but 4 trrd_s_ns = 10 ns; change one of them");
+    assert!(matches!(error("tfaw_ns = 21.25", "tfaw_ns = nan"), DramError::Preset(_)));
+    assert!(matches!(error("ranks = 1", "ranks = 0"), DramError::Preset(_)));
+    assert!(matches!(error("ranks = 1", "ranks = -1"), DramError::Preset(_)));
+    assert!(matches!(error("ranks = 1", "ranks = 1\nbanks = 4"), DramError::Preset(_)));
+    assert!(matches!(error("tck_ns = 0.625\n", ""), DramError::Preset(_)));
+    let with_trc = text.replace("ranks = 1\n", "ranks = 1\ntrc_ns = 46.25\ntrtw_ns = 9.375\n");
+    let dram = Dram::from_toml(&with_trc).unwrap().parameters;
+    assert_eq!((dram.trc(), dram.trtw()), (ns(46.25), ns(9.375)));
+}
+
+#[test]
+fn an_unknown_name_gets_a_suggestion_or_the_list() {
+    let error = |name| Dram::find(name).unwrap_err().to_string();
+    insta::assert_snapshot!(error("lpddr5-640"), @"no DRAM preset is called `lpddr5-640`; did you mean `lpddr5-6400`? there are lpddr5x-7500, lpddr5-6400, ddr4-3200, hbm2-2000");
+    insta::assert_snapshot!(error("sram"), @"no DRAM preset is called `sram`; there are lpddr5x-7500, lpddr5-6400, ddr4-3200, hbm2-2000");
+}
+
+#[test]
+fn a_diff_names_what_differs() {
+    let ddr4 = preset("ddr4-3200");
+    let other = Dram { ranks: count(2), trtw_ns: Some(ns(12.5)), ..ddr4 };
+    let lines = |a, b| diff(a, b).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(lines(&ddr4, &ddr4), [""; 0]);
+    assert_eq!(lines(&ddr4, &other), ["ranks: 1 -> 2", "trtw_ns: derived -> 12.5"]);
+    assert_eq!(lines(&other, &ddr4), ["ranks: 2 -> 1", "trtw_ns: 12.5 -> derived"]);
+}
+
+#[test]
+fn whole_cycles_round_up_and_leave_whole_timings_alone() {
+    for name in ["lpddr5-6400", "ddr4-3200", "hbm2-2000"] {
+        assert_eq!(diff(&preset(name).in_whole_cycles().unwrap(), &preset(name)), [], "{name}");
+    }
+    let analogue = preset("lpddr5x-7500");
+    let clocked = analogue.in_whole_cycles().unwrap();
+    clocked.check().unwrap();
+    // 18 ns are 16.875 cycles, 18.13 ns are 17 but for the last digit.
+    let cycles = |it: Nanoseconds| (it.as_f64() / clocked.tck_ns.as_f64()).round();
+    assert_eq!((cycles(clocked.trcd_ns), cycles(clocked.trtw())), (17.0, 17.0));
+    assert_eq!((cycles(clocked.trp_ab_ns), cycles(clocked.trefi_ns)), (20.0, 3662.0));
+}

@@ -1,0 +1,124 @@
+//! Does the whole match the closed formula?
+
+use memscape_dram::stream::{Served, serve};
+use memscape_dram::{Address, AddressMap, Dram, Engine, Kind, Pattern, RefreshPolicy, constraints};
+use memscape_units::GbPerS;
+use proptest::prelude::*;
+
+use crate::preset;
+
+fn read(dram: &Dram, pattern: Pattern, accesses: usize, refresh: RefreshPolicy) -> Served {
+    let engine = Engine::new(dram.geometry(), &constraints(dram)).unwrap();
+    let mut engine = engine.with_refresh(refresh).unwrap();
+    let reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
+    serve(&mut engine, reads, 64, &mut ()).unwrap()
+}
+
+/// Bandwidth once the first rows are open, which takes tRRD each.
+fn gb_s(dram: &Dram, pattern: Pattern, accesses: usize, refresh: RefreshPolicy) -> f64 {
+    let engine = Engine::new(dram.geometry(), &constraints(dram)).unwrap();
+    let mut engine = engine.with_refresh(refresh).unwrap();
+    let mut reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
+    serve(&mut engine, reads.by_ref().take(100), 64, &mut ()).unwrap();
+    serve(&mut engine, reads, 64, &mut ()).unwrap().bandwidth_gb_s(dram).unwrap().as_f64()
+}
+
+/// Exactly the pins' peak: not one burst slot is lost over many rows.
+#[test]
+fn published_peak_of_an_interleaved_stream() {
+    for (name, peak) in [("lpddr5-6400", 12.8), ("ddr4-3200", 25.6), ("hbm2-2000", 16.0)] {
+        let dram = preset(name);
+        let reached = gb_s(&dram, Pattern::Interleaved, 100_000, RefreshPolicy::Off);
+        assert!((reached / peak - 1.0).abs() < 1e-9, "{name}: {reached} of {peak} GB/s");
+        assert_eq!(Pattern::Interleaved.bandwidth_gb_s(&dram), GbPerS::new(peak).unwrap());
+    }
+    // A burst of 2133.33 ps is 2133 ps on the integer clock, and a row command
+    // takes a slot of 1066: 0.02 % is what whole picoseconds cost.
+    let dram = preset("lpddr5x-7500");
+    let reached = gb_s(&dram, Pattern::Interleaved, 100_000, RefreshPolicy::Off);
+    assert!((reached / 15.0 - 1.0).abs() < 2e-4, "{reached}");
+}
+
+/// Row by row every access waits `tCCD_L`: half of the peak for DDR4 and LPDDR5,
+/// two thirds for HBM2. Only the first access of a row, in another bank group,
+/// waits `tCCD_S`; one in 32 (HBM2) or more, so at most 2 % above the formula.
+#[test]
+fn without_interleaving_the_bank_group_limits() {
+    for (name, share) in [("lpddr5-6400", 0.5), ("ddr4-3200", 0.5), ("hbm2-2000", 2.0 / 3.0)] {
+        let dram = preset(name);
+        let formula = Pattern::RowByRow.bandwidth_gb_s(&dram).as_f64();
+        assert!((formula / dram.channel_gb_s().as_f64() - share).abs() < 1e-9);
+        let reached = gb_s(&dram, Pattern::RowByRow, 50_000, RefreshPolicy::Off);
+        assert!((1.0..1.02).contains(&(reached / formula)), "{name}: {reached}, not {formula}");
+    }
+}
+
+/// A new row of the same bank every time: exactly one column per tRC.
+#[test]
+fn a_row_conflict_stream_is_limited_by_trc() {
+    for preset in Dram::presets() {
+        let dram = preset.parameters;
+        let served = read(&dram, Pattern::RowConflict, 1_000, RefreshPolicy::Off);
+        assert_eq!(served.last - served.first, dram.trc().to_picoseconds() * 999, "{}", preset.name);
+        let formula = Pattern::RowConflict.bandwidth_gb_s(&dram).as_f64();
+        let reached = served.bandwidth_gb_s(&dram).unwrap().as_f64();
+        assert!((reached / formula - 1.0).abs() < 1e-6, "{}", preset.name);
+    }
+}
+
+/// Refresh takes tRFC of every tREFI, and around it the stream drains and
+/// fills: at most precharging (tRTP or tRAS, then tRPab) and opening four
+/// groups again (tRRD each, tRCD once), which is the tolerance.
+#[test]
+fn refresh_costs_its_share() {
+    for name in ["lpddr5-6400", "ddr4-3200", "hbm2-2000"] {
+        let dram = preset(name);
+        let peak = Pattern::Interleaved.bandwidth_gb_s(&dram).as_f64();
+        let reached = gb_s(&dram, Pattern::Interleaved, 200_000, RefreshPolicy::all_bank(&dram));
+        let loss = 1.0 - reached / peak;
+        let around = dram.tras_ns + dram.trp_ab_ns + dram.trcd_ns + dram.tfaw_ns + dram.trrd_l_ns;
+        let most = dram.refresh_share() + around.as_f64() / dram.trefi_ns.as_f64();
+        assert!((dram.refresh_share()..most).contains(&loss), "{name}: {loss} of {most}");
+    }
+}
+
+/// Two ranks: the stream visits one after the other, and pays for each switch.
+#[test]
+fn ranks_share_the_bus() {
+    let one = preset("ddr4-3200");
+    let dram = Dram { ranks: 2.try_into().unwrap(), banks_per_channel: 32.try_into().unwrap(), ..one };
+    let mut engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
+    let alternating = (0..1_000).map(|it| Address {
+        rank: it % 2,
+        column: it / 8,
+        bank_group: it / 2 % 4,
+        ..Address::default()
+    });
+    let served = serve(&mut engine, alternating.map(|it| Kind::Rd.at(it)), 8, &mut ()).unwrap();
+    // Burst 2.5 ns + tRTRS 0.625 ns for 64 bytes; the start opens eight rows.
+    let reached = served.bandwidth_gb_s(&dram).unwrap().as_f64();
+    assert!((reached / (64.0 / 3.125) - 1.0).abs() < 0.02, "{reached}");
+}
+
+#[test]
+fn an_empty_stream_takes_no_time() {
+    let dram = preset("ddr4-3200");
+    let served = read(&dram, Pattern::Interleaved, 0, RefreshPolicy::Off);
+    assert_eq!((served.accesses, served.bandwidth_gb_s(&dram)), (0, None));
+}
+
+proptest! {
+    #[test]
+    fn an_address_map_loses_nothing(seed in any::<u64>(), order in Just([
+        memscape_dram::Field::Channel, memscape_dram::Field::Rank, memscape_dram::Field::BankGroup,
+        memscape_dram::Field::Bank, memscape_dram::Field::Row, memscape_dram::Field::Column,
+    ]).prop_shuffle(), device in 0_usize..4) {
+        let dram = Dram::presets()[device].parameters;
+        let map = AddressMap::new(&dram, order);
+        let byte = seed % dram.capacity().0;
+        let byte = byte - byte % u64::from(dram.column_bytes.get());
+        let (channel, at) = map.decode(byte);
+        prop_assert_eq!(map.encode(channel, at), byte);
+        prop_assert!(channel < dram.channels.get() && at.row < dram.rows.get());
+    }
+}
