@@ -81,7 +81,7 @@ impl Font {
         let widest = self.wrap(text, width);
         let narrower = (1..20).map(|it| width * (1.0 - f64::from(it) / 20.0));
         let as_many = |it: &Vec<String>| it.len() == widest.len();
-        narrower.map(|it| self.wrap(text, it)).take_while(as_many).last().unwrap_or(widest.clone())
+        narrower.map(|it| self.wrap(text, it)).take_while(as_many).last().unwrap_or_else(|| widest.clone())
     }
 }
 
@@ -247,14 +247,15 @@ impl Scene {
     }
 
     pub fn write(&mut self, (x, y): (f64, f64), align: Align, font: Font, text: impl Into<String>) {
-        self.push_text(Text { x, y, line: text.into(), font, align, turned: false });
+        self.put(Text { x, y, line: text.into(), font, align, turned: false });
     }
 
     pub fn write_up(&mut self, (x, y): (f64, f64), align: Align, font: Font, text: impl Into<String>) {
-        self.push_text(Text { x, y, line: text.into(), font, align, turned: true });
+        self.put(Text { x, y, line: text.into(), font, align, turned: true });
     }
 
-    fn push_text(&mut self, text: Text) {
+    /// Adds a text, unless it is empty.
+    pub fn put(&mut self, text: Text) {
         if !text.line.is_empty() {
             self.shapes.push(Shape::Text(text));
         }
@@ -264,10 +265,6 @@ impl Scene {
     pub fn clear_behind(&mut self, text: &Text) {
         let rect = text.bounds().grown(0.6);
         self.shapes.push(Shape::Box { rect, colour: WHITE, opacity: 0.85 });
-    }
-
-    pub fn put(&mut self, text: Text) {
-        self.push_text(text);
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
