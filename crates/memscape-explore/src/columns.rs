@@ -19,7 +19,7 @@ use crate::schema::columns_of;
 /// The answers of consecutive points.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
-    pub(crate) columns: Vec<ColumnBuilder>,
+    pub(crate) builders: Vec<ColumnBuilder>,
     rows: usize,
     /// Row and text of each point without an answer.
     errors: Vec<(usize, String)>,
@@ -54,8 +54,8 @@ impl Columns {
     /// No rows yet; the columns are those of the study's answer.
     pub(crate) fn of<S: Study>() -> Self {
         let column = |(name, _, kind)| ColumnBuilder::new(name, kind);
-        let columns = columns_of::<S::Answer>().into_iter().map(column).collect();
-        Self { columns, rows: 0, errors: Vec::new() }
+        let builders = columns_of::<S::Answer>().into_iter().map(column).collect();
+        Self { builders, rows: 0, errors: Vec::new() }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -66,7 +66,7 @@ impl Columns {
     pub(crate) fn push<A: Serialize>(&mut self, answer: Result<A, Error>) {
         let error = match answer {
             Ok(answer) => {
-                match answer.serialize(RowSerializer { columns: &mut self.columns, check: self.rows == 0 }) {
+                match answer.serialize(RowSerializer { columns: &mut self.builders, check: self.rows == 0 }) {
                     Ok(()) => {
                         self.rows += 1;
                         return;
@@ -76,7 +76,7 @@ impl Columns {
             }
             Err(error) => error.to_string(),
         };
-        for column in &mut self.columns {
+        for column in &mut self.builders {
             column.truncate(self.rows);
             column.push_null();
         }
@@ -86,7 +86,7 @@ impl Columns {
 
     /// Adds the rows of `other`, which has the same columns.
     pub(crate) fn append(&mut self, other: Self) {
-        for (column, other) in self.columns.iter_mut().zip(other.columns) {
+        for (column, other) in self.builders.iter_mut().zip(other.builders) {
             column.append(other);
         }
         self.errors.extend(other.errors.into_iter().map(|(row, error)| (self.rows + row, error)));
@@ -95,14 +95,14 @@ impl Columns {
 
     /// Makes room for `rows` in all.
     pub(crate) fn reserve(&mut self, rows: usize) {
-        for column in &mut self.columns {
+        for column in &mut self.builders {
             column.reserve(rows.saturating_sub(self.rows));
         }
     }
 
     /// The answer's columns, then `error`.
     pub(crate) fn into_polars(self) -> Vec<polars::prelude::Column> {
-        let mut columns: Vec<_> = self.columns.into_iter().map(ColumnBuilder::into_polars).collect();
+        let mut columns: Vec<_> = self.builders.into_iter().map(ColumnBuilder::into_polars).collect();
         let errors = if self.errors.is_empty() {
             StringChunked::full_null("error".into(), self.rows)
         } else {
@@ -120,7 +120,7 @@ impl Columns {
     pub(crate) fn into_row(self) -> Result<Vec<(String, Value)>, String> {
         match self.errors.into_iter().next() {
             Some((_, error)) => Err(error),
-            None => Ok(self.columns.into_iter().map(|it| (it.name.clone(), it.first())).collect()),
+            None => Ok(self.builders.into_iter().map(|it| (it.name.clone(), it.first())).collect()),
         }
     }
 }
@@ -318,7 +318,7 @@ impl ColumnBuilder {
             Values::Float(it) => it.first().copied().into(),
             Values::Int(it) => it.first().copied().into(),
             Values::Bool(it) => it.first().copied().into(),
-            Values::Text(it) => it.distinct.first().map(|it| it.to_string()).into(),
+            Values::Text(it) => it.distinct.first().map(ToString::to_string).into(),
         }
     }
 }

@@ -139,7 +139,7 @@ impl Anatomy {
                 Some(Shape::Group { fields, .. }) => Some((it, fields)),
                 _ => None,
             })
-            .last();
+            .next_back();
         let all: Vec<&str> = self.description.parameters.iter().map(|it| it.path.as_str()).collect();
         let near = hint(&path, all.iter().copied());
         let hint = match below {

@@ -11,8 +11,23 @@ use crate::parameters::{Anatomy, Parameters};
 use crate::sweep::{Control, Sweep, answer, sweep};
 use crate::table::Table;
 
-/// Every study: one line each.
-static REGISTRY: &[&dyn DynStudy] = &[];
+/// Lists studies by type, each with a static of its own to remember what was
+/// found out about it.
+macro_rules! register {
+    ($($study:ty,)*) => {
+        static REGISTRY: &[&dyn DynStudy] = &[$({
+            static ENTRY: Entry<$study> = Entry::new();
+            &ENTRY
+        }),*];
+    };
+}
+
+// Every study: one line each.
+register! {
+    memscape_pim::GemvStudy,
+    memscape_pim::TokenStudy,
+    memscape_pim::RegretStudy,
+}
 
 /// All studies.
 #[must_use]

@@ -212,15 +212,13 @@ fn directions(dimension: usize) -> [u32; 32] {
         }
         return directions;
     };
-    let degree_index = first.len();
     for bit in 0..32 {
-        directions[bit] = match first.get(bit) {
-            Some(number) => number << (31 - bit),
-            None => {
-                let oldest = directions[bit - degree_index];
-                let recent = (1..degree).filter(|it| coefficients >> (degree - 1 - it) & 1 == 1);
-                recent.fold(oldest ^ (oldest >> degree), |sum, it| sum ^ directions[bit - it as usize])
-            }
+        directions[bit] = if let Some(number) = first.get(bit) {
+            number << (31 - bit)
+        } else {
+            let oldest = directions[bit - first.len()];
+            let recent = (1..degree).filter(|it| coefficients >> (degree - 1 - it) & 1 == 1);
+            recent.fold(oldest ^ (oldest >> degree), |sum, it| sum ^ directions[bit - it as usize])
         };
     }
     directions

@@ -82,8 +82,8 @@ impl Sweep {
         self,
         axes: impl IntoIterator<Item = (P, V)>,
     ) -> Self {
-        let axis = |(path, values): (P, V)| (path.into(), values.into_iter().map(Into::into).collect());
-        self.with(axes.into_iter().map(axis))
+        let of_values = |(path, values): (P, V)| (path.into(), values.into_iter().map(Into::into).collect());
+        self.with(axes.into_iter().map(of_values))
     }
 
     /// Points drawn from ranges, at each point of the axes.
@@ -155,10 +155,10 @@ struct Axis {
     nodes: Vec<Node>,
     /// Which of them each point of the dimension takes; by position if none.
     picks: Option<Vec<u32>>,
-    patch: Patch,
+    change: Change,
 }
 
-enum Patch {
+enum Change {
     /// Sets a leaf of the tree.
     Leaf(Vec<usize>),
     /// Chooses the tree: values as given, and how far apart their trees stand.
@@ -273,7 +273,7 @@ impl<'a> Plan<'a> {
                     && !self.axes().any(|it| {
                         it.path == path
                             || path.starts_with(&format!("{}.", it.path))
-                            || matches!(it.patch, Patch::Tree { .. })
+                            || matches!(it.change, Change::Tree { .. })
                     }) =>
             {
                 Err(Error::BadParameter { path, given, problem })
@@ -291,7 +291,7 @@ impl<'a> Plan<'a> {
         let make = || {
             let mut assignments = self.base.clone();
             for axis in self.axes() {
-                if let Patch::Tree { values, stride } = &axis.patch {
+                if let Change::Tree { values, stride } = &axis.change {
                     let value = &values[index / stride % values.len()];
                     let given = Parameters::from_iter([(axis.path.clone(), value.clone())]);
                     let given = self.anatomy.flatten(&given)?;
@@ -338,11 +338,11 @@ impl Axis {
         values: impl FnOnce() -> Vec<Value>,
     ) -> Result<Self, Error> {
         anatomy.check_path(path)?;
-        let patch = match anatomy.defaults.route(path) {
-            Some(route) if !anatomy.reshapes(path) => Patch::Leaf(route),
-            _ => Patch::Tree { values: values(), stride: 1 },
+        let change = match anatomy.defaults.route(path) {
+            Some(route) if !anatomy.reshapes(path) => Change::Leaf(route),
+            _ => Change::Tree { values: values(), stride: 1 },
         };
-        Ok(Self { path: path.to_owned(), nodes, picks, patch })
+        Ok(Self { path: path.to_owned(), nodes, picks, change })
     }
 }
 
@@ -359,7 +359,7 @@ fn check_paths(dimensions: &[Dimension]) -> Result<(), Error> {
 fn number_trees(dimensions: &mut [Dimension]) -> Result<usize, Error> {
     let mut trees = 1_usize;
     for axis in dimensions.iter_mut().flat_map(|it| &mut it.axes) {
-        if let Patch::Tree { values, stride } = &mut axis.patch {
+        if let Change::Tree { values, stride } = &mut axis.change {
             *stride = trees;
             trees = trees.saturating_mul(values.len());
         }
@@ -407,9 +407,9 @@ impl<'a> Cursor<'a> {
         let mut changed = changed;
         if has_trees {
             let steps = all().flat_map(|(dimension, digit)| {
-                dimension.axes.iter().map(|axis| match axis.patch {
-                    Patch::Tree { stride, .. } => axis.pick(*digit) * stride,
-                    Patch::Leaf(_) => 0,
+                dimension.axes.iter().map(|axis| match axis.change {
+                    Change::Tree { stride, .. } => axis.pick(*digit) * stride,
+                    Change::Leaf(_) => 0,
                 })
             });
             let index = steps.sum();
@@ -422,7 +422,7 @@ impl<'a> Cursor<'a> {
         let Ok(tree) = &mut self.tree else { return };
         for (dimension, digit) in plan.dimensions.iter().zip(&self.digits).skip(changed) {
             for axis in &dimension.axes {
-                if let Patch::Leaf(route) = &axis.patch {
+                if let Change::Leaf(route) = &axis.change {
                     tree.patch(route, axis.nodes[axis.pick(*digit)].clone());
                 }
             }
@@ -489,7 +489,9 @@ pub(crate) fn sweep<S: Study>(
                 .into_par_iter()
                 .map(|start| plan.run::<S>(start..start.saturating_add(chunk).min(end), &empty))
                 .collect();
-            parts.into_iter().for_each(|it| columns.append(it));
+            for part in parts {
+                columns.append(part);
+            }
             next = end;
             control.advanced(next, plan.points);
             breath = next_breath(breath, start.elapsed());
@@ -519,7 +521,7 @@ fn next_breath(rows: u64, took: Duration) -> u64 {
 
 /// A column that has an axis's name is called `answer.<name>` in the table.
 fn named_apart(mut columns: Columns, plan: &Plan<'_>) -> Columns {
-    for column in &mut columns.columns {
+    for column in &mut columns.builders {
         if plan.axes().any(|it| it.path == column.name) {
             column.name = format!("answer.{}", column.name);
         }

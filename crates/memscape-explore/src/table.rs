@@ -474,3 +474,109 @@ pub(crate) fn write_atomically(
     file.persist(path).map_err(|it| bad(it.error.to_string()))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let texts = |all: &[&str]| Column::Text(all.iter().map(|it| Some((*it).to_owned())).collect());
+        Table::from_columns([
+            ("model", texts(&["b", "a", "b", "a", "b"])),
+            ("banks", Column::Int(vec![Some(8), Some(8), Some(16), Some(8), None])),
+            ("speedup", Column::Float(vec![Some(1.0), Some(2.0), Some(4.0), None, Some(0.1)])),
+            ("fits", Column::Bool(vec![Some(true), None, Some(false), Some(true), Some(true)])),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn rows_are_found_by_value() {
+        let heights = |name, values: &[Value]| -> Vec<usize> {
+            values.iter().map(|it| table().filter(name, it.clone()).unwrap().height()).collect()
+        };
+        assert_eq!(heights("model", &["a".into(), "c".into(), 8.into()]), [2, 0, 0]);
+        assert_eq!(
+            heights("banks", &[8.into(), 8.0.into(), 8.5.into(), "8".into(), Value::Null]),
+            [3, 3, 0, 0, 1]
+        );
+        assert_eq!(heights("speedup", &[4.into(), 0.1.into(), Value::Null]), [1, 1, 1]);
+        assert_eq!(heights("fits", &[true.into(), false.into(), 1.into()]), [3, 1, 0]);
+    }
+
+    #[test]
+    fn groups_come_in_order_of_appearance_and_leave_nulls_out() {
+        let means = table().group_mean(&["model", "banks"], "speedup").unwrap();
+        assert_eq!(means.column_names(), ["model", "banks", "speedup"]);
+        assert_eq!(means.column("speedup").unwrap(), Column::Float([1.0, 2.0, 4.0, 0.1].map(Some).to_vec()));
+        let all = table().filter("speedup", Value::Null).unwrap().group_mean(&["model"], "speedup").unwrap();
+        assert_eq!(all.f64("speedup").unwrap(), [None]);
+        assert!(table().group_mean(&["model"], "model").is_err());
+        assert!(table().group_mean(&["speedup"], "speedup").is_err());
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_refused() {
+        let error = |it: Result<Table, Error>| it.unwrap_err().to_string();
+        let nan = Column::Float(vec![Some(1.0), Some(f64::NAN)]);
+        assert_eq!(
+            error(Table::from_columns([("x", nan)])),
+            "column `x`: row 1 is NaN; a table holds finite numbers or null"
+        );
+        assert_eq!(
+            error(table().with_column("x", Column::Int(vec![None]))),
+            "column `x`: it has 1 rows, the table 5"
+        );
+        let two = [("x", Column::Int(vec![])), ("x", Column::Int(vec![]))];
+        assert_eq!(error(Table::from_columns(two)), "column `x`: there are two of this name");
+        assert_eq!(
+            error(table().select(&["speed"])),
+            "the table has no column `speed`; did you mean `speedup`?"
+        );
+        let floats = Column::Float(vec![None; 5]);
+        assert_eq!(
+            error(table().concat(&table().with_column("banks", floats).unwrap())),
+            "column `banks`: the tables hold i64 and f64"
+        );
+        let extra = table().with_column("x", Column::Int(vec![None; 5])).unwrap();
+        assert_eq!(error(table().concat(&extra)), "column `x`: only the second table has it");
+        assert_eq!(
+            table().f64("model").unwrap_err().to_string(),
+            "column `model`: it holds texts, not numbers"
+        );
+    }
+
+    #[test]
+    fn a_file_holds_the_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let (parquet, csv) = (folder.path().join("a.parquet"), folder.path().join("a.csv"));
+        table().write_parquet(&parquet).unwrap();
+        assert!(Table::read_parquet(&parquet).unwrap() == table());
+        table().write_csv(&csv).unwrap();
+        insta::assert_snapshot!(std::fs::read_to_string(&csv).unwrap(), @"
+        model,banks,speedup,fits
+        b,8,1.0,true
+        a,8,2.0,
+        b,16,4.0,false
+        a,8,,true
+        b,,0.1,true
+        ");
+        // Nothing else is left behind, and a failure leaves nothing at all.
+        assert!(table().write_csv(&folder.path().join("no/such/folder.csv")).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_row_without_answer_is_named() {
+        let errors = |it: [Option<&str>; 5]| {
+            let errors = Column::Text(it.iter().map(|it| it.map(str::to_owned)).collect());
+            table().with_column("error", errors).unwrap().without_errors()
+        };
+        assert!(errors([None; 5]).unwrap() == table());
+        assert_eq!(
+            errors([None, None, Some("too many banks"), Some("x"), None]).unwrap_err().to_string(),
+            "row 2 (model = \"b\", banks = 16, speedup = 4.0, fits = false): too many banks \
+             (and 1 more rows without an answer)"
+        );
+    }
+}
