@@ -1,8 +1,9 @@
 //! How many points a sweep answers per second, from the axes to a finished
 //! frame: `cargo bench -p memscape-explore`, "elem/s" is points per second.
 //!
-//! The study is as wide as a real one (45 parameters in three groups, 18
-//! columns) and its model is almost nothing, so this is the sweep's own cost.
+//! `overhead`: a study as wide as a real one (45 parameters in three groups, 18
+//! columns) whose model is almost nothing, so this is the sweep's own cost.
+//! `pim.gemv`: a real one.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -156,7 +157,7 @@ impl Study for Gemv {
 
 static STUDY: Entry<Gemv> = Entry::new();
 
-fn million() -> Sweep {
+fn overhead() -> Sweep {
     Sweep::default()
         .axis("weight_format", ["int4", "int8"])
         .axis("m", (1..=50).map(|it| it * 256))
@@ -165,14 +166,28 @@ fn million() -> Sweep {
         .axis("memory.banks_per_channel", (1..=10).map(|it| it * 4))
 }
 
+fn gemv() -> Sweep {
+    Sweep::default()
+        .axis("model", ["opt-1.3b", "opt-6.7b", "opt-13b", "opt-30b", "opt-66b"])
+        .axis("gemv", ["qkv", "out", "fc1", "fc2"])
+        .axis("split_k", [1, 2, 4, 8])
+        .axis("memory.banks_per_channel", [4, 8, 16, 32, 64])
+        .axis("pim.registers", 11..=30)
+        .axis("memory.trcd_ns", (0..125).map(|it| 10.0 + f64::from(it) / 10.0))
+}
+
 fn bench(criterion: &mut Criterion) {
-    let sweep = million();
-    let points = sweep.points().expect("a sweep");
-    let mut group = criterion.benchmark_group("sweep");
-    group.throughput(Throughput::Elements(points)).sample_size(10).measurement_time(Duration::from_secs(10));
-    group.bench_function("million_points_to_a_frame", |it| {
-        it.iter(|| black_box(STUDY.sweep(&sweep, &()).expect("a table")));
-    });
+    let real = memscape_explore::study("pim.gemv").expect("a study");
+    let studies: [(&str, &dyn DynStudy, Sweep); 2] =
+        [("overhead", &STUDY, overhead()), ("pim.gemv", real, gemv())];
+    let mut group = criterion.benchmark_group("million_points_to_a_frame");
+    group.sample_size(10).measurement_time(Duration::from_secs(10));
+    for (name, study, sweep) in studies {
+        group.throughput(Throughput::Elements(sweep.points().expect("a sweep")));
+        group.bench_function(name, |it| {
+            it.iter(|| black_box(study.sweep(&sweep, &()).expect("a table")));
+        });
+    }
     group.finish();
 }
 

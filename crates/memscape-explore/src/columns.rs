@@ -8,6 +8,7 @@ use polars::prelude::{
     BooleanChunked, ChunkFullNull, ChunkTake, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
     NewChunkedArray, StringChunked,
 };
+use rayon::prelude::*;
 use serde::Serialize;
 use serde::ser::{Error as _, Impossible, SerializeStruct, Serializer};
 use serde_json::Value;
@@ -102,7 +103,7 @@ impl Columns {
 
     /// The answer's columns, then `error`.
     pub(crate) fn into_polars(self) -> Vec<polars::prelude::Column> {
-        let mut columns: Vec<_> = self.builders.into_iter().map(ColumnBuilder::into_polars).collect();
+        let mut columns: Vec<_> = self.builders.into_par_iter().map(ColumnBuilder::into_polars).collect();
         let errors = if self.errors.is_empty() {
             StringChunked::full_null("error".into(), self.rows)
         } else {
@@ -292,21 +293,31 @@ impl ColumnBuilder {
 
     pub(crate) fn into_polars(self) -> polars::prelude::Column {
         let name = self.name.as_str().into();
-        let present = self.present;
-        match (self.values, present.is_empty()) {
-            (Values::Float(it), true) => Float64Chunked::from_vec(name, it).into_column(),
-            (Values::Float(it), false) => {
-                Float64Chunked::from_iter_options(name, optional(it, present)).into_column()
+        // Polars keeps a bit per row, as its own truth values do.
+        let present = (!self.present.is_empty()).then(|| {
+            let bits = BooleanChunked::from_slice("".into(), &self.present);
+            bits.downcast_as_array().values().clone()
+        });
+        match self.values {
+            Values::Float(it) => Float64Chunked::from_vec_validity(name, it, present).into_column(),
+            Values::Int(it) => Int64Chunked::from_vec_validity(name, it, present).into_column(),
+            Values::Bool(it) if self.present.is_empty() => {
+                BooleanChunked::from_slice(name, &it).into_column()
             }
-            (Values::Int(it), true) => Int64Chunked::from_vec(name, it).into_column(),
-            (Values::Int(it), false) => {
-                Int64Chunked::from_iter_options(name, optional(it, present)).into_column()
+            Values::Bool(it) => {
+                let optional = it.iter().zip(self.present).map(|(it, present)| present.then_some(*it));
+                BooleanChunked::from_iter_options(name, optional).into_column()
             }
-            (Values::Bool(it), true) => BooleanChunked::from_iter_values(name, it.into_iter()).into_column(),
-            (Values::Bool(it), false) => {
-                BooleanChunked::from_iter_options(name, optional(it, present)).into_column()
+            // Gathers views of the distinct texts: cheap however long they are.
+            Values::Text(it) if it.distinct.is_empty() => {
+                StringChunked::full_null(name, it.codes.len()).into_column()
             }
-            (Values::Text(it), all) => it.into_polars(name, (!all).then_some(present)).into_column(),
+            Values::Text(it) => {
+                let distinct = it.distinct.iter().map(|it| &**it);
+                let distinct = StringChunked::from_iter_values(name, distinct);
+                let codes = IdxCa::from_vec_validity("".into(), it.codes, present);
+                distinct.take(&codes).expect("each code is the index of a text").into_column()
+            }
         }
     }
 
@@ -318,13 +329,9 @@ impl ColumnBuilder {
             Values::Float(it) => it.first().copied().into(),
             Values::Int(it) => it.first().copied().into(),
             Values::Bool(it) => it.first().copied().into(),
-            Values::Text(it) => it.distinct.first().map(ToString::to_string).into(),
+            Values::Text(it) => it.codes.first().map(|code| it.distinct[*code as usize].to_string()).into(),
         }
     }
-}
-
-fn optional<T>(values: Vec<T>, present: Vec<bool>) -> impl Iterator<Item = Option<T>> {
-    values.into_iter().zip(present).map(|(value, present)| present.then_some(value))
 }
 
 impl Texts {
@@ -351,20 +358,6 @@ impl Texts {
         // The code of a null row may stand for no text at all.
         let code = |it: &IdxSize| codes.get(*it as usize).copied().unwrap_or(0);
         self.codes.extend(other.codes.iter().map(code));
-    }
-
-    /// Gathers views of the distinct texts: cheap however long they are.
-    fn into_polars(self, name: polars::prelude::PlSmallStr, present: Option<Vec<bool>>) -> StringChunked {
-        let rows = self.codes.len();
-        let distinct = StringChunked::from_iter_values(name.clone(), self.distinct.iter().map(|it| &**it));
-        if self.distinct.is_empty() {
-            return StringChunked::full_null(name, rows);
-        }
-        let codes = match present {
-            None => IdxCa::from_vec(name.clone(), self.codes),
-            Some(present) => IdxCa::from_iter_options(name.clone(), optional(self.codes, present)),
-        };
-        distinct.take(&codes).expect("each code is the index of a text")
     }
 }
 

@@ -77,7 +77,7 @@ impl Description {
         let of_preset = |it: &PresetParameter| Parameter {
             path: it.name.to_owned(),
             meaning: match it.fills {
-                "" => it.meaning.to_owned(),
+                fills if fills.is_empty() || fills == it.name => it.meaning.to_owned(),
                 fills => format!("{} (fills `{fills}`)", it.meaning.trim_end_matches('.')),
             },
             unit: None,
