@@ -230,7 +230,7 @@ pub fn pim_constraints(dram: &Dram, pim: PimTiming) -> Constraints {
     };
     let trtp = dram.trtp_ns.to_picoseconds();
     pair("tRTP", Mac, PreAll, pim.slot.max(trtp));
-    pair("tWR", Spill, PreAll, pim.slot + dram.twr_ns.to_picoseconds());
+    pair("tWR", Spill, PreAll, dram.write_to_precharge().to_picoseconds().max(pim.slot));
     // A register command needs no row, but a refreshing rank takes no command.
     for from in [RegWrite, Alu] {
         pair("slot", from, Ref, pim.slot);

@@ -1,3 +1,17 @@
-//! The papers' figures, tables and claims
+//! The papers' figures and tables as experiments, their printed numbers as
+//! claims, and the fit of free parameters.
+//!
+//! An [`Experiment`] is one figure or table: a sweep, and a plot made from the
+//! sweep's table alone. A [`claims::Claim`] is one printed number and a query on
+//! an experiment's table.
 
+pub mod calibrate;
+pub mod claims;
+mod error;
+mod experiment;
+mod pimnast;
 pub mod plot;
+
+pub use error::Error;
+pub use experiment::{Experiment, experiments, reproduce, select};
+pub use plot::Figure;

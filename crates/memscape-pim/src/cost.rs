@@ -1,10 +1,13 @@
 //! How long a plan takes: the closed form, and the command stream on the DRAM
 //! engine. They agree to the picosecond.
 
-use memscape_dram::{Dram, Engine, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints};
+use memscape_dram::{
+    Constraint, Constraints, Dram, Engine, Kind, PimTiming, ProtocolError, RefreshPolicy, Scope, Sink,
+    pim_constraints,
+};
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
-use crate::hardware::{PimUnit, Soc};
+use crate::hardware::{PimUnit, RowAfterWrite, Soc};
 use crate::plan::Plan;
 use crate::schedule;
 
@@ -21,6 +24,8 @@ pub struct Timing {
     pub read_to_close: u64,
     /// From a spill to a precharge.
     pub spill_to_close: u64,
+    /// From a register write to a precharge or activate.
+    pub write_to_row: u64,
     /// From any command to the next on the command bus.
     pub bus: u64,
     /// From a precharge to an activate, all banks.
@@ -47,13 +52,19 @@ impl Timing {
     pub fn new(memory: &Dram, pim: &PimUnit) -> Self {
         let ps = |time: Nanoseconds| time.to_picoseconds().0;
         let slot = (memory.burst().as_f64() * pim.command_ratio * 1e3).round() as u64;
+        let write_to_read = ps(memory.write_to_read_l()).max(slot);
+        let bus = (memory.tck_ns.as_f64() * 1e3).floor() as u64;
         Self {
             slot,
             read_to_write: ps(memory.trtw() + pim.host_turnaround_ns).max(slot),
-            write_to_read: ps(memory.write_to_read_l()).max(slot),
+            write_to_read,
             read_to_close: ps(memory.trtp_ns).max(slot),
-            spill_to_close: slot + ps(memory.twr_ns),
-            bus: (memory.tck_ns.as_f64() * 1e3).floor() as u64,
+            spill_to_close: ps(memory.write_to_precharge()).max(slot),
+            write_to_row: match pim.row_after_write {
+                RowAfterWrite::InOrder => write_to_read.max(bus),
+                RowAfterWrite::Overlapped => bus,
+            },
+            bus,
             close_to_open: ps(memory.trp_ab_ns),
             open_to_access: ps(memory.trcd_ns),
             open_to_close: ps(memory.tras_ns),
@@ -67,14 +78,23 @@ impl Timing {
         self.close_to_open + self.open_to_access
     }
 
-    /// As the DRAM engine wants it.
+    /// The same as rules for the DRAM engine.
     #[must_use]
-    pub const fn pim(&self) -> PimTiming {
-        PimTiming {
+    pub fn constraints(&self, memory: &Dram) -> Constraints {
+        let pim = PimTiming {
             slot: Picoseconds(self.slot),
             read_to_write: Picoseconds(self.read_to_write),
             write_to_read: Picoseconds(self.write_to_read),
-        }
+        };
+        let mut rules = pim_constraints(memory, pim);
+        rules.pairs.extend([Kind::PreAll, Kind::ActAll].map(|to| Constraint {
+            name: "row after write",
+            from: Kind::RegWrite,
+            to,
+            scope: Scope::Rank,
+            delay: Picoseconds(self.write_to_row),
+        }));
+        rules
     }
 }
 
@@ -137,7 +157,7 @@ pub fn on_engine(
     refresh: RefreshPolicy,
     sink: &mut impl Sink,
 ) -> Result<Picoseconds, ProtocolError> {
-    let mut engine = Engine::new(memory.geometry(), &pim_constraints(memory, timing.pim()))
+    let mut engine = Engine::new(memory.geometry(), &timing.constraints(memory))
         .and_then(|it| it.with_refresh(refresh))
         .expect("a checked device has valid rules");
     let mut end = Picoseconds::ZERO;
@@ -251,11 +271,11 @@ impl<'a> Pass<'a> {
         sum.swap += self.row_blocks * plan.bursts() * plan.visit_swaps(self.row_blocks) * t.slot;
         sum.cross_lane += self.row_blocks * plan.fold_commands() * t.slot;
 
-        let first = self.enter(first_writes, closable);
+        let first = self.enter(first_writes, closable.is_some());
         let wait = first.next - t.slot;
         match closable {
-            Some(_) => sum.spill += wait,
-            None => self.add_wait(sum, true, wait),
+            Some(closable) => sum.spill += closable + t.bus - t.slot + wait,
+            None => sum.row_open += wait,
         }
         sum.rows_opened += 1;
 
@@ -264,11 +284,14 @@ impl<'a> Pass<'a> {
         self.add_exit(sum, last_open)
     }
 
-    /// From the last register write of the first burst to the first word.
-    fn enter(&self, writes: u64, closable: Option<u64>) -> Gap {
+    /// From the last register write of the first burst to the first word. The
+    /// output row of the last pass, if there is one, closes just before the first
+    /// register write.
+    fn enter(&self, writes: u64, output_row: bool) -> Gap {
         let t = self.t;
-        let close = closable.map_or(0, |it| t.bus.max(it.saturating_sub(writes * t.slot)));
-        let open = if closable.is_some() { close + t.close_to_open } else { t.bus };
+        let since_close = t.bus + (writes - 1) * t.slot;
+        let closing = if output_row { t.close_to_open.saturating_sub(since_close) } else { 0 };
+        let open = t.write_to_row.max(closing);
         Gap { open, next: (open + t.open_to_access).max(t.write_to_read) }
     }
 
@@ -421,12 +444,12 @@ impl<'a> Pass<'a> {
         let t = self.t;
         let last_read = self.loads(boundary) * t.slot;
         let mut last = self.commands(boundary) * t.slot;
-        let mut ready = last + t.slot;
+        let (mut ready, mut closable) = (last + t.slot, last + t.bus);
         if let Some(writes) = boundary.writes {
             last = ready.max(last_read + t.read_to_write) + (writes - 1) * t.slot;
-            ready = last + t.write_to_read;
+            (ready, closable) = (last + t.write_to_read, last + t.write_to_row);
         }
-        let close = (last + t.bus).max(last_read + t.read_to_close).max(earliest_close);
+        let close = closable.max(last_read + t.read_to_close).max(earliest_close);
         let open = close + t.close_to_open;
         Gap { open, next: if boundary.row { ready.max(open + t.open_to_access) } else { ready } }
     }

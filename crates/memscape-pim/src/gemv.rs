@@ -83,6 +83,8 @@ pub struct GemvAnswer {
     pub speedup: f64,
     /// The speedup that row opening alone would leave
     pub roofline_speedup: f64,
+    /// The speedup of banks and command rate alone
+    pub peak_speedup: f64,
     /// Time on PIM, everything included
     pub time_ns: f64,
     /// Time on the processor: the slower of reading and computing at peak
@@ -304,6 +306,7 @@ impl Study for GemvStudy {
         Ok(GemvAnswer {
             speedup: soc_ns / time_ns,
             roofline_speedup: roofline_speedup(&self.memory, &timing),
+            peak_speedup: f64::from(self.memory.banks_per_channel.get()) / self.pim.command_ratio,
             time_ns,
             soc_time_ns: soc_ns,
             mac_ns: ns(time.mac),

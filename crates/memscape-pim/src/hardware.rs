@@ -28,6 +28,8 @@ pub struct PimUnit {
     pub command_ratio: f64,
     /// How sums in different SIMD lanes are brought together
     pub cross_lane: CrossLane,
+    /// When rows may be opened after register writes
+    pub row_after_write: RowAfterWrite,
     /// Time that the host adds to each switch from reading to writing, beyond the DRAM's own
     pub host_turnaround_ns: Nanoseconds,
     /// PIM commands per accumulator register to exchange the sums of one row-block for
@@ -48,6 +50,16 @@ pub enum CrossLane {
     AnyShift,
     /// A reduction tree in hardware: no commands.
     Tree,
+}
+
+/// When rows may be closed and opened after register writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowAfterWrite {
+    /// When the switch from writing to reading is over: overheads add up.
+    InOrder,
+    /// At once: opening a row hides the switch.
+    Overlapped,
 }
 
 /// The processor that runs what PIM does not, and the baseline.

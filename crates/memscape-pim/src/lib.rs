@@ -25,7 +25,11 @@ pub mod layout;
 pub mod machine;
 pub mod placement;
 pub mod plan;
+pub mod regret;
 pub mod schedule;
+pub mod token;
 
 pub use gemv::{GemvAnswer, GemvStudy};
 pub use plan::{Plan, PlanError, Policy};
+pub use regret::{RegretAnswer, RegretStudy};
+pub use token::{TokenAnswer, TokenStudy};

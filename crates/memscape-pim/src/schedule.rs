@@ -189,9 +189,9 @@ pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Re
             fold(plan, row_block, &mut emit)?;
         }
         spill(plan, pass, row_blocks, &mut emit)?;
-        weights.open = Some(u64::MAX); // The output row is open: not a weight row.
+        weights.open = None;
     }
-    emit(Op::Close)
+    Ok(())
 }
 
 /// Where the next weight word lies.
@@ -315,5 +315,5 @@ fn spill<E>(
             emit(Op::Spill { row, column, row_block, bank_row_block, register })?;
         }
     }
-    Ok(())
+    emit(Op::Close)
 }

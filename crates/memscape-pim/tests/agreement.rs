@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use memscape_dram::{Dram, RefreshPolicy};
 use memscape_pim::cost::{Timing, closed_form, on_engine};
-use memscape_pim::hardware::{CrossLane, PimUnit};
+use memscape_pim::hardware::{CrossLane, PimUnit, RowAfterWrite};
 use memscape_pim::placement::{CrDegree, RegisterRule, TilePolicy};
 use memscape_pim::plan::{Plan, Policy};
 use memscape_units::Nanoseconds;
@@ -54,8 +54,9 @@ fn pim() -> impl Strategy<Value = PimUnit> {
         CrossLane::AnyShift,
         CrossLane::Tree,
     ]);
-    (8u32..40, 1u32..16, 0u32..3, 1.0..4.0f64, lanes, 0.0..30.0f64).prop_map(
-        |(registers, input_registers, swap_commands, command_ratio, cross_lane, host)| PimUnit {
+    (8u32..40, 1u32..16, 0u32..3, 1.0..4.0f64, lanes, 0.0..30.0f64, any::<bool>()).prop_map(
+        |(registers, input_registers, swap_commands, command_ratio, cross_lane, host, overlapped)| PimUnit {
+            row_after_write: if overlapped { RowAfterWrite::Overlapped } else { RowAfterWrite::InOrder },
             registers: count(registers),
             register_bits: count(256),
             input_registers: count(input_registers),

@@ -44,7 +44,8 @@ macro_rules! quantity {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "f64", into = "f64")]
-        pub struct $name(#[schemars(extend($schema = 0))] f64);
+        #[schemars(extend($schema = 0))]
+        pub struct $name(f64);
 
         impl $name {
             /// Checks `value`.

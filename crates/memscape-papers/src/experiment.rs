@@ -1,0 +1,132 @@
+//! Experiments: which there are, and how they get to disk.
+
+use std::io::Write;
+use std::path::Path;
+
+use memscape_explore::{Parameters, Table};
+
+use crate::error::Error;
+use crate::pimnast;
+use crate::plot::Figure;
+
+/// One figure or table of a paper.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    /// Paper and figure, for example `pimnast.fig10`.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    table: fn(&Parameters) -> Result<Table, Error>,
+    plot: fn(&Table) -> Result<Figure, Error>,
+}
+
+impl Experiment {
+    pub(crate) const fn new(
+        id: &'static str,
+        title: &'static str,
+        table: fn(&Parameters) -> Result<Table, Error>,
+        plot: fn(&Table) -> Result<Figure, Error>,
+    ) -> Self {
+        Self { id, title, table, plot }
+    }
+
+    /// The paper's part of the id.
+    #[must_use]
+    pub fn paper(&self) -> &'static str {
+        self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// Runs the experiment on the paper's hardware.
+    ///
+    /// # Errors
+    /// [`Error`] if a point has no answer.
+    pub fn table(&self) -> Result<Table, Error> {
+        self.table_with(&Parameters::new())
+    }
+
+    /// Runs the experiment with parameters changed, for example other timings.
+    /// What the experiment itself varies stays as it is.
+    ///
+    /// # Errors
+    /// [`Error`] if a parameter does not exist or a point has no answer.
+    pub fn table_with(&self, changed: &Parameters) -> Result<Table, Error> {
+        (self.table)(changed)
+    }
+
+    /// Draws the experiment's table.
+    ///
+    /// # Errors
+    /// [`Error`] if the table lacks a column or cannot be drawn.
+    pub fn plot(&self, table: &Table) -> Result<Figure, Error> {
+        (self.plot)(table)
+    }
+}
+
+/// Every experiment, paper by paper.
+#[must_use]
+pub fn experiments() -> &'static [Experiment] {
+    pimnast::EXPERIMENTS
+}
+
+/// The experiments of these papers or figures; all if none are named.
+///
+/// # Errors
+/// [`Error::Unknown`] suggests the nearest name.
+pub fn select(selectors: &[&str]) -> Result<Vec<&'static Experiment>, Error> {
+    let all = experiments();
+    if selectors.is_empty() {
+        return Ok(all.iter().collect());
+    }
+    let mut chosen: Vec<&Experiment> = Vec::new();
+    for selector in selectors {
+        let matching: Vec<_> =
+            all.iter().filter(|it| it.id == *selector || it.paper() == *selector).collect();
+        if matching.is_empty() {
+            let mut known: Vec<_> = all.iter().map(|it| it.id).collect();
+            known.extend(all.iter().map(Experiment::paper));
+            known.sort_unstable();
+            known.dedup();
+            return Err(Error::unknown("experiment", selector, &known));
+        }
+        chosen.extend(
+            matching
+                .into_iter()
+                .filter(|it| !chosen.iter().any(|other| other.id == it.id))
+                .collect::<Vec<_>>(),
+        );
+    }
+    Ok(chosen)
+}
+
+/// Runs an experiment and writes `<out>/<paper>/<figure>.{csv,svg,png}`, each to
+/// a temporary name first.
+///
+/// # Errors
+/// [`Error`] if it has no answer or a file cannot be written.
+pub fn reproduce(experiment: &Experiment, out: &Path) -> Result<(), Error> {
+    let figure_name = experiment.id.split_once('.').map_or(experiment.id, |(_, it)| it);
+    let folder = out.join(experiment.paper());
+    std::fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
+    let table = experiment.table()?;
+    let figure = experiment.plot(&table)?;
+    let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
+    table.write_csv(&path("csv"))?;
+    write(&path("svg"), figure.svg()?.as_bytes())?;
+    write(&path("png"), &figure.png()?)
+}
+
+/// Writes a file under a temporary name in its folder, then renames it.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |problem: std::io::Error| Error::file(path, &problem);
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    // A temporary file is its owner's alone; a figure is for everyone.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(path).map_err(|it| failed(it.error))?;
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! Fig. 10: speedup over the number of banks.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::json;
+
+use super::{bars_per_model, distinct, suite, variant};
+use crate::error::Error;
+use crate::plot::Figure;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let banks =
+        |total: u32| variant(format!("{total} banks"), [("memory.banks_per_channel", json!(total / 8))]);
+    suite(changed, &[banks(64), banks(128), banks(256)])
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let mut bars = bars_per_model(table, "speedup", "Speedup over SoC (×)")?.graded();
+    for series in distinct(table, "series")? {
+        let roofline = super::roofline(&table.filter("series", series.as_str())?)?;
+        bars = bars.reference(format!("Roofline, {series}"), roofline);
+    }
+    Ok(Figure::two_columns().panel("", bars))
+}

@@ -1,0 +1,20 @@
+//! Fig. 13: speedup over the registers of a PIM unit, half of them for inputs.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::json;
+
+use super::{speedup_figure, suite, variant};
+use crate::error::Error;
+use crate::plot::Figure;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let registers = |count: u32| {
+        let name = format!("{count} registers");
+        variant(name, [("pim.registers", json!(count)), ("pim.input_registers", json!(count / 2))])
+    };
+    suite(changed, &[registers(8), registers(16), registers(32)])
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    speedup_figure(table)
+}

@@ -1,0 +1,16 @@
+//! Fig. 9(a): speedup with CR degree 1 and the largest.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::json;
+
+use super::{speedup_figure, suite, variant};
+use crate::error::Error;
+use crate::plot::Figure;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    suite(changed, &[variant("PIMnast", [("cr_degree", json!(1))]), variant("PIMnast-opt", [])])
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    speedup_figure(table)
+}

@@ -1,0 +1,17 @@
+//! Sec. VI-D1: speedup over the interleaving unit of memory, which tiles fill.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::json;
+
+use super::{speedup_figure, suite, variant};
+use crate::error::Error;
+use crate::plot::Figure;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let unit = |bytes: u32| variant(format!("{bytes} B"), [("interleave_bytes", json!(bytes))]);
+    suite(changed, &[128, 256, 512, 1024, 2048].map(unit))
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    speedup_figure(table)
+}

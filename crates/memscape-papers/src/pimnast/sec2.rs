@@ -1,0 +1,35 @@
+//! Sec. II-A: the DRAM bandwidth that one token per 100 ms asks for, weights of
+//! 8 bit read once per token.
+
+use memscape_explore::{Column, Parameters, Table};
+use memscape_workload::{Format, Llm};
+
+use super::{SUITE, short};
+use crate::error::Error;
+use crate::plot::{Figure, GroupedBars};
+
+/// Time per token that the section assumes.
+const TOKEN_S: f64 = 0.1;
+
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+pub fn table(_: &Parameters) -> Result<Table, Error> {
+    let known: Vec<_> = Llm::all().iter().map(|it| it.name.as_str()).collect();
+    let bandwidth = SUITE
+        .iter()
+        .map(|name| {
+            let model = Llm::find(name).map_err(|_| Error::unknown("model", name, &known))?;
+            let bytes = Format::INT8.storage_bytes(model.parameters.parameters()).0;
+            Ok(Some(bytes as f64 / TOKEN_S * 1e-9))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let models = SUITE.iter().map(|it| Some((*it).to_owned())).collect();
+    Ok(Table::from_columns([("model", Column::Text(models)), ("bandwidth_gb_s", Column::Float(bandwidth))])?)
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let models = table.text("model")?.into_iter().flatten().map(|it| short(&it));
+    let bars = GroupedBars::new("Bandwidth for 10 tokens/s (GB/s)", models)
+        .series("8-bit weights, read once per token", table.f64("bandwidth_gb_s")?)
+        .reference("Eight channels of LPDDR5X-7500", 120.0);
+    Ok(Figure::one_column().panel("", bars))
+}
