@@ -311,6 +311,13 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), verdicts.len());
+        // The fidelity that the docs state: of the predictions, 70 % within 5 % and
+        // 85 % within 10 %.
+        let predictions: Vec<_> =
+            verdicts.iter().filter(|it| it.role == Role::Predict && it.computed.is_some()).collect();
+        let within = |tolerance| predictions.iter().filter(|it| it.is_within(tolerance)).count() * 100;
+        assert!(within(0.05) >= 70 * predictions.len(), "{} of {}", within(0.05) / 100, predictions.len());
+        assert!(within(0.1) >= 85 * predictions.len(), "{} of {}", within(0.1) / 100, predictions.len());
         // A claim that is missed by over 10 % says why.
         let silent: Vec<_> =
             verdicts.iter().filter(|it| !it.is_within(0.1) && it.note.is_empty()).map(|it| &it.id).collect();
