@@ -46,7 +46,7 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     return polars.DataFrame(_memscape.claims(None if source is None else os.fspath(source)), schema=schema)
 
 
-def calibrate(paper: str) -> list[dict[str, Any]]:
+def calibrate(paper: str) -> dict[str, Any]:
     """Refits a paper's free parameters from its ``calibrate`` claims.
 
     Parameters
@@ -56,7 +56,8 @@ def calibrate(paper: str) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
-        One per free parameter.
+    dict
+        ``parameters``, a list of dicts with the ``fitted`` value beside the
+        ``stored`` one; ``rms_error``, and the ``verdicts`` on the claims.
     """
     return _memscape.calibrate(paper)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +75,21 @@ class Experiment:
         self.id = inner.id
         self.title = inner.title
 
-    def table(self) -> polars.DataFrame:
-        """Computes the numbers behind the figure."""
-        return self._inner.table()
+    def table(self, parameters: Mapping[str, Any] | None = None) -> polars.DataFrame:
+        """Computes the numbers behind the figure.
+
+        Parameters
+        ----------
+        parameters
+            What to change against the paper, as for :func:`run`. What the
+            experiment itself varies stays as it is.
+
+        Raises
+        ------
+        MemscapeError
+            If a parameter does not exist, or a point has no answer.
+        """
+        return self._inner.table(dict(parameters or {}))
 
     def plot(self, table: Any = None) -> Figure:
         """Draws the figure.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use memscape::papers::claims::{self, Verdict};
+use memscape::prelude::{Role, Verdict, claims, evaluate};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -12,20 +12,16 @@ const TOLERANCE: f64 = 0.10;
 
 /// Prints published beside computed, worst last, and fails if one is a miss.
 pub fn report(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let claims = claims::select(source).map_err(Failure::of)?;
+    let claims = claims(source).map_err(Failure::of)?;
     let progress = Progress::new("claims", quiet);
-    let verdicts = claims::evaluate(&claims).map_err(Failure::of)?;
+    let verdicts = evaluate(&claims).map_err(Failure::of)?;
     drop(progress);
     if json {
         print_json(&verdicts, out)?
     } else {
         print_table(&verdicts, out)?
     }
-    if verdicts.iter().any(is_miss) { Err(Failure::Short) } else { Ok(()) }
-}
-
-fn is_miss(verdict: &Verdict) -> bool {
-    verdict.relative_error.is_none_or(|it| it.abs() > TOLERANCE)
+    if verdicts.iter().all(|it| it.is_within(TOLERANCE)) { Ok(()) } else { Err(Failure::Short) }
 }
 
 fn print_json(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
@@ -49,28 +45,46 @@ fn print_table(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure>
         writeln!(
             out,
             "{:<width$}  {:<9}  {:>10}  {computed:>10}  {error:>7}  {}",
-            it.id, it.role, it.published, it.unit
+            it.id,
+            name(it.role),
+            it.published,
+            it.unit
         )?;
-        if is_miss(it) && !it.note.is_empty() {
+        if !it.is_within(TOLERANCE) && !it.note.is_empty() {
             writeln!(out, "{:<width$}  {}", "", it.note)?;
         }
     }
     writeln!(out)?;
-    for role in ["input", "calibrate", "predict"] {
-        let of_role: Vec<&Verdict> = verdicts.iter().filter(|it| it.role.to_string() == role).collect();
-        if of_role.is_empty() {
+    for role in [Role::Input, Role::Calibrate, Role::Predict] {
+        let of_role = || verdicts.iter().filter(|it| it.role == role);
+        let errors: Vec<f64> = of_role().filter_map(|it| it.relative_error).map(f64::abs).collect();
+        if of_role().count() == 0 {
             continue;
         }
-        let within = |limit: f64| of_role.iter().filter(|it| size(it) <= limit).count();
-        let all = of_role.len();
-        let percent = |count: usize| 100 * count / all;
-        let (close, near) = (within(0.05), within(TOLERANCE));
-        writeln!(
-            out,
-            "{role:<9}  {all:>3} claims, {close} within 5 % ({} %), {near} within 10 % ({} %)",
-            percent(close),
-            percent(near)
-        )?;
+        let within = |limit: f64| {
+            let count = errors.iter().filter(|it| **it <= limit).count();
+            format!("{count} within {:.0} % ({:.0} %)", 100.0 * limit, share(count, errors.len()))
+        };
+        let (role, claims) = (name(role), of_role().count());
+        write!(out, "{role:<9}  {claims:>3} claims, {} of them computed", errors.len())?;
+        match errors.len() {
+            0 => writeln!(out)?,
+            _ => writeln!(out, ": {}, {}", within(0.05), within(TOLERANCE))?,
+        }
     }
     Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "some hundred claims")]
+fn share(count: usize, all: usize) -> f64 {
+    100.0 * count as f64 / all as f64
+}
+
+/// As in a claims file.
+const fn name(role: Role) -> &'static str {
+    match role {
+        Role::Input => "input",
+        Role::Calibrate => "calibrate",
+        Role::Predict => "predict",
+    }
 }

@@ -1,7 +1,7 @@
 //! What each command does: ask the library, print the answer.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::sweep_to_file;
@@ -9,9 +9,10 @@ use memscape::papers;
 use memscape::prelude::{Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
-use crate::args::{Cli, Command, Format};
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
+use crate::trace::trace;
 use crate::{claims, describe, parameters};
 
 /// Runs one command.
@@ -30,11 +31,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             let parameters = parameters::parse(&overrides.parameters)?;
             match file {
                 None => trace(&parameters, format, out),
-                Some(path) => {
-                    let mut file = BufWriter::new(create(&path)?);
-                    trace(&parameters, format, &mut file)?;
-                    Ok(file.flush()?)
-                }
+                Some(path) => trace(&parameters, format, &mut create(&path)?),
             }
         }
     }
@@ -61,9 +58,16 @@ fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Wri
 }
 
 fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let _progress = Progress::new("calibrate", quiet);
-    let fit = papers::calibrate::calibrate(paper).map_err(Failure::of)?;
-    Ok(writeln!(out, "{fit}")?)
+    let progress = Progress::new("calibrate", quiet);
+    let fit = memscape::prelude::calibrate(paper).map_err(Failure::of)?;
+    drop(progress);
+    let width = fit.parameters.iter().map(|it| it.path.len()).max().unwrap_or_default();
+    for it in &fit.parameters {
+        let (path, fitted, stored) = (&it.path, it.fitted, it.stored);
+        writeln!(out, "{path:<width$}  {fitted} {}  (stored: {stored})  {}", it.unit, it.meaning)?;
+    }
+    let (claims, percent) = (fit.verdicts.len(), 100.0 * fit.rms_error);
+    Ok(writeln!(out, "root mean square error of {claims} claims: {percent:.2} %")?)
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {
@@ -126,8 +130,4 @@ fn sweep(file: &Path, table: &Path, resume: bool, quiet: bool, err: &mut dyn Wri
         writeln!(err, "{without} of {rows} rows have no answer; their `error` says why")?;
     }
     Ok(())
-}
-
-fn trace(parameters: &Parameters, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
-    todo!("{parameters:?} {format:?} {out:p}")
 }

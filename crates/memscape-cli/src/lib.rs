@@ -8,6 +8,7 @@ mod describe;
 mod failure;
 mod parameters;
 mod progress;
+mod trace;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

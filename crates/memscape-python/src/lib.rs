@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use memscape::prelude::{Control, StudyFile};
+use memscape::prelude::{Control, StudyFile, evaluate};
 use memscape::{explore, papers};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -146,8 +146,10 @@ impl Experiment {
         self.0.title
     }
 
-    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let table = compute(py, self.0.table)?.map_err(to_py_err)?;
+    fn table<'py>(&self, py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        let parameters = value::parameters(parameters)?;
+        let experiment = self.0;
+        let table = compute(py, move || experiment.table_with(&parameters))?.map_err(papers_error)?;
         arrow::to_python(py, table.frame())
     }
 
@@ -155,17 +157,16 @@ impl Experiment {
         let given = table.map(arrow::from_python).transpose()?;
         let experiment = self.0;
         let draw = move || {
-            let table =
-                given.map_or_else(|| (experiment.table)(), |it| Ok(explore::Table::from_frame(it)))?;
-            (experiment.plot)(&table)
+            let table = given.map_or_else(|| experiment.table(), |it| Ok(explore::Table::from_frame(it)))?;
+            experiment.plot(&table)
         };
-        compute(py, draw)?.map(Figure).map_err(to_py_err)
+        compute(py, draw)?.map(Figure).map_err(papers_error)
     }
 }
 
 /// A drawn figure.
 #[pyclass(frozen, module = "memscape._memscape")]
-struct Figure(papers::plot::Figure);
+struct Figure(papers::Figure);
 
 #[pymethods]
 impl Figure {
@@ -188,19 +189,18 @@ fn experiments() -> Vec<Experiment> {
 
 #[pyfunction]
 fn experiment(id: &str) -> PyResult<Experiment> {
-    papers::experiment(id).map(Experiment).map_err(to_py_err)
+    memscape::experiment(id).map(Experiment).map_err(papers_error)
 }
 
 #[pyfunction]
 fn claims<'py>(py: Python<'py>, source: Option<String>) -> PyResult<Bound<'py, PyAny>> {
-    let verdicts =
-        compute(py, move || papers::claims::evaluate(&papers::claims::select(source.as_deref())?))?;
-    value::to_python(py, &serde_json::to_value(verdicts.map_err(to_py_err)?).map_err(to_py_err)?)
+    let verdicts = compute(py, move || evaluate(&memscape::claims(source.as_deref())?))?;
+    value::to_python(py, &serde_json::to_value(verdicts.map_err(papers_error)?).map_err(to_py_err)?)
 }
 
 #[pyfunction]
 fn calibrate<'py>(py: Python<'py>, paper: String) -> PyResult<Bound<'py, PyAny>> {
-    let fit = compute(py, move || papers::calibrate::calibrate(&paper))?.map_err(to_py_err)?;
+    let fit = compute(py, move || memscape::prelude::calibrate(&paper))?.map_err(papers_error)?;
     value::to_python(py, &serde_json::to_value(fit).map_err(to_py_err)?)
 }
 
@@ -213,6 +213,13 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 fn explore_error(error: explore::Error) -> PyErr {
     match error {
         explore::Error::Internal(text) => InternalError::new_err(text),
+        error => to_py_err(error),
+    }
+}
+
+fn papers_error(error: papers::Error) -> PyErr {
+    match error {
+        papers::Error::Explore(error) => explore_error(error),
         error => to_py_err(error),
     }
 }

@@ -13,6 +13,7 @@
 //! # Ok::<(), memscape::explore::Error>(())
 //! ```
 
+mod find;
 mod notebook;
 mod presets;
 
@@ -26,6 +27,7 @@ pub use memscape_workload as workload;
 #[doc(hidden)]
 pub use serde_json;
 
+pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};
 
@@ -35,10 +37,12 @@ pub mod prelude {
         Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table, studies, study,
     };
     pub use crate::notebook::Show;
-    pub use crate::papers::plot::Figure;
-    pub use crate::papers::{Experiment, calibrate, claims, experiment, experiments};
+    pub use crate::papers::calibrate::calibrate;
+    pub use crate::papers::claims::{Claim, Role, Verdict, evaluate};
+    pub use crate::papers::{Experiment, Figure, experiments};
     pub use crate::parameters;
     pub use crate::presets::{preset, presets};
+    pub use crate::{claims, experiment};
 }
 
 /// Parameters of a study, by dotted path.

@@ -22,7 +22,7 @@ pub fn presets() -> Vec<Preset<Value>> {
         }
     }
     let machine = |name: &str| {
-        let filling = memscape_pim::find_machine(name)?;
+        let filling = memscape_pim::hardware::find_machine(name)?;
         Some(Preset {
             name: name.to_owned(),
             summary: "A machine with PIM: memory, PIM units and processor".to_owned(),
@@ -31,7 +31,7 @@ pub fn presets() -> Vec<Preset<Value>> {
         })
     };
     let memories = Dram::presets().iter().map(plain);
-    let machines = memscape_pim::machine_names().into_iter().filter_map(machine);
+    let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let models = Llm::all().iter().map(plain);
     memories.chain(machines).chain(models).collect()
 }
@@ -99,7 +99,7 @@ pub fn difference(a: &Preset<Value>, b: &Preset<Value>) -> Vec<Difference> {
         .collect()
 }
 
-/// Each value of a nested table with its dotted path.
+/// Each value of a nested table with its dotted path; what is null is left out.
 #[must_use]
 pub fn leaves(table: &Value) -> Vec<(String, Value)> {
     fn collect(found: &mut Vec<(String, Value)>, path: &str, value: &Value) {
@@ -110,6 +110,7 @@ pub fn leaves(table: &Value) -> Vec<(String, Value)> {
                     collect(found, &path, value);
                 }
             }
+            Value::Null => {}
             leaf => found.push((path.to_owned(), leaf.clone())),
         }
     }

@@ -1,0 +1,208 @@
+//! The command line as its user sees it.
+
+use std::fs;
+use std::path::Path;
+
+use memscape_cli::{BAD_INPUT, DONE, SHORT, run};
+
+/// Exit code, output and errors of one call.
+fn memscape(arguments: &[&str]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let arguments = ["memscape"].iter().chain(arguments);
+    let code = run(arguments, &mut out, &mut err);
+    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+}
+
+fn done(arguments: &[&str]) -> String {
+    let (code, out, err) = memscape(arguments);
+    assert_eq!((code, err.as_str()), (DONE, ""), "{arguments:?}");
+    out
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let (code, out, err) = memscape(arguments);
+    assert_eq!((code, out.as_str()), (BAD_INPUT, ""), "{arguments:?}");
+    assert_eq!(err.lines().count(), 1, "one line: {err}");
+    err
+}
+
+/// A file in a new folder, which is kept as long as the first is.
+fn file(name: &str, content: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    (folder, path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn help_lists_the_commands() {
+    insta::assert_snapshot!(done(&["--help"]));
+    assert_eq!(done(&[]), done(&["-h"]));
+}
+
+#[test]
+fn help_of_each_command() {
+    for command in ["reproduce", "claims", "calibrate", "studies", "describe", "run", "sweep", "trace"] {
+        insta::assert_snapshot!(command, done(&[command, "--help"]));
+    }
+}
+
+#[test]
+fn errors_name_what_was_given_and_what_is_allowed() {
+    let calls: &[&[&str]] = &[
+        &["stuides"],
+        &["describe", "pim.gmev"],
+        &["describe", "lpddr5-640"],
+        &["describe", "opt-6.7b", "--diff", "opt-6.8b"],
+        &["run", "pim.gemv", "split_k"],
+        &["run", "pim.gemv", "split-k=2"],
+        &["run", "pim.gemv", "memory.banks_per_channel=0"],
+        &["run", "pim.gemv", "memory.trcd_ns=nan"],
+        &["run", "pim.gemv", "memory.trcd_ns=-1"],
+        &["run", "missing.toml"],
+        &["sweep", "missing.toml"],
+        &["claims", "pimnats"],
+        &["calibrate", "pimnats"],
+        &["reproduce", "pimnast.fig99"],
+        &["trace", "--format", "vcd"],
+        &["trace", "placement=column-major"],
+    ];
+    let told = |arguments: &&[&str]| format!("$ memscape {}\n{}", arguments.join(" "), refused(arguments));
+    insta::assert_snapshot!(calls.iter().map(told).collect::<String>());
+}
+
+#[test]
+fn a_broken_study_file_is_told_by_line() {
+    let (_folder, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2");
+    let error = refused(&["sweep", &path, "-o", "out.parquet"]);
+    assert!(error.contains("study.toml") && error.contains("line 3"), "{error}");
+}
+
+#[test]
+fn what_is_given_last_wins() {
+    let (_folder, path) =
+        file("study.toml", "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\nsplit_k = 2\n");
+    assert_eq!(done(&["run", &path]), done(&["run", "pim.gemv", "model=opt-125m", "split_k=2"]));
+    assert_eq!(done(&["run", &path, "split_k=4"]), done(&["run", "pim.gemv", "model=opt-125m", "split_k=4"]));
+}
+
+#[test]
+fn a_run_as_json_is_the_run() {
+    let json: serde_json::Value = serde_json::from_str(&done(&["run", "pim.gemv", "--json"])).unwrap();
+    let text = done(&["run", "pim.gemv"]);
+    for (column, value) in json.as_object().unwrap() {
+        assert!(
+            text.lines().any(|it| it.starts_with(column) && it.ends_with(&value.to_string())),
+            "{column}"
+        );
+    }
+}
+
+#[test]
+fn a_study_file_with_axes_is_for_sweep() {
+    let (_folder, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2]\n");
+    assert!(refused(&["run", &path]).contains("use `memscape sweep"));
+}
+
+#[test]
+fn a_sweep_leaves_its_table_and_nothing_else() {
+    let (folder, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2, 0]\n");
+    let table = folder.path().join("out.csv");
+    let (code, out, err) = memscape(&["sweep", &path, "-o", table.to_str().unwrap()]);
+    assert_eq!((code, out.as_str()), (DONE, ""));
+    assert_eq!(err, "1 of 3 rows have no answer; their `error` says why\n");
+    assert_eq!(fs::read_to_string(&table).unwrap().lines().count(), 4);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn presets_show_their_sources_and_differences() {
+    let shown = done(&["describe", "lpddr5-6400"]);
+    for line in shown.lines().skip(2) {
+        assert!(line.split_whitespace().count() > 2, "value and source: {line}");
+    }
+    let same = done(&["describe", "lpddr5-6400", "--diff", "lpddr5-6400"]);
+    assert_eq!(same, "lpddr5-6400 and lpddr5-6400 have the same parameters\n");
+    let differing = done(&["describe", "lpddr5-6400", "--diff", "lpddr5x-7500"]);
+    assert!(differing.lines().any(|it| it.split_whitespace().eq(["channels", "1", "8"])), "{differing}");
+}
+
+#[test]
+fn every_study_can_be_described() {
+    for line in done(&["studies"]).lines() {
+        let name = line.split_whitespace().next().unwrap();
+        assert!(done(&["describe", name]).starts_with(name));
+    }
+}
+
+#[test]
+fn traces_are_written_in_each_format() {
+    let small = ["m=64", "k=128", "model=opt-125m"];
+    let trace = |format: &str| done(&[&["trace", "--format", format], &small[..]].concat());
+    assert!(trace("csv").starts_with("clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source\n"));
+    assert!(trace("ramulator").starts_with("R 0,0,0,0,"));
+    assert!(trace("dramsim3").starts_with("0x"));
+    let json: serde_json::Value = serde_json::from_str(&trace("perfetto")).unwrap();
+    assert!(json["traceEvents"].as_array().unwrap().len() > 20);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.csv");
+    assert_eq!(done(&[&["trace", "-o", path.to_str().unwrap()], &small[..]].concat()), "");
+    assert_eq!(fs::read_to_string(path).unwrap(), trace("csv"));
+}
+
+const CLAIM: &str = r#"
+    [[claim]]
+    id = "mine.banks"
+    where = "my bench"
+    says = "8 banks take as long as themselves"
+    value = 1
+    unit = "x"
+    role = "predict"
+    note = "a note on the miss"
+    query = { experiment = "pimnast.fig10", where = { model = "opt-6.7b" }, column = "speedup", aggregate = "max" }
+"#;
+
+#[test]
+fn a_claim_out_of_tolerance_is_1() {
+    let (_folder, path) = file("claims.toml", CLAIM);
+    let (code, out, err) = memscape(&["claims", &path]);
+    assert_eq!((code, err.as_str()), (SHORT, ""));
+    assert!(out.contains("mine.banks") && out.contains("a note on the miss"), "{out}");
+    let (code, out, _) = memscape(&["claims", &path, "--json"]);
+    assert_eq!(code, SHORT);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["id", "published", "computed", "relative_error", "role", "unit", "note"]);
+}
+
+#[test]
+fn a_figure_is_three_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    assert!(done(&["reproduce", "pimnast.fig10", "--out", out]).starts_with("pimnast.fig10"));
+    assert_eq!(done(&["--quiet", "reproduce", "pimnast.fig10", "--out", out]), "");
+    for extension in ["csv", "png", "svg"] {
+        let path = folder.path().join("pimnast/fig10").with_extension(extension);
+        assert!(fs::metadata(&path).unwrap().len() > 0, "{}", path.display());
+    }
+    assert!(Path::new(out).join("pimnast").read_dir().unwrap().count() == 3);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for arguments in [&["memscape", "describe", "pim.gemv"][..], &["memscape", "trace", "m=64", "k=128"]] {
+        let mut err = Vec::new();
+        assert_eq!(run(arguments, &mut Closed, &mut err), DONE);
+        assert!(err.is_empty());
+    }
+}

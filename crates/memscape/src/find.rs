@@ -1,0 +1,40 @@
+//! What a user names, found.
+
+use std::path::Path;
+
+use memscape_papers::claims::{Claim, builtin, read};
+use memscape_papers::{Error, Experiment, select};
+
+/// The experiment of this id, such as `pimnast.fig10`.
+///
+/// # Errors
+/// [`Error::Unknown`] suggests the nearest.
+pub fn experiment(id: &str) -> Result<&'static Experiment, Error> {
+    match select(&[id])?[..] {
+        [found] if found.id == id => Ok(found),
+        // The paper's name alone selects all its experiments.
+        [first, ..] => {
+            let hint = format!("; it is a paper, so name one of its figures, such as `{}`", first.id);
+            Err(Error::Unknown { what: "experiment", name: id.to_owned(), hint })
+        }
+        [] => Err(Error::Unknown { what: "experiment", name: id.to_owned(), hint: String::new() }),
+    }
+}
+
+/// The claims of a paper, of a claims file, or of all papers.
+///
+/// ```
+/// assert!(!memscape::claims(Some("pimnast"))?.is_empty());
+/// let error = memscape::claims(Some("pimnats")).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no paper `pimnats`; did you mean `pimnast`?");
+/// # Ok::<(), memscape::papers::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Unknown`] if there is no such paper, [`Error`] if the file is none.
+pub fn claims(source: Option<&str>) -> Result<Vec<Claim>, Error> {
+    match source {
+        Some(path) if path.ends_with(".toml") || Path::new(path).is_file() => read(Path::new(path)),
+        paper => builtin(paper),
+    }
+}
