@@ -456,14 +456,11 @@ impl<'a> Pass<'a> {
 
     /// From word `from` to word `to` of one row, or more than tRAS.
     fn span(&self, from: u64, to: u64) -> u64 {
-        let mut span = 0;
-        for x in from..to {
-            if span >= self.t.open_to_close {
-                break;
-            }
-            span += self.gap(self.boundary(x), 0).next;
+        let least = (to - from) * self.t.slot;
+        if least >= self.t.open_to_close {
+            return least;
         }
-        span
+        (from..to).map(|x| self.gap(self.boundary(x), 0).next).sum()
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{bars_per_model, distinct, suite, variant};
 use crate::error::Error;
-use crate::plot::Figure;
+use crate::plot::{Figure, Reference};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let banks =
@@ -15,9 +15,9 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut bars = bars_per_model(table, "speedup", "Speedup over SoC (×)")?.graded();
-    for series in distinct(table, "series")? {
-        let roofline = super::roofline(&table.filter("series", series.as_str())?)?;
-        bars = bars.reference(format!("Roofline, {series}"), roofline);
+    for (index, series) in distinct(table, "series")?.into_iter().enumerate() {
+        let roofline = super::roofline(&table.filter("series", series)?)?;
+        bars.references.push(Reference::of_series("Roofline", roofline, index));
     }
     Ok(Figure::two_columns().panel("", bars))
 }

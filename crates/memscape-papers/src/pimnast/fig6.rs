@@ -1,5 +1,5 @@
 //! Fig. 6: tile shape and tile order, told apart: nine placements of a small
-//! matrix over four banks.
+//! matrix over two banks.
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::placement::{TileOrder, TileShape, tile_order};
@@ -8,9 +8,9 @@ use super::distinct;
 use crate::error::Error;
 use crate::plot::{Figure, Order, Tile, TileGrid};
 
-/// An 8 x 8 matrix in tiles of four elements over four banks.
+/// An 8 x 8 matrix in tiles of four elements over two banks.
 const SIZE: u64 = 8;
-const BANKS: u64 = 4;
+const BANKS: u64 = 2;
 const SHAPES: [(&str, TileShape); 3] = [
     ("column-vector tiles", TileShape { m: 4, k: 1 }),
     ("2D tiles", TileShape { m: 2, k: 2 }),
@@ -56,8 +56,8 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let size = SIZE as usize;
     let mut figure = Figure::two_columns().columns(3).caption(
-        "Colours are banks, numbers the order in memory. Only CR order keeps each row of tiles in one bank \
-         and its tiles next to each other.",
+        "Colours are banks, numbers the order in memory. CR order keeps a row of tiles in one bank and, in \
+         the bank, next to each other; column order does so only where there are as many tile rows as banks.",
     );
     for shape in distinct(table, "shape")? {
         for order in distinct(table, "order")? {

@@ -34,10 +34,11 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let (m, k, degree) = (table.text("m_tile")?, table.text("k_tile")?, table.text("cr_degree")?);
     let of = |texts: &[Option<String>], i: usize| texts[i].clone().unwrap_or_default();
-    let groups = (0..table.height()).map(|i| format!("{}×{}, CR {}", of(&m, i), of(&k, i), of(&degree, i)));
+    let groups = (0..table.height()).map(|i| format!("{}×{}, CR{}", of(&m, i), of(&k, i), of(&degree, i)));
     let shares = table.f64("share")?.into_iter().map(|it| it.map(|it| it * 100.0));
     let bars = GroupedBars::new("Share of GEMVs (%)", groups)
-        .series("tile rows × columns, CR degree", shares)
+        .series("All GEMVs of the suite", shares)
+        .x_label("Tile rows × columns, CR degree")
         .decimals(1);
     Ok(Figure::two_columns().panel("", bars))
 }

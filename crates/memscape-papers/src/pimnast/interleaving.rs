@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::{bars_per_model, roofline, suite, variant};
 use crate::error::Error;
 use crate::plot::Figure;
 
@@ -13,5 +13,6 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    speedup_figure(table)
+    let bars = bars_per_model(table, "speedup", "Speedup over SoC (×)")?.graded();
+    Ok(Figure::two_columns().panel("", bars.reference("Roofline", roofline(table)?)))
 }

@@ -2,6 +2,7 @@
 //! 8 bit read once per token.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_pim::GemvStudy;
 use memscape_workload::{Format, Llm};
 
 use super::{SUITE, short};
@@ -30,6 +31,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     let models = table.text("model")?.into_iter().flatten().map(|it| short(&it));
     let bars = GroupedBars::new("Bandwidth for 10 tokens/s (GB/s)", models)
         .series("8-bit weights, read once per token", table.f64("bandwidth_gb_s")?)
-        .reference("Eight channels of LPDDR5X-7500", 120.0);
+        .reference("Eight channels of LPDDR5X-7500", GemvStudy::default().memory.peak_gb_s().as_f64());
     Ok(Figure::one_column().panel("", bars))
 }
