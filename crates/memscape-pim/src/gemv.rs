@@ -254,6 +254,16 @@ impl GemvStudy {
         Ok(breakdown)
     }
 
+    /// What the processor can read at best: the peak, less what refresh takes.
+    #[must_use]
+    pub fn bandwidth(&self) -> GbPerS {
+        let peak = self.memory.peak_gb_s();
+        if !self.refresh {
+            return peak;
+        }
+        GbPerS::new(peak.as_f64() * (1.0 - self.memory.refresh_share())).unwrap_or(peak)
+    }
+
     /// One all-bank refresh every tREFI: close, refresh, open again.
     #[expect(
         clippy::cast_precision_loss,
@@ -282,7 +292,7 @@ impl Study for GemvStudy {
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let plan = self.plan()?;
         let timing = Timing::new(&self.memory, &self.pim);
-        let bandwidth = self.memory.peak_gb_s();
+        let bandwidth = self.bandwidth();
         let (time, reduction) = match self.placement {
             Placement::Pimnast => {
                 let partial_sums = if self.charge_reduction { plan.split_k * plan.gemv.m() } else { 0 };

@@ -180,7 +180,8 @@ impl TokenStudy {
             + kv as f64 * f64::from(self.kv_bits.get()) / 8.0
             + activations as f64 * f64::from(self.activation_bits.get()) / 8.0;
         let bits = self.format.element_bits();
-        let time = self.soc.gemv_time(operator.operations, bits, bytes, self.memory.peak_gb_s());
+        let bandwidth = self.gemv(Matrix::LmHead).bandwidth();
+        let time = self.soc.gemv_time(operator.operations, bits, bytes, bandwidth);
         operator.count as f64 * time.as_f64()
     }
 }
