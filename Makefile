@@ -61,8 +61,9 @@ doc: ## API documentation, with warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
 
 .PHONY: bench
-bench: ## speed of the timing engine and of sweeps
+bench: $(FRESH) ## speed of the timing engine and of sweeps
 	cargo bench --locked --workspace --benches
+	$(FRESH)/bin/python python/benches/sweep.py
 
 .PHONY: wheel
 wheel: .venv/bin/maturin ## build the Python wheel

@@ -56,6 +56,9 @@ class Figure:
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def __repr__(self) -> str:
+        return "<memscape.Figure; save it with .save(path)>"
+
 
 class Experiment:
     """One figure or table of a paper.
