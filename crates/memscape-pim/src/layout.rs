@@ -79,6 +79,37 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The first bit of an element's code in the rearranged buffer: where software
+    /// puts it in virtual addresses, so that the controller's interleaving brings
+    /// it to [`Plan::place`].
+    ///
+    /// # Panics
+    /// If the matrix has no such element.
+    #[must_use]
+    pub fn buffer_bit(&self, i: u64, j: u64, map: &Interleaving) -> u64 {
+        let place = self.place(i, j);
+        let bits = self.format.element_bits();
+        let bit = (place.column * self.lanes + place.lane) * bits;
+        map.address(BankByte { bank: place.bank, row: place.row, byte: bit / 8 }) * 8 + bit % 8
+    }
+
+    /// The element whose code starts at this bit of the rearranged buffer; `None`
+    /// for padding and scale factors.
+    #[must_use]
+    pub fn element_at_bit(&self, bit: u64, map: &Interleaving) -> Option<(u64, u64)> {
+        let place = map.place(bit / 8);
+        let in_row = place.byte * 8 + bit % 8;
+        let bits = self.format.element_bits();
+        if !in_row.is_multiple_of(bits) {
+            return None;
+        }
+        let element = in_row / bits;
+        let (column, lane) = (element / self.lanes, element % self.lanes);
+        self.element_at(Place { bank: place.bank, row: place.row, column, lane })
+    }
+}
+
 /// How the memory controller spreads addresses: interleaving units take turns
 /// over all banks, within a page that covers a row of each.
 ///

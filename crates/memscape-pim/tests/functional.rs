@@ -138,10 +138,16 @@ proptest! {
     fn placement_is_injective_and_inverts(plan in any_plan()) {
         let Some(plan) = plan else { return Ok(()) };
         let mut seen = std::collections::HashSet::new();
+        let row_bytes = (plan.row_words + plan.scale_words) * plan.lanes * plan.format.element_bits() / 8;
+        let map = Interleaving { unit_bytes: 256, banks: plan.banks * plan.split_k, row_bytes };
         for (i, j) in (0..plan.gemv.m()).flat_map(|i| (0..plan.gemv.k()).map(move |j| (i, j))) {
             let place = plan.place(i, j);
             prop_assert!(seen.insert(place));
             prop_assert_eq!(plan.element_at(place), Some((i, j)));
+            // Through the virtual addresses of the rearranged buffer and back.
+            let bit = plan.buffer_bit(i, j, &map);
+            prop_assert_eq!(map.place(bit / 8).bank, place.bank);
+            prop_assert_eq!(plan.element_at_bit(bit, &map), Some((i, j)));
             // A matrix row lies in one bank of each split-K part.
             prop_assert_eq!(place.bank, plan.place(i, j / plan.k() * plan.k()).bank);
         }
