@@ -302,11 +302,11 @@ impl Study for GemvStudy {
                 return Err(GemvError::NoStream.into());
             }
             Placement::ColumnMajor => {
-                let mut cost = column_major(&plan, &timing);
+                let mut time = column_major(&plan, &timing, self.register_rule);
                 if self.refresh {
-                    cost.pim.refresh = self.refresh_ps(cost.pim.total(), &timing);
+                    time.refresh = self.refresh_ps(time.total(), &timing);
                 }
-                (cost.pim, cost.partial_sums)
+                (time, 0)
             }
         };
         let reduction_ns = reduction_time(reduction, self.pim.sum_bits.get(), bandwidth).as_f64();

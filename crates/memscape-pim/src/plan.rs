@@ -55,6 +55,8 @@ pub struct Plan {
     pub row_blocks: u64,
     /// Row-blocks that share a pass.
     pub cr_degree: u64,
+    /// Registers of the unit.
+    pub registers: u64,
     /// Registers for the input vector.
     pub input_registers: u64,
     /// Input elements in one register.
@@ -323,6 +325,7 @@ impl Plan {
             output_registers: m.div_ceil(sums_per_register),
             row_blocks,
             cr_degree,
+            registers,
             input_registers,
             inputs_per_register,
             burst_inputs,
