@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 # The first cell of a Rust notebook may have to build Polars.
 CELL_SECONDS = 3600
@@ -23,7 +24,13 @@ def run(path: Path, *, save: bool) -> None:
         notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(path.parent)}}
     )
     began = time.monotonic()
-    client.execute()
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        # The message alone leaves out all but the first of a compiler's errors.
+        told = [it for cell in notebook.cells for it in cell.get("outputs", []) if it.output_type == "error"]
+        lines = [line for it in told for line in it.traceback]
+        sys.exit("\n".join([f"{path}: {error.ename or 'a cell failed'}: {error.evalue}", *lines]))
     seconds = time.monotonic() - began
     print(f"{path}: {len(notebook.cells)} cells in {seconds:.0f} s", flush=True)
     if save:

@@ -96,10 +96,12 @@ def test_other_threads_run_during_a_sweep():
     thread = threading.Thread(target=tick)
     thread.start()
     began = time.monotonic()
-    ms.sweep("pim.gemv", {"memory.trcd_ns": {"from": 10, "to": 20, "count": 200_000}})
-    seconds = time.monotonic() - began
-    stop.set()
-    thread.join()
+    try:
+        ms.sweep("pim.gemv", {"memory.trcd_ns": {"from": 10, "to": 20, "count": 200_000}})
+    finally:
+        seconds = time.monotonic() - began
+        stop.set()
+        thread.join()
     # With the interpreter held there would be next to none.
     assert ticks > 50 * seconds
 

@@ -16,11 +16,8 @@ pub fn report(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write
     let progress = Progress::new("claims", quiet);
     let verdicts = evaluate(&claims).map_err(Failure::of)?;
     drop(progress);
-    if json {
-        print_json(&verdicts, out)?
-    } else {
-        print_table(&verdicts, out)?
-    }
+    let printed = if json { print_json(&verdicts, out) } else { print_table(&verdicts, out) };
+    printed?;
     if verdicts.iter().all(|it| it.is_within(TOLERANCE)) { Ok(()) } else { Err(Failure::Short) }
 }
 

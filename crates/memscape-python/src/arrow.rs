@@ -2,7 +2,7 @@
 //!
 //! The two sides share only the [PyCapsule interface], so any version of
 //! Python's polars takes our frames, and any library that speaks it (polars,
-//! pandas, pyarrow, DuckDB) may hand us its own.
+//! pandas, pyarrow, `DuckDB`) may hand us its own.
 //!
 //! [PyCapsule interface]: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 
@@ -80,7 +80,7 @@ pub fn from_python(table: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
             table.get_type().name()?
         )));
     }
-    let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let capsule = table.call_method1("__arrow_c_stream__", (table.py().None(),))?.cast_into::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<ArrowArrayStream>();
     // SAFETY: a capsule of this name holds such a stream, and its consumer is
     // to move it out, leaving a released one behind.

@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 ///
 /// Ctrl-C raises `KeyboardInterrupt` at once and leaves the thread to finish
 /// unheard; a panic becomes `InternalError`.
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is for one lifetime only")]
 pub fn compute<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     watch(py, |py| py.check_signals(), job)
 }
@@ -36,7 +37,7 @@ pub fn watch<T: Send + 'static>(
     });
     // Only a Mutex may be looked at while the interpreter is released.
     let receiver = Mutex::new(receiver);
-    let wait = || receiver.lock().unwrap_or_else(|it| it.into_inner()).recv_timeout(PATIENCE);
+    let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
     loop {
         match py.detach(wait) {
             Ok(outcome) => return outcome.map_err(|payload| InternalError::new_err(message(&*payload))),

@@ -19,7 +19,6 @@ create_exception!(
 );
 
 /// An error of any crate below: bad input, told in one line.
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub fn to_py_err(error: impl Display) -> PyErr {
     MemscapeError::new_err(error.to_string())
 }

@@ -193,13 +193,13 @@ fn experiment(id: &str) -> PyResult<Experiment> {
 }
 
 #[pyfunction]
-fn claims<'py>(py: Python<'py>, source: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+fn claims(py: Python<'_>, source: Option<String>) -> PyResult<Bound<'_, PyAny>> {
     let verdicts = compute(py, move || evaluate(&memscape::claims(source.as_deref())?))?;
     value::to_python(py, &serde_json::to_value(verdicts.map_err(papers_error)?).map_err(to_py_err)?)
 }
 
 #[pyfunction]
-fn calibrate<'py>(py: Python<'py>, paper: String) -> PyResult<Bound<'py, PyAny>> {
+fn calibrate(py: Python<'_>, paper: String) -> PyResult<Bound<'_, PyAny>> {
     let fit = compute(py, move || memscape::prelude::calibrate(&paper))?.map_err(papers_error)?;
     value::to_python(py, &serde_json::to_value(fit).map_err(to_py_err)?)
 }

@@ -33,8 +33,9 @@ pub fn experiment(id: &str) -> Result<&'static Experiment, Error> {
 /// # Errors
 /// [`Error::Unknown`] if there is no such paper, [`Error`] if the file is none.
 pub fn claims(source: Option<&str>) -> Result<Vec<Claim>, Error> {
-    match source {
-        Some(path) if path.ends_with(".toml") || Path::new(path).is_file() => read(Path::new(path)),
-        paper => builtin(paper),
+    let is_file = |it: &&Path| it.is_file() || it.extension().is_some_and(|it| it == "toml");
+    match source.map(Path::new).filter(is_file) {
+        Some(path) => read(path),
+        None => builtin(source),
     }
 }
