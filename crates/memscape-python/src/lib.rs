@@ -1,6 +1,6 @@
 //! `memscape._memscape`: unwrap, call, wrap.
 //!
-//! Everything that computes goes through [`compute`], so that Python's other
+//! Everything that computes goes through `compute`, so that Python's other
 //! threads run meanwhile, Ctrl-C is noticed and no panic crosses the border.
 
 mod arrow;
