@@ -65,9 +65,9 @@ impl Timing {
                 RowAfterWrite::Overlapped => bus,
             },
             bus,
-            close_to_open: ps(memory.trp_ab_ns),
-            open_to_access: ps(memory.trcd_ns),
-            open_to_close: ps(memory.tras_ns),
+            close_to_open: ps(memory.trp_ab_ns).max(bus),
+            open_to_access: ps(memory.trcd_ns).max(bus),
+            open_to_close: ps(memory.tras_ns).max(bus),
             open_to_open: ps(memory.trc()),
         }
     }

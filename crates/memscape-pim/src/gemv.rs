@@ -218,16 +218,21 @@ impl GemvStudy {
         if self.tile != TilePolicy::Best {
             return Ok(plan(&self.policy())?);
         }
-        let first = plan(&self.policy())?;
         let timing = Timing::new(&self.memory, &self.pim);
-        let time = |it: &Plan| closed_form(it, &timing).map_or(u64::MAX, |it| it.total());
-        let heights =
-            (0..).map(|it| 1u32 << it).take_while(|it| u64::from(*it) <= first.tile.m * first.tile.k);
-        Ok(heights
-            .filter_map(|it| {
-                plan(&Policy { tile: TilePolicy::Fixed(NonZeroU32::new(it)?), ..self.policy() }).ok()
-            })
-            .fold(first, |best, it| if time(&it) < time(&best) { it } else { best }))
+        let tile_elements = interleave.saturating_mul(8) / self.format.element_bits();
+        let mut best: Option<(u64, Plan)> = None;
+        for height in (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= tile_elements) {
+            let Some(height) = NonZeroU32::new(height) else { continue };
+            let Ok(candidate) = plan(&Policy { tile: TilePolicy::Fixed(height), ..self.policy() }) else {
+                continue;
+            };
+            let time = self.time(&candidate, &timing)?.total();
+            if best.as_ref().is_none_or(|it| time < it.0) {
+                best = Some((time, candidate));
+            }
+        }
+        // If none fits, algorithm 1 says why.
+        best.map_or_else(|| Ok(plan(&self.policy())?), |it| Ok(it.1))
     }
 
     /// The time of a plan on PIM.

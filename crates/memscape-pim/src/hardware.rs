@@ -24,7 +24,7 @@ pub struct PimUnit {
     /// Width of one sum (the paper's out_dform)
     pub sum_bits: NonZeroU32,
     /// Column accesses of plain reads in the time of one PIM command
-    #[schemars(range(min = 1.0))]
+    #[schemars(range(min = 1.0, max = 1000.0))]
     pub command_ratio: f64,
     /// How sums in different SIMD lanes are brought together
     pub cross_lane: CrossLane,

@@ -80,7 +80,7 @@ pub struct Plan {
 #[non_exhaustive]
 pub enum PlanError {
     /// A width that the bit-sliced SIMD unit cannot have.
-    #[error("`{key}` is {given}; it must be a power of two")]
+    #[error("{key} is {given}; it must be a power of two")]
     NotPowerOfTwo {
         /// The parameter.
         key: &'static str,
@@ -142,7 +142,9 @@ pub enum PlanError {
         have: u64,
     },
     /// A tile height that does not exist.
-    #[error("a tile of {m} rows does not exist; allowed are powers of two up to {max}")]
+    #[error(
+        "`tile` is {m}, and a tile of that many rows does not exist; allowed are powers of two up to {max}"
+    )]
     TileHeight {
         /// Rows as given.
         m: u64,
@@ -170,10 +172,51 @@ pub enum PlanError {
         /// DRAM rows of a bank.
         have: u64,
     },
-    /// A command ratio below 1 or not a number.
+    /// A CR degree that row-blocks or registers do not allow.
     #[error(
-        "`pim.command_ratio` is {given}; PIM commands cannot be faster than plain reads, so it must be at least 1"
+        "`cr_degree` is {given}, but this matrix and these registers allow {most} at most; use a lower one or `max`"
     )]
+    CrDegree {
+        /// As given.
+        given: u64,
+        /// The most that fits.
+        most: u64,
+    },
+    /// Outputs of one row-block that do not fit one DRAM row.
+    #[error(
+        "the outputs of one row-block take {need} column accesses, but a DRAM row has {have}; use a lower tile or \
+         longer rows"
+    )]
+    OutputRow {
+        /// Column accesses needed.
+        need: u64,
+        /// Column accesses of a row.
+        have: u64,
+    },
+    /// A register that does not hold even one input or sum.
+    #[error(
+        "`pim.register_bits` is {register_bits}, too narrow for one element of {element_bits} or one sum of {sum_bits} bit"
+    )]
+    NarrowRegister {
+        /// Bits of a register.
+        register_bits: u64,
+        /// Bits of one input.
+        element_bits: u64,
+        /// Bits of one sum.
+        sum_bits: u64,
+    },
+    /// A value beyond any PIM unit.
+    #[error("`{key}` is {given:e}; at most {max:e} is allowed")]
+    TooLarge {
+        /// The parameter.
+        key: &'static str,
+        /// Its value.
+        given: f64,
+        /// The largest allowed.
+        max: f64,
+    },
+    /// A command ratio below 1 or not a number.
+    #[error("`pim.command_ratio` is {given:e}; it must be from 1 (as fast as plain reads) to 1000")]
     CommandRatio {
         /// As given.
         given: f64,
@@ -202,24 +245,7 @@ impl Plan {
         let sum_bits = u64::from(pim.sum_bits.get());
         let banks_per_channel = u64::from(memory.banks_per_channel.get());
         let channels = u64::from(memory.channels.get());
-        for (key, given) in [
-            ("memory.column_bytes", column_bytes),
-            ("pim.register_bits", register_bits),
-            ("pim.sum_bits", sum_bits),
-        ] {
-            if !given.is_power_of_two() || given > 1 << 20 {
-                return Err(PlanError::NotPowerOfTwo { key, given });
-            }
-        }
-        if !interleave_bytes.is_power_of_two()
-            || interleave_bytes < column_bytes
-            || interleave_bytes > row_bytes.next_power_of_two()
-        {
-            return Err(PlanError::Interleave { given: interleave_bytes, column_bytes, row_bytes });
-        }
-        if !(pim.command_ratio >= 1.0 && pim.command_ratio <= 1e6) {
-            return Err(PlanError::CommandRatio { given: pim.command_ratio });
-        }
+        check_unit(memory, interleave_bytes, pim)?;
         let split_k = u64::from(policy.split_k.get());
         if !gemv.k().is_multiple_of(split_k) || !channels.is_multiple_of(split_k) {
             let allowed: Vec<_> = (1..=channels)
@@ -232,8 +258,11 @@ impl Plan {
         let element_bits = format.element_bits();
         let lanes = column_bytes * 8 / element_bits;
         let tile_elements = interleave_bytes * 8 / element_bits;
-        let inputs_per_register = (register_bits / element_bits).max(1);
-        let sums_per_register = (register_bits / sum_bits).max(1);
+        if register_bits < element_bits || register_bits < sum_bits {
+            return Err(PlanError::NarrowRegister { register_bits, element_bits, sum_bits });
+        }
+        let inputs_per_register = register_bits / element_bits;
+        let sums_per_register = register_bits / sum_bits;
         let banks = banks_per_channel * channels / split_k;
 
         let block = match format.scale() {
@@ -241,7 +270,10 @@ impl Plan {
             Some(scale) => {
                 let block = scale.elements();
                 if !block.is_power_of_two() {
-                    return Err(PlanError::NotPowerOfTwo { key: "scale block", given: block });
+                    return Err(PlanError::NotPowerOfTwo {
+                        key: "the scale block of `format`",
+                        given: block,
+                    });
                 }
                 if !k.is_multiple_of(block) {
                     return Err(PlanError::ScaleBlock { k, block });
@@ -287,14 +319,23 @@ impl Plan {
             .min(registers - per_row_block(m) - shared)
             .max(least_inputs(m));
         let row_blocks = gemv.m().div_ceil(m * banks);
+        let columns = row_bytes / column_bytes;
+        let output_registers = m.div_ceil(sums_per_register);
+        if output_registers > columns {
+            return Err(PlanError::OutputRow { need: output_registers, have: columns });
+        }
         let most =
-            max_cr_degree(gemv.m() / (m * banks), registers - shared - input_registers, per_row_block(m));
+            max_cr_degree(gemv.m() / (m * banks), registers - shared - input_registers, per_row_block(m))
+                .min(columns / output_registers);
         let cr_degree = match policy.cr_degree {
             CrDegree::Max => most,
             CrDegree::Divisor => {
                 (1..=most).rev().find(|it| row_blocks.is_multiple_of(*it)).expect("1 divides everything")
             }
-            CrDegree::Fixed(degree) => u64::from(degree.get()).min(most),
+            CrDegree::Fixed(degree) if u64::from(degree.get()) > most => {
+                return Err(PlanError::CrDegree { given: u64::from(degree.get()), most });
+            }
+            CrDegree::Fixed(degree) => u64::from(degree.get()),
         };
 
         let word_inputs = (lanes / m.min(lanes)).max(1);
@@ -305,7 +346,6 @@ impl Plan {
         let held = input_registers * inputs_per_register;
         let burst_inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
 
-        let columns = row_bytes / column_bytes;
         let scale_words = match block {
             Some((block, bits)) => {
                 scale_words(columns, column_bytes, m, lanes, event_inputs, event_inputs / block * bits)
@@ -322,7 +362,7 @@ impl Plan {
             lanes,
             sums_per_register,
             accumulators: accumulators(m),
-            output_registers: m.div_ceil(sums_per_register),
+            output_registers,
             row_blocks,
             cr_degree,
             registers,
@@ -337,7 +377,7 @@ impl Plan {
         };
         let need = plan.weight_rows() + plan.passes();
         let have = u64::from(memory.rows.get());
-        if need > have || plan.output_registers * plan.cr_degree > columns {
+        if need > have {
             return Err(PlanError::Capacity { m: gemv.m(), k: gemv.k(), need, have });
         }
         Ok(plan)
@@ -436,7 +476,7 @@ impl Plan {
 
     /// Steps of the fold, widest first: by how many lanes sums are shifted.
     pub fn fold_steps(&self) -> impl Iterator<Item = u64> {
-        let (widest, m) = (self.sums_per_register / 2, self.tile.m);
+        let (widest, m) = (self.sums_per_register.min(self.lanes) / 2, self.tile.m);
         std::iter::successors(Some(widest), |it| Some(it / 2)).take_while(move |it| *it >= m && *it > 0)
     }
 
@@ -462,6 +502,36 @@ impl Plan {
             CrossLane::Tree => 0,
         }
     }
+}
+
+/// Checks what does not depend on the matrix.
+fn check_unit(memory: &Dram, interleave_bytes: u64, pim: &PimUnit) -> Result<(), PlanError> {
+    let (column_bytes, row_bytes) = (u64::from(memory.column_bytes.get()), u64::from(memory.row_bytes.get()));
+    let widths = [
+        ("`memory.column_bytes`", column_bytes),
+        ("`pim.register_bits`", u64::from(pim.register_bits.get())),
+        ("`pim.sum_bits`", u64::from(pim.sum_bits.get())),
+    ];
+    if let Some((key, given)) = widths.into_iter().find(|it| !it.1.is_power_of_two()) {
+        return Err(PlanError::NotPowerOfTwo { key, given });
+    }
+    let limits = [
+        ("memory.column_bytes", f64::from(memory.column_bytes.get()), 65_536.0),
+        ("pim.register_bits", f64::from(pim.register_bits.get()), 65_536.0),
+        ("pim.registers", f64::from(pim.registers.get()), 1024.0),
+        ("pim.host_turnaround_ns", pim.host_turnaround_ns.as_f64(), 1e6),
+        ("pim.swap_commands", f64::from(pim.swap_commands), 1000.0),
+    ];
+    if let Some((key, given, max)) = limits.into_iter().find(|it| it.1 > it.2) {
+        return Err(PlanError::TooLarge { key, given, max });
+    }
+    if !interleave_bytes.is_power_of_two() || !(column_bytes..=row_bytes).contains(&interleave_bytes) {
+        return Err(PlanError::Interleave { given: interleave_bytes, column_bytes, row_bytes });
+    }
+    if !(1.0..=1000.0).contains(&pim.command_ratio) {
+        return Err(PlanError::CommandRatio { given: pim.command_ratio });
+    }
+    Ok(())
 }
 
 /// The least number of scale words in a DRAM row that hold the scales of all

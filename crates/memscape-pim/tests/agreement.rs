@@ -28,7 +28,8 @@ struct Case {
 
 fn memory() -> impl Strategy<Value = Dram> {
     let shape = (0u32..2, 0u32..3, prop::sample::select(vec![256u32, 512, 1024, 1536, 2048]));
-    let times = (0.0..40.0f64, 5.0..40.0f64, 0.0..90.0f64, 0.0..40.0f64, 0.0..20.0f64, 0.0..60.0f64);
+    let short = || prop_oneof![Just(0.0), Just(1.0), 0.0..40.0f64];
+    let times = (short(), short(), 0.0..90.0f64, 0.0..40.0f64, 0.0..20.0f64, 0.0..60.0f64);
     (shape, times).prop_map(|((channels, banks, row_bytes), (trp, trcd, tras, twr, trtp, trtw))| {
         let ns = |value| Nanoseconds::new(value).unwrap();
         Dram {
@@ -36,6 +37,7 @@ fn memory() -> impl Strategy<Value = Dram> {
             bank_groups: count(1),
             banks_per_channel: count(1 << banks),
             row_bytes: count(row_bytes),
+            trp_ns: ns(trp),
             trp_ab_ns: ns(trp),
             trcd_ns: ns(trcd),
             tras_ns: ns(tras),
@@ -74,13 +76,14 @@ fn case() -> impl Strategy<Value = Case> {
         "int4",
         "int8",
         "fp16",
+        "fp32",
         "mx-int8-b32",
         "mx-int4-b32",
         "mx-fp16-b64",
         "mx-int8-b256",
         "mx-int4-b16",
     ]);
-    let policy = (0u32..2, 0u32..4, 1u32..5);
+    let policy = (0u32..2, 0u32..4, 1u32..3);
     (memory(), pim(), format, policy, (1u64..300, 1u64..20), 5u32..10).prop_map(
         |(memory, pim, format, (split, degree, fixed), (rows, columns), interleave)| Case {
             memory,
@@ -128,5 +131,5 @@ fn most_random_cases_have_a_closed_form() {
         answered +=
             u32::from(plan.is_ok_and(|it| closed_form(&it, &Timing::new(&case.memory, &case.pim)).is_some()));
     }
-    assert!(answered > 100, "only {answered} of 400");
+    assert!(answered > 80, "only {answered} of 400");
 }

@@ -7,7 +7,7 @@ use memscape_dram::Dram;
 use memscape_pim::hardware::{CrossLane, PimUnit};
 use memscape_pim::layout::{BankByte, Interleaving};
 use memscape_pim::machine::{Memory, Operands, execute};
-use memscape_pim::placement::{CrDegree, RegisterRule, TilePolicy};
+use memscape_pim::placement::{CrDegree, RegisterRule, TileOrder, TilePolicy, tile_order};
 use memscape_pim::{GemvStudy, Plan, Policy};
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
@@ -89,8 +89,18 @@ fn pim(registers: u32, input_registers: u32, swap_commands: u32, cross_lane: Cro
     }
 }
 
-const FORMATS: [&str; 8] =
-    ["int4", "int8", "fp16", "mx-int8-b32", "mx-int4-b32", "mx-fp16-b64", "mx-int8-b256", "mx-int4-b16"];
+const FORMATS: [&str; 10] = [
+    "int4",
+    "int8",
+    "fp16",
+    "bf16",
+    "fp32",
+    "mx-int8-b32",
+    "mx-int4-b32",
+    "mx-fp16-b64",
+    "mx-int8-b256",
+    "mx-int4-b16",
+];
 const LANES: [CrossLane; 4] =
     [CrossLane::LaneShift, CrossLane::LaneShiftLast, CrossLane::AnyShift, CrossLane::Tree];
 
@@ -99,7 +109,7 @@ prop_compose! {
         memory in (0u32..2, 0u32..3, prop::sample::select(vec![512u32, 1024, 2048])),
         unit in (8u32..40, 1u32..16, 0u32..3, prop::sample::select(LANES.to_vec())),
         format in prop::sample::select(FORMATS.to_vec()),
-        policy in (0u32..2, 0u32..4, 1u32..5, prop::option::of(0u32..8)),
+        policy in (0u32..2, 0u32..4, 1u32..3, prop::option::of(0u32..8)),
         shape in (1u64..150, 1u64..6),
         interleave in 6u32..9,
     ) -> Option<Plan> {
@@ -162,6 +172,28 @@ proptest! {
         let place = map.place(address);
         prop_assert!(place.bank < map.banks && place.byte < map.row_bytes);
         prop_assert_eq!(map.address(place), address);
+    }
+}
+
+/// With one row-block per pass, the order of use is algorithm 2's: unit `i` of the
+/// rearranged buffer is the `i`-th tile in CR order.
+#[test]
+fn at_degree_one_the_buffer_holds_tiles_in_cr_order() {
+    let memory = small_memory(1, 1, 2048);
+    let policy = Policy {
+        tile: TilePolicy::Fixed(count(8)),
+        cr_degree: CrDegree::Fixed(count(1)),
+        split_k: count(1),
+        register_rule: RegisterRule::Accumulators,
+    };
+    let unit = pim(16, 8, 1, CrossLane::LaneShift);
+    let plan = Plan::new(Gemv::new(96, 256).unwrap(), Format::INT8, &memory, 256, &unit, &policy).unwrap();
+    let map = Interleaving { unit_bytes: 256, banks: 4, row_bytes: 2048 };
+    let (rows, columns) = (96 / plan.tile.m, 256 / plan.tile.k);
+    let order = tile_order(rows, columns, plan.banks, TileOrder::ColumnRow { degree: 1 });
+    for (unit, tile) in (0..).zip(order) {
+        let first = (tile.row * plan.tile.m, tile.column * plan.tile.k);
+        assert_eq!(plan.element_at_bit(unit * 256 * 8, &map), Some(first));
     }
 }
 

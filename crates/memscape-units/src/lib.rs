@@ -107,9 +107,9 @@ quantity!(
     Megahertz, "MHz", "frequency", "above 0", "exclusiveMinimum", |it| it > 0.0
 );
 quantity!(
-    /// A compute rate of 10^12 operations per second, finite and positive.
-    /// One multiply-accumulate is two operations.
-    Tops, "TOPS", "compute rate", "above 0", "exclusiveMinimum", |it| it > 0.0
+    /// A compute rate of 10^12 operations per second, from one operation per
+    /// microsecond to a billion TOPS. One multiply-accumulate is two operations.
+    Tops, "TOPS", "compute rate", "from 1e-6 to 1e9", "exclusiveMinimum", |it| (1e-6..=1e9).contains(&it)
 );
 
 impl Nanoseconds {
