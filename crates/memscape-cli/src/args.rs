@@ -105,7 +105,7 @@ pub enum Format {
     Csv,
     /// Ramulator 2.
     Ramulator,
-    /// `DRAMsim3`.
+    /// DRAMsim3.
     Dramsim3,
     /// Chrome's and Perfetto's timeline.
     Perfetto,
