@@ -340,7 +340,7 @@ impl<'a> Pass<'a> {
         let mut add = |boundary: Boundary, count: u64| {
             let gap = self.gap(boundary, 0);
             let between = self.commands(boundary) + boundary.writes.unwrap_or(0);
-            self.add_wait(sum, boundary.row, (gap.next - (between + 1) * self.t.slot) * count);
+            Self::add_wait(sum, boundary.row, (gap.next - (between + 1) * self.t.slot) * count);
             rows_left -= if boundary.row { count } else { 0 };
         };
         // `count` boundaries of one sort, `hits` of them where a row ends.
@@ -381,8 +381,7 @@ impl<'a> Pass<'a> {
                     let boundary = self.boundary(x);
                     add_both(boundary, 1, u64::from(boundary.row));
                 }
-                if self.event > 0 {
-                    let count = (self.ragged_visit - 1) / self.event;
+                if let Some(count) = (self.ragged_visit - 1).checked_div(self.event) {
                     let inside = Boundary { event: true, ..Boundary::default() };
                     add_both(inside, count, hits(x, self.event, count));
                 }
@@ -390,11 +389,11 @@ impl<'a> Pass<'a> {
         }
         let plain = rows_left;
         let gap = self.gap(Boundary { row: true, ..Boundary::default() }, 0);
-        self.add_wait(sum, true, (gap.next - self.t.slot) * plain);
+        Self::add_wait(sum, true, (gap.next - self.t.slot) * plain);
     }
 
     /// Books a wait: opening a row takes its share first.
-    fn add_wait(&self, sum: &mut Breakdown, row: bool, wait: u64) {
+    fn add_wait(sum: &mut Breakdown, row: bool, wait: u64) {
         if row {
             sum.row_open += wait;
         } else {

@@ -244,13 +244,13 @@ impl GemvStudy {
         let mut breakdown = closed.unwrap_or_default();
         let refreshed = self.refresh && self.engine == CostEngine::Events;
         if closed.is_none() || self.engine == CostEngine::Events {
-            let plain = on_engine(plan, &self.memory, timing, RefreshPolicy::Off, &mut ())?.0;
+            let busy = on_engine(plan, &self.memory, timing, RefreshPolicy::Off, &mut ())?.0;
             // Where nothing else tells, waiting for rows is row opening.
-            breakdown.row_open += plain - breakdown.total();
+            breakdown.row_open += busy - breakdown.total();
             if refreshed {
                 let policy = RefreshPolicy::all_bank(&self.memory);
                 let whole = on_engine(plan, &self.memory, timing, policy, &mut ())?.0;
-                breakdown.refresh = whole.saturating_sub(plain);
+                breakdown.refresh = whole.saturating_sub(busy);
             }
         }
         if self.refresh && !refreshed {

@@ -21,7 +21,7 @@ pub struct PimUnit {
     pub register_bits: NonZeroU32,
     /// Registers that hold input-vector elements; fewer where the sums leave fewer
     pub input_registers: NonZeroU32,
-    /// Width of one sum (the paper's out_dform)
+    /// Width of one sum (the paper's `out_dform`)
     pub sum_bits: NonZeroU32,
     /// Column accesses of plain reads in the time of one PIM command
     #[schemars(range(min = 1.0, max = 1000.0))]
@@ -73,6 +73,9 @@ pub struct Soc {
 impl Soc {
     /// Time of a GEMV that reads `bytes` and computes `operations`: the slower of
     /// the two, at peak rates.
+    ///
+    /// # Panics
+    /// If `bytes` is not finite or `element_bits` is 0.
     #[must_use]
     pub fn gemv_time(
         &self,

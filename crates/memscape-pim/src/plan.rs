@@ -246,14 +246,7 @@ impl Plan {
         let banks_per_channel = u64::from(memory.banks_per_channel.get());
         let channels = u64::from(memory.channels.get());
         check_unit(memory, interleave_bytes, pim)?;
-        let split_k = u64::from(policy.split_k.get());
-        if !gemv.k().is_multiple_of(split_k) || !channels.is_multiple_of(split_k) {
-            let allowed: Vec<_> = (1..=channels)
-                .filter(|it| gemv.k().is_multiple_of(*it) && channels.is_multiple_of(*it))
-                .map(|it| it.to_string())
-                .collect();
-            return Err(PlanError::SplitK { split_k, k: gemv.k(), channels, allowed: allowed.join(", ") });
-        }
+        let split_k = check_split_k(gemv, channels, policy)?;
         let k = gemv.k() / split_k;
         let element_bits = format.element_bits();
         let lanes = column_bytes * 8 / element_bits;
@@ -265,23 +258,7 @@ impl Plan {
         let sums_per_register = register_bits / sum_bits;
         let banks = banks_per_channel * channels / split_k;
 
-        let block = match format.scale() {
-            Some(_) if policy.register_rule == RegisterRule::Printed => return Err(PlanError::PrintedScales),
-            Some(scale) => {
-                let block = scale.elements();
-                if !block.is_power_of_two() {
-                    return Err(PlanError::NotPowerOfTwo {
-                        key: "the scale block of `format`",
-                        given: block,
-                    });
-                }
-                if !k.is_multiple_of(block) {
-                    return Err(PlanError::ScaleBlock { k, block });
-                }
-                Some((block, scale.bits()))
-            }
-            None => None,
-        };
+        let block = scale_block(format, k, policy)?;
 
         // Registers for the sums of one row-block, and those shared by all.
         let accumulators = |m: u64| lanes.max(m).div_ceil(sums_per_register);
@@ -297,13 +274,7 @@ impl Plan {
         let fits = |m: u64| per_row_block(m) + shared + least_inputs(m) <= registers;
 
         let tile = match policy.tile {
-            TilePolicy::Fixed(m) => {
-                let m = u64::from(m.get());
-                if !m.is_power_of_two() || m > tile_elements {
-                    return Err(PlanError::TileHeight { m, max: tile_elements });
-                }
-                TileShape { m, k: tile_elements / m }
-            }
+            TilePolicy::Fixed(m) => fixed_tile(u64::from(m.get()), tile_elements)?,
             TilePolicy::Algorithm1 | TilePolicy::Best => tile_shape(gemv.m(), banks, tile_elements, fits),
         };
         let m = tile.m;
@@ -329,13 +300,10 @@ impl Plan {
                 .min(columns / output_registers);
         let cr_degree = match policy.cr_degree {
             CrDegree::Max => most,
-            CrDegree::Divisor => {
-                (1..=most).rev().find(|it| row_blocks.is_multiple_of(*it)).expect("1 divides everything")
-            }
-            CrDegree::Fixed(degree) if u64::from(degree.get()) > most => {
-                return Err(PlanError::CrDegree { given: u64::from(degree.get()), most });
-            }
-            CrDegree::Fixed(degree) => u64::from(degree.get()),
+            CrDegree::Divisor => (1..=most).rev().find(|it| row_blocks.is_multiple_of(*it)).unwrap_or(1),
+            CrDegree::Fixed(degree) => Some(u64::from(degree.get()))
+                .filter(|it| *it <= most)
+                .ok_or(PlanError::CrDegree { given: u64::from(degree.get()), most })?,
         };
 
         let word_inputs = (lanes / m.min(lanes)).max(1);
@@ -346,12 +314,9 @@ impl Plan {
         let held = input_registers * inputs_per_register;
         let burst_inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
 
-        let scale_words = match block {
-            Some((block, bits)) => {
-                scale_words(columns, column_bytes, m, lanes, event_inputs, event_inputs / block * bits)
-            }
-            None => 0,
-        };
+        let scale_words = block.map_or(0, |(block, bits)| {
+            scale_words(columns, column_bytes, m, lanes, event_inputs, event_inputs / block * bits)
+        });
         let plan = Self {
             gemv,
             format,
@@ -501,6 +466,43 @@ impl Plan {
             CrossLane::AnyShift => self.accumulators * 2 * steps + adds,
             CrossLane::Tree => 0,
         }
+    }
+}
+
+/// The split-K degree, if it divides columns and channels.
+fn check_split_k(gemv: Gemv, channels: u64, policy: &Policy) -> Result<u64, PlanError> {
+    let split_k = u64::from(policy.split_k.get());
+    let divides = |it: u64| gemv.k().is_multiple_of(it) && channels.is_multiple_of(it);
+    if divides(split_k) {
+        return Ok(split_k);
+    }
+    let allowed: Vec<_> =
+        (1..=channels.min(1024)).filter(|it| divides(*it)).map(|it| it.to_string()).collect();
+    Err(PlanError::SplitK { split_k, k: gemv.k(), channels, allowed: allowed.join(", ") })
+}
+
+/// Elements that share a scale, and its bits.
+fn scale_block(format: Format, k: u64, policy: &Policy) -> Result<Option<(u64, u64)>, PlanError> {
+    let Some(scale) = format.scale() else { return Ok(None) };
+    let block = scale.elements();
+    if policy.register_rule == RegisterRule::Printed {
+        return Err(PlanError::PrintedScales);
+    }
+    if !block.is_power_of_two() {
+        return Err(PlanError::NotPowerOfTwo { key: "the scale block of `format`", given: block });
+    }
+    if !k.is_multiple_of(block) {
+        return Err(PlanError::ScaleBlock { k, block });
+    }
+    Ok(Some((block, scale.bits())))
+}
+
+/// The tile of a given height.
+fn fixed_tile(m: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
+    if m.is_power_of_two() && m <= tile_elements {
+        Ok(TileShape { m, k: tile_elements / m })
+    } else {
+        Err(PlanError::TileHeight { m, max: tile_elements })
     }
 }
 
