@@ -1,8 +1,11 @@
 //! Many points of one study at once.
 
+use std::any::Any;
+use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use memscape_study::Study;
@@ -305,14 +308,41 @@ impl<'a> Plan<'a> {
         tree.as_ref().map_err(Clone::clone)
     }
 
-    /// Asks the study at each of these rows.
-    fn run<S: Study>(&self, rows: Range<u64>, empty: &Columns) -> Columns {
+    /// Asks the study at each of these rows, or at the first of them if that is
+    /// all there is time for. The last chunks of a batch may get no time at all.
+    fn run<S: Study>(&self, rows: Range<u64>, batch: &Batch, empty: &Columns) -> Columns {
+        let all = || {
+            let mut columns = empty.clone();
+            columns.reserve(usize::try_from(rows.end - rows.start).unwrap_or(0));
+            let mut cursor = Cursor::new(self, rows.start);
+            for row in rows.clone() {
+                if batch.is_over(row) {
+                    break;
+                }
+                columns.push(cursor.ask::<S>());
+                cursor.advance();
+            }
+            columns
+        };
+        if batch.is_over(rows.start) {
+            return empty.clone();
+        }
+        caught(all).unwrap_or_else(|_| self.run_apart::<S>(rows.clone(), batch, empty))
+    }
+
+    /// As [`Plan::run`], but a panic at one row does not touch the others.
+    fn run_apart<S: Study>(&self, rows: Range<u64>, batch: &Batch, empty: &Columns) -> Columns {
         let mut columns = empty.clone();
-        columns.reserve(usize::try_from(rows.end - rows.start).unwrap_or(0));
-        let mut cursor = Cursor::new(self, rows.start);
-        for _ in rows {
-            columns.push(cursor.ask::<S>());
-            cursor.advance();
+        for row in rows.take_while(|row| !batch.is_over(*row)) {
+            let one = caught(|| {
+                let mut one = empty.clone();
+                one.push(Cursor::new(self, row).ask::<S>());
+                one
+            });
+            match one {
+                Ok(one) => columns.append(one),
+                Err(error) => columns.push::<S::Answer>(Err(error)),
+            }
         }
         columns
     }
@@ -460,6 +490,23 @@ pub(crate) fn answer<S: Study>(
 /// About how long all threads work before the caller is asked whether to go on.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// When they stop even if rows turned out slower than those before.
+const LONGEST_BREATH: Duration = Duration::from_millis(200);
+
+/// Rows that are done without asking the caller.
+struct Batch {
+    first: u64,
+    start: Instant,
+}
+
+impl Batch {
+    /// Whether there is no time for this row. There always is for the first,
+    /// so that every batch gets somewhere.
+    fn is_over(&self, row: u64) -> bool {
+        row != self.first && self.start.elapsed() >= LONGEST_BREATH
+    }
+}
+
 /// Answers all points from row `first` on, in order, until done or cancelled.
 pub(crate) fn sweep<S: Study>(
     anatomy: &Anatomy,
@@ -479,22 +526,30 @@ pub(crate) fn sweep<S: Study>(
         let mut next = first.min(plan.points);
         let mut breath = threads;
         while next < plan.points && !control.cancelled() {
-            let start = Instant::now();
+            let batch = Batch { first: next, start: Instant::now() };
             let end = next.saturating_add(breath).min(plan.points);
             // Several chunks per thread, so that none waits long for another.
             let chunk = breath.div_ceil(threads * 8).max(1);
-            let starts: Vec<u64> =
-                (next..end).step_by(usize::try_from(chunk).unwrap_or(usize::MAX)).collect();
-            let parts: Vec<Columns> = starts
+            // Whoever is free takes the first chunk not yet taken, so that
+            // little is lost behind a chunk that could not be finished.
+            let taken = AtomicU64::new(0);
+            let mut parts: Vec<(u64, Columns)> = (0..(end - next).div_ceil(chunk))
                 .into_par_iter()
-                .map(|start| plan.run::<S>(start..start.saturating_add(chunk).min(end), &empty))
+                .map(|_| {
+                    let start = next + taken.fetch_add(1, Ordering::Relaxed) * chunk;
+                    (start, plan.run::<S>(start..start.saturating_add(chunk).min(end), &batch, &empty))
+                })
                 .collect();
-            for part in parts {
+            parts.sort_unstable_by_key(|(start, _)| *start);
+            for (start, part) in parts {
+                if start != next {
+                    break;
+                }
+                next += part.rows() as u64;
                 columns.append(part);
             }
-            next = end;
             control.advanced(next, plan.points);
-            breath = next_breath(breath, start.elapsed());
+            breath = next_breath(next - batch.first, batch.start.elapsed());
         }
         let rows = columns.rows();
         let mut all = plan.columns(first, rows);
@@ -532,9 +587,29 @@ fn named_apart(mut columns: Columns, plan: &Plan<'_>) -> Columns {
 /// Turns a panic, which is a bug in a model, into an error, so that it does not
 /// take a notebook down.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Error::Internal(text.unwrap_or_else(|| "a model panicked".to_owned())))
-    })
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(panic.as_ref())))
+}
+
+/// As [`guarded`], but silent: a table of errors says enough.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
+    static SILENCER: Once = Once::new();
+    thread_local!(static SILENT: Cell<bool> = const { Cell::new(false) });
+    SILENCER.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !SILENT.get() {
+                hook(panic);
+            }
+        }));
+    });
+    let before = SILENT.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    SILENT.set(before);
+    done.map_err(|panic| internal(panic.as_ref()))
+}
+
+fn internal(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    Error::Internal(text.unwrap_or_else(|| "a model panicked".to_owned()))
 }

@@ -1,6 +1,8 @@
 //! A study asked in every way there is.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -95,10 +97,50 @@ fn bad_parameters_are_told_with_what_is_allowed() {
 
 #[test]
 fn a_panic_of_a_model_is_an_error() {
-    let error = run(&json!({ "memory.banks": 99 })).unwrap_err();
-    assert_eq!(error, "internal error, please report it: ninety-nine banks");
-    let error = READ.sweep(&Sweep::default().axis("memory.banks", 90..100), &()).unwrap_err();
+    let error = READ.run(&parameters(&json!({ "memory.banks": 99 }))).unwrap_err();
     assert!(matches!(error, Error::Internal(_)), "{error}");
+    assert_eq!(error.to_string(), "internal error, please report it: ninety-nine banks");
+}
+
+#[test]
+fn a_panic_at_one_point_of_a_sweep_is_its_row() {
+    let table = sweep(&Sweep::default().axis("memory.banks", 2..1000));
+    assert!(table.is_complete());
+    let (errors, times) = (table.text("error").unwrap(), table.f64("time_ns").unwrap());
+    for (row, banks) in (2..1000).enumerate() {
+        if banks == 99 {
+            assert_eq!(errors[row].as_deref(), Some("internal error, please report it: ninety-nine banks"));
+            assert_eq!(times[row], None);
+        } else {
+            assert_eq!(errors[row], None);
+            assert_eq!(times[row], time_ns(&json!({ "memory.banks": banks })).as_f64());
+        }
+    }
+}
+
+#[test]
+fn a_sweep_can_be_cancelled_while_rows_become_slow() {
+    /// Notes when it was last asked, and the longest time between two questions.
+    struct Impatient(Mutex<(Instant, Duration)>);
+    impl Control for Impatient {
+        fn cancelled(&self) -> bool {
+            let mut it = self.0.lock().unwrap();
+            it.1 = it.1.max(it.0.elapsed());
+            it.0 = Instant::now();
+            false
+        }
+    }
+    // A bank short, and so without work, for long enough that batches grow to
+    // thousands of rows; then 20 ms for each row.
+    let (cheap, slow) = (200_000, 100);
+    let axis = (0..cheap).map(|_| 0).chain((0..slow).map(|_| 98));
+    let control = Impatient(Mutex::new((Instant::now(), Duration::ZERO)));
+    let table = READ.sweep(&Sweep::default().axis("memory.banks", axis), &control).unwrap();
+    assert_eq!(table.height(), cheap + slow);
+    let errors = table.text("error").unwrap();
+    assert!(errors.iter().enumerate().all(|(row, it)| it.is_some() == (row < cheap)));
+    let longest = control.0.into_inner().unwrap().1;
+    assert!(longest < Duration::from_millis(700), "{longest:?}");
 }
 
 #[test]

@@ -94,7 +94,8 @@ impl Study for Read {
     const SUMMARY: &'static str = "Time to read rows";
     type Answer = Answer;
 
-    /// Gives infinity for one bank and panics for 99, to test what then happens.
+    /// Gives infinity for one bank, takes 20 ms for 98 and panics for 99, to test
+    /// what then happens.
     fn answer(&self) -> Result<Answer, StudyError> {
         let Memory { banks, trcd_ns, trp_ns } = self.memory;
         let rows = self.rows.get();
@@ -102,6 +103,9 @@ impl Study for Read {
             return Err(NoBanks { rows }.into());
         }
         assert!(banks != 99, "ninety-nine banks");
+        if banks == 98 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         let row_ns = trcd_ns.as_f64() + trp_ns;
         let time_ns = match self.mode {
             Mode::InTurn => f64::from(rows) * row_ns / f64::from(banks - 1),
