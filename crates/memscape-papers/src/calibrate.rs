@@ -72,7 +72,10 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
             best = Some((cost, problem.parameters(rounded)));
         }
     }
-    let (_, fitted) = best.expect("there is at least one combination");
+    let Some((_, fitted)) = best else {
+        let problem = "a whole parameter has no value to try".to_owned();
+        return Err(Error::Fit { paper: paper.to_owned(), problem });
+    };
     let verdicts = evaluate_with(&claims, &fitted)?;
     Ok(Fit {
         parameters: FREE_PARAMETERS

@@ -157,7 +157,7 @@ pub fn builtin(paper: Option<&str>) -> Result<Vec<Claim>, Error> {
 /// if it is no claims file.
 pub fn read(path: &Path) -> Result<Vec<Claim>, Error> {
     let text = std::fs::read_to_string(path).map_err(|it| Error::file(path, &it))?;
-    parse(&text)
+    parse(&text).map_err(|it| Error::file(path, &it))
 }
 
 fn parse(text: &str) -> Result<Vec<Claim>, Error> {
@@ -219,18 +219,27 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
 
 fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
     let bad = |problem: String| Error::BadQuery { id: id.to_owned(), problem };
-    let mut numbers = group_means(query, table, &query.filter)?;
+    let groups = |filter| groups(query, table, filter).map_err(|it| bad(it.to_string()));
+    let mut numbers: Vec<f64>;
     if let Some(over) = &query.over {
+        if query.by.is_empty() {
+            return Err(bad("a ratio needs `by`, the columns that say what is divided by what".to_owned()));
+        }
         let mut filter = query.filter.clone();
         filter.extend(over.clone());
-        let denominators = group_means(query, table, &filter)?;
-        if denominators.len() != numbers.len() {
-            let (a, b) = (numbers.len(), denominators.len());
-            return Err(bad(format!("{a} groups over {b}; `where` and `over` must meet the same groups")));
+        let denominators: BTreeMap<_, _> = groups(&filter)?.into_iter().collect();
+        numbers = Vec::new();
+        for (group, number) in groups(&query.filter)? {
+            let Some(denominator) = denominators.get(&group) else {
+                let group = group.join(", ");
+                return Err(bad(format!(
+                    "`over` has no group `{group}`; `where` and `over` must meet the same groups"
+                )));
+            };
+            numbers.push(number / denominator);
         }
-        for (number, denominator) in numbers.iter_mut().zip(denominators) {
-            *number /= denominator;
-        }
+    } else {
+        numbers = groups(&query.filter)?.into_iter().map(|it| it.1).collect();
     }
     #[expect(clippy::cast_precision_loss, reason = "a few groups")]
     let count = numbers.len() as f64;
@@ -251,8 +260,13 @@ fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
     if result.is_finite() { Ok(result) } else { Err(bad(format!("the result is {result}"))) }
 }
 
-/// The column's mean in each group of the rows that pass, or the rows themselves.
-fn group_means(query: &Query, table: &Table, filter: &BTreeMap<String, Value>) -> Result<Vec<f64>, Error> {
+/// The column's mean in each group of the rows that pass, or the rows themselves,
+/// each with the group's values of `by`.
+fn groups(
+    query: &Query,
+    table: &Table,
+    filter: &BTreeMap<String, Value>,
+) -> Result<Vec<(Vec<String>, f64)>, memscape_explore::Error> {
     let mut rows = table.clone();
     for (column, value) in filter {
         rows = rows.filter(column, value.clone())?;
@@ -261,7 +275,10 @@ fn group_means(query: &Query, table: &Table, filter: &BTreeMap<String, Value>) -
         let by: Vec<_> = query.by.iter().map(String::as_str).collect();
         rows = rows.group_mean(&by, &query.column)?;
     }
-    Ok(rows.f64(&query.column)?.into_iter().flatten().collect())
+    let keys = query.by.iter().map(|it| rows.text(it)).collect::<Result<Vec<_>, _>>()?;
+    let key = |row: usize| keys.iter().map(|it| it[row].clone().unwrap_or_default()).collect();
+    let values = rows.f64(&query.column)?.into_iter().enumerate();
+    Ok(values.filter_map(|(row, value)| Some((key(row), value?))).collect())
 }
 
 #[cfg(test)]
@@ -301,6 +318,11 @@ mod tests {
         let base = "experiment = 'e'\ncolumn = 'x'\naggregate = 'only'\n";
         check(base, Err("claim `toy`: 6 rows or groups, but `aggregate` is `only`; narrow `where`"));
         check(&format!("{base}where = {{ model = 'm' }}"), Err("claim `toy`: no row meets `where`"));
+        let ratio = "by = ['model']\nwhere = { model = 's' }\nover = { model = 'l' }";
+        let problem = "claim `toy`: `over` has no group `s`; `where` and `over` must meet the same groups";
+        check(&format!("{base}{ratio}"), Err(problem));
+        let error = "claim `toy`: the table has no column `y`; there are `series`, `model`, `x`";
+        check("experiment = 'e'\ncolumn = 'y'\naggregate = 'max'", Err(error));
     }
 
     #[test]
