@@ -14,7 +14,7 @@ use crate::error::Error;
 pub struct Sample {
     /// How points are spread.
     pub method: Method,
-    /// How many points.
+    /// How many points, at most 10 million.
     pub count: u64,
     /// Another seed gives another sample of the same kind.
     #[serde(default)]
@@ -65,13 +65,25 @@ pub(crate) enum Drawn {
     Choices(Vec<u32>, Vec<Value>),
 }
 
+/// More points need more memory than most machines have.
+const MOST_POINTS: u64 = 10_000_000;
+
 impl Sample {
+    /// How many points there are, if they can be drawn.
+    pub(crate) fn points(&self) -> Result<u64, Error> {
+        match self.count {
+            1..=MOST_POINTS => Ok(self.count),
+            count => Err(Error::BadSweep(format!(
+                "sample: `count` = {count}: expected 1 to {MOST_POINTS} points; for more, \
+                 write several files with other seeds"
+            ))),
+        }
+    }
+
     /// The path and points of each range.
     pub(crate) fn draw(&self) -> Result<Vec<(String, Drawn)>, Error> {
         let bad = |problem: String| Err(Error::BadSweep(format!("sample: {problem}")));
-        if self.count == 0 || u32::try_from(self.count).is_err() {
-            return bad(format!("`count` = {}: expected 1 to 4294967295 points", self.count));
-        }
+        self.points()?;
         if self.ranges.is_empty() {
             return bad("`ranges` is empty; give at least one".to_owned());
         }
@@ -325,6 +337,20 @@ mod tests {
         assert!(error(serde_json::json!({ "min": 0.5, "max": 1, "integer": true })).contains("whole"));
         assert!(error(serde_json::json!({ "mim": 0 })).contains("unknown field `mim`"));
         assert!(error(serde_json::json!([])).contains("at least one choice"));
-        assert!(sample(Method::Random, 0, &serde_json::json!({ "x": [1] })).draw().is_err());
+    }
+
+    #[test]
+    fn a_sample_of_nothing_or_too_much_is_refused() {
+        for count in [0, 10_000_001, u64::from(u32::MAX), u64::MAX] {
+            let sample = sample(Method::Latin, count, &serde_json::json!({ "x": { "min": 0, "max": 1 } }));
+            let error = sample.draw().err().unwrap().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "sample: `count` = {count}: expected 1 to 10000000 points; for more, \
+                     write several files with other seeds"
+                )
+            );
+        }
     }
 }

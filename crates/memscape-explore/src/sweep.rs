@@ -101,19 +101,27 @@ impl Sweep {
         self
     }
 
-    /// How many points there are.
+    /// How many points there are, at most 2^31.
     ///
     /// # Errors
     /// [`Error::BadSweep`] if an axis is empty, zipped axes differ in length,
-    /// or there are more points than can be counted.
+    /// or there are too many points.
     pub fn points(&self) -> Result<u64, Error> {
-        let sample = self.sample.as_ref().map_or(1, |it| it.count);
-        self.dimensions.iter().try_fold(sample, |points, axes| {
-            let points = points.checked_mul(dimension_length(axes)?);
-            points.ok_or_else(|| Error::BadSweep("the axes have over 2^64 points; use a sample".to_owned()))
+        let sample = self.sample.as_ref().map_or(Ok(1), Sample::points)?;
+        let points = self.dimensions.iter().try_fold(u128::from(sample), |points, axes| {
+            Ok::<_, Error>(points.saturating_mul(u128::from(dimension_length(axes)?)))
+        })?;
+        u64::try_from(points).ok().filter(|it| *it <= MOST_POINTS).ok_or_else(|| {
+            Error::BadSweep(format!(
+                "the sweep has {points} points, and a table holds at most {MOST_POINTS}; \
+                 shorten an axis, or use a sample"
+            ))
         })
     }
 }
+
+/// What one table can hold.
+const MOST_POINTS: u64 = 1 << 31;
 
 fn dimension_length(axes: &[(String, Vec<Value>)]) -> Result<u64, Error> {
     let Some((path, values)) = axes.first() else {
