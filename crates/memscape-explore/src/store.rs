@@ -51,6 +51,9 @@ fn save_every(
         });
     }
     let sweep = file.sweep()?;
+    // Nothing is touched before it is sure that there is something to do.
+    study.sweep(&sweep, &Stopped)?;
+    check_folder(path)?;
     let question = question(study, &sweep)?;
     let (partial, spec) = (beside(path, ".partial"), beside(path, ".partial.json"));
     let mut done = if resume { saved(&partial, &spec, &question)? } else { None };
@@ -87,6 +90,25 @@ fn save_every(
         // Saving a long table takes a while; most of the time is for work.
         pause = pause.max(start.elapsed() * 10);
         done = Some(table);
+    }
+}
+
+fn check_folder(path: &Path) -> Result<(), Error> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err(Error::File {
+            path: path.to_owned(),
+            problem: format!("there is no folder `{}`; make it first", folder.display()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A sweep that is cancelled before it begins is only checked.
+struct Stopped;
+
+impl Control for Stopped {
+    fn cancelled(&self) -> bool {
+        true
     }
 }
 
@@ -222,6 +244,26 @@ mod tests {
         assert!(error.contains("it answers another question"), "{error}");
         // Without resuming, it starts over.
         assert_eq!(sweep_to_file(&toy::READ, &other, &path, false, &()).unwrap().height(), 64 * 41);
+    }
+
+    #[test]
+    fn a_refused_sweep_touches_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let earlier = beside(&path, ".partial");
+        std::fs::write(&earlier, "hours of work").unwrap();
+        for wrong in [FILE.replace("memory.banks", "memory.bank"), format!("{FILE}[base]\nrows = 0")] {
+            let file = StudyFile::parse(&wrong).unwrap();
+            assert!(sweep_to_file(&toy::READ, &file, &path, false, &()).is_err());
+            assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "hours of work");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+        let missing = folder.path().join("missing");
+        let path = missing.join("out.parquet");
+        let error = sweep_to_file(&toy::READ, &StudyFile::parse(FILE).unwrap(), &path, false, &());
+        let (path, missing) = (path.display(), missing.display());
+        let expected = format!("{path}: there is no folder `{missing}`; make it first");
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
 
     #[test]
