@@ -321,7 +321,7 @@ mod tests {
         let ratio = "by = ['model']\nwhere = { model = 's' }\nover = { model = 'l' }";
         let problem = "claim `toy`: `over` has no group `s`; `where` and `over` must meet the same groups";
         check(&format!("{base}{ratio}"), Err(problem));
-        let error = "claim `toy`: the table has no column `y`; there are `series`, `model`, `x`";
+        let error = "claim `toy`: the table has no column `y`; did you mean `x`?";
         check("experiment = 'e'\ncolumn = 'y'\naggregate = 'max'", Err(error));
     }
 
