@@ -70,9 +70,10 @@ pub enum Command {
     Sweep {
         /// A TOML study file with axes.
         file: PathBuf,
-        /// The table to write; the name's ending, .parquet or .csv, chooses the format.
+        /// The table to write, if not the study file's `output`; the name's ending, .parquet or
+        /// .csv, chooses the format.
         #[arg(short, long, value_name = "TABLE")]
-        out: PathBuf,
+        out: Option<PathBuf>,
         /// Go on where an interrupted sweep stopped.
         #[arg(long)]
         resume: bool,

@@ -1,7 +1,7 @@
 //! What each command does: ask the library, print the answer.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use memscape::explore::sweep_to_file;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::trace::trace;
+use crate::trace::Trace;
 use crate::{claims, describe, parameters};
 
 /// Runs one command.
@@ -26,21 +26,38 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: None } => describe::describe(&name, out),
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
-        Command::Sweep { file, out: table, resume } => sweep(&file, &table, resume, quiet, err),
+        Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
         Command::Trace { overrides, format, out: file } => {
-            let parameters = parameters::parse(&overrides.parameters)?;
+            let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
             match file {
-                None => trace(&parameters, format, out),
-                Some(path) => trace(&parameters, format, &mut create(&path)?),
+                None => trace.write(format, out),
+                Some(path) => create(&path, |out| trace.write(format, out)),
             }
         }
     }
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
+/// Writes a file, which appears when it is whole. What is no plain file, such as
+/// a pipe, is written as it is.
+fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    let bad = |error: io::Error| {
         Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
-    })
+    };
+    if path.metadata().is_ok_and(|it| !it.is_file()) {
+        return write(&mut File::create(path).map_err(bad)?);
+    }
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".memscape-");
+    // As any new file, instead of for the owner's eyes only.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // Its error would name the temporary file.
+    let plain = |error: io::Error| bad(error.kind().into());
+    let mut file = builder.tempfile_in(folder).map_err(plain)?;
+    write(file.as_file_mut())?;
+    file.persist(path).map_err(|it| plain(it.error))?;
+    Ok(())
 }
 
 fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
@@ -111,8 +128,20 @@ fn read(path: &Path) -> Result<StudyFile, Failure> {
     StudyFile::read(path).map_err(Failure::of)
 }
 
-fn sweep(file: &Path, table: &Path, resume: bool, quiet: bool, err: &mut dyn Write) -> Result<(), Failure> {
+fn sweep(
+    file: &Path,
+    table: Option<&Path>,
+    resume: bool,
+    quiet: bool,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
     let spec = read(file)?;
+    let Some(table) = table.or(spec.output.as_deref()) else {
+        return Err(Failure::BadInput(format!(
+            "`{}` does not say where the table goes; add `output = \"table.parquet\"` to it, or give -o table.parquet",
+            file.display()
+        )));
+    };
     let study = study(&spec.study).map_err(Failure::of)?;
     catch_interrupts();
     let progress = Progress::new(&spec.study, quiet);

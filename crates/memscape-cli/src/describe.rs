@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use memscape::prelude::{preset, study};
+use memscape::prelude::{preset, studies, study};
 use memscape::{UnknownPreset, difference};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
                 writeln!(out, "{name:<path$}  {shown:<value$}  {source}")?;
             }
         }
-        (Err(error), Err(_)) => return Err(Failure::of(hint(name, &error))),
+        (Err(_), Err(unknown)) => return Err(Failure::of(neither(name, &unknown))),
     }
     Ok(())
 }
@@ -50,12 +50,9 @@ pub fn diff(a: &str, b: &str, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What is neither study nor preset may be a slip in either.
-fn hint(name: &str, error: &impl std::fmt::Display) -> String {
-    let as_preset = preset(name).map_or_else(|it| it.to_string(), |_| String::new());
-    match as_preset.split_once("; did you mean") {
-        Some(_) => as_preset,
-        None => error.to_string(),
-    }
+fn neither(name: &str, unknown: &UnknownPreset) -> String {
+    let names = studies().iter().map(|it| it.name()).chain(unknown.available.iter().map(String::as_str));
+    format!("there is no study or preset `{name}`{}", memscape::explore::hint(name, names))
 }
 
 fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {

@@ -22,44 +22,59 @@ const CHANNEL: u32 = 0;
 const ORDER: [Field; 6] =
     [Field::Column, Field::BankGroup, Field::Bank, Field::Rank, Field::Channel, Field::Row];
 
-/// Walks the command stream of `pim.gemv` with these parameters into `out`.
-pub fn trace(parameters: &Parameters, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
-    let study: GemvStudy = read(parameters).map_err(Failure::of)?;
-    if study.placement == Placement::ColumnMajor {
-        return Err(Failure::of(GemvError::NoStream));
-    }
-    let plan = study.plan().map_err(Failure::of)?;
-    let timing = Timing::new(&study.memory, &study.pim);
-    let memory = &study.memory;
-    let tick = memory.tck_ns.to_picoseconds();
-    let out = BufWriter::new(out);
-    match format {
-        Format::Csv => {
-            let mut sink = CommandCsv::new(out, CHANNEL, tick);
-            walk(&study, &plan, &timing, &mut sink)?;
-            sink.finish()?;
-        }
-        Format::Ramulator => {
-            let mut sink = RamulatorTrace::new(out, CHANNEL, memory.geometry());
-            walk(&study, &plan, &timing, &mut sink)?;
-            sink.finish()?;
-        }
-        Format::Dramsim3 => {
-            let mut sink = DramSim3Trace::new(out, memory, AddressMap::new(memory, ORDER), CHANNEL, tick);
-            walk(&study, &plan, &timing, &mut sink)?;
-            sink.finish()?;
-        }
-        Format::Perfetto => {
-            let mut sink = ChromeTrace::new(out, memory, CHANNEL, Picoseconds(timing.slot));
-            walk(&study, &plan, &timing, &mut sink)?;
-            sink.finish()?;
-        }
-    }
-    Ok(())
+/// What is to be traced.
+pub struct Trace {
+    study: GemvStudy,
+    plan: Plan,
+    timing: Timing,
 }
 
-fn walk(study: &GemvStudy, plan: &Plan, timing: &Timing, sink: &mut impl Sink) -> Result<(), Failure> {
-    let memory = &study.memory;
-    let refresh = if study.refresh { RefreshPolicy::all_bank(memory) } else { RefreshPolicy::Off };
-    on_engine(plan, memory, timing, refresh, sink).map(drop).map_err(Failure::of)
+impl Trace {
+    /// The command stream of `pim.gemv` with these parameters.
+    pub fn of(parameters: &Parameters) -> Result<Self, Failure> {
+        let study: GemvStudy = read(parameters).map_err(Failure::of)?;
+        if study.placement == Placement::ColumnMajor {
+            return Err(Failure::of(GemvError::NoStream));
+        }
+        let plan = study.plan().map_err(Failure::of)?;
+        let timing = Timing::new(&study.memory, &study.pim);
+        Ok(Self { study, plan, timing })
+    }
+
+    /// Walks it into `out`.
+    pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+        let memory = &self.study.memory;
+        let tick = memory.tck_ns.to_picoseconds();
+        let out = BufWriter::new(out);
+        match format {
+            Format::Csv => {
+                let mut sink = CommandCsv::new(out, CHANNEL, tick);
+                self.walk(&mut sink)?;
+                sink.finish()?;
+            }
+            Format::Ramulator => {
+                let mut sink = RamulatorTrace::new(out, CHANNEL, memory.geometry());
+                self.walk(&mut sink)?;
+                sink.finish()?;
+            }
+            Format::Dramsim3 => {
+                let map = AddressMap::new(memory, ORDER);
+                let mut sink = DramSim3Trace::new(out, memory, map, CHANNEL, tick);
+                self.walk(&mut sink)?;
+                sink.finish()?;
+            }
+            Format::Perfetto => {
+                let mut sink = ChromeTrace::new(out, memory, CHANNEL, Picoseconds(self.timing.slot));
+                self.walk(&mut sink)?;
+                sink.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&self, sink: &mut impl Sink) -> Result<(), Failure> {
+        let memory = &self.study.memory;
+        let refresh = if self.study.refresh { RefreshPolicy::all_bank(memory) } else { RefreshPolicy::Off };
+        on_engine(&self.plan, memory, &self.timing, refresh, sink).map(drop).map_err(Failure::of)
+    }
 }

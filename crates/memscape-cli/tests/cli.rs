@@ -52,6 +52,7 @@ fn errors_name_what_was_given_and_what_is_allowed() {
     let calls: &[&[&str]] = &[
         &["stuides"],
         &["describe", "pim.gmev"],
+        &["describe", "pim.gem"],
         &["describe", "lpddr5-640"],
         &["describe", "opt-6.7b", "--diff", "opt-6.8b"],
         &["run", "pim.gemv", "split_k"],
@@ -113,6 +114,38 @@ fn a_sweep_leaves_its_table_and_nothing_else() {
     assert_eq!(err, "1 of 3 rows have no answer; their `error` says why\n");
     assert_eq!(fs::read_to_string(&table).unwrap().lines().count(), 4);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_study_file_can_say_where_its_table_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (said, asked) = (folder.path().join("said.csv"), folder.path().join("asked.csv"));
+    let (_other, path) =
+        file("study.toml", &format!("study = \"pim.gemv\"\noutput = {said:?}\n[axes]\nsplit_k = [1, 2]\n"));
+    done(&["sweep", &path, "-o", asked.to_str().unwrap()]);
+    assert!(asked.exists() && !said.exists());
+    done(&["sweep", &path]);
+    assert_eq!(fs::read(said).unwrap(), fs::read(asked).unwrap());
+
+    let (_other, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2]\n");
+    let error = refused(&["sweep", &path]);
+    assert!(error.contains("study.toml` does not say where the table goes; add `output ="), "{error}");
+}
+
+#[test]
+fn a_refused_trace_leaves_what_there_was() {
+    let (folder, path) = file("trace.csv", "an earlier trace");
+    for wrong in ["placement=column-major", "split_k=0", "memory.banks_per_channel=0"] {
+        refused(&["trace", wrong, "-o", &path]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "an earlier trace", "{wrong}");
+    }
+    done(&["trace", "m=64", "k=128", "-o", &path]);
+    assert!(fs::read_to_string(&path).unwrap().starts_with("clock,"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let missing = folder.path().join("missing/trace.csv");
+    let error = refused(&["trace", "m=64", "k=128", "-o", missing.to_str().unwrap()]);
+    assert!(error.contains("missing/trace.csv`: entity not found; choose another"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A question written down: a study's name, a base, and axes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -37,6 +37,10 @@ use crate::sweep::Sweep;
 pub struct StudyFile {
     /// The study's name.
     pub study: String,
+    /// Where a sweep's table goes unless told otherwise, seen from the folder
+    /// in which the command is given: `.parquet` or `.csv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
     /// Parameters that are the same for all points.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub base: Parameters,
@@ -245,12 +249,19 @@ mod tests {
           |
         2 | [axis]
           |  ^^^^
-        unknown field `axis`, expected one of `study`, `base`, `axes`, `zip`, `sample`
+        unknown field `axis`, expected one of `study`, `output`, `base`, `axes`, `zip`, `sample`
         ");
         insta::assert_snapshot!(error("study = \"toy\"\n[base.memory]\ntrcd_ns = nan"), @"cannot read the study file: `base.memory.trcd_ns` = nan: expected a finite number");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = [1.0, inf]"), @"cannot read the study file: `axes.x` = inf: expected a finite number");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = 8"), @"axis `x` = 8: expected a list such as [8], or { from, to, step }");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = { from = 1, to = 2 }"), @r#"axis `x` = {"from":1,"to":2}: give `step` or `count`, one of them"#);
+    }
+
+    #[test]
+    fn the_output_can_be_named() {
+        let file = StudyFile::parse("study = \"toy\"\noutput = \"tables/toy.csv\"").unwrap();
+        assert_eq!(file.output.as_deref(), Some(std::path::Path::new("tables/toy.csv")));
+        assert_eq!(StudyFile::parse("study = \"toy\"").unwrap().output, None);
     }
 
     #[test]
