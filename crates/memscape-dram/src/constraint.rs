@@ -218,6 +218,7 @@ pub fn pim_constraints(dram: &Dram, pim: PimTiming) -> Constraints {
     rules.pair("tRP", Pre, ActAll, Scope::Rank, dram.trp_ns);
     rules.pair("tRC", Act, ActAll, Scope::Rank, dram.trc());
     rules.pair("tRC", ActAll, ActAll, Scope::Rank, dram.trc());
+    rules.pair("tRC", ActAll, Act, Scope::Rank, dram.trc());
     rules.pair("tRAS", ActAll, PreAll, Scope::Rank, dram.tras_ns);
     rules.pair("tRFCab", Ref, ActAll, Scope::Rank, dram.trfc_ab_ns);
     rules.pair("tRC", ActAll, Ref, Scope::Rank, dram.trc());

@@ -4,7 +4,7 @@ use memscape_dram::{
     Address, Command, Constraint, Constraints, Dram, Engine, Kind, ProtocolError, RefreshPolicy, RowState,
     Scope, constraints, pim_constraints,
 };
-use memscape_units::Picoseconds;
+use memscape_units::{Nanoseconds, Picoseconds};
 
 use crate::{PIM, at, preset};
 
@@ -263,4 +263,15 @@ fn suspended_banks_can_be_activated() {
     engine.clone().issue(Kind::Act.at(at(1, 0, 9, 0))).unwrap();
     engine.issue(Kind::ActAll.at(at(0, 0, 3, 0))).unwrap();
     assert_eq!(engine.row(at(1, 0, 0, 0)), Ok(RowState::Open(3)));
+}
+
+/// A row cycle counts from the activate of all banks too: 200 ns, although
+/// tRAS + tRPab would be 63 ns.
+#[test]
+fn a_row_cycle_from_all_banks_to_one() {
+    let dram = Dram { trc_ns: Some(Nanoseconds::new(200.0).unwrap()), ..preset("lpddr5x-7500") };
+    let mut engine = Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap();
+    engine.issue_at(Kind::ActAll.at(at(0, 0, 1, 0)), START).unwrap();
+    assert_eq!(engine.issue(Kind::PreAll.at(at(0, 0, 1, 0))), Ok(START + Picoseconds(42_000)));
+    assert_eq!(engine.issue(Kind::Act.at(at(2, 1, 5, 0))), Ok(START + Picoseconds(200_000)));
 }
