@@ -65,10 +65,10 @@ fn timed_commands() {
         1363,REFab,3,0,-1,-1,-1,-1,-1,1
         1531,ACTAB,3,0,-1,-1,7,-1,-1,1
         1546,SPILL,3,0,-1,-1,7,6,1,0
-        1577,PREA,3,0,-1,-1,-1,-1,-1,1
-        1594,REFab,3,0,-1,-1,-1,-1,-1,1
-        1762,REFab,3,0,-1,-1,-1,-1,-1,1
-        1930,PREA,3,0,-1,-1,-1,-1,-1,0
+        1585,PREA,3,0,-1,-1,-1,-1,-1,1
+        1602,REFab,3,0,-1,-1,-1,-1,-1,1
+        1770,REFab,3,0,-1,-1,-1,-1,-1,1
+        1938,PREA,3,0,-1,-1,-1,-1,-1,0
         ");
 }
 
@@ -149,10 +149,10 @@ fn chrome_trace_is_json_with_a_track_per_bank() {
         {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.703017,"dur":0.210000,"args":{}},
         {"ph":"X","name":"ACTAB","cat":"refresh","pid":3,"tid":0,"ts":1.913017,"dur":0.018750,"args":{"row":7}},
         {"ph":"X","name":"SPILL","cat":"stream","pid":3,"tid":0,"ts":1.931767,"dur":0.004267,"args":{"row":7,"column":6}},
-        {"ph":"X","name":"PREA","cat":"refresh","pid":3,"tid":0,"ts":1.971034,"dur":0.021250,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.992284,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":2.202284,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"PREA","cat":"stream","pid":3,"tid":0,"ts":2.412284,"dur":0.021250,"args":{}}
+        {"ph":"X","name":"PREA","cat":"refresh","pid":3,"tid":0,"ts":1.980517,"dur":0.021250,"args":{}},
+        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":2.001767,"dur":0.210000,"args":{}},
+        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":2.211767,"dur":0.210000,"args":{}},
+        {"ph":"X","name":"PREA","cat":"stream","pid":3,"tid":0,"ts":2.421767,"dur":0.021250,"args":{}}
         ]}
         "#);
 }

@@ -190,7 +190,8 @@ fn a_pim_stream_adds_up() {
     let spill = time(Kind::Spill);
     assert_eq!(spill, write + wtr + rtw);
     let close = time(Kind::PreAll);
-    assert_eq!(close, spill + slot + 34_000);
+    // CWL + burst + tWR.
+    assert_eq!(close, spill + 11_733 + 2_134 + 34_000);
     assert_eq!(time(Kind::ActAll), close + 21_000);
     assert_eq!(time(Kind::PreAll), close + 21_000 + 42_000);
 }
