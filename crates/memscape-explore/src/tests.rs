@@ -160,7 +160,7 @@ fn a_description_says_everything() {
 
       memory
         banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
-        trcd_ns  18 ns  tRCD, activate to read (number) [JESD0]
+        trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
         trp_ns   21 ns  tRP, precharge (number) [JESD0]
 
     Answer
