@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod pim;
 mod value;
 
 use std::ffi::OsString;
@@ -232,6 +233,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,

@@ -1,0 +1,107 @@
+//! The placement itself, below the study `pim.gemv`.
+
+use memscape::explore;
+use memscape::pim::GemvStudy;
+use memscape::pim::layout::Place;
+use memscape::pim::machine::{Memory, Operands, execute};
+use memscape::pim::placement::tile_shape;
+use memscape::pim::plan::Plan;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::compute::compute;
+use crate::error::to_py_err;
+use crate::{explore_error, value};
+
+/// Where the weights of one matrix lie.
+#[pyclass(frozen, module = "memscape._memscape")]
+pub struct PimPlan(Plan);
+
+#[pymethods]
+impl PimPlan {
+    #[getter]
+    fn shape(&self) -> (u64, u64) {
+        (self.0.gemv.m(), self.0.gemv.k())
+    }
+
+    #[getter]
+    fn tile(&self) -> (u64, u64) {
+        (self.0.tile.m, self.0.tile.k)
+    }
+
+    #[getter]
+    fn cr_degree(&self) -> u64 {
+        self.0.cr_degree
+    }
+
+    #[getter]
+    fn row_blocks_per_bank(&self) -> u64 {
+        self.0.row_blocks
+    }
+
+    #[getter]
+    fn input_registers(&self) -> u64 {
+        self.0.input_registers
+    }
+
+    #[getter]
+    fn split_k(&self) -> u64 {
+        self.0.split_k
+    }
+
+    #[getter]
+    fn banks(&self) -> u64 {
+        self.0.banks * self.0.split_k
+    }
+
+    /// Bank, row, column and lane of one element.
+    fn place(&self, row: u64, column: u64) -> PyResult<(u64, u64, u64, u64)> {
+        let (m, k) = self.shape();
+        if row >= m || column >= k {
+            return Err(to_py_err(format!("element ({row}, {column}) is outside the {m} x {k} matrix")));
+        }
+        let Place { bank, row, column, lane } = self.0.place(row, column);
+        Ok((bank, row, column, lane))
+    }
+
+    /// Computes the product by executing the command stream on real numbers.
+    fn execute(&self, py: Python<'_>, weights: Vec<f32>, inputs: Vec<f32>) -> PyResult<Vec<f64>> {
+        let plan = self.0;
+        let computed = compute(py, move || {
+            let operands =
+                Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
+            execute(&plan, &Memory::place(&plan, &operands)?, &operands)
+        })?;
+        computed.map_err(to_py_err)
+    }
+
+    fn __repr__(&self) -> String {
+        let Plan { gemv, tile, cr_degree, split_k, .. } = self.0;
+        format!(
+            "Plan({} x {} in tiles of {} x {}, CR degree {cr_degree}, split-K {split_k}, {} banks)",
+            gemv.m(),
+            gemv.k(),
+            tile.m,
+            tile.k,
+            self.banks(),
+        )
+    }
+}
+
+#[pyfunction]
+pub fn pim_plan(parameters: &Bound<'_, PyDict>) -> PyResult<PimPlan> {
+    let study: GemvStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    study.plan().map(PimPlan).map_err(to_py_err)
+}
+
+#[pyfunction]
+pub fn pim_tile_shape(rows: u64, banks: u64, tile_elements: u64, most_rows: u64) -> PyResult<(u64, u64)> {
+    if rows == 0 || banks == 0 || !tile_elements.is_power_of_two() {
+        return Err(to_py_err(format!(
+            "rows = {rows}, banks = {banks} and tile_elements = {tile_elements}: rows and banks must be at \
+             least 1, tile_elements a power of two"
+        )));
+    }
+    let tile = tile_shape(rows, banks, tile_elements, |m| m <= most_rows);
+    Ok((tile.m, tile.k))
+}
