@@ -315,7 +315,10 @@ impl Plan {
         let burst_inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
 
         let scale_words = block.map_or(0, |(block, bits)| {
-            scale_words(columns, column_bytes, m, lanes, event_inputs, event_inputs / block * bits)
+            // Where bursts are shorter than blocks, the blocks of several row-blocks
+            // end one visit apart.
+            let event_words = (event_inputs.min(burst_inputs) * m).div_ceil(lanes).max(1);
+            scale_words(columns, column_bytes, event_words, m * (event_inputs / block) * bits)
         });
         let plan = Self {
             gemv,
@@ -538,16 +541,7 @@ fn check_unit(memory: &Dram, interleave_bytes: u64, pim: &PimUnit) -> Result<(),
 
 /// The least number of scale words in a DRAM row that hold the scales of all
 /// events which end in the row's weight words.
-fn scale_words(
-    columns: u64,
-    column_bytes: u64,
-    m: u64,
-    lanes: u64,
-    event_inputs: u64,
-    bits_per_row: u64,
-) -> u64 {
-    let event_words = (event_inputs * m).div_ceil(lanes).max(1);
-    let event_bits = m * bits_per_row;
+fn scale_words(columns: u64, column_bytes: u64, event_words: u64, event_bits: u64) -> u64 {
     (1..columns)
         .find(|scale| (columns - scale).div_ceil(event_words) * event_bits <= scale * column_bytes * 8)
         .unwrap_or(columns - 1)

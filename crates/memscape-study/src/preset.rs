@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// use memscape_study::Preset;
 /// use memscape_units::Nanoseconds;
 ///
-/// #[derive(serde::Deserialize)]
+/// #[derive(Debug, serde::Deserialize)]
 /// #[serde(deny_unknown_fields)]
 /// struct Row { trcd_ns: Nanoseconds }
 ///
