@@ -14,10 +14,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
             [("pim.input_registers", json!(count)), ("cr_degree", json!(1))],
         )
     };
-    // A column-major tile has more sums than there are registers; the paper's
-    // baseline is read not to be held to them.
-    let column_major =
-        variant("col-major", [("placement", json!("column-major")), ("register_rule", json!("printed"))]);
+    let column_major = variant("col-major", [("placement", json!("column-major"))]);
     suite(changed, &[column_major, registers(2), registers(8), registers(14)])
 }
 
