@@ -271,6 +271,9 @@ pub struct Schedule {
     pub load: Picoseconds,
     /// Multiplying one step.
     pub compute: Picoseconds,
+    /// One call of the kernel, of which a step has `k_mt / k_ct`. When the last
+    /// starts, L1 has everything and the step's buffers in the memory tiles are free.
+    pub call: Picoseconds,
     /// From a step's arrival in the memory tiles to that of its first tiles in L1.
     pub fill: Picoseconds,
     /// Moving a finished tile of C to the memory tile.
@@ -346,6 +349,7 @@ impl Schedule {
             steps,
             load: ps(load_ns),
             compute: cycles(calls * per_call),
+            call: cycles(per_call),
             fill: cycles(m.max(n) * k * input / dma),
             drain: cycles(m * n * output / dma),
             zero: cycles(m * n * output / f64::from(device.port_bytes_per_cycle.get())),

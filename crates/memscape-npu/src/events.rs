@@ -100,7 +100,7 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
             core = start + it.compute;
             times.compute += it.compute;
             sink(Event { unit: Unit::Core, block, step: Some(step), start, end: core });
-            free = [free[1], core];
+            free = [free[1], core - it.call];
         }
         // The memory tiles hold one block of C.
         let start = core.max(written);
