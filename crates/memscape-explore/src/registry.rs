@@ -27,6 +27,11 @@ register! {
     memscape_pim::GemvStudy,
     memscape_pim::TokenStudy,
     memscape_pim::RegretStudy,
+    memscape_npu::KernelStudy,
+    memscape_npu::GemmStudy,
+    memscape_npu::WorkloadStudy,
+    memscape_npu::SearchStudy,
+    memscape_npu::BalanceStudy,
 }
 
 /// All studies.

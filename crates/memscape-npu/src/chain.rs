@@ -8,22 +8,12 @@
 
 use std::fmt::{self, Write as _};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::array::BLayout;
 use crate::device::{Device, Mmul, Precision};
 use crate::dma::{AddressProblem, Channel, Direction, DmaTile, Pattern};
 use crate::kernel::{Kernel, KernelError, Tile};
-
-/// How B lies in DRAM. A and C are row-major.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BLayout {
-    /// Column by column: runs of `k_mt` elements.
-    ColumnMajor,
-    /// Row by row: runs of `n_ct` elements.
-    RowMajor,
-}
 
 /// A matrix of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -151,7 +141,8 @@ fn length(transfer: &Transfer) -> usize {
 ///
 /// # Example
 /// ```
-/// use memscape_npu::chain::{BLayout, Chains, table};
+/// use memscape_npu::array::BLayout;
+/// use memscape_npu::chain::{Chains, table};
 /// use memscape_npu::{Device, Precision, Tile};
 ///
 /// let device = Device::find("xdna").expect("built in");
@@ -368,7 +359,7 @@ impl Chains {
     /// tile as `[m/r][k/s][r][s]`.
     #[must_use]
     pub fn a(&self, size: PaddedSize, row_block: u64) -> Load {
-        self.along_k(Operand::A, size, self.tile.m, self.mmul.r.get(), row_block)
+        self.along_k(Operand::A, size, self.tile.m, self.mmul.r.get().into(), row_block)
     }
 
     /// The chain of `n_ct` columns of B, the `column_block`-th of the matrix. L1 holds a `k x
@@ -377,7 +368,7 @@ impl Chains {
     pub fn b(&self, size: PaddedSize, column_block: u64) -> Load {
         match self.b_layout {
             BLayout::ColumnMajor => {
-                self.along_k(Operand::B, size, self.tile.n, self.mmul.t.get(), column_block)
+                self.along_k(Operand::B, size, self.tile.n, self.mmul.t.get().into(), column_block)
             }
             BLayout::RowMajor => self.b_row_major(size, column_block),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::sync::LazyLock;
 
 use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// Rows of compute tiles that work
-    pub rows: NonZeroU32,
+    pub rows: NonZeroU8,
     /// Columns of compute tiles that work, each with one memory and one interface tile
-    pub columns: NonZeroU32,
+    pub columns: NonZeroU8,
     /// Columns from one memory tile that holds tiles of A to the next
-    pub a_column_stride: NonZeroU32,
+    pub a_column_stride: NonZeroU8,
     /// Clock of the array
     pub clock_mhz: Megahertz,
     /// Memory of one compute tile
@@ -41,7 +41,7 @@ pub struct Device {
     /// result, of which one reduction step is overlapped
     pub pipeline_cycles: Cycles,
     /// Buffer descriptors of one interface tile
-    pub shim_bds: NonZeroU32,
+    pub shim_bds: NonZeroU8,
     /// Serial work of the command processor for one buffer descriptor
     pub bd_cycles: Cycles,
     /// Dimensions of an address pattern in an interface tile's DMA
@@ -69,7 +69,7 @@ pub struct Dram {
     /// Contiguous run from which reads are bound by bandwidth rather than by the rate of runs
     pub run_bytes: MeanBytes,
     /// Unit of access
-    pub line_bytes: NonZeroU32,
+    pub line_bytes: NonZeroU16,
 }
 
 /// A matrix instruction and the block of them that a kernel keeps in registers.
@@ -77,42 +77,42 @@ pub struct Dram {
 #[serde(deny_unknown_fields)]
 pub struct Mmul {
     /// Rows of the product
-    pub r: NonZeroU32,
+    pub r: NonZeroU8,
     /// Length of the reduction
-    pub s: NonZeroU32,
+    pub s: NonZeroU8,
     /// Columns of the product
-    pub t: NonZeroU32,
+    pub t: NonZeroU8,
     /// Products in a column of the register block
-    pub block_rows: NonZeroU32,
+    pub block_rows: NonZeroU8,
     /// Products in a row of the register block
-    pub block_columns: NonZeroU32,
+    pub block_columns: NonZeroU8,
     /// Issue slots of one product
-    pub issue_cycles: NonZeroU32,
+    pub issue_cycles: NonZeroU8,
 }
 
 impl Mmul {
     /// Multiply-accumulates of one instruction.
     #[must_use]
     pub const fn macs(&self) -> u32 {
-        self.r.get() * self.s.get() * self.t.get()
+        self.r.get() as u32 * self.s.get() as u32 * self.t.get() as u32
     }
 
     /// Rows of C that a register block covers: `m_ct` is a multiple.
     #[must_use]
     pub const fn block_m(&self) -> u32 {
-        self.r.get() * self.block_rows.get()
+        self.r.get() as u32 * self.block_rows.get() as u32
     }
 
     /// Columns of C that a register block covers: `n_ct` is a multiple.
     #[must_use]
     pub const fn block_n(&self) -> u32 {
-        self.t.get() * self.block_columns.get()
+        self.t.get() as u32 * self.block_columns.get() as u32
     }
 
     /// Cycles that a register block takes for `s` steps of the reduction.
     #[must_use]
     pub const fn step_cycles(&self) -> u32 {
-        self.block_rows.get() * self.block_columns.get() * self.issue_cycles.get()
+        self.block_rows.get() as u32 * self.block_columns.get() as u32 * self.issue_cycles.get() as u32
     }
 }
 
@@ -216,27 +216,22 @@ impl Device {
         found.ok_or(NoInstruction { asked: precision, int8, bf16 })
     }
 
-    /// Most tiles of A that one memory tile holds: row `i`'s lies in column
-    /// `i * a_column_stride`, round and round.
+    /// Tiles of A that each memory tile holds, for all columns that there are: row
+    /// `i`'s lies in column `i * a_column_stride`, round and round.
     #[must_use]
-    pub fn a_tiles_per_memory_tile(&self) -> u32 {
-        (0..self.columns.get()).map(|it| self.a_tiles_in(it)).max().unwrap_or(0)
-    }
-
-    /// Tiles of A that the memory tile of this column holds.
-    #[must_use]
-    pub fn a_tiles_in(&self, column: u32) -> u32 {
-        let stride = u64::from(self.a_column_stride.get());
-        let of = |row: u32| u64::from(row) * stride % u64::from(self.columns.get());
-        u32::try_from((0..self.rows.get()).filter(|it| of(*it) == u64::from(column)).count())
-            .unwrap_or(u32::MAX)
+    pub fn a_tiles(&self) -> [u8; u8::MAX as usize] {
+        let mut tiles = [0; u8::MAX as usize];
+        let (stride, columns) = (usize::from(self.a_column_stride.get()), usize::from(self.columns.get()));
+        for row in 0..usize::from(self.rows.get()) {
+            tiles[row * stride % columns] += 1;
+        }
+        tiles
     }
 
     /// Columns whose interface tiles stream A.
     #[must_use]
-    pub fn a_columns(&self) -> u32 {
-        let streams = (0..self.columns.get()).filter(|it| self.a_tiles_in(*it) > 0).count();
-        u32::try_from(streams).unwrap_or(u32::MAX)
+    pub fn a_columns(&self) -> usize {
+        self.a_tiles().iter().filter(|it| **it > 0).count()
     }
 
     /// Operations per second of the whole array at its clock.
@@ -361,8 +356,7 @@ mod tests {
     #[test]
     fn a_tiles_alternate_over_eight_columns() {
         let device = Device::find("xdna2").unwrap();
-        let tiles: Vec<_> = (0..8).map(|it| device.a_tiles_in(it)).collect();
-        assert_eq!(tiles, [1, 0, 1, 0, 1, 0, 1, 0]);
+        assert_eq!(device.a_tiles()[..9], [1, 0, 1, 0, 1, 0, 1, 0, 0]);
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub struct Tile {
 impl Tile {
     /// Multiply-accumulates of one call.
     #[must_use]
-    pub const fn macs(self) -> u64 {
-        self.m as u64 * self.k as u64 * self.n as u64
+    pub fn macs(self) -> f64 {
+        f64::from(self.m) * f64::from(self.k) * f64::from(self.n)
     }
 
     /// Elements of C.
@@ -84,18 +84,19 @@ impl L1Use {
     #[must_use]
     pub const fn of(tile: Tile, precision: Precision, output: OutputBuffers) -> Self {
         let (input, out) = (precision.input_bytes() as u64, precision.output_bytes() as u64);
-        let k = tile.k as u64;
+        // No tile of 2^32 rows fits, but asking must not overflow.
+        let [m, k, n] = [tile.m as u64, tile.k as u64, tile.n as u64];
         Self {
-            a: 2 * tile.m as u64 * k * input,
-            b: 2 * k * tile.n as u64 * input,
-            c: output.count() * tile.outputs() * out,
+            a: (m * k).saturating_mul(2 * input),
+            b: (k * n).saturating_mul(2 * input),
+            c: (m * n).saturating_mul(output.count() * out),
         }
     }
 
     /// Everything, without the stack.
     #[must_use]
     pub const fn total(self) -> u64 {
-        self.a + self.b + self.c
+        self.a.saturating_add(self.b).saturating_add(self.c)
     }
 
     /// Whether it fits beside the stack (Eq. 5).
@@ -199,7 +200,7 @@ impl Kernel {
         let block = "the rows of a register block";
         for (dimension, given, of, why) in [
             ("m_ct", tile.m, mmul.block_m(), block),
-            ("k_ct", tile.k, mmul.s.get(), "the reduction of one matrix instruction"),
+            ("k_ct", tile.k, mmul.s.get().into(), "the reduction of one matrix instruction"),
             ("n_ct", tile.n, mmul.block_n(), "the columns of a register block"),
         ] {
             if given == 0 || given % of != 0 {
@@ -222,7 +223,7 @@ impl Kernel {
         Self {
             mmul,
             tile,
-            issue_cycles: blocks * f64::from(tile.k / mmul.s.get()) * step,
+            issue_cycles: blocks * f64::from(tile.k / u32::from(mmul.s.get())) * step,
             fill_cycles: blocks * fill,
             sum_cycles: blocks * 2.0 * outputs * output / port,
             dma_a_cycles: f64::from(tile.m) * k * input / dma,
@@ -256,9 +257,8 @@ impl Kernel {
 
     /// Throughput of one core.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     pub fn macs_per_cycle(&self) -> f64 {
-        self.tile.macs() as f64 / self.cycles()
+        self.tile.macs() / self.cycles()
     }
 
     /// Throughput over the instruction's peak (the paper's `eff`).

@@ -7,7 +7,8 @@
 
 use half::bf16;
 
-use crate::chain::{BLayout, ChainError, Chains, PaddedSize};
+use crate::array::BLayout;
+use crate::chain::{ChainError, Chains, PaddedSize};
 use crate::device::{Mmul, Precision};
 
 /// Where the partial sums of a tile of C are between two calls of the kernel.
@@ -172,7 +173,8 @@ pub enum MachineError {
 ///
 /// # Example
 /// ```
-/// use memscape_npu::chain::{BLayout, Chains};
+/// use memscape_npu::array::BLayout;
+/// use memscape_npu::chain::Chains;
 /// use memscape_npu::machine::{PartialSums, Rounding, execute};
 /// use memscape_npu::{Device, Precision, Tile};
 ///
@@ -296,7 +298,8 @@ impl Core {
     fn call<O: Output>(&self, a: &[O::Input], b: &[O::Input], sums: &mut [O::Sum]) {
         let [r, s, t] = block(&self.mmul);
         let [rows, steps, columns] = self.blocks;
-        let (height, width) = (self.mmul.block_rows.get() as usize, self.mmul.block_columns.get() as usize);
+        let (height, width) =
+            (usize::from(self.mmul.block_rows.get()), usize::from(self.mmul.block_columns.get()));
         let mut shuffled = vec![O::Input::default(); s * t];
         for (top, left) in
             (0..rows).step_by(height).flat_map(|top| (0..columns).step_by(width).map(move |it| (top, it)))
@@ -323,7 +326,7 @@ impl Core {
 }
 
 fn block(mmul: &Mmul) -> [usize; 3] {
-    [mmul.r, mmul.s, mmul.t].map(|it| it.get() as usize)
+    [mmul.r, mmul.s, mmul.t].map(|it| it.get().into())
 }
 
 /// A `t x s` block as `s x t`: the shuffle in registers.

@@ -1,16 +1,17 @@
 //! Does the array multiply? Real matrices go through all chains and all cores, and
 //! must come out as a plain loop has them.
 
-use std::num::NonZeroU32;
+use std::num::NonZeroU8;
 
 use half::bf16;
-use memscape_npu::chain::{BLayout, Chains};
+use memscape_npu::array::BLayout;
+use memscape_npu::chain::Chains;
 use memscape_npu::machine::{Output, PartialSums, Rounding, execute};
 use memscape_npu::{Device, Precision, Tile};
 use proptest::prelude::*;
 
-fn count(value: u32) -> NonZeroU32 {
-    NonZeroU32::new(value).unwrap()
+fn count(value: u32) -> NonZeroU8 {
+    NonZeroU8::new(u8::try_from(value).unwrap()).unwrap()
 }
 
 /// An output type whose inputs can be drawn, and whose bits can be compared.

@@ -1,15 +1,16 @@
 //! Do the DMA chains bring every element to its place, with what buffer
 //! descriptors can hold?
 
-use std::num::NonZeroU32;
+use std::num::NonZeroU8;
 
-use memscape_npu::chain::{BLayout, ChainError, Chains, PaddedSize, Transfer, blocked_index};
+use memscape_npu::array::BLayout;
+use memscape_npu::chain::{ChainError, Chains, PaddedSize, Transfer, blocked_index};
 use memscape_npu::dma::{AddressProblem, Direction, DmaTile, Pattern};
 use memscape_npu::{Device, Mmul, Precision, Tile};
 use proptest::prelude::*;
 
-fn count(value: u32) -> NonZeroU32 {
-    NonZeroU32::new(value).unwrap()
+fn count(value: u32) -> NonZeroU8 {
+    NonZeroU8::new(u8::try_from(value).unwrap()).unwrap()
 }
 
 /// A design of any block and tile, and a GEMM of a few native sizes.
