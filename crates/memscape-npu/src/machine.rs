@@ -268,7 +268,7 @@ struct Core {
 impl Core {
     fn new(chains: &Chains) -> Self {
         let (mmul, tile) = (chains.mmul(), chains.tile());
-        let [r, s, t] = block(&mmul);
+        let [r, s, t] = block(mmul);
         let [rows, steps, columns] = [tile.m, tile.k, tile.n].map(|it| it as usize);
         Self {
             tiles: [rows * steps, steps * columns, rows * columns],
@@ -296,7 +296,7 @@ impl Core {
     /// One call of the kernel: register block by register block.
     #[expect(clippy::many_single_char_names, reason = "the names that everyone gives them")]
     fn call<O: Output>(&self, a: &[O::Input], b: &[O::Input], sums: &mut [O::Sum]) {
-        let [r, s, t] = block(&self.mmul);
+        let [r, s, t] = block(self.mmul);
         let [rows, steps, columns] = self.blocks;
         let (height, width) =
             (usize::from(self.mmul.block_rows.get()), usize::from(self.mmul.block_columns.get()));
@@ -325,7 +325,7 @@ impl Core {
     }
 }
 
-fn block(mmul: &Mmul) -> [usize; 3] {
+fn block(mmul: Mmul) -> [usize; 3] {
     [mmul.r, mmul.s, mmul.t].map(|it| it.get().into())
 }
 
