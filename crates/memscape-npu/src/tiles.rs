@@ -125,8 +125,9 @@ impl SearchStudy {
     pub fn ranked(&self, count: usize) -> Result<Vec<SearchAnswer>, StudyError> {
         let found = self.search()?.best(&self.device, self.precision, count)?;
         let answer = |kernel: &Kernel| {
-            let KernelAnswer { macs_per_cycle, efficiency, macs, outputs, peak_tops, l1_bytes, l1_share, .. } =
-                KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
+            let KernelAnswer {
+                macs_per_cycle, efficiency, macs, outputs, peak_tops, l1_bytes, l1_share, ..
+            } = KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
             let Tile { m, k, n } = kernel.tile;
             SearchAnswer {
                 m_ct: m,
