@@ -44,6 +44,10 @@ const ROUNDS: usize = 12;
 /// Steps of the coarse look over a parameter's range, before the fine one.
 const COARSE: u32 = 12;
 
+/// Weight of plain errors beside those beyond rounding: where rounding leaves a range
+/// of values, they pick one.
+const TRACE: f64 = 1e-3;
+
 /// Relative change of a parameter that does not count: half of its fourth digit.
 const STILL: f64 = 5e-4;
 
@@ -183,12 +187,11 @@ impl CostFunction for Line<'_> {
     }
 }
 
-/// What the fit makes small. Where rounding leaves a range of values, a trace of
-/// the plain errors picks one.
+/// What the fit makes small.
 fn objective(claims: &[Claim], point: &Parameters) -> Result<f64, Error> {
     let verdicts = evaluate_with(claims, point)?;
     let square = |(it, claim): (&Verdict, &Claim)| {
-        beyond_rounding(it, claim).powi(2) + 1e-6 * it.relative_error.unwrap_or(0.0).powi(2)
+        beyond_rounding(it, claim).powi(2) + TRACE * it.relative_error.unwrap_or(0.0).powi(2)
     };
     Ok(verdicts.iter().zip(claims).map(square).sum())
 }
