@@ -173,7 +173,7 @@ pub fn shares(
     criteria: &Criteria,
 ) -> Shares {
     let census = Census::of(model, projections, run);
-    let total = crate::core::float(census.total());
+    let total = crate::cycles::float(census.total());
     let mut shares = Shares {
         blas: 0.0,
         custom: 0.0,
@@ -183,7 +183,7 @@ pub fn shares(
         dimension_and_contiguity: 0.0,
     };
     for (shape, operand, count) in census.rows() {
-        let share = crate::core::float(count) / total;
+        let share = crate::cycles::float(count) / total;
         let weights = operand == Operand::Weights;
         let product = Product {
             shape,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
-use memscape_study::{Filling, Preset};
+use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
 use memscape_units::{GbPerS, Megahertz};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::numa::Distances;
+use crate::numa::{Distances, Placed, Policy};
 
 /// One core and its vector unit. Vector rates are cycles per register: an
 /// instruction at LMUL 4 takes four times as long, as measured.
@@ -241,6 +241,19 @@ impl Core {
 }
 
 impl Os {
+    /// What NUMA balancing adds, as a share of the time: hinting faults flush the
+    /// TLBs of all cores that run the program, so it grows with their number.
+    #[must_use]
+    pub fn balancing_share(&self, policy: Policy, placed: &Placed, numa: &Numa) -> f64 {
+        match policy {
+            // A single thread is where its pages are.
+            Policy::Base if placed.active_cores > 1 => {
+                self.balancing_cost * f64::from(placed.active_cores) / f64::from(numa.cores())
+            }
+            _ => 0.0,
+        }
+    }
+
     /// # Errors
     /// [`OutOfRange`] names the first number the model is not for.
     pub fn check(&self) -> Result<(), OutOfRange> {
@@ -267,38 +280,12 @@ pub struct Machine {
     pub os: toml::Table,
 }
 
-/// A free parameter of the model, its value and what fixes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FreeParameter {
-    /// Dotted path in the study.
-    pub path: String,
-    /// The fitted value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: String,
-    /// Its physical meaning.
-    pub meaning: String,
-    /// The claims it is fitted to.
-    pub fixed_by: Vec<String>,
-    /// Lowest value of the fit.
-    pub min: f64,
-    /// Highest value of the fit.
-    pub max: f64,
-    /// Whether only whole numbers make sense.
-    pub whole: bool,
-}
-
 /// `data/calibration/riscv-sg2042.toml`: all free parameters of this model.
 pub const CALIBRATION: &str = include_str!("../../../data/calibration/riscv-sg2042.toml");
 
 /// The free parameters of [`CALIBRATION`].
 pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        parameter: Vec<FreeParameter>,
-    }
-    toml::from_str::<File>(CALIBRATION).expect("the built-in calibration is checked by tests").parameter
+    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
 });
 
 static MACHINES: LazyLock<Vec<Preset<Machine>>> = LazyLock::new(|| {
@@ -324,20 +311,25 @@ pub fn find_machine(name: &str) -> Option<Filling> {
     let machine = MACHINES.iter().find(|it| it.name == name)?;
     let mut parameters = serde_json::to_value(&machine.parameters).ok()?;
     let mut sources: BTreeMap<_, _> = machine.sources.clone();
-    for free in FREE_PARAMETERS.iter() {
-        let Some((group, key)) = free.path.split_once('.') else { continue };
-        parameters[group][key] = serde_json::json!(free.value);
-        let claims = free.fixed_by.join(", ");
-        sources.insert(
-            free.path.clone(),
-            format!("calibrated: data/calibration/riscv-sg2042.toml, from {claims}"),
-        );
+    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
+        sources.insert(free.path.clone(), free.source("riscv-sg2042"));
     }
     Some(Filling { parameters, sources })
 }
 
+/// The preset that names a machine, for a study that holds all of it.
+pub(crate) fn machine_preset() -> PresetParameter {
+    PresetParameter {
+        name: "machine",
+        meaning: "Machine that fills `core`, `cache`, `numa`, `dram` and `os`",
+        fills: "",
+        default: DEFAULT_MACHINE,
+        names: machine_names,
+        find: find_machine,
+    }
+}
+
 /// Only some groups of a machine, for a study that has no others.
-#[must_use]
 pub(crate) fn find_groups(name: &str, groups: &[&str]) -> Option<Filling> {
     let mut machine = find_machine(name)?;
     if let Some(parameters) = machine.parameters.as_object_mut() {

