@@ -27,6 +27,10 @@ register! {
     memscape_pim::GemvStudy,
     memscape_pim::TokenStudy,
     memscape_pim::RegretStudy,
+    memscape_riscv::CensusStudy,
+    memscape_riscv::KernelStudy,
+    memscape_riscv::GemmStudy,
+    memscape_riscv::InferenceStudy,
 }
 
 /// All studies.

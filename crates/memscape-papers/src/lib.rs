@@ -12,6 +12,7 @@ mod experiment;
 mod paper;
 mod pimnast;
 pub mod plot;
+mod riscv;
 mod sweeps;
 
 pub use error::Error;

@@ -158,6 +158,10 @@ impl Census {
         for (matrix, rows) in
             [(Matrix::ProjectIn, tokens), (Matrix::ProjectOut, last_rows), (Matrix::LmHead, last_rows)]
         {
+            // Asking for a matrix that is not there costs a message each time.
+            if matrix != Matrix::LmHead && !model.projects_embedding() {
+                continue;
+            }
             if let Ok(gemv) = model.gemv(matrix) {
                 add(gemv.k(), gemv.m(), rows, Operand::Weights, 1);
             }

@@ -9,7 +9,6 @@ use crate::quant::{BLOCK, Quantisation};
 
 /// What ggml knows of a product before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of a product")]
 pub struct Product {
     /// Its dimensions: `ne10`, `ne0`, `ne1`.
     pub shape: Shape,
@@ -137,7 +136,11 @@ pub fn dispatch(product: &Product, criteria: &Criteria) -> Path {
     let contiguous = product.first_contiguous && product.second_contiguous;
     if !rejection(product, criteria).any() {
         Path::Blas
-    } else if criteria.custom && product.quantisation == Quantisation::Q4_0 && even && contiguous && !product.indexed
+    } else if criteria.custom
+        && product.quantisation == Quantisation::Q4_0
+        && even
+        && contiguous
+        && !product.indexed
     {
         Path::Custom
     } else {

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cycles::float;
 use crate::numa::{NumaError, Policy, place};
-use crate::platform::{Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, find_machine, machine_preset};
+use crate::platform::{
+    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, find_machine, machine_preset,
+};
 use crate::quant::{BLOCK, Quantisation};
 use crate::reuse::{Level, Rates};
 use crate::vector::{Class, Counts, Floats, Sew, VectorMachine};
@@ -102,7 +104,9 @@ pub enum GemmError {
     #[error("`core.vlen_bits` is {0}; it must be a power of two from 64 to 1024")]
     Vlen(u32),
     /// Code that takes single precision only.
-    #[error("`{0:?}` multiplies f32 weights; use `quantisation = \"f32\"`, or `method = \"openblas\"`, which dequantises")]
+    #[error(
+        "`{0:?}` multiplies f32 weights; use `quantisation = \"f32\"`, or `method = \"openblas\"`, which dequantises"
+    )]
     Quantised(Method),
     /// A shape beyond counting.
     #[error(transparent)]
@@ -202,28 +206,28 @@ fn micro_step(core: &Core) -> Counts {
     machine.counts - before
 }
 
-/// OpenBLAS on one core: time per weight to pack, and per weight to multiply with
-/// `columns`. A part of a micro-kernel takes as long as a whole one.
-pub(crate) fn openblas_ns(core: &Core, columns: u64) -> (f64, f64) {
-    let step = core.cycles(&micro_step(core)).total * core.cycle_ns() / float(MICRO_ROWS);
-    (core.pack_ns, step * float(columns.div_ceil(MICRO_COLUMNS)))
+/// OpenBLAS' micro-kernel on one core: time per weight and [`MICRO_COLUMNS`] columns.
+/// Fewer columns take as long.
+pub(crate) fn openblas_ns(core: &Core) -> f64 {
+    core.cycles(&micro_step(core)).total * core.cycle_ns() / float(MICRO_ROWS)
 }
 
-/// The inner loop of Listing 4.2: loads a vector of `b`, multiplies it with one
-/// element of `a`, and adds.
+/// The inner loop of Listing 4.2: loads a vector of inputs, multiplies it with one
+/// weight, and adds.
 fn listing_step<const EXECUTE: bool>(
     machine: &mut VectorMachine<EXECUTE>,
     sums: &mut Floats,
-    a: (&[f32], usize),
-    b: (&[f32], usize),
+    weight: (&[f32], usize),
+    input: (&[f32], usize),
 ) {
-    let row = machine.load_floats(b.0, b.1);
-    let element = machine.load_float(a.0, a.1);
-    machine.multiply_add(sums, element, &row);
+    let row = machine.load_floats(input.0, input.1);
+    let weight = machine.load_float(weight.0, weight.1);
+    machine.multiply_add(sums, weight, &row);
     machine.scalar(3);
 }
 
-/// Executes Listing 4.2: `c += a x b`, all row-major, and counts.
+/// Executes Listing 4.2 and counts: `result += weights x inputs`, all row-major, of
+/// shape `m x k`, `k x n` and `m x n`.
 ///
 /// # Panics
 /// If a slice is shorter than its shape.
@@ -231,21 +235,25 @@ fn listing_step<const EXECUTE: bool>(
 pub fn listing(
     vlen_bits: u32,
     lmul: u32,
-    (m, k, n): (usize, usize, usize),
-    a: &[f32],
-    b: &[f32],
-    c: &mut [f32],
+    shape: &Gemm,
+    weights: &[f32],
+    inputs: &[f32],
+    result: &mut [f32],
 ) -> Counts {
+    let side = |it: u64| usize::try_from(it).expect("a shape in memory");
+    let (rows, shared, columns) = (side(shape.m()), side(shape.k()), side(shape.n()));
     let mut machine = VectorMachine::<true>::new(vlen_bits, 128);
     let vlmax = machine.vlmax(Sew::E32, lmul);
-    for row in 0..m {
-        for column in (0..n).step_by(vlmax) {
-            machine.set(Sew::E32, lmul, vlmax.min(n - column));
-            let mut sums = machine.load_floats(c, row * n + column);
-            for inner in 0..k {
-                listing_step(&mut machine, &mut sums, (a, row * k + inner), (b, inner * n + column));
+    for row in 0..rows {
+        for column in (0..columns).step_by(vlmax) {
+            machine.set(Sew::E32, lmul, vlmax.min(columns - column));
+            let at = row * columns + column;
+            let mut sums = machine.load_floats(result, at);
+            for inner in 0..shared {
+                let (weight, input) = ((weights, row * shared + inner), (inputs, inner * columns + column));
+                listing_step(&mut machine, &mut sums, weight, input);
             }
-            machine.store_floats(c, row * n + column, &sums);
+            machine.store_floats(result, at, &sums);
         }
     }
     machine.counts
@@ -275,13 +283,14 @@ impl GemmStudy {
         if ![1, 2, 4, 8].contains(&self.lmul) {
             return Err(GemmError::Lmul(self.lmul));
         }
-        if matches!(self.method, Method::Listing | Method::Blocked) && self.quantisation != Quantisation::F32 {
+        if matches!(self.method, Method::Listing | Method::Blocked) && self.quantisation != Quantisation::F32
+        {
             return Err(GemmError::Quantised(self.method));
         }
         Ok(Gemm::new(self.m.get(), self.k.get(), self.n.get())?)
     }
 
-    /// Bytes that the listing's panel of `b` moves to the core for one row of `a`.
+    /// Bytes that the listing's inputs move to the core for one row of weights.
     ///
     /// The panel of one vector's width stays where it fits; a line that holds more
     /// than the vector is fetched again for the next one unless the panel fits the
@@ -301,7 +310,8 @@ impl GemmStudy {
 
 impl Study for GemmStudy {
     const NAME: &'static str = "riscv.gemm";
-    const SUMMARY: &'static str = "One product in single precision on the SG2042: OpenBLAS or vector code by LMUL";
+    const SUMMARY: &'static str =
+        "One product in single precision on the SG2042: OpenBLAS or vector code by LMUL";
     type Answer = GemmAnswer;
 
     fn presets() -> Vec<PresetParameter> {
@@ -324,9 +334,8 @@ impl Study for GemmStudy {
         }
         let multiply = match self.method {
             Method::Openblas => {
-                let (pack_ns, multiply_ns) = openblas_ns(&self.core, gemm.n());
-                pack = weights * pack_ns / cores;
-                weights * multiply_ns / cores
+                pack = weights * self.core.pack_ns / cores;
+                weights * openblas_ns(&self.core) * float(gemm.n().div_ceil(MICRO_COLUMNS)) / cores
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(&self.core);

@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cycles::float;
-use crate::gemm::{dequantise_ns, openblas_ns};
+use crate::gemm::{MICRO_COLUMNS, dequantise_ns, openblas_ns};
 use crate::graph::Graph;
 use crate::kernels::{Code, Immediates, Kernel, KernelError};
 use crate::numa::{NumaError, Placed, Policy, place};
 use crate::platform::{
-    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, WeightPages, find_machine, machine_preset, within,
+    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, WeightPages, find_machine, machine_preset,
+    within,
 };
 use crate::quant::{BLOCK, Quantisation};
 use crate::reuse::Rates;
@@ -206,8 +207,10 @@ impl Pass {
 struct Machine {
     placed: Placed,
     rates: Rates,
-    /// Time of one core per block and column, by the kernel.
+    /// Time of one core per block and `columns` columns.
     block_ns: f64,
+    /// Columns that take as long as one.
+    columns: u64,
     /// Time of one core per block, whatever the columns: OpenBLAS' preparation.
     block_once_ns: f64,
     /// Time of one core per multiply-accumulate of attention.
@@ -256,12 +259,13 @@ impl InferenceStudy {
         let bind = self.bind_nodes.map(NonZeroU32::get);
         let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
         let rates = Rates::of(&placed, &self.core, &self.cache, &self.numa, &self.dram);
-        let (block_ns, block_once_ns) = match self.kernel {
+        let block = float(BLOCK as u64);
+        let (block_ns, columns, block_once_ns) = match self.kernel {
             Kernel::Openblas => {
                 let once = dequantise_ns(&self.core, self.quantisation) + self.core.pack_ns;
-                (0.0, once * float(BLOCK as u64))
+                (openblas_ns(&self.core) * block, MICRO_COLUMNS, once * block)
             }
-            kernel => (self.block_ns(kernel, self.quantisation)?, 0.0),
+            kernel => (self.block_ns(kernel, self.quantisation)?, 1, 0.0),
         };
         let products = self.model.layer_gemvs(self.projections).count() as u64;
         let oversubscribed = f64::from(placed.threads) / f64::from(placed.active_cores);
@@ -269,8 +273,9 @@ impl InferenceStudy {
             placed,
             rates,
             block_ns,
+            columns,
             block_once_ns,
-            attention_ns: self.block_ns(Kernel::Default, Quantisation::F16)? / float(BLOCK as u64),
+            attention_ns: self.block_ns(Kernel::Default, Quantisation::F16)? / block,
             graph: Graph::of(&self.model, products),
             // Threads without a core of their own wait for their turn, too.
             sync_point_ns: self.os.sync_ns * f64::from(placed.threads) * oversubscribed,
@@ -285,11 +290,8 @@ impl InferenceStudy {
         let mut product = |rows: u64, columns: u64, tokens: u64, count: u64| {
             let blocks = rows * columns.div_ceil(BLOCK as u64);
             let bytes = blocks * self.quantisation.block_bytes();
-            let per_block = if self.kernel == Kernel::Openblas {
-                machine.block_once_ns + openblas_ns(&self.core, tokens).1 * float(BLOCK as u64)
-            } else {
-                machine.block_ns * float(tokens)
-            };
+            let per_block =
+                machine.block_once_ns + machine.block_ns * float(tokens.div_ceil(machine.columns));
             pass.kernel += float(count) * float(blocks) * per_block / cores;
             // The first reading is from memory: the weights exceed every cache.
             let again = float(self.kernel.passes(tokens) - 1);
@@ -299,7 +301,8 @@ impl InferenceStudy {
         };
         for (matrix, gemv) in self.model.layer_gemvs(self.projections) {
             // After its attention, the last layer goes on with one row.
-            let feed_forward = !matches!(matrix, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V | Matrix::Out);
+            let feed_forward =
+                !matches!(matrix, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V | Matrix::Out);
             if feed_forward && tokens > 1 {
                 product(gemv.m(), gemv.k(), tokens, layers - 1);
                 product(gemv.m(), gemv.k(), 1, 1);
@@ -307,10 +310,9 @@ impl InferenceStudy {
                 product(gemv.m(), gemv.k(), tokens, layers);
             }
         }
-        for (matrix, tokens) in [(Matrix::ProjectIn, tokens), (Matrix::ProjectOut, 1), (Matrix::LmHead, 1)] {
-            if let Ok(gemv) = self.model.gemv(matrix) {
-                product(gemv.m(), gemv.k(), tokens, 1);
-            }
+        let [inwards, outwards, head] = self.outside_layers();
+        for ((rows, columns), tokens) in [(inwards, tokens), (outwards, 1), (head, 1)] {
+            product(rows, columns, tokens, u64::from(rows > 0));
         }
         // Scores and sums: every query head meets every attended cell twice.
         let cells = attended * float(layers);
@@ -320,6 +322,18 @@ impl InferenceStudy {
         let syncs = machine.graph.other_syncs() + machine.graph.product_syncs();
         pass.sync = float(syncs) * machine.sync_point_ns;
         pass
+    }
+
+    /// Rows and columns of the projections in and out, which most models do not have,
+    /// and of the language-model head.
+    fn outside_layers(&self) -> [(u64, u64); 3] {
+        let (hidden, embedding) = (u64::from(self.model.hidden_size), u64::from(self.model.embedding_size));
+        let head = (u64::from(self.model.vocab_size), embedding);
+        if self.model.projects_embedding() {
+            [(hidden, embedding), (embedding, hidden), head]
+        } else {
+            [(0, 0), (0, 0), head]
+        }
     }
 
     /// Cells attended to on average while the reply is generated.
@@ -358,15 +372,15 @@ impl InferenceStudy {
     fn weight_bytes(&self) -> u64 {
         let blocks = |rows: u64, columns: u64| rows * columns.div_ceil(BLOCK as u64);
         let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| blocks(it.1.m(), it.1.k())).sum();
-        let rest = [Matrix::ProjectIn, Matrix::ProjectOut, Matrix::LmHead].iter();
-        let rest: u64 = rest.filter_map(|it| self.model.gemv(*it).ok()).map(|it| blocks(it.m(), it.k())).sum();
+        let rest: u64 = self.outside_layers().iter().map(|(rows, columns)| blocks(*rows, *columns)).sum();
         (u64::from(self.model.layers) * layer + rest) * self.quantisation.block_bytes()
     }
 }
 
 impl Study for InferenceStudy {
     const NAME: &'static str = "riscv.inference";
-    const SUMMARY: &'static str = "llama.cpp on the many-core RISC-V SG2042: tokens per second over kernels, threads, NUMA";
+    const SUMMARY: &'static str =
+        "llama.cpp on the many-core RISC-V SG2042: tokens per second over kernels, threads, NUMA";
     type Answer = InferenceAnswer;
 
     fn presets() -> Vec<PresetParameter> {

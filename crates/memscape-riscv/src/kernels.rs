@@ -3,6 +3,9 @@
 //! `vector`, `simple` and `complex` are one kernel: a tile of rows by blocks, with
 //! constants as immediates or in scalar registers, inlined or behind a call.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +50,7 @@ impl Kernel {
 /// # Source
 /// Thesis, Sec. 4.2.3: the Xuantie compiler, which built `vector` and `simple`, "did
 /// not use all the immediate functions available"; `complex` is GCC 14.2's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Immediates {
     /// As the kernel's compiler did: `complex` only.
@@ -59,7 +62,7 @@ pub enum Immediates {
 }
 
 /// One way to compile one kernel for one machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Code {
     /// Which kernel.
     pub kernel: Kernel,
@@ -108,7 +111,9 @@ pub enum KernelError {
         blocks: usize,
     },
     /// OpenBLAS is not code on this machine.
-    #[error("`openblas` is modelled by its packing and micro-kernel (`riscv.gemm`), not as quantised code; choose another kernel")]
+    #[error(
+        "`openblas` is modelled by its packing and micro-kernel (`riscv.gemm`), not as quantised code; choose another kernel"
+    )]
     Blas,
     /// Operands of the wrong length.
     #[error("{what} has {given} bytes, but {rows} rows of {blocks} blocks take {expected}")]
@@ -170,7 +175,21 @@ impl Code {
     /// # Errors
     /// As [`Code::check`].
     pub fn per_tile(&self) -> Result<Counts, KernelError> {
+        /// More codes than a sweep meets are counted anew.
+        const REMEMBERED: usize = 4096;
+        thread_local! {
+            static COUNTED: RefCell<HashMap<Code, Counts>> = RefCell::default();
+        }
         self.check()?;
+        COUNTED.with_borrow_mut(|counted| {
+            if counted.len() >= REMEMBERED {
+                counted.clear();
+            }
+            Ok(*counted.entry(*self).or_insert_with(|| self.count_tile()))
+        })
+    }
+
+    fn count_tile(&self) -> Counts {
         let (rows, blocks) = self.tile();
         let nothing: [&[u8]; 8] = [&[]; 8];
         let count = |tiles: usize| {
@@ -181,7 +200,7 @@ impl Code {
             }
             machine.counts
         };
-        Ok(count(2) - count(1))
+        count(2) - count(1)
     }
 
     /// Multiplies a quantised matrix with quantised vectors (Q8_0) on a machine that
@@ -246,8 +265,12 @@ impl Code {
         sums: &mut [f32],
     ) {
         match (self.kernel, self.quantisation) {
-            (Kernel::Default, Quantisation::Q4_0) => scalar_q4_0(machine, rows[0], vector, block, &mut sums[0]),
-            (Kernel::Default, Quantisation::Q8_0) => scalar_q8_0(machine, rows[0], vector, block, &mut sums[0]),
+            (Kernel::Default, Quantisation::Q4_0) => {
+                scalar_q4_0(machine, rows[0], vector, block, &mut sums[0]);
+            }
+            (Kernel::Default, Quantisation::Q8_0) => {
+                scalar_q8_0(machine, rows[0], vector, block, &mut sums[0]);
+            }
             (Kernel::Default, Quantisation::F16) => count_scalar_f16(machine),
             (Kernel::Default, Quantisation::F32) => count_scalar_f32(machine),
             _ => self.vector_tile(machine, rows, vector, block, blocks, sums),
@@ -284,19 +307,25 @@ impl Code {
         let (and_add, shift) = self.constants();
 
         // Bytes of a Q8_0 block, strip by strip.
-        let load_q8 = |machine: &mut VectorMachine<EXECUTE>, from: Memory<'_>, start: usize| -> Vec<Integers> {
-            machine.set(Sew::E8, lmul, strip);
-            (0..strips).map(|it| machine.load_bytes(from, start + 2 + it * strip, true)).collect()
-        };
-        let load_q4 = |machine: &mut VectorMachine<EXECUTE>, from: Memory<'_>, start: usize| -> Vec<Integers> {
-            let nibbles = strip.min(BLOCK / 2);
-            machine.set(Sew::E8, lmul, nibbles);
-            (0..BLOCK / 2 / nibbles).map(|it| machine.load_bytes(from, start + 2 + it * nibbles, false)).collect()
-        };
+        let load_q8 =
+            |machine: &mut VectorMachine<EXECUTE>, from: Memory<'_>, start: usize| -> Vec<Integers> {
+                machine.set(Sew::E8, lmul, strip);
+                (0..strips).map(|it| machine.load_bytes(from, start + 2 + it * strip, true)).collect()
+            };
+        let load_q4 =
+            |machine: &mut VectorMachine<EXECUTE>, from: Memory<'_>, start: usize| -> Vec<Integers> {
+                let nibbles = strip.min(BLOCK / 2);
+                machine.set(Sew::E8, lmul, nibbles);
+                (0..BLOCK / 2 / nibbles)
+                    .map(|it| machine.load_bytes(from, start + 2 + it * nibbles, false))
+                    .collect()
+            };
         let unpack = |machine: &mut VectorMachine<EXECUTE>, packed: &[Integers]| -> Vec<Integers> {
             machine.set(Sew::E8, lmul, strip.min(BLOCK / 2));
-            let low: Vec<_> = packed.iter().map(|it| machine.with_constant(and_add, it, 0xf, |a, b| a & b)).collect();
-            let high: Vec<_> = packed.iter().map(|it| machine.with_constant(shift, it, 4, |a, b| a >> b)).collect();
+            let low: Vec<_> =
+                packed.iter().map(|it| machine.with_constant(and_add, it, 0xf, |a, b| a & b)).collect();
+            let high: Vec<_> =
+                packed.iter().map(|it| machine.with_constant(shift, it, 4, |a, b| a >> b)).collect();
             let halves = if whole {
                 machine.set(Sew::E8, lmul, BLOCK);
                 vec![machine.slide_up(&low[0], &high[0], BLOCK / 2)]
@@ -328,7 +357,9 @@ impl Code {
                 (0..pairs)
                     .map(|it| {
                         let mut sum = machine.widening_multiply(&weights[it], &inputs[it]);
-                        if let (Some(weights), Some(inputs)) = (weights.get(pairs + it), inputs.get(pairs + it)) {
+                        if let (Some(weights), Some(inputs)) =
+                            (weights.get(pairs + it), inputs.get(pairs + it))
+                        {
                             machine.widening_accumulate(&mut sum, weights, inputs);
                         }
                         sum
@@ -454,7 +485,8 @@ fn scalar_q8_0<const EXECUTE: bool>(
     let mut total = 0;
     machine.scalar(3);
     for it in 0..BLOCK {
-        let (a, b) = (machine.load_byte(weights, x + 2 + it, true), machine.load_byte(inputs, y + 2 + it, true));
+        let (a, b) =
+            (machine.load_byte(weights, x + 2 + it, true), machine.load_byte(inputs, y + 2 + it, true));
         // addi, addi, mulw, addw, bne
         machine.scalar(5);
         total += a * b;

@@ -54,7 +54,9 @@ pub enum DistanceError {
         given: usize,
     },
     /// A node that is not at distance 10 of itself.
-    #[error("node {node} is at distance {given} of itself; the diagonal of a SLIT matrix is {LOCAL_DISTANCE}")]
+    #[error(
+        "node {node} is at distance {given} of itself; the diagonal of a SLIT matrix is {LOCAL_DISTANCE}"
+    )]
     Diagonal {
         /// The node.
         node: usize,
@@ -379,7 +381,8 @@ impl Placed {
         let controllers = self.controllers(numa, dram);
         let streams = f64::from(self.active_cores) / controllers;
         let closed = (1.0 - f64::from(dram.banks.get()) / streams).max(0.0);
-        let controller_rate = controllers * dram.controller_gb_s().as_f64() / (1.0 + dram.row_conflict * closed);
+        let controller_rate =
+            controllers * dram.controller_gb_s().as_f64() / (1.0 + dram.row_conflict * closed);
         self.series(core.rate_gb_s(core.dram_bytes_per_cycle), controller_rate, numa)
     }
 

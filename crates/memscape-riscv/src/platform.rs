@@ -208,9 +208,7 @@ pub struct OutOfRange {
 }
 
 /// Checks numbers whose type allows more than the model does.
-pub(crate) fn within<const N: usize>(
-    numbers: [(&'static str, f64, f64, f64); N],
-) -> Result<(), OutOfRange> {
+pub(crate) fn within<const N: usize>(numbers: [(&'static str, f64, f64, f64); N]) -> Result<(), OutOfRange> {
     match numbers.into_iter().find(|(_, given, min, max)| !(min..=max).contains(&given)) {
         Some((path, given, min, max)) => Err(OutOfRange { path, given, min, max }),
         None => Ok(()),

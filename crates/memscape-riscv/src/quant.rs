@@ -134,7 +134,8 @@ pub fn quantise_q4_0(weights: &[f32]) -> Result<Vec<u8>, QuantError> {
     let mut bytes = Vec::with_capacity(weights.len() / BLOCK * Q4_0_BYTES);
     for (index, block) in blocks(weights)?.enumerate() {
         // The first of equals, as ggml's comparison keeps it.
-        let largest = block.iter().fold(0.0_f32, |largest, it| if it.abs() > largest.abs() { *it } else { largest });
+        let largest =
+            block.iter().fold(0.0_f32, |largest, it| if it.abs() > largest.abs() { *it } else { largest });
         let scale = largest / -8.0;
         bytes.extend(scale_bytes(scale, index, largest, 8.0)?);
         let inverse = inverse(scale);

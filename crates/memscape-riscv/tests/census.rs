@@ -155,7 +155,10 @@ fn blas_gets_long_prompts_only() {
     assert_eq!(dispatch(&product(32), &criteria), Path::Blas);
     assert_eq!(dispatch(&Product { first_contiguous: false, ..product(32) }, &criteria), Path::Default);
     assert_eq!(dispatch(&Product { indexed: true, ..product(32) }, &criteria), Path::Default);
-    assert_eq!(dispatch(&Product { quantisation: Quantisation::Q8_0, ..product(6) }, &criteria), Path::Default);
+    assert_eq!(
+        dispatch(&Product { quantisation: Quantisation::Q8_0, ..product(6) }, &criteria),
+        Path::Default
+    );
     let odd = Product { shape: Shape { shared: 4096, dst0: 33, dst1: 1 }, ..product(1) };
     assert_eq!(dispatch(&odd, &criteria), Path::Default, "the two-row kernel needs even rows");
 }

@@ -5,6 +5,7 @@ use memscape_riscv::kernels::{Code, Immediates, Kernel};
 use memscape_riscv::quant::{
     QuantError, Quantisation, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
 };
+use memscape_workload::Gemm;
 use proptest::prelude::*;
 
 /// Weights, bytes and restored weights of one golden block.
@@ -111,18 +112,9 @@ proptest! {
     ) {
         let (a, b) = seed.split_at(7 * 5 * 32);
         let (a, b) = (&a[..rows * blocks * 32], &b[..columns * blocks * 32]);
-        let (matrix, restored) = match code.quantisation {
-            Quantisation::Q4_0 => {
-                let bytes = quantise_q4_0(a).unwrap();
-                let restored = dequantise_q4_0(&bytes).unwrap();
-                (bytes, restored)
-            }
-            _ => {
-                let bytes = quantise_q8_0(a).unwrap();
-                let restored = dequantise_q8_0(&bytes).unwrap();
-                (bytes, restored)
-            }
-        };
+        let q4 = code.quantisation == Quantisation::Q4_0;
+        let matrix = if q4 { quantise_q4_0(a) } else { quantise_q8_0(a) }.unwrap();
+        let restored = if q4 { dequantise_q4_0(&matrix) } else { dequantise_q8_0(&matrix) }.unwrap();
         let vectors = quantise_q8_0(b).unwrap();
         let inputs = dequantise_q8_0(&vectors).unwrap();
         let (computed, counts) = code.multiply(&matrix, &vectors, rows, blocks).unwrap();
@@ -149,10 +141,8 @@ proptest! {
         let (rows, blocks) = code.tile();
         let count = |tiles: usize| {
             let weights = vec![1.0; rows * tiles * blocks * 32];
-            let matrix = match code.quantisation {
-                Quantisation::Q4_0 => quantise_q4_0(&weights).unwrap(),
-                _ => quantise_q8_0(&weights).unwrap(),
-            };
+            let q4 = code.quantisation == Quantisation::Q4_0;
+            let matrix = if q4 { quantise_q4_0(&weights) } else { quantise_q8_0(&weights) }.unwrap();
             let vector = quantise_q8_0(&vec![1.0; tiles * blocks * 32]).unwrap();
             code.multiply(&matrix, &vector, rows, tiles * blocks).unwrap().1
         };
@@ -167,7 +157,8 @@ proptest! {
     ) {
         let (a, b) = (&seed[..m * k], &seed[32..32 + k * n]);
         let mut c = vec![0.0; m * n];
-        let counts = listing(vlen_bits, lmul, (m, k, n), a, b, &mut c);
+        let shape = Gemm::new(m as u64, k as u64, n as u64).unwrap();
+        let counts = listing(vlen_bits, lmul, &shape, a, b, &mut c);
         for row in 0..m {
             for column in 0..n {
                 let expected: f64 =

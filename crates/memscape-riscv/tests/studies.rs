@@ -153,7 +153,12 @@ fn bad_questions_say_what_to_change() {
         "65 threads are bound to 64 cores (4 nodes of 16); bind to more nodes, or use a policy that does not bind"
     );
     assert_eq!(
-        error(InferenceStudy { policy: Policy::BindCoresMemory, bind_nodes: Some(count(2)), threads: count(33), ..base }),
+        error(InferenceStudy {
+            policy: Policy::BindCoresMemory,
+            bind_nodes: Some(count(2)),
+            threads: count(33),
+            ..base
+        }),
         "33 threads are bound to 32 cores (2 nodes of 16); bind to more nodes, or use a policy that does not bind"
     );
     assert_eq!(
@@ -163,7 +168,9 @@ fn bad_questions_say_what_to_change() {
     let mut more_nodes = base;
     more_nodes.numa.nodes = count(8);
     assert!(error(more_nodes).starts_with("`numa.distances` is for 4 nodes, but `numa.nodes` is 8"));
-    assert!(error(InferenceStudy { prompt_tokens: tokens(500), ..base }).contains("do not fit the 512 cells"));
+    assert!(
+        error(InferenceStudy { prompt_tokens: tokens(500), ..base }).contains("do not fit the 512 cells")
+    );
     assert_eq!(
         error(InferenceStudy { quantisation: Quantisation::F16, ..base }),
         "the kernel `complex` does not multiply f16; it is written for q4_0"
@@ -173,7 +180,8 @@ fn bad_questions_say_what_to_change() {
     assert_eq!(error(broken), "`core.move_cycles` is -1; it must be from 0 to 100");
     broken.core.move_cycles = f64::NAN;
     assert!(error(broken).starts_with("`core.move_cycles` is NaN"));
-    let gemm = GemmStudy { method: Method::Listing, quantisation: Quantisation::Q4_0, ..GemmStudy::default() };
+    let gemm =
+        GemmStudy { method: Method::Listing, quantisation: Quantisation::Q4_0, ..GemmStudy::default() };
     assert!(gemm.answer().unwrap_err().to_string().contains("multiplies f32 weights"));
     for (text, problem) in [
         ("[[10, 20], [20]]", "must be square"),
@@ -187,4 +195,19 @@ fn bad_questions_say_what_to_change() {
         assert!(error.contains(problem), "{text}: {error}");
     }
     assert!(serde_json::from_str::<Quantisation>("\"q5_0\"").is_err());
+}
+
+/// Weights outside of the layers are those that the workload crate knows.
+#[test]
+fn a_token_reads_every_matrix_once() {
+    for model in ModelName::all() {
+        let study = InferenceStudy { model, ..InferenceStudy::default() };
+        let mut matrices: Vec<_> =
+            model.layer_gemvs(study.projections).map(|it| (it.1, u64::from(model.layers))).collect();
+        use memscape_workload::Matrix::{LmHead, ProjectIn, ProjectOut};
+        matrices
+            .extend([ProjectIn, ProjectOut, LmHead].iter().filter_map(|it| Some((model.gemv(*it).ok()?, 1))));
+        let bytes: u64 = matrices.iter().map(|(it, count)| count * it.m() * it.k().div_ceil(32) * 18).sum();
+        assert_eq!(ask(study).weight_bytes, bytes, "{model}");
+    }
 }

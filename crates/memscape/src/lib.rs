@@ -21,6 +21,7 @@ pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_papers as papers;
 pub use memscape_pim as pim;
+pub use memscape_riscv as riscv;
 pub use memscape_study as study;
 pub use memscape_units as units;
 pub use memscape_workload as workload;
