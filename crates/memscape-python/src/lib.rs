@@ -7,6 +7,7 @@ mod arrow;
 mod compute;
 mod error;
 mod pim;
+mod riscv;
 mod value;
 
 use std::ffi::OsString;
@@ -235,6 +236,8 @@ mod _memscape {
     use super::arrow::Frame;
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
+    #[pymodule_export]
+    use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,

@@ -13,6 +13,7 @@
 //! # Ok::<(), memscape::explore::Error>(())
 //! ```
 
+mod explain;
 mod find;
 mod notebook;
 mod presets;
@@ -28,6 +29,7 @@ pub use memscape_workload as workload;
 #[doc(hidden)]
 pub use serde_json;
 
+pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};

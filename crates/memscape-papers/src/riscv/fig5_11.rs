@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::plot::{Figure, GroupedBars, StackedBars};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    strategies(changed, &[32])
+    strategies(changed)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -3,26 +3,23 @@
 use memscape_explore::{Parameters, Table};
 use serde_json::json;
 
-use super::{curves, of_gemm, of_kernel, series};
+use super::{compare, curves, of_gemm, of_kernel, with};
 use crate::error::Error;
 use crate::plot::{Axis, Figure, Lines};
-use crate::sweeps::{concat, variant};
+use crate::sweeps::concat;
 
 /// Numbers of columns; the thesis does not print its own.
 const COLUMNS: [u64; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let kernel = |name: &str, kernel: &str| {
-        variant(name, [("kernel", json!(kernel)), ("m", json!(4096)), ("k", json!(4096))])
-    };
-    let kernels = [kernel("Default", "default"), kernel("Vector", "vector"), kernel("Complex", "complex")];
-    let gemm = |name: &str, quantisation: &str| {
-        variant(name, [("quantisation", json!(quantisation)), ("m", json!(4096)), ("k", json!(4096))])
-    };
-    let gemms = [gemm("OpenBLAS, Q4_0", "q4_0"), gemm("OpenBLAS, f32", "f32")];
+    let square = [("m", json!(4096)), ("k", json!(4096))];
+    let kernels = [("default", "Default"), ("vector", "Vector"), ("complex", "Complex")];
+    let stored = [("q4_0", "OpenBLAS, Q4_0"), ("f32", "OpenBLAS, f32")];
+    let base = with(&of_kernel(changed), square.clone());
+    let kernels = compare("riscv.kernel", base, ("kernel", &kernels), &["n"], &COLUMNS)?;
+    let base = with(&of_gemm(changed), square);
+    let gemms = compare("riscv.gemm", base, ("quantisation", &stored), &["n"], &COLUMNS)?;
     let columns = ["series", "n", "gops", "time_ns"];
-    let kernels = series("riscv.kernel", &of_kernel(changed), &kernels, &["n"], &COLUMNS)?;
-    let gemms = series("riscv.gemm", &of_gemm(changed), &gemms, &["n"], &COLUMNS)?;
     concat([Ok(kernels.select(&columns)?), Ok(gemms.select(&columns)?)])
 }
 

@@ -2,7 +2,7 @@
 
 use memscape_explore::{Parameters, Table};
 
-use super::{curves, series};
+use super::{curves, single_core};
 use crate::error::Error;
 use crate::plot::{Axis, Figure, Lines};
 
@@ -10,7 +10,7 @@ use crate::plot::{Axis, Figure, Lines};
 const LENGTHS: [u64; 6] = [5, 10, 20, 40, 80, 160];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    series("riscv.inference", changed, &super::single_core(), &["prompt_tokens"], &LENGTHS)
+    single_core(changed, "prompt_tokens", &LENGTHS)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

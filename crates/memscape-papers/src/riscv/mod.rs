@@ -20,13 +20,13 @@ mod table5_4;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
 use memscape_riscv::platform::FREE_PARAMETERS;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
 use crate::plot::{Axis, Figure, Lines};
-use crate::sweeps::{Variant, concat, distinct, variant, with_first_column};
+use crate::sweeps::{Variant, concat, distinct, with_first_column};
 
 pub const PAPER: Paper = Paper {
     id: "riscv-sg2042",
@@ -144,6 +144,35 @@ fn series(
     }))
 }
 
+/// One sweep over the values of `path`, each with the name of its series, and over
+/// numbers that all `paths` take together: [`series`], in one go.
+fn compare(
+    study_name: &str,
+    base: Parameters,
+    (path, names): (&str, &[(&str, &str)]),
+    paths: &[&str],
+    values: &[u64],
+) -> Result<Table, Error> {
+    let sweep = Sweep::of(base)
+        .axis(path, names.iter().map(|it| it.0))
+        .zip(paths.iter().map(|path| (*path, values.iter().copied())));
+    let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
+    let name = |value: &Option<String>| {
+        names.iter().find(|it| Some(it.0) == value.as_deref()).map(|it| it.1.to_owned())
+    };
+    let column = Column::Text(table.text(path)?.iter().map(name).collect());
+    let order: Vec<String> = table.column_names().into_iter().map(str::to_owned).collect();
+    let order: Vec<&str> = std::iter::once("series").chain(order.iter().map(String::as_str)).collect();
+    Ok(table.with_column("series", column)?.select(&order)?)
+}
+
+/// What is changed, with these set on top.
+fn with<const N: usize>(changed: &Parameters, set: [(&str, Value); N]) -> Parameters {
+    let mut all = changed.clone();
+    all.extend(set.map(|(path, value)| (path.to_owned(), value)));
+    all
+}
+
 /// A curve per series.
 fn curves(table: &Table, x: &str, y: &str, lines: Lines) -> Result<Lines, Error> {
     let mut lines = lines;
@@ -155,36 +184,33 @@ fn curves(table: &Table, x: &str, y: &str, lines: Lines) -> Result<Lines, Error>
     Ok(lines)
 }
 
-/// The five strategies at each number of threads.
-fn strategies(changed: &Parameters, threads: &[u64]) -> Result<Table, Error> {
-    let variants: Vec<_> =
-        STRATEGIES.iter().map(|(policy, name)| variant(*name, [("policy", json!(policy))])).collect();
-    series("riscv.inference", changed, &variants, &["threads"], threads)
+/// The five strategies on 32 threads.
+fn strategies(changed: &Parameters) -> Result<Table, Error> {
+    compare("riscv.inference", changed.clone(), ("policy", &STRATEGIES), &["threads"], &[32])
 }
 
 /// Policies of Figs. 5.9 and 5.10 over threads.
 fn over_threads(changed: &Parameters) -> Result<Table, Error> {
-    let variants = [
-        variant("Base", [("policy", json!("base"))]),
-        variant("No balancing", [("policy", json!("no-balancing"))]),
-        variant("Bind cores", [("policy", json!("bind-cores"))]),
-        variant("Interleave", [("policy", json!("interleave"))]),
+    let policies = [
+        ("base", "Base"),
+        ("no-balancing", "No balancing"),
+        ("bind-cores", "Bind cores"),
+        ("interleave", "Interleave"),
     ];
-    series("riscv.inference", changed, &variants, &["threads"], &THREADS)
+    compare("riscv.inference", changed.clone(), ("policy", &policies), &["threads"], &THREADS)
 }
 
-/// The kernels on one core.
-fn single_core() -> Vec<Variant> {
-    let kernel = |name: &str, kernel: &str| {
-        variant(name, [("kernel", json!(kernel)), ("threads", json!(1)), ("policy", json!("no-balancing"))])
-    };
-    vec![
-        kernel("Default", "default"),
-        kernel("Vector", "vector"),
-        kernel("Simple", "simple"),
-        kernel("Complex", "complex"),
-        kernel("OpenBLAS", "openblas"),
-    ]
+/// The kernels on one core, over one parameter.
+fn single_core(changed: &Parameters, path: &str, values: &[u64]) -> Result<Table, Error> {
+    let kernels = [
+        ("default", "Default"),
+        ("vector", "Vector"),
+        ("simple", "Simple"),
+        ("complex", "Complex"),
+        ("openblas", "OpenBLAS"),
+    ];
+    let base = with(changed, [("threads", json!(1)), ("policy", json!("no-balancing"))]);
+    compare("riscv.inference", base, ("kernel", &kernels), &[path], values)
 }
 
 /// In every row, where the row's series has its largest `value`.

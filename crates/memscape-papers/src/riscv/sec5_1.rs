@@ -29,7 +29,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         ("contiguity_only_share", "Not contiguous"),
         ("blas_share", "BLAS"),
     ] {
-        bars = bars.part(name, table.f64(column)?.into_iter().map(|it| it.map(|it| 100.0 * it)));
+        bars = bars.part(name, table.f64(column)?);
     }
-    Ok(Figure::two_columns().panel("", bars))
+    Ok(Figure::two_columns().panel("", bars.shares()))
 }

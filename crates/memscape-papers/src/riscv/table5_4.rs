@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::plot::{Figure, TextTable};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let table = strategies(changed, &[32])?;
+    let table = strategies(changed)?;
     Ok(table.select(&["series", "threads", "task_clock_ms", "page_faults", "token_ns", "prompt_ns"])?)
 }
 
