@@ -17,6 +17,9 @@ __all__ = [
     "experiment",
     "experiments",
     "main",
+    "npu_balance",
+    "npu_search",
+    "npu_timeline",
     "pim_plan",
     "pim_tile_shape",
     "riscv_census",
@@ -84,6 +87,9 @@ class PimPlan:
 
 def pim_plan(parameters: dict[str, Any]) -> PimPlan: ...
 def pim_tile_shape(rows: int, banks: int, tile_elements: int, most_rows: int) -> tuple[int, int]: ...
+def npu_search(parameters: dict[str, Any], count: int) -> list[dict[str, Any]]: ...
+def npu_balance(parameters: dict[str, Any]) -> list[dict[str, Any]]: ...
+def npu_timeline(parameters: dict[str, Any]) -> list[dict[str, Any]]: ...
 def riscv_census(parameters: dict[str, Any]) -> list[tuple[int, int, int, str, int]]: ...
 def riscv_explain(
     counts: Sequence[tuple[int, int, int, int]],

@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod npu;
 mod pim;
 mod riscv;
 mod value;
@@ -234,6 +235,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::npu::{npu_balance, npu_search, npu_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]
