@@ -31,7 +31,7 @@ impl Request {
     #[must_use]
     pub fn of_this_machine() -> Self {
         let most = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let mut threads: Vec<_> = (0..).map(|it| 1 << it).take_while(|it| *it < most).collect();
+        let mut threads: Vec<_> = (0..usize::BITS).map(|it| 1 << it).take_while(|it| *it < most).collect();
         threads.push(most);
         Self { rows: 8192, columns: 8192, stream_bytes: 256 << 20, threads, repeats: 5 }
     }
@@ -153,8 +153,9 @@ pub fn measure(request: &Request) -> Result<Measurement, MeasureError> {
         for kernel in HostKernel::ALL {
             // Even parts, so that only the last one may have an odd row.
             let part = rows.div_ceil(threads).next_multiple_of(2);
-            let mut once = || match kernel {
-                HostKernel::F32 => {
+            let bytes = part * columns / BLOCK * kernel.block_bytes();
+            let seconds = fastest(repeats, || {
+                if kernel == HostKernel::F32 {
                     on_threads(
                         floats.chunks(part * columns),
                         results.chunks_mut(part),
@@ -162,16 +163,11 @@ pub fn measure(request: &Request) -> Result<Measurement, MeasureError> {
                             multiply_f32(weights, &vector, results);
                         },
                     );
-                }
-                _ => {
-                    let bytes = part * columns / BLOCK * kernel.block_bytes();
+                } else {
                     on_threads(weights.chunks(bytes), results.chunks_mut(part), |weights, results| {
                         multiply(kernel, weights, &inputs, results);
                     });
                 }
-            };
-            let seconds = fastest(repeats, || {
-                once();
             });
             black_box(&results);
             let weights = float(rows * columns);

@@ -27,12 +27,13 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let (shapes, counts, shares) = (table.text("shape")?, table.text("count")?, table.f64("share_percent")?);
+    let (shapes, counts) = (table.text("shape")?, table.text("count")?);
+    let percent = table.f64("share_percent")?;
     let header = ["Dimensions (shared × dst0 × dst1)", "Count", "Share"];
     let text = (0..table.height()).fold(TextTable::new(header), |text, row| {
-        let share = format!("{:.1} %", shares[row].unwrap_or_default());
+        let part = format!("{:.1} %", percent[row].unwrap_or_default());
         let shape = shapes[row].clone().unwrap_or_default().replace('x', "×");
-        text.row([shape, counts[row].clone().unwrap_or_default(), share])
+        text.row([shape, counts[row].clone().unwrap_or_default(), part])
     });
     Ok(Figure::one_column().panel("", text))
 }
