@@ -11,7 +11,7 @@ own with :func:`claims`. :func:`studies` lists the questions there are and
 True
 """
 
-from memscape import npu, pim
+from memscape import npu, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._memscape import Description, InternalError, MemscapeError
@@ -30,6 +30,7 @@ __all__ = [
     "experiments",
     "npu",
     "pim",
+    "riscv",
     "run",
     "studies",
     "sweep",

@@ -13,6 +13,7 @@ mod npu_gemm;
 mod paper;
 mod pimnast;
 pub mod plot;
+mod riscv;
 mod sweeps;
 
 pub use error::Error;

@@ -8,6 +8,7 @@ mod compute;
 mod error;
 mod npu;
 mod pim;
+mod riscv;
 mod value;
 
 use std::ffi::OsString;
@@ -238,6 +239,8 @@ mod _memscape {
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
+    #[pymodule_export]
+    use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,
