@@ -84,8 +84,11 @@ pub enum Command {
         #[command(subcommand)]
         what: Measure,
     },
-    /// Write the memory commands of one GEMV.
+    /// Write what happens when: the memory commands of one GEMV, or the events of one GEMM.
     Trace {
+        /// Whose: `pim.gemv` or `npu.gemm`.
+        #[arg(long, value_name = "STUDY", default_value = "pim.gemv")]
+        study: String,
         #[command(flatten)]
         overrides: Overrides,
         /// What is to read it.

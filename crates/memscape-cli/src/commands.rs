@@ -28,8 +28,8 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
         Command::Measure { what } => measure::measure(&what, out),
-        Command::Trace { overrides, format, out: file } => {
-            let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
+        Command::Trace { study, overrides, format, out: file } => {
+            let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;
             match file {
                 None => trace.write(format, out),
                 Some(path) => create(&path, |out| trace.write(format, out)),
