@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use memscape_dram::Dram;
-use memscape_study::{Filling, Preset, PresetParameter};
+use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -186,38 +186,12 @@ struct Phone {
     soc: toml::Table,
 }
 
-/// A free parameter of the model, its value and what fixes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FreeParameter {
-    /// Dotted path in the study.
-    pub path: String,
-    /// The fitted value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: String,
-    /// Its physical meaning.
-    pub meaning: String,
-    /// The claims it is fitted to.
-    pub fixed_by: Vec<String>,
-    /// Lowest value of the fit.
-    pub min: f64,
-    /// Highest value of the fit.
-    pub max: f64,
-    /// Whether only whole numbers make sense.
-    pub whole: bool,
-}
-
 /// `data/calibration/pim-sherpa.toml`: all free parameters of this model.
 pub const CALIBRATION: &str = include_str!("../../../data/calibration/pim-sherpa.toml");
 
 /// The free parameters of [`CALIBRATION`].
 pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        parameter: Vec<FreeParameter>,
-    }
-    toml::from_str::<File>(CALIBRATION).expect("the built-in calibration is checked by tests").parameter
+    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
 });
 
 static PHONES: LazyLock<Vec<Preset<Phone>>> = LazyLock::new(|| {
@@ -241,25 +215,18 @@ pub fn phone_names() -> Vec<&'static str> {
 pub fn find_phone(name: &str) -> Option<Filling> {
     let phone = PHONES.iter().find(|it| it.name == name)?;
     let memory = Dram::find(&phone.parameters.memory).ok()?;
-    let mut soc = serde_json::to_value(&phone.parameters.soc).ok()?;
     let mut sources: BTreeMap<_, _> = phone.sources.clone();
     sources.extend(memory.sources.iter().map(|(path, source)| (format!("memory.{path}"), source.clone())));
-    for free in FREE_PARAMETERS.iter() {
-        let Some(key) = free.path.strip_prefix("soc.") else { continue };
-        soc[key] = serde_json::json!(free.value);
-        let claims = free.fixed_by.join(", ");
-        sources
-            .insert(free.path.clone(), format!("calibrated: data/calibration/pim-sherpa.toml, from {claims}"));
+    let mut parameters = serde_json::json!({
+        "memory": memory.parameters,
+        "address_map": phone.parameters.address_map,
+        "pim": phone.parameters.pim,
+        "soc": phone.parameters.soc,
+    });
+    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
+        sources.insert(free.path.clone(), free.source("pim-sherpa"));
     }
-    Some(Filling {
-        parameters: serde_json::json!({
-            "memory": memory.parameters,
-            "address_map": phone.parameters.address_map,
-            "pim": phone.parameters.pim,
-            "soc": soc,
-        }),
-        sources,
-    })
+    Some(Filling { parameters, sources })
 }
 
 /// A part of the default phone, for a study's `Default`.

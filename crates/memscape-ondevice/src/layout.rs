@@ -70,7 +70,7 @@ pub struct Layout {
 #[non_exhaustive]
 pub enum LayoutError {
     /// Banks cannot be shared evenly.
-    #[error("`pim.banks_per_block` is {given}, but a rank has {banks} banks; use a divisor of that")]
+    #[error("`pim.banks_per_block` is {given}, but a rank has {banks} banks; use a power of two that divides it")]
     Banks {
         /// Banks per PIM block as given.
         given: u32,
@@ -146,11 +146,11 @@ impl Layout {
         first_row: u64,
     ) -> Result<Self, LayoutError> {
         let banks_per_unit = u64::from(pim.banks_per_block.get());
-        if !dims.banks.is_multiple_of(banks_per_unit) {
+        if !dims.banks.is_multiple_of(banks_per_unit) || !banks_per_unit.is_power_of_two() {
             return Err(LayoutError::Banks { given: pim.banks_per_block.get(), banks: dims.banks });
         }
         let lanes = burst_bits / element.bits();
-        if lanes == 0 || !burst_bits.is_multiple_of(element.bits()) {
+        if lanes == 0 || !burst_bits.is_power_of_two() || !burst_bits.is_multiple_of(element.bits()) {
             return Err(LayoutError::Lanes { burst_bits, element });
         }
         let layout = Self {
@@ -219,6 +219,15 @@ impl Layout {
         match self.placement {
             Placement::ColumnBursts => self.input_registers * self.lanes,
             Placement::RowBursts => self.input_registers,
+        }
+    }
+
+    /// Bursts of one line that one input register serves.
+    #[must_use]
+    pub const fn register_bursts(&self) -> u64 {
+        match self.placement {
+            Placement::ColumnBursts => self.lanes,
+            Placement::RowBursts => 1,
         }
     }
 

@@ -8,10 +8,10 @@
 //!
 //! ```
 //! use memscape_ondevice::layout::{HostOrder, Layout, Placement};
-//! use memscape_ondevice::{PrefillStudy, Swizzle};
+//! use memscape_ondevice::{LayoutStudy, Swizzle};
 //! use memscape_workload::{Element, Gemv};
 //!
-//! let phone = PrefillStudy::default();
+//! let phone = LayoutStudy::default();
 //! let matrix = Gemv::new(48, 10)?;
 //! let layout = Layout::new(matrix, Element::Bf16, Placement::ColumnBursts, &phone.memory, &phone.pim, 0)?;
 //! let map = phone.address_map.map(layout.dims)?;
