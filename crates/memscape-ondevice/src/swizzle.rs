@@ -90,7 +90,7 @@ pub enum SwizzleError {
 /// Columns that are copied together, so that a cache line of the image, which
 /// holds a few, is read once. More would be more streams to write than a cache
 /// has ways.
-const TOGETHER: u64 = 4;
+const TOGETHER: usize = 8;
 
 impl Swizzle {
     /// Prepares the copy.
@@ -294,45 +294,49 @@ impl Swizzle {
         edge(last * rows..range.end, host);
 
         let column_bytes = index(rows) * size;
-        let unit_lines = self.layout.unit_lines();
-        let lines = self.layout.lines();
-        let mut column = first;
-        while column < last {
-            let together = TOGETHER.min(last - column);
-            let start = index(column * rows - range.start) * size;
-            let columns = &mut host[start..][..index(together) * column_bytes];
-            for unit_line in 0..unit_lines {
+        let whole = &mut host[index(first * rows - range.start) * size..][..index(last - first) * column_bytes];
+        for (group, columns) in (first..).step_by(TOGETHER).zip(whole.chunks_mut(TOGETHER * column_bytes)) {
+            for unit_line in 0..self.layout.unit_lines() {
                 let first_line = unit_line * self.layout.units;
-                let count = index(self.layout.units.min(lines - first_line));
-                let units = &self.units[..count];
+                let count = index(self.layout.units.min(self.layout.lines() - first_line));
                 let start = index(first_line) * BURST;
+                let units = &self.units[..count];
+                let together = columns.len() / column_bytes;
+                let mut targets = columns
+                    .chunks_exact_mut(column_bytes)
+                    .map(|it| it[start..][..count * BURST].as_chunks_mut::<BURST>().0)
+                    .zip((group..).map(|it| self.slot_byte(unit_line, it)));
                 if together == TOGETHER {
-                    let slots: [usize; TOGETHER as usize] =
-                        std::array::from_fn(|it| self.slot_byte(unit_line, column + it as u64));
-                    let (a, rest) = columns.split_at_mut(column_bytes);
-                    let (b, rest) = rest.split_at_mut(column_bytes);
-                    let (c, d) = rest.split_at_mut(column_bytes);
-                    let bytes = count * BURST;
-                    let [a, b, c, d] = [a, b, c, d].map(|it| it[start..][..bytes].as_chunks_mut::<BURST>().0);
-                    let bursts = a.iter_mut().zip(b).zip(c).zip(d);
-                    for (unit, (((a, b), c), d)) in units.iter().zip(bursts) {
-                        for (to, slot) in [a, b, c, d].into_iter().zip(slots) {
-                            let at = self.join(slot, *unit);
-                            to.copy_from_slice(&image[at..][..BURST]);
-                        }
-                    }
+                    let targets: [_; TOGETHER] = std::array::from_fn(|_| targets.next().expect("counted"));
+                    self.copy_bursts(image, targets, units);
                 } else {
-                    for (it, to) in columns.chunks_exact_mut(column_bytes).enumerate() {
-                        let slot = self.slot_byte(unit_line, column + it as u64);
-                        let bursts = to[start..][..count * BURST].as_chunks_mut::<BURST>().0;
-                        for (unit, to) in units.iter().zip(bursts) {
-                            let at = self.join(slot, *unit);
-                            to.copy_from_slice(&image[at..][..BURST]);
-                        }
-                    }
+                    targets.for_each(|it| self.copy_bursts(image, [it], units));
                 }
             }
-            column += together;
+        }
+    }
+
+    /// The bursts of `N` columns that a line of each unit has: to where, and from
+    /// which slot.
+    #[inline]
+    fn copy_bursts<const N: usize, const BURST: usize>(
+        &self,
+        image: &[u8],
+        mut columns: [(&mut [[u8; BURST]], usize); N],
+        units: &[usize],
+    ) {
+        if self.xor {
+            for (it, unit) in units.iter().enumerate() {
+                for (to, slot) in &mut columns {
+                    to[it].copy_from_slice(&image[*slot ^ unit..][..BURST]);
+                }
+            }
+        } else {
+            for (it, unit) in units.iter().enumerate() {
+                for (to, slot) in &mut columns {
+                    to[it].copy_from_slice(&image[*slot + unit..][..BURST]);
+                }
+            }
         }
     }
 }
