@@ -27,6 +27,13 @@ register! {
     memscape_pim::GemvStudy,
     memscape_pim::TokenStudy,
     memscape_pim::RegretStudy,
+    memscape_ondevice::LayoutStudy,
+    memscape_ondevice::CapacityStudy,
+    memscape_ondevice::RooflineStudy,
+    memscape_ondevice::PrefillStudy,
+    memscape_ondevice::GemvStudy,
+    memscape_ondevice::DecodeStudy,
+    memscape_ondevice::InferenceStudy,
 }
 
 /// All studies.

@@ -30,10 +30,20 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let phone = |name: &str| {
+        let filling = memscape_ondevice::hardware::find_phone(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: "A phone with PIM: memory, address map, PIM blocks and processor".to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let models = Llm::all().iter().map(plain);
-    memories.chain(machines).chain(models).collect()
+    let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
+    memories.chain(machines).chain(phones).chain(models).collect()
 }
 
 /// The built-in description of this name.
