@@ -9,11 +9,11 @@ use memscape::papers;
 use memscape::prelude::{Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Method};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
 use crate::trace::Trace;
-use crate::{claims, describe, parameters};
+use crate::{claims, describe, measure, parameters};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -27,6 +27,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
+        Command::Measure { what: Method::Ondevice, options } => measure::ondevice(&options, quiet, out, err),
         Command::Trace { overrides, format, out: file } => {
             let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
             match file {
@@ -39,7 +40,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
 
 /// Writes a file, which appears when it is whole. What is no plain file, such as
 /// a pipe, is written as it is.
-fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let bad = |error: io::Error| {
         Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
     };

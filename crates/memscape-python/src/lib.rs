@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod ondevice;
 mod pim;
 mod value;
 
@@ -233,6 +234,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]

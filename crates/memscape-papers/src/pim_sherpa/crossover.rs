@@ -83,7 +83,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     for (letter, event) in ["a", "b", "c"].into_iter().zip(distinct(table, "event")?) {
         let of_event = table.filter("event", event.as_str())?;
         let mut lines =
-            Lines::new(Axis::log2("Host compute (FLOP/B)"), Axis::log2("Prompt (tokens)").range(1.0, 65_536.0));
+            Lines::new(Axis::log2("Host compute (FLOP/B)"), Axis::log2("Prompt (tokens)").range(1.0, 262_144.0));
         let mut rates: Vec<f64> = of_event.f64("copy_gb_s")?.into_iter().flatten().collect();
         rates.dedup();
         for rate in rates {

@@ -39,7 +39,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         .series("Host-friendly alone", gb("weight_bytes")?)
         .series("Duplicated", gb("duplication_bytes")?)
         .scale(Scale::Log10)
-        .reference("Phones, 8 GB", 8.0)
-        .reference("Phones, 12 GB", 12.0);
+        .reference("Phones have 8 to 12 GB", 12.0);
     Ok(Figure::two_columns().panel("", bars))
 }
