@@ -77,9 +77,17 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
         #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
         let rate = it.bytes as f64 / it.seconds * 1e-9;
         let share = 100.0 * rate / measured.plain_copy_gb_s;
-        writeln!(out, "swizzled copy by {:<3} thread(s)  {rate:>8.2} GB/s  {share:.0} % of plain", it.threads)?;
+        writeln!(
+            out,
+            "swizzled copy by {:<3} thread(s)  {rate:>8.2} GB/s  {share:.0} % of plain",
+            it.threads
+        )?;
     }
-    writeln!(out, "\n{:<18}  {:>6}  {:>10}  {:>10}  {:>7}", "scheme", "tokens", "measured", "model", "error")?;
+    writeln!(
+        out,
+        "\n{:<18}  {:>6}  {:>10}  {:>10}  {:>7}",
+        "scheme", "tokens", "measured", "model", "error"
+    )?;
     for it in &measured.prefills {
         let study = PrefillStudy {
             scheme: it.scheme,
@@ -90,7 +98,11 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
         let scheme = json!(it.scheme);
         let scheme = scheme.as_str().unwrap_or_default();
         let error = 100.0 * (model / it.ttft_s - 1.0);
-        writeln!(out, "{scheme:<18}  {:>6}  {:>8.4} s  {model:>8.4} s  {error:>+5.1} %", it.tokens, it.ttft_s)?;
+        writeln!(
+            out,
+            "{scheme:<18}  {:>6}  {:>8.4} s  {model:>8.4} s  {error:>+5.1} %",
+            it.tokens, it.ttft_s
+        )?;
     }
     let soc = &fitted.study.soc;
     writeln!(out, "\nfitted to all of these, root mean square error {:.1} %:", 100.0 * fitted.rms_error)?;

@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use memscape_measure::ondevice::{
-    CopyPoint, Measurement, PrefillPoint, Request, Setup, SetupError, Weights, fit, measure, run,
+    CopyPoint, Measurement, Overlap, PrefillPoint, Request, Setup, SetupError, Weights, fit, measure, run,
 };
 use memscape_ondevice::PrefillStudy;
 use memscape_ondevice::prefill::Scheme;
@@ -108,7 +108,12 @@ fn the_fit_finds_what_made_the_times() {
         peak_gflops: 40.0,
         plain_copy_gb_s: 9.0,
         copies: Vec::new(),
-        prefills: vec![PrefillPoint { scheme: Scheme::WeightDuplication, tokens: 1, ttft_s: 1.0 }],
+        prefills: vec![PrefillPoint {
+            scheme: Scheme::WeightDuplication,
+            tokens: 1,
+            ttft_s: 1.0,
+            overlap: None,
+        }],
         outputs_equal: true,
         timeline: Timeline::default(),
     };
@@ -122,7 +127,9 @@ fn the_fit_finds_what_made_the_times() {
             let study =
                 PrefillStudy { scheme, input_tokens: NonZeroU64::new(tokens).unwrap(), ..truth.clone() };
             let ttft_s = study.answer().unwrap().ttft_s;
-            made.prefills.push(PrefillPoint { scheme, tokens: usize::try_from(tokens).unwrap(), ttft_s });
+            let overlap = (scheme == Scheme::Ddb).then(|| Overlap::of(&study.timeline().unwrap()));
+            let tokens = usize::try_from(tokens).unwrap();
+            made.prefills.push(PrefillPoint { scheme, tokens, ttft_s, overlap });
         }
     }
     for threads in 1..=5 {

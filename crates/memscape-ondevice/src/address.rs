@@ -140,7 +140,9 @@ impl Dims {
 #[non_exhaustive]
 pub enum MapError {
     /// A field of size zero, or more than 2^48 bursts.
-    #[error("a memory of {0:?} cannot be mapped; every dimension must be at least 1, and all together at most 2^48 bursts")]
+    #[error(
+        "a memory of {0:?} cannot be mapped; every dimension must be at least 1, and all together at most 2^48 bursts"
+    )]
     Dims(Dims),
     /// A bit matrix of the wrong size.
     #[error("the map has {given} coordinate bits, but the memory has {needed}: {widths}")]
@@ -182,13 +184,11 @@ pub enum MapError {
 }
 
 fn dependence(bits: &[CoordinateBit]) -> String {
-    match bits {
-        [one] => format!("{one} is always 0"),
-        _ => {
-            let names: Vec<_> = bits.iter().map(ToString::to_string).collect();
-            format!("the rows of {} add up to 0", names.join(", "))
-        }
+    if let [one] = bits {
+        return format!("{one} is always 0");
     }
+    let names: Vec<_> = bits.iter().map(ToString::to_string).collect();
+    format!("the rows of {} add up to 0", names.join(", "))
 }
 
 /// One bit of a coordinate, for example `bank bit 2`.
@@ -249,7 +249,7 @@ impl BitMap {
             return Err(MapError::Size { given: matrix.len(), needed: count, widths: widths.join(", ") });
         }
         for (bit, row) in bits.iter().zip(matrix) {
-            let address_bit = 63 - (row | 1).leading_zeros();
+            let address_bit = (row | 1).ilog2();
             if count <= address_bit as usize {
                 return Err(MapError::OutOfRange { bit: *bit, address_bit, bits: count });
             }
@@ -321,7 +321,10 @@ fn xor_of(basis: &[u64], mut bits: u64) -> u64 {
 
 fn coordinate_bits(dims: &Dims) -> Result<Vec<CoordinateBit>, MapError> {
     check_dims(dims)?;
-    Ok(Field::ALL.iter().flat_map(|&field| (0..dims.bits(field)).map(move |bit| CoordinateBit { field, bit })).collect())
+    Ok(Field::ALL
+        .iter()
+        .flat_map(|&field| (0..dims.bits(field)).map(move |bit| CoordinateBit { field, bit }))
+        .collect())
 }
 
 fn check_dims(dims: &Dims) -> Result<(), MapError> {

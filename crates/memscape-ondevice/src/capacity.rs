@@ -160,9 +160,8 @@ impl Study for CapacityStudy {
         let unused = if model.tied_embeddings || self.pim_copies_embedding { 0 } else { embedding };
         let pim = weights + padding - unused;
 
-        let one_buffer = self
-            .buffer_bytes
-            .map_or_else(|| least_buffer_bytes(model, format, false), NonZeroU64::get);
+        let one_buffer =
+            self.buffer_bytes.map_or_else(|| least_buffer_bytes(model, format, false), NonZeroU64::get);
         let (host_bytes, pim_bytes, buffers) = match self.scheme {
             Scheme::WeightDuplication => (weights, pim, 0),
             Scheme::FacilO | Scheme::NonCacheableGemm => (unused, pim, 0),

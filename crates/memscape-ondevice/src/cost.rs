@@ -1,7 +1,9 @@
 //! How long the commands of a GEMV take: the closed form, and the stream on the
 //! DRAM engine. They agree to the picosecond.
 
-use memscape_dram::{Constraints, Dram, Engine, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints};
+use memscape_dram::{
+    Constraints, Dram, Engine, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
+};
 use memscape_units::{Nanoseconds, Picoseconds};
 
 use crate::layout::Layout;
@@ -34,7 +36,7 @@ pub struct Timing {
 
 impl Timing {
     /// The timing of PIM commands on this memory. As a command reaches every bank
-    /// group, two are tCCD_L apart.
+    /// group, two are `tCCD_L` apart.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked positive")]
     pub fn new(memory: &Dram) -> Self {

@@ -165,7 +165,8 @@ impl DecodeStudy {
 
 impl Study for DecodeStudy {
     const NAME: &'static str = "ondevice.decode";
-    const SUMMARY: &'static str = "One generated token with its GEMVs on a phone's PIM blocks, beside the host alone";
+    const SUMMARY: &'static str =
+        "One generated token with its GEMVs on a phone's PIM blocks, beside the host alone";
     type Answer = DecodeAnswer;
 
     fn presets() -> Vec<PresetParameter> {

@@ -204,7 +204,8 @@ impl GemvStudy {
 
 impl Study for GemvStudy {
     const NAME: &'static str = "ondevice.gemv";
-    const SUMMARY: &'static str = "One matrix-vector product on a phone's PIM blocks, by HBM-PIM's command sequence";
+    const SUMMARY: &'static str =
+        "One matrix-vector product on a phone's PIM blocks, by HBM-PIM's command sequence";
     type Answer = GemvAnswer;
 
     fn presets() -> Vec<PresetParameter> {

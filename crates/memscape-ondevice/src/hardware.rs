@@ -77,7 +77,9 @@ pub enum SocError {
         max: f64,
     },
     /// More threads than cores.
-    #[error("`soc.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own")]
+    #[error(
+        "`soc.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
+    )]
     Cores {
         /// Which cores.
         kind: &'static str,

@@ -70,7 +70,9 @@ pub struct Layout {
 #[non_exhaustive]
 pub enum LayoutError {
     /// Banks cannot be shared evenly.
-    #[error("`pim.banks_per_block` is {given}, but a rank has {banks} banks; use a power of two that divides it")]
+    #[error(
+        "`pim.banks_per_block` is {given}, but a rank has {banks} banks; use a power of two that divides it"
+    )]
     Banks {
         /// Banks per PIM block as given.
         given: u32,
@@ -78,7 +80,9 @@ pub enum LayoutError {
         banks: u64,
     },
     /// An element wider than a burst.
-    #[error("a burst of {burst_bits} bits does not hold a whole number of {element} elements; use another format")]
+    #[error(
+        "a burst of {burst_bits} bits does not hold a whole number of {element} elements; use another format"
+    )]
     Lanes {
         /// Bits of a burst.
         burst_bits: u64,
@@ -329,8 +333,8 @@ impl Layout {
     /// Where an element lies: its burst, and which lane of it.
     #[must_use]
     pub fn element_place(&self, row: u64, column: u64) -> (Place, u64) {
-        let (line, burst, lane) = self.find(row, column);
-        (self.place(self.slot(line, burst)), lane)
+        let (line, burst, in_burst) = self.find(row, column);
+        (self.place(self.slot(line, burst)), in_burst)
     }
 
     /// The bit of physical memory at which an element starts.

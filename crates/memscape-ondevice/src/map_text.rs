@@ -43,7 +43,9 @@ enum Form {
 #[non_exhaustive]
 pub enum MapTextError {
     /// A word that is neither slice, hash nor field.
-    #[error("`{word}` of the address map is not understood; write bit slices such as `column:2 channel:2 column:* bank:* rank:* row:*`, hashes such as `bank0^row0` behind them, or digits such as `bank column channel rank row`")]
+    #[error(
+        "`{word}` of the address map is not understood; write bit slices such as `column:2 channel:2 column:* bank:* rank:* row:*`, hashes such as `bank0^row0` behind them, or digits such as `bank column channel rank row`"
+    )]
     Word {
         /// The word.
         word: String,

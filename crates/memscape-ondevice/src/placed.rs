@@ -78,7 +78,9 @@ pub struct LayoutAnswer {
 #[non_exhaustive]
 pub enum PlacedError {
     /// Only one of `rows` and `columns`.
-    #[error("`rows` and `columns` go together: give both for a matrix of your own, or neither for one of the model's")]
+    #[error(
+        "`rows` and `columns` go together: give both for a matrix of your own, or neither for one of the model's"
+    )]
     HalfShape,
     /// The memory contradicts itself.
     #[error("`memory`: {0}")]
@@ -151,14 +153,21 @@ impl LayoutStudy {
         let all = layout.lines() * layout.line_bursts();
         let by_line = self.host_order == HostOrder::RowMajor;
         (0..all.min(SAMPLE))
-            .map(|it| if by_line { (it / layout.line_bursts(), it % layout.line_bursts()) } else { (it % lines, it / lines) })
+            .map(|it| {
+                if by_line {
+                    (it / layout.line_bursts(), it % layout.line_bursts())
+                } else {
+                    (it % lines, it / lines)
+                }
+            })
             .collect()
     }
 }
 
 impl Study for LayoutStudy {
     const NAME: &'static str = "ondevice.layout";
-    const SUMMARY: &'static str = "Where a weight matrix lies for PIM, and how fast the host can read it back";
+    const SUMMARY: &'static str =
+        "Where a weight matrix lies for PIM, and how fast the host can read it back";
     type Answer = LayoutAnswer;
 
     fn presets() -> Vec<PresetParameter> {

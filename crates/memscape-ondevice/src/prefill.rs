@@ -138,10 +138,14 @@ pub enum PrefillError {
         available: u64,
     },
     /// A time beyond the clock.
-    #[error("the prompt would take about {0:.0e} s, beyond the model's clock; ask for fewer tokens or faster hardware")]
+    #[error(
+        "the prompt would take about {0:.0e} s, beyond the model's clock; ask for fewer tokens or faster hardware"
+    )]
     TooLong(f64),
     /// Nothing to walk.
-    #[error("`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or `scheme = \"ddb\"` or \"owr\"")]
+    #[error(
+        "`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or `scheme = \"ddb\"` or \"owr\""
+    )]
     NoEvents(Scheme),
 }
 
@@ -209,7 +213,11 @@ impl PrefillStudy {
         let copy = bytes / (self.soc.copy_gb_s * 1e9) * self.soc.copy_slowdown * uncached;
         let steps = 16.0 * self.layers()? as f64 * self.soc.step_ms * 1e-3 * self.soc.copy_slowdown;
         let estimate = gemm + copy + steps;
-        if estimate < LONGEST_S { Ok(Costs::new(&self.soc, self.step_cost)) } else { Err(PrefillError::TooLong(estimate)) }
+        if estimate < LONGEST_S {
+            Ok(Costs::new(&self.soc, self.step_cost))
+        } else {
+            Err(PrefillError::TooLong(estimate))
+        }
     }
 
     /// Every thread's work, event by event, of `ddb` or `owr`.
@@ -265,7 +273,8 @@ impl PrefillStudy {
             }
             Scheme::Owr => {
                 let buffer_bytes = self.single_buffer()?;
-                let copy = layers * matrices.iter().map(|it| costs.joined_copy_ps(self.bytes(it.1))).sum::<u64>();
+                let copy =
+                    layers * matrices.iter().map(|it| costs.joined_copy_ps(self.bytes(it.1))).sum::<u64>();
                 Times { ttft: gemm + copy, copy, hidden_stages: 0, copied_bytes: weight_bytes, buffer_bytes }
             }
             Scheme::Ddb => {
@@ -305,7 +314,8 @@ impl PrefillStudy {
 
 impl Study for PrefillStudy {
     const NAME: &'static str = "ondevice.prefill";
-    const SUMMARY: &'static str = "Time to first token on a phone whose weights lie once, in the PIM-aware layout";
+    const SUMMARY: &'static str =
+        "Time to first token on a phone whose weights lie once, in the PIM-aware layout";
     type Answer = PrefillAnswer;
 
     fn presets() -> Vec<PresetParameter> {

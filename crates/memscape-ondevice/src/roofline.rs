@@ -101,7 +101,8 @@ fn find_host(name: &str) -> Option<Filling> {
 
 impl Study for RooflineStudy {
     const NAME: &'static str = "ondevice.roofline";
-    const SUMMARY: &'static str = "What rearranging weights online costs at peak rates, by prompt and FLOP per byte";
+    const SUMMARY: &'static str =
+        "What rearranging weights online costs at peak rates, by prompt and FLOP per byte";
     type Answer = RooflineAnswer;
 
     fn presets() -> Vec<PresetParameter> {

@@ -76,7 +76,11 @@ impl Op {
             Self::Mac { slot, .. } | Self::Drain { slot } => Kind::Mac.at(slot_at(slot)),
             Self::WriteSums { pass, register } => {
                 let row = part(sums_row(layout, pass));
-                Kind::Spill.at(Address { row, column: part(register % layout.dims.columns), ..Address::default() })
+                Kind::Spill.at(Address {
+                    row,
+                    column: part(register % layout.dims.columns),
+                    ..Address::default()
+                })
             }
         }
     }

@@ -74,7 +74,9 @@ pub struct StagePlan {
 #[non_exhaustive]
 pub enum StageError {
     /// A cacheable buffer cannot hold what is computed with at one time.
-    #[error("{matrices} of a layer take {need} B, but a cacheable buffer has {have} B; raise `buffer_bytes` to {need} or use a narrower format")]
+    #[error(
+        "{matrices} of a layer take {need} B, but a cacheable buffer has {have} B; raise `buffer_bytes` to {need} or use a narrower format"
+    )]
     BufferTooSmall {
         /// What it is to hold.
         matrices: Names,

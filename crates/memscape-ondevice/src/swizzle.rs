@@ -191,10 +191,8 @@ impl Swizzle {
     /// [`SwizzleError`] if the range or a buffer does not fit.
     pub fn copy(&self, image: &[u8], range: Range<u64>, host: &mut [u8]) -> Result<(), SwizzleError> {
         self.check(image.len(), &range, host.len())?;
-        let matched = matches!(
-            (self.layout.placement, self.order),
-            (Placement::ColumnBursts, HostOrder::ColumnMajor)
-        );
+        let matched =
+            matches!((self.layout.placement, self.order), (Placement::ColumnBursts, HostOrder::ColumnMajor));
         if matched && self.layout.burst_bytes() == 32 {
             self.copy_columns::<32>(image, range, host);
         } else {
@@ -255,18 +253,18 @@ impl Swizzle {
         let mut at = range.start;
         while at < range.end {
             let (row, column) = self.order.element(layout.rows, layout.columns, at);
-            let (line, burst, lane) = layout.find(row, column);
+            let (line, burst, in_burst) = layout.find(row, column);
             let count = if bursts_run_along_host {
                 let to_end_of_run = match self.order {
                     HostOrder::ColumnMajor => layout.rows - row,
                     HostOrder::RowMajor => layout.columns - column,
                 };
-                (lanes - lane).min(to_end_of_run).min(range.end - at)
+                (lanes - in_burst).min(to_end_of_run).min(range.end - at)
             } else {
                 1
             };
             let slot = self.slot_byte(line / layout.units, burst);
-            let byte = self.join(slot, self.units[index(line % layout.units)]) + index(lane) * size;
+            let byte = self.join(slot, self.units[index(line % layout.units)]) + index(in_burst) * size;
             visit(byte, index(at - range.start) * size, index(count) * size);
             at += count;
         }
@@ -294,7 +292,8 @@ impl Swizzle {
         edge(last * rows..range.end, host);
 
         let column_bytes = index(rows) * size;
-        let whole = &mut host[index(first * rows - range.start) * size..][..index(last - first) * column_bytes];
+        let whole =
+            &mut host[index(first * rows - range.start) * size..][..index(last - first) * column_bytes];
         for (group, columns) in (first..).step_by(TOGETHER).zip(whole.chunks_mut(TOGETHER * column_bytes)) {
             for unit_line in 0..self.layout.unit_lines() {
                 let first_line = unit_line * self.layout.units;

@@ -41,7 +41,11 @@ pub(crate) struct Slowdown(u64);
 const MILLION: u64 = 1_000_000;
 
 impl Slowdown {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be from 1 to 1000")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be from 1 to 1000"
+    )]
     fn new(factor: f64) -> Self {
         Self((factor * 1e6).round() as u64)
     }
@@ -193,6 +197,16 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// How long the busiest thread is at this work, in picoseconds.
+    #[must_use]
+    pub fn busiest_ps(&self, work: Work) -> u64 {
+        let mut busy = std::collections::BTreeMap::new();
+        for it in self.spans.iter().filter(|it| it.work == work) {
+            *busy.entry(it.thread).or_insert(0) += it.end_ps - it.start_ps;
+        }
+        busy.into_values().max().unwrap_or(0)
+    }
+
     /// Writes Chrome trace JSON, as [Perfetto](https://ui.perfetto.dev) reads it: one
     /// track per thread, times in microseconds.
     ///
@@ -275,9 +289,9 @@ fn run_stage(
         end: Option<u64>,
     }
     let copiers = usize::try_from(costs.copy_threads).expect("checked to be few");
-    let copies = (0..copiers).map(|thread| (thread, Work::Copy, copy));
     let gemms = gemm.iter().enumerate().map(|(it, share)| (copiers + it, Work::Gemm, *share));
-    let mut workers: Vec<_> = copies
+    let mut workers: Vec<_> = (0..copiers)
+        .map(|thread| (thread, Work::Copy, copy))
         .chain(gemms)
         .filter(|it| it.2 > 0)
         .map(|(thread, work, left)| Worker { thread, work, left, since: 0, end: None })
@@ -290,9 +304,7 @@ fn run_stage(
     loop {
         let busy = |work: Work| workers.iter().any(|it| it.work == work && it.end.is_none());
         let contended = busy(Work::Copy) && busy(Work::Gemm);
-        let due = |it: &Worker| {
-            it.since + if contended { slowdown(it.work).time(it.left) } else { it.left }
-        };
+        let due = |it: &Worker| it.since + if contended { slowdown(it.work).time(it.left) } else { it.left };
         // Where both end at once, GEMM first.
         let next = (0..workers.len())
             .filter(|it| workers[*it].end.is_none())
@@ -322,6 +334,9 @@ fn run_stage(
 }
 
 /// OWR event by event: copy with all threads, join, GEMM, join.
+///
+/// # Panics
+/// With more threads than memory can count, which [`Soc::check`] excludes.
 #[must_use]
 pub fn rearranged_online(
     matrices: &[(Matrix, Gemv)],
@@ -349,7 +364,14 @@ pub fn rearranged_online(
             timeline.end_ps = copied;
             for thread in 0..costs.gemm_threads() {
                 let end_ps = copied + costs.gemm_share_ps(thread, gemv, tokens);
-                timeline.spans.push(Span { thread, work: Work::Gemm, layer, stage, start_ps: copied, end_ps });
+                timeline.spans.push(Span {
+                    thread,
+                    work: Work::Gemm,
+                    layer,
+                    stage,
+                    start_ps: copied,
+                    end_ps,
+                });
                 timeline.end_ps = timeline.end_ps.max(end_ps);
             }
         }

@@ -207,8 +207,8 @@ proptest! {
         let ddb = study.answer().unwrap();
         prop_assert!(ddb.gemm_s <= ddb.ttft_s);
         let layers = study.layers.unwrap().get();
-        let weights = layers * study.model.layer_matrix_parameters() * 2;
-        prop_assert_eq!(ddb.copied_bytes.to_bits(), f64::from(u32::try_from(weights / 2).unwrap()).mul_add(2.0, 0.0).to_bits());
+        let weights = u32::try_from(layers * study.model.layer_matrix_parameters()).unwrap();
+        prop_assert!((ddb.copied_bytes - 2.0 * f64::from(weights)).abs() < 0.5, "all, once");
 
         (study.soc.copy_slowdown, study.soc.gemm_slowdown) = (1.0, 1.0);
         study.soc.owr_threads = count(u32::try_from(study.soc.copy_threads()).unwrap());
@@ -224,8 +224,7 @@ proptest! {
 /// With ever longer prompts all that is left of copying is the first one.
 #[test]
 fn long_prompts_hide_all_but_the_preload() {
-    let mut study = PrefillStudy::default();
-    study.input_tokens = NonZeroU64::new(1 << 15).unwrap();
+    let study = PrefillStudy { input_tokens: NonZeroU64::new(1 << 15).unwrap(), ..PrefillStudy::default() };
     let timeline = study.timeline().unwrap();
     let preload = timeline.spans.iter().find(|it| it.work == Work::Copy).unwrap().end_ps;
     let answer = study.answer().unwrap();
@@ -246,7 +245,8 @@ fn a_timeline_is_a_trace_that_others_read() {
     let events = trace["traceEvents"].as_array().unwrap();
     let spans: Vec<_> = events.iter().filter(|it| it["ph"] == "X").collect();
     assert_eq!(spans.len(), timeline.spans.len());
-    let end = spans.iter().map(|it| it["ts"].as_f64().unwrap() + it["dur"].as_f64().unwrap()).fold(0.0, f64::max);
+    let end =
+        spans.iter().map(|it| it["ts"].as_f64().unwrap() + it["dur"].as_f64().unwrap()).fold(0.0, f64::max);
     #[expect(clippy::cast_precision_loss, reason = "picoseconds")]
     let expected = timeline.end_ps as f64 * 1e-6;
     assert!((end - expected).abs() < 1e-6 * expected);
@@ -256,7 +256,8 @@ fn a_timeline_is_a_trace_that_others_read() {
 #[test]
 fn roofline_is_a_ratio_of_times() {
     let roofline = |tokens: u64| {
-        let study = RooflineStudy { input_tokens: NonZeroU64::new(tokens).unwrap(), ..RooflineStudy::default() };
+        let study =
+            RooflineStudy { input_tokens: NonZeroU64::new(tokens).unwrap(), ..RooflineStudy::default() };
         study.answer().unwrap()
     };
     for tokens in [1, 4, 8, 16, 100, 4096] {

@@ -92,26 +92,37 @@ fn case(elements: &'static [Element]) -> impl Strategy<Value = Case> {
     let burst_bits = prop::sample::select(vec![128_u64, 256]);
     let element = prop::sample::select(elements);
     let order = prop_oneof![Just(HostOrder::ColumnMajor), Just(HostOrder::RowMajor)];
-    (memory(), pim, burst_bits, element, placement(), order, (1_u64..90, 1_u64..50, 0_u64..5)).prop_filter_map(
-        "the matrix must fit",
-        |(memory, (input, output, shared), burst_bits, element, placement, order, (rows, columns, first_row))| {
-            let shared = (1 << shared).min(u32::try_from(memory.dims.banks).unwrap());
-            let pim = PimBlocks {
-                input_registers: count(input),
-                output_registers: count(output),
-                banks_per_block: count(shared),
-            };
-            let gemv = Gemv::new(rows, columns).unwrap();
-            let layout = Layout::on(memory.dims, burst_bits, gemv, element, placement, &pim, first_row).ok()?;
-            Some(Case { map: memory.map, layout, order })
-        },
-    )
+    (memory(), pim, burst_bits, element, placement(), order, (1_u64..90, 1_u64..50, 0_u64..5))
+        .prop_filter_map(
+            "the matrix must fit",
+            |(
+                memory,
+                (input, output, shared),
+                burst_bits,
+                element,
+                placement,
+                order,
+                (rows, columns, first_row),
+            )| {
+                let shared = (1 << shared).min(u32::try_from(memory.dims.banks).unwrap());
+                let pim = PimBlocks {
+                    input_registers: count(input),
+                    output_registers: count(output),
+                    banks_per_block: count(shared),
+                };
+                let gemv = Gemv::new(rows, columns).unwrap();
+                let layout =
+                    Layout::on(memory.dims, burst_bits, gemv, element, placement, &pim, first_row).ok()?;
+                Some(Case { map: memory.map, layout, order })
+            },
+        )
 }
 
 /// Random bytes that are small numbers in every element.
 fn numbers(element: Element, count: u64, seed: u64) -> Vec<u8> {
     let mut random = Random(seed);
-    let values: Vec<f32> = (0..count).map(|_| f32::from(u8::try_from(random.below(15)).unwrap()) - 7.0).collect();
+    let values: Vec<f32> =
+        (0..count).map(|_| f32::from(u8::try_from(random.below(15)).unwrap()) - 7.0).collect();
     element.encode(&values).unwrap()
 }
 
@@ -231,7 +242,10 @@ fn matrices_of_the_phone_come_back() {
         let gemv = Gemv::new(rows, columns).unwrap();
         let layout =
             Layout::new(gemv, Element::Bf16, Placement::ColumnBursts, &study.memory, &study.pim, 3).unwrap();
-        for text in ["column:2 channel:* column:* bank:* rank:* row:* bank0^row0 bank1^row1", "bank column channel rank row"] {
+        for text in [
+            "column:2 channel:* column:* bank:* rank:* row:* bank0^row0 bank1^row1",
+            "bank column channel rank row",
+        ] {
             let map = text.parse::<MapText>().unwrap().map(layout.dims).unwrap();
             let swizzle = Swizzle::new(layout, &map, HostOrder::ColumnMajor).unwrap();
             let mut random = Random(rows);
@@ -261,8 +275,12 @@ fn a_wrong_map_does_not_bring_it_back() {
     let gemv = Gemv::new(64, 40).unwrap();
     let layout = Layout::on(dims, 256, gemv, Element::Bf16, Placement::ColumnBursts, &pim, 0).unwrap();
     let map = |text: &str| text.parse::<MapText>().unwrap().map(dims).unwrap();
-    let right = Swizzle::new(layout, &map("column:1 channel:* bank:* column:* row:*"), HostOrder::ColumnMajor).unwrap();
-    let wrong = Swizzle::new(layout, &map("channel:* column:1 bank:* column:* row:*"), HostOrder::ColumnMajor).unwrap();
+    let right =
+        Swizzle::new(layout, &map("column:1 channel:* bank:* column:* row:*"), HostOrder::ColumnMajor)
+            .unwrap();
+    let wrong =
+        Swizzle::new(layout, &map("channel:* column:1 bank:* column:* row:*"), HostOrder::ColumnMajor)
+            .unwrap();
     let host: Vec<u8> = (0..right.host_bytes()).map(|it| u8::try_from(it % 251).unwrap()).collect();
     let mut image = vec![0; right.image_bytes().max(wrong.image_bytes())];
     right.convert(&host, &mut image).unwrap();
@@ -311,7 +329,10 @@ fn bad_input_is_told_what_to_change() {
         error("column:3 bank:* row:*"),
         "the address map gives `column` 3 bits, but the memory has 2; change the slices, or let the last one be `column:*`"
     );
-    assert_eq!(error("column:* bank:* row:* bank0^row7"), "the address map hashes `row7`, but the memory has 2 bits of it");
+    assert_eq!(
+        error("column:* bank:* row:* bank0^row7"),
+        "the address map hashes `row7`, but the memory has 2 bits of it"
+    );
     assert!(error("kolumn:* bank:*").starts_with("`kolumn:*` of the address map is not understood"));
     assert!(error("bank bank channel rank row").contains("`column` is missing"));
     assert!(error("").contains("not understood"));
@@ -319,12 +340,19 @@ fn bad_input_is_told_what_to_change() {
     assert!(matches!(BitMap::new(zero, &[]).unwrap_err(), MapError::Dims(_)));
     let map = |rows: &[u64]| BitMap::new(dims, rows).unwrap_err().to_string();
     assert!(map(&[1]).starts_with("the map has 1 coordinate bits, but the memory has 6"));
-    assert_eq!(map(&[1, 2, 4, 8, 16, 1 << 40]), "row bit 1 depends on address bit 40, but burst numbers have 6 bits");
-    assert_eq!(map(&[1, 2, 0, 8, 16, 32]), "the map is not invertible: bank bit 0 is always 0; change one of them");
+    assert_eq!(
+        map(&[1, 2, 4, 8, 16, 1 << 40]),
+        "row bit 1 depends on address bit 40, but burst numbers have 6 bits"
+    );
+    assert_eq!(
+        map(&[1, 2, 0, 8, 16, 32]),
+        "the map is not invertible: bank bit 0 is always 0; change one of them"
+    );
 
     let pim = PimBlocks { input_registers: count(1), output_registers: count(1), banks_per_block: count(1) };
     let gemv = Gemv::new(1000, 100).unwrap();
-    let layout = |pim: &PimBlocks| Layout::on(dims, 256, gemv, Element::Bf16, Placement::ColumnBursts, pim, 0);
+    let layout =
+        |pim: &PimBlocks| Layout::on(dims, 256, gemv, Element::Bf16, Placement::ColumnBursts, pim, 0);
     assert_eq!(
         layout(&pim).unwrap_err().to_string(),
         "a matrix of 1000 x 100 bf16 elements needs DRAM rows 0 to 399 of every bank, but a bank has 4; use more \
@@ -333,7 +361,9 @@ fn bad_input_is_told_what_to_change() {
     let three = PimBlocks { banks_per_block: count(3), ..pim };
     assert!(matches!(layout(&three), Err(LayoutError::Banks { given: 3, banks: 4 })));
 
-    let small = Layout::on(dims, 256, Gemv::new(16, 2).unwrap(), Element::Bf16, Placement::ColumnBursts, &pim, 0).unwrap();
+    let small =
+        Layout::on(dims, 256, Gemv::new(16, 2).unwrap(), Element::Bf16, Placement::ColumnBursts, &pim, 0)
+            .unwrap();
     let map = "column:* bank:* row:*".parse::<MapText>().unwrap().map(dims).unwrap();
     let swizzle = Swizzle::new(small, &map, HostOrder::ColumnMajor).unwrap();
     let image = vec![0; swizzle.image_bytes()];
@@ -345,7 +375,12 @@ fn bad_input_is_told_what_to_change() {
         swizzle.copy(&image, 0..32, &mut [0; 8]).unwrap_err().to_string(),
         "the host buffer has 8 bytes, but 64 are needed"
     );
-    assert!(swizzle.copy(&[], 0..32, &mut [0; 64]).unwrap_err().to_string().starts_with("the image has 0 bytes"));
+    assert!(
+        swizzle.copy(&[], 0..32, &mut [0; 64]).unwrap_err().to_string().starts_with("the image has 0 bytes")
+    );
     let nibbles = Layout { element: Element::Int4, lanes: 64, ..small };
-    assert_eq!(Swizzle::new(nibbles, &map, HostOrder::ColumnMajor).unwrap_err(), SwizzleError::Element(Element::Int4));
+    assert_eq!(
+        Swizzle::new(nibbles, &map, HostOrder::ColumnMajor).unwrap_err(),
+        SwizzleError::Element(Element::Int4)
+    );
 }

@@ -4,7 +4,9 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_ondevice::prefill::Scheme;
-use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy, RooflineStudy};
+use memscape_ondevice::{
+    CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy, RooflineStudy,
+};
 use memscape_study::Study;
 
 /// Sec. 6: K and V of Llama 3.2 1B fill half a row tile each, the LM head all but
@@ -34,7 +36,12 @@ fn schemes_keep_what_they_say() {
     // Untied: the input table is the host's alone.
     let untied = |kept| {
         let model = "qwen3-8b".parse().unwrap();
-        let it = CapacityStudy { model, scheme: Scheme::FacilO, pim_copies_embedding: kept, ..CapacityStudy::default() };
+        let it = CapacityStudy {
+            model,
+            scheme: Scheme::FacilO,
+            pim_copies_embedding: kept,
+            ..CapacityStudy::default()
+        };
         it.answer().unwrap()
     };
     assert_eq!(untied(true).total_bytes, untied(false).total_bytes);

@@ -76,7 +76,13 @@ impl OndeviceLayout {
     }
 
     /// Elements `start..stop` of the host's matrix, copied out of the image.
-    fn copy<'py>(&self, py: Python<'py>, image: Vec<u8>, start: u64, stop: u64) -> PyResult<Bound<'py, PyBytes>> {
+    fn copy<'py>(
+        &self,
+        py: Python<'py>,
+        image: Vec<u8>,
+        start: u64,
+        stop: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let swizzle = self.swizzle.clone();
         let host = compute(py, move || {
             let elements = usize::try_from(stop.saturating_sub(start).min(swizzle.elements())).unwrap_or(0);

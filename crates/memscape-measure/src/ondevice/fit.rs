@@ -9,7 +9,7 @@ use memscape_ondevice::hardware::{Cores, Soc};
 use memscape_study::Study;
 use memscape_workload::Format;
 
-use super::measure::Measurement;
+use super::measure::{Measurement, Overlap};
 use super::weights::Setup;
 
 /// The model of this machine.
@@ -116,7 +116,9 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         }
     }
     #[expect(clippy::cast_precision_loss, reason = "a few points")]
-    let points = (measurement.prefills.len() + measurement.copies.len()) as f64;
+    let points = (measurement.prefills.len()
+        + measurement.copies.len()
+        + 2 * measurement.prefills.iter().filter(|it| it.overlap.is_some()).count()) as f64;
     Ok(HostFit { study, rms_error: (least / points).sqrt() })
 }
 
@@ -142,7 +144,7 @@ impl CostFunction for Line<'_> {
     }
 }
 
-/// Over all measured times, the squared logarithm of the model's over it.
+/// Over all measured times, those busy side by side included, the squared logarithm of the model's over it.
 fn sum_of_squares(study: &PrefillStudy, measurement: &Measurement) -> Result<f64, FitError> {
     let mut sum = 0.0;
     for point in &measurement.prefills {
@@ -153,6 +155,11 @@ fn sum_of_squares(study: &PrefillStudy, measurement: &Measurement) -> Result<f64
         };
         let answer = study.answer().map_err(FitError::Model)?;
         sum += (answer.ttft_s / point.ttft_s).ln().powi(2);
+        if let Some(seen) = point.overlap {
+            let timeline = study.timeline().map_err(|it| FitError::Model(it.into()))?;
+            let model = Overlap::of(&timeline);
+            sum += (model.copy_s / seen.copy_s).ln().powi(2) + (model.gemm_s / seen.gemm_s).ln().powi(2);
+        }
     }
     for point in &measurement.copies {
         #[expect(clippy::cast_precision_loss, reason = "bytes and threads stay far below 2^53")]

@@ -67,7 +67,9 @@ pub fn multiply(
 #[expect(clippy::cast_possible_wrap, reason = "lengths of slices fit an isize")]
 pub fn multiply_panel(panel: &[f32], inputs: &[f32], tokens: usize, before: f32, outputs: &mut [f32]) {
     let (columns, rows) = (inputs.len() / tokens, outputs.len() / tokens);
-    assert!(panel.len() == rows * columns && inputs.len() == columns * tokens && outputs.len() == rows * tokens);
+    assert!(
+        panel.len() == rows * columns && inputs.len() == columns * tokens && outputs.len() == rows * tokens
+    );
     // SAFETY: every index of the three matrices is below the lengths just checked, and
     // the output overlaps neither input.
     unsafe {
@@ -95,10 +97,16 @@ fn widen(weights: Matrix<'_>, rows: Range<usize>, column: usize, to: &mut [f32])
     let size = usize::try_from(weights.element.bits() / 8).expect("a few bytes");
     let bytes = &weights.bytes[(column * weights.rows + rows.start) * size..][..rows.len() * size];
     match weights.element {
-        Element::Bf16 => bytes.as_chunks().0.iter().zip(to).for_each(|(it, to)| *to = bf16::from_le_bytes(*it).to_f32()),
-        Element::Fp16 => bytes.as_chunks().0.iter().zip(to).for_each(|(it, to)| *to = f16::from_le_bytes(*it).to_f32()),
-        Element::Fp32 => bytes.as_chunks().0.iter().zip(to).for_each(|(it, to)| *to = f32::from_le_bytes(*it)),
-        Element::Int8 => bytes.iter().zip(to).for_each(|(it, to)| *to = f32::from(it.cast_signed())),
+        Element::Bf16 => convert(bytes, to, |it| bf16::from_le_bytes(it).to_f32()),
+        Element::Fp16 => convert(bytes, to, |it| f16::from_le_bytes(it).to_f32()),
+        Element::Fp32 => convert(bytes, to, f32::from_le_bytes),
+        Element::Int8 => convert(bytes, to, |[it]| f32::from(it.cast_signed())),
         Element::Int4 => unreachable!("weights in buffers are whole bytes"),
+    }
+}
+
+fn convert<const N: usize>(bytes: &[u8], to: &mut [f32], number: impl Fn([u8; N]) -> f32) {
+    for (bytes, to) in bytes.as_chunks().0.iter().zip(to) {
+        *to = number(*bytes);
     }
 }

@@ -24,6 +24,6 @@ mod run;
 mod weights;
 
 pub use fit::{FitError, HostFit, fit};
-pub use measure::{CopyPoint, Measurement, PrefillPoint, Request, measure};
+pub use measure::{CopyPoint, Measurement, Overlap, PrefillPoint, Request, measure};
 pub use run::{Run, RunError, run};
 pub use weights::{Setup, SetupError, Weights};

@@ -83,6 +83,17 @@ pub(crate) struct Bench<'a> {
     inputs: Vec<f32>,
 }
 
+/// What is left of one thread's room for outputs.
+struct Outputs<'a>(&'a mut [f32]);
+
+impl<'a> Outputs<'a> {
+    fn next(&mut self, length: usize) -> &'a mut [f32] {
+        let (next, rest) = std::mem::take(&mut self.0).split_at_mut(length);
+        self.0 = rest;
+        next
+    }
+}
+
 /// What one thread brings back.
 struct Worked {
     outputs: Vec<f32>,
@@ -119,11 +130,17 @@ impl<'a> Bench<'a> {
     }
 
     /// One thread's share of one GEMM, into the next of its outputs.
-    fn gemm(&self, matrix: usize, bytes: &[u8], thread: usize, outputs: &mut &mut [f32], scratch: &mut Scratch) {
+    fn gemm(
+        &self,
+        matrix: usize,
+        bytes: &[u8],
+        thread: usize,
+        outputs: &mut Outputs<'_>,
+        scratch: &mut Scratch,
+    ) {
         let rows = self.rows(matrix, thread);
         let weights = self.matrix(matrix, bytes);
-        let (own, rest) = std::mem::take(outputs).split_at_mut(rows.len() * self.tokens);
-        *outputs = rest;
+        let own = outputs.next(rows.len() * self.tokens);
         multiply(weights, rows, &self.inputs[..weights.columns * self.tokens], self.tokens, own, scratch);
     }
 
@@ -139,7 +156,7 @@ impl<'a> Bench<'a> {
             let mut worked = Worked { outputs: self.outputs(thread), spans: Vec::new() };
             let mut scratch = Scratch::new();
             let start = clock.start();
-            let mut outputs = &mut worked.outputs[..];
+            let mut outputs = Outputs(&mut worked.outputs);
             for layer in 0..self.setup.layers {
                 for matrix in 0..self.weights.matrices.len() {
                     let bytes = &self.weights.host[self.weights.index(layer, matrix)];
@@ -154,7 +171,8 @@ impl<'a> Bench<'a> {
             worked
         };
         collect(thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.setup.gemm_threads).map(|it| scope.spawn(move || work(it))).collect();
+            let threads: Vec<_> =
+                (0..self.setup.gemm_threads).map(|it| scope.spawn(move || work(it))).collect();
             join(threads)
         }))
     }
@@ -190,10 +208,11 @@ impl<'a> Bench<'a> {
             let start = clock.start();
             // The preload.
             barrier.wait();
-            let mut outputs = &mut worked.outputs[..];
+            let mut outputs = Outputs(&mut worked.outputs);
             for stage in &plan.stages {
                 let bytes = length(stage.matrix_byte)..;
-                let end = bytes.start + self.weights.host[self.weights.index(stage.gemm.layer, stage.gemm.matrix)].len();
+                let end = bytes.start
+                    + self.weights.host[self.weights.index(stage.gemm.layer, stage.gemm.matrix)].len();
                 // SAFETY: the plan lets copies of this stage go to the other buffer only, and
                 // every copy of an earlier stage is on the other side of a barrier.
                 #[expect(unsafe_code, reason = "see SAFETY")]
@@ -246,7 +265,7 @@ impl<'a> Bench<'a> {
         let mut spans = Vec::new();
         let start = Start(Instant::now());
         {
-            let mut outputs: Vec<_> = outputs.iter_mut().map(|it| &mut it[..]).collect();
+            let mut outputs: Vec<_> = outputs.iter_mut().map(|it| Outputs(it)).collect();
             for layer in 0..self.setup.layers {
                 for matrix in 0..self.weights.matrices.len() {
                     let stage = (layer, Some(self.name(matrix)));
@@ -345,7 +364,13 @@ impl Start {
     }
 
     /// Does `work` and says when.
-    fn span(&self, thread: usize, kind: Work, (layer, stage): (u64, Option<Name>), work: impl FnOnce()) -> Span {
+    fn span(
+        &self,
+        thread: usize,
+        kind: Work,
+        (layer, stage): (u64, Option<Name>),
+        work: impl FnOnce(),
+    ) -> Span {
         let start_ps = self.now();
         work();
         Span { thread, work: kind, layer, stage, start_ps, end_ps: self.now() }

@@ -131,7 +131,8 @@ impl Weights {
         for _ in 0..setup.layers {
             for &(_, gemv) in &matrices {
                 let placement = Placement::ColumnBursts;
-                let layout = Layout::new(gemv, setup.element, placement, &setup.memory, &setup.pim, first_row)?;
+                let layout =
+                    Layout::new(gemv, setup.element, placement, &setup.memory, &setup.pim, first_row)?;
                 first_row = layout.end_row();
                 let map = setup.address_map.map(layout.dims)?;
                 swizzles.push(Swizzle::new(layout, &map, HostOrder::ColumnMajor)?);

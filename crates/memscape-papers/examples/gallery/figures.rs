@@ -1,7 +1,8 @@
 //! Figures of every kind, one per shape the papers need. All data is invented.
 
 use super::plot::{
-    Axis, Busy, Figure, Gantt, GroupedBars, HeatMap, Lines, Mark, Order, Scale, StackedBars, TextTable, Tile, TileGrid,
+    Axis, Busy, Figure, Gantt, GroupedBars, HeatMap, Lines, Mark, Order, Scale, StackedBars, TextTable, Tile,
+    TileGrid,
 };
 
 const MODELS: [&str; 7] = ["125M", "350M", "1.3B", "2.7B", "6.7B", "13B", "30B"];
@@ -268,7 +269,8 @@ fn gantt() -> Figure {
     let spans = (0..6).flat_map(|row| {
         (0..5_usize).map(move |stage| {
             let start = 4.0 * f64::from(u8::try_from(stage).unwrap_or_default());
-            let length = if row < 2 { 2.2 } else { 3.9 - f64::from(u8::try_from(row).unwrap_or_default()) / 4.0 };
+            let length =
+                if row < 2 { 2.2 } else { 3.9 - f64::from(u8::try_from(row).unwrap_or_default()) / 4.0 };
             let kind = usize::from(row >= 2);
             Busy { row, start, end: start + length, kind, label: format!("S{stage}"), critical: row == 2 }
         })

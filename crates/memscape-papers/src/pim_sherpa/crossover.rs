@@ -36,9 +36,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
                 let input_tokens = NonZeroU64::new(tokens)?;
                 PrefillStudy { scheme, input_tokens, ..study.clone() }.answer().ok()
             };
-            let comparable = |scheme| {
-                first(|tokens| ask(scheme, tokens).is_some_and(|it| it.over_gemm <= COMPARABLE))
-            };
+            let comparable =
+                |scheme| first(|tokens| ask(scheme, tokens).is_some_and(|it| it.over_gemm <= COMPARABLE));
             let ahead = first(|tokens| {
                 let times = [Scheme::Ddb, Scheme::Owr].map(|it| ask(it, tokens).map(|it| it.ttft_s));
                 matches!(times, [Some(ddb), Some(owr)] if ddb <= owr)
@@ -82,8 +81,10 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut figure = Figure::two_columns();
     for (letter, event) in ["a", "b", "c"].into_iter().zip(distinct(table, "event")?) {
         let of_event = table.filter("event", event.as_str())?;
-        let mut lines =
-            Lines::new(Axis::log2("Host compute (FLOP/B)"), Axis::log2("Prompt (tokens)").range(1.0, 262_144.0));
+        let mut lines = Lines::new(
+            Axis::log2("Host compute (FLOP/B)"),
+            Axis::log2("Prompt (tokens)").range(1.0, 262_144.0),
+        );
         let mut rates: Vec<f64> = of_event.f64("copy_gb_s")?.into_iter().flatten().collect();
         rates.dedup();
         for rate in rates {

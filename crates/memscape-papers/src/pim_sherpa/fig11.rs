@@ -15,8 +15,7 @@ const LAYER: u64 = 1;
 fn table(changed: &Parameters, tokens: u32) -> Result<Table, Error> {
     let study: PrefillStudy = read(&with(changed, "input_tokens", tokens))?;
     let timeline = study.timeline().map_err(no_answer)?;
-    let spans: Vec<_> =
-        timeline.spans.iter().filter(|it| it.layer == LAYER && it.stage.is_some()).collect();
+    let spans: Vec<_> = timeline.spans.iter().filter(|it| it.layer == LAYER && it.stage.is_some()).collect();
     let zero = spans.iter().map(|it| it.start_ps).min().unwrap_or(0);
     #[expect(clippy::cast_precision_loss, reason = "picoseconds of a layer")]
     let ms = |ps: u64| Some((ps - zero) as f64 * 1e-9);
@@ -28,10 +27,7 @@ fn table(changed: &Parameters, tokens: u32) -> Result<Table, Error> {
     };
     Ok(Table::from_columns([
         ("thread", Column::Int(spans.iter().map(|it| i64::try_from(it.thread).ok()).collect())),
-        (
-            "work",
-            texts(&|it| if it.work == Work::Copy { "copy" } else { "GEMM" }.to_owned()),
-        ),
+        ("work", texts(&|it| if it.work == Work::Copy { "copy" } else { "GEMM" }.to_owned())),
         ("matrix", texts(&|it| it.stage.map_or_else(String::new, |it| it.name().to_owned()))),
         ("start_ms", Column::Float(spans.iter().map(|it| ms(it.start_ps)).collect())),
         ("end_ms", Column::Float(spans.iter().map(|it| ms(it.end_ps)).collect())),

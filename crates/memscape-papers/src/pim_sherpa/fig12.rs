@@ -33,7 +33,9 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
             let row = table.filter("output_tokens", *output)?;
             TOKENS
                 .iter()
-                .map(|input| Ok(row.filter("input_tokens", *input)?.f64("speedup")?.into_iter().next().flatten()))
+                .map(|input| {
+                    Ok(row.filter("input_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
+                })
                 .collect()
         })
         .collect::<Result<Vec<Vec<_>>, Error>>()?;

@@ -18,7 +18,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let chart = |column: &str, label: &str| -> Result<GroupedBars, Error> {
-        let mut bars = GroupedBars::new(label, TOKENS.map(|it| it.to_string())).x_label("Input length (tokens)");
+        let mut bars =
+            GroupedBars::new(label, TOKENS.map(|it| it.to_string())).x_label("Input length (tokens)");
         for name in distinct(table, "series")? {
             bars = bars.series(name.clone(), table.filter("series", name)?.f64(column)?);
         }

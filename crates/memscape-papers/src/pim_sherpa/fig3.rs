@@ -19,16 +19,18 @@ use crate::sweeps::distinct;
 
 const DIMS: Dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 1, columns: 3 };
 const LANES: u64 = 16;
-const ORDERS: [(&str, &str); 2] =
-    [("column digit lowest", "column bank channel rank row"), ("bank digit lowest", "bank column channel rank row")];
+const ORDERS: [(&str, &str); 2] = [
+    ("column digit lowest", "column bank channel rank row"),
+    ("bank digit lowest", "bank column channel rank row"),
+];
 
 pub fn table(_: &Parameters) -> Result<Table, Error> {
     let one = NonZeroU32::MIN;
     let pim = PimBlocks { input_registers: one, output_registers: one, banks_per_block: one };
     let matrix = Gemv::new(DIMS.banks * LANES, DIMS.columns).map_err(no_answer)?;
     let bits = LANES * Element::Bf16.bits();
-    let layout = Layout::on(DIMS, bits, matrix, Element::Bf16, Placement::ColumnBursts, &pim, 0)
-        .map_err(no_answer)?;
+    let layout =
+        Layout::on(DIMS, bits, matrix, Element::Bf16, Placement::ColumnBursts, &pim, 0).map_err(no_answer)?;
     let (mut orders, mut layouts) = (Vec::new(), Vec::new());
     let mut numbers: [Vec<Option<i64>>; 5] = Default::default();
     for (name, text) in ORDERS {

@@ -1,6 +1,7 @@
 //! PIM-SHERPA: sections 2 to 7, one module per figure or table.
 
 mod crossover;
+mod ff0_split;
 mod fig10;
 mod fig11;
 mod fig12;
@@ -8,7 +9,6 @@ mod fig13;
 mod fig3;
 mod fig4;
 mod fig9;
-mod ff0_split;
 mod sec7;
 mod setup;
 mod table2;
@@ -34,9 +34,19 @@ pub const PAPER: Paper = Paper {
 /// In the paper's order.
 const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("pim-sherpa.setup", "The evaluated phone", setup::table, setup::plot),
-    Experiment::new("pim-sherpa.fig3", "Host-friendly and PIM-aware places of one matrix", fig3::table, fig3::plot),
+    Experiment::new(
+        "pim-sherpa.fig3",
+        "Host-friendly and PIM-aware places of one matrix",
+        fig3::table,
+        fig3::plot,
+    ),
     Experiment::new("pim-sherpa.fig4", "DRAM with and without weight duplication", fig4::table, fig4::plot),
-    Experiment::new("pim-sherpa.table2", "Rearrangement beside GEMM at peak rates", table2::table, table2::plot),
+    Experiment::new(
+        "pim-sherpa.table2",
+        "Rearrangement beside GEMM at peak rates",
+        table2::table,
+        table2::plot,
+    ),
     Experiment::new("pim-sherpa.fig9", "DRAM by scheme", fig9::table, fig9::plot),
     Experiment::new("pim-sherpa.fig10a", "Time to first token, Llama 3.2 1B", fig10::table_1b, fig10::plot),
     Experiment::new("pim-sherpa.fig10b", "Time to first token, Llama 3.2 3B", fig10::table_3b, fig10::plot),
@@ -45,10 +55,20 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("pim-sherpa.fig12a", "End-to-end speedup of FACIL-O", fig12::table_facil, fig12::plot),
     Experiment::new("pim-sherpa.fig12b", "End-to-end speedup of S-DDB", fig12::table_ddb, fig12::plot),
     Experiment::new("pim-sherpa.fig12c", "End-to-end speedup of S-OWR", fig12::table_owr, fig12::plot),
-    Experiment::new("pim-sherpa.fig13", "Time to first token with one copy of the weights", fig13::table, fig13::plot),
+    Experiment::new(
+        "pim-sherpa.fig13",
+        "Time to first token with one copy of the weights",
+        fig13::table,
+        fig13::plot,
+    ),
     Experiment::new("pim-sherpa.table4", "Commands of HBM-PIM's GEMVs", table4::table, table4::plot),
     Experiment::new("pim-sherpa.text", "Numbers that the text prints", text::table, text::plot),
-    Experiment::new("pim-sherpa.sec7_flop_per_byte", "Rearrangement on faster hosts", sec7::table, sec7::plot),
+    Experiment::new(
+        "pim-sherpa.sec7_flop_per_byte",
+        "Rearrangement on faster hosts",
+        sec7::table,
+        sec7::plot,
+    ),
     Experiment::new(
         "pim-sherpa.crossover",
         "Prompts at which DDB and OWR meet weight duplication",
@@ -118,5 +138,8 @@ fn no_answer(error: impl std::fmt::Display) -> Error {
 fn title(model: &str) -> String {
     let spelled = [("llama-", "Llama "), ("qwen3-", "Qwen3 "), ("gemma-3-", "Gemma 3 ")];
     let found = spelled.iter().find_map(|(prefix, name)| Some((name, model.strip_prefix(prefix)?)));
-    found.map_or_else(|| model.to_owned(), |(name, rest)| format!("{name}{}", rest.replace('-', " ").to_uppercase()))
+    found.map_or_else(
+        || model.to_owned(),
+        |(name, rest)| format!("{name}{}", rest.replace('-', " ").to_uppercase()),
+    )
 }

@@ -15,10 +15,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: InferenceStudy = read(changed)?;
     let (memory, soc, pim) = (&phone.memory, &phone.soc, &phone.pim);
     let gemv = GemvStudy::default();
-    let gain = GemvStudy { memory: *memory, pim: *pim, ..gemv }
-        .answer()
-        .map_err(no_answer)?
-        .peak_bandwidth_gain;
+    let gain =
+        GemvStudy { memory: *memory, pim: *pim, ..gemv }.answer().map_err(no_answer)?.peak_bandwidth_gain;
     let hidden = |name: &str| {
         let model = Llm::find(name).map_err(|_| Error::unknown("model", name, &MODELS))?;
         Ok::<_, Error>(f64::from(model.parameters.hidden_size))

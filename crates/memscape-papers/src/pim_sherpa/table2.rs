@@ -25,15 +25,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         let cell = |it: usize| columns[it][row].unwrap_or_default();
         let t = |it: usize| format!("{} t", cell(it));
         let percent = |it: usize| format!("{:.0} %", (cell(it) + 1e-9).round());
-        text.row([
-            tokens[row].clone().unwrap_or_default(),
-            t(0),
-            t(1),
-            t(2),
-            percent(3),
-            t(4),
-            percent(5),
-        ])
+        text.row([tokens[row].clone().unwrap_or_default(), t(0), t(1), t(2), percent(3), t(4), percent(5)])
     });
     Ok(Figure::one_column().panel("", text).caption("4 FLOP per byte; t reads the weights once."))
 }

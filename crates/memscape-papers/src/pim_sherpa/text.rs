@@ -37,7 +37,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         add("GEMM, 32 tokens", ddb(32)?.gemm_s, "s");
         let (at_32, owr) = (ddb(32)?, answer(model, Scheme::Owr, 32)?);
         add("DDB over OWR, 32 tokens", at_32.ttft_s / owr.ttft_s, "×");
-        let hidden = (1..=16).map(|it| 32 * it).find(|it| ddb(*it).is_ok_and(|it| it.over_gemm <= COMPARABLE));
+        let hidden =
+            (1..=16).map(|it| 32 * it).find(|it| ddb(*it).is_ok_and(|it| it.over_gemm <= COMPARABLE));
         #[expect(clippy::cast_precision_loss, reason = "a few hundred tokens")]
         if let Some(hidden) = hidden {
             add("first prompt with DDB comparable to FACIL-O", hidden as f64, "tokens");

@@ -102,7 +102,8 @@ impl Plot for Gantt {
     }
 
     fn legend(&self) -> Vec<Entry> {
-        let entry = |(kind, name): (usize, &String)| Entry { name: name.clone(), key: Key::Patch(distinct(kind)) };
+        let entry =
+            |(kind, name): (usize, &String)| Entry { name: name.clone(), key: Key::Patch(distinct(kind)) };
         self.kinds.iter().enumerate().map(entry).collect()
     }
 
@@ -124,11 +125,21 @@ impl Plot for Gantt {
             scene.line((x(tick.value), area.top), (x(tick.value), area.bottom), GRID_WIDTH, GRID);
         }
         for mark in &self.marks {
-            scene.dashes(&[(x(*mark), area.top), (x(*mark), area.bottom)], (1.2, 1.2), 0.4, INK.mix(WHITE, 0.4));
+            scene.dashes(
+                &[(x(*mark), area.top), (x(*mark), area.bottom)],
+                (1.2, 1.2),
+                0.4,
+                INK.mix(WHITE, 0.4),
+            );
         }
         for it in &self.busy {
             let top = area.top + it.row as f64 * high;
-            let bar = Rect { left: x(it.start), right: x(it.end), top: top + 0.16 * high, bottom: top + 0.84 * high };
+            let bar = Rect {
+                left: x(it.start),
+                right: x(it.end),
+                top: top + 0.16 * high,
+                bottom: top + 0.84 * high,
+            };
             let colour = Self::colour(it);
             scene.fill(bar, colour);
             let font = Font::VALUE.coloured(colour.ink_on());
@@ -138,7 +149,12 @@ impl Plot for Gantt {
         }
         for (row, name) in self.rows.iter().enumerate() {
             let y = area.top + (row as f64 + 0.5) * high;
-            scene.write((area.left - 3.0, y), Align::End, Font::TICK.sized(Font::TICK.size.min(high)), name.as_str());
+            scene.write(
+                (area.left - 3.0, y),
+                Align::End,
+                Font::TICK.sized(Font::TICK.size.min(high)),
+                name.as_str(),
+            );
         }
         scene.line((area.left, area.top), (area.left, area.bottom), SPINE_WIDTH, INK);
         scene.line((area.left, area.bottom), (area.right, area.bottom), SPINE_WIDTH, INK);
