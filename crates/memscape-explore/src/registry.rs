@@ -34,6 +34,11 @@ register! {
     memscape_ondevice::GemvStudy,
     memscape_ondevice::DecodeStudy,
     memscape_ondevice::InferenceStudy,
+    memscape_npu::KernelStudy,
+    memscape_npu::GemmStudy,
+    memscape_npu::WorkloadStudy,
+    memscape_npu::SearchStudy,
+    memscape_npu::BalanceStudy,
 }
 
 /// All studies.

@@ -182,7 +182,7 @@ fn objective(claims: &[Claim], point: &Parameters) -> Result<f64, Error> {
 /// The relative error beyond what the printed digits can tell.
 fn beyond_rounding(verdict: &Verdict, claim: &Claim) -> f64 {
     let Some(error) = verdict.relative_error else { return 0.0 };
-    (error.abs() - (claim.half_digit() / claim.value).abs()).max(0.0)
+    (error.abs() - (claim.rounding() / claim.value).abs()).max(0.0)
 }
 
 fn four_digits(value: f64) -> f64 {

@@ -9,6 +9,7 @@ pub mod calibrate;
 pub mod claims;
 mod error;
 mod experiment;
+mod npu_gemm;
 mod paper;
 mod pim_sherpa;
 mod pimnast;

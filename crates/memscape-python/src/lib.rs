@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod npu;
 mod ondevice;
 mod pim;
 mod value;
@@ -234,6 +235,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::npu::{npu_balance, npu_search, npu_timeline};
     #[pymodule_export]
     use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
     #[pymodule_export]

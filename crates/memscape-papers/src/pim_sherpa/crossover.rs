@@ -19,7 +19,7 @@ const COMPUTE: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 /// Copy rate of a thread over the phone's.
 const COPY: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// Longer prompts are not looked at.
-const LONGEST: u64 = 1 << 22;
+const LONGEST: u64 = 1 << 17;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: PrefillStudy = read(changed)?;
@@ -49,7 +49,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
                 ("DDB no slower than OWR", ahead),
             ] {
                 events.push(Some(event.to_owned()));
-                #[expect(clippy::cast_precision_loss, reason = "at most 2^22")]
+                #[expect(clippy::cast_precision_loss, reason = "at most 2^17")]
                 let row = [flop_per_byte, Some(study.soc.copy_gb_s), tokens.map(|it| it as f64)];
                 numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
             }
@@ -83,7 +83,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         let of_event = table.filter("event", event.as_str())?;
         let mut lines = Lines::new(
             Axis::log2("Host compute (FLOP/B)"),
-            Axis::log2("Prompt (tokens)").range(1.0, 262_144.0),
+            Axis::log2("Prompt (tokens)").range(1.0, 131_072.0),
         );
         let mut rates: Vec<f64> = of_event.f64("copy_gb_s")?.into_iter().flatten().collect();
         rates.dedup();
