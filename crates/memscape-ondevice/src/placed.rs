@@ -33,6 +33,10 @@ pub struct LayoutStudy {
     pub placement: Placement,
     /// The order in which the host reads the matrix back
     pub host_order: HostOrder,
+    /// Columns (or rows) of the host's matrix that the copy takes together, reading across them
+    /// before it goes on; 1 is strictly the host's order, which opens a DRAM row for nearly every
+    /// burst
+    pub together: NonZeroU64,
     /// How addresses spread over the DRAM, lowest first: bit slices such as
     /// `column:2 channel:* column:* bank:* rank:* row:*`, hashes such as `bank0^row0` behind
     /// them, or digits such as `bank column channel rank row`
@@ -64,10 +68,10 @@ pub struct LayoutAnswer {
     pub weight_bytes: u64,
     /// Bytes of padding
     pub padding_bytes: u64,
-    /// Bursts in a row that a copy in the host's order finds at consecutive addresses, on average
+    /// Bursts in a row that the copy finds at consecutive addresses, on average
     pub run_bursts: f64,
-    /// Bandwidth that the DRAM sustains when the weights are read in the host's order, refresh
-    /// left out: a limit to any swizzled copy
+    /// Bandwidth that the DRAM sustains when the weights are read so, one burst at a time and refresh
+    /// left out: a limit to the swizzled copy
     pub read_gb_s: f64,
     /// That over the peak
     pub read_efficiency: f64,
@@ -107,6 +111,7 @@ impl Default for LayoutStudy {
             format: Format::BF16,
             placement: Placement::ColumnBursts,
             host_order: HostOrder::ColumnMajor,
+            together: NonZeroU64::new(8).expect("not zero"),
             address_map: default_part("address_map"),
             memory: default_part("memory"),
             pim: default_part("pim"),
@@ -116,7 +121,7 @@ impl Default for LayoutStudy {
 
 /// Bursts of the host's stream that are walked: enough for every row and bank to
 /// come up many times.
-const SAMPLE: u64 = 1 << 15;
+const SAMPLE: usize = 1 << 15;
 
 impl LayoutStudy {
     /// The matrix asked for.
@@ -147,19 +152,17 @@ impl LayoutStudy {
         Ok((layout, map))
     }
 
-    /// The bursts of a copy in the host's order, each once, as many as [`SAMPLE`].
+    /// The bursts of a copy, each once, as many as [`SAMPLE`]: line and burst.
     fn bursts(&self, layout: &Layout) -> Vec<(u64, u64)> {
-        let lines = layout.lines();
-        let all = layout.lines() * layout.line_bursts();
         let by_line = self.host_order == HostOrder::RowMajor;
-        (0..all.min(SAMPLE))
-            .map(|it| {
-                if by_line {
-                    (it / layout.line_bursts(), it % layout.line_bursts())
-                } else {
-                    (it % lines, it / lines)
-                }
-            })
+        let (lines, bursts) = (layout.lines(), layout.line_bursts());
+        let (outer, inner) = if by_line { (lines, bursts) } else { (bursts, lines) };
+        let together = self.together.get().min(outer);
+        let groups = (0..outer.div_ceil(together)).map(|it| it * together..outer.min((it + 1) * together));
+        groups
+            .flat_map(|group| (0..inner).flat_map(move |it| group.clone().map(move |outer| (outer, it))))
+            .map(|(outer, inner)| if by_line { (outer, inner) } else { (inner, outer) })
+            .take(SAMPLE)
             .collect()
     }
 }

@@ -126,3 +126,17 @@ fn gains_are_below_their_peak() {
     let narrow = GemvStudy { gemv: memscape_workload::Matrix::K, ..GemvStudy::default() }.answer().unwrap();
     assert!((narrow.padding_share - 0.5).abs() < 1e-12);
 }
+
+/// Strictly in the host's order, neighbours in a column lie in other DRAM rows of the
+/// same banks; columns together share an open row.
+#[test]
+fn columns_together_share_dram_rows() {
+    let at = |together| {
+        let together = NonZeroU64::new(together).unwrap();
+        LayoutStudy { together, ..LayoutStudy::default() }.answer().unwrap()
+    };
+    let (one, eight) = (at(1), at(8));
+    assert!(4.0 * one.read_gb_s < eight.read_gb_s, "{} {}", one.read_gb_s, eight.read_gb_s);
+    assert!((one.run_bursts - 1.0).abs() < 1e-9 && (eight.run_bursts - 4.0).abs() < 0.1);
+    assert!(eight.read_efficiency <= 1.0);
+}
