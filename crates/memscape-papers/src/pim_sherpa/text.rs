@@ -16,6 +16,9 @@ pub const COMPARABLE: f64 = 1.05;
 /// The effective prompt that Sec. 7 quotes, over the longest that is evaluated.
 const LONG_PROMPT: f64 = 131_072.0 / 192.0;
 
+/// Quantity, model, value and unit.
+type Row = (&'static str, String, f64, &'static str);
+
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: PrefillStudy = read(changed)?;
     let answer = |model: &str, scheme, tokens: u64| -> Result<PrefillAnswer, Error> {
@@ -27,7 +30,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         };
         study.answer().map_err(no_answer)
     };
-    let mut rows: Vec<(&str, String, f64, &str)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for model in MODELS {
         let name = title(model);
         let ddb = |tokens| answer(model, Scheme::Ddb, tokens);
@@ -57,9 +60,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let edge = edge.and_then(|it| it.parameters["flop_per_byte"].as_f64()).unwrap_or(phone_intensity);
     let growth = LONG_PROMPT / (edge / phone_intensity);
     rows.push(("growth of prompts over that of FLOP per byte", "any".to_owned(), growth, "×"));
-    let texts = |pick: &dyn Fn(&(&str, String, f64, &str)) -> String| {
-        Column::Text(rows.iter().map(|it| Some(pick(it))).collect())
-    };
+    let texts = |pick: &dyn Fn(&Row) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());
     Ok(Table::from_columns([
         ("quantity", texts(&|it| it.0.to_owned())),
         ("model", texts(&|it| it.1.clone())),
