@@ -11,7 +11,7 @@ own with :func:`claims`. :func:`studies` lists the questions there are and
 True
 """
 
-from memscape import npu, ondevice, pim
+from memscape import npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._memscape import Description, InternalError, MemscapeError
@@ -31,6 +31,7 @@ __all__ = [
     "npu",
     "ondevice",
     "pim",
+    "riscv",
     "run",
     "studies",
     "sweep",

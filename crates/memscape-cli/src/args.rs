@@ -78,13 +78,11 @@ pub enum Command {
         #[arg(long)]
         resume: bool,
     },
-    /// Run a paper's software method on this machine, and fit the model's parameters to it.
+    /// Run a system's software on this machine, and fit its model to it.
     Measure {
-        /// What to run.
-        #[arg(value_enum)]
-        what: Method,
-        #[command(flatten)]
-        options: MeasureOptions,
+        /// Which system's.
+        #[command(subcommand)]
+        what: Measure,
     },
     /// Write the memory commands of one GEMV.
     Trace {
@@ -99,6 +97,38 @@ pub enum Command {
     },
 }
 
+/// What can be measured, one system each.
+#[derive(Debug, Subcommand)]
+pub enum Measure {
+    /// Quantised kernels of llama.cpp, an f32 GEMV and a plain read, over threads.
+    RiscvKernels(RiscvKernels),
+    /// PIM-SHERPA's prefill: duplicated weights, online rearrangement, double buffering.
+    Ondevice(Ondevice),
+}
+
+/// What of the RISC-V kernels to measure.
+#[derive(Debug, Args)]
+pub struct RiscvKernels {
+    /// Rows of the matrix.
+    #[arg(long)]
+    pub rows: Option<usize>,
+    /// Its columns, a multiple of 32.
+    #[arg(long)]
+    pub columns: Option<usize>,
+    /// Bytes of the plain read, best more than all caches.
+    #[arg(long)]
+    pub stream_bytes: Option<usize>,
+    /// Numbers of threads, such as `1,2,4`; doubled up to all cores if not given.
+    #[arg(long, value_delimiter = ',')]
+    pub threads: Vec<usize>,
+    /// Runs of each, the fastest of which counts.
+    #[arg(long, default_value_t = 5)]
+    pub repeats: usize,
+    /// Print JSON for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Parameters, each as `path=value`.
 #[derive(Debug, Args)]
 pub struct Overrides {
@@ -107,16 +137,9 @@ pub struct Overrides {
     pub parameters: Vec<String>,
 }
 
-/// What can be run on this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// PIM-SHERPA's prefill: duplicated weights, online rearrangement, double buffering.
-    Ondevice,
-}
-
-/// How a method is run.
+/// How PIM-SHERPA's prefill is run.
 #[derive(Debug, Args)]
-pub struct MeasureOptions {
+pub struct Ondevice {
     /// Language model.
     #[arg(long, default_value = "llama-3.2-1b")]
     pub model: String,

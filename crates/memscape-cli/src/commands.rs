@@ -9,7 +9,7 @@ use memscape::papers;
 use memscape::prelude::{Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
-use crate::args::{Cli, Command, Method};
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
 use crate::trace::Trace;
@@ -27,7 +27,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
-        Command::Measure { what: Method::Ondevice, options } => measure::ondevice(&options, quiet, out, err),
+        Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Trace { overrides, format, out: file } => {
             let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
             match file {

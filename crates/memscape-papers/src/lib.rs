@@ -14,6 +14,7 @@ mod paper;
 mod pim_sherpa;
 mod pimnast;
 pub mod plot;
+mod riscv;
 mod sweeps;
 
 pub use error::Error;

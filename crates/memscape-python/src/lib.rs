@@ -9,6 +9,7 @@ mod error;
 mod npu;
 mod ondevice;
 mod pim;
+mod riscv;
 mod value;
 
 use std::ffi::OsString;
@@ -236,11 +237,13 @@ mod _memscape {
     #[pymodule_export]
     use super::arrow::Frame;
     #[pymodule_export]
-    use super::npu::{npu_balance, npu_search, npu_timeline};
+    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
     #[pymodule_export]
     use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
+    #[pymodule_export]
+    use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,

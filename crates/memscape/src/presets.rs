@@ -48,12 +48,22 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let many_core = |name: &str| {
+        let filling = memscape_riscv::platform::find_machine(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: "A many-core RISC-V machine: cores, caches, NUMA nodes and memory".to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
     let npus = memscape_npu::Device::names().into_iter().filter_map(npu);
+    let many_cores = memscape_riscv::platform::machine_names().into_iter().filter_map(many_core);
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
     let models = Llm::all().iter().map(plain);
-    memories.chain(machines).chain(phones).chain(npus).chain(models).collect()
+    memories.chain(machines).chain(phones).chain(npus).chain(many_cores).chain(models).collect()
 }
 
 /// The built-in description of this name.

@@ -1,4 +1,4 @@
-//! Software methods, run on this machine.
+//! PIM-SHERPA's prefill schemes, run on this machine.
 
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU64;
@@ -9,18 +9,13 @@ use memscape::study::Study;
 use memscape::workload::Format;
 use serde_json::json;
 
-use crate::args::MeasureOptions;
+use crate::args::Ondevice;
 use crate::commands::create;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// Runs PIM-SHERPA's prefill schemes and prints what the fitted model makes of them.
-pub fn ondevice(
-    options: &MeasureOptions,
-    quiet: bool,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Failure> {
+pub fn run(options: &Ondevice, quiet: bool, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
     let request = request(options)?;
     if let Some((threads, cores)) = request.setup.beyond_machine() {
         writeln!(
@@ -48,7 +43,7 @@ pub fn ondevice(
     if measured.outputs_equal { Ok(()) } else { Err(Failure::Short) }
 }
 
-fn request(options: &MeasureOptions) -> Result<Request, Failure> {
+fn request(options: &Ondevice) -> Result<Request, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let format: Format = options.format.parse().map_err(Failure::of)?;
     if format.scale().is_some() {
