@@ -27,7 +27,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
-        Command::Measure { what } => measure::measure(&what, out),
+        Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Trace { study, overrides, format, out: file } => {
             let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;
             match file {
@@ -40,7 +40,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
 
 /// Writes a file, which appears when it is whole. What is no plain file, such as
 /// a pipe, is written as it is.
-fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let bad = |error: io::Error| {
         Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
     };

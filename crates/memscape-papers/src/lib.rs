@@ -11,6 +11,7 @@ mod error;
 mod experiment;
 mod npu_gemm;
 mod paper;
+mod pim_sherpa;
 mod pimnast;
 pub mod plot;
 mod riscv;

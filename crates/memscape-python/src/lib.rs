@@ -7,6 +7,7 @@ mod arrow;
 mod compute;
 mod error;
 mod npu;
+mod ondevice;
 mod pim;
 mod riscv;
 mod value;
@@ -237,6 +238,8 @@ mod _memscape {
     use super::arrow::Frame;
     #[pymodule_export]
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
+    #[pymodule_export]
+    use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]

@@ -30,6 +30,15 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let phone = |name: &str| {
+        let filling = memscape_ondevice::hardware::find_phone(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: "A phone with PIM: memory, address map, PIM blocks and processor".to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
     let npu = |name: &'static str| {
         let filling = memscape_npu::Device::filling(name)?;
         Some(Preset {
@@ -52,8 +61,9 @@ pub fn presets() -> Vec<Preset<Value>> {
     let many_cores = memscape_riscv::platform::machine_names().into_iter().filter_map(many_core);
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
+    let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
     let models = Llm::all().iter().map(plain);
-    memories.chain(machines).chain(npus).chain(many_cores).chain(models).collect()
+    memories.chain(machines).chain(phones).chain(npus).chain(many_cores).chain(models).collect()
 }
 
 /// The built-in description of this name.
