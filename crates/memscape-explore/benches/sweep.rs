@@ -3,7 +3,7 @@
 //!
 //! `overhead`: a study as wide as a real one (45 parameters in three groups, 18
 //! columns) whose model is almost nothing, so this is the sweep's own cost.
-//! `pim.gemv`: a real one.
+//! `pim.gemv` and `riscv.inference`: real ones.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -176,10 +176,23 @@ fn gemv() -> Sweep {
         .axis("memory.trcd_ns", (0..125).map(|it| 10.0 + f64::from(it) / 10.0))
 }
 
+fn inference() -> Sweep {
+    Sweep::default()
+        .axis("threads", 1..=64)
+        .axis("policy", ["base", "no-balancing", "bind-cores", "interleave"])
+        .axis("kernel", ["default", "vector", "simple", "complex"])
+        .axis("dram.data_rate_mt_s", [2400, 3200, 4800, 6400])
+        .axis("numa.distance_penalty", (0..50).map(|it| f64::from(it) / 50.0))
+}
+
 fn bench(criterion: &mut Criterion) {
     let real = memscape_explore::study("pim.gemv").expect("a study");
-    let studies: [(&str, &dyn DynStudy, Sweep); 2] =
-        [("overhead", &STUDY, overhead()), ("pim.gemv", real, gemv())];
+    let many_core = memscape_explore::study("riscv.inference").expect("a study");
+    let studies: [(&str, &dyn DynStudy, Sweep); 3] = [
+        ("overhead", &STUDY, overhead()),
+        ("pim.gemv", real, gemv()),
+        ("riscv.inference", many_core, inference()),
+    ];
     let mut group = criterion.benchmark_group("million_points_to_a_frame");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
     for (name, study, sweep) in studies {
