@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from memscape import _memscape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars
 
-__all__ = ["balance_trace", "search_tiles", "timeline"]
+__all__ = ["balance_trace", "chains", "multiply", "search_tiles", "timeline"]
 
 
 def search_tiles(*, top: int = 5, **parameters: Any) -> polars.DataFrame:
@@ -116,3 +118,67 @@ def timeline(**parameters: Any) -> polars.DataFrame:
     import polars
 
     return polars.DataFrame(_memscape.npu_timeline(parameters), infer_schema_length=None)
+
+
+def chains(**parameters: Any) -> str:
+    """Prints how DMA channels bring matrices into the layout that cores expect.
+
+    Parameters
+    ----------
+    **parameters
+        Those of the study ``npu.gemm``.
+
+    Returns
+    -------
+    str
+        One line per channel from DRAM to L1 (and back for C): sizes and
+        strides in elements, innermost first, for the first tiles of the product.
+
+    Raises
+    ------
+    MemscapeError
+        If a parameter is unknown, the design does not fit, or a channel cannot
+        be programmed so.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> print(ms.npu.chains(design="xdna-int8-int8").splitlines()[1])
+    A       interface tile MM2S     0  (448, 1) (112, 4032) (9, 448)
+    """
+    return _memscape.npu_chains(parameters)
+
+
+def multiply(a: Sequence[int], b: Sequence[int], *, shift: int = 0, **parameters: Any) -> list[int]:
+    """Multiplies 8-bit integers on the functional array, through every DMA channel.
+
+    Parameters
+    ----------
+    a
+        ``m`` x ``k`` elements, row-major.
+    b
+        ``k`` x ``n`` elements; column-major unless ``b_layout="row-major"``.
+    shift
+        Bits that sums are shifted right before they saturate to the output's
+        type.
+    **parameters
+        Those of the study ``npu.gemm``; ``precision`` must be one of integers.
+
+    Returns
+    -------
+    list of int
+        ``m`` x ``n`` elements, row-major.
+
+    Raises
+    ------
+    MemscapeError
+        If lengths do not match the shape, or the design does not fit.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> tile = dict(m_ct=16, k_ct=8, n_ct=16, k_mt=8, precision="int8-int32")
+    >>> ms.npu.multiply([1, 2, 3, 4], [5, 6, 7, 8], m=2, k=2, n=2, b_layout="row-major", **tile)
+    [19, 22, 43, 50]
+    """
+    return _memscape.npu_multiply(parameters, a, b, shift)

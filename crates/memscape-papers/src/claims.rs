@@ -1,9 +1,10 @@
 //! Published numbers as data, and what the model says to each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memscape_explore::{Parameters, Table};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -334,17 +335,15 @@ pub fn evaluate(claims: &[Claim]) -> Result<Vec<Verdict>, Error> {
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdict>, Error> {
-    let mut tables = BTreeMap::new();
-    for query in claims.iter().filter_map(|it| it.query.as_ref()) {
-        if !tables.contains_key(&query.experiment) {
-            let known: Vec<_> = experiments().map(|it| it.id).collect();
-            if !known.contains(&query.experiment.as_str()) {
-                return Err(Error::unknown("experiment", &query.experiment, &known));
-            }
-            let table = select(&[&query.experiment])?[0].table_with(changed)?;
-            tables.insert(query.experiment.clone(), table);
-        }
+    let asked: BTreeSet<_> =
+        claims.iter().filter_map(|it| it.query.as_ref()).map(|it| &it.experiment).collect();
+    let known: Vec<_> = experiments().map(|it| it.id).collect();
+    if let Some(unknown) = asked.iter().find(|it| !known.contains(&it.as_str())) {
+        return Err(Error::unknown("experiment", unknown, &known));
     }
+    let table = |id: &String| Ok((id.clone(), select(&[id])?[0].table_with(changed)?));
+    let tables: BTreeMap<String, Table> =
+        asked.into_iter().collect::<Vec<_>>().into_par_iter().map(table).collect::<Result<_, Error>>()?;
     claims
         .iter()
         .map(|claim| {

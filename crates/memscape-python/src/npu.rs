@@ -1,7 +1,9 @@
 //! Searches and timelines of NPUs, below the studies `npu.*`.
 
 use memscape::explore;
-use memscape::npu::{BalanceStudy, GemmStudy, SearchStudy, events};
+use memscape::npu::chain::{Chains, table};
+use memscape::npu::machine::{PartialSums, Rounding, execute};
+use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy, events};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -53,4 +55,47 @@ pub fn npu_timeline<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> Py
         Ok::<_, memscape::study::StudyError>(Value::Array(rows))
     })?;
     value::to_python(py, &rows.map_err(to_py_err)?)
+}
+
+/// The DMA chains of A, B and C as a printable table.
+#[pyfunction]
+pub fn npu_chains(parameters: &Bound<'_, PyDict>) -> PyResult<String> {
+    let (chains, size) = chains(parameters)?;
+    let size = chains.pad(size).map_err(to_py_err)?;
+    let (a, b, c) = (chains.a(size, 0), chains.b(size, 0), chains.c(size, 0, 0));
+    let mut transfers = a.transfers();
+    transfers.extend(b.transfers());
+    transfers.extend(c.transfers());
+    Ok(table(&transfers))
+}
+
+/// Multiplies real integers on the functional array.
+#[pyfunction]
+pub fn npu_multiply(
+    py: Python<'_>,
+    parameters: &Bound<'_, PyDict>,
+    a: Vec<i8>,
+    b: Vec<i8>,
+    shift: u32,
+) -> PyResult<Vec<i32>> {
+    let (chains, size) = chains(parameters)?;
+    let product = compute(py, move || {
+        let rounding = Rounding { shift, partial_sums: PartialSums::Wide };
+        match chains.precision() {
+            Precision::Int8Int8 => execute::<i8>(&chains, size, &a, &b, rounding)
+                .map(|it| it.into_iter().map(i32::from).collect()),
+            Precision::Int8Int16 => execute::<i16>(&chains, size, &a, &b, rounding)
+                .map(|it| it.into_iter().map(i32::from).collect()),
+            _ => execute::<i32>(&chains, size, &a, &b, rounding),
+        }
+    })?;
+    product.map_err(to_py_err)
+}
+
+fn chains(parameters: &Bound<'_, PyDict>) -> PyResult<(Chains, [u64; 3])> {
+    let study: GemmStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let design = study.design();
+    design.check(&study.device).map_err(to_py_err)?;
+    let chains = Chains::new(&study.device, design.precision, design.tile, design.k_mt, design.b_layout);
+    Ok((chains.map_err(to_py_err)?, study.size()))
 }
