@@ -1,7 +1,7 @@
 """llama.cpp on the SG2042 below the studies ``riscv.*``: census, blocks, kernels.
 
 >>> import memscape as ms
->>> ms.riscv.census(generated_tokens=20).height
+>>> ms.riscv.census().height
 18
 """
 
