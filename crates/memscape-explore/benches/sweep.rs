@@ -3,8 +3,8 @@
 //!
 //! `overhead`: a study as wide as a real one (45 parameters in three groups, 18
 //! columns) whose model is almost nothing, so this is the sweep's own cost.
-//! `pim.gemv`, `npu.gemm`: real ones, in closed form. `npu.gemm/events`: the sizes of a
-//! panel of the NPU paper's Fig. 8, event by event.
+//! `pim.gemv`, `npu.gemm`, `riscv.inference`: real ones, in closed form.
+//! `npu.gemm/events`: the sizes of a panel of the NPU paper's Fig. 8, event by event.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -196,13 +196,23 @@ fn panel() -> Sweep {
         .axis("n", (1..=6).map(|it| it * 1152))
 }
 
+fn inference() -> Sweep {
+    Sweep::default()
+        .axis("threads", 1..=64)
+        .axis("policy", ["base", "no-balancing", "bind-cores", "interleave"])
+        .axis("kernel", ["default", "vector", "simple", "complex"])
+        .axis("dram.data_rate_mt_s", [2400, 3200, 4800, 6400])
+        .axis("numa.distance_penalty", (0..50).map(|it| f64::from(it) / 50.0))
+}
+
 fn bench(criterion: &mut Criterion) {
     let study = |name| memscape_explore::study(name).expect("a study");
-    let studies: [(&str, &dyn DynStudy, Sweep); 4] = [
+    let studies: [(&str, &dyn DynStudy, Sweep); 5] = [
         ("overhead", &STUDY, overhead()),
         ("pim.gemv", study("pim.gemv"), gemv()),
         ("npu.gemm", study("npu.gemm"), gemm()),
         ("npu.gemm/events", study("npu.gemm"), panel()),
+        ("riscv.inference", study("riscv.inference"), inference()),
     ];
     let mut group = criterion.benchmark_group("million_points_to_a_frame");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
