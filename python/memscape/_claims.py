@@ -24,7 +24,9 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     -------
     polars.DataFrame
         One row per claim: ``id``, ``published``, ``computed``,
-        ``relative_error``, ``role``, ``unit`` and ``note``.
+        ``relative_error``, ``exact`` (whether the printed digits agree), ``bound``
+        (``upper`` or ``lower`` if the number is only a limit), ``role``, ``unit``
+        and ``note``.
 
     Examples
     --------
@@ -39,6 +41,8 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
         "published": polars.Float64,
         "computed": polars.Float64,
         "relative_error": polars.Float64,
+        "exact": polars.Boolean,
+        "bound": polars.String,
         "role": polars.String,
         "unit": polars.String,
         "note": polars.String,

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use memscape::papers::PAPERS;
+use memscape::papers::claims::{Bound, bars};
 use memscape::prelude::{Role, Verdict, claims, evaluate};
 
 use crate::failure::Failure;
@@ -44,7 +46,7 @@ fn print_table(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure>
             "{:<width$}  {:<9}  {:>10}  {computed:>10}  {error:>7}  {}",
             it.id,
             name(it.role),
-            it.published,
+            published(it),
             it.unit
         )?;
         if !it.is_within(TOLERANCE) && !it.note.is_empty() {
@@ -69,7 +71,42 @@ fn print_table(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure>
             _ => writeln!(out, ": {}, {}", within(0.05), within(TOLERANCE))?,
         }
     }
+    print_bars(verdicts, out)
+}
+
+/// What each paper's model is held to, and whether it is met.
+fn print_bars(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
+    for paper in PAPERS {
+        let prefix = format!("{}.", paper.id);
+        let of_paper: Vec<Verdict> =
+            verdicts.iter().filter(|it| it.id.starts_with(&prefix)).cloned().collect();
+        for bar in bars(paper) {
+            let (met, of) = bar.count(&of_paper);
+            if of == 0 {
+                continue;
+            }
+            let tolerance = bar
+                .tolerance
+                .map_or("to the printed digits".to_owned(), |it| format!("within {:.0} %", 100.0 * it));
+            let verdict = if bar.is_met((met, of)) { "met" } else { "missed" };
+            let (share, wanted) = (share(met, of), 100.0 * bar.share);
+            writeln!(
+                out,
+                "{}: {}: {met} of {of} {tolerance} ({share:.0} %; {wanted:.0} % asked for: {verdict})",
+                paper.id, bar.says
+            )?;
+        }
+    }
     Ok(())
+}
+
+/// The number, marked if it is only a limit.
+fn published(it: &Verdict) -> String {
+    match it.bound {
+        Some(Bound::Upper) => format!("<= {}", it.published),
+        Some(Bound::Lower) => format!(">= {}", it.published),
+        None => it.published.to_string(),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some hundred claims")]

@@ -3,11 +3,12 @@
 use argmin::core::{CostFunction, Executor};
 use argmin::solver::brent::BrentOpt;
 use memscape_explore::Parameters;
-use memscape_pim::hardware::{FREE_PARAMETERS, FreeParameter};
+use memscape_study::FreeParameter;
 use serde::Serialize;
 
 use crate::claims::{Claim, Role, Verdict, builtin, evaluate_with};
 use crate::error::Error;
+use crate::paper::Paper;
 
 /// The outcome of a fit.
 #[derive(Debug, Clone, Serialize)]
@@ -23,11 +24,12 @@ pub struct Fit {
 /// One free parameter of a fit.
 #[derive(Debug, Clone, Serialize)]
 pub struct FittedParameter {
-    /// Dotted path in the study.
+    /// Dotted path in the study, after the preset's name and a colon if it
+    /// belongs to one.
     pub path: String,
     /// The value in `data/calibration/`.
     pub stored: f64,
-    /// The value that the fit returns, rounded to three decimals.
+    /// The value that the fit returns, to four significant digits.
     pub fitted: f64,
     /// Its unit.
     pub unit: String,
@@ -35,41 +37,53 @@ pub struct FittedParameter {
     pub meaning: String,
 }
 
+/// Rounds of the search at the most; parameters that claims fix one by one need
+/// two or three.
+const ROUNDS: usize = 30;
+
+/// Steps of the coarse look over a parameter's range, before the fine one.
+const COARSE: u32 = 12;
+
 /// Fits the free parameters of a paper's model: the least sum of squared relative
 /// errors, as far as they exceed the rounding of the printed digits, over the
 /// claims of role `calibrate`, and over no others.
 ///
-/// Whole parameters (counts) are tried one by one; the one continuous parameter
-/// that is left is fitted by Brent's method at each.
+/// Whole parameters (counts) are tried in every combination. Continuous ones are
+/// fitted one after the other, round by round until nothing moves: first a coarse
+/// look over the whole range, then Brent's method around the best.
 ///
 /// # Errors
-/// [`Error::Unknown`] if the paper has no calibration, [`Error::Fit`] if the
-/// search fails.
+/// [`Error::Unknown`] if there is no such paper, [`Error::Fit`] if the search
+/// fails.
 pub fn calibrate(paper: &str) -> Result<Fit, Error> {
-    if paper != "pimnast" {
-        return Err(Error::unknown("calibration", paper, &["pimnast"]));
-    }
+    let free = (Paper::find(paper)?.free_parameters)();
     let mut claims = builtin(Some(paper))?;
     claims.retain(|it| it.role == Role::Calibrate);
-    let (whole, continuous): (Vec<_>, Vec<_>) = FREE_PARAMETERS.iter().partition(|it| it.whole);
-    let [continuous] = continuous[..] else {
-        let problem = "the search handles one continuous parameter beside counts".to_owned();
-        return Err(Error::Fit { paper: paper.to_owned(), problem });
-    };
+    let (whole, continuous): (Vec<_>, Vec<_>) = free.iter().partition(|it| it.whole);
+    let failed = |it: argmin::core::Error| Error::Fit { paper: paper.to_owned(), problem: it.to_string() };
 
     let mut best: Option<(f64, Parameters)> = None;
     for counts in combinations(&whole) {
-        let problem = Problem { claims: &claims, counts: &counts, path: &continuous.path };
-        let solver = BrentOpt::new(continuous.min, continuous.max).set_tolerance(1e-6, 1e-6);
-        let failed =
-            |it: argmin::core::Error| Error::Fit { paper: paper.to_owned(), problem: it.to_string() };
-        let run = Executor::new(problem, solver).configure(|it| it.max_iters(60)).run().map_err(failed)?;
-        let value = run.state.best_param.unwrap_or(continuous.min);
-        let rounded = (value * 1e3).round() / 1e3;
-        let problem = Problem { claims: &claims, counts: &counts, path: &continuous.path };
-        let cost = problem.cost(&rounded).map_err(failed)?;
+        let mut point = counts;
+        point.extend(continuous.iter().map(|it| (it.key(), it.json(it.value))));
+        let mut cost = objective(&claims, &point)?;
+        for _ in 0..ROUNDS {
+            let before = cost;
+            for parameter in &continuous {
+                let line = Line { claims: &claims, point: &point, key: parameter.key() };
+                let value = line.least(parameter).map_err(failed)?;
+                let candidate = line.at(value);
+                let there = objective(&claims, &candidate)?;
+                if there < cost {
+                    (point, cost) = (candidate, there);
+                }
+            }
+            if before - cost <= 1e-6 * before {
+                break;
+            }
+        }
         if best.as_ref().is_none_or(|it| cost < it.0) {
-            best = Some((cost, problem.parameters(rounded)));
+            best = Some((cost, point));
         }
     }
     let Some((_, fitted)) = best else {
@@ -77,18 +91,20 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         return Err(Error::Fit { paper: paper.to_owned(), problem });
     };
     let verdicts = evaluate_with(&claims, &fitted)?;
+    let squares: f64 =
+        verdicts.iter().zip(&claims).map(|(it, claim)| beyond_rounding(it, claim).powi(2)).sum();
     Ok(Fit {
-        parameters: FREE_PARAMETERS
+        parameters: free
             .iter()
             .map(|it| FittedParameter {
-                path: it.path.clone(),
+                path: it.key(),
                 stored: it.value,
-                fitted: fitted[&it.path].as_f64().unwrap_or_default(),
+                fitted: fitted[&it.key()].as_f64().unwrap_or_default(),
                 unit: it.unit.clone(),
                 meaning: it.meaning.clone(),
             })
             .collect(),
-        rms_error: (sum_of_squares(&verdicts) / count(verdicts.len())).sqrt(),
+        rms_error: (squares / count(verdicts.len()).max(1.0)).sqrt(),
         verdicts,
     })
 }
@@ -103,47 +119,74 @@ fn combinations(whole: &[&FreeParameter]) -> Vec<Parameters> {
             .flat_map(|it| range.clone().map(move |value| (it, value)))
             .map(|(it, value)| {
                 let mut next = it.clone();
-                next.insert(parameter.path.clone(), value.into());
+                next.insert(parameter.key(), value.into());
                 next
             })
             .collect()
     })
 }
 
-struct Problem<'a> {
+/// One parameter varied, all others held.
+struct Line<'a> {
     claims: &'a [Claim],
-    counts: &'a Parameters,
-    path: &'a str,
+    point: &'a Parameters,
+    key: String,
 }
 
-impl Problem<'_> {
-    fn parameters(&self, value: f64) -> Parameters {
-        let mut all = self.counts.clone();
-        all.insert(self.path.to_owned(), value.into());
+impl Line<'_> {
+    fn at(&self, value: f64) -> Parameters {
+        let mut all = self.point.clone();
+        all.insert(self.key.clone(), value.into());
         all
+    }
+
+    /// The best value of a continuous parameter in its range.
+    fn least(&self, parameter: &FreeParameter) -> Result<f64, argmin::core::Error> {
+        let step = (parameter.max - parameter.min) / f64::from(COARSE);
+        let mut best = (f64::INFINITY, parameter.min);
+        for it in 0..=COARSE {
+            let value = parameter.min + f64::from(it) * step;
+            let cost = self.cost(&value)?;
+            if cost < best.0 {
+                best = (cost, value);
+            }
+        }
+        let (low, high) = ((best.1 - step).max(parameter.min), (best.1 + step).min(parameter.max));
+        let solver = BrentOpt::new(low, high).set_tolerance(1e-6, 1e-6 * (high - low));
+        let line = Line { claims: self.claims, point: self.point, key: self.key.clone() };
+        let run = Executor::new(line, solver).configure(|it| it.max_iters(60)).run()?;
+        let value = run.state.best_param.unwrap_or(best.1);
+        Ok(four_digits(value).clamp(parameter.min, parameter.max))
     }
 }
 
-impl CostFunction for Problem<'_> {
+impl CostFunction for Line<'_> {
     type Param = f64;
     type Output = f64;
 
     fn cost(&self, value: &f64) -> Result<f64, argmin::core::Error> {
-        Ok(sum_of_squares(&evaluate_with(self.claims, &self.parameters(*value))?))
+        Ok(objective(self.claims, &self.at(*value))?)
     }
 }
 
-fn sum_of_squares(verdicts: &[Verdict]) -> f64 {
-    verdicts.iter().map(beyond_rounding).map(|it| it * it).sum()
+/// What the fit makes small. Where rounding leaves a range of values, a trace of
+/// the plain errors picks one.
+fn objective(claims: &[Claim], point: &Parameters) -> Result<f64, Error> {
+    let verdicts = evaluate_with(claims, point)?;
+    let square = |(it, claim): (&Verdict, &Claim)| {
+        beyond_rounding(it, claim).powi(2) + 1e-6 * it.relative_error.unwrap_or(0.0).powi(2)
+    };
+    Ok(verdicts.iter().zip(claims).map(square).sum())
 }
 
-/// The relative error beyond what the printed digits can tell: a number printed
-/// as 0.03 may be anything from 0.025 to 0.035.
-fn beyond_rounding(verdict: &Verdict) -> f64 {
+/// The relative error beyond what the printed digits can tell.
+fn beyond_rounding(verdict: &Verdict, claim: &Claim) -> f64 {
     let Some(error) = verdict.relative_error else { return 0.0 };
-    let decimals = verdict.published.to_string().split_once('.').map_or(0, |(_, it)| it.len());
-    let half_digit = 0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
-    (error.abs() - (half_digit / verdict.published).abs()).max(0.0)
+    (error.abs() - (claim.half_digit() / claim.value).abs()).max(0.0)
+}
+
+fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few claims")]
@@ -154,20 +197,23 @@ fn count(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::PAPERS;
 
     /// The stored parameters are what the fit returns, from the calibrating claims
     /// alone.
     #[test]
     fn stored_parameters_are_the_fit() {
-        let fit = calibrate("pimnast").unwrap();
-        for it in &fit.parameters {
-            assert!(
-                (it.stored - it.fitted).abs() <= 0.002,
-                "{}: stored {}, fitted {}",
-                it.path,
-                it.stored,
-                it.fitted
-            );
+        for paper in PAPERS {
+            for it in &calibrate(paper.id).unwrap().parameters {
+                let off = (it.stored - it.fitted).abs();
+                assert!(
+                    off <= 1e-3 * it.fitted.abs(),
+                    "{}: stored {}, fitted {}",
+                    it.path,
+                    it.stored,
+                    it.fitted
+                );
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::experiment::{experiments, select};
+use crate::paper::{PAPERS, Paper};
 
 /// One printed number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,12 @@ pub struct Claim {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+    /// Decimals as printed, where the number as written here has fewer (`62.0`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimals: Option<u8>,
+    /// Whether the number is only a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// What it is to the model.
     pub role: Role,
     /// How the model's number is found; a fact that the model does not use has
@@ -34,6 +41,56 @@ pub struct Claim {
     /// Why the model misses it, or how it is read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+impl Claim {
+    /// What a computed number says to it.
+    fn verdict(&self, computed: Option<f64>) -> Verdict {
+        let error = |it: f64| {
+            let error = if self.value == 0.0 { it } else { it / self.value - 1.0 };
+            match self.bound {
+                // The limit's sign must not turn its sides.
+                Some(Bound::Upper) if it <= self.value => 0.0,
+                Some(Bound::Lower) if self.value <= it => 0.0,
+                _ => error,
+            }
+        };
+        let exact = |it: f64| match self.bound {
+            Some(_) => error(it) == 0.0,
+            // A hair beyond half a digit: sums of floats may fall on either side.
+            None => (it - self.value).abs() <= self.half_digit() * (1.0 + 1e-9),
+        };
+        Verdict {
+            id: self.id.clone(),
+            published: self.value,
+            computed,
+            relative_error: computed.map(error),
+            exact: computed.map(exact),
+            bound: self.bound,
+            role: self.role,
+            unit: self.unit.clone(),
+            note: self.note.clone(),
+        }
+    }
+
+    /// Half a unit of the last printed digit: 0.03 may be anything from 0.025 to
+    /// 0.035.
+    #[must_use]
+    pub fn half_digit(&self) -> f64 {
+        let written = self.value.to_string().split_once('.').map_or(0, |(_, it)| it.len());
+        let decimals = self.decimals.map_or(written, usize::from);
+        0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
+    }
+}
+
+/// Which side of a printed limit the model's number must be on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// At most the number.
+    Upper,
+    /// At least the number.
+    Lower,
 }
 
 /// What a claim is to the model.
@@ -58,7 +115,8 @@ pub struct Query {
     /// Column values that rows must have.
     #[serde(default, rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
     pub filter: BTreeMap<String, Value>,
-    /// Divide by the same column of these rows, group by group.
+    /// Divide by the same column of these rows: group by group, or aggregate by
+    /// aggregate where there are no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<BTreeMap<String, Value>>,
     /// The column.
@@ -71,6 +129,18 @@ pub struct Query {
     /// What is made of the result.
     #[serde(default)]
     pub transform: Transform,
+    /// The claim's unit in the column's, for example 100 for percent of shares.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub scale: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, clippy::float_cmp, reason = "as serde calls it; exactly one")]
+fn is_one(scale: &f64) -> bool {
+    *scale == 1.0
 }
 
 /// What is made of several numbers.
@@ -85,6 +155,8 @@ pub enum Aggregate {
     Max,
     /// Smallest.
     Min,
+    /// How far the smallest is below the largest, as a share of the largest.
+    Spread,
 }
 
 /// What is made of the aggregate.
@@ -96,6 +168,8 @@ pub enum Transform {
     None,
     /// `1 - x`: a drop.
     OneMinus,
+    /// `x - 1`: a gain.
+    MinusOne,
 }
 
 /// What the model says to a claim.
@@ -107,8 +181,13 @@ pub struct Verdict {
     pub published: f64,
     /// The model's; none if the claim has no query.
     pub computed: Option<f64>,
-    /// Computed over published less 1; the difference itself where 0 is published.
+    /// Computed over published less 1; the difference itself where 0 is published;
+    /// 0 on the right side of a limit.
     pub relative_error: Option<f64>,
+    /// Whether the model's number, rounded, has the printed digits.
+    pub exact: Option<bool>,
+    /// Whether the printed number is only a limit.
+    pub bound: Option<Bound>,
     /// What the claim is to the model.
     pub role: Role,
     /// Its unit.
@@ -126,9 +205,67 @@ impl Verdict {
     }
 }
 
+/// How well a paper's model is to do: of the claims of role `predict` whose ids
+/// match, a share is within a tolerance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bar {
+    /// What the claims are about.
+    pub says: String,
+    /// Their ids, `*` standing for anything; all if none are given.
+    #[serde(default)]
+    pub claims: Vec<String>,
+    /// Ids left out of those.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// The largest relative error; if missing, the printed digits.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// The least share of the claims, from 0 to 1.
+    pub share: f64,
+}
+
+impl Bar {
+    /// How many of the verdicts meet it, and of how many.
+    #[must_use]
+    pub fn count(&self, verdicts: &[Verdict]) -> (usize, usize) {
+        let named = |patterns: &[String], id: &str| patterns.iter().any(|it| matches(it, id));
+        let of = verdicts.iter().filter(|it| {
+            it.role == Role::Predict
+                && it.computed.is_some()
+                && (self.claims.is_empty() || named(&self.claims, &it.id))
+                && !named(&self.except, &it.id)
+        });
+        let met = of.clone().filter(|it| match self.tolerance {
+            Some(tolerance) => it.is_within(tolerance),
+            None => it.exact == Some(true),
+        });
+        (met.count(), of.count())
+    }
+
+    /// Whether so many of so many are enough.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "some hundred claims")]
+    pub fn is_met(&self, (met, of): (usize, usize)) -> bool {
+        0 < of && self.share * of as f64 <= met as f64
+    }
+}
+
+/// Whether `text` is `pattern`, each `*` standing for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|tail| {
+            (0..=tail.len()).any(|it| tail.is_char_boundary(it) && matches(rest, &tail[it..]))
+        }),
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClaimsFile {
+    #[serde(default)]
+    bar: Vec<Bar>,
     #[serde(default)]
     claim: Vec<Claim>,
 }
@@ -141,13 +278,24 @@ struct ClaimsFile {
 /// # Panics
 /// Never: the built-in files are checked by tests.
 pub fn builtin(paper: Option<&str>) -> Result<Vec<Claim>, Error> {
-    const FILES: [(&str, &str); 1] = [("pimnast", include_str!("../../../data/published/pimnast.toml"))];
-    let known: Vec<_> = FILES.iter().map(|it| it.0).collect();
-    if let Some(paper) = paper.filter(|it| !known.contains(it)) {
-        return Err(Error::unknown("paper", paper, &known));
-    }
-    let files = FILES.iter().filter(|it| paper.is_none_or(|paper| paper == it.0));
-    Ok(files.flat_map(|it| parse(it.1).expect("built-in claims are checked by tests")).collect())
+    let papers = match paper {
+        Some(id) => std::slice::from_ref(Paper::find(id)?),
+        None => PAPERS,
+    };
+    Ok(papers.iter().flat_map(|it| builtin_file(it).claim).collect())
+}
+
+/// What a paper's model is held to.
+///
+/// # Panics
+/// Never: the built-in files are checked by tests.
+#[must_use]
+pub fn bars(paper: &Paper) -> Vec<Bar> {
+    builtin_file(paper).bar
+}
+
+fn builtin_file(paper: &Paper) -> ClaimsFile {
+    parse(paper.published).expect("built-in claims are checked by tests")
 }
 
 /// The claims of a file.
@@ -157,16 +305,16 @@ pub fn builtin(paper: Option<&str>) -> Result<Vec<Claim>, Error> {
 /// if it is no claims file.
 pub fn read(path: &Path) -> Result<Vec<Claim>, Error> {
     let text = std::fs::read_to_string(path).map_err(|it| Error::file(path, &it))?;
-    parse(&text).map_err(|it| Error::file(path, &it))
+    Ok(parse(&text).map_err(|it| Error::file(path, &it))?.claim)
 }
 
-fn parse(text: &str) -> Result<Vec<Claim>, Error> {
+fn parse(text: &str) -> Result<ClaimsFile, Error> {
     let file: ClaimsFile = toml::from_str(text).map_err(|it| Error::BadClaims(it.to_string()))?;
     match file.claim.iter().find(|it| !it.value.is_finite()) {
         Some(claim) => {
             Err(Error::BadClaims(format!("claim `{}`: `value` is {}, not a number", claim.id, claim.value)))
         }
-        None => Ok(file.claim),
+        None => Ok(file),
     }
 }
 
@@ -187,7 +335,7 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
     let mut tables = BTreeMap::new();
     for query in claims.iter().filter_map(|it| it.query.as_ref()) {
         if !tables.contains_key(&query.experiment) {
-            let known: Vec<_> = experiments().iter().map(|it| it.id).collect();
+            let known: Vec<_> = experiments().map(|it| it.id).collect();
             if !known.contains(&query.experiment.as_str()) {
                 return Err(Error::unknown("experiment", &query.experiment, &known));
             }
@@ -202,17 +350,7 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
                 Some(query) => Some(ask(&claim.id, query, &tables[&query.experiment])?),
                 None => None,
             };
-            let relative_error =
-                computed.map(|it| if claim.value == 0.0 { it } else { it / claim.value - 1.0 });
-            Ok(Verdict {
-                id: claim.id.clone(),
-                published: claim.value,
-                computed,
-                relative_error,
-                role: claim.role,
-                unit: claim.unit.clone(),
-                note: claim.note.clone(),
-            })
+            Ok(claim.verdict(computed))
         })
         .collect()
 }
@@ -220,44 +358,55 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
 fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
     let bad = |problem: String| Error::BadQuery { id: id.to_owned(), problem };
     let groups = |filter| groups(query, table, filter).map_err(|it| bad(it.to_string()));
-    let mut numbers: Vec<f64>;
-    if let Some(over) = &query.over {
-        if query.by.is_empty() {
-            return Err(bad("a ratio needs `by`, the columns that say what is divided by what".to_owned()));
+    let own = groups(&query.filter)?;
+    let aggregate = match &query.over {
+        None => aggregate(query.aggregate, own.into_iter().map(|it| it.1)).map_err(bad)?,
+        Some(over) => {
+            let mut filter = query.filter.clone();
+            filter.extend(over.clone());
+            let other = groups(&filter)?;
+            if query.by.is_empty() {
+                let one =
+                    |it: Vec<(Vec<String>, f64)>| aggregate(query.aggregate, it.into_iter().map(|it| it.1));
+                one(own).map_err(bad)? / one(other).map_err(bad)?
+            } else {
+                let denominators: BTreeMap<_, _> = other.into_iter().collect();
+                let ratio = |(group, number): (Vec<String>, f64)| match denominators.get(&group) {
+                    Some(denominator) => Ok(number / denominator),
+                    None => Err(bad(format!(
+                        "`over` has no group `{}`; `where` and `over` must meet the same groups",
+                        group.join(", ")
+                    ))),
+                };
+                let ratios = own.into_iter().map(ratio).collect::<Result<Vec<_>, _>>()?;
+                aggregate(query.aggregate, ratios.into_iter()).map_err(bad)?
+            }
         }
-        let mut filter = query.filter.clone();
-        filter.extend(over.clone());
-        let denominators: BTreeMap<_, _> = groups(&filter)?.into_iter().collect();
-        numbers = Vec::new();
-        for (group, number) in groups(&query.filter)? {
-            let Some(denominator) = denominators.get(&group) else {
-                let group = group.join(", ");
-                return Err(bad(format!(
-                    "`over` has no group `{group}`; `where` and `over` must meet the same groups"
-                )));
-            };
-            numbers.push(number / denominator);
-        }
-    } else {
-        numbers = groups(&query.filter)?.into_iter().map(|it| it.1).collect();
-    }
+    };
+    let result = query.scale
+        * match query.transform {
+            Transform::None => aggregate,
+            Transform::OneMinus => 1.0 - aggregate,
+            Transform::MinusOne => aggregate - 1.0,
+        };
+    if result.is_finite() { Ok(result) } else { Err(bad(format!("the result is {result}"))) }
+}
+
+fn aggregate(how: Aggregate, numbers: impl ExactSizeIterator<Item = f64> + Clone) -> Result<f64, String> {
     #[expect(clippy::cast_precision_loss, reason = "a few groups")]
     let count = numbers.len() as f64;
-    let aggregate = match query.aggregate {
-        _ if numbers.is_empty() => return Err(bad("no row meets `where`".to_owned())),
+    let largest = numbers.clone().fold(f64::NEG_INFINITY, f64::max);
+    let smallest = numbers.clone().fold(f64::INFINITY, f64::min);
+    match how {
+        _ if numbers.len() == 0 => Err("no row meets `where`".to_owned()),
         Aggregate::Only if numbers.len() > 1 => {
-            return Err(bad(format!("{count} rows or groups, but `aggregate` is `only`; narrow `where`")));
+            Err(format!("{count} rows or groups, but `aggregate` is `only`; narrow `where`"))
         }
-        Aggregate::Only => numbers[0],
-        Aggregate::Mean => numbers.iter().sum::<f64>() / count,
-        Aggregate::Max => numbers.into_iter().fold(f64::NEG_INFINITY, f64::max),
-        Aggregate::Min => numbers.into_iter().fold(f64::INFINITY, f64::min),
-    };
-    let result = match query.transform {
-        Transform::None => aggregate,
-        Transform::OneMinus => 1.0 - aggregate,
-    };
-    if result.is_finite() { Ok(result) } else { Err(bad(format!("the result is {result}"))) }
+        Aggregate::Only | Aggregate::Max => Ok(largest),
+        Aggregate::Mean => Ok(numbers.sum::<f64>() / count),
+        Aggregate::Min => Ok(smallest),
+        Aggregate::Spread => Ok(1.0 - smallest / largest),
+    }
 }
 
 /// The column's mean in each group of the rows that pass, or the rows themselves,
@@ -314,6 +463,30 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_without_groups_is_one_of_aggregates() {
+        let ratio = "experiment = 'e'\ncolumn = 'x'\nwhere = { series = 'b' }\nover = { series = 'a' }\n";
+        check(&format!("{ratio}aggregate = 'max'\ntransform = 'minus-one'\nscale = 100"), Ok(100.0));
+        check("experiment = 'e'\ncolumn = 'x'\nwhere = { series = 'b' }\naggregate = 'spread'", Ok(0.9));
+    }
+
+    #[test]
+    fn limits_are_met_on_their_side_and_digits_as_printed() {
+        let claim = |extra: &str| -> Claim {
+            let text =
+                format!("id = 'a.b'\nwhere = ''\nsays = ''\nvalue = 62.0\nunit = ''\nrole = 'predict'\n");
+            toml::from_str(&(text + extra)).unwrap()
+        };
+        let says = |extra: &str, computed: f64| {
+            let it = claim(extra).verdict(Some(computed));
+            (it.relative_error.unwrap(), it.exact.unwrap())
+        };
+        assert_eq!(says("bound = 'upper'", 31.0), (0.0, true));
+        assert_eq!(says("bound = 'lower'", 31.0), (-0.5, false));
+        assert!(says("", 62.4).1 && !says("decimals = 1", 62.4).1 && says("decimals = 1", 62.05).1);
+        assert!(matches("a.*.c*", "a.b.cd") && !matches("a.*.c", "a.b.cd"));
+    }
+
+    #[test]
     fn queries_that_give_no_single_number_are_errors() {
         let base = "experiment = 'e'\ncolumn = 'x'\naggregate = 'only'\n";
         check(base, Err("claim `toy`: 6 rows or groups, but `aggregate` is `only`; narrow `where`"));
@@ -333,13 +506,13 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), verdicts.len());
-        // The fidelity that the docs state: of the predictions, 70 % within 5 % and
-        // 85 % within 10 %.
-        let predictions: Vec<_> =
-            verdicts.iter().filter(|it| it.role == Role::Predict && it.computed.is_some()).collect();
-        let within = |tolerance| predictions.iter().filter(|it| it.is_within(tolerance)).count() * 100;
-        assert!(within(0.05) >= 70 * predictions.len(), "{} of {}", within(0.05) / 100, predictions.len());
-        assert!(within(0.1) >= 85 * predictions.len(), "{} of {}", within(0.1) / 100, predictions.len());
+        for paper in PAPERS {
+            let of_paper = evaluate(&builtin(Some(paper.id)).unwrap()).unwrap();
+            for bar in bars(paper) {
+                let count = bar.count(&of_paper);
+                assert!(bar.is_met(count), "{}: {}: {count:?}", paper.id, bar.says);
+            }
+        }
         // A claim that is missed by over 10 % says why.
         let silent: Vec<_> =
             verdicts.iter().filter(|it| !it.is_within(0.1) && it.note.is_empty()).map(|it| &it.id).collect();

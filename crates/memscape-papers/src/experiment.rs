@@ -6,7 +6,7 @@ use std::path::Path;
 use memscape_explore::{Parameters, Table};
 
 use crate::error::Error;
-use crate::pimnast;
+use crate::paper::PAPERS;
 use crate::plot::Figure;
 
 /// One figure or table of a paper.
@@ -63,9 +63,8 @@ impl Experiment {
 }
 
 /// Every experiment, paper by paper.
-#[must_use]
-pub fn experiments() -> &'static [Experiment] {
-    pimnast::EXPERIMENTS
+pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
+    PAPERS.iter().flat_map(|it| it.experiments)
 }
 
 /// The experiments of these papers or figures; all if none are named.
@@ -73,17 +72,17 @@ pub fn experiments() -> &'static [Experiment] {
 /// # Errors
 /// [`Error::Unknown`] suggests the nearest name.
 pub fn select(selectors: &[&str]) -> Result<Vec<&'static Experiment>, Error> {
-    let all = experiments();
+    let all: Vec<_> = experiments().collect();
     if selectors.is_empty() {
-        return Ok(all.iter().collect());
+        return Ok(all);
     }
     let mut chosen: Vec<&Experiment> = Vec::new();
     for selector in selectors {
         let matching: Vec<_> =
-            all.iter().filter(|it| it.id == *selector || it.paper() == *selector).collect();
+            all.iter().copied().filter(|it| it.id == *selector || it.paper() == *selector).collect();
         if matching.is_empty() {
             let mut known: Vec<_> = all.iter().map(|it| it.id).collect();
-            known.extend(all.iter().map(Experiment::paper));
+            known.extend(all.iter().map(|it| it.paper()));
             known.sort_unstable();
             known.dedup();
             return Err(Error::unknown("experiment", selector, &known));

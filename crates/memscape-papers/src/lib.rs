@@ -9,9 +9,12 @@ pub mod calibrate;
 pub mod claims;
 mod error;
 mod experiment;
+mod paper;
 mod pimnast;
 pub mod plot;
+mod sweeps;
 
 pub use error::Error;
 pub use experiment::{Experiment, experiments, reproduce, select};
+pub use paper::{PAPERS, Paper};
 pub use plot::Figure;

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use memscape_dram::Dram;
-use memscape_study::{Filling, Preset};
+use memscape_study::{Filling, FreeParameter, Preset};
 use memscape_units::{GbPerS, Nanoseconds, Tops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,38 +105,12 @@ pub struct Machine {
     pub soc: Soc,
 }
 
-/// A free parameter of the model, its value and what fixes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FreeParameter {
-    /// Dotted path in the study.
-    pub path: String,
-    /// The fitted value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: String,
-    /// Its physical meaning.
-    pub meaning: String,
-    /// The claims it is fitted to.
-    pub fixed_by: Vec<String>,
-    /// Lowest value of the fit.
-    pub min: f64,
-    /// Highest value of the fit.
-    pub max: f64,
-    /// Whether only whole numbers make sense.
-    pub whole: bool,
-}
-
 /// `data/calibration/pimnast.toml`: all free parameters of this model.
 pub const CALIBRATION: &str = include_str!("../../../data/calibration/pimnast.toml");
 
 /// The free parameters of [`CALIBRATION`].
 pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        parameter: Vec<FreeParameter>,
-    }
-    toml::from_str::<File>(CALIBRATION).expect("the built-in calibration is checked by tests").parameter
+    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
 });
 
 static MACHINES: LazyLock<Vec<Preset<Machine>>> = LazyLock::new(|| {
@@ -161,26 +135,16 @@ pub fn machine_names() -> Vec<&'static str> {
 pub fn find_machine(name: &str) -> Option<Filling> {
     let machine = MACHINES.iter().find(|it| it.name == name)?;
     let memory = Dram::find(&machine.parameters.memory).ok()?;
-    let mut pim = serde_json::to_value(&machine.parameters.pim).ok()?;
     let mut sources: BTreeMap<_, _> = machine.sources.clone();
     sources.extend(memory.sources.iter().map(|(path, source)| (format!("memory.{path}"), source.clone())));
-    for free in FREE_PARAMETERS.iter() {
-        let Some(key) = free.path.strip_prefix("pim.") else { continue };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, from 0 to a few")]
-        let value =
-            if free.whole { serde_json::json!(free.value as u64) } else { serde_json::json!(free.value) };
-        pim[key] = value;
-        let claims = free.fixed_by.join(", ");
-        sources
-            .insert(free.path.clone(), format!("calibrated: data/calibration/pimnast.toml, from {claims}"));
+    let mut parameters = serde_json::json!({
+        "memory": memory.parameters,
+        "interleave_bytes": machine.parameters.interleave_bytes,
+        "pim": machine.parameters.pim,
+        "soc": machine.parameters.soc,
+    });
+    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
+        sources.insert(free.path.clone(), free.source("pimnast"));
     }
-    Some(Filling {
-        parameters: serde_json::json!({
-            "memory": memory.parameters,
-            "interleave_bytes": machine.parameters.interleave_bytes,
-            "pim": pim,
-            "soc": machine.parameters.soc,
-        }),
-        sources,
-    })
+    Some(Filling { parameters, sources })
 }

@@ -185,7 +185,7 @@ impl Figure {
 
 #[pyfunction]
 fn experiments() -> Vec<Experiment> {
-    papers::experiments().iter().map(Experiment).collect()
+    papers::experiments().map(Experiment).collect()
 }
 
 #[pyfunction]

@@ -1,10 +1,11 @@
-//! What a question is: the [`Study`] trait, and [`Preset`]s whose every number
-//! has a source.
+//! What a question is: the [`Study`] trait, [`Preset`]s whose every number has a
+//! source, and the [`FreeParameter`]s that none can give.
 //!
 //! A study is plain data plus one pure function. Everything that asks studies
 //! (sweeps, the command line, Python, notebooks) works through this trait, and
 //! every system crate implements it without knowing who asks.
 
+pub mod calibration;
 pub mod preset;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use calibration::FreeParameter;
 pub use preset::{Preset, PresetError};
 
 /// One question about a design point. Pure: no files, threads, clocks or tables.

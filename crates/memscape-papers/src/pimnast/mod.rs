@@ -16,15 +16,24 @@ mod sec2;
 mod setup;
 mod table1;
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use serde_json::Value;
+use memscape_explore::{Parameters, Table};
+use memscape_pim::hardware::FREE_PARAMETERS;
 
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::paper::Paper;
 use crate::plot::{Figure, GroupedBars};
+use crate::sweeps::{Variant, distinct, sweep_variants, variant};
+
+pub const PAPER: Paper = Paper {
+    id: "pimnast",
+    experiments: EXPERIMENTS,
+    published: include_str!("../../../../data/published/pimnast.toml"),
+    free_parameters: || &FREE_PARAMETERS,
+};
 
 /// In the paper's order.
-pub const EXPERIMENTS: &[Experiment] = &[
+const EXPERIMENTS: &[Experiment] = &[
     Experiment::new(
         "pimnast.sec2_bandwidth",
         "Bandwidth that ten tokens per second ask for",
@@ -63,46 +72,6 @@ const SUITE: [&str; 7] = ["opt-125m", "opt-350m", "opt-1.3b", "opt-2.7b", "opt-6
 /// The four weight GEMVs of a layer.
 const GEMVS: [&str; 4] = ["qkv", "out", "fc1", "fc2"];
 
-/// A series of a figure: its name, and the parameters in which it differs.
-struct Variant {
-    name: String,
-    parameters: Vec<(&'static str, Value)>,
-}
-
-/// Names a variant of the baseline.
-fn variant<const N: usize>(name: impl Into<String>, parameters: [(&'static str, Value); N]) -> Variant {
-    Variant { name: name.into(), parameters: parameters.into() }
-}
-
-/// Sweeps a study over `axes` once per variant. The table's first column, `series`,
-/// names the variant; one column per parameter that variants differ in follows the
-/// answer.
-fn sweep_variants(
-    study_name: &str,
-    changed: &Parameters,
-    variants: &[Variant],
-    axes: &[(&str, &[&str])],
-) -> Result<Table, Error> {
-    let mut all: Option<Table> = None;
-    for variant in variants {
-        let mut base = changed.clone();
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        let sweep =
-            axes.iter().fold(Sweep::of(base), |it, (path, values)| it.axis(*path, values.iter().copied()));
-        let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
-        let series = Column::Text(vec![Some(variant.name.clone()); table.height()]);
-        let names: Vec<String> = table.column_names().into_iter().map(str::to_owned).collect();
-        let table = table.with_column("series", series)?;
-        let order: Vec<&str> = std::iter::once("series").chain(names.iter().map(String::as_str)).collect();
-        let table = table.select(&order)?;
-        all = Some(match all {
-            Some(all) => all.concat(&table)?,
-            None => table,
-        });
-    }
-    all.ok_or_else(|| memscape_explore::Error::BadSweep("no variants to sweep".to_owned()).into())
-}
-
 /// `pim.gemv` over the four GEMVs of every model, per variant.
 fn suite(changed: &Parameters, variants: &[Variant]) -> Result<Table, Error> {
     sweep_variants("pim.gemv", changed, variants, &[("model", &SUITE), ("gemv", &GEMVS)])
@@ -111,17 +80,6 @@ fn suite(changed: &Parameters, variants: &[Variant]) -> Result<Table, Error> {
 /// `opt-6.7b` as the figures print it.
 fn short(model: &str) -> String {
     model.trim_start_matches("opt-").to_uppercase()
-}
-
-/// The distinct texts of a column, in order.
-fn distinct(table: &Table, column: &str) -> Result<Vec<String>, Error> {
-    let mut seen: Vec<String> = Vec::new();
-    for text in table.text(column)?.into_iter().flatten() {
-        if !seen.contains(&text) {
-            seen.push(text);
-        }
-    }
-    Ok(seen)
 }
 
 /// Bars per model and series: the mean of `value` over a model's GEMVs.
