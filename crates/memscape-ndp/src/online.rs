@@ -212,6 +212,8 @@ pub struct Rules<'a> {
 pub struct Walked {
     /// Time of the slower side, in picoseconds.
     pub time_ps: u64,
+    /// Of it: synchronisation that computing does not hide.
+    pub exposed_ps: u64,
     /// Time of the GPU, in picoseconds.
     pub gpu_ps: u64,
     /// Time of the slowest DIMM, in picoseconds.
@@ -222,6 +224,10 @@ pub struct Walked {
     pub gpu_neurons: u64,
     /// Neurons read by DIMMs.
     pub cold_neurons: u64,
+    /// The same, each as often as sequences activate it.
+    pub gpu_activations: u64,
+    /// The same of the DIMMs.
+    pub cold_activations: u64,
     /// Neurons fetched by the GPU.
     pub swapped: u64,
     /// Neurons moved between DIMMs.
@@ -245,7 +251,10 @@ pub struct Walked {
 impl std::ops::AddAssign for Walked {
     fn add_assign(&mut self, other: Self) {
         self.time_ps += other.time_ps;
+        self.exposed_ps += other.exposed_ps;
         self.gpu_ps += other.gpu_ps;
+        self.gpu_activations += other.gpu_activations;
+        self.cold_activations += other.cold_activations;
         self.cold_ps += other.cold_ps;
         self.level_ps += other.level_ps;
         self.gpu_neurons += other.gpu_neurons;
@@ -301,7 +310,7 @@ impl<'a> Walk<'a> {
         let (neurons, stride) = (activity[0].neurons, activity[0].stride);
         assert_eq!(device.len(), neurons, "a device per neuron");
         assert!(activity[0].tokens() >= rules.prefill + rules.decode, "activity for every token");
-        let mut gpu = vec![0; stride];
+        let mut gpu = vec![0_u64; stride];
         for (neuron, _) in device.iter().enumerate().filter(|it| *it.1 == 0) {
             gpu[neuron / 64] |= 1 << (neuron % 64);
         }
@@ -501,7 +510,11 @@ impl<'a> Walk<'a> {
             read = (u64::from(neurons), u64::from(cold));
         }
         let level_ns = cost.cold_ns(f64::from(cold) / dimms, f64::from(all_activations) / dimms);
+        let computing_ns = (gpu_ns - cost.gpu_fixed_ns).max(cold_ns);
         walked.time_ps += picoseconds(gpu_ns.max(cold_ns));
+        walked.exposed_ps += picoseconds(gpu_ns.max(cold_ns) - computing_ns);
+        walked.gpu_activations += u64::from(activations);
+        walked.cold_activations += u64::from(all_activations);
         walked.gpu_ps += picoseconds(gpu_ns);
         walked.cold_ps += picoseconds(cold_ns);
         walked.level_ps += picoseconds(level_ns);
