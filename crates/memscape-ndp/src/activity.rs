@@ -432,38 +432,88 @@ impl Synthetic {
         let cluster = self.key(stream::CLUSTER, block).fork(sequence).fork(layer as u64);
         let noise = self.key(stream::NOISE, block).fork(sequence);
         let clusters: Vec<f64> = (0..u64::from(self.law.clusters)).map(|it| cluster.normal(it)).collect();
-        let keep = threshold(self.law.persistence);
+        let keep = below(self.law.persistence, KEEP_BITS);
 
-        let mut bits = Bits::zeros(self.prefill + self.decode, neurons);
+        let tokens = self.prefill + self.decode;
+        let mut bits = Bits::zeros(tokens, neurons);
         let roots = self.roots(block, layer);
-        let mut keys = [Key::new(0); 64];
-        let mut limits = [0_u64; 64];
-        let mut noises = [0_u64; 64];
         for (word, roots) in roots.chunks(64).enumerate() {
+            let mut lanes = Lanes::new();
             for (lane, root) in roots.iter().enumerate() {
-                let neuron = word * 64 + lane;
-                let shared = clusters[neuron * clusters.len() / neurons];
+                let shared = clusters[(word * 64 + lane) * clusters.len() / neurons];
                 let share = self.law.prompted(latent.normal(*root), prompt.normal(*root), shared);
-                keys[lane] = noise.fork(*root);
-                limits[lane] = threshold(share);
-                noises[lane] = keys[lane].bits(u64::MAX) >> 32;
+                lanes.start(lane, noise.fork(*root), share);
             }
-            for token in 0..self.prefill + self.decode {
-                let mut active = 0;
-                for lane in 0..roots.len() {
-                    let drawn = keys[lane].bits(token as u64);
-                    noises[lane] = if drawn & 0xffff_ffff < keep { noises[lane] } else { drawn >> 32 };
-                    active |= u64::from(noises[lane] < limits[lane]) << lane;
-                }
-                bits.row_mut(token)[word] = active;
+            for token in 0..tokens {
+                bits.row_mut(token)[word] = lanes.next(keep);
             }
         }
         bits
     }
 }
 
-/// What 32 random bits must be below with this probability.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 2^32")]
-fn threshold(share: f64) -> u64 {
-    (share * 4_294_967_296.0) as u64
+/// Bits of a draw that decide whether noise stays; the others are new noise.
+const KEEP_BITS: u32 = 12;
+/// Bits of noise.
+const NOISE_BITS: u32 = 32 - KEEP_BITS;
+
+/// The noise of 64 neurons. Each has a stream of its own, a xorshift with a Weyl
+/// sequence started by its key, so that a token's 64 draws are vector operations
+/// and no neuron depends on another.
+///
+/// # Source
+/// G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (14), 2003:
+/// shifts 13, 17, 5, and the added Weyl sequence.
+struct Lanes {
+    /// Neuron `8 j + k` of the word is at `[k][j]`, so that a row of eight makes
+    /// one bit of each byte.
+    state: [[u32; 8]; 8],
+    noise: [[u32; 8]; 8],
+    /// A neuron is active while its noise is below; 0 for lanes of no neuron.
+    limit: [[u32; 8]; 8],
+    weyl: u32,
+}
+
+impl Lanes {
+    const fn new() -> Self {
+        Self { state: [[1; 8]; 8], noise: [[0; 8]; 8], limit: [[0; 8]; 8], weyl: 0 }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "halves of 64 random bits")]
+    fn start(&mut self, lane: usize, key: Key, share: f64) {
+        let bits = key.bits(0);
+        let (j, k) = (lane / 8, lane % 8);
+        self.state[k][j] = (bits as u32) | 1;
+        self.noise[k][j] = (bits >> 32) as u32 >> KEEP_BITS;
+        self.limit[k][j] = below(share, NOISE_BITS);
+    }
+
+    /// One token: which neurons are active.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "bytes; numbers below 2^31")]
+    fn next(&mut self, keep: u32) -> u64 {
+        self.weyl = self.weyl.wrapping_add(362_437);
+        let mut bytes = [0_u32; 8];
+        for k in 0..8 {
+            let (state, noise, limit) = (&mut self.state[k], &mut self.noise[k], &self.limit[k]);
+            for j in 0..8 {
+                let mut x = state[j];
+                x ^= x << 13;
+                x ^= x >> 17;
+                x ^= x << 5;
+                state[j] = x;
+                let drawn = x.wrapping_add(self.weyl);
+                // All ones or none: without branches this becomes vector code.
+                let kept = 0_u32.wrapping_sub(u32::from(((drawn >> NOISE_BITS) as i32) < keep as i32));
+                noise[j] = noise[j] & kept | drawn & ((1 << NOISE_BITS) - 1) & !kept;
+                bytes[j] |= u32::from((noise[j] as i32) < limit[j] as i32) << k;
+            }
+        }
+        u64::from_le_bytes(bytes.map(|it| it as u8))
+    }
+}
+
+/// What `bits` random bits must be below with this probability.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 2^bits")]
+fn below(share: f64, bits: u32) -> u32 {
+    (share * f64::from(1_u32 << bits)).round() as u32
 }

@@ -3,14 +3,12 @@
 //! between DIMMs. One block of one layer at a time; layers do not depend on
 //! each other.
 
-use std::num::NonZeroU32;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{Bits, Share};
 use crate::partition::Device;
-use crate::planes::{above, add, equal, get, saturate};
+use crate::planes::{above, add, count, equal, get, saturate};
 use crate::remap::{Remap, Remapping};
 use crate::trace::NO_PARENT;
 
@@ -329,18 +327,27 @@ impl<'a> Walk<'a> {
 
     /// States from the prompt.
     fn start(&mut self) {
-        let mut counts = vec![[0_u64; 24]; self.state.len()];
+        /// Tokens that eight planes count.
+        const RUN: usize = 255;
+        let neurons = self.activity[0].neurons;
+        let mut sums = vec![0_u32; self.state.len() * 64];
         let mut row = vec![0; self.state.len()];
-        for token in 0..self.rules.prefill {
-            union(self.activity, token, &mut row);
-            for (count, active) in counts.iter_mut().zip(&row) {
-                add(count, *active, 1);
+        for first in (0..self.rules.prefill).step_by(RUN) {
+            let mut counts = vec![[0_u64; 8]; self.state.len()];
+            for token in first..(first + RUN).min(self.rules.prefill) {
+                union(self.activity, token, &mut row);
+                counts.iter_mut().zip(&row).for_each(|(planes, active)| count(planes, *active));
+            }
+            for (sums, planes) in sums.chunks_exact_mut(64).zip(&counts) {
+                sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += get(planes, lane));
             }
         }
-        for (state, count) in self.state.iter_mut().zip(&counts) {
-            for lane in 0..64 {
-                let share = f64::from(get(count, lane)) / f64::from(u32::try_from(self.rules.prefill).unwrap_or(u32::MAX));
-                add(state, 1 << lane, self.rules.predictor.start(share));
+        let prefill = u32::try_from(self.rules.prefill).unwrap_or(u32::MAX);
+        let starts: Vec<u32> =
+            (0..=prefill).map(|it| self.rules.predictor.start(f64::from(it) / f64::from(prefill))).collect();
+        for (neuron, sum) in sums[..neurons].iter().enumerate() {
+            for (bit, plane) in self.state[neuron / 64].iter_mut().enumerate() {
+                *plane |= u64::from(starts[*sum as usize] >> bit & 1) << (neuron % 64);
             }
         }
     }
@@ -365,12 +372,12 @@ impl<'a> Walk<'a> {
             if adjusts {
                 walked.swapped += self.adjust();
             }
-            self.compute(token, &row, cost, &mut walked);
+            let loads = self.compute(token, &row, cost, &mut walked);
             for (state, active) in self.state.iter_mut().zip(&row) {
                 saturate(state, *active, self.rules.predictor.increment.get());
             }
             let remaps = self.rules.strategy == Strategy::Full;
-            self.home.see(&row, &self.gpu);
+            self.home.see(&row, &loads);
             if (step + 1).is_multiple_of(self.rules.remap.window.get() as usize) {
                 if let Some(imbalance) = self.home.imbalance() {
                     walked.window_imbalance += imbalance;
@@ -419,10 +426,11 @@ impl<'a> Walk<'a> {
                 let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
                 let valid = if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
                 let ones = |mask: u64| u64::from((mask & valid).count_ones());
-                walked.hits += ones(predicted & row[word]);
-                walked.false_alarms += ones(predicted & !row[word]);
-                walked.misses += ones(!predicted & row[word]);
-                walked.correct_rejections += ones(!predicted & !row[word]);
+                let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
+                walked.hits += hits;
+                walked.false_alarms += alarms - hits;
+                walked.misses += active - hits;
+                walked.correct_rejections += u64::from(valid.count_ones()) + hits - alarms - active;
             }
         }
     }
@@ -430,7 +438,7 @@ impl<'a> Walk<'a> {
     /// Exchanges the hottest neurons that the GPU lacks against the coldest
     /// that it has, as many as can be fetched, while that gains anything.
     fn adjust(&mut self) -> u64 {
-        const HIGHEST: u32 = (1 << SCORE) - 1;
+        let highest = 15 + 2 * self.rules.predictor.lambda.get();
         let hot = self.rules.predictor.hot_threshold;
         let wanted: u32 =
             self.score.iter().zip(&self.gpu).map(|(score, gpu)| (above(score, hot) & !gpu).count_ones()).sum();
@@ -439,8 +447,8 @@ impl<'a> Walk<'a> {
             return 0;
         }
         let neurons = self.activity[0].neurons;
-        let incoming = self.ranked(most, (hot.saturating_add(1)..=HIGHEST).rev(), |gpu| !gpu);
-        let outgoing = self.ranked(most, 0..=HIGHEST, |gpu| gpu);
+        let incoming = self.ranked(most, (hot.saturating_add(1)..=highest).rev(), |gpu| !gpu);
+        let outgoing = self.ranked(most, 0..=highest, |gpu| gpu);
         let mut swapped = 0;
         for ((to, gain), (from, loss)) in incoming.into_iter().zip(outgoing) {
             if gain <= loss {
@@ -474,7 +482,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Time of one token.
-    fn compute(&mut self, token: usize, row: &[u64], cost: &BlockCost, walked: &mut Walked) {
+    ///
+    /// Returns the active cold neurons of each DIMM.
+    fn compute(&mut self, token: usize, row: &[u64], cost: &BlockCost, walked: &mut Walked) -> Vec<u32> {
         let on_gpu = |row: &[u64], gpu: &[u64]| -> u32 { row.iter().zip(gpu).map(|(row, gpu)| (row & gpu).count_ones()).sum() };
         let batch = self.activity.len();
         let neurons = on_gpu(row, &self.gpu);
@@ -520,6 +530,7 @@ impl<'a> Walk<'a> {
         walked.level_ps += picoseconds(level_ns);
         walked.gpu_neurons += read.0;
         walked.cold_neurons += read.1;
+        loads
     }
 }
 
@@ -537,6 +548,3 @@ fn union(activity: &[Bits], token: usize, row: &mut [u64]) {
         }
     }
 }
-
-/// The default window, which the paper uses.
-pub(crate) const WINDOW: NonZeroU32 = NonZeroU32::new(5).expect("not zero");

@@ -14,6 +14,18 @@ pub fn add<const N: usize>(planes: &mut [u64; N], mask: u64, amount: u32) {
     }
 }
 
+/// Counts the neurons of `mask` once more.
+#[inline]
+pub fn count<const N: usize>(planes: &mut [u64; N], mask: u64) {
+    let mut carry = mask;
+    for plane in planes {
+        if carry == 0 {
+            return;
+        }
+        (*plane, carry) = (*plane ^ carry, *plane & carry);
+    }
+}
+
 /// The neurons whose counter is above `limit`.
 #[inline]
 #[must_use]
@@ -93,6 +105,11 @@ mod tests {
                 let next = if active >> lane & 1 == 1 { (value + up).min(15) } else { value.saturating_sub(1) };
                 prop_assert_eq!(get(&state, lane), next);
             }
+            let mut counter = [0_u64; 3];
+            for _ in 0..5 {
+                count(&mut counter, active);
+            }
+            prop_assert_eq!(equal(&counter, 5), active);
         }
     }
 }

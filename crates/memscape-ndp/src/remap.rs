@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::partition::Device;
-use crate::planes::{add, equal};
+use crate::planes::{count, equal};
 
 /// How cold neurons are moved between DIMMs.
 ///
@@ -96,16 +96,11 @@ impl Remapping {
         self.home.iter().map(load).collect()
     }
 
-    /// Adds a token to the window.
-    pub fn see(&mut self, row: &[u64], gpu: &[u64]) {
-        for (count, active) in self.count.iter_mut().zip(row) {
-            add(count, *active, 1);
-        }
+    /// Adds a token to the window: what was active, and each DIMM's part of it.
+    pub fn see(&mut self, row: &[u64], loads: &[u32]) {
+        self.count.iter_mut().zip(row).for_each(|(planes, active)| count(planes, *active));
+        self.load.iter_mut().zip(loads).for_each(|(sum, load)| *sum += u64::from(*load));
         self.seen += 1;
-        for (sum, load) in self.load.iter_mut().zip(self.home.iter()) {
-            let cold = row.iter().zip(gpu).zip(load).map(|((row, gpu), home)| u64::from((row & !gpu & home).count_ones()));
-            *sum += cold.sum::<u64>();
-        }
     }
 
     /// The fullest DIMM of the window over the mean; none if nothing was cold.
@@ -152,9 +147,9 @@ impl Remapping {
 
     fn load_of(&self, home: &[u64], gpu: &[u64]) -> u64 {
         let mut sum = 0;
-        for ((count, home), gpu) in self.count.iter().zip(home).zip(gpu) {
+        for ((planes, home), gpu) in self.count.iter().zip(home).zip(gpu) {
             let cold = home & !gpu;
-            for (bit, plane) in count.iter().enumerate() {
+            for (bit, plane) in planes.iter().enumerate() {
                 sum += u64::from((plane & cold).count_ones()) << bit;
             }
         }
