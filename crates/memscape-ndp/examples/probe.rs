@@ -6,22 +6,18 @@ use memscape_study::Study;
 use std::time::Instant;
 fn st(model: &str) -> InferenceStudy { InferenceStudy{ model: Some(serde_json::from_value(model.into()).unwrap()), ..Default::default()} }
 fn main() {
-    for m in ["opt-13b","opt-30b","opt-66b","llama-2-13b","falcon-40b","llama-2-70b"] {
-        for s in [System::Hermes, System::HermesHost, System::HermesBase, System::Accelerate, System::Flexgen, System::DejaVu] {
-            let mut q = st(m); q.system = s;
-            let t = Instant::now();
-            match q.answer() { Ok(a) => println!("{m:12} {s:?}: {:.3} tok/s prompt {:.2}s step {:.2} fc {:.2} att {:.2} comm {:.2} pred {:.3} gpu {:.2} cold {:.2} hot {:.3} gread {:.3} imb {:.3} swaps {:.0} pcie {:.3}, predc {:.3} linkmig {:.5} hostmig {:.4} {:?}", a.tokens_per_s,a.prompt_s,a.step_ms,a.fc_ms,a.attention_ms,a.communication_ms,a.predictor_ms,a.gpu_ms,a.cold_ms,a.hot_share_used,a.gpu_read_share,a.imbalance,a.swaps_per_token,a.pcie_run_share,a.predictor_compute_share,a.link_migration_share,a.host_migration_share,t.elapsed()), Err(e) => println!("{m} {s:?}: {e}") }
-        }
-    }
-    let only: Vec<String> = std::env::args().skip(1).collect();
-    let models: Vec<&str> = if only.is_empty() { vec!["opt-13b","opt-66b","llama-2-70b"] } else { only.iter().map(|s| s.as_str()).collect() };
-    for m in models {
-        for s in [Strategy::Random, Strategy::Partition, Strategy::Token, Strategy::Layer, Strategy::Adjustment, Strategy::Full, Strategy::Oracle] {
-            for e in [Engine::Closed, Engine::Trace] {
-            let mut q = st(m); q.strategy = s; q.engine = e;
-            let t = Instant::now();
-            match q.answer() { Ok(a) => println!("{m:12} {s:?} {e:?}: {:.3} tok/s step {:.2} mlp {:.2} fc {:.2} comm {:.2} gpu {:.2} cold {:.2} hot {:.3} gread {:.3} imb {:.3} swaps {:.0} moves {:.0} acc {:?} rec {:?} mig {:.5} {:.4} {:?}", a.tokens_per_s,a.step_ms,a.mlp_ms,a.fc_ms,a.communication_ms,a.gpu_ms,a.cold_ms,a.hot_share_used,a.gpu_read_share,a.imbalance,a.swaps_per_token,a.moves_per_token,a.prediction_accuracy,a.prediction_recall,a.link_migration_share,a.host_migration_share,t.elapsed()), Err(e) => println!("{m} {s:?}: {e}") }
-            }
-        }
-    }
+    for e in [Engine::Closed, Engine::Trace] { for m in ["llama-2-13b", "opt-13b"] { for d in [1, 10, 25] {
+        let q = ActivityStudy { model: Some(serde_json::from_value(m.into()).unwrap()), engine: e, distance: std::num::NonZeroU32::new(d).unwrap(), ..Default::default()};
+        let t = Instant::now(); println!("{m} {e:?} {d} {:?} {:?}", q.answer().unwrap(), t.elapsed());
+    }}}
+    let q = ActivityStudy { model: None, trace: Some("relu-6m".into()), engine: Engine::Trace, ..Default::default()};
+    println!("{:?}", q.answer().unwrap());
+    let mut q = st("opt-13b"); q.model = None; q.trace = Some("relu-6m".into()); q.engine = Engine::Trace; q.hot_share = Some(0.1.try_into().unwrap());
+    for s in [Strategy::Random, Strategy::Partition, Strategy::Token, Strategy::Layer, Strategy::Adjustment, Strategy::Full, Strategy::Oracle] { q.strategy = s; println!("{s:?} {:?}", q.answer().unwrap()); }
+    println!("{:?}", PredictorStudy(q.clone()).answer().unwrap());
+    println!("{:?}", PartitionStudy(q.clone()).answer().unwrap());
+    let t = Instant::now(); println!("{:?} {:?}", PartitionStudy(st("llama-2-70b")).answer().unwrap(), t.elapsed());
+    let t = Instant::now(); println!("{:?} {:?}", PredictorStudy(st("llama-2-13b")).answer().unwrap(), t.elapsed());
+    for stop in [remap::Stop::Level, remap::Stop::FivePercent] { let mut q = st("opt-66b"); q.engine = Engine::Trace; q.remap.stop = stop;
+    let t = Instant::now(); println!("{:?} {:?}", q.answer().unwrap(), t.elapsed()); }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::activity::{BlockKind, quadrature};
 use crate::cost::Costs;
 use crate::expected::{Expected, Question, drift_variance, largest_of};
-use crate::inference::{Engine, InferenceError, InferenceStudy, RandomFill, Resolved, System};
+use crate::inference::{Engine, HostPlacement, InferenceError, InferenceStudy, RandomFill, Resolved, System};
 use crate::online::{BlockCost, Rules, Strategy, Walk, Walked};
 use crate::partition::{Block, Device, Devices, Partition, Sizes, solve};
 use crate::random::Key;
@@ -173,10 +173,9 @@ pub(crate) fn account(study: &InferenceStudy, resolved: &Resolved, costs: &Costs
 /// Bytes of the predictor's tables for one block: states read and written, and
 /// two parents read per neuron.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "widths")]
 pub fn predictor_bytes(neurons: usize, with_parents: bool) -> f64 {
     let parents = if with_parents { correlation_bytes(neurons) } else { 0.0 };
-    2.0 * state_bytes(neurons) + parents + neurons as f64 * 0.0
+    2.0 * state_bytes(neurons) + parents
 }
 
 /// The state table of one block: four bits per neuron.
@@ -203,6 +202,15 @@ fn swap_share(resolved: &Resolved, costs: &Costs) -> f64 {
     (window * costs.pcie_bytes_per_ns / layer).min(1.0)
 }
 
+/// The system whose speeds decide where neurons lie.
+fn placing(study: &InferenceStudy) -> std::borrow::Cow<'_, InferenceStudy> {
+    if study.system == System::HermesHost && study.host_placement == HostPlacement::AsHermes {
+        std::borrow::Cow::Owned(InferenceStudy { system: System::Hermes, ..study.clone() })
+    } else {
+        std::borrow::Cow::Borrowed(study)
+    }
+}
+
 // ---------------------------------------------------------------------------
 // Expected values
 
@@ -220,7 +228,10 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
     let blocks = BlockKind::ALL.map(|it| costs.block(study, shape, it));
     let neurons = BlockKind::ALL.map(|it| f64::from(u32::try_from(shape.neurons(it)).unwrap_or(u32::MAX)));
     let layers = f64::from(u32::try_from(shape.layers).unwrap_or(u32::MAX));
-    let hot = hot_shares(&offline, &blocks, neurons, capacity / layers, costs.dimms);
+    let placing = placing(study);
+    let placing_costs = Costs::new(&placing, resolved);
+    let placing_blocks = BlockKind::ALL.map(|it| placing_costs.block(&placing, shape, it));
+    let hot = hot_shares(&offline, &placing_blocks, neurons, capacity / layers, placing_costs.dimms);
     let swaps = swap_share(resolved, costs);
     let mut sparse = Sparse::default();
     for (index, cost) in blocks.iter().enumerate() {
@@ -413,7 +424,8 @@ fn scatter(device: &mut [Device], key: Key, dimms: usize, fill: Option<f64>) {
 fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: f64) -> Result<Sparse, InferenceError> {
     let source = study.source(resolved)?;
     let shape = &resolved.shape;
-    let mut placed = partition(study, resolved, costs, capacity, &source)?;
+    let placing = placing(study);
+    let mut placed = partition(&placing, resolved, &Costs::new(&placing, resolved), capacity, &source)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
     let dimms = costs.dimms as usize;
     if study.strategy == Strategy::Random {
@@ -421,6 +433,9 @@ fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
         for (block, device) in placed.device.iter_mut().enumerate() {
             scatter(device, Key::new(study.seed).fork(7).fork(block as u64), dimms, fill);
         }
+    }
+    if study.system == System::HermesHost {
+        placed.device.iter_mut().flatten().for_each(|it| *it = (*it).min(1));
     }
     let walks = walk_layers(study, resolved, costs, &source, &placed.device, dimms);
     let steps = f64::from(resolved.generated);

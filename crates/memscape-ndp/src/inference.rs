@@ -69,6 +69,8 @@ pub struct InferenceStudy {
     pub prompt: PromptStage,
     /// How much of the GPU a random placement fills
     pub random_fill: RandomFill,
+    /// Which placement Hermes-host uses
+    pub host_placement: HostPlacement,
     /// Share of the sparse weights that the GPU may hold; null for what fits
     pub hot_share: Option<Share>,
     /// Recording that activity is taken from, by name; null for the law
@@ -125,6 +127,16 @@ pub enum RandomFill {
     Partition,
     /// As many as fit.
     Capacity,
+}
+
+/// Which placement Hermes-host uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostPlacement {
+    /// That of Hermes with its DIMMs: the same hot and cold neurons.
+    AsHermes,
+    /// One of its own, level between GPU and host.
+    Own,
 }
 
 /// What `ndp.inference` answers.
@@ -184,6 +196,10 @@ pub struct InferenceAnswer {
     pub prediction_accuracy: Option<f64>,
     /// Share of active neurons that are predicted; null for the closed form
     pub prediction_recall: Option<f64>,
+    /// The predictor's state table, in units of 1024 bytes
+    pub state_table_kib: f64,
+    /// Its correlation table, in units of 1024 bytes
+    pub correlation_table_kib: f64,
     /// Bandwidth between the ranks of one DIMM and its unit
     pub dimm_bandwidth_gb_s: f64,
     /// GPU and DIMMs
@@ -294,7 +310,7 @@ impl Default for InferenceStudy {
             let mut tree = serde_json::json!({
                 "model": "llama-2-70b", "system": "hermes", "engine": "closed", "strategy": "full", "batch": 1,
                 "prompt_tokens": 128, "generated_tokens": 128, "gpus": 1, "density": null, "prompt": "pinned",
-                "random_fill": "partition", "hot_share": null, "trace": null, "seed": 0,
+                "random_fill": "partition", "host_placement": "as-hermes", "hot_share": null, "trace": null, "seed": 0,
             });
             let machine = crate::hardware::find_machine(crate::hardware::DEFAULT_MACHINE);
             let machine = machine.expect("the default system is built in").parameters;
@@ -464,6 +480,8 @@ impl Study for InferenceStudy {
             link_speedup: costs.link_speedup,
             prediction_accuracy: account.accuracy,
             prediction_recall: account.recall,
+            state_table_kib: crate::study::table_bytes(&resolved.shape).0 / 1024.0,
+            correlation_table_kib: crate::study::table_bytes(&resolved.shape).1 / 1024.0,
             dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
             cost_usd,
             tokens_per_s_per_kusd: tokens_per_s / (cost_usd * 1e-3).max(1e-9),

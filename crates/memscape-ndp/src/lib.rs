@@ -16,6 +16,9 @@ pub mod planes;
 pub mod random;
 pub mod remap;
 pub mod shape;
+pub mod statistics;
+pub mod study;
 pub mod trace;
 
 pub use inference::{InferenceAnswer, InferenceStudy};
+pub use study::{ActivityAnswer, ActivityStudy, PartitionAnswer, PartitionStudy, PredictorAnswer, PredictorStudy};
