@@ -27,6 +27,15 @@ register! {
     memscape_pim::GemvStudy,
     memscape_pim::TokenStudy,
     memscape_pim::RegretStudy,
+    memscape_ndp::InferenceStudy,
+    memscape_ndp::PartitionStudy,
+    memscape_ndp::PredictorStudy,
+    memscape_ndp::ActivityStudy,
+    memscape_npu::KernelStudy,
+    memscape_npu::GemmStudy,
+    memscape_npu::WorkloadStudy,
+    memscape_npu::SearchStudy,
+    memscape_npu::BalanceStudy,
 }
 
 /// All studies.

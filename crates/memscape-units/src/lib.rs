@@ -112,6 +112,17 @@ quantity!(
     Tops, "TOPS", "compute rate", "from 1e-6 to 1e9", "exclusiveMinimum", |it| (1e-6..=1e9).contains(&it)
 );
 
+quantity!(
+    /// A number of clock cycles, finite and never negative; not always whole, as
+    /// averages are not.
+    Cycles, "cycles", "cycle count", "at least 0", "minimum", |it| it >= 0.0
+);
+
+quantity!(
+    /// A number of bytes that need not be whole, as a threshold or an average.
+    MeanBytes, "B", "number of bytes", "above 0", "exclusiveMinimum", |it| it > 0.0
+);
+
 impl Nanoseconds {
     /// No time at all.
     pub const ZERO: Self = Self(0.0);

@@ -30,10 +30,20 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let npu = |name: &'static str| {
+        let filling = memscape_npu::Device::filling(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: memscape_npu::Device::summary(name)?.to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
+    let npus = memscape_npu::Device::names().into_iter().filter_map(npu);
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let models = Llm::all().iter().map(plain);
-    memories.chain(machines).chain(models).collect()
+    memories.chain(machines).chain(npus).chain(models).collect()
 }
 
 /// The built-in description of this name.

@@ -1,0 +1,34 @@
+//! `cargo bench -p memscape-npu`: the exhaustive searches, and the events of a GEMM.
+//!
+//! `search`: all tiles of one device and precision; at most 20 ms on one core.
+//! `events`: one GEMM of about 4K; a panel of Fig. 8 is 800 of them.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use memscape_npu::gemm::Engine;
+use memscape_npu::{BalanceStudy, Device, GemmStudy, Precision, SearchStudy};
+use memscape_study::Study;
+
+fn benches(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("search");
+    for device in Device::names() {
+        for precision in [Precision::Int8Int8, Precision::Int8Int32] {
+            let device_ = Device::find(device).expect("a built-in device");
+            let study = SearchStudy { device: device_, precision, ..SearchStudy::default() };
+            group.bench_function(format!("{device}/{precision}"), |it| it.iter(|| black_box(study).answer()));
+        }
+    }
+    group.bench_function("balance", |it| it.iter(|| black_box(BalanceStudy::default()).answer()));
+    group.finish();
+
+    let mut group = criterion.benchmark_group("gemm");
+    for (name, engine) in [("closed", Engine::Closed), ("events", Engine::Events)] {
+        let study = GemmStudy { engine, ..GemmStudy::default() };
+        group.bench_function(name, |it| it.iter(|| black_box(study).answer()));
+    }
+    group.finish();
+}
+
+criterion_group!(npu, benches);
+criterion_main!(npu);

@@ -1,0 +1,264 @@
+//! Which tile: exhaustive search over all tiles that L1 holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Device, NoInstruction, Precision};
+use crate::kernel::{Kernel, L1Rule, L1Use, OutputBuffers, Tile};
+
+/// What makes a tile better than another; later criteria break ties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objective {
+    /// Most modelled multiply-accumulates per cycle, DMA included; then the smallest tile of C;
+    /// then the longest reduction
+    Throughput,
+    /// Smallest tile of C among those that compute bounds; then the longest reduction
+    OutputsThenReduction,
+    /// As Sec. 4.5.1 prints it: most multiply-accumulates per call among those that compute
+    /// bounds; then the smallest tile of C
+    MacsThenOutputs,
+    /// As Sec. 4.5.2 for a fixed reduction: the largest tile of C among those that compute bounds;
+    /// then the tie-break
+    LargestOutput,
+}
+
+/// How tiles of C of equal area are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TieBreak {
+    /// Least traffic to DRAM (Eq. 6 and 7); then not taller than wide
+    Traffic,
+    /// Closest to a square; then not taller than wide
+    Square,
+    /// Most modelled multiply-accumulates per cycle; then not taller than wide
+    Throughput,
+}
+
+/// What to search for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Search {
+    /// What makes a tile better.
+    pub objective: Objective,
+    /// How equals are told apart.
+    pub tie_break: TieBreak,
+    /// Only tiles of this reduction.
+    pub k_ct: Option<u32>,
+    /// Buffers of C.
+    pub output_buffers: OutputBuffers,
+    /// Whether buffers may fill L1 to the last byte.
+    pub l1_rule: L1Rule,
+    /// Share of the peak in Eq. 1 when Eq. 4 asks whether compute bounds; the kernel
+    /// model's if missing.
+    pub assumed_efficiency: Option<f64>,
+}
+
+/// Why there is no tile.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The device lacks the instruction.
+    #[error(transparent)]
+    Instruction(#[from] NoInstruction),
+    /// Nothing fits.
+    #[error(
+        "no tile for `{precision}`{} fits {have} bytes of L1 beside the stack and is bound by compute; \
+         use more L1, a wider DMA or {}",
+        k_ct.map(|it| format!(" with k_ct = {it}")).unwrap_or_default(),
+        k_ct.map_or("another objective".to_owned(), |_| format!("another k_ct, a multiple of {s}"))
+    )]
+    Nothing {
+        /// The precision.
+        precision: Precision,
+        /// The reduction asked for.
+        k_ct: Option<u32>,
+        /// What `k_ct` must be a multiple of.
+        s: u32,
+        /// Bytes beside the stack.
+        have: u32,
+    },
+}
+
+/// Larger is better, criterion by criterion.
+type Score = [f64; 4];
+
+impl Search {
+    /// The `count` best tiles, best first, of all that L1 holds.
+    ///
+    /// Every multiple of the register block is tried; tiles that L1 does not hold
+    /// are left out by row, column and reduction, as use only grows with each.
+    ///
+    /// # Errors
+    /// [`SearchError`] if the device lacks the instruction or nothing fits.
+    ///
+    /// # Source
+    /// Sec. 4.5.1 (Eq. 1 to 5), which restricts dimensions to multiples of the
+    /// instruction's; the paper's tables only follow from multiples of the register
+    /// block.
+    pub fn best(
+        &self,
+        device: &Device,
+        precision: Precision,
+        count: usize,
+    ) -> Result<Vec<Kernel>, SearchError> {
+        let mut found: Vec<(Score, Kernel)> = Vec::with_capacity(count + 1);
+        self.each(device, precision, |kernel| {
+            let score = self.score(device, &kernel);
+            let place = found.partition_point(|it| it.0.partial_cmp(&score).is_some_and(|it| it.is_ge()));
+            if place < count {
+                found.insert(place, (score, kernel));
+                found.truncate(count);
+            }
+        })?;
+        match found.is_empty() {
+            false => Ok(found.into_iter().map(|it| it.1).collect()),
+            true => Err(SearchError::Nothing {
+                precision,
+                k_ct: self.k_ct,
+                s: device.mmul(precision)?.s.get().into(),
+                have: device.l1_bytes.get().saturating_sub(device.stack_bytes),
+            }),
+        }
+    }
+
+    /// Calls `visit` for each tile that L1 holds and the objective admits.
+    ///
+    /// # Errors
+    /// [`NoInstruction`] if the device lacks the instruction.
+    pub fn each(
+        &self,
+        device: &Device,
+        precision: Precision,
+        mut visit: impl FnMut(Kernel),
+    ) -> Result<(), NoInstruction> {
+        let mmul = device.mmul(precision)?;
+        let fits = |tile| L1Use::of(tile, precision, self.output_buffers).fits(device, self.l1_rule);
+        let (step_m, step_k, step_n) = (mmul.block_m(), u32::from(mmul.s.get()), mmul.block_n());
+        let reductions = match self.k_ct {
+            Some(k) => (k..=k).step_by(1),
+            None => (step_k..=device.l1_bytes.get()).step_by(step_k as usize),
+        };
+        for k in reductions.filter(|it| *it > 0 && it.is_multiple_of(step_k)) {
+            if !fits(Tile { m: step_m, k, n: step_n }) {
+                break;
+            }
+            for m in (step_m..).step_by(step_m as usize).take_while(|m| fits(Tile { m: *m, k, n: step_n })) {
+                for n in (step_n..).step_by(step_n as usize) {
+                    let tile = Tile { m, k, n };
+                    if !fits(tile) {
+                        break;
+                    }
+                    let kernel = Kernel::of_multiples(device, precision, mmul, tile);
+                    if self.admits(&kernel) {
+                        visit(kernel);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Eq. 4, where the objective asks for it.
+    fn admits(&self, kernel: &Kernel) -> bool {
+        if self.objective == Objective::Throughput {
+            return true;
+        }
+        let compute = match self.assumed_efficiency {
+            Some(efficiency) => kernel.issue_cycles / efficiency,
+            None => kernel.compute_cycles(),
+        };
+        kernel.dma_a_cycles <= compute && kernel.dma_b_cycles <= compute
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn score(&self, device: &Device, kernel: &Kernel) -> Score {
+        let tile = kernel.tile;
+        let (outputs, k) = (tile.outputs() as f64, f64::from(tile.k));
+        // Equal but for rounding is equal.
+        let throughput = (kernel.macs_per_cycle() * 1e9).round();
+        let wide = f64::from(u8::from(tile.m <= tile.n));
+        match self.objective {
+            Objective::Throughput => [throughput, -outputs, k, wide],
+            Objective::OutputsThenReduction => [-outputs, k, throughput, wide],
+            Objective::MacsThenOutputs => [tile.macs(), -outputs, throughput, wide],
+            Objective::LargestOutput => {
+                let tie = match self.tie_break {
+                    TieBreak::Traffic => -(traffic(device, tile) * 1e12).round(),
+                    TieBreak::Square => -(f64::from(tile.m) - f64::from(tile.n)).abs(),
+                    TieBreak::Throughput => throughput,
+                };
+                [outputs, tie, wide, k]
+            }
+        }
+    }
+}
+
+/// Elements read from DRAM per multiply-accumulate (Eq. 6 and 7).
+#[must_use]
+pub fn traffic(device: &Device, tile: Tile) -> f64 {
+    let columns = f64::from(tile.n) * f64::from(device.columns.get());
+    let rows = f64::from(tile.m) * f64::from(device.rows.get());
+    1.0 / columns + 1.0 / rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EQ_1_TO_5: Search = Search {
+        objective: Objective::Throughput,
+        tie_break: TieBreak::Traffic,
+        k_ct: None,
+        output_buffers: OutputBuffers::Single,
+        l1_rule: L1Rule::Below,
+        assumed_efficiency: None,
+    };
+
+    fn best(search: Search, precision: Precision) -> String {
+        search.best(&Device::find("xdna").unwrap(), precision, 1).unwrap()[0].tile.to_string()
+    }
+
+    /// A plain search over all tiles agrees with the pruned one.
+    #[test]
+    fn pruning_loses_nothing() {
+        let device = Device { l1_bytes: 12_288.try_into().unwrap(), ..Device::find("xdna").unwrap() };
+        for objective in [Objective::Throughput, Objective::MacsThenOutputs, Objective::OutputsThenReduction]
+        {
+            let search = Search { objective, ..EQ_1_TO_5 };
+            let found = search.best(&device, Precision::Int8Int16, 1).unwrap()[0];
+            let mut most: Option<(Score, Tile)> = None;
+            for m in (16..=700).step_by(16) {
+                for k in (8..=350).step_by(8) {
+                    for n in (16..=700).step_by(16) {
+                        let tile = Tile { m, k, n };
+                        let single = OutputBuffers::Single;
+                        if !L1Use::of(tile, Precision::Int8Int16, single).fits(&device, L1Rule::Below) {
+                            continue;
+                        }
+                        let kernel = Kernel::new(&device, Precision::Int8Int16, tile).unwrap();
+                        let score = search.score(&device, &kernel);
+                        if search.admits(&kernel) && most.is_none_or(|it| it.0 < score) {
+                            most = Some((score, tile));
+                        }
+                    }
+                }
+            }
+            assert_eq!(most.unwrap().1, found.tile, "{objective:?}");
+        }
+    }
+
+    #[test]
+    fn one_byte_of_l1_decides_the_int32_kernel() {
+        let at_most = Search { l1_rule: L1Rule::AtMost, ..EQ_1_TO_5 };
+        assert_ne!(best(EQ_1_TO_5, Precision::Int8Int32), best(at_most, Precision::Int8Int32));
+    }
+
+    #[test]
+    fn an_impossible_reduction_is_told() {
+        let search = Search { objective: Objective::LargestOutput, k_ct: Some(4096), ..EQ_1_TO_5 };
+        let error = search.best(&Device::find("xdna").unwrap(), Precision::Int8Int8, 1).unwrap_err();
+        let text = "no tile for `int8-int8` with k_ct = 4096 fits 64512 bytes of L1 beside the stack and is \
+                    bound by compute; use more L1, a wider DMA or another k_ct, a multiple of 8";
+        assert_eq!(error.to_string(), text);
+    }
+}

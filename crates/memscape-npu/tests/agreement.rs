@@ -1,0 +1,87 @@
+//! Does the closed form count what the events take?
+
+use memscape_npu::array::{BdReconfiguration, Schedule};
+use memscape_npu::{OutputBuffers, closed, events};
+use memscape_units::Picoseconds;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+/// A duration over several orders of magnitude.
+fn duration(from: f64, to: f64) -> impl Strategy<Value = Picoseconds> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, below 1e9")]
+    (from.ln()..to.ln()).prop_map(|it| Picoseconds(it.exp() as u64))
+}
+
+/// Schedules as designs make them: a step takes some microseconds, a tile of C a
+/// few, and all else is of that order.
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let counts = (1u64..200, 1u64..60, 1u64..=5, any::<bool>(), any::<bool>());
+    let step = (duration(1e6, 4e7), duration(1e6, 4e7), duration(1e4, 1e7));
+    let block = (duration(1e5, 2e7), duration(1e3, 2e6), duration(1e5, 2e7), duration(1e5, 1e8));
+    (counts, step, block).prop_map(
+        |(
+            (blocks, steps, depth, double, sequential),
+            (load, compute, fill),
+            (drain, zero, write, descriptors),
+        )| {
+            Schedule {
+                blocks,
+                steps,
+                load,
+                compute,
+                fill: fill.min(compute),
+                drain,
+                zero: zero.min(drain),
+                write,
+                descriptors,
+                dispatch: Picoseconds(0),
+                depth,
+                output_buffers: if double { OutputBuffers::Double } else { OutputBuffers::Single },
+                bd_reconfiguration: if sequential {
+                    BdReconfiguration::Sequential
+                } else {
+                    BdReconfiguration::Overlapped
+                },
+            }
+        },
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio")]
+fn error(schedule: &Schedule) -> f64 {
+    let events = events::walk(schedule, &mut |_| ());
+    closed::count(schedule).total.0 as f64 / events.total.0 as f64 - 1.0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    /// The closed form takes the longest of some paths, so it is never above; with
+    /// fewer than five steps per block and fewer than three blocks under way, paths
+    /// that zigzag between blocks are longer.
+    #[test]
+    fn closed_form_is_within_one_percent_of_the_events(schedule in schedule()) {
+        let error = error(&schedule);
+        prop_assert!(error <= 0.0, "{error}");
+        prop_assert!(-0.01 <= error || schedule.steps < 5, "{error}");
+    }
+
+    /// Where the time went adds up to the time.
+    #[test]
+    fn parts_add_up(schedule in schedule()) {
+        for times in [events::walk(&schedule, &mut |_| ()), closed::count(&schedule)] {
+            let parts = times.compute + times.input_wait + times.output_wait + times.epilogue + times.dispatch;
+            prop_assert_eq!(parts, times.total);
+        }
+    }
+}
+
+/// Nearly always the two are equal to the picosecond.
+#[test]
+fn most_schedules_agree_exactly() {
+    let mut runner = TestRunner::deterministic();
+    let cases = (0..4_000).map(|_| schedule().new_tree(&mut runner).unwrap().current());
+    let off = cases.filter(|it| error(it) != 0.0).count();
+    assert!(off < 40, "{off} of 4000");
+}
