@@ -208,18 +208,20 @@ impl Law {
         same + (1.0 - same) * self.floor()
     }
 
-    /// Expected share of active neurons whose follower in the next layer is
-    /// active too.
+    /// Expected share of neurons that are active when their two parents are.
+    ///
+    /// A follower shares all but its cluster's part: of three neurons with one
+    /// noise, all are active if the one of the lowest frequency is.
     #[must_use]
-    pub fn child_given_parent(&self) -> f64 {
-        // A follower shares all but its cluster's part; others are independent.
-        let shared = quadrature(|z| {
-            let rest = 1.0_f64.hypot(self.cluster);
-            let common = self.offline.hypot(self.prompt);
-            cdf((self.offset + common * z) / rest)
-        });
-        debug_assert!((shared - self.density).abs() < 1e-3);
-        self.layer_link + (1.0 - self.layer_link) * self.density
+    pub fn child_given_parents(&self) -> f64 {
+        let width = 1.0_f64.hypot(self.offline.hypot(self.prompt));
+        let lowest_of = |count: f64| {
+            quadrature(|z| {
+                let lowest = quantile(1.0 - (1.0 - cdf(z)).powf(1.0 / count));
+                cdf((self.offset + self.cluster * lowest) / width)
+            })
+        };
+        self.layer_link * lowest_of(3.0) / lowest_of(2.0) + (1.0 - self.layer_link) * self.density
     }
 }
 

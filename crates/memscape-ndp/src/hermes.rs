@@ -43,6 +43,8 @@ pub struct Account {
     pub cold_compute_share: f64,
     /// Slowest DIMM over the mean.
     pub imbalance: f64,
+    /// The same over a window.
+    pub window_imbalance: Option<f64>,
     /// Neurons fetched by the GPU.
     pub swaps: f64,
     /// Neurons moved between DIMMs.
@@ -116,6 +118,7 @@ struct Sparse {
     moves: f64,
     moved_bytes_slowest: f64,
     moved_host_ns: f64,
+    window_imbalance: Option<f64>,
     accuracy: Option<f64>,
     recall: Option<f64>,
 }
@@ -161,6 +164,7 @@ pub(crate) fn account(study: &InferenceStudy, resolved: &Resolved, costs: &Costs
         gpu_read_share: sparse.gpu_read / (sparse.gpu_read + sparse.cold_read).max(1e-300),
         cold_compute_share: sparse.cold_macs / (sparse.gpu_macs + sparse.cold_macs).max(1e-300),
         imbalance: if sparse.level_ns > 0.0 { sparse.cold_ns / sparse.level_ns } else { 1.0 },
+        window_imbalance: sparse.window_imbalance,
         swaps: sparse.swaps,
         moves: sparse.moves,
         moves_ns,
@@ -469,6 +473,9 @@ fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
         let cost = costs.block(study, shape, BlockKind::ALL[index % 2]);
         let hot = device.iter().filter(|it| **it == 0).count();
         sparse.hot_bytes += precise(hot as u64) * cost.neuron_bytes;
+    }
+    if all.windows > 0 {
+        sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
     }
     let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
     if judged > 0 {

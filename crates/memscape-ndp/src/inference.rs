@@ -182,6 +182,8 @@ pub struct InferenceAnswer {
     pub cold_compute_share: f64,
     /// Slowest DIMM over the mean
     pub imbalance: f64,
+    /// The same over a window; null for the closed form
+    pub window_imbalance: Option<f64>,
     /// Neurons that the GPU fetches per token
     pub swaps_per_token: f64,
     /// Neurons that change DIMM per token
@@ -473,6 +475,7 @@ impl Study for InferenceStudy {
             gpu_read_share: account.gpu_read_share,
             cold_compute_share: account.cold_compute_share,
             imbalance: account.imbalance,
+            window_imbalance: account.window_imbalance,
             swaps_per_token: account.swaps,
             moves_per_token: account.moves,
             link_migration_share: by_link * generated / run_ns,

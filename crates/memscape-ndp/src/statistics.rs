@@ -232,7 +232,7 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
         top_share: top / law.density,
         hot_varied: 1.0 - stays / hot,
-        child_given_parents: law.child_given_parent(),
+        child_given_parents: law.child_given_parents(),
         token_imbalance: mean,
         window_imbalance: mean,
         least_imbalance: imbalances.iter().copied().fold(f64::INFINITY, f64::min),

@@ -10,6 +10,7 @@ pub mod claims;
 mod error;
 mod experiment;
 mod paper;
+mod hermes;
 mod pimnast;
 pub mod plot;
 mod sweeps;
