@@ -10,6 +10,7 @@ __all__ = [
     "Frame",
     "InternalError",
     "MemscapeError",
+    "NdpPartition",
     "PimPlan",
     "calibrate",
     "claims",
@@ -17,6 +18,9 @@ __all__ = [
     "experiment",
     "experiments",
     "main",
+    "ndp_add_recording",
+    "ndp_partition",
+    "ndp_solve",
     "pim_plan",
     "pim_tile_shape",
     "run",
@@ -59,6 +63,20 @@ class Figure:
     def png(self) -> bytes: ...
 
 @final
+class NdpPartition:
+    @property
+    def objective_ms(self) -> float: ...
+    @property
+    def lower_bound_ms(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def bytes(self) -> list[float]: ...
+    @property
+    def blocks(self) -> int: ...
+    def device(self, block: int) -> list[int]: ...
+
+@final
 class PimPlan:
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -77,6 +95,14 @@ class PimPlan:
     def place(self, row: int, column: int) -> tuple[int, int, int, int]: ...
     def execute(self, weights: Sequence[float], inputs: Sequence[float]) -> list[float]: ...
 
+def ndp_add_recording(name: str, sequences: Sequence[bytes], profile: bytes | None) -> str: ...
+def ndp_partition(parameters: dict[str, Any]) -> NdpPartition: ...
+def ndp_solve(
+    size_bytes: Sequence[Sequence[float]],
+    frequency: Sequence[Sequence[float]],
+    bandwidth: Sequence[float],
+    capacity: Sequence[float],
+) -> NdpPartition: ...
 def pim_plan(parameters: dict[str, Any]) -> PimPlan: ...
 def pim_tile_shape(rows: int, banks: int, tile_elements: int, most_rows: int) -> tuple[int, int]: ...
 def studies() -> list[tuple[str, str]]: ...

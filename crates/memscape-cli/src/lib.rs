@@ -9,6 +9,7 @@ mod failure;
 mod parameters;
 mod progress;
 mod trace;
+mod trace_stats;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -237,6 +237,42 @@ impl Profile {
         Ok(profile)
     }
 
+    /// A profile of sequences themselves, for want of another: how often neurons
+    /// are active in their prompts, and no parents.
+    ///
+    /// # Errors
+    /// [`TraceError::TooShort`] if there is no sequence, [`TraceError::Mismatch`]
+    /// if they are of different models.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "shares of tokens")]
+    pub fn of_prompts(name: &str, sequences: &[Trace]) -> Result<Self, TraceError> {
+        let Some(first) = sequences.first() else {
+            let (name, what) = (name.to_owned(), "sequences");
+            return Err(TraceError::TooShort { name, what, have: 0, need: 1, parameter: "batch" });
+        };
+        let (layers, neurons) = (first.layers(), first.neurons());
+        if let Some(other) = sequences.iter().find(|it| (it.layers(), it.neurons()) != (layers, neurons)) {
+            return Err(TraceError::Mismatch {
+                what: format!("a sequence of `{name}`"),
+                found_layers: other.layers(),
+                found: other.neurons(),
+                other: "the first".to_owned(),
+                layers,
+                neurons,
+            });
+        }
+        let tokens: usize = sequences.iter().map(|it| it.prefill).sum();
+        let share = |block: BlockKind, layer: usize, neuron: usize| {
+            let active = |it: &Trace| (0..it.prefill).filter(|token| it.bits(block, layer).get(*token, neuron)).count();
+            (sequences.iter().map(active).sum::<usize>() as f64 / tokens as f64) as f32
+        };
+        let rows = |block: BlockKind| {
+            let row = |layer| (0..neurons[block.index()]).map(|it| share(block, layer, it)).collect();
+            (0..layers).map(row).collect()
+        };
+        let none = |block: BlockKind| vec![vec![[NO_PARENT; 2]; neurons[block.index()]]; layers];
+        Ok(Self { frequency: BlockKind::ALL.map(rows), parents: BlockKind::ALL.map(none) })
+    }
+
     /// Layers.
     #[must_use]
     pub fn layers(&self) -> usize {

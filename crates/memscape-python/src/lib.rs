@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod ndp;
 mod pim;
 mod value;
 
@@ -233,6 +234,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]
