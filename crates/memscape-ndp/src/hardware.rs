@@ -212,6 +212,18 @@ static RANK: LazyLock<Preset<Dram>> = LazyLock::new(|| {
 /// The paper's system.
 pub const DEFAULT_MACHINE: &str = "hermes";
 
+/// The built-in GPUs.
+#[must_use]
+pub fn gpus() -> &'static [Preset<Gpu>] {
+    &GPUS
+}
+
+/// The built-in systems of GPU and DIMMs: name and one line.
+#[must_use]
+pub fn machines() -> Vec<(&'static str, &'static str)> {
+    MACHINES.iter().map(|it| (it.name.as_str(), it.summary.as_str())).collect()
+}
+
 fn gpu_names() -> Vec<&'static str> {
     GPUS.iter().map(|it| it.name.as_str()).collect()
 }
