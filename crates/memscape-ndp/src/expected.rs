@@ -15,7 +15,7 @@ use crate::online::{Predictor, Rule, Strategy};
 const CLASSES: usize = 16;
 
 /// Tokens after which the exchange has settled.
-const SETTLED: u32 = 48;
+const SETTLED: u32 = 40;
 
 /// Neurons of about the same frequency.
 #[derive(Debug, Clone, Copy)]
@@ -85,34 +85,20 @@ const HOT_NODES: [f64; 17] =
 const SWAP_NODES: [f64; 9] = [0.0, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 5e-2, 1.0];
 
 /// A question's answers at the nodes, each found when first needed.
-struct Answers {
+pub struct Answers {
     question: Question,
     classes: Vec<Class>,
     at: Vec<OnceLock<Expected>>,
 }
 
 impl Question {
-    /// Reads off the expected values for a share of neurons on the GPU and a
-    /// share that it can fetch per token.
-    #[must_use]
-    pub fn answer(&self, hot: f64, swaps: f64) -> Expected {
-        let answers = self.answers();
-        if !matches!(self.strategy, Strategy::Token | Strategy::Layer | Strategy::Adjustment | Strategy::Full) {
-            return answers.fixed(hot);
-        }
-        let (row, across) = node(&HOT_NODES, hot);
-        let (column, along) = node(&SWAP_NODES, swaps);
-        let at = |row: usize, column: usize| {
-            *answers.at[row * SWAP_NODES.len() + column].get_or_init(|| answers.follow(HOT_NODES[row], SWAP_NODES[column]))
-        };
-        let low = at(row, column).mix(at(row, column + 1), along);
-        let high = at(row + 1, column).mix(at(row + 1, column + 1), along);
-        low.mix(high, across)
-    }
-
     /// The table of this question, shared by all that ask it: sweeps over
     /// hardware ask few.
-    fn answers(&self) -> Arc<Answers> {
+    ///
+    /// # Panics
+    /// Never: no other thread panics while it holds the tables.
+    #[must_use]
+    pub fn answers(&self) -> Arc<Answers> {
         static KNOWN: OnceLock<Mutex<HashMap<Vec<u64>, Arc<Answers>>>> = OnceLock::new();
         const MOST: usize = 512;
         let key = self.key();
@@ -192,15 +178,9 @@ fn classes(law: &Law, batch: u32) -> Vec<Class> {
 }
 
 impl Class {
-    /// Probability that the offline order puts one among the first `hot`.
-    fn first(&self, hot: f64) -> f64 {
-        if hot <= 0.0 {
-            0.0
-        } else if hot >= 1.0 {
-            1.0
-        } else {
-            cdf((self.latent - quantile(1.0 - hot)) / self.deviation.max(1e-3))
-        }
+    /// Probability that its offline latent is above a limit.
+    fn above(&self, limit: f64) -> f64 {
+        cdf((self.latent - limit) / self.deviation.max(1e-3))
     }
 }
 
@@ -208,12 +188,37 @@ impl Class {
 type Scores = [f64; 64];
 
 impl Answers {
+    /// Expected values for a share of neurons on the GPU and a share that it can
+    /// fetch per token.
+    #[must_use]
+    pub fn answer(&self, hot: f64, swaps: f64) -> Expected {
+        if !matches!(
+            self.question.strategy,
+            Strategy::Token | Strategy::Layer | Strategy::Adjustment | Strategy::Full
+        ) {
+            return self.fixed(hot);
+        }
+        let (row, across) = node(&HOT_NODES, hot);
+        let (column, along) = node(&SWAP_NODES, swaps);
+        let at = |row: usize, column: usize| {
+            let place = &self.at[row * SWAP_NODES.len() + column];
+            *place.get_or_init(|| self.follow(HOT_NODES[row], SWAP_NODES[column]))
+        };
+        let low = at(row, column).mix(at(row, column + 1), along);
+        let high = at(row + 1, column).mix(at(row + 1, column + 1), along);
+        low.mix(high, across)
+    }
+
     /// Shares on the GPU of each class, so that all together are `hot`.
     fn placed(&self, hot: f64) -> Vec<f64> {
         if self.question.strategy == Strategy::Random {
             return vec![hot; self.classes.len()];
         }
-        let shares: Vec<f64> = self.classes.iter().map(|it| it.first(hot)).collect();
+        if hot <= 0.0 || hot >= 1.0 {
+            return vec![hot.clamp(0.0, 1.0); self.classes.len()];
+        }
+        let limit = quantile(1.0 - hot);
+        let shares: Vec<f64> = self.classes.iter().map(|it| it.above(limit)).collect();
         let sum: f64 = shares.iter().zip(&self.classes).map(|(share, class)| share * class.mass).sum();
         // Classes are coarse: what is missing or too much is made up evenly.
         let scale = |share: f64| {
@@ -355,7 +360,7 @@ impl Answers {
                         let first = index * STRIDE + cell(linked, on_gpu, was, 0);
                         for state in 0..16 {
                             let mass = cells[first + state];
-                            if mass > 1e-15 {
+                            if mass > 1e-9 {
                                 visit(index, linked, on_gpu, true, state, mass * active);
                                 visit(index, linked, on_gpu, false, state, mass * (1.0 - active));
                             }

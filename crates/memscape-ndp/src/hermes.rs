@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::activity::{BlockKind, quadrature};
 use crate::cost::Costs;
-use crate::expected::{Expected, Question, drift_variance, largest_of};
+use crate::expected::{Answers, Expected, Question, drift_variance, largest_of};
 use crate::inference::{Engine, HostPlacement, InferenceError, InferenceStudy, RandomFill, Resolved, System};
 use crate::online::{BlockCost, Rules, Strategy, Walk, Walked};
 use crate::partition::{Block, Device, Devices, Partition, Sizes, solve};
@@ -235,6 +235,7 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
     let placing = placing(study);
     let placing_costs = Costs::new(&placing, resolved);
     let placing_blocks = BlockKind::ALL.map(|it| placing_costs.block(&placing, shape, it));
+    let (answers, offline) = (question.answers(), offline.answers());
     let hot = hot_shares(&offline, &placing_blocks, neurons, capacity / layers, placing_costs.dimms);
     let swaps = swap_share(resolved, costs);
     let mut sparse = Sparse::default();
@@ -245,7 +246,7 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
             hot[index]
         };
         let count = neurons[index];
-        let expected = question.answer(hot, swaps);
+        let expected = answers.answer(hot, swaps);
         let (gpu_ns, cold_ns, level_ns, expected) = if study.strategy == Strategy::Oracle {
             let (active, activations) = (expected.gpu + expected.cold, expected.gpu_activations + expected.cold_activations);
             let on_gpu = cost.level(active * count, activations * count, hot * count, costs.dimms) / count;
@@ -314,34 +315,57 @@ fn imbalance(study: &InferenceStudy, question: &Question, hot: f64, expected: &E
 
 /// How much of each block goes to the GPU: until both sides are level, or until
 /// it is full, then the same share of both blocks.
-fn hot_shares(question: &Question, blocks: &[BlockCost; 2], neurons: [f64; 2], capacity: f64, dimms: f64) -> [f64; 2] {
-    let time = |block: usize, hot: f64| {
+fn hot_shares(offline: &Answers, blocks: &[BlockCost; 2], neurons: [f64; 2], capacity: f64, dimms: f64) -> [f64; 2] {
+    /// Relative difference of the two sides that counts as level.
+    const LEVEL: f64 = 1e-4;
+    let lead = |block: usize, hot: f64| {
         let (cost, count) = (&blocks[block], neurons[block]);
-        let expected = question.answer(hot, 0.0);
+        let expected = offline.answer(hot, 0.0);
         let gpu = cost.gpu_ns(expected.gpu * count, expected.gpu_activations * count);
-        (gpu, cost.cold_ns(expected.cold * count / dimms, expected.cold_activations * count / dimms))
+        let cold = cost.cold_ns(expected.cold * count / dimms, expected.cold_activations * count / dimms);
+        (cold - gpu) / cold.max(gpu)
     };
+    // False position with halved ends (Illinois): the lead falls with the share.
     let level = |block: usize| {
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..20 {
-            let middle = 0.5 * (low + high);
-            let (gpu, cold) = time(block, middle);
-            if gpu < cold { low = middle } else { high = middle }
+        let (mut low, mut high) = ((0.0, lead(block, 0.0)), (1.0, lead(block, 1.0)));
+        if low.1 <= 0.0 {
+            return 0.0;
         }
-        0.5 * (low + high)
+        if high.1 >= 0.0 {
+            return 1.0;
+        }
+        for _ in 0..40 {
+            let middle = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+            let here = lead(block, middle);
+            if here.abs() <= LEVEL {
+                return middle;
+            }
+            if here > 0.0 {
+                low = (middle, here);
+                high.1 *= 0.5;
+            } else {
+                high = (middle, here);
+                low.1 *= 0.5;
+            }
+        }
+        0.5 * (low.0 + high.0)
     };
     let bytes = [0, 1].map(|it: usize| neurons[it] * blocks[it].neuron_bytes);
+    let same = capacity / (bytes[0] + bytes[1]);
+    // Where both want more than an equal share, they get it.
+    if (0..2).all(|it| lead(it, same.min(1.0)) >= 0.0) {
+        return [same.min(1.0); 2];
+    }
     let best = [level(0), level(1)];
-    let (mut low, mut high) = (0.0, 1.0_f64);
-    if best[0] * bytes[0] + best[1] * bytes[1] <= capacity {
+    let wanted = best[0] * bytes[0] + best[1] * bytes[1];
+    if wanted <= capacity {
         return best;
     }
-    for _ in 0..40 {
-        let middle = 0.5 * (low + high);
-        let used: f64 = (0..2).map(|it| best[it].min(middle) * bytes[it]).sum();
-        if used <= capacity { low = middle } else { high = middle }
-    }
-    best.map(|it| it.min(low))
+    // One is level before the other: what it leaves goes there.
+    let modest = usize::from(best[1] < best[0]);
+    let mut shares = best;
+    shares[1 - modest] = ((capacity - best[modest] * bytes[modest]) / bytes[1 - modest]).max(0.0);
+    shares
 }
 
 // ---------------------------------------------------------------------------
