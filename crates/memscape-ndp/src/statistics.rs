@@ -12,7 +12,8 @@ use crate::trace::{NO_PARENT, Source};
 pub struct Statistics {
     /// Share of neurons that a generated token activates.
     pub density: f64,
-    /// Share of a token's active neurons that were active `distance` tokens before.
+    /// Share of a token's active neurons that were active `distance` tokens before:
+    /// a mean over tokens and layers.
     pub overlap: f64,
     /// Share of activations in the neurons that the profile has as hot.
     pub top_share: f64,
@@ -57,8 +58,7 @@ struct Layer {
     active: u64,
     hot_active: u64,
     places: u64,
-    pairs: u64,
-    shared: u64,
+    overlap: (f64, u64),
     varied: u64,
     hot: u64,
     family: u64,
@@ -82,7 +82,7 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
     };
     Statistics {
         density: ratio(sum(|it| it.active), sum(|it| it.places)),
-        overlap: ratio(sum(|it| it.shared), sum(|it| it.pairs)),
+        overlap: mean(|it| it.overlap),
         top_share: ratio(sum(|it| it.hot_active), sum(|it| it.active)),
         hot_varied: ratio(sum(|it| it.varied), sum(|it| it.hot)),
         child_given_parents: ratio(sum(|it| it.children), sum(|it| it.family)),
@@ -105,9 +105,10 @@ fn measure_layer(source: &Source, layer: usize, inquiry: &Inquiry) -> Layer {
     for token in tokens.clone() {
         sums.active += u64::from(here.count(token));
         sums.hot_active += and(here.row(token), &hot);
-        if token >= inquiry.prefill + inquiry.distance {
-            sums.pairs += u64::from(here.count(token));
-            sums.shared += and(here.row(token), here.row(token - inquiry.distance));
+        let count = u64::from(here.count(token));
+        if token >= inquiry.prefill + inquiry.distance && count > 0 {
+            sums.overlap.0 += precise(and(here.row(token), here.row(token - inquiry.distance))) / precise(count);
+            sums.overlap.1 += 1;
         }
     }
     let counts: Vec<f32> = (0..here.neurons)

@@ -2,7 +2,7 @@
 
 use memscape_ndp::npz::Npz;
 use memscape_ndp::partition::{Block, Devices, Partition, Sizes, solve};
-use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOutcome, Variable};
 use proptest::prelude::*;
 
 /// An instance that can be given to both solvers.
@@ -69,7 +69,10 @@ impl Instance {
         for (held, capacity) in held.into_iter().zip(capacities) {
             problem.add_constraint(held, ComparisonOp::Le, capacity * 1e-6);
         }
-        problem.solve().expect("it fits").objective() * 1e-6
+        match problem.solve().expect("it fits") {
+            SolveOutcome::Solution(solution) => solution.objective() * 1e-6,
+            SolveOutcome::Interrupted(_) => panic!("no limit was set"),
+        }
     }
 }
 
