@@ -11,7 +11,7 @@ own with :func:`claims`. :func:`studies` lists the questions there are and
 True
 """
 
-from memscape import ndp, pim
+from memscape import ndp, npu, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._memscape import Description, InternalError, MemscapeError
@@ -29,7 +29,9 @@ __all__ = [
     "experiment",
     "experiments",
     "ndp",
+    "npu",
     "pim",
+    "riscv",
     "run",
     "studies",
     "sweep",

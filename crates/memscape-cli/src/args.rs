@@ -93,6 +93,12 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run a system's software on this machine, and fit its model to it.
+    Measure {
+        /// Which system's.
+        #[command(subcommand)]
+        what: Measure,
+    },
     /// Write the memory commands of one GEMV.
     Trace {
         #[command(flatten)]
@@ -104,6 +110,36 @@ pub enum Command {
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+}
+
+/// What can be measured, one system each.
+#[derive(Debug, Subcommand)]
+pub enum Measure {
+    /// Quantised kernels of llama.cpp, an f32 GEMV and a plain read, over threads.
+    RiscvKernels(RiscvKernels),
+}
+
+/// What of the RISC-V kernels to measure.
+#[derive(Debug, Args)]
+pub struct RiscvKernels {
+    /// Rows of the matrix.
+    #[arg(long)]
+    pub rows: Option<usize>,
+    /// Its columns, a multiple of 32.
+    #[arg(long)]
+    pub columns: Option<usize>,
+    /// Bytes of the plain read, best more than all caches.
+    #[arg(long)]
+    pub stream_bytes: Option<usize>,
+    /// Numbers of threads, such as `1,2,4`; doubled up to all cores if not given.
+    #[arg(long, value_delimiter = ',')]
+    pub threads: Vec<usize>,
+    /// Runs of each, the fastest of which counts.
+    #[arg(long, default_value_t = 5)]
+    pub repeats: usize,
+    /// Print JSON for programs.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Parameters, each as `path=value`.

@@ -13,7 +13,7 @@ use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
 use crate::trace::Trace;
-use crate::{claims, describe, parameters, trace_stats};
+use crate::{claims, describe, measure, parameters, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -30,6 +30,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::TraceStats { traces, profile, dimms, json } => {
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
         }
+        Command::Measure { what } => measure::measure(&what, out),
         Command::Trace { overrides, format, out: file } => {
             let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
             match file {

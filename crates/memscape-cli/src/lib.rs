@@ -6,6 +6,7 @@ mod claims;
 mod commands;
 mod describe;
 mod failure;
+mod measure;
 mod parameters;
 mod progress;
 mod trace;

@@ -36,6 +36,10 @@ register! {
     memscape_npu::WorkloadStudy,
     memscape_npu::SearchStudy,
     memscape_npu::BalanceStudy,
+    memscape_riscv::CensusStudy,
+    memscape_riscv::KernelStudy,
+    memscape_riscv::GemmStudy,
+    memscape_riscv::InferenceStudy,
 }
 
 /// All studies.

@@ -15,7 +15,7 @@ use crate::online::{Predictor, Rule, Strategy};
 const CLASSES: usize = 16;
 
 /// Tokens after which the exchange has settled.
-const SETTLED: u32 = 40;
+const SETTLED: u32 = 24;
 
 /// Neurons of about the same frequency.
 #[derive(Debug, Clone, Copy)]

@@ -185,10 +185,11 @@ impl Design {
             BLayout::RowMajor => self.tile.k,
         };
         // L1 holds the tile, which bounds all but `k_mt`.
-        let [m, n, k_mt, b_depth] = [self.tile.m, self.tile.n, self.k_mt, b_depth].map(u64::from);
-        let a = 2 * m * k_mt * input;
-        let b = 2 * b_depth * n * input;
-        let c = u64::from(device.rows.get()) * m * n * u64::from(self.precision.output_bytes());
+        let Tile { m, n, .. } = self.tile;
+        let a = 2 * u64::from(m) * u64::from(self.k_mt) * input;
+        let b = 2 * u64::from(b_depth) * u64::from(n) * input;
+        let outputs = u64::from(device.rows.get()) * self.tile.outputs();
+        let c = outputs * u64::from(self.precision.output_bytes());
         let tiles = device.a_tiles();
         let columns = usize::from(device.columns.get());
         let held = |column: usize| u64::from(tiles[column]) * a + b + c;
@@ -271,6 +272,9 @@ pub struct Schedule {
     pub load: Picoseconds,
     /// Multiplying one step.
     pub compute: Picoseconds,
+    /// One call of the kernel, of which a step has `k_mt / k_ct`. When the last
+    /// starts, L1 has everything and the step's buffers in the memory tiles are free.
+    pub call: Picoseconds,
     /// From a step's arrival in the memory tiles to that of its first tiles in L1.
     pub fill: Picoseconds,
     /// Moving a finished tile of C to the memory tile.
@@ -346,6 +350,7 @@ impl Schedule {
             steps,
             load: ps(load_ns),
             compute: cycles(calls * per_call),
+            call: cycles(per_call),
             fill: cycles(m.max(n) * k * input / dma),
             drain: cycles(m * n * output / dma),
             zero: cycles(m * n * output / f64::from(device.port_bytes_per_cycle.get())),
@@ -440,7 +445,8 @@ mod tests {
     #[test]
     fn chunks_that_end_inside_lines_waste_them() {
         let dram = Device::find("xdna").unwrap().dram;
-        let shares = [112, 144, 96, 192, 64].map(|it| (dram.line_efficiency(it) * 100.0).round());
-        assert_eq!(shares, [70.0, 75.0, 75.0, 100.0, 100.0]);
+        for (chunk, share) in [(112, 0.7), (144, 0.75), (96, 0.75), (192, 1.0), (64, 1.0)] {
+            assert!((dram.line_efficiency(chunk) - share).abs() < 1e-12, "{chunk}");
+        }
     }
 }

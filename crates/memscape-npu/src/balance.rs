@@ -152,21 +152,24 @@ impl BalanceStudy {
         }
     }
 
+    /// Elements of the shortest run that saturates DRAM.
+    fn saturating_run(&self) -> u32 {
+        let run = self.device.dram.run_bytes.as_f64() / f64::from(self.precision.input_bytes());
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+        let elements = run.ceil().min(65_535.0) as u32;
+        elements
+    }
+
     /// Times one kernel on a product of this size, or on the smallest multiples of its
     /// native size that reach `at_least`; nothing if memory tiles do not hold it.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "products of some thousands")]
     pub fn point(&self, kernel: Kernel, size: Option<[u64; 3]>) -> Option<Point> {
         let Tile { k, .. } = kernel.tile;
-        let k_mt = match self.k_mt_steps {
-            Some(steps) => k.saturating_mul(steps.get().into()),
-            None => {
-                let run = self.device.dram.run_bytes.as_f64() / f64::from(self.precision.input_bytes());
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-                let elements = run.ceil().min(65_535.0) as u32;
-                elements.next_multiple_of(k)
-            }
-        };
+        let k_mt = self.k_mt_steps.map_or_else(
+            || self.saturating_run().next_multiple_of(k),
+            |steps| k.saturating_mul(steps.get().into()),
+        );
         let design = Design {
             tile: kernel.tile,
             k_mt,

@@ -3,8 +3,8 @@
 //! The events of [`crate::events`] are a system of "later of" and "plus": each is
 //! the latest of some others plus a duration, so the end is the longest path from
 //! the start. Read and multiply form a ladder: reads follow reads, products follow
-//! products, a product follows its read, and a read follows the product two steps
-//! before, whose buffer it takes. The longest path along a ladder has few shapes,
+//! products, a product follows its read, and a read follows the last call of the
+//! product two steps before, whose buffer it takes. The longest path along a ladder has few shapes,
 //! which are tried one by one.
 
 use memscape_units::Picoseconds;
@@ -98,15 +98,19 @@ impl Run<'_> {
         if steps < 2 {
             return products;
         }
-        let turn = it.load + it.fill + it.compute;
-        let once = turn + it.load.max(it.compute) * (steps - 2);
+        let once = self.turn() + it.load.max(it.compute) * (steps - 2);
         products.max(once).max(self.inner_turns(steps))
     }
 
     /// As [`Self::inner`], by turns: a read after every product, two steps on.
     fn inner_turns(&self, steps: u64) -> Picoseconds {
         let it = self.it;
-        let turn = it.load + it.fill + it.compute;
-        turn * (steps / 2) + it.load.max(it.compute) * (steps % 2)
+        self.turn() * (steps / 2) + it.load.max(it.compute) * (steps % 2)
+    }
+
+    /// From a product over a read to the product two steps on.
+    fn turn(&self) -> Picoseconds {
+        let it = self.it;
+        it.load + it.fill + (it.compute - it.call)
     }
 }

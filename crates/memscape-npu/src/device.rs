@@ -314,6 +314,9 @@ impl Device {
     }
 
     /// The built-in device of this name.
+    ///
+    /// # Panics
+    /// Never: the built-in devices are checked by tests.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         let parameters = Self::filling(name)?.parameters;

@@ -5,6 +5,7 @@
 //! tiles, DRAM writes from their one buffer of C, and the command processor.
 
 use memscape_units::Picoseconds;
+use serde::Serialize;
 
 use crate::array::{BdReconfiguration, Schedule};
 use crate::kernel::OutputBuffers;
@@ -25,7 +26,8 @@ pub struct Event {
 }
 
 /// What works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Reading A and B from DRAM.
     Read,
@@ -100,7 +102,7 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
             core = start + it.compute;
             times.compute += it.compute;
             sink(Event { unit: Unit::Core, block, step: Some(step), start, end: core });
-            free = [free[1], core];
+            free = [free[1], core - it.call];
         }
         // The memory tiles hold one block of C.
         let start = core.max(written);

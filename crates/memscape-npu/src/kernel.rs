@@ -248,10 +248,12 @@ impl Kernel {
     #[must_use]
     pub fn bound(&self) -> KernelBound {
         let dma = self.dma_a_cycles.max(self.dma_b_cycles);
-        match self.compute_cycles() < dma {
-            false => KernelBound::Compute,
-            true if self.dma_b_cycles < self.dma_a_cycles => KernelBound::DmaA,
-            true => KernelBound::DmaB,
+        if dma <= self.compute_cycles() {
+            KernelBound::Compute
+        } else if self.dma_b_cycles < self.dma_a_cycles {
+            KernelBound::DmaA
+        } else {
+            KernelBound::DmaB
         }
     }
 

@@ -7,6 +7,10 @@
 //! long each lasts, which is walked event by event ([`events`]) or counted
 //! ([`closed`]).
 //!
+//! Beside them, the data itself: [`chain`] says how matrices change their layout
+//! between DRAM and L1, as address patterns ([`dma`]), and [`machine`] multiplies real
+//! matrices that way.
+//!
 //! ```
 //! use memscape_npu::GemmStudy;
 //! use memscape_study::Study;
@@ -19,11 +23,14 @@
 
 pub mod array;
 pub mod balance;
+pub mod chain;
 pub mod closed;
 pub mod device;
+pub mod dma;
 pub mod events;
 pub mod gemm;
 pub mod kernel;
+pub mod machine;
 pub mod search;
 pub mod single_core;
 pub mod tiles;

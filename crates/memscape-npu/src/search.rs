@@ -1,5 +1,7 @@
 //! Which tile: exhaustive search over all tiles that L1 holds.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,21 +106,18 @@ impl Search {
         let mut found: Vec<(Score, Kernel)> = Vec::with_capacity(count + 1);
         self.each(device, precision, |kernel| {
             let score = self.score(device, &kernel);
-            let place = found.partition_point(|it| it.0.partial_cmp(&score).is_some_and(|it| it.is_ge()));
+            let place = found.partition_point(|it| it.0.partial_cmp(&score).is_some_and(Ordering::is_ge));
             if place < count {
                 found.insert(place, (score, kernel));
                 found.truncate(count);
             }
         })?;
-        match found.is_empty() {
-            false => Ok(found.into_iter().map(|it| it.1).collect()),
-            true => Err(SearchError::Nothing {
-                precision,
-                k_ct: self.k_ct,
-                s: device.mmul(precision)?.s.get().into(),
-                have: device.l1_bytes.get().saturating_sub(device.stack_bytes),
-            }),
+        if found.is_empty() {
+            let s = device.mmul(precision)?.s.get().into();
+            let have = device.l1_bytes.get().saturating_sub(device.stack_bytes);
+            return Err(SearchError::Nothing { precision, k_ct: self.k_ct, s, have });
         }
+        Ok(found.into_iter().map(|it| it.1).collect())
     }
 
     /// Calls `visit` for each tile that L1 holds and the objective admits.
@@ -182,12 +181,12 @@ impl Search {
             Objective::OutputsThenReduction => [-outputs, k, throughput, wide],
             Objective::MacsThenOutputs => [tile.macs(), -outputs, throughput, wide],
             Objective::LargestOutput => {
-                let tie = match self.tie_break {
+                let preference = match self.tie_break {
                     TieBreak::Traffic => -(traffic(device, tile) * 1e12).round(),
                     TieBreak::Square => -(f64::from(tile.m) - f64::from(tile.n)).abs(),
                     TieBreak::Throughput => throughput,
                 };
-                [outputs, tie, wide, k]
+                [outputs, preference, wide, k]
             }
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Device, Precision};
 use crate::gemm::GemmStudy;
-use crate::kernel::{L1Rule, OutputBuffers};
+use crate::kernel::{Kernel, L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, TieBreak};
 use crate::single_core::{KernelAnswer, KernelStudy};
 
@@ -117,6 +117,35 @@ impl SearchStudy {
     }
 }
 
+impl SearchStudy {
+    /// The best tiles, best first; fewer than `count` if fewer fit. `rank` is ignored.
+    ///
+    /// # Errors
+    /// [`StudyError`] if nothing fits, or the assumed efficiency is none.
+    pub fn ranked(&self, count: usize) -> Result<Vec<SearchAnswer>, StudyError> {
+        let found = self.search()?.best(&self.device, self.precision, count)?;
+        let answer = |kernel: &Kernel| {
+            let KernelAnswer {
+                macs_per_cycle, efficiency, macs, outputs, peak_tops, l1_bytes, l1_share, ..
+            } = KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
+            let Tile { m, k, n } = kernel.tile;
+            SearchAnswer {
+                m_ct: m,
+                k_ct: k,
+                n_ct: n,
+                macs_per_cycle,
+                efficiency,
+                macs,
+                outputs,
+                peak_tops,
+                l1_bytes,
+                l1_share,
+            }
+        };
+        Ok(found.iter().map(answer).collect())
+    }
+}
+
 impl Study for SearchStudy {
     const NAME: &'static str = "npu.search";
     const SUMMARY: &'static str =
@@ -129,24 +158,8 @@ impl Study for SearchStudy {
 
     fn answer(&self) -> Result<SearchAnswer, StudyError> {
         let rank = usize::from(self.rank.get());
-        let found = self.search()?.best(&self.device, self.precision, rank)?;
-        let kernel = found
-            .get(rank - 1)
-            .ok_or(SearchInputError::Rank { asked: self.rank.get(), found: found.len() })?;
-        let KernelAnswer { macs_per_cycle, efficiency, macs, outputs, peak_tops, l1_bytes, l1_share, .. } =
-            KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
-        let tile = kernel.tile;
-        Ok(SearchAnswer {
-            m_ct: tile.m,
-            k_ct: tile.k,
-            n_ct: tile.n,
-            macs_per_cycle,
-            efficiency,
-            macs,
-            outputs,
-            peak_tops,
-            l1_bytes,
-            l1_share,
-        })
+        let mut found = self.ranked(rank)?;
+        let missing = SearchInputError::Rank { asked: self.rank.get(), found: found.len() };
+        if found.len() < rank { Err(missing.into()) } else { Ok(found.swap_remove(rank - 1)) }
     }
 }

@@ -125,6 +125,9 @@ impl WorkloadStudy {
     ///
     /// # Errors
     /// [`StudyError`] if no design fits.
+    ///
+    /// # Panics
+    /// Never: a matrix has rows and columns, and L1 holds every tile found.
     pub fn gemm(&self, tokens: NonZeroU64, weights: Gemv) -> Result<GemmStudy, StudyError> {
         let some = |it: u64| NonZeroU64::new(it).expect("a matrix has rows and columns");
         let mut gemm = GemmStudy {

@@ -16,12 +16,12 @@ fn duration(from: f64, to: f64) -> impl Strategy<Value = Picoseconds> {
 /// Schedules as designs make them: a step takes some microseconds, a tile of C a
 /// few, and all else is of that order.
 fn schedule() -> impl Strategy<Value = Schedule> {
-    let counts = (1u64..200, 1u64..60, 1u64..=5, any::<bool>(), any::<bool>());
+    let counts = (1u64..200, 1u64..60, 1u64..=5, 1u64..10, any::<bool>(), any::<bool>());
     let step = (duration(1e6, 4e7), duration(1e6, 4e7), duration(1e4, 1e7));
     let block = (duration(1e5, 2e7), duration(1e3, 2e6), duration(1e5, 2e7), duration(1e5, 1e8));
     (counts, step, block).prop_map(
         |(
-            (blocks, steps, depth, double, sequential),
+            (blocks, steps, depth, calls, double, sequential),
             (load, compute, fill),
             (drain, zero, write, descriptors),
         )| {
@@ -30,6 +30,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
                 steps,
                 load,
                 compute,
+                call: Picoseconds(compute.0 / calls),
                 fill: fill.min(compute),
                 drain,
                 zero: zero.min(drain),

@@ -39,10 +39,17 @@ pub struct FittedParameter {
 
 /// Rounds of the search at the most; parameters that claims fix one by one need
 /// two or three.
-const ROUNDS: usize = 30;
+const ROUNDS: usize = 12;
 
 /// Steps of the coarse look over a parameter's range, before the fine one.
 const COARSE: u32 = 12;
+
+/// Weight of plain errors beside those beyond rounding: where rounding leaves a range
+/// of values, they pick one.
+const TRACE: f64 = 1e-3;
+
+/// Relative change of a parameter that does not count: half of its fourth digit.
+const STILL: f64 = 5e-4;
 
 /// Fits the free parameters of a paper's model: the least sum of squared relative
 /// errors, as far as they exceed the rounding of the printed digits, over the
@@ -67,18 +74,22 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         let mut point = counts;
         point.extend(continuous.iter().map(|it| (it.key(), it.json(it.value))));
         let mut cost = objective(&claims, &point)?;
-        for _ in 0..ROUNDS {
-            let before = cost;
+        for round in 0..ROUNDS {
+            let mut moved = 0.0_f64;
             for parameter in &continuous {
-                let line = Line { claims: &claims, point: &point, key: parameter.key() };
-                let value = line.least(parameter).map_err(failed)?;
+                let key = parameter.key();
+                let before = point[&key].as_f64().unwrap_or(parameter.value);
+                let line = Line { claims: &claims, point: &point, key: key.clone() };
+                let around = if round == 0 { None } else { Some(before) };
+                let value = line.least(parameter, around).map_err(failed)?;
                 let candidate = line.at(value);
                 let there = objective(&claims, &candidate)?;
                 if there < cost {
+                    moved = moved.max((value - before).abs() / value.abs().max(f64::MIN_POSITIVE));
                     (point, cost) = (candidate, there);
                 }
             }
-            if before - cost <= 1e-6 * before {
+            if moved <= STILL {
                 break;
             }
         }
@@ -140,22 +151,29 @@ impl Line<'_> {
         all
     }
 
-    /// The best value of a continuous parameter in its range.
-    fn least(&self, parameter: &FreeParameter) -> Result<f64, argmin::core::Error> {
+    /// The best value of a continuous parameter: in all of its range, or around a
+    /// value.
+    fn least(&self, parameter: &FreeParameter, around: Option<f64>) -> Result<f64, argmin::core::Error> {
         let step = (parameter.max - parameter.min) / f64::from(COARSE);
-        let mut best = (f64::INFINITY, parameter.min);
-        for it in 0..=COARSE {
-            let value = parameter.min + f64::from(it) * step;
-            let cost = self.cost(&value)?;
-            if cost < best.0 {
-                best = (cost, value);
+        let middle = match around {
+            Some(value) => value,
+            None => {
+                let mut best = (f64::INFINITY, parameter.min);
+                for it in 0..=COARSE {
+                    let value = parameter.min + f64::from(it) * step;
+                    let cost = self.cost(&value)?;
+                    if cost < best.0 {
+                        best = (cost, value);
+                    }
+                }
+                best.1
             }
-        }
-        let (low, high) = ((best.1 - step).max(parameter.min), (best.1 + step).min(parameter.max));
-        let solver = BrentOpt::new(low, high).set_tolerance(1e-6, 1e-6 * (high - low));
+        };
+        let (low, high) = ((middle - step).max(parameter.min), (middle + step).min(parameter.max));
+        let solver = BrentOpt::new(low, high).set_tolerance(1e-4, 1e-6 * (high - low));
         let line = Line { claims: self.claims, point: self.point, key: self.key.clone() };
-        let run = Executor::new(line, solver).configure(|it| it.max_iters(60)).run()?;
-        let value = run.state.best_param.unwrap_or(best.1);
+        let run = Executor::new(line, solver).configure(|it| it.max_iters(30)).run()?;
+        let value = run.state.best_param.unwrap_or(middle);
         Ok(four_digits(value).clamp(parameter.min, parameter.max))
     }
 }
@@ -169,12 +187,11 @@ impl CostFunction for Line<'_> {
     }
 }
 
-/// What the fit makes small. Where rounding leaves a range of values, a trace of
-/// the plain errors picks one.
+/// What the fit makes small.
 fn objective(claims: &[Claim], point: &Parameters) -> Result<f64, Error> {
     let verdicts = evaluate_with(claims, point)?;
     let square = |(it, claim): (&Verdict, &Claim)| {
-        beyond_rounding(it, claim).powi(2) + 1e-6 * it.relative_error.unwrap_or(0.0).powi(2)
+        beyond_rounding(it, claim).powi(2) + TRACE * it.relative_error.unwrap_or(0.0).powi(2)
     };
     Ok(verdicts.iter().zip(claims).map(square).sum())
 }
@@ -182,7 +199,7 @@ fn objective(claims: &[Claim], point: &Parameters) -> Result<f64, Error> {
 /// The relative error beyond what the printed digits can tell.
 fn beyond_rounding(verdict: &Verdict, claim: &Claim) -> f64 {
     let Some(error) = verdict.relative_error else { return 0.0 };
-    (error.abs() - (claim.half_digit() / claim.value).abs()).max(0.0)
+    (error.abs() - (claim.rounding() / claim.value).abs()).max(0.0)
 }
 
 fn four_digits(value: f64) -> f64 {

@@ -1,9 +1,10 @@
 //! Published numbers as data, and what the model says to each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memscape_explore::{Parameters, Table};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,9 +27,10 @@ pub struct Claim {
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// Decimals as printed, where the number as written here has fewer (`62.0`).
+    /// How far the printed number may be from what it rounds, where its digits do not
+    /// tell: 0.05 for `62.0`, 1 for "about 15".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decimals: Option<u8>,
+    pub rounding: Option<f64>,
     /// Whether the number is only a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
@@ -58,7 +60,7 @@ impl Claim {
         let exact = |it: f64| match self.bound {
             Some(_) => error(it) == 0.0,
             // A hair beyond half a digit: sums of floats may fall on either side.
-            None => (it - self.value).abs() <= self.half_digit() * (1.0 + 1e-9),
+            None => (it - self.value).abs() <= self.rounding() * (1.0 + 1e-9),
         };
         Verdict {
             id: self.id.clone(),
@@ -73,13 +75,12 @@ impl Claim {
         }
     }
 
-    /// Half a unit of the last printed digit: 0.03 may be anything from 0.025 to
-    /// 0.035.
+    /// How far the printed number may be from what it rounds: half a unit of its last
+    /// digit, so that 0.03 may be anything from 0.025 to 0.035, or as given.
     #[must_use]
-    pub fn half_digit(&self) -> f64 {
-        let written = self.value.to_string().split_once('.').map_or(0, |(_, it)| it.len());
-        let decimals = self.decimals.map_or(written, usize::from);
-        0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
+    pub fn rounding(&self) -> f64 {
+        let decimals = self.value.to_string().split_once('.').map_or(0, |(_, it)| it.len());
+        self.rounding.unwrap_or_else(|| 0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0)))
     }
 }
 
@@ -155,6 +156,8 @@ pub enum Aggregate {
     Max,
     /// Smallest.
     Min,
+    /// Their sum.
+    Sum,
     /// How far the smallest is below the largest, as a share of the largest.
     Spread,
 }
@@ -332,17 +335,15 @@ pub fn evaluate(claims: &[Claim]) -> Result<Vec<Verdict>, Error> {
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdict>, Error> {
-    let mut tables = BTreeMap::new();
-    for query in claims.iter().filter_map(|it| it.query.as_ref()) {
-        if !tables.contains_key(&query.experiment) {
-            let known: Vec<_> = experiments().map(|it| it.id).collect();
-            if !known.contains(&query.experiment.as_str()) {
-                return Err(Error::unknown("experiment", &query.experiment, &known));
-            }
-            let table = select(&[&query.experiment])?[0].table_with(changed)?;
-            tables.insert(query.experiment.clone(), table);
-        }
+    let asked: BTreeSet<_> =
+        claims.iter().filter_map(|it| it.query.as_ref()).map(|it| &it.experiment).collect();
+    let known: Vec<_> = experiments().map(|it| it.id).collect();
+    if let Some(unknown) = asked.iter().find(|it| !known.contains(&it.as_str())) {
+        return Err(Error::unknown("experiment", unknown, &known));
     }
+    let table = |id: &String| Ok((id.clone(), select(&[id])?[0].table_with(changed)?));
+    let tables: BTreeMap<String, Table> =
+        asked.into_iter().collect::<Vec<_>>().into_par_iter().map(table).collect::<Result<_, Error>>()?;
     claims
         .iter()
         .map(|claim| {
@@ -405,6 +406,7 @@ fn aggregate(how: Aggregate, numbers: impl ExactSizeIterator<Item = f64> + Clone
         Aggregate::Only | Aggregate::Max => Ok(largest),
         Aggregate::Mean => Ok(numbers.sum::<f64>() / count),
         Aggregate::Min => Ok(smallest),
+        Aggregate::Sum => Ok(numbers.sum()),
         Aggregate::Spread => Ok(1.0 - smallest / largest),
     }
 }
@@ -482,7 +484,7 @@ mod tests {
         };
         assert_eq!(says("bound = 'upper'", 31.0), (0.0, true));
         assert_eq!(says("bound = 'lower'", 31.0), (-0.5, false));
-        assert!(says("", 62.4).1 && !says("decimals = 1", 62.4).1 && says("decimals = 1", 62.05).1);
+        assert!(says("", 62.4).1 && !says("rounding = 0.05", 62.4).1 && says("rounding = 0.05", 62.05).1);
         assert!(matches("a.*.c*", "a.b.cd") && !matches("a.*.c", "a.b.cd"));
     }
 

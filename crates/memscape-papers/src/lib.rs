@@ -9,10 +9,12 @@ pub mod calibrate;
 pub mod claims;
 mod error;
 mod experiment;
+mod npu_gemm;
 mod paper;
 mod hermes;
 mod pimnast;
 pub mod plot;
+mod riscv;
 mod sweeps;
 
 pub use error::Error;

@@ -7,7 +7,9 @@ mod arrow;
 mod compute;
 mod error;
 mod ndp;
+mod npu;
 mod pim;
+mod riscv;
 mod value;
 
 use std::ffi::OsString;
@@ -237,7 +239,11 @@ mod _memscape {
     #[pymodule_export]
     use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
+    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
+    #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
+    #[pymodule_export]
+    use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,

@@ -13,6 +13,7 @@
 //! # Ok::<(), memscape::explore::Error>(())
 //! ```
 
+mod explain;
 mod find;
 mod notebook;
 mod presets;
@@ -23,12 +24,14 @@ pub use memscape_ndp as ndp;
 pub use memscape_npu as npu;
 pub use memscape_papers as papers;
 pub use memscape_pim as pim;
+pub use memscape_riscv as riscv;
 pub use memscape_study as study;
 pub use memscape_units as units;
 pub use memscape_workload as workload;
 #[doc(hidden)]
 pub use serde_json;
 
+pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};

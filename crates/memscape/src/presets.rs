@@ -39,7 +39,17 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let many_core = |name: &str| {
+        let filling = memscape_riscv::platform::find_machine(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: "A many-core RISC-V machine: cores, caches, NUMA nodes and memory".to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
     let npus = memscape_npu::Device::names().into_iter().filter_map(npu);
+    let many_cores = memscape_riscv::platform::machine_names().into_iter().filter_map(many_core);
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let models = Llm::all().iter().map(plain);
@@ -49,7 +59,8 @@ pub fn presets() -> Vec<Preset<Value>> {
         let (name, summary) = (name.to_owned(), summary.to_owned());
         Some(Preset { name, summary, parameters: filling.parameters, sources: filling.sources })
     });
-    memories.chain(machines).chain(npus).chain(gpus).chain(systems).chain(models).collect()
+    let known = memories.chain(machines).chain(npus).chain(many_cores);
+    known.chain(gpus).chain(systems).chain(models).collect()
 }
 
 /// The built-in description of this name.

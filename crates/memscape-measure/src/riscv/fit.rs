@@ -1,0 +1,270 @@
+//! The SG2042 model's parameters for this machine.
+
+use std::num::NonZeroU32;
+
+use argmin::core::{CostFunction, Executor};
+use argmin::solver::brent::BrentOpt;
+use memscape_riscv::InferenceStudy;
+use memscape_riscv::kernels::Kernel;
+use memscape_riscv::numa::{Distances, Placed, Policy, place};
+use memscape_riscv::quant::BLOCK;
+use memscape_units::Megahertz;
+use serde::Serialize;
+
+use super::kernels::HostKernel;
+use super::measure::Measurement;
+
+/// The model of this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostFit {
+    /// `riscv.inference` with the fitted memory and kernel: one node, one controller
+    /// that stands for all
+    pub study: InferenceStudy,
+    /// Time of one thread per 32 weights in the first-level cache, by kernel
+    pub block_ns: Vec<(HostKernel, f64)>,
+    /// What one thread reads alone
+    pub core_gb_s: f64,
+    /// What all threads read at most
+    pub shared_gb_s: f64,
+    /// Measurement, model and roofline, point by point
+    pub table: Vec<FittedPoint>,
+    /// Root mean square of the relative errors of all measured times
+    pub rms_error: f64,
+}
+
+/// One point, three times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FittedPoint {
+    /// The kernel
+    pub kernel: HostKernel,
+    /// Threads that ran it
+    pub threads: usize,
+    /// As measured
+    pub measured_gops: f64,
+    /// As the model has it: computing and reading one after the other
+    pub model_gops: f64,
+    /// As the roofline has it: the slower of the two alone
+    pub roofline_gops: f64,
+    /// Model over measurement, less 1
+    pub error: f64,
+}
+
+/// Why there is no fit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The search failed.
+    #[error("the fit failed: {0}")]
+    Search(argmin::core::Error),
+    /// The model has no answer.
+    #[error("the model has no answer: {0}")]
+    Model(String),
+    /// Nothing to fit to.
+    #[error("there is no measured time to fit to")]
+    NoPoints,
+}
+
+/// Rounds of the search at the most.
+const ROUNDS: usize = 40;
+
+/// Fits what one thread reads alone, what all read together, and each kernel's time
+/// per block: the least sum of squared relative errors of all times, one parameter
+/// after the other by Brent's method on its logarithm, until nothing moves.
+///
+/// # Errors
+/// [`FitError`] if there is nothing to fit to, or the search fails.
+pub fn fit(measured: &Measurement) -> Result<HostFit, FitError> {
+    if measured.points.is_empty() || measured.stream.is_empty() {
+        return Err(FitError::NoPoints);
+    }
+    let most = measured.points.iter().map(|it| it.threads).max().unwrap_or(1);
+    let host = Host { study: host(most)?, measured };
+    // Rates in GB/s, then times in ns, as their logarithms.
+    let mut point: Vec<f64> = vec![10.0_f64.ln(), 20.0_f64.ln()];
+    point.extend(HostKernel::ALL.map(|_| 10.0_f64.ln()));
+    let mut cost = host.cost(&point)?;
+    for _ in 0..ROUNDS {
+        let before = cost;
+        for index in 0..point.len() {
+            let line = Line { host: &host, point: &point, index };
+            // From a thousandth to a million: any machine.
+            let solver = BrentOpt::new(-7.0, 14.0).set_tolerance(1e-9, 1e-9);
+            let run = Executor::new(line, solver).configure(|it| it.max_iters(100)).run();
+            let best = run.map_err(FitError::Search)?.state.best_param;
+            let mut candidate = point.clone();
+            candidate[index] = best.unwrap_or(point[index]);
+            let there = host.cost(&candidate)?;
+            if there < cost {
+                (point, cost) = (candidate, there);
+            }
+        }
+        if before - cost <= 1e-9 * before {
+            break;
+        }
+    }
+    host.fitted(&point, cost)
+}
+
+/// A machine of one node whose memory and kernels are yet to be found.
+fn host(cores: usize) -> Result<InferenceStudy, FitError> {
+    let count = |it: usize| u32::try_from(it).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+    let mut study =
+        InferenceStudy { threads: count(cores), policy: Policy::NoBalancing, ..InferenceStudy::default() };
+    study.numa.nodes = NonZeroU32::MIN;
+    study.numa.cores_per_node = count(cores);
+    study.numa.distances = Distances::uniform(20).map_err(|it| FitError::Model(it.to_string()))?;
+    study.dram.controllers = NonZeroU32::MIN;
+    // No rows close each other: what all read together is measured as it is.
+    study.dram.row_conflict = 0.0;
+    Ok(study)
+}
+
+/// The model and what it is held against.
+struct Host<'a> {
+    study: InferenceStudy,
+    measured: &'a Measurement,
+}
+
+impl Host<'_> {
+    /// The study with these rates.
+    fn with_rates(&self, core_gb_s: f64, shared_gb_s: f64) -> Result<InferenceStudy, FitError> {
+        let mut study = self.study;
+        study.core.dram_bytes_per_cycle = core_gb_s * study.core.cycle_ns();
+        let bytes = f64::from(study.dram.bus_bits.get()) / 8.0;
+        study.dram.data_rate_mt_s =
+            Megahertz::new(shared_gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
+        Ok(study)
+    }
+
+    fn placed(&self, threads: usize) -> Result<Placed, FitError> {
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        place(Policy::NoBalancing, threads, None, &self.study.numa, &self.study.cache)
+            .map_err(|it| FitError::Model(it.to_string()))
+    }
+
+    /// Time to read `bytes`, and to compute, in seconds.
+    fn times(
+        &self,
+        study: &InferenceStudy,
+        kernel: HostKernel,
+        threads: usize,
+        block_ns: f64,
+    ) -> Result<(f64, f64), FitError> {
+        let blocks = float(self.measured.rows * self.measured.columns / BLOCK);
+        let placed = self.placed(threads)?;
+        let rate = placed.dram_gb_s(&study.core, &study.numa, &study.dram);
+        let read = blocks * float(kernel.block_bytes()) / rate * 1e-9;
+        Ok((read, blocks * block_ns * 1e-9 / f64::from(placed.active_cores)))
+    }
+
+    fn cost(&self, point: &[f64]) -> Result<f64, FitError> {
+        let study = self.with_rates(point[0].exp(), point[1].exp())?;
+        let mut sum = 0.0;
+        for it in &self.measured.stream {
+            let rate = self.placed(it.threads)?.dram_gb_s(&study.core, &study.numa, &study.dram);
+            sum += (it.gb_s / rate - 1.0).powi(2);
+        }
+        for it in &self.measured.points {
+            let block_ns = point[2 + it.kernel as usize].exp();
+            let (read, compute) = self.times(&study, it.kernel, it.threads, block_ns)?;
+            sum += ((read + compute) / it.seconds - 1.0).powi(2);
+        }
+        Ok(sum)
+    }
+
+    fn fitted(&self, point: &[f64], cost: f64) -> Result<HostFit, FitError> {
+        let (core_gb_s, shared_gb_s) = (point[0].exp(), point[1].exp());
+        let mut study = self.with_rates(core_gb_s, shared_gb_s)?;
+        let block_ns: Vec<_> = HostKernel::ALL.map(|it| (it, point[2 + it as usize].exp())).to_vec();
+        // The study's kernel is the counted one, times the factor that this machine needs.
+        let code = memscape_riscv::KernelStudy { kernel: Kernel::Complex, ..Default::default() }.code();
+        let counts = code.per_tile().map_err(|it| FitError::Model(it.to_string()))?;
+        let (rows, blocks) = code.tile();
+        let counted = study.core.cycles(&counts).total * study.core.cycle_ns() / float(rows * blocks);
+        study.compiler_factor = block_ns[HostKernel::TwoRows as usize].1 / counted;
+        let operations = 2.0 * float(self.measured.rows * self.measured.columns) * 1e-9;
+        let table = self.measured.points.iter().map(|it| {
+            let (read, compute) =
+                self.times(&study, it.kernel, it.threads, block_ns[it.kernel as usize].1)?;
+            let model_gops = operations / (read + compute);
+            Ok(FittedPoint {
+                kernel: it.kernel,
+                threads: it.threads,
+                measured_gops: it.gops,
+                model_gops,
+                roofline_gops: operations / read.max(compute),
+                error: model_gops / it.gops - 1.0,
+            })
+        });
+        let table = table.collect::<Result<Vec<_>, FitError>>()?;
+        let times = self.measured.points.len() + self.measured.stream.len();
+        Ok(HostFit {
+            study,
+            block_ns,
+            core_gb_s,
+            shared_gb_s,
+            table,
+            rms_error: (cost / float(times)).sqrt(),
+        })
+    }
+}
+
+/// One parameter varied, all others held.
+struct Line<'a> {
+    host: &'a Host<'a>,
+    point: &'a [f64],
+    index: usize,
+}
+
+impl CostFunction for Line<'_> {
+    type Param = f64;
+    type Output = f64;
+
+    fn cost(&self, value: &f64) -> Result<f64, argmin::core::Error> {
+        let mut point = self.point.to_vec();
+        point[self.index] = *value;
+        Ok(self.host.cost(&point)?)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::riscv::{Point, StreamPoint};
+
+    /// Times made by the model give the model's parameters back.
+    #[test]
+    fn a_fit_finds_the_parameters_that_made_the_times() {
+        let truth = [7.0, 40.0, 9.0, 5.0, 3.0];
+        let empty = Measurement { rows: 4096, columns: 4096, points: Vec::new(), stream: Vec::new() };
+        let model = Host { study: host(16).unwrap(), measured: &empty };
+        let study = model.with_rates(truth[0], truth[1]).unwrap();
+        let mut measured = empty.clone();
+        for threads in [1, 2, 4, 8, 16] {
+            let rate = model.placed(threads).unwrap().dram_gb_s(&study.core, &study.numa, &study.dram);
+            measured.stream.push(StreamPoint { threads, gb_s: rate });
+            for kernel in HostKernel::ALL {
+                let (read, compute) =
+                    model.times(&study, kernel, threads, truth[2 + kernel as usize]).unwrap();
+                let seconds = read + compute;
+                let gops = 2.0 * float(4096 * 4096) / seconds * 1e-9;
+                measured.points.push(Point { kernel, threads, seconds, gops, gb_s: 0.0 });
+            }
+        }
+        let fitted = fit(&measured).unwrap();
+        assert!(fitted.rms_error < 1e-3, "{fitted:?}");
+        assert!((fitted.core_gb_s / truth[0] - 1.0).abs() < 0.01, "{}", fitted.core_gb_s);
+        assert!((fitted.shared_gb_s / truth[1] - 1.0).abs() < 0.01, "{}", fitted.shared_gb_s);
+        for (kernel, found) in &fitted.block_ns {
+            assert!((found / truth[2 + *kernel as usize] - 1.0).abs() < 0.01, "{kernel:?}: {found}");
+        }
+        for it in &fitted.table {
+            assert!(it.model_gops <= it.roofline_gops, "adding up is slower than the roofline");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Sec. 5.2.1: the fastest kernel of one core starves on the whole array.
+
+use memscape_explore::{Column, Parameters, Table};
+use serde_json::json;
+
+use super::{NPUS, about_4k, design, printed};
+use crate::error::Error;
+use crate::plot::{Figure, GroupedBars};
+use crate::sweeps::concat;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    concat(NPUS.into_iter().flat_map(|npu| ["single-core", "balanced"].map(|it| (npu, it))).map(
+        |(npu, kernel)| {
+            let suffix = if kernel == "balanced" { "" } else { "-single-core" };
+            let design = design(&format!("{npu}-int8-int16{suffix}"))?;
+            let table = about_4k(changed, design, &[])?;
+            Ok(table.with_column("kernel", Column::Text(vec![Some(kernel.to_owned())]))?)
+        },
+    ))
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let of = |kernel: &str, column: &str| -> Result<Vec<Option<f64>>, Error> {
+        Ok(table.filter("kernel", json!(kernel))?.f64(column)?)
+    };
+    let bars = GroupedBars::new("Throughput (TOPS)", NPUS.map(printed))
+        .series("64×216×64, compute alone", of("single-core", "peak_tops")?)
+        .series("64×216×64", of("single-core", "tops")?)
+        .series("balanced, compute alone", of("balanced", "peak_tops")?)
+        .series("balanced", of("balanced", "tops")?);
+    Ok(Figure::one_column().panel("", bars))
+}

@@ -1,0 +1,70 @@
+//! Sec. 3 to 5: the devices as the model has them.
+
+use memscape_explore::{Column, Parameters, Table, read};
+use memscape_npu::{Device, GemmStudy};
+
+use super::{NPUS, printed, texts};
+use crate::error::Error;
+use crate::plot::{Figure, TextTable};
+use crate::sweeps::for_preset;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let mut rows = Vec::new();
+    for npu in NPUS {
+        let mut parameters = for_preset(changed, npu);
+        parameters.insert("device".to_owned(), npu.into());
+        let study: GemmStudy = read(&parameters)?;
+        rows.extend(
+            quantities(&study.device, &study).into_iter().map(|(name, value, unit)| (npu, name, value, unit)),
+        );
+    }
+    let text = |pick: &dyn Fn(&(&str, &str, f64, &str)) -> String| {
+        Column::Text(rows.iter().map(|it| Some(pick(it))).collect())
+    };
+    Ok(Table::from_columns([
+        ("npu", text(&|it| it.0.to_owned())),
+        ("quantity", text(&|it| it.1.to_owned())),
+        ("value", Column::Float(rows.iter().map(|it| Some(it.2)).collect())),
+        ("unit", text(&|it| it.3.to_owned())),
+    ])?)
+}
+
+fn quantities(device: &Device, study: &GemmStudy) -> Vec<(&'static str, f64, &'static str)> {
+    let kib = |bytes: u32| f64::from(bytes) / 1024.0;
+    let depth = f64::from(study.bds_in_flight.get());
+    vec![
+        ("rows used", device.rows.get().into(), ""),
+        ("columns used", device.columns.get().into(), ""),
+        ("clock", device.clock_mhz.as_f64() * 1e-3, "GHz"),
+        ("L1 per compute tile", kib(device.l1_bytes.get()), "KiB"),
+        ("stack", kib(device.stack_bytes), "KiB"),
+        ("L1 for buffers", kib(device.l1_bytes.get() - device.stack_bytes), "KiB"),
+        ("L2 per memory tile", kib(device.l2_bytes.get()), "KiB"),
+        ("dimensions of addresses, compute tile", device.compute_address_dims.get().into(), ""),
+        ("dimensions of addresses, memory tile", device.memory_address_dims.get().into(), ""),
+        ("granularity of addresses", f64::from(device.address_bytes.get()) * 8.0, "bit"),
+        ("descriptors per interface tile", device.shim_bds.get().into(), ""),
+        ("descriptors in flight per matrix", depth, ""),
+        ("descriptors in flight", 3.0 * depth, ""),
+        ("reconfiguration", device.reconfiguration_ns.as_f64() * 1e-6, "ms"),
+        ("DRAM bandwidth of long reads", device.dram.read_gb_s.as_f64(), "GB/s"),
+        ("run that saturates reads", device.dram.run_bytes.as_f64(), "B"),
+        ("dispatch", device.dispatch_ns.as_f64() * 1e-6, "ms"),
+        ("command processor per descriptor", device.bd_cycles.as_f64(), "cycles"),
+        ("software pipeline", device.pipeline_cycles.as_f64(), "cycles"),
+    ]
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let of = |npu: &str| -> Result<(Vec<String>, Vec<Option<f64>>, Vec<String>), Error> {
+        let rows = table.filter("npu", npu)?;
+        Ok((texts(&rows, "quantity")?, rows.f64("value")?, texts(&rows, "unit")?))
+    };
+    let ((names, first, units), (_, second, _)) = (of(NPUS[0])?, of(NPUS[1])?);
+    let header = ["Quantity", printed(NPUS[0]), printed(NPUS[1]), "Unit"];
+    let value = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
+    let text = (0..names.len()).fold(TextTable::new(header), |text, row| {
+        text.row([names[row].clone(), value(first[row]), value(second[row]), units[row].clone()])
+    });
+    Ok(Figure::one_column().panel("", text))
+}

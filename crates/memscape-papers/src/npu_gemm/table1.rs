@@ -1,0 +1,47 @@
+//! Table 1: the tile that Eq. 1 to 5 find for one core, under each reading of the
+//! objective.
+
+use memscape_explore::{Parameters, Sweep, Table, study};
+
+use super::{NPUS, numbers, precisions, printed, texts, tiles};
+use crate::error::Error;
+use crate::plot::{Figure, TextTable};
+use crate::sweeps::{concat, for_preset, with_first_column};
+
+const OBJECTIVES: [&str; 3] = ["throughput", "outputs-then-reduction", "macs-then-outputs"];
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    concat(NPUS.map(|npu| {
+        let mut base = for_preset(changed, npu);
+        base.insert("device".to_owned(), npu.into());
+        let sweep = Sweep::of(base).axis("precision", precisions()).axis("objective", OBJECTIVES);
+        with_first_column(study("npu.search")?.sweep(&sweep, &())?.without_errors()?, "npu", npu)
+    }))
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let found = table.filter("objective", OBJECTIVES[0])?;
+    let literal = tiles(&table.filter("objective", "macs-then-outputs")?)?;
+    let (npus, precisions, tiles) = (texts(&found, "npu")?, texts(&found, "precision")?, tiles(&found)?);
+    let macs = numbers(&found, "macs_per_cycle", 1.0, 1)?;
+    let (l1, share) = (numbers(&found, "l1_bytes", 1.0 / 1024.0, 1)?, numbers(&found, "l1_share", 100.0, 0)?);
+    let header = [
+        "NPU",
+        "Precision",
+        "Tile (most MACs per cycle)",
+        "MACs/cycle",
+        "L1 (KiB)",
+        "Tile (most MACs per call, as printed)",
+    ];
+    let text = (0..found.height()).fold(TextTable::new(header), |text, row| {
+        text.row([
+            printed(&npus[row]).to_owned(),
+            precisions[row].clone(),
+            tiles[row].clone(),
+            macs[row].clone(),
+            format!("{} ({} %)", l1[row], share[row]),
+            literal[row].clone(),
+        ])
+    });
+    Ok(Figure::two_columns().panel("", text))
+}

@@ -1,0 +1,19 @@
+//! Fig. 5.2: OpenBLAS' SGEMM over threads, with NUMA balancing and without. The thesis
+//! prints no number of it.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::json;
+
+use super::{THREADS, compare, of_gemm, threads_figure, with};
+use crate::error::Error;
+use crate::plot::Figure;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let base = with(&of_gemm(changed), [("m", json!(4096)), ("k", json!(4096)), ("n", json!(4096))]);
+    let policies = [("base", "Balancing"), ("no-balancing", "No balancing")];
+    compare("riscv.gemm", base, ("policy", &policies), &["threads"], &THREADS)
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    threads_figure(table, "gops", "Performance (GFLOPS)")
+}

@@ -1,0 +1,19 @@
+//! Fig. 5.5: token generation on one core over the length of the reply.
+
+use memscape_explore::{Parameters, Table};
+
+use super::{curves, single_core};
+use crate::error::Error;
+use crate::plot::{Axis, Figure, Lines};
+
+/// Tokens generated; the thesis does not print its own.
+const LENGTHS: [u64; 5] = [16, 32, 64, 128, 256];
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    single_core(changed, "generated_tokens", &LENGTHS)
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let lines = Lines::new(Axis::log2("Generated tokens"), Axis::log10("Token generation (tokens/s)"));
+    Ok(Figure::one_column().panel("", curves(table, "generated_tokens", "generation_tokens_per_s", lines)?))
+}

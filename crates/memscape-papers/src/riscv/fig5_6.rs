@@ -1,0 +1,19 @@
+//! Fig. 5.6: prompt processing on one core over the length of the prompt.
+
+use memscape_explore::{Parameters, Table};
+
+use super::{curves, single_core};
+use crate::error::Error;
+use crate::plot::{Axis, Figure, Lines};
+
+/// Tokens of the prompt; "Once upon a time, there was a kingdom" has ten.
+const LENGTHS: [u64; 6] = [5, 10, 20, 40, 80, 160];
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    single_core(changed, "prompt_tokens", &LENGTHS)
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let lines = Lines::new(Axis::log2("Tokens of the prompt"), Axis::log10("Prompt processing (tokens/s)"));
+    Ok(Figure::one_column().panel("", curves(table, "prompt_tokens", "prompt_tokens_per_s", lines)?))
+}

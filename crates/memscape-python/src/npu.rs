@@ -1,0 +1,101 @@
+//! Searches and timelines of NPUs, below the studies `npu.*`.
+
+use memscape::explore;
+use memscape::npu::chain::{Chains, table};
+use memscape::npu::machine::{PartialSums, Rounding, execute};
+use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy, events};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+
+use crate::compute::compute;
+use crate::error::to_py_err;
+use crate::{explore_error, value};
+
+/// The best tiles, best first, as rows.
+#[pyfunction]
+pub fn npu_search<'py>(
+    py: Python<'py>,
+    parameters: &Bound<'py, PyDict>,
+    count: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let study: SearchStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let found = compute(py, move || study.ranked(count))?.map_err(to_py_err)?;
+    value::to_python(py, &serde_json::to_value(found).map_err(to_py_err)?)
+}
+
+/// The points that the balanced-point iteration measures, as rows.
+#[pyfunction]
+pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    let study: BalanceStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let trace = compute(py, move || study.trace())?.map_err(to_py_err)?;
+    let row = |it: &memscape::npu::balance::Point| {
+        let (tile, [m, k, n]) = (it.kernel.tile, it.size);
+        json!({
+            "m_ct": tile.m, "k_ct": tile.k, "n_ct": tile.n, "k_mt": it.k_mt, "m": m, "k": k, "n": n,
+            "macs_per_cycle": it.kernel.macs_per_cycle(), "tops": it.tops,
+        })
+    };
+    value::to_python(py, &Value::Array(trace.iter().map(row).collect()))
+}
+
+/// What worked when, as rows.
+#[pyfunction]
+pub fn npu_timeline<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    let study: GemmStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let rows = compute(py, move || {
+        let (schedule, _) = study.schedule()?;
+        let mut rows = Vec::new();
+        events::walk(&schedule, &mut |it| {
+            rows.push(json!({
+                "unit": it.unit, "block": it.block, "step": it.step,
+                "start_ns": it.start.as_ns(), "end_ns": it.end.as_ns(),
+            }));
+        });
+        Ok::<_, memscape::study::StudyError>(Value::Array(rows))
+    })?;
+    value::to_python(py, &rows.map_err(to_py_err)?)
+}
+
+/// The DMA chains of A, B and C as a printable table.
+#[pyfunction]
+pub fn npu_chains(parameters: &Bound<'_, PyDict>) -> PyResult<String> {
+    let (chains, size) = chains(parameters)?;
+    let size = chains.pad(size).map_err(to_py_err)?;
+    let (a, b, c) = (chains.a(size, 0), chains.b(size, 0), chains.c(size, 0, 0));
+    let mut transfers = a.transfers();
+    transfers.extend(b.transfers());
+    transfers.extend(c.transfers());
+    Ok(table(&transfers))
+}
+
+/// Multiplies real integers on the functional array.
+#[pyfunction]
+pub fn npu_multiply(
+    py: Python<'_>,
+    parameters: &Bound<'_, PyDict>,
+    a: Vec<i8>,
+    b: Vec<i8>,
+    shift: u32,
+) -> PyResult<Vec<i32>> {
+    let (chains, size) = chains(parameters)?;
+    let product = compute(py, move || {
+        let rounding = Rounding { shift, partial_sums: PartialSums::Wide };
+        match chains.precision() {
+            Precision::Int8Int8 => execute::<i8>(&chains, size, &a, &b, rounding)
+                .map(|it| it.into_iter().map(i32::from).collect()),
+            Precision::Int8Int16 => execute::<i16>(&chains, size, &a, &b, rounding)
+                .map(|it| it.into_iter().map(i32::from).collect()),
+            _ => execute::<i32>(&chains, size, &a, &b, rounding),
+        }
+    })?;
+    product.map_err(to_py_err)
+}
+
+fn chains(parameters: &Bound<'_, PyDict>) -> PyResult<(Chains, [u64; 3])> {
+    let study: GemmStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let design = study.design();
+    design.check(&study.device).map_err(to_py_err)?;
+    let chains = Chains::new(&study.device, design.precision, design.tile, design.k_mt, design.b_layout);
+    Ok((chains.map_err(to_py_err)?, study.size()))
+}

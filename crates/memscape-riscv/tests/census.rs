@@ -1,0 +1,170 @@
+//! The census against the printed table, and laws of it.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_riscv::CensusStudy;
+use memscape_riscv::census::{Census, Observed, OutputRows, Run, Shape};
+use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch, shares};
+use memscape_riscv::quant::Quantisation;
+use memscape_study::Study;
+use memscape_workload::{ModelName, Projections};
+use proptest::prelude::*;
+
+fn model(name: &str) -> ModelName {
+    name.parse().unwrap()
+}
+
+fn run(prompt: u64, generated: u64, repetitions: u32) -> Run {
+    Run {
+        prompt_tokens: NonZeroU64::new(prompt).unwrap(),
+        generated_tokens: NonZeroU64::new(generated).unwrap(),
+        repetitions: NonZeroU32::new(repetitions).unwrap(),
+        warm_up_tokens: 2,
+        kv_padding: NonZeroU64::new(32).unwrap(),
+        output_rows: OutputRows::Last,
+    }
+}
+
+/// Thesis, Table 4.2: the counts that are printed.
+fn printed() -> Vec<(Shape, u64)> {
+    [
+        (4096, 4096, 1, 11904),
+        (32, 128, 1, 2496),
+        (128, 32, 1, 2496),
+        (4096, 4096, 6, 384),
+        (4096, 4096, 2, 384),
+        (32, 128, 6, 96),
+        (32, 128, 2, 96),
+        (128, 32, 6, 96),
+        (128, 32, 2, 96),
+    ]
+    .map(|(shared, dst0, dst1, count)| (Shape { shared, dst0, dst1 }, count))
+    .to_vec()
+}
+
+#[test]
+fn published_table_4_2() {
+    let study = CensusStudy::default();
+    let census = Census::of(&study.model, study.projections, &study.run());
+    for (shape, count) in printed() {
+        assert_eq!(census.count(shape), count, "{shape}");
+    }
+    // The largest printed share fixes the total: 41.6 % to a tenth.
+    let share = 100.0 * 11904.0 / census.total() as f64;
+    assert_eq!(format!("{share:.1}"), "41.6");
+}
+
+/// The printed counts have one explanation among 1 to 6 repetitions, prompts of 3 to 9
+/// and 2 to 100 generated tokens.
+#[test]
+fn the_inverse_of_table_4_2_is_unique() {
+    let observed = Observed {
+        model: model("llama-2-7b").preset().parameters.clone(),
+        projections: Projections::Separate,
+        counts: printed(),
+    };
+    let mut found = Vec::new();
+    for repetitions in 1..=6 {
+        for prompt in 3..=9 {
+            for generated in 2..=100 {
+                let run = run(prompt, generated, repetitions);
+                if observed.explained_by(&run) {
+                    found.push((repetitions, prompt, generated));
+                }
+            }
+        }
+    }
+    assert_eq!(found, [(3, 6, 32)]);
+}
+
+/// The closed form counts what walking token by token counts.
+fn walked(model: ModelName, projections: Projections, run: &Run) -> u64 {
+    let evaluated = run.generated_tokens.get() - 1 + 1 + u64::from(run.warm_up_tokens > 0);
+    let per_graph = u64::from(model.layers) * (model.layer_gemvs(projections).count() as u64 + 2)
+        + 1
+        + 2 * u64::from(model.projects_embedding());
+    u64::from(run.repetitions.get()) * evaluated * per_graph
+}
+
+fn any_model() -> impl Strategy<Value = ModelName> {
+    prop::sample::select(ModelName::all().collect::<Vec<_>>())
+}
+
+proptest! {
+    #[test]
+    fn every_graph_has_the_same_number_of_products(
+        model in any_model(), merged in any::<bool>(), prompt in 1..300_u64, generated in 1..600_u64,
+        repetitions in 1..4_u32,
+    ) {
+        let projections = if merged { Projections::Merged } else { Projections::Separate };
+        let run = run(prompt, generated, repetitions);
+        let census = Census::of(&model, projections, &run);
+        prop_assert_eq!(census.total(), walked(model, projections, &run));
+    }
+
+    /// A run is as many graphs as it has tokens, one longer cell count at a time.
+    #[test]
+    fn a_longer_reply_adds_one_token(prompt in 1..100_u64, generated in 1..200_u64) {
+        let model = model("llama-2-7b");
+        let of = |generated| Census::of(&model, Projections::Separate, &run(prompt, generated, 1));
+        let (short, long) = (of(generated), of(generated + 1));
+        let cells = run(prompt, 1, 1).attended(prompt + generated);
+        let shape = Shape { shared: 128, dst0: cells, dst1: 1 };
+        // With as many cells as a head is wide, both products of attention look alike.
+        let alike = if cells == 128 { 2 } else { 1 };
+        prop_assert_eq!(long.count(shape), short.count(shape) + 32 * alike);
+        prop_assert_eq!(long.total(), short.total() + 32 * 9 + 1);
+    }
+
+    #[test]
+    fn shares_add_up(
+        model in any_model(), prompt in 1..100_u64, generated in 1..100_u64, custom in any::<bool>(),
+        blas in any::<bool>(), min_columns in 1..64_u64,
+    ) {
+        let criteria = Criteria { blas, custom, min_columns, ..Criteria::default() };
+        let it = shares(&model, Projections::Separate, &run(prompt, generated, 1), Quantisation::Q4_0, &criteria);
+        prop_assert!((it.blas + it.custom + it.default - 1.0).abs() < 1e-9);
+        let rejected = it.dimension_only + it.contiguity_only + it.dimension_and_contiguity;
+        prop_assert!(!blas || (it.blas + rejected - 1.0).abs() < 1e-9);
+    }
+}
+
+/// Thesis, Sec. 5.1: products with two columns, and with the prompt's, are 3 % each.
+#[test]
+fn published_classes_of_columns() {
+    for (name, projections) in [("llama-2-7b", Projections::Separate), ("phi-3-mini", Projections::Merged)] {
+        let study = CensusStudy { model: model(name), projections, ..CensusStudy::default() };
+        let answer = study.answer().unwrap();
+        for share in [answer.warm_up_share, answer.prompt_share] {
+            assert_eq!(format!("{:.0}", 100.0 * share), "3", "{name}");
+        }
+    }
+}
+
+#[test]
+fn blas_gets_long_prompts_only() {
+    let product = |dst1| Product {
+        shape: Shape { shared: 4096, dst0: 4096, dst1 },
+        quantisation: Quantisation::Q4_0,
+        first_contiguous: true,
+        second_contiguous: true,
+        indexed: false,
+    };
+    let criteria = Criteria { custom: true, ..Criteria::default() };
+    assert_eq!(dispatch(&product(31), &criteria), Path::Custom);
+    assert_eq!(dispatch(&product(32), &criteria), Path::Blas);
+    assert_eq!(dispatch(&Product { first_contiguous: false, ..product(32) }, &criteria), Path::Default);
+    assert_eq!(dispatch(&Product { indexed: true, ..product(32) }, &criteria), Path::Default);
+    assert_eq!(
+        dispatch(&Product { quantisation: Quantisation::Q8_0, ..product(6) }, &criteria),
+        Path::Default
+    );
+    let odd = Product { shape: Shape { shared: 4096, dst0: 33, dst1: 1 }, ..product(1) };
+    assert_eq!(dispatch(&odd, &criteria), Path::Default, "the two-row kernel needs even rows");
+}
+
+#[test]
+fn a_run_beyond_counting_is_refused() {
+    let study = CensusStudy { generated_tokens: NonZeroU64::MAX, ..CensusStudy::default() };
+    assert!(study.answer().unwrap_err().to_string().contains("together they may be 2^24"));
+}
