@@ -7,7 +7,7 @@ Partition(1 of 3 neurons on the GPU, 2 DIMMs, 0.002000 ms, at most 0.0000 % abov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -83,11 +83,11 @@ def partition(**parameters: Any) -> NdpPartition:
 
 
 def solve(
-    size_bytes: Sequence[Sequence[float]],
-    frequency: Sequence[Sequence[float]],
+    size_bytes: Iterable[Iterable[float]],
+    frequency: Iterable[Iterable[float]],
     *,
-    bandwidth: Sequence[float],
-    capacity: Sequence[float],
+    bandwidth: Iterable[float],
+    capacity: Iterable[float],
 ) -> NdpPartition:
     """Solves any instance: the least sum over blocks of the slowest device's time.
 
@@ -113,4 +113,8 @@ def solve(
         If a number is out of range or the neurons do not fit: by how many GB,
         and how many DIMMs would do.
     """
-    return _memscape.ndp_solve(size_bytes, frequency, bandwidth, capacity)
+    def numbers(row: Iterable[float]) -> list[float]:
+        return [float(it) for it in row]
+
+    sizes, shares = ([numbers(row) for row in table] for table in (size_bytes, frequency))
+    return _memscape.ndp_solve(sizes, shares, numbers(bandwidth), numbers(capacity))

@@ -30,7 +30,9 @@ pub fn report(
 ) -> Result<(), Failure> {
     let name = if traces.is_empty() {
         if profile.is_some() {
-            return Err(Failure::BadInput("--profile goes with traces; name at least one .npz file".to_owned()));
+            return Err(Failure::BadInput(
+                "--profile goes with traces; name at least one .npz file".to_owned(),
+            ));
         }
         SAMPLE
     } else {
@@ -56,7 +58,9 @@ fn read(traces: &[PathBuf], profile: Option<&Path>) -> Result<Recording, Failure
     let bytes = |path: &Path| {
         std::fs::read(path).map_err(|it| Failure::BadInput(format!("cannot read `{}`: {it}", path.display())))
     };
-    let at = |path: &Path, problem: &dyn std::fmt::Display| Failure::of(format!("`{}`: {problem}", path.display()));
+    let at = |path: &Path, problem: &dyn std::fmt::Display| {
+        Failure::of(format!("`{}`: {problem}", path.display()))
+    };
     let sequences = traces
         .iter()
         .map(|path| Trace::from_npz(&bytes(path)?).map_err(|it| at(path, &it)))

@@ -96,7 +96,9 @@ fn closed(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("closed");
     group.throughput(Throughput::Elements(points.len() as u64));
     group.bench_function("points, one core", |bench| {
-        bench.iter(|| pool.install(|| points.iter().map(|it| it.answer().expect("it fits").tokens_per_s).sum::<f64>()));
+        bench.iter(|| {
+            pool.install(|| points.iter().map(|it| it.answer().expect("it fits").tokens_per_s).sum::<f64>())
+        });
     });
     group.finish();
 }

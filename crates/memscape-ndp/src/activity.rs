@@ -80,7 +80,11 @@ impl Share {
     /// # Errors
     /// A text that says what is allowed.
     pub fn new(value: f64) -> Result<Self, String> {
-        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is no share; it must be from 0 to 1")) }
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is no share; it must be from 0 to 1"))
+        }
     }
 
     /// The bare number.
@@ -111,7 +115,9 @@ pub enum LawError {
     #[error("an activity density of {0}; it must be above 0 and below 1")]
     Density(f64),
     /// The prompt's parts are more than all.
-    #[error("`prompt_drift` {prompt} and `cluster_drift` {cluster} are shares of one variance; their sum must stay below 1")]
+    #[error(
+        "`prompt_drift` {prompt} and `cluster_drift` {cluster} are shares of one variance; their sum must stay below 1"
+    )]
     Drift {
         /// Share of each prompt.
         prompt: f64,
@@ -194,7 +200,9 @@ impl Law {
         // E f^2 is the probability that two normals, correlated by the latent,
         // are both below.
         let mean = quadrature(|z| {
-            let variance = self.offline.mul_add(self.offline, self.prompt.mul_add(self.prompt, self.cluster * self.cluster));
+            let variance = self
+                .offline
+                .mul_add(self.offline, self.prompt.mul_add(self.prompt, self.cluster * self.cluster));
             cdf(self.offset + variance.sqrt() * z).powi(2)
         });
         mean / self.density
@@ -344,7 +352,8 @@ impl Wiring {
     /// The neuron at a slot.
     fn neuron(&self, slot: usize) -> usize {
         let n = self.neurons as u64;
-        usize::try_from((slot as u64 + n - self.shift) % n * self.inverse % n).expect("below the number of neurons")
+        usize::try_from((slot as u64 + n - self.shift) % n * self.inverse % n)
+            .expect("below the number of neurons")
     }
 }
 
@@ -412,6 +421,9 @@ impl Synthetic {
 
     /// The two neurons of the layer before that go with each neuron; none in the
     /// first layer.
+    ///
+    /// # Panics
+    /// If a block has 2^32 neurons or more.
     #[must_use]
     pub fn parents(&self, block: BlockKind, layer: usize) -> Option<Vec<[u32; 2]>> {
         let before = self.wiring(block, layer.checked_sub(1)?);
@@ -491,7 +503,11 @@ impl Lanes {
     }
 
     /// One token: which neurons are active.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "bytes; numbers below 2^31")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "bytes; numbers below 2^31"
+    )]
     fn next(&mut self, keep: u32) -> u64 {
         self.weyl = self.weyl.wrapping_add(362_437);
         let mut bytes = [0_u32; 8];

@@ -37,8 +37,7 @@ pub(crate) fn balance(
     let mut bytes: Vec<f64> = capacity.iter().zip(&bins.free).map(|(all, free)| all - free).collect();
     bytes[0] = 0.0;
     for (block, device) in blocks.iter().zip(&devices) {
-        bytes[0] +=
-            (0..device.len()).filter(|it| device[*it] == 0).map(|it| block.bytes.of(it)).sum::<f64>();
+        bytes[0] += (0..device.len()).filter(|it| device[*it] == 0).map(|it| block.bytes.of(it)).sum::<f64>();
     }
     Ok((devices, bytes))
 }
@@ -62,12 +61,12 @@ fn longest_first(
         let bytes = block.bytes.of(neuron as usize);
         let work = work(neuron);
         let mut best: Option<(f64, f64, usize)> = None;
-        for dimm in 1..load.len() {
+        for (dimm, load) in load.iter().enumerate().skip(1) {
             if bins.free[dimm] < bytes {
                 continue;
             }
             // Equally early, as at no work at all: the emptier one.
-            let done = (load[dimm] + work) / bins.bandwidth[dimm];
+            let done = (load + work) / bins.bandwidth[dimm];
             let free = -bins.free[dimm];
             if best.is_none_or(|it| done < it.0 || (done <= it.0 && free < it.1)) {
                 best = Some((done, free, dimm));
@@ -107,8 +106,11 @@ impl Search {
         let mut members = vec![Vec::new(); bins.free.len()];
         let mut load = vec![0.0; bins.free.len()];
         let bytes: Vec<f64> = (0..device.len()).map(|it| block.bytes.of(it)).collect();
-        let work: Vec<f64> =
-            bytes.iter().zip(block.frequency).map(|(bytes, frequency)| bytes * f64::from(*frequency)).collect();
+        let work: Vec<f64> = bytes
+            .iter()
+            .zip(block.frequency)
+            .map(|(bytes, frequency)| bytes * f64::from(*frequency))
+            .collect();
         for (neuron, device) in device.iter().enumerate() {
             members[usize::from(*device)].push(neuron);
             load[usize::from(*device)] += work[neuron];
@@ -126,7 +128,9 @@ impl Search {
         // Each round lowers the slowest device or one of several equally slow.
         for _ in 0..4000 {
             let slowest = (0..self.load.len())
-                .max_by(|a, b| self.time(*a, self.load[*a], bins).total_cmp(&self.time(*b, self.load[*b], bins)))
+                .max_by(|a, b| {
+                    self.time(*a, self.load[*a], bins).total_cmp(&self.time(*b, self.load[*b], bins))
+                })
                 .expect("a GPU and at least one DIMM");
             let Some(exchange) = self.best_exchange(slowest, bins) else { break };
             for (neurons, from, to) in
@@ -159,19 +163,21 @@ impl Search {
             for out in &outs {
                 // The net work that would make the two devices level.
                 let (speed, speed_other) = (bins.bandwidth[slowest], bins.bandwidth[other]);
-                let level = (now - self.time(other, self.load[other], bins)) / (1.0 / speed + 1.0 / speed_other);
+                let level =
+                    (now - self.time(other, self.load[other], bins)) / (1.0 / speed + 1.0 / speed_other);
                 let middle = backs.partition_point(|it| it.work < out.work - level);
                 // Where room is short, a farther partner may be the nearest that fits.
-                for at in middle.saturating_sub(4)..(middle + 4).min(backs.len()) {
-                    let back = &backs[at];
+                for back in &backs[middle.saturating_sub(4)..(middle + 4).min(backs.len())] {
                     let bytes = out.bytes - back.bytes;
                     if bytes > bins.free[other] || -bytes > bins.free[slowest] {
                         continue;
                     }
                     let moved = out.work - back.work;
-                    let time = self
-                        .time(slowest, self.load[slowest] - moved, bins)
-                        .max(self.time(other, self.load[other] + moved, bins));
+                    let time = self.time(slowest, self.load[slowest] - moved, bins).max(self.time(
+                        other,
+                        self.load[other] + moved,
+                        bins,
+                    ));
                     let limit = best.as_ref().map_or(now * (1.0 - 1e-9), |it| it.time);
                     if time < limit {
                         let list = |few: &Few| few.neurons.iter().flatten().copied().collect();
@@ -196,7 +202,11 @@ fn up_to_two(members: &[usize], work: &[f64], bytes: &[f64]) -> Vec<Few> {
     for (index, a) in members.iter().enumerate() {
         all.push(Few { neurons: [Some(*a), None], work: work[*a], bytes: bytes[*a] });
         for b in &members[index + 1..] {
-            all.push(Few { neurons: [Some(*a), Some(*b)], work: work[*a] + work[*b], bytes: bytes[*a] + bytes[*b] });
+            all.push(Few {
+                neurons: [Some(*a), Some(*b)],
+                work: work[*a] + work[*b],
+                bytes: bytes[*a] + bytes[*b],
+            });
         }
     }
     all

@@ -17,7 +17,8 @@ fn mean_context(resolved: &Resolved) -> f64 {
 
 /// Attention on the GPU, whose key-value cache is there.
 fn gpu_attention_ns(resolved: &Resolved, costs: &Costs) -> f64 {
-    layers(resolved) * resolved.shape.kv_bytes() * mean_context(resolved) * costs.batch / costs.gpu_bytes_per_ns
+    layers(resolved) * resolved.shape.kv_bytes() * mean_context(resolved) * costs.batch
+        / costs.gpu_bytes_per_ns
 }
 
 /// Hermes without activation sparsity: a layer's matrices on the GPU as far as
@@ -32,7 +33,8 @@ pub(crate) fn hermes_base(
     let resident = (costs.usable_bytes / shape.bytes()).min(1.0);
     // Embeddings are looked up, not multiplied.
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / FP16;
-    let (gpu_ns, cold_ns) = (costs.gpu_dense_ns(weights * resident), costs.cold_dense_ns(weights * (1.0 - resident)));
+    let (gpu_ns, cold_ns) =
+        (costs.gpu_dense_ns(weights * resident), costs.cold_dense_ns(weights * (1.0 - resident)));
     let exchanges = layers(resolved) * 2.0;
     let transfers = exchanges * costs.activations_ns(shape.hidden);
     let communication = exchanges * (costs.exchange_ns + costs.merge_ns(study, shape.hidden)) + transfers;
@@ -48,7 +50,8 @@ pub(crate) fn hermes_base(
         pcie_ns: transfers,
         gpu_ns,
         cold_ns,
-        mlp_ns: (gpu_ns + cold_ns) * shape.block_weights(crate::activity::BlockKind::Mlp) * layers(resolved) / weights,
+        mlp_ns: (gpu_ns + cold_ns) * shape.block_weights(crate::activity::BlockKind::Mlp) * layers(resolved)
+            / weights,
         hot_share: resident,
         gpu_read_share: resident,
         cold_compute_share: 1.0 - resident,
@@ -78,8 +81,10 @@ impl Offloaded {
 
     /// Prompt and step, with transfer and computing at the same time or not.
     fn account(&self, resolved: &Resolved, costs: &Costs, overlapped: bool) -> Account {
-        let compute = resolved.shape.parameters * f64::from(resolved.prompt) * costs.batch / costs.gpu_macs_per_ns;
-        let both = |transfer: f64, compute: f64| if overlapped { (transfer - compute).max(0.0) } else { transfer };
+        let compute =
+            resolved.shape.parameters * f64::from(resolved.prompt) * costs.batch / costs.gpu_macs_per_ns;
+        let both =
+            |transfer: f64, compute: f64| if overlapped { (transfer - compute).max(0.0) } else { transfer };
         let (transfer, attention) = (both(self.transfer_ns, self.gpu_ns), gpu_attention_ns(resolved, costs));
         let launches = layers(resolved) * 6.0 * costs.launch_ns;
         Account {
@@ -148,8 +153,12 @@ pub(crate) fn deja_vu(
     let mut neuron_copies = 0.0;
     for block in crate::activity::BlockKind::ALL {
         let bytes = FP16 * shape.neuron_weights(block);
-        let count = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX)) * layers(resolved) * active * away;
-        neuron_copies += count * (study.host.copy_call_us.as_f64() * 1e3 + costs.pageable_ns(study, bytes, 1.0));
+        let count = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX))
+            * layers(resolved)
+            * active
+            * away;
+        neuron_copies +=
+            count * (study.host.copy_call_us.as_f64() * 1e3 + costs.pageable_ns(study, bytes, 1.0));
     }
     let all = Offloaded::new(study, resolved, costs, 1.0);
     let dense = shape.dense_bytes() / FP16;
@@ -173,7 +182,10 @@ pub(crate) fn tensorrt(
 ) -> Result<Account, InferenceError> {
     let shape = &resolved.shape;
     let gpus = f64::from(study.gpus.get());
-    let cache = layers(resolved) * shape.kv_bytes() * (f64::from(resolved.prompt) + f64::from(resolved.generated)) * costs.batch;
+    let cache = layers(resolved)
+        * shape.kv_bytes()
+        * (f64::from(resolved.prompt) + f64::from(resolved.generated))
+        * costs.batch;
     let (need, one) = (shape.bytes() + cache, study.gpu.memory_gb.as_f64() * 1e9);
     if need > one * gpus {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of GPUs")]

@@ -51,7 +51,8 @@ impl Costs {
             usable_bytes: study.gpu.memory_gb.as_f64() * 1e9 * overhead.gpu_usable.as_f64(),
             gpu_bytes_per_ns: study.gpu.bandwidth_gb_s.as_f64() * overhead.gpu_bandwidth_efficiency.as_f64(),
             // Two operations each, and 10^12 per second are 10^3 per nanosecond.
-            gpu_macs_per_ns: study.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * overhead.gpu_compute_efficiency.as_f64(),
+            gpu_macs_per_ns: study.gpu.fp16_tops.as_f64() * 1e3 / 2.0
+                * overhead.gpu_compute_efficiency.as_f64(),
             pcie_bytes_per_ns: study.gpu.pcie_gb_s.as_f64(),
             cold_bytes_per_ns: if on_host { host } else { study.dimm.bandwidth_gb_s() * dimms },
             cold_macs_per_ns: if on_host { f64::INFINITY } else { study.dimm.macs_per_ns() * dimms },
@@ -64,7 +65,8 @@ impl Costs {
         let bytes = FP16 * resolved.shape.neuron_weights(BlockKind::Mlp);
         // Pairs of DIMMs move at the same time, the host one neuron after the other.
         let pairs = (study.dimms.get() / 2).max(1);
-        costs.link_speedup = Self::host_move_ns(study, bytes) / Self::link_move_ns(study, bytes) * f64::from(pairs);
+        costs.link_speedup =
+            Self::host_move_ns(study, bytes) / Self::link_move_ns(study, bytes) * f64::from(pairs);
         costs
     }
 

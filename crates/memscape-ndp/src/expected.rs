@@ -118,9 +118,11 @@ impl Question {
     fn key(&self) -> Vec<u64> {
         let Law { offset, offline, prompt, cluster, persistence, layer_link, clusters, density } = self.law;
         let law = [offset, offline, prompt, cluster, persistence, layer_link, density].map(f64::to_bits);
-        let Predictor { increment, lambda, threshold, rule, hot_threshold, start_low, start_high } = self.predictor;
+        let Predictor { increment, lambda, threshold, rule, hot_threshold, start_low, start_high } =
+            self.predictor;
         let starts = [start_low.as_f64().to_bits(), start_high.as_f64().to_bits()];
-        let numbers = [clusters, self.batch, increment.get(), lambda.get(), threshold, hot_threshold, self.generated];
+        let numbers =
+            [clusters, self.batch, increment.get(), lambda.get(), threshold, hot_threshold, self.generated];
         let kinds = [u64::from(rule == Rule::Exceed), self.strategy as u64];
         law.into_iter().chain(starts).chain(numbers.map(u64::from)).chain(kinds).collect()
     }
@@ -164,7 +166,8 @@ fn classes(law: &Law, batch: u32) -> Vec<Class> {
             }
             // The middles of four equally likely parts.
             let middle = |part: f64| quantile(below + mass * (part + 0.5) / 4.0);
-            let mean = |of: &dyn Fn(f64) -> f64| (0..4).map(|it| of(middle(f64::from(it)))).sum::<f64>() / 4.0;
+            let mean =
+                |of: &dyn Fn(f64) -> f64| (0..4).map(|it| of(middle(f64::from(it)))).sum::<f64>() / 4.0;
             let share = |z: f64| cdf(offset + spread * z);
             Some(Class {
                 mass,
@@ -222,7 +225,11 @@ impl Answers {
         let sum: f64 = shares.iter().zip(&self.classes).map(|(share, class)| share * class.mass).sum();
         // Classes are coarse: what is missing or too much is made up evenly.
         let scale = |share: f64| {
-            if sum > hot { share * hot / sum } else { 1.0 - (1.0 - share) * (1.0 - hot) / (1.0 - sum).max(1e-12) }
+            if sum > hot {
+                share * hot / sum
+            } else {
+                1.0 - (1.0 - share) * (1.0 - hot) / (1.0 - sum).max(1e-12)
+            }
         };
         shares.into_iter().map(scale).collect()
     }
@@ -279,7 +286,8 @@ impl Answers {
             for (linked, share) in [1.0 - link, link].into_iter().enumerate() {
                 for (on_gpu, place) in [1.0 - placed, placed].into_iter().enumerate() {
                     for (was, chance) in [1.0 - class.active, class.active].into_iter().enumerate() {
-                        cells[index * STRIDE + cell(linked, on_gpu, was, state)] += class.mass * share * place * chance;
+                        cells[index * STRIDE + cell(linked, on_gpu, was, state)] +=
+                            class.mass * share * place * chance;
                     }
                 }
             }
@@ -320,8 +328,9 @@ impl Answers {
         let mut cold_by_class = vec![0.0; self.classes.len()];
         let mut cold_active = vec![0.0; self.classes.len()];
         self.each(cells, law.persistence, |class, linked, on_gpu, active, state, mass| {
-            let moves = if on_gpu == 1 { &out } else { &into };
-            let moved: f64 = self.scores(linked, active, state).iter().map(|(score, chance)| chance * moves[*score]).sum();
+            let leaving = if on_gpu == 1 { &out } else { &into };
+            let scores = self.scores(linked, active, state);
+            let moved: f64 = scores.iter().map(|(score, chance)| chance * leaving[*score]).sum();
             let after = if active {
                 (state + predictor.increment.get() as usize).min(15)
             } else {
@@ -350,7 +359,12 @@ impl Answers {
     }
 
     /// Every cell, divided by whether it becomes active.
-    fn each(&self, cells: &[f64], persistence: f64, mut visit: impl FnMut(usize, usize, usize, bool, usize, f64)) {
+    fn each(
+        &self,
+        cells: &[f64],
+        persistence: f64,
+        mut visit: impl FnMut(usize, usize, usize, bool, usize, f64),
+    ) {
         for (index, class) in self.classes.iter().enumerate() {
             for linked in 0..2 {
                 for on_gpu in 0..2 {

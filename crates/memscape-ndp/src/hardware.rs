@@ -29,7 +29,11 @@ impl Amount {
 impl TryFrom<f64> for Amount {
     type Error = String;
     fn try_from(value: f64) -> Result<Self, String> {
-        if value.is_finite() && value >= 0.0 { Ok(Self(value)) } else { Err(format!("{value} must be finite and at least 0")) }
+        if value.is_finite() && value >= 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} must be finite and at least 0"))
+        }
     }
 }
 
@@ -115,7 +119,8 @@ impl Dimm {
     /// Multiply-accumulates per nanosecond.
     #[must_use]
     pub fn macs_per_ns(&self) -> f64 {
-        f64::from(self.multipliers.get()) * f64::from(self.lanes.get()) / f64::from(self.cycles_per_multiply.get())
+        f64::from(self.multipliers.get()) * f64::from(self.lanes.get())
+            / f64::from(self.cycles_per_multiply.get())
             * self.clock_ghz.as_f64()
     }
 }

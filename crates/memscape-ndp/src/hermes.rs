@@ -124,7 +124,11 @@ struct Sparse {
 }
 
 /// Prompt and reply on Hermes, or with the host in the DIMMs' place.
-pub(crate) fn account(study: &InferenceStudy, resolved: &Resolved, costs: &Costs) -> Result<Account, InferenceError> {
+pub(crate) fn account(
+    study: &InferenceStudy,
+    resolved: &Resolved,
+    costs: &Costs,
+) -> Result<Account, InferenceError> {
     check_dimms(study, resolved)?;
     let capacity = hot_capacity(study, resolved, costs)?;
     let sparse = match (study.engine, &resolved.recording) {
@@ -139,7 +143,11 @@ pub(crate) fn account(study: &InferenceStudy, resolved: &Resolved, costs: &Costs
     let transfers = layers * 3.0 * costs.activations_ns(shape.hidden);
     let on_host = study.system == System::HermesHost;
     // QKV's and the feed-forward network's sums are brought together.
-    let merging = if on_host { 0.0 } else { layers * (costs.merge_ns(study, shape.q + 2 * shape.kv) + costs.merge_ns(study, shape.hidden)) };
+    let merging = if on_host {
+        0.0
+    } else {
+        layers * (costs.merge_ns(study, shape.q + 2 * shape.kv) + costs.merge_ns(study, shape.hidden))
+    };
     let moves_ns = sparse.moved_bytes_slowest / study.link_gb_s.as_f64();
     // What the projection does not hide.
     let late = (moves_ns - layers * projection).max(0.0);
@@ -147,7 +155,8 @@ pub(crate) fn account(study: &InferenceStudy, resolved: &Resolved, costs: &Costs
     let streamed = shape.bytes();
     let (prompt_ns, prompt_pcie_ns) = costs.prompt_ns(study, resolved, streamed);
     let reload = (sparse.hot_bytes + shape.dense_bytes()) / costs.pcie_bytes_per_ns;
-    let tables: f64 = BlockKind::ALL.iter().map(|it| layers * predictor_bytes(shape.neurons(*it), true)).sum();
+    let tables: f64 =
+        BlockKind::ALL.iter().map(|it| layers * predictor_bytes(shape.neurons(*it), true)).sum();
     let head = costs.gpu_dense_ns(shape.head) + costs.launch_ns;
     Ok(Account {
         prompt_ns: prompt_ns + reload,
@@ -218,7 +227,12 @@ fn placing(study: &InferenceStudy) -> std::borrow::Cow<'_, InferenceStudy> {
 // ---------------------------------------------------------------------------
 // Expected values
 
-fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: f64) -> Result<Sparse, InferenceError> {
+fn closed(
+    study: &InferenceStudy,
+    resolved: &Resolved,
+    costs: &Costs,
+    capacity: f64,
+) -> Result<Sparse, InferenceError> {
     let law = study.activity.at(resolved.density)?;
     let shape = &resolved.shape;
     let question = Question {
@@ -248,7 +262,8 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
         let count = neurons[index];
         let expected = answers.answer(hot, swaps);
         let (gpu_ns, cold_ns, level_ns, expected) = if study.strategy == Strategy::Oracle {
-            let (active, activations) = (expected.gpu + expected.cold, expected.gpu_activations + expected.cold_activations);
+            let (active, activations) =
+                (expected.gpu + expected.cold, expected.gpu_activations + expected.cold_activations);
             let on_gpu = cost.level(active * count, activations * count, hot * count, costs.dimms) / count;
             let per_active = activations / active;
             let split = Expected {
@@ -258,12 +273,21 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
                 cold_activations: (active - on_gpu) * per_active,
                 ..expected
             };
-            let cold = cost.cold_ns(split.cold * count / costs.dimms, split.cold_activations * count / costs.dimms);
+            let cold =
+                cost.cold_ns(split.cold * count / costs.dimms, split.cold_activations * count / costs.dimms);
             (cost.gpu_ns(split.gpu * count, split.gpu_activations * count), cold, cold, split)
         } else {
-            let level = cost.cold_ns(expected.cold * count / costs.dimms, expected.cold_activations * count / costs.dimms);
+            let level = cost.cold_ns(
+                expected.cold * count / costs.dimms,
+                expected.cold_activations * count / costs.dimms,
+            );
             let imbalance = imbalance(study, &question, hot, &expected, count, costs.dimms);
-            (cost.gpu_ns(expected.gpu * count, expected.gpu_activations * count), level * imbalance, level, expected)
+            (
+                cost.gpu_ns(expected.gpu * count, expected.gpu_activations * count),
+                level * imbalance,
+                level,
+                expected,
+            )
         };
         let time_ns = gpu_ns.max(cold_ns);
         sparse.time_ns += layers * time_ns;
@@ -298,7 +322,14 @@ fn closed(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
 
 /// Slowest DIMM over the mean: the largest of several sums of independent
 /// neurons; what a prompt changes for good is moved away by remapping.
-fn imbalance(study: &InferenceStudy, question: &Question, hot: f64, expected: &Expected, neurons: f64, dimms: f64) -> f64 {
+fn imbalance(
+    study: &InferenceStudy,
+    question: &Question,
+    hot: f64,
+    expected: &Expected,
+    neurons: f64,
+    dimms: f64,
+) -> f64 {
     let mean = expected.cold * neurons / dimms;
     if mean <= 0.0 {
         return 1.0;
@@ -315,7 +346,13 @@ fn imbalance(study: &InferenceStudy, question: &Question, hot: f64, expected: &E
 
 /// How much of each block goes to the GPU: until both sides are level, or until
 /// it is full, then the same share of both blocks.
-fn hot_shares(offline: &Answers, blocks: &[BlockCost; 2], neurons: [f64; 2], capacity: f64, dimms: f64) -> [f64; 2] {
+fn hot_shares(
+    offline: &Answers,
+    blocks: &[BlockCost; 2],
+    neurons: [f64; 2],
+    capacity: f64,
+    dimms: f64,
+) -> [f64; 2] {
     /// Relative difference of the two sides that counts as level.
     const LEVEL: f64 = 1e-4;
     let lead = |block: usize, hot: f64| {
@@ -389,7 +426,9 @@ pub(crate) fn partition(
         .map(|(layer, block)| {
             let mut frequency = source.frequency(*block, *layer);
             if batch > 1 {
-                frequency.iter_mut().for_each(|it| *it = 1.0 - (1.0 - *it).powi(batch));
+                for it in &mut frequency {
+                    *it = 1.0 - (1.0 - *it).powi(batch);
+                }
             }
             frequency
         })
@@ -399,10 +438,13 @@ pub(crate) fn partition(
         Source::Law(law) => quadrature(|z| 1.0 - (1.0 - law.law.profiled(z)).powi(batch)),
         Source::Recorded(_) => mean(&frequency),
     };
-    let activations = costs.batch * match source {
-        Source::Law(law) => law.law.density,
-        Source::Recorded(recording) => recording.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0,
-    };
+    let activations = costs.batch
+        * match source {
+            Source::Law(law) => law.law.density,
+            Source::Recorded(recording) => {
+                recording.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0
+            }
+        };
     let cost = costs.block(study, shape, BlockKind::Mlp);
     let cold = cost.cold_ns(union, activations);
     let gpu = (union * cost.gpu_neuron_ns).max(activations * cost.gpu_activation_ns);
@@ -436,7 +478,12 @@ fn mean(rows: &[Vec<f32>]) -> f64 {
 
 /// Neurons anywhere: as many on the GPU as were there before, or as fit.
 fn scatter(device: &mut [Device], key: Key, dimms: usize, fill: Option<f64>) {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of neurons")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of neurons"
+    )]
     let hot = match fill {
         Some(share) => (share * device.len() as f64) as usize,
         None => device.iter().filter(|it| **it == 0).count(),
@@ -449,7 +496,12 @@ fn scatter(device: &mut [Device], key: Key, dimms: usize, fill: Option<f64>) {
     }
 }
 
-fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: f64) -> Result<Sparse, InferenceError> {
+fn walked(
+    study: &InferenceStudy,
+    resolved: &Resolved,
+    costs: &Costs,
+    capacity: f64,
+) -> Result<Sparse, InferenceError> {
     let source = study.source(resolved)?;
     let shape = &resolved.shape;
     let placing = placing(study);
@@ -457,13 +509,16 @@ fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
     let dimms = costs.dimms as usize;
     if study.strategy == Strategy::Random {
-        let fill = (study.random_fill == RandomFill::Capacity).then(|| (capacity / shape.sparse_bytes()).min(1.0));
+        let fill =
+            (study.random_fill == RandomFill::Capacity).then(|| (capacity / shape.sparse_bytes()).min(1.0));
         for (block, device) in placed.device.iter_mut().enumerate() {
             scatter(device, Key::new(study.seed).fork(7).fork(block as u64), dimms, fill);
         }
     }
     if study.system == System::HermesHost {
-        placed.device.iter_mut().flatten().for_each(|it| *it = (*it).min(1));
+        for it in placed.device.iter_mut().flatten() {
+            *it = (*it).min(1);
+        }
     }
     let walks = walk_layers(study, resolved, costs, &source, &placed.device, dimms);
     let steps = f64::from(resolved.generated);
@@ -472,7 +527,9 @@ fn walked(study: &InferenceStudy, resolved: &Resolved, costs: &Costs, capacity: 
     for block in BlockKind::ALL {
         let cost = costs.block(study, shape, block);
         let mut sum = Walked::default();
-        walks.iter().for_each(|it| sum += it[block.index()]);
+        for it in &walks {
+            sum += it[block.index()];
+        }
         let per_step = |ps: u64| precise(ps) * 1e-3 / steps;
         sparse.time_ns += per_step(sum.time_ps);
         sparse.exposed_ns += per_step(sum.exposed_ps);
@@ -523,7 +580,7 @@ pub(crate) fn walk_layers(
     const RUN: usize = 8;
     let shape = &resolved.shape;
     let batch = study.batch.get() as usize;
-    let share = swap_share(resolved, costs);
+    let fetched = swap_share(resolved, costs);
     let runs: Vec<usize> = (0..shape.layers).step_by(RUN).collect();
     let walk_run = |first: &usize| -> Vec<[Walked; 2]> {
         let mut before = first.checked_sub(1).map(|it| source.layer(it, batch));
@@ -532,8 +589,13 @@ pub(crate) fn walk_layers(
             let activity = source.layer(layer, batch);
             walks.push(BlockKind::ALL.map(|block| {
                 let cost = costs.block(study, shape, block);
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of neurons")]
-                let swaps = (share * shape.neurons(block) as f64) as usize;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    clippy::cast_precision_loss,
+                    reason = "a share of neurons"
+                )]
+                let swaps = (fetched * shape.neurons(block) as f64) as usize;
                 let rules = Rules {
                     predictor: &study.predictor,
                     remap: &study.remap,
@@ -547,7 +609,14 @@ pub(crate) fn walk_layers(
                 let bits = |it: &crate::trace::LayerActivity| it.blocks[block.index()].clone();
                 let before = before.as_ref().map_or_else(Vec::new, bits);
                 let device = &device[layer * 2 + block.index()];
-                Walk::new(rules, &activity.blocks[block.index()], &before, source.parents(block, layer), device).run(&cost)
+                Walk::new(
+                    rules,
+                    &activity.blocks[block.index()],
+                    &before,
+                    source.parents(block, layer),
+                    device,
+                )
+                .run(&cost)
             }));
             before = Some(activity);
         }

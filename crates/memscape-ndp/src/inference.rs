@@ -379,7 +379,13 @@ impl InferenceStudy {
                 let (name, layers) = (recording.name.clone(), shape.layers);
                 return Err(InferenceError::TraceShape { name, found_layers, found, model, layers, neurons });
             }
-            let short = |what, have, need, parameter| TraceError::TooShort { name: recording.name.clone(), what, have, need, parameter };
+            let short = |what, have, need, parameter| TraceError::TooShort {
+                name: recording.name.clone(),
+                what,
+                have,
+                need,
+                parameter,
+            };
             let (sequences, batch) = (recording.sequences.len(), self.batch.get() as usize);
             if batch > sequences {
                 return Err(short("sequences", sequences, batch, "batch").into());
@@ -387,15 +393,25 @@ impl InferenceStudy {
             for sequence in &recording.sequences[..batch] {
                 let have = sequence.tokens() - sequence.prefill;
                 if have < generated as usize {
-                    return Err(short("generated tokens", have, generated as usize, "generated_tokens").into());
+                    return Err(
+                        short("generated tokens", have, generated as usize, "generated_tokens").into()
+                    );
                 }
             }
             prompt = u32::try_from(recording.sequences[0].prefill).unwrap_or(u32::MAX);
-            if let Some(other) = recording.sequences[..batch].iter().find(|it| it.prefill != prompt as usize) {
-                return Err(short("prompt tokens in one of its sequences", other.prefill, prompt as usize, "batch").into());
+            if let Some(other) = recording.sequences[..batch].iter().find(|it| it.prefill != prompt as usize)
+            {
+                return Err(short(
+                    "prompt tokens in one of its sequences",
+                    other.prefill,
+                    prompt as usize,
+                    "batch",
+                )
+                .into());
             }
         }
-        let by_kind = if shape.native_relu { self.activity.native_density } else { self.activity.relufied_density };
+        let by_kind =
+            if shape.native_relu { self.activity.native_density } else { self.activity.relufied_density };
         let density = self.density.unwrap_or(by_kind).as_f64();
         Ok(Resolved { shape, recording, density, prompt, generated })
     }

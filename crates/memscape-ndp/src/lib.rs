@@ -21,4 +21,6 @@ pub mod study;
 pub mod trace;
 
 pub use inference::{InferenceAnswer, InferenceStudy};
-pub use study::{ActivityAnswer, ActivityStudy, PartitionAnswer, PartitionStudy, PredictorAnswer, PredictorStudy};
+pub use study::{
+    ActivityAnswer, ActivityStudy, PartitionAnswer, PartitionStudy, PredictorAnswer, PredictorStudy,
+};

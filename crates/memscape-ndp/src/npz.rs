@@ -104,7 +104,10 @@ fn parse(mut bytes: Vec<u8>) -> Result<Array, String> {
     let header = bytes.get(start..end).ok_or("it ends within its header")?;
     let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
     let field = |key: &str| {
-        header.split_once(&format!("'{key}':")).map(|it| it.1.trim_start()).ok_or(format!("no `{key}` in its header"))
+        header
+            .split_once(&format!("'{key}':"))
+            .map(|it| it.1.trim_start())
+            .ok_or(format!("no `{key}` in its header"))
     };
     let dtype = field("descr")?.strip_prefix('\'').and_then(|it| it.split('\'').next());
     let dtype = dtype.ok_or("records are not supported")?.to_owned();
@@ -177,6 +180,9 @@ impl Array {
     ///
     /// # Errors
     /// [`NpzError::Type`] if it is no string.
+    ///
+    /// # Panics
+    /// Never: a character has four bytes.
     pub fn text(&self, name: &str) -> Result<String, NpzError> {
         if !self.dtype.starts_with("<U") {
             return Err(self.wrong(name, "text"));

@@ -56,7 +56,11 @@ impl Nibble {
 impl TryFrom<u32> for Nibble {
     type Error = String;
     fn try_from(value: u32) -> Result<Self, String> {
-        if value < 16 { Ok(Self(value)) } else { Err(format!("{value} does not fit the 4-bit states; it must be from 0 to 15")) }
+        if value < 16 {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} does not fit the 4-bit states; it must be from 0 to 15"))
+        }
     }
 }
 
@@ -319,8 +323,17 @@ impl<'a> Walk<'a> {
         let capacity = gpu.iter().map(|it| it.count_ones()).sum();
         let home = Remapping::new(device, rules.dimms, stride);
         let score = vec![[0; SCORE]; stride];
-        let mut walk =
-            Self { rules, activity, before, parents, state: vec![[0; 4]; stride], score, gpu, home, capacity };
+        let mut walk = Self {
+            rules,
+            activity,
+            before,
+            parents,
+            state: vec![[0; 4]; stride],
+            score,
+            gpu,
+            home,
+            capacity,
+        };
         walk.start();
         walk
     }
@@ -357,7 +370,8 @@ impl<'a> Walk<'a> {
     pub fn run(mut self, cost: &BlockCost) -> Walked {
         let mut walked = Walked::default();
         let stride = self.state.len();
-        let (mut row, mut before) = (vec![0; stride], vec![0; self.before.first().map_or(0, |it| it.stride) + 1]);
+        let (mut row, mut before) =
+            (vec![0; stride], vec![0; self.before.first().map_or(0, |it| it.stride) + 1]);
         let adjusts = self.rules.strategy.adjusts();
         for step in 0..self.rules.decode {
             let token = self.rules.prefill + step;
@@ -403,7 +417,9 @@ impl<'a> Walk<'a> {
             let state = &self.state[word];
             let mut masks = [0_u64; 2];
             let first = (word * 64).min(self.parents.len());
-            for (lane, parents) in self.parents[first..(first + 64).min(self.parents.len())].iter().enumerate() {
+            for (lane, parents) in
+                self.parents[first..(first + 64).min(self.parents.len())].iter().enumerate()
+            {
                 for (mask, parent) in masks.iter_mut().zip(parents) {
                     *mask |= (before[(parent >> 6) as usize] >> (parent & 63) & 1) << lane;
                 }
@@ -424,7 +440,8 @@ impl<'a> Walk<'a> {
             };
             if self.rules.judge {
                 let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
-                let valid = if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
+                let valid =
+                    if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
                 let ones = |mask: u64| u64::from((mask & valid).count_ones());
                 let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
                 walked.hits += hits;
@@ -440,8 +457,12 @@ impl<'a> Walk<'a> {
     fn adjust(&mut self) -> u64 {
         let highest = 15 + 2 * self.rules.predictor.lambda.get();
         let hot = self.rules.predictor.hot_threshold;
-        let wanted: u32 =
-            self.score.iter().zip(&self.gpu).map(|(score, gpu)| (above(score, hot) & !gpu).count_ones()).sum();
+        let wanted: u32 = self
+            .score
+            .iter()
+            .zip(&self.gpu)
+            .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
+            .sum();
         let most = u32::try_from(self.rules.swaps).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
         if most == 0 {
             return 0;
@@ -463,7 +484,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The first `most` neurons in the order of these scores.
-    fn ranked(&self, most: u32, scores: impl Iterator<Item = u32>, pick: impl Fn(u64) -> u64) -> Vec<(usize, u32)> {
+    fn ranked(
+        &self,
+        most: u32,
+        scores: impl Iterator<Item = u32>,
+        pick: impl Fn(u64) -> u64,
+    ) -> Vec<(usize, u32)> {
         let mut found = Vec::with_capacity(most as usize);
         for value in scores {
             for (word, (score, gpu)) in self.score.iter().zip(&self.gpu).enumerate() {
@@ -485,18 +511,25 @@ impl<'a> Walk<'a> {
     ///
     /// Returns the active cold neurons of each DIMM.
     fn compute(&mut self, token: usize, row: &[u64], cost: &BlockCost, walked: &mut Walked) -> Vec<u32> {
-        let on_gpu = |row: &[u64], gpu: &[u64]| -> u32 { row.iter().zip(gpu).map(|(row, gpu)| (row & gpu).count_ones()).sum() };
+        let on_gpu = |row: &[u64], gpu: &[u64]| -> u32 {
+            row.iter().zip(gpu).map(|(row, gpu)| (row & gpu).count_ones()).sum()
+        };
         let batch = self.activity.len();
         let neurons = on_gpu(row, &self.gpu);
-        let activations =
-            if batch == 1 { neurons } else { self.activity.iter().map(|it| on_gpu(it.row(token), &self.gpu)).sum() };
+        let activations = if batch == 1 {
+            neurons
+        } else {
+            self.activity.iter().map(|it| on_gpu(it.row(token), &self.gpu)).sum()
+        };
         let loads = self.home.loads(row, &self.gpu);
         let cold: u32 = loads.iter().sum();
         let mut cold_activations = loads.clone();
         if batch > 1 {
             cold_activations.fill(0);
             for sequence in self.activity {
-                for (sum, load) in cold_activations.iter_mut().zip(self.home.loads(sequence.row(token), &self.gpu)) {
+                for (sum, load) in
+                    cold_activations.iter_mut().zip(self.home.loads(sequence.row(token), &self.gpu))
+                {
                     *sum += load;
                 }
             }
@@ -534,7 +567,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are positive; `as` saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are positive; `as` saturates"
+)]
 fn picoseconds(ns: f64) -> u64 {
     (ns * 1e3).round() as u64
 }

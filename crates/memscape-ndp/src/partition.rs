@@ -229,7 +229,9 @@ pub fn solve(blocks: &[Block], devices: &Devices) -> Result<Partition, Partition
     let gpu_bytes: f64 =
         (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
     let bins = Bins {
-        bandwidth: std::iter::once(devices.gpu_bandwidth).chain(devices.dimm_bandwidth.iter().copied()).collect(),
+        bandwidth: std::iter::once(devices.gpu_bandwidth)
+            .chain(devices.dimm_bandwidth.iter().copied())
+            .collect(),
         free: std::iter::once(devices.gpu_capacity - gpu_bytes)
             .chain(devices.dimm_capacity.iter().copied())
             .collect(),
@@ -290,7 +292,9 @@ fn order(block: &Block) -> Ordered {
     // Frequencies are from 0 to 1, so their bits sort as they do.
     let mut keys: Vec<u64> = (0..)
         .zip(block.frequency)
-        .map(|(neuron, frequency): (u32, &f32)| u64::from(!frequency.abs().to_bits()) << 32 | u64::from(neuron))
+        .map(|(neuron, frequency): (u32, &f32)| {
+            u64::from(!frequency.abs().to_bits()) << 32 | u64::from(neuron)
+        })
         .collect();
     keys.sort_unstable();
     #[expect(clippy::cast_possible_truncation, reason = "the low half is the neuron")]
@@ -385,9 +389,13 @@ fn whole_prefixes(
     forced: f64,
 ) -> Vec<usize> {
     let gpu = devices.gpu_bandwidth;
-    let mut prefixes: Vec<usize> =
-        blocks.par_iter().zip(ordered).map(|(block, it)| at_price(block, it, gpu, dimms, price).prefix).collect();
-    let mut bytes: f64 = (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
+    let mut prefixes: Vec<usize> = blocks
+        .par_iter()
+        .zip(ordered)
+        .map(|(block, it)| at_price(block, it, gpu, dimms, price).prefix)
+        .collect();
+    let mut bytes: f64 =
+        (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
     let mut on_gpu: Vec<f64> = (0..blocks.len())
         .map(|it| ordered[it].order[..prefixes[it]].iter().map(|n| blocks[it].work(*n as usize)).sum())
         .collect();
@@ -426,9 +434,10 @@ fn objective(blocks: &[Block], devices: &Devices, device: &[Vec<Device>]) -> f64
                 work[usize::from(*device)] += block.work(neuron);
             }
             let gpu = block.gpu_fixed_s + work[0] / devices.gpu_bandwidth;
-            work[1..].iter().zip(&devices.dimm_bandwidth).fold(gpu, |slowest, (work, bandwidth)| {
-                slowest.max(work / bandwidth)
-            })
+            work[1..]
+                .iter()
+                .zip(&devices.dimm_bandwidth)
+                .fold(gpu, |slowest, (work, bandwidth)| slowest.max(work / bandwidth))
         })
         .collect::<Vec<f64>>()
         .into_iter()

@@ -52,9 +52,10 @@ pub fn equal<const N: usize>(planes: &[u64; N], value: u32) -> u64 {
     if value >> N > 0 {
         return 0;
     }
-    planes.iter().enumerate().fold(u64::MAX, |all, (bit, plane)| {
-        all & if value >> bit & 1 == 1 { *plane } else { !*plane }
-    })
+    planes
+        .iter()
+        .enumerate()
+        .fold(u64::MAX, |all, (bit, plane)| all & if value >> bit & 1 == 1 { *plane } else { !*plane })
 }
 
 /// One neuron's counter.

@@ -45,9 +45,10 @@ impl Key {
     /// A number above 0 and below 1.
     #[must_use]
     pub fn uniform(self, counter: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+        const RANGE: f64 = 4_503_599_627_370_496.0;
+        #[expect(clippy::cast_precision_loss, reason = "52 bits")]
         let bits = (self.bits(counter) >> 12) as f64;
-        (bits + 0.5) / (1_u64 << 52) as f64
+        (bits + 0.5) / RANGE
     }
 
     /// A number from the standard normal distribution.

@@ -133,10 +133,10 @@ impl Remapping {
             let mut gained = false;
             for pair in 0..pairs {
                 let (full, empty) = (order[pair], order[dimms - 1 - pair]);
-                let moved = self.level(full, empty, &mut loads, rules.stop, gpu);
-                moves.total += moved;
-                moves.slowest_pair = moves.slowest_pair.max(moved);
-                gained |= moved > 0;
+                let count = self.level(full, empty, &mut loads, rules.stop, gpu);
+                moves.total += count;
+                moves.slowest_pair = moves.slowest_pair.max(count);
+                gained |= count > 0;
             }
             if !gained {
                 break;
@@ -160,7 +160,7 @@ impl Remapping {
     fn level(&mut self, full: usize, empty: usize, loads: &mut [u64], stop: Stop, gpu: &[u64]) -> u64 {
         let mut moved = 0;
         for activity in (1..=self.seen).rev() {
-            for word in 0..self.count.len() {
+            for (word, gpu) in gpu.iter().enumerate() {
                 let mut mask = None;
                 loop {
                     let gap = loads[full].saturating_sub(loads[empty]);
@@ -174,7 +174,8 @@ impl Remapping {
                     if u64::from(activity) >= gap {
                         break;
                     }
-                    let rest = mask.unwrap_or_else(|| equal(&self.count[word], activity) & self.home[full][word] & !gpu[word]);
+                    let rest = mask
+                        .unwrap_or_else(|| equal(&self.count[word], activity) & self.home[full][word] & !gpu);
                     if rest == 0 {
                         break;
                     }

@@ -57,7 +57,17 @@ impl Shape {
     pub fn recorded(recording: &Recording) -> Self {
         let ([hidden, ffn], layers) = (recording.profile.neurons(), recording.profile.layers());
         let parameters = (layers * (4 * hidden * hidden + 2 * hidden * ffn)) as f64;
-        Self { layers, hidden, q: hidden, kv: hidden, ffn, matrices: 2, head: 0.0, parameters, native_relu: true }
+        Self {
+            layers,
+            hidden,
+            q: hidden,
+            kv: hidden,
+            ffn,
+            matrices: 2,
+            head: 0.0,
+            parameters,
+            native_relu: true,
+        }
     }
 
     /// Neurons of a block.

@@ -96,7 +96,9 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
 fn measure_layer(source: &Source, layer: usize, inquiry: &Inquiry) -> Layer {
     let bits = |layer: usize| match source {
         Source::Law(law) => law.bits(inquiry.block, layer, inquiry.sequence as u64),
-        Source::Recorded(recording) => recording.sequences[inquiry.sequence].bits(inquiry.block, layer).clone(),
+        Source::Recorded(recording) => {
+            recording.sequences[inquiry.sequence].bits(inquiry.block, layer).clone()
+        }
     };
     let here = bits(layer);
     let tokens = inquiry.prefill..inquiry.prefill + inquiry.decode;
@@ -107,7 +109,8 @@ fn measure_layer(source: &Source, layer: usize, inquiry: &Inquiry) -> Layer {
         sums.hot_active += and(here.row(token), &hot);
         let count = u64::from(here.count(token));
         if token >= inquiry.prefill + inquiry.distance && count > 0 {
-            sums.overlap.0 += precise(and(here.row(token), here.row(token - inquiry.distance))) / precise(count);
+            sums.overlap.0 +=
+                precise(and(here.row(token), here.row(token - inquiry.distance))) / precise(count);
             sums.overlap.1 += 1;
         }
     }
@@ -173,7 +176,12 @@ fn and(a: &[u64], b: &[u64]) -> u64 {
 }
 
 /// The share of neurons with the highest values, ties by number.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of neurons")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of neurons"
+)]
 fn hottest(values: &[f32], share: f64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]).then(a.cmp(b)));
@@ -207,7 +215,9 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
     // Work of a cold neuron in a cluster of this latent.
     let width = law.prompt.hypot(1.0);
     let work = |cluster: f64| {
-        quadrature(|z| if z > limit { 0.0 } else { cdf((law.offset + law.offline * z + law.cluster * cluster) / width) })
+        quadrature(|z| {
+            if z > limit { 0.0 } else { cdf((law.offset + law.offline * z + law.cluster * cluster) / width) }
+        })
     };
     let table: Vec<f64> = (0..=32).map(|it| work(f64::from(it) * 0.25 - 4.0)).collect();
     let key = Key::new(seed).fork(8);
@@ -220,7 +230,8 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 31")]
             let below = at as usize;
             let share = at.fract();
-            loads[cluster * inquiry.shards / clusters] += table[below] + share * (table[below + 1] - table[below]);
+            loads[cluster * inquiry.shards / clusters] +=
+                table[below] + share * (table[below + 1] - table[below]);
         }
         let total: f64 = loads.iter().sum();
         let most = loads.iter().copied().fold(0.0, f64::max);

@@ -67,7 +67,8 @@ fn precise(count: u64) -> f64 {
 
 impl Study for PartitionStudy {
     const NAME: &'static str = "ndp.partition";
-    const SUMMARY: &'static str = "Hot neurons on the GPU, cold ones on DIMMs: the offline partition, with a proven bound";
+    const SUMMARY: &'static str =
+        "Hot neurons on the GPU, cold ones on DIMMs: the offline partition, with a proven bound";
     type Answer = PartitionAnswer;
 
     fn presets() -> Vec<PresetParameter> {
@@ -143,7 +144,8 @@ impl Study for PredictorStudy {
         let capacity = hot_capacity(study, &resolved, &costs)?;
         let source = study.source(&resolved)?;
         let placed = partition(study, &resolved, &costs, capacity, &source)?;
-        let walks = walk_layers(study, &resolved, &costs, &source, &placed.device, study.dimms.get() as usize);
+        let walks =
+            walk_layers(study, &resolved, &costs, &source, &placed.device, study.dimms.get() as usize);
         let mut all = Walked::default();
         walks.iter().flatten().for_each(|it| all += *it);
         let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };
@@ -170,7 +172,8 @@ impl Study for PredictorStudy {
 #[must_use]
 pub fn table_bytes(shape: &Shape) -> (f64, f64) {
     let layers = precise(shape.layers as u64);
-    let sum = |of: fn(usize) -> f64| BlockKind::ALL.iter().map(|it| of(shape.neurons(*it))).sum::<f64>() * layers;
+    let sum =
+        |of: fn(usize) -> f64| BlockKind::ALL.iter().map(|it| of(shape.neurons(*it))).sum::<f64>() * layers;
     (sum(state_bytes), sum(correlation_bytes))
 }
 
@@ -293,15 +296,32 @@ impl ActivityStudy {
         };
         if inquiry.distance >= inquiry.decode {
             let (have, need) = (inquiry.decode, inquiry.distance + 1);
-            return Err(TraceError::TooShort { name: name(), what: "generated tokens", have, need, parameter: "distance" }.into());
+            return Err(TraceError::TooShort {
+                name: name(),
+                what: "generated tokens",
+                have,
+                need,
+                parameter: "distance",
+            }
+            .into());
         }
-        let layers = self.layers.map_or(resolved.shape.layers, |it| (it.get() as usize).min(resolved.shape.layers));
+        let layers =
+            self.layers.map_or(resolved.shape.layers, |it| (it.get() as usize).min(resolved.shape.layers));
         match (&source, self.engine) {
-            (Source::Law(Synthetic { law, .. }), Engine::Closed) => Ok(expected(law, layers, &inquiry, self.seed)),
+            (Source::Law(Synthetic { law, .. }), Engine::Closed) => {
+                Ok(expected(law, layers, &inquiry, self.seed))
+            }
             (Source::Recorded(_), Engine::Closed) => Err(InferenceError::ClosedTrace(name())),
             (Source::Recorded(recording), Engine::Trace) if inquiry.sequence >= recording.sequences.len() => {
                 let (have, need) = (recording.sequences.len(), inquiry.sequence + 1);
-                Err(TraceError::TooShort { name: name(), what: "sequences", have, need, parameter: "sequence" }.into())
+                Err(TraceError::TooShort {
+                    name: name(),
+                    what: "sequences",
+                    have,
+                    need,
+                    parameter: "sequence",
+                }
+                .into())
             }
             (_, Engine::Trace) => Ok(measure(&source, &(0..layers).collect::<Vec<_>>(), &inquiry)),
         }
@@ -317,8 +337,12 @@ impl Study for ActivityStudy {
         fn fill(name: &str) -> Option<Filling> {
             let machine = crate::hardware::find_machine(name)?;
             let activity = machine.parameters.get("activity")?.clone();
-            let own = |(path, source): (String, String)| Some((path.strip_prefix("activity.")?.to_owned(), source));
-            Some(Filling { parameters: activity, sources: machine.sources.into_iter().filter_map(own).collect() })
+            let own =
+                |(path, source): (String, String)| Some((path.strip_prefix("activity.")?.to_owned(), source));
+            Some(Filling {
+                parameters: activity,
+                sources: machine.sources.into_iter().filter_map(own).collect(),
+            })
         }
         vec![PresetParameter {
             name: "activity",

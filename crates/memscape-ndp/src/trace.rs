@@ -58,7 +58,9 @@ pub enum TraceError {
         wanted: String,
     },
     /// No prompt or nothing generated.
-    #[error("`n_prefill` is {prefill}, but the trace has {tokens} tokens; at least one must be of the prompt and one generated")]
+    #[error(
+        "`n_prefill` is {prefill}, but the trace has {tokens} tokens; at least one must be of the prompt and one generated"
+    )]
     Prefill {
         /// What was given.
         prefill: i64,
@@ -128,7 +130,11 @@ impl Trace {
         for block in BlockKind::ALL {
             let name = ["qkv", "mlp"][block.index()];
             let array = file.array(name)?;
-            let wrong = |wanted: &str| TraceError::Shape { name, found: array.shape.clone(), wanted: wanted.to_owned() };
+            let wrong = |wanted: &str| TraceError::Shape {
+                name,
+                found: array.shape.clone(),
+                wanted: wanted.to_owned(),
+            };
             let [tokens, layers, row] = array.shape[..] else {
                 return Err(wrong("it must be [tokens, layers, neurons / 8]"));
             };
@@ -195,16 +201,26 @@ impl Profile {
         let mut file = Npz::open(bytes)?;
         let mut frequency = [Vec::new(), Vec::new()];
         let mut parents = [Vec::new(), Vec::new()];
-        for (index, [freq, parent]) in [["qkv_freq", "qkv_parents"], ["mlp_freq", "mlp_parents"]].into_iter().enumerate() {
+        for (index, [freq, parent]) in
+            [["qkv_freq", "qkv_parents"], ["mlp_freq", "mlp_parents"]].into_iter().enumerate()
+        {
             let array = file.array(freq)?;
-            let wrong = |name, found: &[usize], wanted: String| TraceError::Shape { name, found: found.to_vec(), wanted };
+            let wrong = |name, found: &[usize], wanted: String| TraceError::Shape {
+                name,
+                found: found.to_vec(),
+                wanted,
+            };
             let [layers, neurons] = array.shape[..] else {
                 return Err(wrong(freq, &array.shape, "it must be [layers, neurons]".to_owned()));
             };
             if layers == 0 || neurons == 0 {
                 return Err(wrong(freq, &array.shape, "no axis may be empty".to_owned()));
             }
-            let bad = |name: &str, value: f64, wanted: String| TraceError::Value { name: name.to_owned(), value: value.to_string(), wanted };
+            let bad = |name: &str, value: f64, wanted: String| TraceError::Value {
+                name: name.to_owned(),
+                value: value.to_string(),
+                wanted,
+            };
             let shares = array.floats(freq)?;
             if let Some(value) = shares.iter().find(|it| !(0.0..=1.0).contains(*it)) {
                 return Err(bad(freq, *value, "a share of tokens is from 0 to 1".to_owned()));
@@ -232,7 +248,11 @@ impl Profile {
         let profile = Self { frequency, parents };
         if profile.frequency[0].len() != profile.frequency[1].len() {
             let (found, layers) = (profile.frequency[1].len(), profile.frequency[0].len());
-            return Err(TraceError::Shape { name: "mlp_freq", found: vec![found], wanted: format!("it must have the {layers} layers of `qkv_freq`") });
+            return Err(TraceError::Shape {
+                name: "mlp_freq",
+                found: vec![found],
+                wanted: format!("it must have the {layers} layers of `qkv_freq`"),
+            });
         }
         Ok(profile)
     }
@@ -262,7 +282,9 @@ impl Profile {
         }
         let tokens: usize = sequences.iter().map(|it| it.prefill).sum();
         let share = |block: BlockKind, layer: usize, neuron: usize| {
-            let active = |it: &Trace| (0..it.prefill).filter(|token| it.bits(block, layer).get(*token, neuron)).count();
+            let active = |it: &Trace| {
+                (0..it.prefill).filter(|token| it.bits(block, layer).get(*token, neuron)).count()
+            };
             (sequences.iter().map(active).sum::<usize>() as f64 / tokens as f64) as f32
         };
         let rows = |block: BlockKind| {
@@ -294,7 +316,13 @@ impl Recording {
     /// [`TraceError::TooShort`] if there is no sequence.
     pub fn new(name: &str, profile: Profile, sequences: Vec<Trace>) -> Result<Self, TraceError> {
         if sequences.is_empty() {
-            return Err(TraceError::TooShort { name: name.to_owned(), what: "sequences", have: 0, need: 1, parameter: "batch" });
+            return Err(TraceError::TooShort {
+                name: name.to_owned(),
+                what: "sequences",
+                have: 0,
+                need: 1,
+                parameter: "batch",
+            });
         }
         for (index, trace) in sequences.iter().enumerate() {
             if (trace.layers(), trace.neurons()) != (profile.layers(), profile.neurons()) {

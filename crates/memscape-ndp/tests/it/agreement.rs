@@ -20,7 +20,10 @@ fn both(study: &InferenceStudy) -> (InferenceAnswer, InferenceAnswer) {
 /// A stationary trace has no prompt of its own: neurons are as active as they
 /// were offline.
 fn stationary(model: &str) -> InferenceStudy {
-    let mut study = InferenceStudy { model: Some(serde_json::from_value(model.into()).unwrap()), ..InferenceStudy::default() };
+    let mut study = InferenceStudy {
+        model: Some(serde_json::from_value(model.into()).unwrap()),
+        ..InferenceStudy::default()
+    };
     study.activity.prompt_drift = 0.0.try_into().unwrap();
     study.activity.cluster_drift = 0.0.try_into().unwrap();
     study
@@ -70,7 +73,8 @@ fn agreement_of_statistics() {
         ..ActivityStudy::default()
     };
     for distance in [1, 10, 25] {
-        let with = |engine| ActivityStudy { engine, distance: number(distance), ..base.clone() }.answer().unwrap();
+        let with =
+            |engine| ActivityStudy { engine, distance: number(distance), ..base.clone() }.answer().unwrap();
         let (closed, measured) = (with(Engine::Closed), with(Engine::Trace));
         // One prompt's drift over twelve layers that share features is one draw of
         // a few thousand features: 3 % of the shares.
@@ -89,7 +93,8 @@ fn agreement_of_statistics() {
 /// A walk does not depend on the number of threads.
 #[test]
 fn the_same_seed_gives_the_same_walk_on_any_number_of_threads() {
-    let study = InferenceStudy { engine: Engine::Trace, generated_tokens: number(16), ..stationary("opt-1.3b") };
+    let study =
+        InferenceStudy { engine: Engine::Trace, generated_tokens: number(16), ..stationary("opt-1.3b") };
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| study.answer().unwrap())

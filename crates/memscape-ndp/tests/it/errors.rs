@@ -16,7 +16,7 @@ fn message(changes: &[(&str, Value)]) -> String {
     }
     match serde_json::from_value::<InferenceStudy>(tree) {
         Err(error) => error.to_string(),
-        Ok(study) => study.answer().map(|it| it.tokens_per_s.to_string()).unwrap_or_else(|it| it.to_string()),
+        Ok(study) => study.answer().map_or_else(|it| it.to_string(), |it| it.tokens_per_s.to_string()),
     }
 }
 
@@ -64,9 +64,16 @@ fn a_trace_must_be_that_of_the_model() {
     );
     let own = [("trace", json!("relu-6m")), ("model", Value::Null)];
     check(&own, "`engine` closed knows the activity law only");
-    let with = |more: (&'static str, Value)| [own[0].clone(), own[1].clone(), ("engine", json!("trace")), more];
-    check(&with(("batch", json!(5))), "`relu-6m` has 4 sequences, but 5 are asked for; lower `batch` or record more");
-    check(&with(("generated_tokens", json!(500))), "`relu-6m` has 128 generated tokens, but 500 are asked for");
+    let with =
+        |more: (&'static str, Value)| [own[0].clone(), own[1].clone(), ("engine", json!("trace")), more];
+    check(
+        &with(("batch", json!(5))),
+        "`relu-6m` has 4 sequences, but 5 are asked for; lower `batch` or record more",
+    );
+    check(
+        &with(("generated_tokens", json!(500))),
+        "`relu-6m` has 128 generated tokens, but 500 are asked for",
+    );
     check(&[("trace", json!("mine"))], "there is no recording `mine`; there are relu-6m");
     check(&[("model", Value::Null)], "`model` is null, but there is no `trace` to take it from");
 }

@@ -24,7 +24,8 @@ impl Instance {
     }
 
     fn time(&self, block: usize, neuron: usize, device: usize) -> f64 {
-        let bandwidth = if device == 0 { self.devices.gpu_bandwidth } else { self.devices.dimm_bandwidth[device - 1] };
+        let bandwidth =
+            if device == 0 { self.devices.gpu_bandwidth } else { self.devices.dimm_bandwidth[device - 1] };
         self.bytes[block][neuron] * f64::from(self.frequency[block][neuron]) / bandwidth
     }
 
@@ -52,7 +53,8 @@ impl Instance {
             let slowest = problem.add_var(1.0, (0.0, f64::INFINITY));
             let mut work: Vec<Vec<(Variable, f64)>> = vec![vec![(slowest, -1.0)]; dimms + 1];
             for neuron in 0..self.bytes[block].len() {
-                let places: Vec<Variable> = (0..=dimms).map(|_| problem.add_integer_var(0.0, (0, 1))).collect();
+                let places: Vec<Variable> =
+                    (0..=dimms).map(|_| problem.add_integer_var(0.0, (0, 1))).collect();
                 for (device, place) in places.iter().enumerate() {
                     work[device].push((*place, self.time(block, neuron, device) * 1e6));
                     held[device].push((*place, self.bytes[block][neuron] * 1e-6));
@@ -97,7 +99,7 @@ fn check_rules(instance: &Instance, found: &Partition) {
 }
 
 prop_compose! {
-    fn instances(blocks: usize, neurons: usize, dimms: usize)(
+    fn instances(blocks: usize, neurons: usize, dimms: u8)(
         // Frequencies as they are: few hot, many cold.
         uniform in prop::collection::vec(prop::collection::vec(0.0_f32..1.0, neurons), blocks),
         bytes in prop::collection::vec(prop::collection::vec(4e6_f64..9e6, neurons), blocks),
@@ -107,7 +109,8 @@ prop_compose! {
     ) -> Instance {
         let total: f64 = bytes.iter().flatten().sum();
         let frequency = uniform.iter().map(|it| it.iter().map(|u| u.powi(4)).collect()).collect();
-        let dimm = total * slack / dimms as f64;
+        let dimm = total * slack / f64::from(dimms);
+        let dimms = usize::from(dimms);
         Instance { bytes, frequency, fixed, devices: Devices {
             gpu_bandwidth: 748.8e9,
             gpu_capacity: total * gpu_share,

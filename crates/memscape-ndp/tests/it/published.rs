@@ -16,8 +16,13 @@ fn published_dimm() {
     assert_eq!(bytes, 32 << 30);
     assert_eq!((dimm.memory.bank_groups.get(), dimm.memory.banks_per_group()), (2, 4));
     let cycles = |ns: f64| ns / dimm.memory.tck_ns.as_f64();
-    let row = [dimm.memory.trc().as_f64(), dimm.memory.trcd_ns.as_f64(), dimm.memory.cl_ns.as_f64(), dimm.memory.trp_ns.as_f64()];
-    assert_eq!(row.map(cycles), [76.0, 24.0, 24.0, 24.0]);
+    let row = [
+        dimm.memory.trc().as_f64(),
+        dimm.memory.trcd_ns.as_f64(),
+        dimm.memory.cl_ns.as_f64(),
+        dimm.memory.trp_ns.as_f64(),
+    ];
+    assert_eq!(row.map(|it| cycles(it).to_string()), ["76", "24", "24", "24"]);
     assert!((dimm.macs_per_ns() - 128.0).abs() < 1e-12);
 }
 

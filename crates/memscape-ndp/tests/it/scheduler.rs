@@ -20,10 +20,21 @@ const COST: BlockCost = BlockCost {
 /// The predictor and the exchange as one would write them down: a state and a
 /// place per neuron. Returns neurons read by the GPU, exchanged, and predicted
 /// rightly.
-fn plainly(study: &InferenceStudy, bits: &Bits, before: &Bits, parents: &[[u32; 2]], device: &[Device], swaps: usize, prefill: usize) -> (u64, u64, u64) {
+fn plainly(
+    study: &InferenceStudy,
+    bits: &Bits,
+    before: &Bits,
+    parents: &[[u32; 2]],
+    device: &[Device],
+    swaps: usize,
+    prefill: usize,
+) -> (u64, u64, u64) {
     let predictor = &study.predictor;
     let mut on_gpu: Vec<bool> = device.iter().map(|it| *it == 0).collect();
-    let share = |neuron: usize| (0..prefill).filter(|it| bits.get(*it, neuron)).count() as f64 / prefill as f64;
+    let share = |neuron: usize| {
+        let active: f64 = (0..prefill).map(|it| f64::from(u8::from(bits.get(it, neuron)))).sum();
+        active / f64::from(u32::try_from(prefill).unwrap())
+    };
     let mut state: Vec<u32> = (0..bits.neurons).map(|it| predictor.start(share(it))).collect();
     let (mut read, mut swapped, mut right) = (0, 0, 0);
     for token in prefill..bits.tokens() {
@@ -33,8 +44,11 @@ fn plainly(study: &InferenceStudy, bits: &Bits, before: &Bits, parents: &[[u32; 
                 state[it] + predictor.lambda.get() * u32::try_from(active).unwrap()
             })
             .collect();
-        right += (0..bits.neurons).filter(|it| (score[*it] >= predictor.threshold) == bits.get(token, *it)).count() as u64;
-        let mut hot: Vec<usize> = (0..bits.neurons).filter(|it| !on_gpu[*it] && score[*it] > predictor.hot_threshold).collect();
+        right += (0..bits.neurons)
+            .filter(|it| (score[*it] >= predictor.threshold) == bits.get(token, *it))
+            .count() as u64;
+        let mut hot: Vec<usize> =
+            (0..bits.neurons).filter(|it| !on_gpu[*it] && score[*it] > predictor.hot_threshold).collect();
         hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), *it));
         let mut cold: Vec<usize> = (0..bits.neurons).filter(|it| on_gpu[*it]).collect();
         cold.sort_by_key(|it| (score[*it], *it));
@@ -47,7 +61,11 @@ fn plainly(study: &InferenceStudy, bits: &Bits, before: &Bits, parents: &[[u32; 
         }
         read += (0..bits.neurons).filter(|it| on_gpu[*it] && bits.get(token, *it)).count() as u64;
         for (neuron, state) in state.iter_mut().enumerate() {
-            *state = if bits.get(token, neuron) { (*state + predictor.increment.get()).min(15) } else { state.saturating_sub(1) };
+            *state = if bits.get(token, neuron) {
+                (*state + predictor.increment.get()).min(15)
+            } else {
+                state.saturating_sub(1)
+            };
         }
     }
     (read, swapped, right)
@@ -63,7 +81,15 @@ fn bits(rows: &[Vec<bool>]) -> Bits {
     bits
 }
 
-fn walk(study: &InferenceStudy, bits: &Bits, before: &Bits, parents: &[[u32; 2]], device: &[Device], swaps: usize, prefill: usize) -> Walked {
+fn walk(
+    study: &InferenceStudy,
+    bits: &Bits,
+    before: &Bits,
+    parents: &[[u32; 2]],
+    device: &[Device],
+    swaps: usize,
+    prefill: usize,
+) -> Walked {
     let rules = Rules {
         predictor: &study.predictor,
         remap: &study.remap,

@@ -26,7 +26,8 @@ fn own(changed: &Parameters) -> Parameters {
 }
 
 fn sweep(base: Parameters, models: &[Value], distances: &[u32]) -> Result<Table, Error> {
-    let sweep = Sweep::of(base).axis("model", models.iter().cloned()).axis("distance", distances.iter().copied());
+    let sweep =
+        Sweep::of(base).axis("model", models.iter().cloned()).axis("distance", distances.iter().copied());
     Ok(study("ndp.activity")?.sweep(&sweep, &())?.without_errors()?)
 }
 
@@ -49,10 +50,13 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         ("most", near.f64("most_imbalance")?, 1.0),
     ];
     let header = std::iter::once("Model").chain(columns.iter().map(|it| it.0));
-    let text = near.text("model")?.into_iter().enumerate().fold(TextTable::new(header), |text, (row, model)| {
-        let cells = columns.iter().map(|it| it.1[row].map_or_else(String::new, |value| format!("{:.2}", value * it.2)));
-        text.row(std::iter::once(short(&model.unwrap_or_default())).chain(cells))
-    });
+    let text =
+        near.text("model")?.into_iter().enumerate().fold(TextTable::new(header), |text, (row, model)| {
+            let cells = columns
+                .iter()
+                .map(|it| it.1[row].map_or_else(String::new, |value| format!("{:.2}", value * it.2)));
+            text.row(std::iter::once(short(&model.unwrap_or_default())).chain(cells))
+        });
     Ok(Figure::two_columns().panel("", text))
 }
 
@@ -66,7 +70,9 @@ pub fn table4a(changed: &Parameters) -> Result<Table, Error> {
     let law = |model: &str| with_first_column(similarity(changed, model)?, "series", &short(model));
     let recorded = |block: &str, name: &str| {
         let mut base = own(changed);
-        for (path, value) in [("trace", json!(RECORDING)), ("engine", json!("trace")), ("block", json!(block))] {
+        for (path, value) in
+            [("trace", json!(RECORDING)), ("engine", json!("trace")), ("block", json!(block))]
+        {
             base.insert(path.to_owned(), value);
         }
         with_first_column(sweep(base, &[Value::Null], &DISTANCES_4A)?, "series", name)
@@ -83,7 +89,10 @@ pub fn table4a(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot4a(table: &Table) -> Result<Figure, Error> {
-    let mut lines = Lines::new(Axis::linear("Distance (tokens)"), Axis::linear("Overlap of active neurons (%)").range(0.0, 100.0));
+    let mut lines = Lines::new(
+        Axis::linear("Distance (tokens)"),
+        Axis::linear("Overlap of active neurons (%)").range(0.0, 100.0),
+    );
     for name in distinct(table, "series")? {
         let rows = table.filter("series", name.as_str())?;
         let points = rows.f64("distance")?.into_iter().zip(rows.f64("overlap")?);
@@ -96,9 +105,17 @@ pub fn plot4a(table: &Table) -> Result<Figure, Error> {
 #[expect(clippy::cast_precision_loss, reason = "counts of tokens")]
 pub fn table4b(changed: &Parameters) -> Result<Table, Error> {
     let activity: ActivityStudy = memscape_explore::read(&own(changed))?;
-    let base = InferenceStudy { activity: activity.activity, density: activity.density, ..InferenceStudy::default() };
-    let law = base.activity.at(base.activity.relufied_density.as_f64()).map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
-    let source = Synthetic { law, layers: 40, neurons: [5120, 13824], prefill: 1, decode: 1024, seed: activity.seed };
+    let base = InferenceStudy {
+        activity: activity.activity,
+        density: activity.density,
+        ..InferenceStudy::default()
+    };
+    let law = base
+        .activity
+        .at(base.activity.relufied_density.as_f64())
+        .map_err(|it| memscape_explore::Error::NoAnswer(it.to_string()))?;
+    let source =
+        Synthetic { law, layers: 40, neurons: [5120, 13824], prefill: 1, decode: 1024, seed: activity.seed };
     let bits = LAYERS_4B.map(|it| source.bits(BlockKind::Mlp, it, 0));
     let parents = Source::Law(source).parents(BlockKind::Mlp, LAYERS_4B[1]).unwrap_or_default();
     // Neurons that are neither always nor hardly ever active.

@@ -35,12 +35,14 @@ pub fn table17(changed: &Parameters) -> Result<Table, Error> {
     tensorrt.parameters.extend([("gpu", json!("a100-40gb")), ("gpus", json!(5))]);
     let axes = [axis("model", ["llama-2-70b"]), axis("batch", BATCHES)];
     // A changed GPU is Hermes' own.
-    let others = changed.iter().filter(|it| !it.0.starts_with("gpu")).map(|it| (it.0.clone(), it.1.clone())).collect();
+    let others =
+        changed.iter().filter(|it| !it.0.starts_with("gpu")).map(|it| (it.0.clone(), it.1.clone())).collect();
     concat([inference(changed, &[hermes], &axes), inference(&others, &[tensorrt], &axes)])
 }
 
 pub fn plot17(table: &Table) -> Result<Figure, Error> {
-    let mut bars = GroupedBars::new("Throughput (tokens/s)", BATCHES.map(|it| it.to_string())).x_label("Batch");
+    let mut bars =
+        GroupedBars::new("Throughput (tokens/s)", BATCHES.map(|it| it.to_string())).x_label("Batch");
     for name in distinct(table, "series")? {
         let label = if name == "Hermes" { "Hermes, one RTX 4090" } else { "TensorRT-LLM, five A100-40GB" };
         bars = bars.series(label, series(table, &name, "tokens_per_s")?);

@@ -91,7 +91,8 @@ fn flat_from(changed: &Parameters) -> Result<Option<f64>, Error> {
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
     let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
-        let value = values[row].map(|it| format!("{it:.4}").trim_end_matches('0').trim_end_matches('.').to_owned());
+        let value =
+            values[row].map(|it| format!("{it:.4}").trim_end_matches('0').trim_end_matches('.').to_owned());
         let unit = units[row].clone().unwrap_or_default();
         let value = format!("{} {unit}", value.unwrap_or_default()).trim().to_owned();
         text.row([names[row].clone().unwrap_or_default(), value])

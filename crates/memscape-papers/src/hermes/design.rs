@@ -44,18 +44,25 @@ pub fn plot15(table: &Table) -> Result<Figure, Error> {
 }
 
 pub fn table16(changed: &Parameters) -> Result<Table, Error> {
-    let axes =
-        [axis("model", ["opt-13b"]), axis("batch", MULTIPLIER_BATCHES), axis("dimm.multipliers", MULTIPLIERS)];
+    let axes = [
+        axis("model", ["opt-13b"]),
+        axis("batch", MULTIPLIER_BATCHES),
+        axis("dimm.multipliers", MULTIPLIERS),
+    ];
     inference(changed, &systems(["Hermes"]), &axes)
 }
 
 pub fn plot16(table: &Table) -> Result<Figure, Error> {
-    let mut lines = Lines::new(Axis::log2("Multipliers per DIMM"), Axis::linear("Speedup over 32 multipliers (×)"));
+    let mut lines =
+        Lines::new(Axis::log2("Multipliers per DIMM"), Axis::linear("Speedup over 32 multipliers (×)"));
     for batch in MULTIPLIER_BATCHES {
         let rates = table.filter("batch", i64::from(batch))?.f64("tokens_per_s")?;
         let least = rates[0];
         let points = MULTIPLIERS.map(f64::from).into_iter().zip(rates);
-        lines = lines.curve(format!("Batch {batch}"), points.map(|(x, y)| (x, y.zip(least).map(|(y, least)| y / least))));
+        lines = lines.curve(
+            format!("Batch {batch}"),
+            points.map(|(x, y)| (x, y.zip(least).map(|(y, least)| y / least))),
+        );
     }
     Ok(Figure::one_column().panel("", lines))
 }
