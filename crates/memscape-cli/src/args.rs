@@ -99,8 +99,11 @@ pub enum Command {
         #[command(subcommand)]
         what: Measure,
     },
-    /// Write the memory commands of one GEMV.
+    /// Write what happens when: the memory commands of one GEMV, or the events of one GEMM.
     Trace {
+        /// Whose: `pim.gemv` or `npu.gemm`.
+        #[arg(long, value_name = "STUDY", default_value = "pim.gemv")]
+        study: String,
         #[command(flatten)]
         overrides: Overrides,
         /// What is to read it.
@@ -117,6 +120,8 @@ pub enum Command {
 pub enum Measure {
     /// Quantised kernels of llama.cpp, an f32 GEMV and a plain read, over threads.
     RiscvKernels(RiscvKernels),
+    /// PIM-SHERPA's prefill: duplicated weights, online rearrangement, double buffering.
+    Ondevice(Ondevice),
 }
 
 /// What of the RISC-V kernels to measure.
@@ -148,6 +153,41 @@ pub struct Overrides {
     /// Parameters, such as `model=opt-6.7b memory.banks_per_channel=8`.
     #[arg(value_name = "PARAMETER=VALUE")]
     pub parameters: Vec<String>,
+}
+
+/// How PIM-SHERPA's prefill is run.
+#[derive(Debug, Args)]
+pub struct Ondevice {
+    /// Language model.
+    #[arg(long, default_value = "llama-3.2-1b")]
+    pub model: String,
+    /// Decoder layers of it.
+    #[arg(long, default_value_t = 2)]
+    pub layers: u64,
+    /// How weights are stored: bf16, fp16, fp32 or int8.
+    #[arg(long, default_value = "bf16")]
+    pub format: String,
+    /// Prompts, in tokens.
+    #[arg(long, value_delimiter = ',', default_value = "8,32,128")]
+    pub tokens: Vec<usize>,
+    /// Threads for GEMM; all cores but those for copies if not given.
+    #[arg(long)]
+    pub gemm_threads: Option<usize>,
+    /// Threads for copies beside GEMM.
+    #[arg(long, default_value_t = 1)]
+    pub copy_threads: usize,
+    /// Threads for copies before GEMM; all cores if not given.
+    #[arg(long)]
+    pub owr_threads: Option<usize>,
+    /// Runs of each point, the fastest of which counts.
+    #[arg(long, default_value_t = 3)]
+    pub repeats: usize,
+    /// Study file to write: `ondevice.prefill` with this machine's parameters.
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Timeline of the longest double-buffered prompt to write, for Perfetto.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 }
 
 /// Who reads a command trace.

@@ -30,9 +30,9 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::TraceStats { traces, profile, dimms, json } => {
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
         }
-        Command::Measure { what } => measure::measure(&what, out),
-        Command::Trace { overrides, format, out: file } => {
-            let trace = Trace::of(&parameters::parse(&overrides.parameters)?)?;
+        Command::Measure { what } => measure::measure(&what, quiet, out, err),
+        Command::Trace { study, overrides, format, out: file } => {
+            let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;
             match file {
                 None => trace.write(format, out),
                 Some(path) => create(&path, |out| trace.write(format, out)),
@@ -43,7 +43,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
 
 /// Writes a file, which appears when it is whole. What is no plain file, such as
 /// a pipe, is written as it is.
-fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let bad = |error: io::Error| {
         Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
     };

@@ -120,8 +120,9 @@ fn did_you_mean(suggestion: Option<&String>) -> String {
 }
 
 /// The descriptions in `data/hardware/dram`.
-const EMBEDDED: [&str; 4] = [
+const EMBEDDED: [&str; 5] = [
     include_str!("../../../data/hardware/dram/lpddr5x-7500.toml"),
+    include_str!("../../../data/hardware/dram/lpddr5x-8533.toml"),
     include_str!("../../../data/hardware/dram/lpddr5-6400.toml"),
     include_str!("../../../data/hardware/dram/ddr4-3200.toml"),
     include_str!("../../../data/hardware/dram/hbm2-2000.toml"),

@@ -12,6 +12,7 @@ mod experiment;
 mod hermes;
 mod npu_gemm;
 mod paper;
+mod pim_sherpa;
 mod pimnast;
 pub mod plot;
 mod riscv;

@@ -8,6 +8,7 @@ mod compute;
 mod error;
 mod ndp;
 mod npu;
+mod ondevice;
 mod pim;
 mod riscv;
 mod value;
@@ -240,6 +241,8 @@ mod _memscape {
     use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
+    #[pymodule_export]
+    use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]

@@ -30,6 +30,15 @@ pub fn presets() -> Vec<Preset<Value>> {
             sources: filling.sources,
         })
     };
+    let phone = |name: &str| {
+        let filling = memscape_ondevice::hardware::find_phone(name)?;
+        Some(Preset {
+            name: name.to_owned(),
+            summary: "A phone with PIM: memory, address map, PIM blocks and processor".to_owned(),
+            parameters: filling.parameters,
+            sources: filling.sources,
+        })
+    };
     let npu = |name: &'static str| {
         let filling = memscape_npu::Device::filling(name)?;
         Some(Preset {
@@ -52,6 +61,7 @@ pub fn presets() -> Vec<Preset<Value>> {
     let many_cores = memscape_riscv::platform::machine_names().into_iter().filter_map(many_core);
     let memories = Dram::presets().iter().map(plain);
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
+    let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
     let models = Llm::all().iter().map(plain);
     let gpus = memscape_ndp::hardware::gpus().iter().map(plain);
     let systems = memscape_ndp::hardware::machines().into_iter().filter_map(|(name, summary)| {
@@ -59,7 +69,7 @@ pub fn presets() -> Vec<Preset<Value>> {
         let (name, summary) = (name.to_owned(), summary.to_owned());
         Some(Preset { name, summary, parameters: filling.parameters, sources: filling.sources })
     });
-    let known = memories.chain(machines).chain(npus).chain(many_cores);
+    let known = memories.chain(machines).chain(phones).chain(npus).chain(many_cores);
     known.chain(gpus).chain(systems).chain(models).collect()
 }
 

@@ -17,7 +17,7 @@ fn count(value: u32) -> NonZeroU32 {
 
 #[test]
 fn every_preset_is_consistent_and_known_by_its_name() {
-    assert_eq!(Dram::names(), ["lpddr5x-7500", "lpddr5-6400", "ddr4-3200", "hbm2-2000"]);
+    assert_eq!(Dram::names(), ["lpddr5x-7500", "lpddr5x-8533", "lpddr5-6400", "ddr4-3200", "hbm2-2000"]);
     for preset in Dram::presets() {
         preset.parameters.check().unwrap();
         assert_eq!(Dram::find(&preset.name).unwrap(), preset);

@@ -1,7 +1,8 @@
 //! Figures of every kind, one per shape the papers need. All data is invented.
 
 use super::plot::{
-    Axis, Figure, GroupedBars, HeatMap, Lines, Mark, Order, Scale, StackedBars, TextTable, Tile, TileGrid,
+    Axis, Busy, Figure, Gantt, GroupedBars, HeatMap, Lines, Mark, Order, Scale, StackedBars, TextTable, Tile,
+    TileGrid,
 };
 
 const MODELS: [&str; 7] = ["125M", "350M", "1.3B", "2.7B", "6.7B", "13B", "30B"];
@@ -27,6 +28,7 @@ pub fn all() -> Vec<(&'static str, Figure)> {
         ("heat_map", heat_map()),
         ("heat_map_wide", heat_map_wide()),
         ("tiles", tiles()),
+        ("gantt", gantt()),
         ("table", table()),
         ("table_wide", table_wide()),
     ]
@@ -261,6 +263,26 @@ fn tiles() -> Figure {
         }
     }
     figure
+}
+
+fn gantt() -> Figure {
+    let spans = (0..6).flat_map(|row| {
+        (0..5_usize).map(move |stage| {
+            let start = 4.0 * f64::from(u8::try_from(stage).unwrap_or_default());
+            let length =
+                if row < 2 { 2.2 } else { 3.9 - f64::from(u8::try_from(row).unwrap_or_default()) / 4.0 };
+            let kind = usize::from(row >= 2);
+            Busy { row, start, end: start + length, kind, label: format!("S{stage}"), critical: row == 2 }
+        })
+    });
+    let gantt = Gantt {
+        rows: (0..6).map(|it| format!("Thread {it}")).collect(),
+        kinds: ["Copy", "Compute"].map(str::to_owned).to_vec(),
+        busy: spans.collect(),
+        marks: vec![4.0, 8.0, 12.0, 16.0],
+        x_label: "Time [ms]".to_owned(),
+    };
+    Figure::one_column().panel("", gantt)
 }
 
 fn table() -> Figure {

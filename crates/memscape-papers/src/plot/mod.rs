@@ -1,7 +1,7 @@
 //! Figures in one look, from plain data.
 //!
 //! A [`Figure`] is a row or grid of panels, each a [`Chart`]: [`GroupedBars`],
-//! [`StackedBars`], [`Lines`], [`HeatMap`], [`TileGrid`] or [`TextTable`]. It
+//! [`StackedBars`], [`Lines`], [`HeatMap`], [`TileGrid`], [`Gantt`] or [`TextTable`]. It
 //! renders to SVG and PNG without any installed font, and the same data gives
 //! the same bytes. A chart knows nothing of studies or data frames.
 //!
@@ -15,6 +15,7 @@ mod axis;
 mod bars;
 mod canvas;
 mod curves;
+mod gantt;
 mod grids;
 mod labels;
 mod legend;
@@ -26,6 +27,7 @@ mod table;
 pub use axis::{Axis, Scale};
 pub use bars::{GroupedBars, StackedBars, Values};
 pub use curves::{Curve, Lines, Mark};
+pub use gantt::{Busy, Gantt};
 pub use grids::{HeatMap, Order, Tile, TileGrid};
 pub use series::{Reference, Series};
 pub use table::TextTable;
@@ -149,6 +151,8 @@ pub enum Chart {
     HeatMap(HeatMap),
     /// A tiled matrix.
     TileGrid(TileGrid),
+    /// Busy spans along time.
+    Gantt(Gantt),
     /// A text table.
     TextTable(TextTable),
 }
@@ -170,7 +174,7 @@ macro_rules! charts {
         }
     };
 }
-charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, TextTable);
+charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, Gantt, TextTable);
 
 /// What a chart takes around its plot, in points.
 #[derive(Debug, Clone, Copy, PartialEq)]

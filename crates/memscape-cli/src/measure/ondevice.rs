@@ -1,0 +1,132 @@
+//! PIM-SHERPA's prefill schemes, run on this machine.
+
+use std::io::{BufWriter, Write};
+use std::num::NonZeroU64;
+
+use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
+use memscape::ondevice::PrefillStudy;
+use memscape::study::Study;
+use memscape::workload::Format;
+use serde_json::json;
+
+use crate::args::Ondevice;
+use crate::commands::create;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Runs PIM-SHERPA's prefill schemes and prints what the fitted model makes of them.
+pub fn run(options: &Ondevice, quiet: bool, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
+    let request = request(options)?;
+    if let Some((threads, cores)) = request.setup.beyond_machine() {
+        writeln!(
+            err,
+            "warning: {threads} threads at a time on {cores} cores take turns; the times say little about the method"
+        )?;
+    }
+    let progress = Progress::new("measure", quiet);
+    let steps = request.tokens.len() * 3 + request.setup.copy_threads.max(request.setup.owr_threads) + 1;
+    let mut done = 0;
+    let measured = measure(&request, |what| {
+        progress.at(what, done, steps);
+        done += 1;
+    });
+    drop(progress);
+    let measured = measured.map_err(Failure::of)?;
+    let fitted = fit(&request.setup, &measured).map_err(Failure::of)?;
+    report(&measured, &fitted, out)?;
+    if let Some(path) = &options.out {
+        create(path, |out| Ok(out.write_all(study_file(&fitted).as_bytes())?))?;
+    }
+    if let Some(path) = &options.trace {
+        create(path, |out| Ok(measured.timeline.write_perfetto(BufWriter::new(out))?))?;
+    }
+    if measured.outputs_equal { Ok(()) } else { Err(Failure::Short) }
+}
+
+fn request(options: &Ondevice) -> Result<Request, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let format: Format = options.format.parse().map_err(Failure::of)?;
+    if format.scale().is_some() {
+        return Err(Failure::BadInput(format!(
+            "`--format {format}` has scale factors; a swizzled copy moves plain elements: bf16, fp16, fp32 or int8"
+        )));
+    }
+    let setup = Setup {
+        model: options.model.parse().map_err(Failure::of)?,
+        layers: options.layers,
+        element: format.element(),
+        gemm_threads: options.gemm_threads.unwrap_or(cores.saturating_sub(options.copy_threads).max(1)),
+        copy_threads: options.copy_threads,
+        owr_threads: options.owr_threads.unwrap_or(cores),
+        ..Setup::default()
+    };
+    setup.check().map_err(Failure::of)?;
+    Ok(Request { setup, tokens: options.tokens.clone(), repeats: options.repeats })
+}
+
+/// What was measured, and what the fitted model says to it.
+fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "GEMM of one thread at best      {:>8.2} GFLOPS", measured.peak_gflops)?;
+    writeln!(out, "plain copy by one thread        {:>8.2} GB/s", measured.plain_copy_gb_s)?;
+    for it in &measured.copies {
+        #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+        let rate = it.bytes as f64 / it.seconds * 1e-9;
+        let share = 100.0 * rate / measured.plain_copy_gb_s;
+        writeln!(
+            out,
+            "swizzled copy by {:<3} thread(s)  {rate:>8.2} GB/s  {share:.0} % of plain",
+            it.threads
+        )?;
+    }
+    writeln!(
+        out,
+        "\n{:<18}  {:>6}  {:>10}  {:>10}  {:>7}",
+        "scheme", "tokens", "measured", "model", "error"
+    )?;
+    for it in &measured.prefills {
+        let study = PrefillStudy {
+            scheme: it.scheme,
+            input_tokens: NonZeroU64::new(it.tokens as u64).unwrap_or(NonZeroU64::MIN),
+            ..fitted.study.clone()
+        };
+        let model = study.answer().map_err(Failure::of)?.ttft_s;
+        let scheme = json!(it.scheme);
+        let scheme = scheme.as_str().unwrap_or_default();
+        let error = 100.0 * (model / it.ttft_s - 1.0);
+        writeln!(
+            out,
+            "{scheme:<18}  {:>6}  {:>8.4} s  {model:>8.4} s  {error:>+5.1} %",
+            it.tokens, it.ttft_s
+        )?;
+    }
+    let soc = &fitted.study.soc;
+    writeln!(out, "\nfitted to all of these, root mean square error {:.1} %:", 100.0 * fitted.rms_error)?;
+    for (path, value, unit) in [
+        ("soc.copy_gb_s", soc.copy_gb_s, "GB/s"),
+        ("soc.step_ms", soc.step_ms, "ms"),
+        ("soc.gemm_efficiency", soc.gemm_efficiency, "of peak"),
+        ("soc.copy_slowdown", soc.copy_slowdown, "x"),
+        ("soc.gemm_slowdown", soc.gemm_slowdown, "x"),
+    ] {
+        writeln!(out, "{path:<20}  {value:>9.4} {unit}")?;
+    }
+    let equal = if measured.outputs_equal { "equal bit for bit" } else { "NOT equal" };
+    writeln!(out, "\noutputs of all schemes are {equal}")?;
+    Ok(())
+}
+
+/// `ondevice.prefill` with the fitted processor, as `memscape run` reads it.
+fn study_file(fitted: &HostFit) -> String {
+    let study = &fitted.study;
+    let base = json!({
+        "study": PrefillStudy::NAME,
+        "base": {
+            "model": study.model,
+            "layers": study.layers,
+            "format": study.format,
+            "soc": study.soc,
+        },
+    });
+    let toml = toml::to_string_pretty(&base).unwrap_or_default();
+    format!("# This machine, as `memscape measure ondevice` found it.\n{toml}")
+}

@@ -1,0 +1,289 @@
+//! The phone: its cores, and what they reach.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::LazyLock;
+
+use memscape_dram::Dram;
+use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Cores of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cores {
+    /// How many there are
+    pub cores: u32,
+    /// Peak rate of one core in the weights' format, in GFLOPS
+    #[schemars(range(min = 1e-3, max = 1e9))]
+    pub peak_gflops: f64,
+    /// How many of them run GEMM
+    pub gemm_threads: u32,
+    /// How many of them run swizzled copies beside GEMM (DDB)
+    pub copy_threads: u32,
+}
+
+/// The processor: three kinds of cores, and the rates of its software.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Soc {
+    /// The big core
+    pub big: Cores,
+    /// The faster middle cores
+    pub middle_high: Cores,
+    /// The slower middle cores
+    pub middle_low: Cores,
+    /// Threads of a copy that has the machine to itself (OWR)
+    pub owr_threads: NonZeroU32,
+    /// Swizzled copy by one thread from non-cacheable to cacheable memory, in 10^9 bytes of
+    /// weights per second
+    #[schemars(range(min = 1e-6, max = 1e6))]
+    pub copy_gb_s: f64,
+    /// Fixed cost of one GEMM, and of one copy by threads that are started for it (OWR)
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub step_ms: f64,
+    /// GEMM rate over the peak of as many of the slowest core that takes part
+    #[schemars(range(min = 1e-6, max = 1.0))]
+    pub gemm_efficiency: f64,
+    /// How much longer a copy takes while GEMM runs beside it
+    #[schemars(range(min = 1.0, max = 1e3))]
+    pub copy_slowdown: f64,
+    /// How much longer GEMM takes while a copy runs beside it
+    #[schemars(range(min = 1.0, max = 1e3))]
+    pub gemm_slowdown: f64,
+    /// Bandwidth that the host's GEMV reaches, over the peak
+    #[schemars(range(min = 1e-6, max = 1.0))]
+    pub host_gemv_efficiency: f64,
+    /// What the host adds to each generated token beside its GEMVs
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub token_overhead_ms: f64,
+}
+
+/// Why there is no such processor.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SocError {
+    /// A number out of its range, NaN included.
+    #[error("`soc.{field}` is {given}; it must be from {min} to {max}")]
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        given: f64,
+        /// The least allowed.
+        min: f64,
+        /// The most allowed.
+        max: f64,
+    },
+    /// More threads than cores.
+    #[error(
+        "`soc.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
+    )]
+    Cores {
+        /// Which cores.
+        kind: &'static str,
+        /// Threads for GEMM.
+        gemm: u32,
+        /// Threads for copies.
+        copy: u32,
+        /// Cores.
+        cores: u32,
+    },
+    /// A group of threads is empty or unreasonably large.
+    #[error("there are {given} {what}; give `soc.*.{field}` from 1 to {MAX_THREADS}")]
+    Threads {
+        /// What the threads do.
+        what: &'static str,
+        /// How many there are.
+        given: u64,
+        /// The parameter that says how many.
+        field: &'static str,
+    },
+}
+
+/// The most threads of one group.
+pub const MAX_THREADS: u64 = 4096;
+
+impl Soc {
+    /// The kinds of cores by name, fastest first.
+    #[must_use]
+    pub const fn kinds(&self) -> [(&'static str, Cores); 3] {
+        [("big", self.big), ("middle_high", self.middle_high), ("middle_low", self.middle_low)]
+    }
+
+    /// Checks that the numbers belong together.
+    ///
+    /// # Errors
+    /// [`SocError`] names the field at fault.
+    pub fn check(&self) -> Result<(), SocError> {
+        for (field, given, min, max) in [
+            ("big.peak_gflops", self.big.peak_gflops, 1e-3, 1e9),
+            ("middle_high.peak_gflops", self.middle_high.peak_gflops, 1e-3, 1e9),
+            ("middle_low.peak_gflops", self.middle_low.peak_gflops, 1e-3, 1e9),
+            ("copy_gb_s", self.copy_gb_s, 1e-6, 1e6),
+            ("step_ms", self.step_ms, 0.0, 1e6),
+            ("gemm_efficiency", self.gemm_efficiency, 1e-6, 1.0),
+            ("copy_slowdown", self.copy_slowdown, 1.0, 1e3),
+            ("gemm_slowdown", self.gemm_slowdown, 1.0, 1e3),
+            ("host_gemv_efficiency", self.host_gemv_efficiency, 1e-6, 1.0),
+            ("token_overhead_ms", self.token_overhead_ms, 0.0, 1e6),
+        ] {
+            if !(min..=max).contains(&given) {
+                return Err(SocError::OutOfRange { field, given, min, max });
+            }
+        }
+        for (kind, it) in self.kinds() {
+            if u64::from(it.cores) < u64::from(it.gemm_threads) + u64::from(it.copy_threads) {
+                let (gemm, copy, cores) = (it.gemm_threads, it.copy_threads, it.cores);
+                return Err(SocError::Cores { kind, gemm, copy, cores });
+            }
+        }
+        for (what, given, field) in [
+            ("GEMM threads", self.gemm_threads(), "gemm_threads"),
+            ("copy threads", self.copy_threads(), "copy_threads"),
+            ("threads of a copy without GEMM", u64::from(self.owr_threads.get()), "owr_threads"),
+        ] {
+            if !(1..=MAX_THREADS).contains(&given) {
+                return Err(SocError::Threads { what, given, field });
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads that run GEMM.
+    #[must_use]
+    pub fn gemm_threads(&self) -> u64 {
+        self.kinds().iter().map(|it| u64::from(it.1.gemm_threads)).sum()
+    }
+
+    /// Threads that copy beside GEMM.
+    #[must_use]
+    pub fn copy_threads(&self) -> u64 {
+        self.kinds().iter().map(|it| u64::from(it.1.copy_threads)).sum()
+    }
+
+    /// Peak rate of all cores, in GFLOPS.
+    #[must_use]
+    pub fn peak_gflops(&self) -> f64 {
+        self.kinds().iter().map(|it| f64::from(it.1.cores) * it.1.peak_gflops).sum()
+    }
+
+    /// The rate at which each GEMM thread works, in GFLOPS, one per thread. Work is
+    /// split evenly beforehand, so the slowest decides.
+    #[must_use]
+    pub fn gemm_rates(&self) -> Vec<f64> {
+        let rate = |it: &Cores| it.peak_gflops * self.gemm_efficiency;
+        self.kinds().iter().flat_map(|(_, it)| (0..it.gemm_threads).map(|_| rate(it))).collect()
+    }
+}
+
+/// A named phone: memory by name, PIM blocks and processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Phone {
+    memory: String,
+    address_map: String,
+    pim: toml::Table,
+    soc: toml::Table,
+}
+
+/// `data/calibration/pim-sherpa.toml`: all free parameters of this model.
+pub const CALIBRATION: &str = include_str!("../../../data/calibration/pim-sherpa.toml");
+
+/// The free parameters of [`CALIBRATION`].
+pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
+    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
+});
+
+static PHONES: LazyLock<Vec<Preset<Phone>>> = LazyLock::new(|| {
+    [include_str!("../../../data/hardware/ondevice/galaxy-s24-plus.toml")]
+        .iter()
+        .map(|it| Preset::from_toml(it).expect("the built-in phones are checked by tests"))
+        .collect()
+});
+
+/// The phone of the paper.
+pub const DEFAULT_PHONE: &str = "galaxy-s24-plus";
+
+/// Names of the built-in phones.
+#[must_use]
+pub fn phone_names() -> Vec<&'static str> {
+    PHONES.iter().map(|it| it.name.as_str()).collect()
+}
+
+/// A phone's parameters as a study holds them, free parameters included.
+#[must_use]
+pub fn find_phone(name: &str) -> Option<Filling> {
+    let phone = PHONES.iter().find(|it| it.name == name)?;
+    let memory = Dram::find(&phone.parameters.memory).ok()?;
+    let mut sources: BTreeMap<_, _> = phone.sources.clone();
+    sources.extend(memory.sources.iter().map(|(path, source)| (format!("memory.{path}"), source.clone())));
+    let mut parameters = serde_json::json!({
+        "memory": memory.parameters,
+        "address_map": phone.parameters.address_map,
+        "pim": phone.parameters.pim,
+        "soc": phone.parameters.soc,
+    });
+    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
+        sources.insert(free.path.clone(), free.source("pim-sherpa"));
+    }
+    Some(Filling { parameters, sources })
+}
+
+/// A part of the default phone, for a study's `Default`.
+///
+/// # Panics
+/// If the built-in phone has no such part, which tests exclude.
+pub(crate) fn default_part<T: serde::de::DeserializeOwned>(key: &str) -> T {
+    static PHONE: LazyLock<serde_json::Value> =
+        LazyLock::new(|| find_phone(DEFAULT_PHONE).expect("the default phone is built in").parameters);
+    serde_json::from_value(PHONE[key].clone()).expect("the default phone is checked by tests")
+}
+
+/// The presets `hardware` and `memory`; a phone fills only the parts that the
+/// study has.
+macro_rules! presets {
+    ($($part:literal),+) => {{
+        fn find(name: &str) -> Option<memscape_study::Filling> {
+            $crate::hardware::restrict($crate::hardware::find_phone(name)?, &[$($part),+])
+        }
+        $crate::hardware::preset_parameters(find, &[$($part),+])
+    }};
+}
+pub(crate) use presets;
+
+/// What of a phone fills the parameters in `parts`.
+pub(crate) fn restrict(mut phone: Filling, parts: &[&str]) -> Option<Filling> {
+    phone.parameters.as_object_mut()?.retain(|key, _| parts.contains(&key.as_str()));
+    phone.sources.retain(|path, _| parts.iter().any(|it| path.split('.').next() == Some(it)));
+    Some(phone)
+}
+
+pub(crate) fn preset_parameters(
+    find: fn(&str) -> Option<Filling>,
+    parts: &'static [&'static str],
+) -> Vec<PresetParameter> {
+    fn find_memory(name: &str) -> Option<Filling> {
+        let preset = Dram::find(name).ok()?;
+        let parameters = serde_json::to_value(preset.parameters).ok()?;
+        Some(Filling { parameters, sources: preset.sources.clone() })
+    }
+    let phone = PresetParameter {
+        name: "hardware",
+        meaning: "Phone that fills the parameters of memory, PIM blocks and processor",
+        fills: "",
+        default: DEFAULT_PHONE,
+        names: phone_names,
+        find,
+    };
+    let memory = PresetParameter {
+        name: "memory",
+        meaning: "DRAM that fills `memory.*`, by name",
+        fills: "memory",
+        default: "lpddr5x-8533",
+        names: Dram::names,
+        find: find_memory,
+    };
+    if parts.contains(&"memory") { vec![phone, memory] } else { vec![phone] }
+}

@@ -1,0 +1,269 @@
+//! Do closed forms say exactly what events and command streams do?
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::{Dram, Kind, RefreshPolicy};
+use memscape_ondevice::cost::{Timing, closed_form, on_engine};
+use memscape_ondevice::layout::{Layout, PimBlocks, Placement};
+use memscape_ondevice::prefill::{Engine, Scheme};
+use memscape_ondevice::schedule::{Counts, Op, for_each};
+use memscape_ondevice::stages::Split;
+use memscape_ondevice::timeline::{StepCost, Work};
+use memscape_ondevice::{PrefillStudy, RooflineStudy};
+use memscape_study::Study;
+use memscape_units::Nanoseconds;
+use memscape_workload::{Element, Gemv};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+fn count(value: u32) -> NonZeroU32 {
+    NonZeroU32::new(value).unwrap()
+}
+
+fn memory() -> impl Strategy<Value = Dram> {
+    let shape = (prop::sample::select(vec![256_u32, 512, 1024, 2048]), any::<bool>());
+    let short = || prop_oneof![Just(0.0), Just(1.0), 0.0..40.0_f64];
+    let times = (short(), short(), 0.0..60.0_f64, 0.0..40.0_f64, 0.0..20.0_f64, 0.0..60.0_f64);
+    (shape, times).prop_map(|((row_bytes, hbm), (trp, trcd, tras, twr, trtp, trtw))| {
+        let ns = |value| Nanoseconds::new(value).unwrap();
+        let device = Dram::find(if hbm { "hbm2-2000" } else { "lpddr5x-8533" }).unwrap().parameters;
+        Dram {
+            channels: count(1),
+            bank_groups: count(1),
+            banks_per_channel: count(4),
+            row_bytes: count(row_bytes),
+            trp_ns: ns(trp),
+            trp_ab_ns: ns(trp),
+            trcd_ns: ns(trcd),
+            tras_ns: ns(tras),
+            twr_ns: ns(twr),
+            trtp_ns: ns(trtp),
+            trtw_ns: Some(ns(trtw)),
+            ..device
+        }
+    })
+}
+
+fn blocks() -> impl Strategy<Value = PimBlocks> {
+    (1_u32..12, 1_u32..12, 0_u32..3).prop_map(|(input, output, shared)| PimBlocks {
+        input_registers: count(input),
+        output_registers: count(output),
+        banks_per_block: count(1 << shared),
+    })
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    prop_oneof![Just(Placement::ColumnBursts), Just(Placement::RowBursts)]
+}
+
+fn case() -> impl Strategy<Value = (Dram, Layout)> {
+    let element = prop::sample::select(vec![Element::Int4, Element::Int8, Element::Bf16, Element::Fp32]);
+    (memory(), blocks(), placement(), element, 1_u64..2000, 1_u64..700).prop_map(
+        |(memory, pim, placement, element, rows, columns)| {
+            let gemv = Gemv::new(rows, columns).unwrap();
+            (memory, Layout::new(gemv, element, placement, &memory, &pim, 0).unwrap())
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
+        let timing = Timing::new(&memory);
+        let Some(closed) = closed_form(&layout, &timing) else { return Ok(()) };
+        let events = on_engine(&layout, &memory, &timing, RefreshPolicy::Off, &mut ()).unwrap();
+        prop_assert_eq!(closed.total(), events.0, "{:?} {:?}", layout, timing);
+    }
+
+    #[test]
+    fn commands_are_as_many_as_counted((_, layout) in case()) {
+        let mut counts = Counts::default();
+        for_each(&layout, |op| {
+            match op {
+                Op::WriteInputs { .. } => counts.input_writes += 1,
+                Op::Mac { .. } => counts.macs += 1,
+                Op::Drain { .. } => counts.drains += 1,
+                Op::WriteSums { .. } => counts.sum_writes += 1,
+                Op::Open { row } if row < layout.end_row() => counts.rows_opened += 1,
+                Op::Open { .. } => counts.sum_rows_opened += 1,
+                Op::Close => {}
+            }
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        prop_assert_eq!(counts, Counts::of(&layout));
+    }
+}
+
+/// The random cases above must not all be left to the engine.
+#[test]
+fn most_random_cases_have_a_closed_form() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let closed = (0..400).filter(|_| {
+        let (memory, layout) = case().new_tree(&mut runner).unwrap().current();
+        closed_form(&layout, &Timing::new(&memory)).is_some()
+    });
+    let closed = closed.count();
+    assert!(closed > 120, "only {closed} of 400");
+}
+
+/// Reads of weights come in the order in which the layout numbers them.
+#[test]
+fn a_stream_reads_each_burst_once_and_in_place() {
+    let memory = Dram::find("lpddr5x-8533").unwrap().parameters;
+    let pim = PimBlocks { input_registers: count(2), output_registers: count(3), banks_per_block: count(1) };
+    for placement in [Placement::ColumnBursts, Placement::RowBursts] {
+        let gemv = Gemv::new(5000, 100).unwrap();
+        let layout = Layout::new(gemv, Element::Bf16, placement, &memory, &pim, 7).unwrap();
+        let mut next = 0;
+        let mut pass_and_line = Vec::new();
+        for_each(&layout, |op| {
+            if let Op::Mac { slot, register, burst } = op {
+                assert_eq!(slot, next);
+                next += 1;
+                pass_and_line.push((register, burst));
+                assert_eq!(op.command(&layout).kind, Kind::Mac);
+            }
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        assert_eq!(next, layout.slots());
+        for unit_line in 0..layout.unit_lines() {
+            for burst in 0..layout.line_bursts() {
+                let at = layout.slot(unit_line * layout.units, burst);
+                let read = pass_and_line[usize::try_from(at.slot).unwrap()];
+                assert_eq!(read, (unit_line % layout.output_registers, burst));
+            }
+        }
+    }
+}
+
+prop_compose! {
+    fn prefill()(
+        model in prop::sample::select(vec!["llama-3.2-1b", "llama-3.2-3b", "opt-125m", "gemma-3-1b", "qwen3-0.6b"]),
+        (layers, tokens) in (1_u64..=12, 1_u64..2000),
+        threads in (0_u32..=1, 0_u32..=2, 0_u32..=3, 1_u32..8),
+        (copy_gb_s, step_ms) in (0.1..20.0_f64, 0.0..5.0_f64),
+        (efficiency, copy_slowdown, gemm_slowdown) in (0.1..1.0_f64, 1.0..4.0_f64, 1.0..2.0_f64),
+        (by_compute, every_copy, owr) in any::<(bool, bool, bool)>(),
+    ) -> PrefillStudy {
+        let mut study = PrefillStudy {
+            model: model.parse().unwrap(),
+            layers: NonZeroU64::new(layers),
+            input_tokens: NonZeroU64::new(tokens).unwrap(),
+            ff0_split: if by_compute { Split::ByCompute } else { Split::Equal },
+            step_cost: if every_copy { StepCost::EveryCopy } else { StepCost::CreatedThreads },
+            scheme: if owr { Scheme::Owr } else { Scheme::Ddb },
+            ..PrefillStudy::default()
+        };
+        let (big, high, low, owr_threads) = threads;
+        let soc = &mut study.soc;
+        (soc.big.gemm_threads, soc.middle_high.gemm_threads) = (big, 2 - high);
+        soc.middle_high.copy_threads = high;
+        (soc.middle_low.gemm_threads, soc.middle_low.copy_threads) = (low, 3 - low);
+        soc.owr_threads = count(owr_threads);
+        (soc.copy_gb_s, soc.step_ms, soc.gemm_efficiency) = (copy_gb_s, step_ms, efficiency);
+        (soc.copy_slowdown, soc.gemm_slowdown) = (copy_slowdown, gemm_slowdown);
+        study
+    }
+}
+
+fn ttft(study: &PrefillStudy) -> f64 {
+    study.answer().unwrap().ttft_s
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn a_prefill_in_closed_form_takes_what_its_threads_do(study in prefill()) {
+        prop_assume!(study.soc.check().is_ok());
+        let events = PrefillStudy { engine: Engine::Events, ..study.clone() };
+        // Both are sums of whole picoseconds.
+        prop_assert_eq!(ttft(&study).to_bits(), ttft(&events).to_bits(), "{:?}", study);
+    }
+
+    /// No thread does two things at once, and none works across a meeting.
+    #[test]
+    fn spans_of_a_thread_follow_each_other(study in prefill()) {
+        prop_assume!(study.soc.check().is_ok());
+        let timeline = study.timeline().unwrap();
+        let mut busy = std::collections::BTreeMap::new();
+        for span in &timeline.spans {
+            prop_assert!(span.start_ps <= span.end_ps && span.end_ps <= timeline.end_ps);
+            let last = busy.insert(span.thread, span.end_ps);
+            prop_assert!(last.unwrap_or(0) <= span.start_ps);
+        }
+    }
+
+    /// Copying never makes prefill faster, and where nothing is slowed double
+    /// buffering is never slower than copying first with as many threads.
+    #[test]
+    fn overlap_is_between_its_bounds(study in prefill()) {
+        prop_assume!(study.soc.check().is_ok());
+        let mut study = PrefillStudy { scheme: Scheme::Ddb, ..study };
+        let ddb = study.answer().unwrap();
+        prop_assert!(ddb.gemm_s <= ddb.ttft_s);
+        let layers = study.layers.unwrap().get();
+        let weights = u32::try_from(layers * study.model.layer_matrix_parameters()).unwrap();
+        prop_assert!((ddb.copied_bytes - 2.0 * f64::from(weights)).abs() < 0.5, "all, once");
+
+        (study.soc.copy_slowdown, study.soc.gemm_slowdown) = (1.0, 1.0);
+        study.soc.owr_threads = count(u32::try_from(study.soc.copy_threads()).unwrap());
+        let ddb = study.answer().unwrap();
+        let owr = PrefillStudy { scheme: Scheme::Owr, ..study.clone() }.answer().unwrap();
+        // A copy in parts is rounded in parts.
+        prop_assert!(ddb.ttft_s <= owr.ttft_s + 1e-9, "{} {}", ddb.ttft_s, owr.ttft_s);
+        prop_assert!(ddb.gemm_s.max(ddb.copy_s) <= ddb.ttft_s + 1e-9);
+        prop_assert!(ddb.ttft_s <= ddb.gemm_s + ddb.copy_s + 1e-9);
+    }
+}
+
+/// With ever longer prompts all that is left of copying is the first one.
+#[test]
+fn long_prompts_hide_all_but_the_preload() {
+    let study = PrefillStudy { input_tokens: NonZeroU64::new(1 << 15).unwrap(), ..PrefillStudy::default() };
+    let timeline = study.timeline().unwrap();
+    let preload = timeline.spans.iter().find(|it| it.work == Work::Copy).unwrap().end_ps;
+    let answer = study.answer().unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "picoseconds")]
+    let preload_s = preload as f64 * 1e-12;
+    // A thousandth of the preload is far above rounding.
+    assert!((answer.exposed_s - preload_s).abs() < 1e-3 * preload_s);
+    assert_eq!(answer.hidden_stages, answer.stages);
+}
+
+#[test]
+fn a_timeline_is_a_trace_that_others_read() {
+    let study = PrefillStudy { layers: NonZeroU64::new(2), ..PrefillStudy::default() };
+    let timeline = study.timeline().unwrap();
+    let mut out = Vec::new();
+    timeline.write_perfetto(&mut out).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let spans: Vec<_> = events.iter().filter(|it| it["ph"] == "X").collect();
+    assert_eq!(spans.len(), timeline.spans.len());
+    let end =
+        spans.iter().map(|it| it["ts"].as_f64().unwrap() + it["dur"].as_f64().unwrap()).fold(0.0, f64::max);
+    #[expect(clippy::cast_precision_loss, reason = "picoseconds")]
+    let expected = timeline.end_ps as f64 * 1e-6;
+    assert!((end - expected).abs() < 1e-6 * expected);
+}
+
+/// At peak rates the model of one layer is Table 2's.
+#[test]
+fn roofline_is_a_ratio_of_times() {
+    let roofline = |tokens: u64| {
+        let study =
+            RooflineStudy { input_tokens: NonZeroU64::new(tokens).unwrap(), ..RooflineStudy::default() };
+        study.answer().unwrap()
+    };
+    for tokens in [1, 4, 8, 16, 100, 4096] {
+        let it = roofline(tokens);
+        assert!((it.serial_t - it.gemm_t - it.online_t).abs() < 1e-12);
+        assert!((it.overlapped_t - it.gemm_t.max(it.online_t)).abs() < 1e-12);
+        assert_eq!(it.overlapped_t <= it.gemm_t, it.hiding_tokens <= tokens);
+    }
+}

@@ -1,0 +1,53 @@
+//! Fig. 12: end-to-end speedup over a host without PIM.
+
+use memscape_explore::{Parameters, Table};
+
+use super::{TOKENS, scheme, series};
+use crate::error::Error;
+use crate::plot::{Figure, HeatMap};
+
+fn table(changed: &Parameters, name: &str) -> Result<Table, Error> {
+    series("ondevice.inference", changed, &[scheme(name)], |it| {
+        it.axis("input_tokens", TOKENS).axis("output_tokens", TOKENS)
+    })
+}
+
+pub fn table_facil(changed: &Parameters) -> Result<Table, Error> {
+    table(changed, "FACIL-O")
+}
+
+pub fn table_ddb(changed: &Parameters) -> Result<Table, Error> {
+    table(changed, "S-DDB")
+}
+
+pub fn table_owr(changed: &Parameters) -> Result<Table, Error> {
+    table(changed, "S-OWR")
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let names = TOKENS.map(|it| it.to_string()).to_vec();
+    let values = TOKENS
+        .iter()
+        .rev()
+        .map(|output| {
+            let row = table.filter("output_tokens", *output)?;
+            TOKENS
+                .iter()
+                .map(|input| {
+                    Ok(row.filter("input_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
+                })
+                .collect()
+        })
+        .collect::<Result<Vec<Vec<_>>, Error>>()?;
+    let map = HeatMap {
+        rows: names.iter().rev().cloned().collect(),
+        columns: names,
+        values,
+        row_label: "Output (tokens)".to_owned(),
+        column_label: "Input (tokens)".to_owned(),
+        value_label: "Speedup (×)".to_owned(),
+        decimals: Some(2),
+        ..HeatMap::default()
+    };
+    Ok(Figure::one_column().panel("", map).plot_height_in(1.3))
+}

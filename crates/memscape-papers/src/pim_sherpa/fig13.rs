@@ -1,0 +1,31 @@
+//! Fig. 13: time to first token when there is room for one copy of the weights.
+
+use memscape_explore::{Parameters, Table};
+
+use super::{MODELS, scheme, series, with};
+use crate::error::Error;
+use crate::plot::{Figure, GroupedBars, Scale};
+use crate::sweeps::distinct;
+
+const TOKENS: [u32; 3] = [64, 128, 192];
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let schemes = ["C-GEMM", "S-DDB", "S-OWR", "NC-GEMM"].map(scheme);
+    series("ondevice.prefill", &with(changed, "model", MODELS[1]), &schemes, |it| {
+        it.axis("input_tokens", TOKENS)
+    })
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let chart = |column: &str, label: &str| -> Result<GroupedBars, Error> {
+        let mut bars =
+            GroupedBars::new(label, TOKENS.map(|it| it.to_string())).x_label("Input length (tokens)");
+        for name in distinct(table, "series")? {
+            bars = bars.series(name.clone(), table.filter("series", name)?.f64(column)?);
+        }
+        Ok(bars.scale(Scale::Log10))
+    };
+    Ok(Figure::two_columns()
+        .panel("Time to first token", chart("ttft_s", "Time (s)")?)
+        .panel("Prompt tokens per second", chart("tokens_per_s", "Throughput (tokens/s)")?))
+}

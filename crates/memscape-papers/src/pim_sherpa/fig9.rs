@@ -1,0 +1,30 @@
+//! Fig. 9: DRAM by scheme.
+
+use memscape_explore::{Parameters, Table};
+
+use super::{MODELS, scheme, series, title, without_soc};
+use crate::error::Error;
+use crate::plot::{Figure, StackedBars};
+use crate::sweeps::distinct;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let schemes = ["WD", "FACIL-O", "S-DDB", "S-OWR"].map(scheme);
+    series("ondevice.capacity", &without_soc(changed), &schemes, |it| it.axis("model", MODELS))
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let schemes = distinct(table, "series")?;
+    let mut figure = Figure::two_columns();
+    for (letter, model) in ["a", "b"].into_iter().zip(MODELS) {
+        let rows = table.filter("model", model)?;
+        let gb = |column: &str| -> Result<Vec<Option<f64>>, Error> {
+            Ok(rows.f64(column)?.into_iter().map(|it| it.map(|it| it * 1e-9)).collect())
+        };
+        let bars = StackedBars::new("DRAM for weights (GB)", schemes.clone())
+            .part("Host-friendly", gb("host_bytes")?)
+            .part("PIM-aware", gb("pim_bytes")?)
+            .part("Cacheable buffers", gb("buffer_bytes")?);
+        figure = figure.panel(format!("({letter}) {}", title(model)), bars);
+    }
+    Ok(figure)
+}

@@ -1,0 +1,142 @@
+//! The layout and the copy themselves, below the study `ondevice.layout`, and the
+//! timeline below `ondevice.prefill`.
+
+use memscape::explore;
+use memscape::ondevice::address::AddressMap;
+use memscape::ondevice::timeline::Work;
+use memscape::ondevice::{LayoutStudy, PrefillStudy, Swizzle};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::compute::compute;
+use crate::error::to_py_err;
+use crate::{explore_error, value};
+
+/// Where the weights of one matrix lie for PIM.
+#[pyclass(frozen, module = "memscape._memscape")]
+pub struct OndeviceLayout {
+    swizzle: Swizzle,
+    map: AddressMap,
+}
+
+#[pymethods]
+impl OndeviceLayout {
+    #[getter]
+    fn shape(&self) -> (u64, u64) {
+        let layout = self.swizzle.layout();
+        (layout.rows, layout.columns)
+    }
+
+    #[getter]
+    fn units(&self) -> u64 {
+        self.swizzle.layout().units
+    }
+
+    #[getter]
+    fn lanes(&self) -> u64 {
+        self.swizzle.layout().lanes
+    }
+
+    #[getter]
+    fn tile_rows(&self) -> u64 {
+        self.swizzle.layout().tile_rows()
+    }
+
+    #[getter]
+    fn host_bytes(&self) -> usize {
+        self.swizzle.host_bytes()
+    }
+
+    #[getter]
+    fn image_bytes(&self) -> usize {
+        self.swizzle.image_bytes()
+    }
+
+    /// Channel, rank, bank, row, column and lane of one element.
+    fn place(&self, row: u64, column: u64) -> PyResult<(u64, u64, u64, u64, u64, u64)> {
+        self.check(row, column)?;
+        let (place, lane) = self.swizzle.layout().element_place(row, column);
+        Ok((place.channel, place.rank, place.bank, place.row, place.column, lane))
+    }
+
+    /// Physical byte address of one element.
+    fn address(&self, row: u64, column: u64) -> PyResult<u64> {
+        self.check(row, column)?;
+        Ok(self.swizzle.layout().element_bit(&self.map, row, column) / 8)
+    }
+
+    /// The host's matrix in the PIM-aware layout.
+    fn convert<'py>(&self, py: Python<'py>, host: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+        let swizzle = self.swizzle.clone();
+        let image = compute(py, move || {
+            let mut image = vec![0; swizzle.image_bytes()];
+            swizzle.convert(&host, &mut image).map(|()| image)
+        })?;
+        Ok(PyBytes::new(py, &image.map_err(to_py_err)?))
+    }
+
+    /// Elements `start..stop` of the host's matrix, copied out of the image.
+    fn copy<'py>(
+        &self,
+        py: Python<'py>,
+        image: Vec<u8>,
+        start: u64,
+        stop: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let swizzle = self.swizzle.clone();
+        let host = compute(py, move || {
+            let elements = usize::try_from(stop.saturating_sub(start).min(swizzle.elements())).unwrap_or(0);
+            let size = usize::try_from(swizzle.layout().element.bits() / 8).unwrap_or(0);
+            let mut host = vec![0; elements * size];
+            swizzle.copy(&image, start..stop, &mut host).map(|()| host)
+        })?;
+        Ok(PyBytes::new(py, &host.map_err(to_py_err)?))
+    }
+
+    fn __repr__(&self) -> String {
+        let layout = self.swizzle.layout();
+        format!(
+            "Layout({} x {} {}, {} units of {} lanes, {} DRAM rows)",
+            layout.rows,
+            layout.columns,
+            layout.element,
+            layout.units,
+            layout.lanes,
+            layout.end_row() - layout.first_row,
+        )
+    }
+}
+
+impl OndeviceLayout {
+    fn check(&self, row: u64, column: u64) -> PyResult<()> {
+        let (rows, columns) = self.shape();
+        if row < rows && column < columns {
+            return Ok(());
+        }
+        Err(to_py_err(format!("element ({row}, {column}) is outside the {rows} x {columns} matrix")))
+    }
+}
+
+#[pyfunction]
+pub fn ondevice_layout(parameters: &Bound<'_, PyDict>) -> PyResult<OndeviceLayout> {
+    let study: LayoutStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let (layout, map) = study.layout().map_err(to_py_err)?;
+    let swizzle = Swizzle::new(layout, &map, study.host_order).map_err(to_py_err)?;
+    Ok(OndeviceLayout { swizzle, map })
+}
+
+/// A busy span: thread, work, layer, matrix, start and end in seconds.
+type BusySpan = (usize, &'static str, u64, Option<&'static str>, f64, f64);
+
+#[pyfunction]
+pub fn ondevice_timeline(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<Vec<BusySpan>> {
+    let study: PrefillStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let timeline = compute(py, move || study.timeline())?.map_err(to_py_err)?;
+    #[expect(clippy::cast_precision_loss, reason = "picoseconds of a prompt stay far below 2^53")]
+    let seconds = |ps: u64| ps as f64 * 1e-12;
+    let span = |it: &memscape::ondevice::timeline::Span| {
+        let work = if it.work == Work::Copy { "copy" } else { "gemm" };
+        (it.thread, work, it.layer, it.stage.map(|it| it.name()), seconds(it.start_ps), seconds(it.end_ps))
+    };
+    Ok(timeline.spans.iter().map(span).collect())
+}
