@@ -1,18 +1,19 @@
 """llama.cpp on the SG2042 below the studies ``riscv.*``: census, blocks, kernels.
 
 >>> import memscape as ms
->>> ms.riscv.census(generated_tokens=20).height
+>>> ms.riscv.census().height
 18
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
-import polars
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memscape import _memscape
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["Product", "Run", "census", "dequantise", "explain", "multiply", "quantise"]
 
@@ -57,6 +58,8 @@ def census(**parameters: Any) -> polars.DataFrame:
     >>> ms.riscv.census()[0, "count"]
     11904
     """
+    import polars
+
     rows = _memscape.riscv_census(parameters)
     frame = polars.DataFrame(
         rows, schema=["shared", "dst0", "dst1", "operand", "count"], orient="row"

@@ -67,6 +67,8 @@ fn errors_name_what_was_given_and_what_is_allowed() {
         &["reproduce", "pimnast.fig99"],
         &["trace", "--format", "vcd"],
         &["trace", "placement=column-major"],
+        &["trace", "--study", "pim.token"],
+        &["trace", "--study", "npu.gemm", "--format", "ramulator"],
     ];
     let told = |arguments: &&[&str]| format!("$ memscape {}\n{}", arguments.join(" "), refused(arguments));
     insta::assert_snapshot!(calls.iter().map(told).collect::<String>());
@@ -130,6 +132,13 @@ fn a_study_file_can_say_where_its_table_goes() {
     let (_other, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2]\n");
     let error = refused(&["sweep", &path]);
     assert!(error.contains("study.toml` does not say where the table goes; add `output ="), "{error}");
+}
+
+#[test]
+fn the_events_of_a_product_are_a_trace() {
+    let (_, csv) = done(&["trace", "--study", "npu.gemm", "m=448", "k=448", "n=448"]);
+    assert!(csv.starts_with("unit,block,step,start_ns,end_ns\nread,0,0,0,"), "{csv}");
+    assert_eq!(csv.lines().count(), 5, "{csv}");
 }
 
 #[test]

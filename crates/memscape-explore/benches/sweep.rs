@@ -3,7 +3,8 @@
 //!
 //! `overhead`: a study as wide as a real one (45 parameters in three groups, 18
 //! columns) whose model is almost nothing, so this is the sweep's own cost.
-//! `pim.gemv`: a real one.
+//! `pim.gemv`, `npu.gemm`, `riscv.inference`: real ones, in closed form.
+//! `npu.gemm/events`: the sizes of a panel of the NPU paper's Fig. 8, event by event.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -176,10 +177,43 @@ fn gemv() -> Sweep {
         .axis("memory.trcd_ns", (0..125).map(|it| 10.0 + f64::from(it) / 10.0))
 }
 
+fn gemm() -> Sweep {
+    Sweep::default()
+        .axis("m", (1..=20).map(|it| it * 448))
+        .axis("k", (1..=20).map(|it| it * 448))
+        .axis("n", (1..=20).map(|it| it * 448))
+        .axis("b_layout", ["column-major", "row-major"])
+        .axis("k_mt", [112, 224, 336, 448, 560])
+        .axis("device.dram.read_gb_s", (1..=13).map(|it| 5 * it))
+}
+
+fn panel() -> Sweep {
+    let base = [("engine", "events"), ("design", "xdna2-int8-int8")];
+    Sweep::of(base.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect())
+        .axis("b_layout", ["column-major", "row-major"])
+        .axis("m", (1..=7).map(|it| it * 1152))
+        .axis("k", (1..=10).map(|it| it * 864))
+        .axis("n", (1..=6).map(|it| it * 1152))
+}
+
+fn inference() -> Sweep {
+    Sweep::default()
+        .axis("threads", 1..=64)
+        .axis("policy", ["base", "no-balancing", "bind-cores", "interleave"])
+        .axis("kernel", ["default", "vector", "simple", "complex"])
+        .axis("dram.data_rate_mt_s", [2400, 3200, 4800, 6400])
+        .axis("numa.distance_penalty", (0..50).map(|it| f64::from(it) / 50.0))
+}
+
 fn bench(criterion: &mut Criterion) {
-    let real = memscape_explore::study("pim.gemv").expect("a study");
-    let studies: [(&str, &dyn DynStudy, Sweep); 2] =
-        [("overhead", &STUDY, overhead()), ("pim.gemv", real, gemv())];
+    let study = |name| memscape_explore::study(name).expect("a study");
+    let studies: [(&str, &dyn DynStudy, Sweep); 5] = [
+        ("overhead", &STUDY, overhead()),
+        ("pim.gemv", study("pim.gemv"), gemv()),
+        ("npu.gemm", study("npu.gemm"), gemm()),
+        ("npu.gemm/events", study("npu.gemm"), panel()),
+        ("riscv.inference", study("riscv.inference"), inference()),
+    ];
     let mut group = criterion.benchmark_group("million_points_to_a_frame");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
     for (name, study, sweep) in studies {

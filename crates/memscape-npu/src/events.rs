@@ -4,6 +4,8 @@
 //! buffers of the memory tiles, the cores, the way of finished tiles to the memory
 //! tiles, DRAM writes from their one buffer of C, and the command processor.
 
+use std::fmt::Write as _;
+
 use memscape_units::Picoseconds;
 use serde::Serialize;
 
@@ -133,25 +135,49 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
     times
 }
 
+impl Unit {
+    /// All of them, in the order that data takes.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Core, Self::Drain, Self::Write, Self::Commands];
+
+    /// The name, for example `read`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Core => "core",
+            Self::Drain => "drain",
+            Self::Write => "write",
+            Self::Commands => "commands",
+        }
+    }
+}
+
+/// All events as a table in CSV, in the order in which they are walked.
+#[must_use]
+pub fn csv(schedule: &Schedule) -> String {
+    let mut text = "unit,block,step,start_ns,end_ns\n".to_owned();
+    walk(schedule, &mut |it| {
+        let step = it.step.map(|it| it.to_string()).unwrap_or_default();
+        let (start, end) = (it.start.as_ns(), it.end.as_ns());
+        writeln!(text, "{},{},{step},{start},{end}", it.unit.name(), it.block)
+            .expect("a string takes everything");
+    });
+    text
+}
+
 /// A timeline that Chrome and Perfetto open, as JSON.
 #[must_use]
 pub fn perfetto(schedule: &Schedule) -> String {
-    let mut lines = Vec::new();
-    let name = |unit| match unit {
-        Unit::Read => (1, "DRAM read"),
-        Unit::Core => (2, "cores"),
-        Unit::Drain => (3, "C to memory tiles"),
-        Unit::Write => (4, "DRAM write"),
-        Unit::Commands => (5, "command processor"),
-    };
-    for unit in [Unit::Read, Unit::Core, Unit::Drain, Unit::Write, Unit::Commands] {
-        let (thread, name) = name(unit);
-        lines.push(format!(
-            r#"{{"ph":"M","pid":1,"tid":{thread},"name":"thread_name","args":{{"name":"{name}"}}}}"#
-        ));
-    }
+    let thread = |unit: Unit| Unit::ALL.iter().position(|it| *it == unit).unwrap_or(0) + 1;
+    let mut lines: Vec<String> = Unit::ALL
+        .iter()
+        .map(|it| {
+            let (thread, name) = (thread(*it), it.name());
+            format!(r#"{{"ph":"M","pid":1,"tid":{thread},"name":"thread_name","args":{{"name":"{name}"}}}}"#)
+        })
+        .collect();
     walk(schedule, &mut |it| {
-        let (thread, _) = name(it.unit);
+        let thread = thread(it.unit);
         let step = it.step.map(|it| format!(" step {it}")).unwrap_or_default();
         let (start, length) = (it.start.as_ns() * 1e-3, (it.end - it.start).as_ns() * 1e-3);
         lines.push(format!(
