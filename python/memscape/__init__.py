@@ -11,7 +11,7 @@ own with :func:`claims`. :func:`studies` lists the questions there are and
 True
 """
 
-from memscape import npu, ondevice, pim, riscv
+from memscape import ndp, npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._memscape import Description, InternalError, MemscapeError
@@ -28,6 +28,7 @@ __all__ = [
     "describe",
     "experiment",
     "experiments",
+    "ndp",
     "npu",
     "ondevice",
     "pim",

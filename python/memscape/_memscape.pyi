@@ -10,6 +10,7 @@ __all__ = [
     "Frame",
     "InternalError",
     "MemscapeError",
+    "NdpPartition",
     "PimPlan",
     "calibrate",
     "claims",
@@ -17,6 +18,9 @@ __all__ = [
     "experiment",
     "experiments",
     "main",
+    "ndp_add_recording",
+    "ndp_partition",
+    "ndp_solve",
     "npu_balance",
     "npu_chains",
     "npu_multiply",
@@ -88,6 +92,20 @@ class OndeviceLayout:
     def copy(self, image: bytes, start: int, stop: int) -> bytes: ...
 
 @final
+class NdpPartition:
+    @property
+    def objective_ms(self) -> float: ...
+    @property
+    def lower_bound_ms(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def bytes(self) -> list[float]: ...
+    @property
+    def blocks(self) -> int: ...
+    def device(self, block: int) -> list[int]: ...
+
+@final
 class PimPlan:
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -110,6 +128,14 @@ def ondevice_layout(parameters: dict[str, Any]) -> OndeviceLayout: ...
 def ondevice_timeline(
     parameters: dict[str, Any],
 ) -> list[tuple[int, str, int, str | None, float, float]]: ...
+def ndp_add_recording(name: str, sequences: Sequence[bytes], profile: bytes | None) -> str: ...
+def ndp_partition(parameters: dict[str, Any]) -> NdpPartition: ...
+def ndp_solve(
+    size_bytes: Sequence[Sequence[float]],
+    frequency: Sequence[Sequence[float]],
+    bandwidth: Sequence[float],
+    capacity: Sequence[float],
+) -> NdpPartition: ...
 def pim_plan(parameters: dict[str, Any]) -> PimPlan: ...
 def pim_tile_shape(rows: int, banks: int, tile_elements: int, most_rows: int) -> tuple[int, int]: ...
 def npu_search(parameters: dict[str, Any], count: int) -> list[dict[str, Any]]: ...

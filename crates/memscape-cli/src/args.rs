@@ -78,6 +78,21 @@ pub enum Command {
         #[arg(long)]
         resume: bool,
     },
+    /// Print how sparse, alike and uneven neurons' activity is in recorded traces.
+    TraceStats {
+        /// Sequences of one model, as .npz files; the built-in recording if none is given.
+        #[arg(value_name = "TRACE")]
+        traces: Vec<PathBuf>,
+        /// What was profiled offline, as an .npz file; the traces' own prompts if not given.
+        #[arg(long, value_name = "FILE")]
+        profile: Option<PathBuf>,
+        /// DIMMs that cold neurons are cut over.
+        #[arg(long, value_name = "COUNT", default_value = "8")]
+        dimms: std::num::NonZeroU32,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a system's software on this machine, and fit its model to it.
     Measure {
         /// Which system's.

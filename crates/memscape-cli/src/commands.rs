@@ -13,7 +13,7 @@ use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
 use crate::trace::Trace;
-use crate::{claims, describe, measure, parameters};
+use crate::{claims, describe, measure, parameters, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -27,6 +27,9 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
+        Command::TraceStats { traces, profile, dimms, json } => {
+            trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
+        }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Trace { study, overrides, format, out: file } => {
             let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;

@@ -10,6 +10,7 @@ mod measure;
 mod parameters;
 mod progress;
 mod trace;
+mod trace_stats;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

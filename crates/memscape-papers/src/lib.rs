@@ -9,6 +9,7 @@ pub mod calibrate;
 pub mod claims;
 mod error;
 mod experiment;
+mod hermes;
 mod npu_gemm;
 mod paper;
 mod pim_sherpa;

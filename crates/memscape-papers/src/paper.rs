@@ -4,10 +4,11 @@ use memscape_study::FreeParameter;
 
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::{npu_gemm, pim_sherpa, pimnast, riscv};
+use crate::{hermes, npu_gemm, pim_sherpa, pimnast, riscv};
 
 /// All papers.
-pub const PAPERS: &[Paper] = &[pimnast::PAPER, pim_sherpa::PAPER, npu_gemm::PAPER, riscv::PAPER];
+pub const PAPERS: &[Paper] =
+    &[pimnast::PAPER, pim_sherpa::PAPER, npu_gemm::PAPER, riscv::PAPER, hermes::PAPER];
 
 /// A paper: what is redrawn, what it prints, and what its model cannot know.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@
 mod arrow;
 mod compute;
 mod error;
+mod ndp;
 mod npu;
 mod ondevice;
 mod pim;
@@ -236,6 +237,8 @@ mod _memscape {
 
     #[pymodule_export]
     use super::arrow::Frame;
+    #[pymodule_export]
+    use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
     #[pymodule_export]

@@ -21,6 +21,7 @@ mod presets;
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_measure as measure;
+pub use memscape_ndp as ndp;
 pub use memscape_npu as npu;
 pub use memscape_ondevice as ondevice;
 pub use memscape_papers as papers;

@@ -63,7 +63,14 @@ pub fn presets() -> Vec<Preset<Value>> {
     let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
     let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
     let models = Llm::all().iter().map(plain);
-    memories.chain(machines).chain(phones).chain(npus).chain(many_cores).chain(models).collect()
+    let gpus = memscape_ndp::hardware::gpus().iter().map(plain);
+    let systems = memscape_ndp::hardware::machines().into_iter().filter_map(|(name, summary)| {
+        let filling = memscape_ndp::hardware::find_machine(name)?;
+        let (name, summary) = (name.to_owned(), summary.to_owned());
+        Some(Preset { name, summary, parameters: filling.parameters, sources: filling.sources })
+    });
+    let known = memories.chain(machines).chain(phones).chain(npus).chain(many_cores);
+    known.chain(gpus).chain(systems).chain(models).collect()
 }
 
 /// The built-in description of this name.

@@ -1,0 +1,116 @@
+//! The statistics of Hermes' Fig. 4, of recorded traces.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use memscape::ndp::activity::BlockKind;
+use memscape::ndp::inference::Engine;
+use memscape::ndp::trace::{Profile, Recording, SAMPLE, Trace, add};
+use memscape::ndp::{ActivityAnswer, ActivityStudy};
+use memscape::study::Study;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// What the files are called while they are looked at.
+const GIVEN: &str = "given";
+const DISTANCES: [u32; 6] = [1, 2, 5, 10, 25, 50];
+
+/// One line: what is measured, and its value for QKV inputs and feed-forward neurons.
+type Line = (String, [f64; 2]);
+
+/// Prints the statistics, as means over sequences.
+pub fn report(
+    traces: &[PathBuf],
+    profile: Option<&Path>,
+    dimms: NonZeroU32,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let name = if traces.is_empty() {
+        if profile.is_some() {
+            return Err(Failure::BadInput(
+                "--profile goes with traces; name at least one .npz file".to_owned(),
+            ));
+        }
+        SAMPLE
+    } else {
+        add(read(traces, profile)?);
+        GIVEN
+    };
+    let recording = memscape::ndp::trace::find(name).map_err(Failure::of)?;
+    let lines = lines(&recording, dimms)?;
+    if json {
+        let pair = |(what, [qkv, mlp]): Line| (what, serde_json::json!({ "qkv": qkv, "mlp": mlp }));
+        return Ok(writeln!(out, "{}", Value::Object(lines.into_iter().map(pair).collect::<Map<_, _>>()))?);
+    }
+    let summary = memscape::ndp::study::recording_summary(name).map_err(Failure::of)?;
+    writeln!(out, "{summary}")?;
+    writeln!(out, "{:<48}{:>10}{:>14}", "", "QKV", "feed-forward")?;
+    for (what, [qkv, mlp]) in lines {
+        writeln!(out, "{what:<48}{qkv:>10.3}{mlp:>14.3}")?;
+    }
+    Ok(())
+}
+
+fn read(traces: &[PathBuf], profile: Option<&Path>) -> Result<Recording, Failure> {
+    let bytes = |path: &Path| {
+        std::fs::read(path).map_err(|it| Failure::BadInput(format!("cannot read `{}`: {it}", path.display())))
+    };
+    let at = |path: &Path, problem: &dyn std::fmt::Display| {
+        Failure::of(format!("`{}`: {problem}", path.display()))
+    };
+    let sequences = traces
+        .iter()
+        .map(|path| Trace::from_npz(&bytes(path)?).map_err(|it| at(path, &it)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let profile = match profile {
+        Some(path) => Profile::from_npz(&bytes(path)?).map_err(|it| at(path, &it))?,
+        None => Profile::of_prompts(GIVEN, &sequences).map_err(Failure::of)?,
+    };
+    Recording::new(GIVEN, profile, sequences).map_err(Failure::of)
+}
+
+fn lines(recording: &Recording, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {
+    let shortest = recording.sequences.iter().map(|it| it.tokens() - it.prefill).min().unwrap_or_default();
+    let shortest = u32::try_from(shortest).unwrap_or(u32::MAX);
+    let sequences = u32::try_from(recording.sequences.len()).unwrap_or(u32::MAX);
+    let mean = |distance: u32, pick: fn(&ActivityAnswer) -> f64| -> Result<[f64; 2], Failure> {
+        let mut means = [0.0; 2];
+        for (mean, block) in means.iter_mut().zip(BlockKind::ALL) {
+            for sequence in 0..sequences {
+                let study = ActivityStudy {
+                    model: None,
+                    trace: Some(recording.name.clone()),
+                    engine: Engine::Trace,
+                    block,
+                    distance: NonZeroU32::new(distance).unwrap_or(NonZeroU32::MIN),
+                    shards: dimms,
+                    generated_tokens: NonZeroU32::new(shortest).unwrap_or(NonZeroU32::MIN),
+                    sequence,
+                    ..ActivityStudy::default()
+                };
+                *mean += pick(&study.answer().map_err(Failure::of)?) / f64::from(sequences);
+            }
+        }
+        Ok(means)
+    };
+    let mut lines = vec![
+        ("share of active neurons".to_owned(), mean(1, |it| it.density)?),
+        ("share of activations in the hottest 20 %".to_owned(), mean(1, |it| it.top_share)?),
+        ("share of these no longer hottest".to_owned(), mean(1, |it| it.hot_varied)?),
+        ("P(active | both parents active)".to_owned(), mean(1, |it| it.child_given_parents)?),
+    ];
+    for distance in DISTANCES.into_iter().filter(|it| *it < shortest) {
+        lines.push((format!("overlap at distance {distance}"), mean(distance, |it| it.overlap)?));
+    }
+    for (what, pick) in [
+        ("fullest DIMM / mean, per token", (|it| it.token_imbalance) as fn(&ActivityAnswer) -> f64),
+        ("fullest DIMM / mean, per window of 5", |it| it.window_imbalance),
+        ("fullest DIMM / mean, whole reply, worst layer", |it| it.most_imbalance),
+    ] {
+        lines.push((what.to_owned(), mean(1, pick)?));
+    }
+    Ok(lines)
+}

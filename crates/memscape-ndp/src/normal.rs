@@ -1,0 +1,77 @@
+//! The standard normal distribution.
+
+/// Probability of at most `x`.
+#[must_use]
+pub fn cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The `x` that [`cdf`] takes to `p`; infinite at 0 and 1.
+///
+/// # Source
+/// Acklam's rational approximation (relative error 1.2e-9), P. J. Acklam, "An
+/// algorithm for computing the inverse normal cumulative distribution
+/// function", 2003.
+#[must_use]
+pub fn quantile(p: f64) -> f64 {
+    const A: [f64; 6] = [
+        -39.696_830_286_653_76,
+        220.946_098_424_520_5,
+        -275.928_510_446_968_7,
+        138.357_751_867_269,
+        -30.664_798_066_147_16,
+        2.506_628_277_459_239,
+    ];
+    const B: [f64; 5] = [
+        -54.476_098_798_224_06,
+        161.585_836_858_040_9,
+        -155.698_979_859_886_6,
+        66.801_311_887_719_72,
+        -13.280_681_552_885_72,
+    ];
+    const C: [f64; 6] = [
+        -0.007_784_894_002_430_293,
+        -0.322_396_458_041_136_5,
+        -2.400_758_277_161_838,
+        -2.549_732_539_343_734,
+        4.374_664_141_464_968,
+        2.938_163_982_698_783,
+    ];
+    const D: [f64; 4] =
+        [0.007_784_695_709_041_462, 0.322_467_129_070_039_8, 2.445_134_137_142_996, 3.754_408_661_907_416];
+    /// Where the middle's approximation ends.
+    const LOW: f64 = 0.024_25;
+    let horner = |coefficients: &[f64], x: f64| coefficients.iter().fold(0.0, |sum, it| sum * x + it);
+    let tail = |p: f64| {
+        let q = (-2.0 * p.ln()).sqrt();
+        horner(&C, q) / (horner(&D, q) * q + 1.0)
+    };
+    if p <= 0.0 {
+        f64::NEG_INFINITY
+    } else if p >= 1.0 {
+        f64::INFINITY
+    } else if p < LOW {
+        tail(p)
+    } else if p > 1.0 - LOW {
+        -tail(1.0 - p)
+    } else {
+        let q = p - 0.5;
+        let r = q * q;
+        horner(&A, r) * q / (horner(&B, r) * r + 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantile_inverts_the_distribution() {
+        for step in 1..1000 {
+            let p = f64::from(step) / 1000.0;
+            // The approximation's own error, 1.2e-9, on both sides.
+            assert!((cdf(quantile(p)) / p - 1.0).abs() < 1e-8, "{p}");
+        }
+        assert!((quantile(1e-9) + 5.997_807).abs() < 1e-5);
+    }
+}

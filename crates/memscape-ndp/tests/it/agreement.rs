@@ -1,0 +1,135 @@
+//! Do expected values say what a walk finds?
+
+use std::num::NonZeroU32;
+
+use memscape_ndp::hardware::Interleave;
+use memscape_ndp::inference::{Engine, InferenceStudy, System};
+use memscape_ndp::online::Strategy;
+use memscape_ndp::{ActivityStudy, InferenceAnswer};
+use memscape_study::Study;
+
+fn number(it: u32) -> NonZeroU32 {
+    NonZeroU32::new(it).unwrap()
+}
+
+fn both(study: &InferenceStudy) -> (InferenceAnswer, InferenceAnswer) {
+    let with = |engine| InferenceStudy { engine, ..study.clone() }.answer().unwrap();
+    (with(Engine::Closed), with(Engine::Trace))
+}
+
+/// A stationary trace has no prompt of its own: neurons are as active as they
+/// were offline.
+fn stationary(model: &str) -> InferenceStudy {
+    let mut study = InferenceStudy {
+        model: Some(serde_json::from_value(model.into()).unwrap()),
+        ..InferenceStudy::default()
+    };
+    study.activity.prompt_drift = 0.0.try_into().unwrap();
+    study.activity.cluster_drift = 0.0.try_into().unwrap();
+    study
+}
+
+/// Throughput within 3 % on stationary traces, for every model size that a test
+/// has time for, every strategy whose GPU set is known, and with batches.
+#[test]
+fn agreement_on_stationary_traces() {
+    let mut checked = 0;
+    for model in ["opt-13b", "llama-2-13b"] {
+        for (strategy, batch) in [
+            (Strategy::Random, 1),
+            (Strategy::Partition, 1),
+            (Strategy::Full, 1),
+            (Strategy::Oracle, 1),
+            (Strategy::Partition, 2),
+            (Strategy::Full, 2),
+        ] {
+            let study = InferenceStudy { strategy, batch: number(batch), ..stationary(model) };
+            let (closed, walked) = both(&study);
+            let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+            assert!(error.abs() <= 0.03, "{model} {strategy:?} batch {batch}: {error}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 12);
+}
+
+/// With each prompt's own drift the closed form is an approximation: 5 %.
+#[test]
+fn agreement_with_drift() {
+    for strategy in [Strategy::Partition, Strategy::Full] {
+        let study = InferenceStudy { strategy, ..InferenceStudy::default() };
+        let study = InferenceStudy { model: stationary("opt-13b").model, ..study };
+        let (closed, walked) = both(&study);
+        let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+        assert!(error.abs() <= 0.05, "{strategy:?}: {error}");
+    }
+}
+
+#[test]
+fn agreement_of_statistics() {
+    let base = ActivityStudy {
+        model: Some(serde_json::from_value("llama-2-13b".into()).unwrap()),
+        layers: Some(number(12)),
+        ..ActivityStudy::default()
+    };
+    for distance in [1, 10, 25] {
+        let with =
+            |engine| ActivityStudy { engine, distance: number(distance), ..base.clone() }.answer().unwrap();
+        let (closed, measured) = (with(Engine::Closed), with(Engine::Trace));
+        // One prompt's drift over twelve layers that share features is one draw of
+        // a few thousand features: 3 % of the shares.
+        for (name, closed, measured) in [
+            ("density", closed.density, measured.density),
+            ("overlap", closed.overlap, measured.overlap),
+            ("top share", closed.top_share, measured.top_share),
+            ("children", closed.child_given_parents, measured.child_given_parents),
+            ("varied", closed.hot_varied, measured.hot_varied),
+        ] {
+            assert!((closed / measured - 1.0).abs() <= 0.06, "{name} at {distance}: {closed} {measured}");
+        }
+    }
+}
+
+/// A walk does not depend on the number of threads.
+#[test]
+fn the_same_seed_gives_the_same_walk_on_any_number_of_threads() {
+    let study =
+        InferenceStudy { engine: Engine::Trace, generated_tokens: number(16), ..stationary("opt-1.3b") };
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| study.answer().unwrap())
+    };
+    let one = on(1);
+    assert_eq!(one, on(3));
+    let other = InferenceStudy { seed: 1, ..study.clone() }.answer().unwrap();
+    assert_ne!(one, other);
+}
+
+/// The bandwidth of a rank is the DRAM engine's, for both interleavings.
+#[test]
+fn agreement_of_a_rank_with_the_dram_engine() {
+    use memscape_dram::{Engine as DramEngine, Kind, constraints, stream};
+    let mut dimm = InferenceStudy::default().dimm;
+    for (interleave, expected) in [(Interleave::RowByRow, 51.2), (Interleave::BankGroups, 102.4)] {
+        dimm.interleave = interleave;
+        let mut engine = DramEngine::new(dimm.memory.geometry(), &constraints(&dimm.memory)).unwrap();
+        let reads = interleave.pattern().addresses(&dimm.memory).take(40_000).map(|it| Kind::Rd.at(it));
+        let served = stream::serve(&mut engine, reads, 64, &mut ()).unwrap();
+        let walked = served.bandwidth_gb_s(&dimm.memory).unwrap().as_f64() * f64::from(dimm.ranks.get());
+        assert!((dimm.bandwidth_gb_s() - expected).abs() < 1e-9);
+        // The first rows are opened with nothing to hide behind.
+        assert!((walked / expected - 1.0).abs() < 0.01, "{interleave:?}: {walked}");
+    }
+}
+
+#[test]
+fn more_of_anything_is_never_slower_without_sparsity() {
+    let base = InferenceStudy { system: System::HermesBase, ..InferenceStudy::default() };
+    let rate = |it: &InferenceStudy| it.answer().unwrap().tokens_per_s;
+    let mut more = base.clone();
+    more.dimms = number(16);
+    assert!(rate(&more) > rate(&base));
+    let mut more = base.clone();
+    more.gpu.memory_gb = 48.0.try_into().unwrap();
+    assert!(rate(&more) > rate(&base));
+}

@@ -1,0 +1,85 @@
+//! Does bad input say what was asked, what there is, and what to change?
+
+use memscape_ndp::inference::InferenceStudy;
+use memscape_study::Study;
+use serde_json::{Value, json};
+
+/// The message of a study with parameters changed.
+fn message(changes: &[(&str, Value)]) -> String {
+    let mut tree = serde_json::to_value(InferenceStudy::default()).unwrap();
+    for (path, value) in changes {
+        let mut place = &mut tree;
+        for key in path.split('.') {
+            place = &mut place[key];
+        }
+        *place = value.clone();
+    }
+    match serde_json::from_value::<InferenceStudy>(tree) {
+        Err(error) => error.to_string(),
+        Ok(study) => study.answer().map_or_else(|it| it.to_string(), |it| it.tokens_per_s.to_string()),
+    }
+}
+
+fn check(changes: &[(&str, Value)], expected: &str) {
+    let found = message(changes);
+    assert!(found.contains(expected), "{found}");
+}
+
+#[test]
+fn a_model_that_does_not_fit_says_by_how_much() {
+    check(
+        &[("dimms", json!(4))],
+        "weights and key-value cache take 138.0 GB, but 4 DIMMs of 32 GB hold 128.0 GB: 10.0 GB short; 5 DIMMs would do",
+    );
+    check(
+        &[("gpu.memory_gb", json!(8))],
+        "output projections and LM head take 11.3 GB, but the GPU can hold",
+    );
+    check(&[("system", json!("tensorrt-llm"))], "GPUs would do");
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    check(&[("dimms", json!(0))], "expected a nonzero u32");
+    check(&[("predictor.threshold", json!(-1))], "expected u32");
+    check(&[("predictor.lambda", json!(16))], "16 does not fit the 4-bit states; it must be from 0 to 15");
+    check(&[("activity.native_density", json!(1.5))], "1.5 is no share; it must be from 0 to 1");
+    check(&[("density", json!(0.0))], "an activity density of 0; it must be above 0 and below 1");
+    check(&[("gpu.memory_gb", json!(-1.0))], "-1 must be finite and at least 0");
+    check(
+        &[("activity.prompt_drift", json!(0.7)), ("activity.cluster_drift", json!(0.3))],
+        "`prompt_drift` 0.7 and `cluster_drift` 0.3 are shares of one variance; their sum must stay below 1",
+    );
+    check(&[("remap.window", json!(5000))], "`remap.window` is 5000; it must be from 1 to 4095 tokens");
+    check(&[("gpus", json!(2))], "`gpus` is 2; only `system` tensorrt-llm uses more than one");
+    check(&[("dimm.clock_ghz", json!(0.0))], "`dimm.clock_ghz` is 0; it must be above");
+}
+
+#[test]
+fn a_trace_must_be_that_of_the_model() {
+    check(
+        &[("trace", json!("relu-6m")), ("engine", json!("trace"))],
+        "`trace` relu-6m has 8 layers of 256 QKV inputs and 1024 feed-forward neurons, but llama-2-70b has 80 of 8192 \
+         and 28672; set `model` to null to take the trace's own",
+    );
+    let own = [("trace", json!("relu-6m")), ("model", Value::Null)];
+    check(&own, "`engine` closed knows the activity law only");
+    let with =
+        |more: (&'static str, Value)| [own[0].clone(), own[1].clone(), ("engine", json!("trace")), more];
+    check(
+        &with(("batch", json!(5))),
+        "`relu-6m` has 4 sequences, but 5 are asked for; lower `batch` or record more",
+    );
+    check(
+        &with(("generated_tokens", json!(500))),
+        "`relu-6m` has 128 generated tokens, but 500 are asked for",
+    );
+    check(&[("trace", json!("mine"))], "there is no recording `mine`; there are relu-6m");
+    check(&[("model", Value::Null)], "`model` is null, but there is no `trace` to take it from");
+}
+
+#[test]
+fn baselines_say_which_models_they_support() {
+    check(&[("system", json!("flexgen"))], "FlexGen supports models with ReLU of their own (OPT) only");
+    check(&[("system", json!("deja-vu"))], "Deja Vu supports models with ReLU of their own (OPT) only");
+}

@@ -1,0 +1,8 @@
+//! Each module answers one question.
+
+mod agreement;
+mod errors;
+mod partition;
+mod published;
+mod scheduler;
+mod traces;

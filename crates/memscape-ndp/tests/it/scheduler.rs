@@ -1,0 +1,171 @@
+//! Does the scheduler do what the paper says, neuron by neuron?
+
+use memscape_ndp::activity::Bits;
+use memscape_ndp::inference::InferenceStudy;
+use memscape_ndp::online::{BlockCost, Rules, Strategy, Walk, Walked};
+use memscape_ndp::partition::Device;
+use memscape_ndp::remap::{Pairing, Remap, Remapping, Stop};
+use proptest::prelude::*;
+
+const COST: BlockCost = BlockCost {
+    neuron_bytes: 1.0,
+    gpu_fixed_ns: 0.0,
+    gpu_neuron_ns: 1.0,
+    gpu_activation_ns: 0.0,
+    cold_fixed_ns: 0.0,
+    cold_neuron_ns: 10.0,
+    cold_activation_ns: 0.0,
+};
+
+/// The predictor and the exchange as one would write them down: a state and a
+/// place per neuron. Returns neurons read by the GPU, exchanged, and predicted
+/// rightly.
+fn plainly(
+    study: &InferenceStudy,
+    bits: &Bits,
+    before: &Bits,
+    parents: &[[u32; 2]],
+    device: &[Device],
+    swaps: usize,
+    prefill: usize,
+) -> (u64, u64, u64) {
+    let predictor = &study.predictor;
+    let mut on_gpu: Vec<bool> = device.iter().map(|it| *it == 0).collect();
+    let share = |neuron: usize| {
+        let active: f64 = (0..prefill).map(|it| f64::from(u8::from(bits.get(it, neuron)))).sum();
+        active / f64::from(u32::try_from(prefill).unwrap())
+    };
+    let mut state: Vec<u32> = (0..bits.neurons).map(|it| predictor.start(share(it))).collect();
+    let (mut read, mut swapped, mut right) = (0, 0, 0);
+    for token in prefill..bits.tokens() {
+        let score: Vec<u32> = (0..bits.neurons)
+            .map(|it| {
+                let active = parents[it].iter().filter(|parent| before.get(token, **parent as usize)).count();
+                state[it] + predictor.lambda.get() * u32::try_from(active).unwrap()
+            })
+            .collect();
+        right += (0..bits.neurons)
+            .filter(|it| (score[*it] >= predictor.threshold) == bits.get(token, *it))
+            .count() as u64;
+        let mut hot: Vec<usize> =
+            (0..bits.neurons).filter(|it| !on_gpu[*it] && score[*it] > predictor.hot_threshold).collect();
+        hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), *it));
+        let mut cold: Vec<usize> = (0..bits.neurons).filter(|it| on_gpu[*it]).collect();
+        cold.sort_by_key(|it| (score[*it], *it));
+        for (into, out) in hot.into_iter().zip(cold).take(swaps) {
+            if score[into] <= score[out] {
+                break;
+            }
+            (on_gpu[into], on_gpu[out]) = (true, false);
+            swapped += 1;
+        }
+        read += (0..bits.neurons).filter(|it| on_gpu[*it] && bits.get(token, *it)).count() as u64;
+        for (neuron, state) in state.iter_mut().enumerate() {
+            *state = if bits.get(token, neuron) {
+                (*state + predictor.increment.get()).min(15)
+            } else {
+                state.saturating_sub(1)
+            };
+        }
+    }
+    (read, swapped, right)
+}
+
+fn bits(rows: &[Vec<bool>]) -> Bits {
+    let mut bits = Bits::zeros(rows.len(), rows[0].len());
+    for (token, row) in rows.iter().enumerate() {
+        for (neuron, _) in row.iter().enumerate().filter(|it| *it.1) {
+            bits.row_mut(token)[neuron / 64] |= 1 << (neuron % 64);
+        }
+    }
+    bits
+}
+
+fn walk(
+    study: &InferenceStudy,
+    bits: &Bits,
+    before: &Bits,
+    parents: &[[u32; 2]],
+    device: &[Device],
+    swaps: usize,
+    prefill: usize,
+) -> Walked {
+    let rules = Rules {
+        predictor: &study.predictor,
+        remap: &study.remap,
+        strategy: Strategy::Adjustment,
+        dimms: 3,
+        swaps,
+        prefill,
+        decode: bits.tokens() - prefill,
+        judge: true,
+    };
+    let (activity, before) = ([bits.clone()], [before.clone()]);
+    Walk::new(rules, &activity, &before, Some(parents.to_vec()), device).run(&COST)
+}
+
+proptest! {
+    /// 64 neurons at a time do what one at a time would.
+    #[test]
+    fn functional_a_walk_does_what_the_plain_words_say(
+        rows in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.4), 100), 24),
+        previous in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.3), 100), 24),
+        parents in prop::collection::vec([0_u32..100, 0_u32..100], 100),
+        device in prop::collection::vec(0_u16..4, 100),
+        swaps in 0_usize..12,
+    ) {
+        let study = InferenceStudy::default();
+        let (bits, before) = (bits(&rows), bits(&previous));
+        let walked = walk(&study, &bits, &before, &parents, &device, swaps, 8);
+        let (read, swapped, right) = plainly(&study, &bits, &before, &parents, &device, swaps, 8);
+        prop_assert_eq!(walked.gpu_neurons, read);
+        prop_assert_eq!(walked.swapped, swapped);
+        prop_assert_eq!(walked.hits + walked.correct_rejections, right);
+        let active: u64 = (8..24).map(|it| u64::from(bits.count(it))).sum();
+        prop_assert_eq!(walked.gpu_neurons + walked.cold_neurons, active);
+    }
+
+    /// Remapping moves work from full to empty DIMMs and loses no neuron.
+    #[test]
+    fn functional_remapping_levels_a_window_and_loses_nothing(
+        rows in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.3), 128), 5),
+        device in prop::collection::vec(0_u16..5, 128),
+        greedy: bool,
+        exact: bool,
+    ) {
+        let bits = bits(&rows);
+        let mut gpu = vec![0_u64; 2];
+        for (neuron, _) in device.iter().enumerate().filter(|it| *it.1 == 0) {
+            gpu[neuron / 64] |= 1 << (neuron % 64);
+        }
+        let mut homes = Remapping::new(&device, 4, 2);
+        let loads = |homes: &Remapping| -> Vec<u32> {
+            (0..5).map(|it| homes.loads(bits.row(it), &gpu)).fold(vec![0; 4], |sum, it| sum.iter().zip(it).map(|(a, b)| a + b).collect())
+        };
+        let before = loads(&homes);
+        for token in 0..5 {
+            homes.see(bits.row(token), &homes.loads(bits.row(token), &gpu));
+        }
+        let rules = Remap {
+            window: 5.try_into().unwrap(),
+            pairing: if greedy { Pairing::Greedy } else { Pairing::Extremes },
+            stop: if exact { Stop::Level } else { Stop::FivePercent },
+        };
+        homes.remap(&rules, &gpu);
+        let after = loads(&homes);
+        prop_assert_eq!(before.iter().sum::<u32>(), after.iter().sum::<u32>());
+        prop_assert!(after.iter().max() <= before.iter().max());
+        prop_assert!(after.iter().min() >= before.iter().min());
+    }
+}
+
+/// Sec. IV-C1's own example: neuron 6 goes from 7 to 11, neuron 5 from 10 to 9.
+#[test]
+fn published_states_of_fig_7() {
+    use memscape_ndp::planes::{add, get, saturate};
+    let mut state = [0_u64; 4];
+    add(&mut state, 1 << 6, 7);
+    add(&mut state, 1 << 5, 10);
+    saturate(&mut state, 1 << 6, 4);
+    assert_eq!((get(&state, 6), get(&state, 5)), (11, 9));
+}

@@ -1,0 +1,137 @@
+//! Is a recording read as it was written?
+
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use memscape_ndp::ActivityStudy;
+use memscape_ndp::activity::BlockKind;
+use memscape_ndp::inference::Engine;
+use memscape_ndp::trace::{self, Profile, Recording, Trace};
+use memscape_study::Study;
+use zip::write::SimpleFileOptions;
+
+/// An array: name, type, shape, bytes.
+type Array = (&'static str, &'static str, &'static str, Vec<u8>);
+
+/// An `.npz` of these arrays.
+fn npz(arrays: &[Array], method: zip::CompressionMethod) -> Vec<u8> {
+    let mut file = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, dtype, shape, bytes) in arrays {
+        let options = SimpleFileOptions::default().compression_method(method);
+        file.start_file(format!("{name}.npy"), options).unwrap();
+        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut start = b"\x93NUMPY\x01\x00".to_vec();
+        start.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        file.write_all(&[start, header.into_bytes(), bytes.clone()].concat()).unwrap();
+    }
+    file.finish().unwrap().into_inner()
+}
+
+fn text(it: &str) -> Vec<u8> {
+    it.chars().flat_map(|it| u32::from(it).to_le_bytes()).collect()
+}
+
+/// Two tokens of one layer with 8 QKV inputs and 16 feed-forward neurons.
+fn arrays() -> Vec<Array> {
+    vec![
+        ("qkv", "|u1", "(2, 1, 1)", vec![0b0000_0101, 0b1000_0000]),
+        ("mlp", "|u1", "(2, 1, 2)", vec![1, 0, 0, 0x80]),
+        ("n_prefill", "<i4", "()", 1_i32.to_le_bytes().to_vec()),
+        ("meta", "<U2", "()", text("{}")),
+    ]
+}
+
+#[test]
+fn bits_are_read_lowest_first_stored_or_deflated() {
+    for method in [zip::CompressionMethod::Stored, zip::CompressionMethod::Deflated] {
+        let trace = Trace::from_npz(&npz(&arrays(), method)).unwrap();
+        assert_eq!((trace.layers(), trace.tokens(), trace.neurons(), trace.prefill), (1, 2, [8, 16], 1));
+        let active = |block: usize, token| {
+            let bits = trace.bits(BlockKind::ALL[block], 0);
+            (0..bits.neurons).filter(|it| bits.get(token, *it)).collect::<Vec<_>>()
+        };
+        assert_eq!((active(0, 0), active(0, 1)), (vec![0, 2], vec![7]));
+        assert_eq!((active(1, 0), active(1, 1)), (vec![0], vec![15]));
+    }
+}
+
+#[test]
+fn damaged_traces_say_what_is_wrong() {
+    let message = |change: &dyn Fn(&mut Vec<Array>)| {
+        let mut arrays = arrays();
+        change(&mut arrays);
+        Trace::from_npz(&npz(&arrays, zip::CompressionMethod::Stored)).unwrap_err().to_string()
+    };
+    let truncated = message(&|it| it[1].3.truncate(3));
+    assert!(
+        truncated.contains("takes 4 bytes, but 3 are there; the file is truncated or damaged"),
+        "{truncated}"
+    );
+    let floats = message(&|it| it[0].1 = "<f4");
+    assert!(floats.contains("takes 8 bytes"), "{floats}");
+    let floats = message(&|it| (it[0].1, it[0].3) = ("<f4", vec![0; 8]));
+    assert_eq!(floats, "array `qkv` has elements of type `<f4`; bytes (uint8) are wanted");
+    let flat = message(&|it| it[0].2 = "(2,)");
+    assert_eq!(flat, "array `qkv` has shape [2]; it must be [tokens, layers, neurons / 8]");
+    let tokens = message(&|it| (it[1].2, it[1].3) = ("(1, 1, 2)", vec![0; 2]));
+    assert_eq!(tokens, "array `mlp` has shape [1, 1, 2]; tokens and layers must be those of `qkv`");
+    let prefill = message(&|it| it[2].3 = 2_i32.to_le_bytes().to_vec());
+    assert!(prefill.starts_with("`n_prefill` is 2, but the trace has 2 tokens"), "{prefill}");
+    let missing = message(&|it| it.truncate(3));
+    assert_eq!(missing, "there is no array `meta`; the file has qkv, mlp, n_prefill");
+    assert!(Trace::from_npz(b"PK no").unwrap_err().to_string().starts_with("not a readable .npz file"));
+    let whole = npz(&arrays(), zip::CompressionMethod::Stored);
+    assert!(Trace::from_npz(&whole[..whole.len() / 2]).is_err());
+}
+
+#[test]
+fn a_profile_of_another_model_is_refused() {
+    let sample = trace::find(trace::SAMPLE).unwrap();
+    let mut profile: Profile = sample.profile.clone();
+    profile.frequency[1].pop();
+    profile.frequency[0].pop();
+    let error = Recording::new("mine", profile, sample.sequences.clone()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "sequence 0 of `mine` has 8 layers of 256 and 1024 neurons, but its profile has 7 of 256 and 1024"
+    );
+    assert!(
+        trace::find("mine")
+            .unwrap_err()
+            .to_string()
+            .starts_with("there is no recording `mine`; there are relu-6m")
+    );
+}
+
+/// The recorder's own statistics of these four of its sequences (`data/traces`),
+/// which it printed for all sixteen: shares in per cent. These four repeat
+/// themselves more than most: five points; twelve of the sixteen agree within two.
+#[test]
+fn published_statistics_of_the_recording() {
+    let study = |block, distance, sequence| ActivityStudy {
+        model: None,
+        trace: Some(trace::SAMPLE.to_owned()),
+        engine: Engine::Trace,
+        block,
+        distance: NonZeroU32::new(distance).unwrap(),
+        sequence,
+        ..ActivityStudy::default()
+    };
+    let mean = |block, distance, pick: fn(&memscape_ndp::ActivityAnswer) -> f64| {
+        (0..4).map(|it| pick(&study(block, distance, it).answer().unwrap())).sum::<f64>() * 25.0
+    };
+    for (name, found, printed) in [
+        ("density", mean(BlockKind::Mlp, 1, |it| it.density), 13.2),
+        ("QKV density", mean(BlockKind::Qkv, 1, |it| it.density), 48.6),
+        ("overlap at 1", mean(BlockKind::Mlp, 1, |it| it.overlap), 44.4),
+        ("overlap at 10", mean(BlockKind::Mlp, 10, |it| it.overlap), 32.2),
+        ("QKV overlap at 1", mean(BlockKind::Qkv, 1, |it| it.overlap), 69.6),
+        ("top 20 %", mean(BlockKind::Mlp, 1, |it| it.top_share), 43.8),
+        ("hot varied", mean(BlockKind::Mlp, 1, |it| it.hot_varied), 31.1),
+        ("children", mean(BlockKind::Mlp, 1, |it| it.child_given_parents), 72.2),
+        ("imbalance per token", mean(BlockKind::Mlp, 1, |it| it.token_imbalance), 160.0),
+        ("imbalance per window", mean(BlockKind::Mlp, 1, |it| it.window_imbalance), 134.0),
+    ] {
+        assert!((found - printed).abs() <= 6.0, "{name}: {found} but {printed}");
+    }
+}

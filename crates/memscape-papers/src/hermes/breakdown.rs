@@ -1,0 +1,62 @@
+//! Fig. 12: where the time goes, as shares.
+
+use memscape_explore::{Column, Parameters, Table};
+
+use super::{MODELS, OPT, axis, inference, short, systems};
+use crate::error::Error;
+use crate::plot::{Figure, StackedBars};
+
+const BATCHES: [u32; 3] = [1, 4, 16];
+
+/// Parts of a run: their name, and whether they are a step's or the prompt's.
+const PARTS: [(&str, &str); 5] = [
+    ("fc_share", "FC"),
+    ("attention_share", "Attention"),
+    ("communication_share", "Communication"),
+    ("predictor_share", "Predictor"),
+    ("prompt_share", "Prompt"),
+];
+
+pub fn table12a(changed: &Parameters) -> Result<Table, Error> {
+    with_shares(inference(changed, &systems(["Deja Vu"]), &[axis("model", OPT), axis("batch", BATCHES)])?)
+}
+
+pub fn table12b(changed: &Parameters) -> Result<Table, Error> {
+    let series = systems(["Hermes-base", "Hermes"]);
+    with_shares(inference(changed, &series, &[axis("model", MODELS), axis("batch", BATCHES)])?)
+}
+
+/// Adds each part's share of prompt and reply.
+fn with_shares(mut table: Table) -> Result<Table, Error> {
+    let (total, prompt, step) = (table.f64("total_s")?, table.f64("prompt_s")?, table.f64("step_ms")?);
+    for (column, _) in PARTS {
+        let shares = if column == "prompt_share" {
+            prompt.iter().zip(&total).map(|(part, total)| Some((*part)? / (*total)?)).collect()
+        } else {
+            let parts = table.f64(&column.replace("_share", "_ms"))?;
+            let share = |row: usize| Some(parts[row]? / step[row]? * (1.0 - prompt[row]? / total[row]?));
+            (0..parts.len()).map(share).collect()
+        };
+        table = table.with_column(column, Column::Float(shares))?;
+    }
+    Ok(table)
+}
+
+pub fn plot12a(table: &Table) -> Result<Figure, Error> {
+    Ok(Figure::one_column().panel("", bars(table, &OPT)?))
+}
+
+pub fn plot12b(table: &Table) -> Result<Figure, Error> {
+    let panel = |name: &str| bars(&table.filter("series", name)?, &MODELS);
+    let figure = Figure::two_columns().columns(1).plot_height_in(1.1);
+    Ok(figure.panel("(a) Hermes-base", panel("Hermes-base")?).panel("(b) Hermes", panel("Hermes")?))
+}
+
+fn bars(table: &Table, models: &[&str]) -> Result<StackedBars, Error> {
+    let batches = table.text("batch")?.into_iter().flatten();
+    let mut bars = StackedBars::new("Share of the run (%)", batches).x_label("Batch");
+    for (column, name) in PARTS {
+        bars = bars.part(name, table.f64(column)?.into_iter().map(|it| it.map(|it| it * 100.0)));
+    }
+    Ok(models.iter().fold(bars, |bars, model| bars.cluster(short(model), BATCHES.len())))
+}

@@ -1,0 +1,57 @@
+//! Fig. 13: what each step of the scheduler does to the feed-forward blocks,
+//! by the law for the paper's models, and walked on a recording.
+
+use memscape_explore::{Parameters, Table};
+use serde_json::{Value, json};
+
+use super::{MODELS, RECORDING, axis, derive, inference, series, short};
+use crate::error::Error;
+use crate::plot::{Figure, GroupedBars};
+use crate::sweeps::{Variant, distinct, variant};
+
+/// Strategies as the paper calls them.
+const STRATEGIES: [(&str, &str); 7] = [
+    ("random", "Random"),
+    ("partition", "Partition"),
+    ("token", "Token adjustment"),
+    ("layer", "Layer adjustment"),
+    ("adjustment", "Adjustment"),
+    ("full", "Hermes"),
+    ("oracle", "Oracle"),
+];
+
+fn variants() -> [Variant; 7] {
+    STRATEGIES.map(|(strategy, name)| variant(name, [("strategy", json!(strategy))]))
+}
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let law = inference(changed, &variants(), &[axis("model", MODELS)])?;
+    // A small model: without the time of launching and synchronising, which
+    // would be all there is, and with a GPU that holds a tenth of it.
+    let mut small = changed.clone();
+    for (path, value) in [
+        ("trace", json!(RECORDING)),
+        ("engine", json!("trace")),
+        ("hot_share", json!(0.1)),
+        ("overhead.sync_us", json!(0.0)),
+        ("overhead.launch_us", json!(0.0)),
+    ] {
+        small.insert(path.to_owned(), value);
+    }
+    let recorded = inference(&small, &variants(), &[axis("model", [Value::Null])])?;
+    let recorded = derive(recorded.clone(), "model", "series", |_| RECORDING.to_owned())?;
+    let columns = law.column_names();
+    let table = law.concat(&recorded.select(&columns)?)?;
+    derive(table, "activity", "model", |it| if it == RECORDING { "recorded" } else { "law" }.to_owned())
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let models: Vec<String> = distinct(table, "model")?;
+    let random = series(table, "Random", "mlp_ms")?;
+    let mut bars = GroupedBars::new("Feed-forward time / random", models.iter().map(|it| short(it)));
+    for (_, name) in STRATEGIES {
+        let times = series(table, name, "mlp_ms")?;
+        bars = bars.series(name, times.iter().zip(&random).map(|(time, random)| Some((*time)? / (*random)?)));
+    }
+    Ok(Figure::two_columns().panel("", bars.decimals(2)))
+}

@@ -1,0 +1,117 @@
+//! Traces and partitions themselves, below the `ndp` studies.
+
+use memscape::explore;
+use memscape::ndp::PartitionStudy;
+use memscape::ndp::partition::{Block, Devices, Partition, Sizes, solve};
+use memscape::ndp::study::recording_summary;
+use memscape::ndp::trace::{Profile, Recording, Trace, add};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::compute::compute;
+use crate::error::to_py_err;
+use crate::{explore_error, value};
+
+/// Where each neuron lies: 0 is the GPU, the DIMMs follow.
+#[pyclass(frozen, module = "memscape._memscape")]
+pub struct NdpPartition(Partition);
+
+#[pymethods]
+impl NdpPartition {
+    #[getter]
+    fn objective_ms(&self) -> f64 {
+        self.0.objective_s * 1e3
+    }
+
+    #[getter]
+    fn lower_bound_ms(&self) -> f64 {
+        self.0.lower_bound_s * 1e3
+    }
+
+    #[getter]
+    fn gap(&self) -> f64 {
+        self.0.gap()
+    }
+
+    #[getter]
+    fn bytes(&self) -> Vec<f64> {
+        self.0.bytes.clone()
+    }
+
+    #[getter]
+    fn blocks(&self) -> usize {
+        self.0.device.len()
+    }
+
+    /// Device of each neuron of one block.
+    fn device(&self, block: usize) -> PyResult<Vec<u16>> {
+        self.0.device.get(block).cloned().ok_or_else(|| {
+            to_py_err(format!("block {block} of {}; blocks are counted from 0", self.0.device.len()))
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let neurons: usize = self.0.device.iter().map(Vec::len).sum();
+        let hot = self.0.device.iter().flatten().filter(|it| **it == 0).count();
+        format!(
+            "Partition({hot} of {neurons} neurons on the GPU, {} DIMMs, {:.6} ms, at most {:.4} % above the optimum)",
+            self.0.bytes.len() - 1,
+            self.0.objective_s * 1e3,
+            self.0.gap() * 100.0,
+        )
+    }
+}
+
+#[pyfunction]
+pub fn ndp_partition(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<NdpPartition> {
+    let study: PartitionStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    compute(py, move || study.partition())?.map(NdpPartition).map_err(to_py_err)
+}
+
+/// Rows are blocks, columns neurons; the first device is the GPU.
+#[pyfunction]
+pub fn ndp_solve(
+    py: Python<'_>,
+    size_bytes: Vec<Vec<f64>>,
+    frequency: Vec<Vec<f32>>,
+    bandwidth: Vec<f64>,
+    capacity: Vec<f64>,
+) -> PyResult<NdpPartition> {
+    let (Some((gpu_bandwidth, dimm_bandwidth)), Some((gpu_capacity, dimm_capacity))) =
+        (bandwidth.split_first(), capacity.split_first())
+    else {
+        return Err(to_py_err("`bandwidth` and `capacity` need one number for the GPU and one per DIMM"));
+    };
+    if size_bytes.len() != frequency.len() {
+        return Err(to_py_err(format!(
+            "{} rows of sizes but {} of frequencies; give one of each per block",
+            size_bytes.len(),
+            frequency.len()
+        )));
+    }
+    let devices = Devices {
+        gpu_bandwidth: *gpu_bandwidth,
+        gpu_capacity: *gpu_capacity,
+        dimm_bandwidth: dimm_bandwidth.to_vec(),
+        dimm_capacity: dimm_capacity.to_vec(),
+    };
+    let solved = compute(py, move || {
+        let block = |(bytes, frequency)| Block { bytes: Sizes::Each(bytes), frequency, gpu_fixed_s: 0.0 };
+        let rows = size_bytes.iter().map(Vec::as_slice).zip(frequency.iter().map(Vec::as_slice));
+        solve(&rows.map(block).collect::<Vec<_>>(), &devices)
+    })?;
+    solved.map(NdpPartition).map_err(to_py_err)
+}
+
+/// Makes a recording known by its name; returns what it is in one line.
+#[pyfunction]
+pub fn ndp_add_recording(name: &str, sequences: Vec<Vec<u8>>, profile: Option<Vec<u8>>) -> PyResult<String> {
+    let sequences =
+        sequences.iter().map(|it| Trace::from_npz(it)).collect::<Result<Vec<_>, _>>().map_err(to_py_err)?;
+    let profile = match profile {
+        Some(bytes) => Profile::from_npz(&bytes),
+        None => Profile::of_prompts(name, &sequences),
+    };
+    add(Recording::new(name, profile.map_err(to_py_err)?, sequences).map_err(to_py_err)?);
+    recording_summary(name).map_err(to_py_err)
+}
