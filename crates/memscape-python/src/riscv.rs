@@ -82,10 +82,11 @@ fn quantisation(name: &str) -> PyResult<Quantisation> {
 
 #[pyfunction]
 pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = match quantisation(kind)? {
+    let kind = quantisation(kind)?;
+    let bytes = compute(py, move || match kind {
         Quantisation::Q4_0 => quantise_q4_0(&weights),
         _ => quantise_q8_0(&weights),
-    };
+    })?;
     Ok(PyBytes::new(py, &bytes.map_err(to_py_err)?))
 }
 
@@ -98,6 +99,9 @@ pub fn riscv_dequantise(kind: &str, data: &[u8]) -> PyResult<Vec<f32>> {
     weights.map_err(to_py_err)
 }
 
+/// Results column by column, and named counts.
+type Executed = (Vec<f32>, Vec<(&'static str, u64)>);
+
 /// Executes a kernel on the vector machine: results column by column, and counts.
 #[pyfunction]
 pub fn riscv_multiply(
@@ -106,7 +110,7 @@ pub fn riscv_multiply(
     weights: Vec<u8>,
     vectors: Vec<u8>,
     columns: usize,
-) -> PyResult<(Vec<f32>, Vec<(&'static str, u64)>)> {
+) -> PyResult<Executed> {
     let study: KernelStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
     if columns == 0 || !columns.is_multiple_of(BLOCK) {
         return Err(to_py_err(format!(
