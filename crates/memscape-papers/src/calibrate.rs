@@ -44,6 +44,9 @@ const ROUNDS: usize = 12;
 /// Steps of the coarse look over a parameter's range, before the fine one.
 const COARSE: u32 = 12;
 
+/// Doublings of the step along the way that a round went.
+const FARTHEST: u32 = 7;
+
 /// Weight of plain errors beside those beyond rounding: where rounding leaves a range
 /// of values, they pick one.
 const TRACE: f64 = 1e-3;
@@ -76,9 +79,10 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         let mut cost = objective(&claims, &point)?;
         for round in 0..ROUNDS {
             let mut moved = 0.0_f64;
+            let before = point.clone();
             for parameter in &continuous {
                 let key = parameter.key();
-                let before = point[&key].as_f64().unwrap_or(parameter.value);
+                let before = value_of(&point, parameter);
                 let line = Line { claims: &claims, point: &point, key: key.clone() };
                 let around = if round == 0 { None } else { Some(before) };
                 let value = line.least(parameter, around).map_err(failed)?;
@@ -91,6 +95,17 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
             }
             if moved <= STILL {
                 break;
+            }
+            // Where claims tie parameters together, single steps only zigzag along the
+            // valley: go on the way that the whole round went, in longer and longer steps.
+            let (from, to) = (&before, point.clone());
+            for factor in (0..FARTHEST).map(|it| f64::from(1_u32 << it)) {
+                let candidate = further(&continuous, from, &to, factor);
+                let there = objective(&claims, &candidate)?;
+                if cost <= there {
+                    break;
+                }
+                (point, cost) = (candidate, there);
             }
         }
         if best.as_ref().is_none_or(|it| cost < it.0) {
@@ -118,6 +133,21 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         rms_error: (squares / count(verdicts.len()).max(1.0)).sqrt(),
         verdicts,
     })
+}
+
+fn value_of(point: &Parameters, parameter: &FreeParameter) -> f64 {
+    point[&parameter.key()].as_f64().unwrap_or(parameter.value)
+}
+
+/// From `to` on by `factor` times the way from `from`, within the ranges.
+fn further(continuous: &[&FreeParameter], from: &Parameters, to: &Parameters, factor: f64) -> Parameters {
+    let mut all = to.clone();
+    for it in continuous {
+        let (start, end) = (value_of(from, it), value_of(to, it));
+        let value = four_digits(factor.mul_add(end - start, end)).clamp(it.min, it.max);
+        all.insert(it.key(), value.into());
+    }
+    all
 }
 
 /// Every assignment of whole numbers.

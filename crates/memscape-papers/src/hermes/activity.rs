@@ -67,7 +67,7 @@ pub fn similarity(changed: &Parameters, model: &str) -> Result<Table, Error> {
 
 /// Fig. 4a: by the law, and of a recording's two blocks.
 pub fn table4a(changed: &Parameters) -> Result<Table, Error> {
-    let law = |model: &str| with_first_column(similarity(changed, model)?, "series", &short(model));
+    let law = |model: &str, name: &str| with_first_column(similarity(changed, model)?, "series", name);
     let recorded = |block: &str, name: &str| {
         let mut base = own(changed);
         for (path, value) in
@@ -79,9 +79,8 @@ pub fn table4a(changed: &Parameters) -> Result<Table, Error> {
     };
     let columns = ["series", "distance", "overlap"];
     let tables = [
-        law("llama-2-13b")?,
-        law("falcon-40b")?,
-        law("opt-13b")?,
+        law("llama-2-13b", "Llama-2-13B, Falcon-40B")?,
+        law("opt-13b", "OPT-13B")?,
         recorded("mlp", "Recording, feed-forward")?,
         recorded("qkv", "Recording, QKV inputs")?,
     ];
