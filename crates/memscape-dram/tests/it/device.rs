@@ -116,8 +116,8 @@ fn a_users_description_is_read_and_checked() {
 #[test]
 fn an_unknown_name_gets_a_suggestion_or_the_list() {
     let error = |name| Dram::find(name).unwrap_err().to_string();
-    insta::assert_snapshot!(error("lpddr5-640"), @"no DRAM preset is called `lpddr5-640`; did you mean `lpddr5-6400`? there are lpddr5x-7500, lpddr5-6400, ddr4-3200, hbm2-2000");
-    insta::assert_snapshot!(error("sram"), @"no DRAM preset is called `sram`; there are lpddr5x-7500, lpddr5-6400, ddr4-3200, hbm2-2000");
+    insta::assert_snapshot!(error("lpddr5-640"), @"no DRAM preset is called `lpddr5-640`; did you mean `lpddr5-6400`? there are lpddr5x-7500, lpddr5x-8533, lpddr5-6400, ddr4-3200, hbm2-2000");
+    insta::assert_snapshot!(error("sram"), @"no DRAM preset is called `sram`; there are lpddr5x-7500, lpddr5x-8533, lpddr5-6400, ddr4-3200, hbm2-2000");
 }
 
 #[test]
