@@ -136,7 +136,7 @@ fn a_study_file_can_say_where_its_table_goes() {
 
 #[test]
 fn the_events_of_a_product_are_a_trace() {
-    let (_, csv) = done(&["trace", "--study", "npu.gemm", "m=448", "k=448", "n=448"]);
+    let csv = done(&["trace", "--study", "npu.gemm", "m=448", "k=448", "n=448"]);
     assert!(csv.starts_with("unit,block,step,start_ns,end_ns\nread,0,0,0,"), "{csv}");
     assert_eq!(csv.lines().count(), 5, "{csv}");
 }
@@ -216,7 +216,7 @@ fn a_claim_out_of_tolerance_is_1() {
     assert_eq!(code, SHORT);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["id", "published", "computed", "relative_error", "role", "unit", "note"]);
+    assert_eq!(keys, ["id", "published", "computed", "relative_error", "exact", "bound", "role", "unit", "note"]);
 }
 
 #[test]
