@@ -195,23 +195,26 @@ impl Line<'_> {
         all
     }
 
+    /// The best of evenly spread values.
+    fn best_of(&self, parameter: &FreeParameter, step: f64) -> Result<f64, argmin::core::Error> {
+        let mut best = (f64::INFINITY, parameter.min);
+        for it in 0..=COARSE {
+            let value = parameter.min + f64::from(it) * step;
+            let cost = self.cost(&value)?;
+            if cost < best.0 {
+                best = (cost, value);
+            }
+        }
+        Ok(best.1)
+    }
+
     /// The best value of a continuous parameter: in all of its range, or around a
     /// value.
     fn least(&self, parameter: &FreeParameter, around: Option<f64>) -> Result<f64, argmin::core::Error> {
         let step = (parameter.max - parameter.min) / f64::from(COARSE);
         let middle = match around {
             Some(value) => value,
-            None => {
-                let mut best = (f64::INFINITY, parameter.min);
-                for it in 0..=COARSE {
-                    let value = parameter.min + f64::from(it) * step;
-                    let cost = self.cost(&value)?;
-                    if cost < best.0 {
-                        best = (cost, value);
-                    }
-                }
-                best.1
-            }
+            None => self.best_of(parameter, step)?,
         };
         let (low, high) = ((middle - step).max(parameter.min), (middle + step).min(parameter.max));
         let solver = BrentOpt::new(low, high).set_tolerance(1e-4, 1e-6 * (high - low));

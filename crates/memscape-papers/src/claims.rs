@@ -474,9 +474,8 @@ mod tests {
     #[test]
     fn limits_are_met_on_their_side_and_digits_as_printed() {
         let claim = |extra: &str| -> Claim {
-            let text =
-                format!("id = 'a.b'\nwhere = ''\nsays = ''\nvalue = 62.0\nunit = ''\nrole = 'predict'\n");
-            toml::from_str(&(text + extra)).unwrap()
+            let text = "id = 'a.b'\nwhere = ''\nsays = ''\nvalue = 62.0\nunit = ''\nrole = 'predict'\n";
+            toml::from_str(&format!("{text}{extra}")).unwrap()
         };
         let says = |extra: &str, computed: f64| {
             let it = claim(extra).verdict(Some(computed));

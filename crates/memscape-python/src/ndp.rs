@@ -70,6 +70,7 @@ pub fn ndp_partition(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult
 
 /// Rows are blocks, columns neurons; the first device is the GPU.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over what it converts")]
 pub fn ndp_solve(
     py: Python<'_>,
     size_bytes: Vec<Vec<f64>>,
@@ -105,6 +106,7 @@ pub fn ndp_solve(
 
 /// Makes a recording known by its name; returns what it is in one line.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over what it converts")]
 pub fn ndp_add_recording(name: &str, sequences: Vec<Vec<u8>>, profile: Option<Vec<u8>>) -> PyResult<String> {
     let sequences =
         sequences.iter().map(|it| Trace::from_npz(it)).collect::<Result<Vec<_>, _>>().map_err(to_py_err)?;

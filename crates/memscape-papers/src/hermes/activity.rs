@@ -126,8 +126,8 @@ pub fn table4b(changed: &Parameters) -> Result<Table, Error> {
         for (column, other) in children.iter().enumerate() {
             let active: Vec<usize> = (0..1025).filter(|token| bits[0].get(*token, parent)).collect();
             let both = active.iter().filter(|token| bits[1].get(**token, *other)).count();
-            rows.push(Some(row as i64));
-            columns.push(Some(column as i64));
+            rows.push(i64::try_from(row).ok());
+            columns.push(i64::try_from(column).ok());
             shares.push((!active.is_empty()).then(|| both as f64 / active.len() as f64));
         }
     }

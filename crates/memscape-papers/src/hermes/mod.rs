@@ -125,7 +125,7 @@ fn systems<const N: usize>(names: [&str; N]) -> [Variant; N] {
 /// An axis of a sweep.
 type Axis<'a> = (&'a str, Vec<Value>);
 
-fn axis<'a, V: Into<Value>>(name: &'a str, values: impl IntoIterator<Item = V>) -> Axis<'a> {
+fn axis<V: Into<Value>>(name: &str, values: impl IntoIterator<Item = V>) -> Axis<'_> {
     (name, values.into_iter().map(Into::into).collect())
 }
 

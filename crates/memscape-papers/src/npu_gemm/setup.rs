@@ -8,8 +8,11 @@ use crate::error::Error;
 use crate::plot::{Figure, TextTable};
 use crate::sweeps::for_preset;
 
+/// Device, quantity, value, unit.
+type Row = (&'static str, &'static str, f64, &'static str);
+
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for npu in NPUS {
         let mut parameters = for_preset(changed, npu);
         parameters.insert("device".to_owned(), npu.into());
@@ -18,14 +21,14 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
             quantities(&study.device, &study).into_iter().map(|(name, value, unit)| (npu, name, value, unit)),
         );
     }
-    let text = |pick: &dyn Fn(&(&str, &str, f64, &str)) -> String| {
-        Column::Text(rows.iter().map(|it| Some(pick(it))).collect())
+    let text = |pick: fn(&Row) -> &'static str| {
+        Column::Text(rows.iter().map(|it| Some(pick(it).to_owned())).collect())
     };
     Ok(Table::from_columns([
-        ("npu", text(&|it| it.0.to_owned())),
-        ("quantity", text(&|it| it.1.to_owned())),
+        ("npu", text(|it| it.0)),
+        ("quantity", text(|it| it.1)),
         ("value", Column::Float(rows.iter().map(|it| Some(it.2)).collect())),
-        ("unit", text(&|it| it.3.to_owned())),
+        ("unit", text(|it| it.3)),
     ])?)
 }
 
@@ -56,11 +59,9 @@ fn quantities(device: &Device, study: &GemmStudy) -> Vec<(&'static str, f64, &'s
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let of = |npu: &str| -> Result<(Vec<String>, Vec<Option<f64>>, Vec<String>), Error> {
-        let rows = table.filter("npu", npu)?;
-        Ok((texts(&rows, "quantity")?, rows.f64("value")?, texts(&rows, "unit")?))
-    };
-    let ((names, first, units), (_, second, _)) = (of(NPUS[0])?, of(NPUS[1])?);
+    let (first, second) = (table.filter("npu", NPUS[0])?, table.filter("npu", NPUS[1])?);
+    let (names, units) = (texts(&first, "quantity")?, texts(&first, "unit")?);
+    let (first, second) = (first.f64("value")?, second.f64("value")?);
     let header = ["Quantity", printed(NPUS[0]), printed(NPUS[1]), "Unit"];
     let value = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
     let text = (0..names.len()).fold(TextTable::new(header), |text, row| {
