@@ -216,7 +216,10 @@ fn a_claim_out_of_tolerance_is_1() {
     assert_eq!(code, SHORT);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["id", "published", "computed", "relative_error", "exact", "bound", "role", "unit", "note"]);
+    assert_eq!(
+        keys,
+        ["id", "published", "computed", "relative_error", "exact", "bound", "role", "unit", "note"]
+    );
 }
 
 #[test]

@@ -136,7 +136,14 @@ pub fn ondevice_timeline(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyRe
     let seconds = |ps: u64| ps as f64 * 1e-12;
     let span = |it: &memscape::ondevice::timeline::Span| {
         let work = if it.work == Work::Copy { "copy" } else { "gemm" };
-        (it.thread, work, it.layer, it.stage.map(memscape::workload::Matrix::name), seconds(it.start_ps), seconds(it.end_ps))
+        (
+            it.thread,
+            work,
+            it.layer,
+            it.stage.map(memscape::workload::Matrix::name),
+            seconds(it.start_ps),
+            seconds(it.end_ps),
+        )
     };
     Ok(timeline.spans.iter().map(span).collect())
 }
