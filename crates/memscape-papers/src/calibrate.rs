@@ -264,7 +264,7 @@ mod tests {
     use crate::paper::PAPERS;
 
     /// The stored parameters are what the fit returns, from the calibrating claims
-    /// alone: from there, it does not move on.
+    /// alone: from there, it does not move on (by more than where the search stops).
     #[test]
     fn stored_parameters_are_the_fit() {
         for paper in PAPERS {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cycles::float;
 use crate::numa::{NumaError, Policy, place};
 use crate::platform::{
-    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, find_machine, machine_preset,
+    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, find_groups, machine_preset,
 };
 use crate::quant::{BLOCK, Quantisation};
 use crate::reuse::{Level, Rates};
@@ -119,17 +119,20 @@ pub enum GemmError {
     OutOfRange(#[from] OutOfRange),
 }
 
+/// What of a machine a product meets.
+const GROUPS: &[&str] = &["core", "cache", "numa", "dram", "os"];
+
 impl Default for GemmStudy {
     /// Table 5.2's product on one core.
     fn default() -> Self {
         static BASELINE: std::sync::LazyLock<GemmStudy> = std::sync::LazyLock::new(|| {
-            let mut tree = find_machine(DEFAULT_MACHINE).expect("the default machine is built in").parameters;
+            let mut tree =
+                find_groups(DEFAULT_MACHINE, GROUPS).expect("the default machine is built in").parameters;
             let rest = serde_json::json!({
                 "m": 4096, "k": 4096, "n": 128, "quantisation": "f32", "method": "openblas", "lmul": 4,
                 "threads": 1, "policy": "no-balancing", "bind_nodes": null,
             });
             let table = tree.as_object_mut().expect("a machine is a table");
-            table.remove("generated_tokens");
             table.extend(rest.as_object().expect("an object").clone());
             serde_json::from_value(tree).expect("the baseline is checked by tests")
         });
@@ -315,7 +318,7 @@ impl Study for GemmStudy {
     type Answer = GemmAnswer;
 
     fn presets() -> Vec<PresetParameter> {
-        vec![machine_preset()]
+        vec![PresetParameter { find: |name| find_groups(name, GROUPS), ..machine_preset() }]
     }
 
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
