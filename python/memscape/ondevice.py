@@ -7,12 +7,13 @@ Layout(512 x 2048 bf16, 64 units of 16 lanes, 32 DRAM rows)
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._memscape import OndeviceLayout
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["OndeviceLayout", "layout", "timeline"]
 
@@ -56,7 +57,7 @@ def layout(**parameters: Any) -> OndeviceLayout:
     return _memscape.ondevice_layout(parameters)
 
 
-def timeline(**parameters: Any) -> pl.DataFrame:
+def timeline(**parameters: Any) -> polars.DataFrame:
     """What each thread of a prefill does, and when.
 
     Parameters
@@ -84,5 +85,7 @@ def timeline(**parameters: Any) -> pl.DataFrame:
     >>> spans.filter(work="copy", layer=0, matrix="k")["thread"].to_list()
     [0, 1]
     """
+    import polars
+
     names = ["thread", "work", "layer", "matrix", "start_s", "end_s"]
-    return pl.DataFrame(_memscape.ondevice_timeline(parameters), schema=names, orient="row")
+    return polars.DataFrame(_memscape.ondevice_timeline(parameters), schema=names, orient="row")
