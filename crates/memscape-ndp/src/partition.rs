@@ -13,7 +13,7 @@
 //!    any price is a lower bound of the integer optimum.
 //! 2. *Whole*: prefixes are rounded down and the remaining capacity is filled.
 //! 3. *Balanced*: longest processing time first over the DIMMs, then moves and
-//!    exchanges out of the slowest device (see [`crate::balance`]).
+//!    exchanges out of the slowest device (`balance.rs`).
 
 use rayon::prelude::*;
 
