@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Reads each `path=value`; what is no TOML value is a text.
+/// Reads each `path=value`: TOML values and `null`; what is neither is a text.
 pub fn parse(given: &[String]) -> Result<Parameters, Failure> {
     given.iter().map(|it| one(it)).collect()
 }
@@ -20,6 +20,9 @@ fn one(given: &str) -> Result<(String, Value), Failure> {
 }
 
 fn read(value: &str) -> Value {
+    if value == "null" {
+        return Value::Null;
+    }
     let table: Result<toml::Table, _> = toml::from_str(&format!("value = {value}"));
     // More than one key means that the text went on after the value.
     let read = table.ok().filter(|it| it.len() == 1).and_then(|mut it| it.remove("value"));
@@ -47,6 +50,7 @@ mod tests {
         assert_eq!(read("\"8\""), json!("8"));
         assert_eq!(read("opt-6.7b"), json!("opt-6.7b"));
         assert_eq!(read("nan"), json!("nan"));
+        assert_eq!(read("null"), json!(null));
         assert_eq!(read(""), json!(""));
         assert_eq!(read("1\nb = 2"), json!("1\nb = 2"));
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use memscape::ndp::activity::BlockKind;
 use memscape::ndp::inference::Engine;
-use memscape::ndp::trace::{Profile, Recording, SAMPLE, Trace, add};
+use memscape::ndp::trace::{Recording, SAMPLE, add};
 use memscape::ndp::{ActivityAnswer, ActivityStudy};
 use memscape::study::Study;
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ pub fn report(
         }
         SAMPLE
     } else {
-        add(read(traces, profile)?);
+        add(Recording::read(GIVEN, traces, profile).map_err(Failure::of)?);
         GIVEN
     };
     let recording = memscape::ndp::trace::find(name).map_err(Failure::of)?;
@@ -52,24 +52,6 @@ pub fn report(
         writeln!(out, "{what:<48}{qkv:>10.3}{mlp:>14.3}")?;
     }
     Ok(())
-}
-
-fn read(traces: &[PathBuf], profile: Option<&Path>) -> Result<Recording, Failure> {
-    let bytes = |path: &Path| {
-        std::fs::read(path).map_err(|it| Failure::BadInput(format!("cannot read `{}`: {it}", path.display())))
-    };
-    let at = |path: &Path, problem: &dyn std::fmt::Display| {
-        Failure::of(format!("`{}`: {problem}", path.display()))
-    };
-    let sequences = traces
-        .iter()
-        .map(|path| Trace::from_npz(&bytes(path)?).map_err(|it| at(path, &it)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let profile = match profile {
-        Some(path) => Profile::from_npz(&bytes(path)?).map_err(|it| at(path, &it))?,
-        None => Profile::of_prompts(GIVEN, &sequences).map_err(Failure::of)?,
-    };
-    Recording::new(GIVEN, profile, sequences).map_err(Failure::of)
 }
 
 fn lines(recording: &Recording, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {

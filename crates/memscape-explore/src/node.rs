@@ -249,7 +249,10 @@ fn plain(expected: &str) -> String {
         "a boolean" => "true or false".to_owned(),
         "a string" | "str" => "a text".to_owned(),
         _ => match expected.strip_prefix("a nonzero ") {
-            Some("u8" | "u16" | "u32" | "u64" | "usize") => "a whole number, at least 1".to_owned(),
+            Some("u8") => whole("1", "255"),
+            Some("u16") => whole("1", "65535"),
+            Some("u32") => whole("1", "4294967295"),
+            Some("u64" | "usize") => "a whole number, at least 1".to_owned(),
             Some(_) => "a whole number other than 0".to_owned(),
             None if expected.starts_with("struct ") => "a table".to_owned(),
             None => expected.to_owned(),
@@ -571,10 +574,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_named_with_its_path_and_what_is_allowed() {
         let error = |pointer, value| with(pointer, value).unwrap_err();
-        assert_eq!(error("/inner/banks", json!(0)), "`inner.banks` = 0: expected a whole number, at least 1");
+        assert_eq!(error("/inner/banks", json!(0)), "`inner.banks` = 0: expected a whole number from 1 to 4294967295");
         assert_eq!(
             error("/inner/banks", json!(8.5)),
-            "`inner.banks` = 8.5: expected a whole number, at least 1"
+            "`inner.banks` = 8.5: expected a whole number from 1 to 4294967295"
         );
         assert_eq!(error("/inner/trcd_ns", json!("fast")), "`inner.trcd_ns` = \"fast\": expected a number");
         assert_eq!(

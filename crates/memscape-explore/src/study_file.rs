@@ -11,7 +11,7 @@ use crate::sample::Sample;
 use crate::schema::join;
 use crate::sweep::Sweep;
 
-/// A study file.
+/// A study file. TOML has no null: the text `"null"` stands for it.
 ///
 /// ```
 /// use memscape_explore::StudyFile;
@@ -81,7 +81,10 @@ impl StudyFile {
         let bad = |error: toml::de::Error| Error::BadStudyFile(error.to_string().trim_end().to_owned());
         let table: toml::Table = toml::from_str(text).map_err(bad)?;
         check_values("", &toml::Value::Table(table))?;
-        toml::from_str(text).map_err(bad)
+        let mut file: Self = toml::from_str(text).map_err(bad)?;
+        let tables = [&mut file.base, &mut file.axes].into_iter().chain(&mut file.zip);
+        tables.flat_map(Map::values_mut).for_each(nulls);
+        Ok(file)
     }
 
     /// Reads a TOML file.
@@ -114,6 +117,16 @@ impl StudyFile {
             Some(sample) => sweep.sample(sample.clone()),
             None => sweep,
         })
+    }
+}
+
+/// Puts null where the text `"null"` stands.
+fn nulls(value: &mut Value) {
+    match value {
+        Value::String(text) if text == "null" => *value = Value::Null,
+        Value::Array(items) => items.iter_mut().for_each(nulls),
+        Value::Object(table) => table.values_mut().for_each(nulls),
+        _ => {}
     }
 }
 
@@ -203,6 +216,14 @@ mod tests {
     use serde_json::json;
 
     use super::{StudyFile, steps};
+
+    #[test]
+    fn null_is_written_as_text() {
+        let text = "study = \"toy\"\n[base]\na = \"null\"\n[axes]\nb.c = [\"null\", 1]\n";
+        let file = StudyFile::parse(text).unwrap();
+        assert_eq!(file.base["a"], json!(null));
+        assert_eq!(file.axes["b"]["c"], json!([null, 1]));
+    }
 
     #[test]
     fn steps_include_both_ends() {

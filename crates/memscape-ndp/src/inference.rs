@@ -73,7 +73,7 @@ pub struct InferenceStudy {
     pub host_placement: HostPlacement,
     /// Share of the sparse weights that the GPU may hold; null for what fits
     pub hot_share: Option<Share>,
-    /// Recording that activity is taken from, by name; null for the law
+    /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<String>,
     /// Seed of the law and of random placements
     pub seed: u64,

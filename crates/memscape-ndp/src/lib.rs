@@ -4,6 +4,7 @@ pub mod activity;
 mod balance;
 mod baseline;
 pub mod cost;
+mod exchange;
 pub mod expected;
 pub mod hardware;
 pub mod hermes;

@@ -11,13 +11,16 @@
 //!    work per byte. Its cost over the prefix is convex, so one price per GPU
 //!    byte, shared by all blocks, divides the capacity. The Lagrangian value at
 //!    any price is a lower bound of the integer optimum.
-//! 2. *Whole*: prefixes are rounded down and the remaining capacity is filled.
+//! 2. *Whole*: prefixes are rounded down and the remaining capacity is filled;
+//!    where there are so few neurons that each counts, exchanges between blocks
+//!    follow (`exchange.rs`).
 //! 3. *Balanced*: longest processing time first over the DIMMs, then moves and
 //!    exchanges out of the slowest device (`balance.rs`).
 
 use rayon::prelude::*;
 
 use crate::balance::{Bins, balance};
+use crate::exchange;
 
 /// One block of neurons that are computed together: a layer's QKV projection or
 /// its feed-forward network.
@@ -150,14 +153,14 @@ pub enum PartitionError {
 
 /// A block as the solver sees it.
 struct Ordered {
-    /// Neurons by falling frequency.
+    /// Neurons by falling frequency; those on the GPU first, once that is settled.
     order: Vec<u32>,
     /// Seconds of work at one byte per second.
     total_work: f64,
 }
 
 impl Block<'_> {
-    fn work(&self, neuron: usize) -> f64 {
+    pub(crate) fn work(&self, neuron: usize) -> f64 {
         self.bytes.of(neuron) * f64::from(self.frequency[neuron])
     }
 
@@ -218,14 +221,18 @@ impl Block<'_> {
 /// ```
 pub fn solve(blocks: &[Block], devices: &Devices) -> Result<Partition, PartitionError> {
     check(blocks, devices)?;
-    let ordered: Vec<Ordered> = blocks.par_iter().map(order).collect();
+    let mut ordered: Vec<Ordered> = blocks.par_iter().map(order).collect();
     let dimms: f64 = devices.dimm_bandwidth.iter().sum();
     let total: f64 = blocks.iter().map(total_bytes).sum();
 
     let (price, lower_bound_s) = best_price(blocks, &ordered, devices, dimms);
     // What the DIMMs cannot hold must go to the GPU, however slow that is.
     let forced = (total - devices.dimm_capacity.iter().sum::<f64>()).max(0.0);
-    let prefixes = whole_prefixes(blocks, &ordered, devices, dimms, price, forced);
+    let mut prefixes = whole_prefixes(blocks, &ordered, devices, dimms, price, forced);
+    if blocks.iter().map(|it| it.frequency.len()).sum::<usize>() <= exchange::MOST {
+        let orders = ordered.iter_mut().map(|it| &mut it.order);
+        exchange::improve(blocks, devices, orders.zip(&mut prefixes), forced);
+    }
     let gpu_bytes: f64 =
         (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
     let bins = Bins {

@@ -184,7 +184,7 @@ pub fn table_bytes(shape: &Shape) -> (f64, f64) {
 pub struct ActivityStudy {
     /// Language model; null for that of `trace`
     pub model: Option<ModelName>,
-    /// Recording, by name; null for the law
+    /// Recording: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<String>,
     /// Expected values of the law, or measured on tokens and neurons
     pub engine: Engine,

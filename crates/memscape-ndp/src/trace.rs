@@ -1,6 +1,8 @@
 //! Activity traces: recorded from a real model, or drawn from the law.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::SystemTime;
 
 use crate::activity::{Bits, BlockKind, Synthetic};
 use crate::npz::{Npz, NpzError};
@@ -107,8 +109,27 @@ pub enum TraceError {
         /// The parameter that asks for them.
         parameter: &'static str,
     },
-    /// No recording of that name.
-    #[error("there is no recording `{name}`; there are {}", .available.join(", "))]
+    /// A file or folder that cannot be read.
+    #[error("cannot read `{path}`: {problem}")]
+    Read {
+        /// The file or folder.
+        path: String,
+        /// What the system says.
+        problem: String,
+    },
+    /// A file that is no trace or profile.
+    #[error("`{path}`: {problem}")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: Box<TraceError>,
+    },
+    /// Neither a recording of that name nor a file or folder.
+    #[error(
+        "there is no recording `{name}`, and no such file or folder; recordings: {}; or give an .npz file, or a \
+         folder of them, in which `profile.npz` is the profile", .available.join(", ")
+    )]
     Unknown {
         /// The name.
         name: String,
@@ -340,6 +361,82 @@ impl Recording {
     }
 }
 
+/// The file of a folder that is read as its profile.
+pub const PROFILE: &str = "profile.npz";
+
+fn read(path: &Path) -> Result<Vec<u8>, TraceError> {
+    std::fs::read(path).map_err(|it| unreadable(path, &it))
+}
+
+fn unreadable(path: &Path, problem: &std::io::Error) -> TraceError {
+    TraceError::Read { path: path.display().to_string(), problem: problem.to_string() }
+}
+
+impl Recording {
+    /// Reads sequences, one per file, and their profile; without one, how often
+    /// neurons are active in the prompts stands in.
+    ///
+    /// # Errors
+    /// [`TraceError`] names the file.
+    pub fn read(name: &str, sequences: &[PathBuf], profile: Option<&Path>) -> Result<Self, TraceError> {
+        let at = |path: &Path, problem: TraceError| TraceError::File {
+            path: path.display().to_string(),
+            problem: Box::new(problem),
+        };
+        let sequences = sequences
+            .iter()
+            .map(|path| Trace::from_npz(&read(path)?).map_err(|it| at(path, it)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let profile = match profile {
+            Some(path) => Profile::from_npz(&read(path)?).map_err(|it| at(path, it))?,
+            None => Profile::of_prompts(name, &sequences)?,
+        };
+        Self::new(name, profile, sequences)
+    }
+}
+
+/// The files of a recording, each with the time of its last change.
+type Stamped = Vec<(PathBuf, Option<SystemTime>)>;
+
+/// An `.npz` file, or those of a folder in the order of their names.
+fn files(path: &Path) -> Result<Stamped, TraceError> {
+    let mut files = if path.is_dir() {
+        let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(|it| unreadable(path, &it))?;
+        let files = entries.into_iter().map(|it| it.path());
+        files.filter(|it| it.extension().is_some_and(|it| it == "npz")).collect()
+    } else {
+        vec![path.to_owned()]
+    };
+    files.sort();
+    Ok(files
+        .into_iter()
+        .map(|it| {
+            let changed = std::fs::metadata(&it).and_then(|it| it.modified()).ok();
+            (it, changed)
+        })
+        .collect())
+}
+
+/// What was last read from a file or folder: a sweep asks for it at each point.
+static LAST_READ: Mutex<Option<(Stamped, Arc<Recording>)>> = Mutex::new(None);
+
+fn from_path(name: &str) -> Result<Arc<Recording>, TraceError> {
+    let files = files(Path::new(name))?;
+    let mut last = LAST_READ.lock().expect("no panic while it is held");
+    if let Some((stamped, recording)) = &*last
+        && *stamped == files
+        && recording.name == name
+    {
+        return Ok(Arc::clone(recording));
+    }
+    let (profile, sequences): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.iter().map(|it| it.0.clone()).partition(|it| it.file_name().is_some_and(|it| it == PROFILE));
+    let recording = Arc::new(Recording::read(name, &sequences, profile.first().map(PathBuf::as_path))?);
+    *last = Some((files, Arc::clone(&recording)));
+    Ok(recording)
+}
+
 /// Recordings by name: the built-in sample, and what a user has added.
 static LIBRARY: LazyLock<Mutex<Vec<Arc<Recording>>>> = LazyLock::new(|| Mutex::new(vec![Arc::new(sample())]));
 
@@ -369,19 +466,25 @@ pub fn add(recording: Recording) {
     library.push(Arc::new(recording));
 }
 
-/// The recording of this name.
+/// The recording of this name, or that of a file or folder: an `.npz` file is one
+/// sequence, a folder has one in each and may have a [`PROFILE`].
 ///
 /// # Errors
-/// [`TraceError::Unknown`] lists all.
+/// [`TraceError::Unknown`] lists all names; others say what is wrong with a file.
 ///
 /// # Panics
 /// Never: no other thread panics while it holds the library.
 pub fn find(name: &str) -> Result<Arc<Recording>, TraceError> {
     let library = LIBRARY.lock().expect("no panic while it is held");
-    library.iter().find(|it| it.name == name).cloned().ok_or_else(|| TraceError::Unknown {
-        name: name.to_owned(),
-        available: library.iter().map(|it| it.name.clone()).collect(),
-    })
+    if let Some(recording) = library.iter().find(|it| it.name == name) {
+        return Ok(Arc::clone(recording));
+    }
+    let available = library.iter().map(|it| it.name.clone()).collect();
+    drop(library);
+    if Path::new(name).exists() {
+        return from_path(name);
+    }
+    Err(TraceError::Unknown { name: name.to_owned(), available })
 }
 
 /// Where activity comes from.

@@ -4,6 +4,8 @@ use memscape_ndp::npz::Npz;
 use memscape_ndp::partition::{Block, Devices, Partition, Sizes, solve};
 use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOutcome, Variable};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// An instance that can be given to both solvers.
 #[derive(Debug, Clone)]
@@ -142,16 +144,69 @@ proptest! {
     // An integer programme takes up to a second.
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// On tiny instances single neurons matter, and rounding prefixes costs some
-    /// per cent at worst; what may never happen is a bound above the optimum.
+    /// What may never happen is a bound above the optimum, or an objective below.
+    /// How near the optimum a placement is: `nearly_all_tiny_instances_are_solved`.
     #[test]
     fn agreement_with_an_integer_programme(instance in instances(2, 6, 2)) {
         let found = solve(&instance.blocks(), &instance.devices).unwrap();
         let optimum = instance.integer_optimum();
         prop_assert!(found.lower_bound_s <= optimum * (1.0 + 1e-6), "{} {optimum}", found.lower_bound_s);
         prop_assert!(found.objective_s >= optimum * (1.0 - 1e-6), "{} {optimum}", found.objective_s);
-        prop_assert!(found.objective_s <= optimum * 1.25, "{} {optimum}", found.objective_s);
     }
+}
+
+/// The optimum of two blocks and two DIMMs, by looking at every placement.
+fn exhaustive_optimum(instance: &Instance) -> f64 {
+    let placements = |block: usize| {
+        let neurons = instance.bytes[block].len();
+        let mut all: Vec<([f64; 3], f64)> = (0..3_usize.pow(u32::try_from(neurons).unwrap()))
+            .map(|code| {
+                let (mut bytes, mut time) = ([0.0; 3], [instance.fixed, 0.0, 0.0]);
+                for neuron in 0..neurons {
+                    let device = code / 3_usize.pow(u32::try_from(neuron).unwrap()) % 3;
+                    bytes[device] += instance.bytes[block][neuron];
+                    time[device] += instance.time(block, neuron, device);
+                }
+                (bytes, time.into_iter().fold(0.0, f64::max))
+            })
+            .collect();
+        all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        all
+    };
+    let (first, second) = (placements(0), placements(1));
+    let devices = &instance.devices;
+    let capacity = [devices.gpu_capacity, devices.dimm_capacity[0], devices.dimm_capacity[1]];
+    let mut best = f64::INFINITY;
+    for (bytes, time) in &first {
+        // The first that fits is the fastest that does.
+        let fits = |other: &&([f64; 3], f64)| (0..3).all(|it| bytes[it] + other.0[it] <= capacity[it]);
+        let rest = second.iter().take_while(|it| time + it.1 < best).find(fits);
+        best = rest.map_or(best, |it| time + it.1);
+    }
+    best
+}
+
+/// Where single neurons matter there is no guarantee, so this is a sample of
+/// fixed seed: of 20 000 such instances 1 % were more than 3 % above the optimum,
+/// and the worst 41 %.
+#[test]
+fn nearly_all_tiny_instances_are_solved() {
+    let mut runner = TestRunner::deterministic();
+    let mut above: Vec<f64> = (0..1000)
+        .map(|_| {
+            let instance = instances(2, 6, 2).new_tree(&mut runner).unwrap().current();
+            let found = solve(&instance.blocks(), &instance.devices).unwrap();
+            check_rules(&instance, &found);
+            let optimum = exhaustive_optimum(&instance);
+            assert!(found.lower_bound_s <= optimum * (1.0 + 1e-9), "{} {optimum}", found.lower_bound_s);
+            found.objective_s / optimum - 1.0
+        })
+        .collect();
+    above.sort_by(f64::total_cmp);
+    assert!(above[0] > -1e-9);
+    assert!(above[900] < 1e-9, "nine of ten are optimal: {}", above[900]);
+    assert!(above[980] < 0.05, "{}", above[980]);
+    assert!(above[999] < 0.5, "{}", above[999]);
 }
 
 /// `data/partition`: 40 layers of 64 groups, a GPU and eight DIMMs. A direct

@@ -95,12 +95,36 @@ fn a_profile_of_another_model_is_refused() {
         error,
         "sequence 0 of `mine` has 8 layers of 256 and 1024 neurons, but its profile has 7 of 256 and 1024"
     );
-    assert!(
-        trace::find("mine")
-            .unwrap_err()
-            .to_string()
-            .starts_with("there is no recording `mine`; there are relu-6m")
+    assert_eq!(
+        trace::find("mine").unwrap_err().to_string(),
+        "there is no recording `mine`, and no such file or folder; recordings: relu-6m; or give an .npz file, or a \
+         folder of them, in which `profile.npz` is the profile"
     );
+}
+
+#[test]
+fn a_folder_is_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().to_str().unwrap();
+    let nothing = trace::find(name).unwrap_err().to_string();
+    assert!(nothing.ends_with("has 0 sequences, but 1 are asked for; lower `batch` or record more"), "{nothing}");
+
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/traces");
+    for file in ["trace_00.npz", "trace_01.npz", "trace_10.npz", "trace_11.npz", "profile.npz"] {
+        std::fs::copy(data.join(file), folder.path().join(file)).unwrap();
+    }
+    let sample = trace::find(trace::SAMPLE).unwrap();
+    let read = trace::find(name).unwrap();
+    assert_eq!((&read.profile, &read.sequences), (&sample.profile, &sample.sequences));
+
+    // What has changed is read again, and named if it is no good.
+    std::fs::write(folder.path().join("trace_11.npz"), b"PK no").unwrap();
+    let damaged = trace::find(name).unwrap_err().to_string();
+    assert!(damaged.contains("trace_11.npz`: not a readable .npz file"), "{damaged}");
+    let one = folder.path().join("trace_00.npz");
+    let alone = trace::find(one.to_str().unwrap()).unwrap();
+    assert_eq!(alone.sequences, sample.sequences[..1]);
+    assert_ne!(alone.profile, sample.profile, "its own prompt stands in");
 }
 
 /// The recorder's own statistics of these four of its sequences (`data/traces`),

@@ -21,7 +21,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let mut figure = Figure::two_columns();
+    let mut figure = Figure::two_columns().columns(1);
     for npu in NPUS {
         let rows = table.filter("npu", json!(npu))?;
         let mut bars = GroupedBars::new("Throughput (TOPS)", precisions());
