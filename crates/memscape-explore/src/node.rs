@@ -574,7 +574,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_named_with_its_path_and_what_is_allowed() {
         let error = |pointer, value| with(pointer, value).unwrap_err();
-        assert_eq!(error("/inner/banks", json!(0)), "`inner.banks` = 0: expected a whole number from 1 to 4294967295");
+        assert_eq!(
+            error("/inner/banks", json!(0)),
+            "`inner.banks` = 0: expected a whole number from 1 to 4294967295"
+        );
         assert_eq!(
             error("/inner/banks", json!(8.5)),
             "`inner.banks` = 8.5: expected a whole number from 1 to 4294967295"

@@ -432,6 +432,10 @@ fn from_path(name: &str) -> Result<Arc<Recording>, TraceError> {
     }
     let (profile, sequences): (Vec<PathBuf>, Vec<PathBuf>) =
         files.iter().map(|it| it.0.clone()).partition(|it| it.file_name().is_some_and(|it| it == PROFILE));
+    if sequences.is_empty() {
+        let problem = "the folder has no .npz file of a sequence".to_owned();
+        return Err(TraceError::Read { path: name.to_owned(), problem });
+    }
     let recording = Arc::new(Recording::read(name, &sequences, profile.first().map(PathBuf::as_path))?);
     *last = Some((files, Arc::clone(&recording)));
     Ok(recording)

@@ -6,9 +6,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memscape_npu::gemm::Engine;
 use memscape_npu::{BalanceStudy, Device, GemmStudy, Precision, SearchStudy};
-use memscape_study::Study;
+use memscape_study::{CostEngine, Study};
 
 fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("search");
@@ -23,7 +22,7 @@ fn benches(criterion: &mut Criterion) {
     group.finish();
 
     let mut group = criterion.benchmark_group("gemm");
-    for (name, engine) in [("closed", Engine::Closed), ("events", Engine::Events)] {
+    for (name, engine) in [("closed", CostEngine::Closed), ("events", CostEngine::Events)] {
         let study = GemmStudy { engine, ..GemmStudy::default() };
         group.bench_function(name, |it| it.iter(|| black_box(study).answer()));
     }

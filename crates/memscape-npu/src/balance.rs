@@ -3,13 +3,13 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::array::{BLayout, Design, Schedule};
 use crate::device::{Device, Precision};
-use crate::gemm::{Engine, GemmStudy};
+use crate::gemm::GemmStudy;
 use crate::kernel::{Kernel, L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, SearchError, TieBreak};
 use crate::{closed, events};
@@ -65,7 +65,7 @@ pub struct BalanceStudy {
     /// Step of the memory tiles in reductions of the kernel; as many as saturate DRAM if missing
     pub k_mt_steps: Option<NonZeroU16>,
     /// Closed form, or event by event
-    pub engine: Engine,
+    pub engine: CostEngine,
 }
 
 /// What `npu.balance` answers.
@@ -187,8 +187,8 @@ impl BalanceStudy {
         });
         let schedule = Schedule::new(&self.device, &design, &kernel, size).ok()?;
         let times = match self.engine {
-            Engine::Closed => closed::count(&schedule),
-            Engine::Events => events::walk(&schedule, &mut |_| ()),
+            CostEngine::Closed => closed::count(&schedule),
+            CostEngine::Events => events::walk(&schedule, &mut |_| ()),
         };
         let [m, k, n] = size.map(|it| it as f64);
         Some(Point { kernel, k_mt, size, tops: 2.0 * m * k * n / times.total.as_ns() * 1e-3 })

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 use std::sync::LazyLock;
 
-use memscape_study::{Filling, PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, Filling, PresetParameter, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,17 +49,7 @@ pub struct GemmStudy {
     /// Multiply-accumulates per cycle of one core as measured, instead of the kernel model's
     pub measured_macs_per_cycle: Option<f64>,
     /// Closed form, or event by event
-    pub engine: Engine,
-}
-
-/// How the time is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Counted.
-    Closed,
-    /// Walked, event by event.
-    Events,
+    pub engine: CostEngine,
 }
 
 /// What `npu.gemm` answers.
@@ -216,8 +206,8 @@ impl Study for GemmStudy {
         self.check_measurement(&kernel)?;
         let schedule = Schedule::new(device, &design, &kernel, self.size())?;
         let times = match self.engine {
-            Engine::Closed => closed::count(&schedule),
-            Engine::Events => events::walk(&schedule, &mut |_| ()),
+            CostEngine::Closed => closed::count(&schedule),
+            CostEngine::Events => events::walk(&schedule, &mut |_| ()),
         };
 
         let [m, k, n] = self.size().map(|it| it as f64);

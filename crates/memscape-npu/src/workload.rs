@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Gemv, Matrix, ModelName, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::{BLayout, BdReconfiguration, DramSharing};
 use crate::balance::BalanceStudy;
 use crate::device::{Device, Precision};
-use crate::gemm::{Engine, GemmAnswer, GemmStudy, presets};
+use crate::gemm::{GemmAnswer, GemmStudy, presets};
 use crate::kernel::{L1Rule, OutputBuffers};
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -52,7 +52,7 @@ pub struct WorkloadStudy {
     /// Whether reading and writing DRAM share one bandwidth
     pub dram_sharing: DramSharing,
     /// Closed form, or event by event
-    pub engine: Engine,
+    pub engine: CostEngine,
 }
 
 /// Which design computes which product.

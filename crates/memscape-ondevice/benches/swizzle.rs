@@ -7,9 +7,8 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use memscape_ondevice::layout::{HostOrder, Layout, Placement};
-use memscape_ondevice::prefill::Engine;
 use memscape_ondevice::{InferenceStudy, LayoutStudy, MapText, PrefillStudy, Swizzle};
-use memscape_study::Study;
+use memscape_study::{CostEngine, Study};
 
 fn copies(criterion: &mut Criterion) {
     let study = LayoutStudy::default();
@@ -60,7 +59,7 @@ fn studies(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("study");
     let prefill = PrefillStudy::default();
     group.bench_function("prefill", |bench| bench.iter(|| black_box(&prefill).answer()));
-    let events = PrefillStudy { engine: Engine::Events, ..PrefillStudy::default() };
+    let events = PrefillStudy { engine: CostEngine::Events, ..PrefillStudy::default() };
     group.bench_function("prefill, events", |bench| bench.iter(|| black_box(&events).answer()));
     let inference = InferenceStudy::default();
     group.bench_function("inference", |bench| bench.iter(|| black_box(&inference).answer()));

@@ -1,7 +1,7 @@
 //! The study `ondevice.decode`: one generated token.
 
 use memscape_dram::{Dram, DramError};
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Format, Matrix, ModelName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::gemv::{GemvError, GemvStudy};
 use crate::hardware::{Soc, SocError, default_part, presets};
 use crate::layout::{PimBlocks, Placement};
-use crate::prefill::Engine;
 use crate::stages::layer_matrices;
 
 /// One generated token: all linear layers and the LM head on PIM, beside the same
@@ -131,7 +130,7 @@ impl DecodeStudy {
                 memory: self.memory,
                 pim: self.pim,
                 refresh: self.refresh,
-                engine: Engine::Closed,
+                engine: CostEngine::Closed,
             };
             let time = study.layout().and_then(|it| study.time(&it));
             Ok(time.map_err(|error| DecodeError::Gemv { matrix, error })?.total() as f64 * 1e-3)

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::{Dram, DramError, ProtocolError, RefreshPolicy};
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Format, Gemv, Matrix, ModelName, NoSuchMatrix, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::cost::{Breakdown, Timing, closed_form, on_engine};
 use crate::hardware::{default_part, presets};
 use crate::layout::{Layout, LayoutError, PimBlocks, Placement};
-use crate::prefill::Engine;
 use crate::schedule::Counts;
 
 /// One matrix-vector product on PIM blocks, by Algorithm 1, beside the host at its
@@ -38,7 +37,7 @@ pub struct GemvStudy {
     /// Whether refresh is on
     pub refresh: bool,
     /// Closed form, or the command stream on the DRAM engine: equal but for refresh
-    pub engine: Engine,
+    pub engine: CostEngine,
 }
 
 /// What `ondevice.gemv` answers.
@@ -129,7 +128,7 @@ impl Default for GemvStudy {
             memory: default_part("memory"),
             pim: default_part("pim"),
             refresh: true,
-            engine: Engine::Closed,
+            engine: CostEngine::Closed,
         }
     }
 }
@@ -172,8 +171,8 @@ impl GemvStudy {
         let closed = closed_form(layout, &timing);
         let mut parts = closed.unwrap_or_default();
         let walk = |refresh| on_engine(layout, &self.memory, &timing, refresh, &mut ()).map(|it| it.0);
-        let refreshed = self.refresh && self.engine == Engine::Events;
-        if closed.is_none() || self.engine == Engine::Events {
+        let refreshed = self.refresh && self.engine == CostEngine::Events;
+        if closed.is_none() || self.engine == CostEngine::Events {
             let busy = walk(RefreshPolicy::Off)?;
             // Where nothing else tells, waiting for rows is row opening.
             parts.row_open += busy - parts.total();

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Format, ModelName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::decode::DecodeStudy;
 use crate::hardware::{Soc, presets};
 use crate::layout::{PimBlocks, Placement};
-use crate::prefill::{Engine, PrefillStudy, Scheme};
+use crate::prefill::{PrefillStudy, Scheme};
 use crate::stages::Split;
 use crate::timeline::StepCost;
 
@@ -103,7 +103,7 @@ impl InferenceStudy {
             step_cost: self.step_cost,
             soc: self.soc,
             memory: self.memory,
-            engine: Engine::Closed,
+            engine: CostEngine::Closed,
         }
     }
 }

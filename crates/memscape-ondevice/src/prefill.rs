@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::{Dram, DramError};
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Format, Gemv, Matrix, ModelName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub struct PrefillStudy {
     /// The DRAM
     pub memory: Dram,
     /// Closed form, or every thread event by event: equal
-    pub engine: Engine,
+    pub engine: CostEngine,
 }
 
 /// How the host computes with weights.
@@ -69,16 +69,6 @@ impl Scheme {
     pub const fn decodes_on_pim(self) -> bool {
         !matches!(self, Self::CacheableGemm)
     }
-}
-
-/// How the time is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Counted.
-    Closed,
-    /// Walked, thread by thread.
-    Events,
 }
 
 /// What `ondevice.prefill` answers.
@@ -163,7 +153,7 @@ impl Default for PrefillStudy {
             step_cost: StepCost::CreatedThreads,
             soc: default_part("soc"),
             memory: default_part("memory"),
-            engine: Engine::Closed,
+            engine: CostEngine::Closed,
         }
     }
 }
@@ -326,7 +316,7 @@ impl Study for PrefillStudy {
     fn answer(&self) -> Result<PrefillAnswer, StudyError> {
         let costs = self.costs()?;
         let mut times = self.times(&costs)?;
-        if self.engine == Engine::Events {
+        if self.engine == CostEngine::Events {
             times.ttft = self.timeline()?.end_ps;
         }
         let seconds = |ps: u64| ps as f64 * 1e-12;

@@ -5,12 +5,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, Kind, RefreshPolicy};
 use memscape_ondevice::cost::{Timing, closed_form, on_engine};
 use memscape_ondevice::layout::{Layout, PimBlocks, Placement};
-use memscape_ondevice::prefill::{Engine, Scheme};
+use memscape_ondevice::prefill::Scheme;
 use memscape_ondevice::schedule::{Counts, Op, for_each};
 use memscape_ondevice::stages::Split;
 use memscape_ondevice::timeline::{StepCost, Work};
 use memscape_ondevice::{PrefillStudy, RooflineStudy};
-use memscape_study::Study;
+use memscape_study::{CostEngine, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Element, Gemv};
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn a_prefill_in_closed_form_takes_what_its_threads_do(study in prefill()) {
         prop_assume!(study.soc.check().is_ok());
-        let events = PrefillStudy { engine: Engine::Events, ..study.clone() };
+        let events = PrefillStudy { engine: CostEngine::Events, ..study.clone() };
         // Both are sums of whole picoseconds.
         prop_assert_eq!(ttft(&study).to_bits(), ttft(&events).to_bits(), "{:?}", study);
     }

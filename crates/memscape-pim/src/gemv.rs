@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, DramError, RefreshPolicy};
-use memscape_study::{Filling, PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, Filling, PresetParameter, Study, StudyError};
 use memscape_units::{GbPerS, Nanoseconds};
 use memscape_workload::{Format, Gemv, Matrix, ModelName};
 use schemars::JsonSchema;
@@ -64,16 +64,6 @@ pub enum Placement {
     Pimnast,
     /// Interleaving units along matrix columns: the baseline.
     ColumnMajor,
-}
-
-/// How the time is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CostEngine {
-    /// Counted.
-    Closed,
-    /// Walked, command by command.
-    Events,
 }
 
 /// What `pim.gemv` answers.

@@ -4,12 +4,12 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::Dram;
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
 use memscape_workload::{Format, Matrix, ModelName, Operator, OperatorKind, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gemv::{CostEngine, GemvStudy, Placement, presets};
+use crate::gemv::{GemvStudy, Placement, presets};
 use crate::hardware::{PimUnit, Soc};
 use crate::placement::{CrDegree, RegisterRule, TilePolicy};
 

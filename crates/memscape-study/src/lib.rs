@@ -13,13 +13,14 @@ use std::error::Error;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 pub use calibration::FreeParameter;
 pub use preset::{Preset, PresetError};
 
-/// One question about a design point. Pure: no files, threads, clocks or tables.
+/// One question about a design point. Pure: no clocks or tables, and no files but
+/// a recording that a parameter names.
 ///
 /// The struct's fields are the parameters: doc comments say what they mean,
 /// names end in their unit, `Default` is the paper's baseline, and every field
@@ -46,6 +47,16 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
     fn presets() -> Vec<PresetParameter> {
         Vec::new()
     }
+}
+
+/// How a time is found, where a study offers both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostEngine {
+    /// Counted.
+    Closed,
+    /// Walked, event by event.
+    Events,
 }
 
 /// A parameter that names a description in `data/` and fills other parameters

@@ -74,7 +74,10 @@ fn a_trace_must_be_that_of_the_model() {
         &with(("generated_tokens", json!(500))),
         "`relu-6m` has 128 generated tokens, but 500 are asked for",
     );
-    check(&[("trace", json!("mine"))], "there is no recording `mine`, and no such file or folder; recordings: relu-6m; or give an .npz file");
+    check(
+        &[("trace", json!("mine"))],
+        "there is no recording `mine`, and no such file or folder; recordings: relu-6m; or give an .npz file",
+    );
     check(&[("model", Value::Null)], "`model` is null, but there is no `trace` to take it from");
 }
 

@@ -107,7 +107,7 @@ fn a_folder_is_a_recording() {
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().to_str().unwrap();
     let nothing = trace::find(name).unwrap_err().to_string();
-    assert!(nothing.ends_with("has 0 sequences, but 1 are asked for; lower `batch` or record more"), "{nothing}");
+    assert!(nothing.ends_with("`: the folder has no .npz file of a sequence"), "{nothing}");
 
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/traces");
     for file in ["trace_00.npz", "trace_01.npz", "trace_10.npz", "trace_11.npz", "profile.npz"] {
