@@ -22,6 +22,7 @@ pub mod constraint;
 pub mod device;
 pub mod engine;
 pub mod export;
+pub mod pim;
 pub mod stream;
 
 pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
@@ -30,4 +31,5 @@ pub use engine::{
     Address, Command, Engine, EngineError, Geometry, Origin, ProtocolError, Ready, RefreshPolicy, RowState,
     Sink,
 };
+pub use pim::PimDelays;
 pub use stream::{AddressMap, Field, Pattern};

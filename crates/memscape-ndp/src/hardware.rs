@@ -1,6 +1,5 @@
 //! What is built: a GPU, NDP-DIMMs, the link between them, and the host.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -240,8 +239,7 @@ pub fn find_gpu(name: &str) -> Option<&'static Preset<Gpu>> {
 }
 
 fn fill_gpu(name: &str) -> Option<Filling> {
-    let gpu = find_gpu(name)?;
-    Some(Filling { parameters: serde_json::to_value(gpu.parameters).ok()?, sources: gpu.sources.clone() })
+    Filling::of(find_gpu(name)?)
 }
 
 fn machine_names() -> Vec<&'static str> {
@@ -253,16 +251,8 @@ fn machine_names() -> Vec<&'static str> {
 pub fn find_machine(name: &str) -> Option<Filling> {
     let machine = MACHINES.iter().find(|it| it.name == name)?;
     let gpu = find_gpu(&machine.parameters.gpu)?;
-    let mut sources: BTreeMap<_, _> = machine.sources.clone();
-    sources.extend(gpu.sources.iter().map(|(path, source)| (format!("gpu.{path}"), source.clone())));
-    sources.extend(RANK.sources.iter().map(|(path, source)| (format!("dimm.memory.{path}"), source.clone())));
-    let mut parameters = serde_json::to_value(&machine.parameters).ok()?;
-    parameters["gpu"] = serde_json::to_value(gpu.parameters).ok()?;
-    parameters["dimm"]["memory"] = serde_json::to_value(RANK.parameters).ok()?;
-    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
-        sources.insert(free.path.clone(), free.source("hermes"));
-    }
-    Some(Filling { parameters, sources })
+    let filling = Filling::of(machine)?.with("gpu", gpu)?.with("dimm.memory", &RANK)?;
+    Some(filling.calibrated(&FREE_PARAMETERS, "hermes"))
 }
 
 /// The presets of the studies that hold a whole system.

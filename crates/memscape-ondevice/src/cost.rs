@@ -1,72 +1,18 @@
 //! How long the commands of a GEMV take: the closed form, and the stream on the
 //! DRAM engine. They agree to the picosecond.
 
-use memscape_dram::{
-    Constraints, Dram, Engine, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
-};
+use memscape_dram::{Dram, Engine, PimDelays, ProtocolError, RefreshPolicy, Sink};
 use memscape_units::{Nanoseconds, Picoseconds};
 
 use crate::layout::Layout;
 use crate::schedule::{self, DRAIN_READS, input_writes};
 
-/// The delays that the stream meets, in whole picoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// Between two PIM commands.
-    pub slot: u64,
-    /// From a read to a register write or the writing of sums.
-    pub read_to_write: u64,
-    /// From a register write to a read.
-    pub write_to_read: u64,
-    /// From a read to a precharge.
-    pub read_to_close: u64,
-    /// From the writing of sums to a precharge.
-    pub sum_to_close: u64,
-    /// From any command to the next on the command bus.
-    pub bus: u64,
-    /// From a precharge to an activate, all banks.
-    pub close_to_open: u64,
-    /// From an activate to a column access.
-    pub open_to_access: u64,
-    /// From an activate to a precharge.
-    pub open_to_close: u64,
-    /// From an activate to the next.
-    pub open_to_open: u64,
-}
-
-impl Timing {
-    /// The timing of PIM commands on this memory. As a command reaches every bank
-    /// group, two are `tCCD_L` apart.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked positive")]
-    pub fn new(memory: &Dram) -> Self {
-        let ps = |time: Nanoseconds| time.to_picoseconds().0;
-        let slot = ps(memory.tccd_l_ns).max(ps(memory.burst()));
-        let bus = (memory.tck_ns.as_f64() * 1e3).floor() as u64;
-        Self {
-            slot,
-            read_to_write: ps(memory.trtw()).max(slot),
-            write_to_read: ps(memory.write_to_read_l()).max(slot),
-            read_to_close: ps(memory.trtp_ns).max(slot),
-            sum_to_close: ps(memory.write_to_precharge()).max(slot),
-            bus,
-            close_to_open: ps(memory.trp_ab_ns).max(bus),
-            open_to_access: ps(memory.trcd_ns).max(bus),
-            open_to_close: ps(memory.tras_ns).max(bus),
-            open_to_open: ps(memory.trc()),
-        }
-    }
-
-    /// The same as rules for the DRAM engine.
-    #[must_use]
-    pub fn constraints(&self, memory: &Dram) -> Constraints {
-        let pim = PimTiming {
-            slot: Picoseconds(self.slot),
-            read_to_write: Picoseconds(self.read_to_write),
-            write_to_read: Picoseconds(self.write_to_read),
-        };
-        pim_constraints(memory, pim)
-    }
+/// The delays of PIM commands on this memory. As a command reaches every bank
+/// group, two are `tCCD_L` apart.
+#[must_use]
+pub fn delays(memory: &Dram) -> PimDelays {
+    let slot = memory.tccd_l_ns.to_picoseconds().max(memory.burst().to_picoseconds());
+    PimDelays::new(memory, slot, Nanoseconds::ZERO)
 }
 
 /// Where the time of one GEMV goes, in picoseconds; the parts add up to the whole.
@@ -105,11 +51,11 @@ impl Breakdown {
 pub fn on_engine(
     layout: &Layout,
     memory: &Dram,
-    timing: &Timing,
+    delays: &PimDelays,
     refresh: RefreshPolicy,
     sink: &mut impl Sink,
 ) -> Result<Picoseconds, ProtocolError> {
-    let mut engine = Engine::new(memory.geometry(), &timing.constraints(memory))
+    let mut engine = Engine::new(memory.geometry(), &delays.constraints(memory))
         .and_then(|it| it.with_refresh(refresh))
         .expect("a checked device has valid rules");
     let mut end = Picoseconds::ZERO;
@@ -117,7 +63,7 @@ pub fn on_engine(
         end = engine.issue_into(op.command(layout), sink)?;
         Ok(())
     })?;
-    Ok(end + Picoseconds(timing.close_to_open))
+    Ok(end + Picoseconds(delays.close_to_open))
 }
 
 /// Counts the command stream without walking it.
@@ -125,11 +71,11 @@ pub fn on_engine(
 /// `None` where a row is left so soon that its activate, rather than the accesses,
 /// decides when it can close: then only the stream itself can tell.
 #[must_use]
-pub fn closed_form(layout: &Layout, t: &Timing) -> Option<Breakdown> {
+pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown> {
     let held = |accesses: u64, close: u64| t.open_to_access + (accesses - 1) * t.slot + close;
     let least_sums = layout.pass_lines(layout.passes() - 1);
     if least_visit(layout).is_some_and(|it| held(it, t.read_to_close) < t.open_to_close)
-        || held(least_sums, t.sum_to_close) < t.open_to_close
+        || held(least_sums, t.spill_to_close) < t.open_to_close
         || t.open_to_close + t.close_to_open < t.open_to_open
     {
         return None;
@@ -180,7 +126,7 @@ pub fn closed_form(layout: &Layout, t: &Timing) -> Option<Breakdown> {
         // Out of it.
         let opened = t.read_to_close + t.close_to_open;
         let first_sum = (opened + t.open_to_access).max(t.read_to_write);
-        sum.sums += first_sum + (lines - 1) * t.slot + t.sum_to_close;
+        sum.sums += first_sum + (lines - 1) * t.slot + t.spill_to_close;
         slot += macs;
     }
     sum.sums += t.close_to_open;

@@ -8,7 +8,7 @@ use memscape_workload::{Format, Gemv, Matrix, ModelName, NoSuchMatrix, ShapeErro
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::{Breakdown, Timing, closed_form, on_engine};
+use crate::cost::{Breakdown, closed_form, delays, on_engine};
 use crate::hardware::{default_part, presets};
 use crate::layout::{Layout, LayoutError, PimBlocks, Placement};
 use crate::schedule::Counts;
@@ -167,10 +167,10 @@ impl GemvStudy {
     /// # Errors
     /// [`GemvError`] if the stream cannot be walked.
     pub fn time(&self, layout: &Layout) -> Result<Breakdown, GemvError> {
-        let timing = Timing::new(&self.memory);
-        let closed = closed_form(layout, &timing);
+        let delays = delays(&self.memory);
+        let closed = closed_form(layout, &delays);
         let mut parts = closed.unwrap_or_default();
-        let walk = |refresh| on_engine(layout, &self.memory, &timing, refresh, &mut ()).map(|it| it.0);
+        let walk = |refresh| on_engine(layout, &self.memory, &delays, refresh, &mut ()).map(|it| it.0);
         let refreshed = self.refresh && self.engine == CostEngine::Events;
         if closed.is_none() || self.engine == CostEngine::Events {
             let busy = walk(RefreshPolicy::Off)?;
@@ -181,23 +181,9 @@ impl GemvStudy {
             }
         }
         if self.refresh && !refreshed {
-            parts.refresh = self.refresh_ps(parts.total(), &timing);
+            parts.refresh = delays.refresh_ps(&self.memory, parts.total());
         }
         Ok(parts)
-    }
-
-    /// One all-bank refresh every tREFI: close, refresh, open again.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a time"
-    )]
-    fn refresh_ps(&self, busy_ps: u64, timing: &Timing) -> u64 {
-        let interval = self.memory.trefi_ns.as_f64() * 1e3;
-        let row = (timing.close_to_open + timing.open_to_access) as f64;
-        let cost = self.memory.trfc_ab_ns.as_f64() * 1e3 + row;
-        (busy_ps as f64 * cost / (interval - cost).max(1.0)).round() as u64
     }
 }
 
@@ -216,7 +202,7 @@ impl Study for GemvStudy {
         let layout = self.layout()?;
         let time = self.time(&layout)?;
         let counts = Counts::of(&layout);
-        let timing = Timing::new(&self.memory);
+        let delays = delays(&self.memory);
         let ns = |ps: u64| ps as f64 * 1e-3;
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);
         let host_peak_ns = self.memory.peak_gb_s().time_of(weights).as_f64();
@@ -228,7 +214,7 @@ impl Study for GemvStudy {
             time_ns,
             host_peak_ns,
             bandwidth_gain: host_peak_ns / time_ns,
-            peak_bandwidth_gain: banks_at_once * self.memory.burst().as_f64() / ns(timing.slot),
+            peak_bandwidth_gain: banks_at_once * self.memory.burst().as_f64() / ns(delays.slot),
             mac_ns: ns(time.mac),
             row_open_ns: ns(time.row_open),
             input_ns: ns(time.input),

@@ -1,6 +1,5 @@
 //! The phone: its cores, and what they reach.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -217,18 +216,7 @@ pub fn phone_names() -> Vec<&'static str> {
 pub fn find_phone(name: &str) -> Option<Filling> {
     let phone = PHONES.iter().find(|it| it.name == name)?;
     let memory = Dram::find(&phone.parameters.memory).ok()?;
-    let mut sources: BTreeMap<_, _> = phone.sources.clone();
-    sources.extend(memory.sources.iter().map(|(path, source)| (format!("memory.{path}"), source.clone())));
-    let mut parameters = serde_json::json!({
-        "memory": memory.parameters,
-        "address_map": phone.parameters.address_map,
-        "pim": phone.parameters.pim,
-        "soc": phone.parameters.soc,
-    });
-    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
-        sources.insert(free.path.clone(), free.source("pim-sherpa"));
-    }
-    Some(Filling { parameters, sources })
+    Some(Filling::of(phone)?.with("memory", memory)?.calibrated(&FREE_PARAMETERS, "pim-sherpa"))
 }
 
 /// A part of the default phone, for a study's `Default`.

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, Kind, RefreshPolicy};
-use memscape_ondevice::cost::{Timing, closed_form, on_engine};
+use memscape_ondevice::cost::{closed_form, delays, on_engine};
 use memscape_ondevice::layout::{Layout, PimBlocks, Placement};
 use memscape_ondevice::prefill::Scheme;
 use memscape_ondevice::schedule::{Counts, Op, for_each};
@@ -71,10 +71,10 @@ proptest! {
 
     #[test]
     fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
-        let timing = Timing::new(&memory);
-        let Some(closed) = closed_form(&layout, &timing) else { return Ok(()) };
-        let events = on_engine(&layout, &memory, &timing, RefreshPolicy::Off, &mut ()).unwrap();
-        prop_assert_eq!(closed.total(), events.0, "{:?} {:?}", layout, timing);
+        let delays = delays(&memory);
+        let Some(closed) = closed_form(&layout, &delays) else { return Ok(()) };
+        let events = on_engine(&layout, &memory, &delays, RefreshPolicy::Off, &mut ()).unwrap();
+        prop_assert_eq!(closed.total(), events.0, "{:?} {:?}", layout, delays);
     }
 
     #[test]
@@ -103,7 +103,7 @@ fn most_random_cases_have_a_closed_form() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let closed = (0..400).filter(|_| {
         let (memory, layout) = case().new_tree(&mut runner).unwrap().current();
-        closed_form(&layout, &Timing::new(&memory)).is_some()
+        closed_form(&layout, &delays(&memory)).is_some()
     });
     let closed = closed.count();
     assert!(closed > 120, "only {closed} of 400");

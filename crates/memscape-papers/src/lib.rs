@@ -15,6 +15,7 @@ mod paper;
 mod pim_sherpa;
 mod pimnast;
 pub mod plot;
+mod quantities;
 mod riscv;
 mod sweeps;
 

@@ -2,8 +2,7 @@
 //! engine. They agree to the picosecond.
 
 use memscape_dram::{
-    Constraint, Constraints, Dram, Engine, Kind, PimTiming, ProtocolError, RefreshPolicy, Scope, Sink,
-    pim_constraints,
+    Constraint, Constraints, Dram, Engine, Kind, PimDelays, ProtocolError, RefreshPolicy, Scope, Sink,
 };
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
@@ -14,35 +13,21 @@ use crate::schedule;
 /// The delays that a PIM command stream meets, in whole picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Between two PIM commands.
-    pub slot: u64,
-    /// From a read (MAC) to a register write or spill.
-    pub read_to_write: u64,
-    /// From a register write or spill to a read.
-    pub write_to_read: u64,
-    /// From a read to a precharge.
-    pub read_to_close: u64,
-    /// From a spill to a precharge.
-    pub spill_to_close: u64,
+    delays: PimDelays,
     /// From a register write to a precharge or activate.
     pub write_to_row: u64,
-    /// From any command to the next on the command bus.
-    pub bus: u64,
-    /// From a precharge to an activate, all banks.
-    pub close_to_open: u64,
-    /// From an activate to a column access.
-    pub open_to_access: u64,
-    /// From an activate to a precharge.
-    pub open_to_close: u64,
-    /// From an activate to the next.
-    pub open_to_open: u64,
+}
+
+impl std::ops::Deref for Timing {
+    type Target = PimDelays;
+    fn deref(&self) -> &PimDelays {
+        &self.delays
+    }
 }
 
 impl Timing {
-    /// The timing of PIM commands on this memory.
-    ///
-    /// A slot is `command_ratio` plain column accesses. The turnarounds are the
-    /// DRAM's own, command to command, and what the host adds before it writes.
+    /// The timing of PIM commands on this memory. A slot is `command_ratio` plain
+    /// column accesses.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -50,43 +35,19 @@ impl Timing {
         reason = "checked positive; `as` saturates"
     )]
     pub fn new(memory: &Dram, pim: &PimUnit) -> Self {
-        let ps = |time: Nanoseconds| time.to_picoseconds().0;
-        let slot = (memory.burst().as_f64() * pim.command_ratio * 1e3).round() as u64;
-        let write_to_read = ps(memory.write_to_read_l()).max(slot);
-        let bus = (memory.tck_ns.as_f64() * 1e3).floor() as u64;
-        Self {
-            slot,
-            read_to_write: ps(memory.trtw() + pim.host_turnaround_ns).max(slot),
-            write_to_read,
-            read_to_close: ps(memory.trtp_ns).max(slot),
-            spill_to_close: ps(memory.write_to_precharge()).max(slot),
-            write_to_row: match pim.row_after_write {
-                RowAfterWrite::InOrder => write_to_read.max(bus),
-                RowAfterWrite::Overlapped => bus,
-            },
-            bus,
-            close_to_open: ps(memory.trp_ab_ns).max(bus),
-            open_to_access: ps(memory.trcd_ns).max(bus),
-            open_to_close: ps(memory.tras_ns).max(bus),
-            open_to_open: ps(memory.trc()),
-        }
-    }
-
-    /// What a row costs beyond its column accesses: all banks closed and opened.
-    #[must_use]
-    pub const fn row_open(&self) -> u64 {
-        self.close_to_open + self.open_to_access
+        let slot = Picoseconds((memory.burst().as_f64() * pim.command_ratio * 1e3).round() as u64);
+        let delays = PimDelays::new(memory, slot, pim.host_turnaround_ns);
+        let write_to_row = match pim.row_after_write {
+            RowAfterWrite::InOrder => delays.write_to_read.max(delays.bus),
+            RowAfterWrite::Overlapped => delays.bus,
+        };
+        Self { delays, write_to_row }
     }
 
     /// The same as rules for the DRAM engine.
     #[must_use]
     pub fn constraints(&self, memory: &Dram) -> Constraints {
-        let pim = PimTiming {
-            slot: Picoseconds(self.slot),
-            read_to_write: Picoseconds(self.read_to_write),
-            write_to_read: Picoseconds(self.write_to_read),
-        };
-        let mut rules = pim_constraints(memory, pim);
+        let mut rules = self.delays.constraints(memory);
         rules.pairs.extend([Kind::PreAll, Kind::ActAll].map(|to| Constraint {
             name: "row after write",
             from: Kind::RegWrite,

@@ -244,7 +244,7 @@ impl GemvStudy {
             }
         }
         if self.refresh && !refreshed {
-            breakdown.refresh = self.refresh_ps(breakdown.total(), timing);
+            breakdown.refresh = timing.refresh_ps(&self.memory, breakdown.total());
         }
         Ok(breakdown)
     }
@@ -257,19 +257,6 @@ impl GemvStudy {
             return peak;
         }
         GbPerS::new(peak.as_f64() * (1.0 - self.memory.refresh_share())).unwrap_or(peak)
-    }
-
-    /// One all-bank refresh every tREFI: close, refresh, open again.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a time"
-    )]
-    fn refresh_ps(&self, busy_ps: u64, timing: &Timing) -> u64 {
-        let interval = self.memory.trefi_ns.as_f64() * 1e3;
-        let cost = self.memory.trfc_ab_ns.as_f64() * 1e3 + timing.row_open() as f64;
-        (busy_ps as f64 * cost / (interval - cost).max(1.0)).round() as u64
     }
 }
 
@@ -299,7 +286,7 @@ impl Study for GemvStudy {
             Placement::ColumnMajor => {
                 let mut time = column_major(&plan, &timing, self.register_rule);
                 if self.refresh {
-                    time.refresh = self.refresh_ps(time.total(), &timing);
+                    time.refresh = timing.refresh_ps(&self.memory, time.total());
                 }
                 (time, 0)
             }

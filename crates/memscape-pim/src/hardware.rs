@@ -1,7 +1,6 @@
 //! What is built: the PIM unit beside each bank, and the processor it is
 //! compared with.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -135,16 +134,5 @@ pub fn machine_names() -> Vec<&'static str> {
 pub fn find_machine(name: &str) -> Option<Filling> {
     let machine = MACHINES.iter().find(|it| it.name == name)?;
     let memory = Dram::find(&machine.parameters.memory).ok()?;
-    let mut sources: BTreeMap<_, _> = machine.sources.clone();
-    sources.extend(memory.sources.iter().map(|(path, source)| (format!("memory.{path}"), source.clone())));
-    let mut parameters = serde_json::json!({
-        "memory": memory.parameters,
-        "interleave_bytes": machine.parameters.interleave_bytes,
-        "pim": machine.parameters.pim,
-        "soc": machine.parameters.soc,
-    });
-    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
-        sources.insert(free.path.clone(), free.source("pimnast"));
-    }
-    Some(Filling { parameters, sources })
+    Some(Filling::of(machine)?.with("memory", memory)?.calibrated(&FREE_PARAMETERS, "pimnast"))
 }

@@ -1,7 +1,6 @@
 //! What is built: cores, caches, NUMA nodes, memory and what the operating
 //! system adds.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -307,12 +306,7 @@ pub fn machine_names() -> Vec<&'static str> {
 #[must_use]
 pub fn find_machine(name: &str) -> Option<Filling> {
     let machine = MACHINES.iter().find(|it| it.name == name)?;
-    let mut parameters = serde_json::to_value(&machine.parameters).ok()?;
-    let mut sources: BTreeMap<_, _> = machine.sources.clone();
-    for free in FREE_PARAMETERS.iter().filter(|it| it.fill(&mut parameters)) {
-        sources.insert(free.path.clone(), free.source("riscv-sg2042"));
-    }
-    Some(Filling { parameters, sources })
+    Some(Filling::of(machine)?.calibrated(&FREE_PARAMETERS, "riscv-sg2042"))
 }
 
 /// The preset that names a machine, for a study that holds all of it.

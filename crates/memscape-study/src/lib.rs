@@ -86,6 +86,39 @@ pub struct Filling {
     pub sources: BTreeMap<String, String>,
 }
 
+impl Filling {
+    /// What a description holds; `None` if it is no table of plain values.
+    #[must_use]
+    pub fn of<T: Serialize>(preset: &Preset<T>) -> Option<Self> {
+        let parameters = serde_json::to_value(&preset.parameters).ok()?;
+        Some(Self { parameters, sources: preset.sources.clone() })
+    }
+
+    /// Puts another description at a dotted path, in place of its name.
+    #[must_use]
+    pub fn with<T: Serialize>(mut self, path: &str, part: &Preset<T>) -> Option<Self> {
+        let mut place = &mut self.parameters;
+        for key in path.split('.') {
+            place = place.as_object_mut()?.entry(key).or_insert(serde_json::Value::Null);
+        }
+        *place = serde_json::to_value(&part.parameters).ok()?;
+        self.sources
+            .extend(part.sources.iter().map(|(key, source)| (format!("{path}.{key}"), source.clone())));
+        Some(self)
+    }
+
+    /// Fills in free parameters, and that they are calibrated to a paper's claims.
+    #[must_use]
+    pub fn calibrated(mut self, free: &[FreeParameter], paper: &str) -> Self {
+        for free in free {
+            if free.fill(&mut self.parameters) {
+                self.sources.insert(free.path.clone(), free.source(paper));
+            }
+        }
+        self
+    }
+}
+
 /// Why a study has no answer: an error of the model, told in one line.
 #[derive(Debug)]
 pub struct StudyError(Box<dyn Error + Send + Sync>);

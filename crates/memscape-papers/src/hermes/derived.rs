@@ -1,6 +1,6 @@
 //! Numbers that the text draws from figures, such as where a curve is flat.
 
-use memscape_explore::{Column, Parameters, Table};
+use memscape_explore::{Parameters, Table};
 use memscape_ndp::InferenceStudy;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::batches::table11;
 use super::design::{table14, table16};
 use super::{axis, inference, systems};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
+use crate::quantities;
 
 /// A curve is flat within this much of its end.
 const FLAT: f64 = 0.01;
@@ -32,14 +32,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("predictor tables of Llama-2-70B", memory, "MiB"),
         ("GPU bandwidth over PCIe bandwidth", Some(gap), "×"),
     ];
-    let texts = |pick: fn(&(&str, Option<f64>, &str)) -> String| {
-        Column::Text(rows.iter().map(|it| Some(pick(it))).collect())
-    };
-    Ok(Table::from_columns([
-        ("quantity", texts(|it| it.0.to_owned())),
-        ("value", Column::Float(rows.iter().map(|it| it.1).collect())),
-        ("unit", texts(|it| it.2.to_owned())),
-    ])?)
+    quantities::table(&rows)
 }
 
 /// The batch at which Hermes gains least over Hermes-base, on average.
@@ -86,16 +79,4 @@ fn flat_from(changed: &Parameters) -> Result<Option<f64>, Error> {
     let Some(end) = overlap.last().copied().flatten() else { return Ok(None) };
     let flat = distance.into_iter().zip(overlap).find(|it| it.1.is_some_and(|it| it - end <= FLAT * end));
     Ok(flat.and_then(|it| it.0))
-}
-
-pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
-    let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
-        let value =
-            values[row].map(|it| format!("{it:.4}").trim_end_matches('0').trim_end_matches('.').to_owned());
-        let unit = units[row].clone().unwrap_or_default();
-        let value = format!("{} {unit}", value.unwrap_or_default()).trim().to_owned();
-        text.row([names[row].clone().unwrap_or_default(), value])
-    });
-    Ok(Figure::two_columns().panel("", text))
 }

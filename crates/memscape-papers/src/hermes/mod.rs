@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
+use crate::quantities;
 use crate::sweeps::{Variant, concat, variant, with_first_column};
 
 pub const PAPER: Paper = Paper {
@@ -75,7 +76,7 @@ const EXPERIMENTS: &[Experiment] = &[
         "hermes.derived",
         "Numbers that the text draws from these",
         derived::table,
-        derived::plot,
+        quantities::plot,
     ),
     Experiment::new(
         "hermes.tokens_per_dollar",

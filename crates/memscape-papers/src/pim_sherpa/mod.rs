@@ -22,6 +22,7 @@ use serde_json::json;
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
+use crate::quantities;
 use crate::sweeps::{Variant, concat, variant, with_first_column};
 
 pub const PAPER: Paper = Paper {
@@ -33,7 +34,7 @@ pub const PAPER: Paper = Paper {
 
 /// In the paper's order.
 const EXPERIMENTS: &[Experiment] = &[
-    Experiment::new("pim-sherpa.setup", "The evaluated phone", setup::table, setup::plot),
+    Experiment::new("pim-sherpa.setup", "The evaluated phone", setup::table, quantities::plot),
     Experiment::new(
         "pim-sherpa.fig3",
         "Host-friendly and PIM-aware places of one matrix",

@@ -1,6 +1,6 @@
 //! Sec. 5 and Table 3: the evaluated phone, as the model has it.
 
-use memscape_explore::{Column, Parameters, Table, read};
+use memscape_explore::{Parameters, Table, read};
 use memscape_ondevice::roofline::COPY_TRANSACTIONS;
 use memscape_ondevice::{GemvStudy, InferenceStudy};
 use memscape_study::Study;
@@ -8,7 +8,7 @@ use memscape_workload::Llm;
 
 use super::{MODELS, no_answer};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
+use crate::quantities;
 
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -39,21 +39,5 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("hidden size, Llama 3.2 1B", hidden("llama-3.2-1b")?, ""),
         ("hidden size, Llama 3.2 3B", hidden("llama-3.2-3b")?, ""),
     ];
-    let texts =
-        |pick: fn(&(&str, f64, &str)) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());
-    Ok(Table::from_columns([
-        ("quantity", texts(|it| it.0.to_owned())),
-        ("value", Column::Float(rows.iter().map(|it| Some(it.1)).collect())),
-        ("unit", texts(|it| it.2.to_owned())),
-    ])?)
-}
-
-pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
-    let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
-        let value = values[row].map(|it| ((it * 1e3).round() / 1e3).to_string()).unwrap_or_default();
-        let unit = units[row].clone().unwrap_or_default();
-        text.row([names[row].clone().unwrap_or_default(), format!("{value} {unit}").trim().to_owned()])
-    });
-    Ok(Figure::one_column().panel("", text))
+    quantities::table(&rows)
 }

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
 use crate::plot::{Figure, GroupedBars};
+use crate::quantities;
 use crate::sweeps::{Variant, distinct, sweep_variants, variant};
 
 pub const PAPER: Paper = Paper {
@@ -40,7 +41,7 @@ const EXPERIMENTS: &[Experiment] = &[
         sec2::table,
         sec2::plot,
     ),
-    Experiment::new("pimnast.setup", "The evaluated machine", setup::table, setup::plot),
+    Experiment::new("pimnast.setup", "The evaluated machine", setup::table, quantities::plot),
     Experiment::new("pimnast.fig6", "Nine placements of one matrix", fig6::table, fig6::plot),
     Experiment::new("pimnast.table1", "Page sizes that keep rows together", table1::table, table1::plot),
     Experiment::new("pimnast.fig8", "GEMV speedup over input registers", fig8::table, fig8::plot),

@@ -1,10 +1,10 @@
 //! Sec. VI-A: the evaluated machine, as the model has it.
 
-use memscape_explore::{Column, Parameters, Table};
+use memscape_explore::{Parameters, Table};
 use memscape_pim::{GemvStudy, TokenStudy};
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
+use crate::quantities;
 
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(_: &Parameters) -> Result<Table, Error> {
@@ -25,21 +25,5 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
         ("prompt", token.prompt_tokens.get() as f64, "tokens"),
         ("generated", token.generated_tokens.get() as f64, "tokens"),
     ];
-    let texts =
-        |pick: fn(&(&str, f64, &str)) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());
-    Ok(Table::from_columns([
-        ("quantity", texts(|it| it.0.to_owned())),
-        ("value", Column::Float(rows.iter().map(|it| Some(it.1)).collect())),
-        ("unit", texts(|it| it.2.to_owned())),
-    ])?)
-}
-
-pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
-    let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
-        let value = values[row].map(|it| it.to_string()).unwrap_or_default();
-        let unit = units[row].clone().unwrap_or_default();
-        text.row([names[row].clone().unwrap_or_default(), format!("{value} {unit}").trim().to_owned()])
-    });
-    Ok(Figure::one_column().panel("", text))
+    quantities::table(&rows)
 }

@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
 use crate::plot::{Axis, Figure, Lines};
+use crate::quantities;
 use crate::sweeps::{Variant, concat, distinct, with_first_column};
 
 pub const PAPER: Paper = Paper {
@@ -37,7 +38,7 @@ pub const PAPER: Paper = Paper {
 
 /// In the thesis' order.
 const EXPERIMENTS: &[Experiment] = &[
-    Experiment::new("riscv-sg2042.setup", "The evaluated machine", setup::table, setup::plot),
+    Experiment::new("riscv-sg2042.setup", "The evaluated machine", setup::table, quantities::plot),
     Experiment::new("riscv-sg2042.table4_1", "Distances between nodes", table4_1::table, table4_1::plot),
     Experiment::new("riscv-sg2042.table4_2", "Matrix products of a run", table4_2::table, table4_2::plot),
     Experiment::new(

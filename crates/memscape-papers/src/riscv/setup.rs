@@ -1,13 +1,13 @@
 //! Sec. 3.1.3, 4.1.2 and 4.2: the evaluated machine, as the model has it.
 
-use memscape_explore::{Column, Parameters, Table, read};
+use memscape_explore::{Parameters, Table, read};
 use memscape_riscv::InferenceStudy;
 use memscape_riscv::dispatch::Criteria;
 use memscape_riscv::quant::BLOCK;
 
 use super::without;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
+use crate::quantities;
 
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -35,21 +35,5 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("weights per block", BLOCK as f64, ""),
         ("least dimension for BLAS", Criteria::default().min_rows as f64, ""),
     ];
-    let texts =
-        |pick: fn(&(&str, f64, &str)) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());
-    Ok(Table::from_columns([
-        ("quantity", texts(|it| it.0.to_owned())),
-        ("value", Column::Float(rows.iter().map(|it| Some(it.1)).collect())),
-        ("unit", texts(|it| it.2.to_owned())),
-    ])?)
-}
-
-pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
-    let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
-        let value = values[row].map(|it| it.to_string()).unwrap_or_default();
-        let unit = units[row].clone().unwrap_or_default();
-        text.row([names[row].clone().unwrap_or_default(), format!("{value} {unit}").trim().to_owned()])
-    });
-    Ok(Figure::one_column().panel("", text))
+    quantities::table(&rows)
 }

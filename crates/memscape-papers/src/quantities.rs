@@ -1,0 +1,32 @@
+//! Tables of single numbers, such as a machine's: quantity, value, unit.
+
+use memscape_explore::{Column, Table};
+
+use crate::error::Error;
+use crate::plot::{Figure, TextTable};
+
+/// Letters of a name that need the width of two columns.
+const LONG: usize = 36;
+
+/// The table of these quantities; one without a value has none.
+pub fn table<V: Copy + Into<Option<f64>>>(rows: &[(&str, V, &str)]) -> Result<Table, Error> {
+    let texts =
+        |pick: fn(&(&str, V, &str)) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());
+    Ok(Table::from_columns([
+        ("quantity", texts(|it| it.0.to_owned())),
+        ("value", Column::Float(rows.iter().map(|it| it.1.into()).collect())),
+        ("unit", texts(|it| it.2.to_owned())),
+    ])?)
+}
+
+/// The table as text, with no more than four decimals.
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
+    let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
+        let value = values[row].map(|it| ((it * 1e4).round() / 1e4).to_string()).unwrap_or_default();
+        let unit = units[row].clone().unwrap_or_default();
+        text.row([names[row].clone().unwrap_or_default(), format!("{value} {unit}").trim().to_owned()])
+    });
+    let long = names.iter().flatten().any(|it| it.len() > LONG);
+    Ok(if long { Figure::two_columns() } else { Figure::one_column() }.panel("", text))
+}
