@@ -14,6 +14,12 @@ use crate::online::{Predictor, Rule, Strategy};
 /// Classes between the hardly ever and the nearly always active.
 const CLASSES: usize = 16;
 
+/// Parts of a class: the exchange follows classes, the GPU's first neurons may be
+/// fewer than one.
+const PARTS: usize = 4;
+/// How much of its class one is.
+const PART: f64 = 0.25;
+
 /// Tokens after which the exchange has settled.
 const SETTLED: u32 = 24;
 
@@ -26,8 +32,17 @@ struct Class {
     active: f64,
     /// Sequences that activate one, on average.
     activations: f64,
-    /// Where it stands in the order of offline frequency: its offline latent's
-    /// mean and deviation.
+    /// Four equally large parts, of different frequency.
+    parts: [Part; PARTS],
+}
+
+/// A part of a class: its means, and where it stands in the order of offline
+/// frequency.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    active: f64,
+    activations: f64,
+    /// The offline latent's mean and deviation.
     latent: f64,
     deviation: f64,
 }
@@ -164,27 +179,23 @@ fn classes(law: &Law, batch: u32) -> Vec<Class> {
             if mass <= 1e-12 {
                 return None;
             }
-            // The middles of four equally likely parts.
-            let middle = |part: f64| quantile(below + mass * (part + 0.5) / 4.0);
-            let mean =
-                |of: &dyn Fn(f64) -> f64| (0..4).map(|it| of(middle(f64::from(it)))).sum::<f64>() / 4.0;
-            let share = |z: f64| cdf(offset + spread * z);
-            Some(Class {
-                mass,
-                active: mean(&|z| union(share(z))),
-                activations: mean(&|z| sequences * share(z)),
-                latent: related * mean(&|z| z),
-                deviation: deviation.hypot(if batch == 1 { 0.0 } else { 1e-3 }),
-            })
+            let at = |part: f64| quantile(below + mass * PART * part);
+            let parts = std::array::from_fn(|part| {
+                #[expect(clippy::cast_precision_loss, reason = "a few parts")]
+                let middle = part as f64 + 0.5;
+                let (z, width) = (at(middle), 2.0 * (at(middle + 0.25) - at(middle - 0.25)));
+                let share = cdf(offset + spread * z);
+                Part {
+                    active: union(share),
+                    activations: sequences * share,
+                    latent: related * z,
+                    deviation: deviation.hypot(related * width / 12.0_f64.sqrt()),
+                }
+            });
+            let mean = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>() * PART;
+            Some(Class { mass, active: mean(|it| it.active), activations: mean(|it| it.activations), parts })
         })
         .collect()
-}
-
-impl Class {
-    /// Probability that its offline latent is above a limit.
-    fn above(&self, limit: f64) -> f64 {
-        cdf((self.latent - limit) / self.deviation.max(1e-3))
-    }
 }
 
 /// Chances of each score: `a` active or not, then 64 scores.
@@ -212,38 +223,43 @@ impl Answers {
         low.mix(high, across)
     }
 
-    /// Shares on the GPU of each class, so that all together are `hot`.
-    fn placed(&self, hot: f64) -> Vec<f64> {
-        if self.question.strategy == Strategy::Random {
-            return vec![hot; self.classes.len()];
-        }
-        if hot <= 0.0 || hot >= 1.0 {
-            return vec![hot.clamp(0.0, 1.0); self.classes.len()];
+    /// Shares on the GPU of each class' parts, so that all together are `hot`.
+    fn placed(&self, hot: f64) -> Vec<[f64; PARTS]> {
+        if self.question.strategy == Strategy::Random || hot <= 0.0 || hot >= 1.0 {
+            return vec![[hot.clamp(0.0, 1.0); PARTS]; self.classes.len()];
         }
         let limit = quantile(1.0 - hot);
-        let shares: Vec<f64> = self.classes.iter().map(|it| it.above(limit)).collect();
-        let sum: f64 = shares.iter().zip(&self.classes).map(|(share, class)| share * class.mass).sum();
-        // Classes are coarse: what is missing or too much is made up evenly.
-        let scale = |share: f64| {
-            if sum > hot {
-                share * hot / sum
-            } else {
-                1.0 - (1.0 - share) * (1.0 - hot) / (1.0 - sum).max(1e-12)
-            }
-        };
-        shares.into_iter().map(scale).collect()
+        let above = |it: &Part| cdf((it.latent - limit) / it.deviation.max(1e-3));
+        let mut shares: Vec<[f64; PARTS]> =
+            self.classes.iter().map(|it| std::array::from_fn(|part| above(&it.parts[part]))).collect();
+        // Parts are coarse: what is missing or too much is made up where neurons are
+        // on either side.
+        let (mut sum, mut divided) = (0.0, 0.0);
+        for (class, shares) in self.classes.iter().zip(&shares) {
+            let mass = class.mass * PART;
+            sum += mass * shares.iter().sum::<f64>();
+            divided += mass * shares.iter().map(|it| it * (1.0 - it)).sum::<f64>();
+        }
+        let missing = (hot - sum) / divided.max(1e-12);
+        for it in shares.iter_mut().flatten() {
+            *it = (*it + missing * *it * (1.0 - *it)).clamp(0.0, 1.0);
+        }
+        shares
     }
 
     /// Where nothing is exchanged.
     fn fixed(&self, hot: f64) -> Expected {
         let mut expected = Expected::default();
-        for (class, share) in self.classes.iter().zip(self.placed(hot)) {
-            let (gpu, cold) = (class.mass * share, class.mass * (1.0 - share));
-            expected.gpu += gpu * class.active;
-            expected.cold += cold * class.active;
-            expected.cold_variance += cold * class.active * (1.0 - class.active);
-            expected.gpu_activations += gpu * class.activations;
-            expected.cold_activations += cold * class.activations;
+        for (class, shares) in self.classes.iter().zip(self.placed(hot)) {
+            let mass = class.mass * PART;
+            for (part, share) in class.parts.iter().zip(shares) {
+                let (gpu, cold) = (mass * share, mass * (1.0 - share));
+                expected.gpu += gpu * part.active;
+                expected.cold += cold * part.active;
+                expected.cold_variance += cold * part.active * (1.0 - part.active);
+                expected.gpu_activations += gpu * part.activations;
+                expected.cold_activations += cold * part.activations;
+            }
         }
         expected
     }
@@ -281,7 +297,8 @@ impl Answers {
     fn start(&self, hot: f64) -> Vec<f64> {
         let mut cells = vec![0.0; self.classes.len() * STRIDE];
         let link = self.question.law.layer_link;
-        for (index, (class, placed)) in self.classes.iter().zip(self.placed(hot)).enumerate() {
+        for (index, (class, shares)) in self.classes.iter().zip(self.placed(hot)).enumerate() {
+            let placed = shares.iter().sum::<f64>() * PART;
             let state = self.question.predictor.start(class.active) as usize;
             for (linked, share) in [1.0 - link, link].into_iter().enumerate() {
                 for (on_gpu, place) in [1.0 - placed, placed].into_iter().enumerate() {

@@ -320,8 +320,11 @@ fn closed(
     Ok(sparse)
 }
 
-/// Slowest DIMM over the mean: the largest of several sums of independent
-/// neurons; what a prompt changes for good is moved away by remapping.
+/// Slowest DIMM over the mean: the largest of several sums. Where the partition
+/// has put neurons, each DIMM has equally many of each frequency, and only which
+/// of them are active, and what a prompt changes, is left to chance; remapping
+/// moves the latter away. What a random mapper or the exchange leaves cold is
+/// spread by chance altogether.
 fn imbalance(
     study: &InferenceStudy,
     question: &Question,
@@ -334,13 +337,13 @@ fn imbalance(
     if mean <= 0.0 {
         return 1.0;
     }
-    let drift = match study.strategy {
-        Strategy::Full => 0.0,
-        _ if study.batch.get() > 1 => 0.0,
-        Strategy::Random => drift_variance(&question.law, 0.0),
-        _ => drift_variance(&question.law, hot),
+    let variance = match study.strategy {
+        Strategy::Full => expected.cold_variance,
+        Strategy::Partition if study.batch.get() > 1 => expected.cold_variance,
+        Strategy::Partition => expected.cold_variance + drift_variance(&question.law, hot),
+        _ => expected.cold * (1.0 - 1.0 / dimms),
     };
-    let deviation = ((expected.cold_variance + drift) * neurons / dimms).sqrt();
+    let deviation = (variance * neurons / dimms).sqrt();
     (1.0 + largest_of(dimms) * deviation / mean).min(dimms)
 }
 

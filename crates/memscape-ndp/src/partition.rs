@@ -215,7 +215,7 @@ impl Block<'_> {
 ///     dimm_capacity: vec![8e6; 2],
 /// };
 /// let partition = solve(&[block], &devices)?;
-/// assert_eq!(partition.device, [[0, 0, 1, 2]]);
+/// assert_eq!(partition.device[0][..2], [0, 0]);
 /// assert!(partition.gap() < 1e-6); // rounding of f32 frequencies
 /// # Ok::<(), memscape_ndp::partition::PartitionError>(())
 /// ```
@@ -294,19 +294,24 @@ fn total_bytes(block: &Block) -> f64 {
     }
 }
 
-/// Neurons by falling frequency, ties by number, so that equal inputs give equal
-/// placements.
+/// Neurons by falling frequency. Ties are in a fixed order that has nothing to do
+/// with numbers: of equal neurons the exchange fetches those of low numbers first,
+/// and these must not all lie on the same DIMMs.
 fn order(block: &Block) -> Ordered {
+    /// The golden ratio of 2^32, which spreads numbers evenly, and its inverse.
+    const SPREAD: u32 = 0x9e37_79b1;
+    const GATHER: u32 = 0x0e8b_2f51;
+
     // Frequencies are from 0 to 1, so their bits sort as they do.
     let mut keys: Vec<u64> = (0..)
         .zip(block.frequency)
         .map(|(neuron, frequency): (u32, &f32)| {
-            u64::from(!frequency.abs().to_bits()) << 32 | u64::from(neuron)
+            u64::from(!frequency.abs().to_bits()) << 32 | u64::from(neuron.wrapping_mul(SPREAD))
         })
         .collect();
     keys.sort_unstable();
     #[expect(clippy::cast_possible_truncation, reason = "the low half is the neuron")]
-    let order = keys.into_iter().map(|it| it as u32).collect();
+    let order = keys.into_iter().map(|it| (it as u32).wrapping_mul(GATHER)).collect();
     let total_work = (0..block.frequency.len()).map(|it| block.work(it)).sum();
     Ordered { order, total_work }
 }

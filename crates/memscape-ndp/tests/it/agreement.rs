@@ -29,20 +29,28 @@ fn stationary(model: &str) -> InferenceStudy {
     study
 }
 
-/// Throughput within 3 % on stationary traces, for every model size that a test
-/// has time for, every strategy whose GPU set is known, and with batches.
+/// Throughput within 3 % on stationary traces, by every strategy and with batches
+/// for models that a test has time for, and by two strategies for the largest.
 #[test]
 fn agreement_on_stationary_traces() {
     let mut checked = 0;
-    for model in ["opt-13b", "llama-2-13b"] {
+    for model in ["opt-13b", "llama-2-13b", "llama-2-70b"] {
         for (strategy, batch) in [
             (Strategy::Random, 1),
             (Strategy::Partition, 1),
+            (Strategy::Token, 1),
+            (Strategy::Layer, 1),
+            (Strategy::Adjustment, 1),
             (Strategy::Full, 1),
             (Strategy::Oracle, 1),
             (Strategy::Partition, 2),
             (Strategy::Full, 2),
         ] {
+            if model == "llama-2-70b"
+                && !matches!((strategy, batch), (Strategy::Partition | Strategy::Full, 1))
+            {
+                continue;
+            }
             let study = InferenceStudy { strategy, batch: number(batch), ..stationary(model) };
             let (closed, walked) = both(&study);
             let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
@@ -50,7 +58,7 @@ fn agreement_on_stationary_traces() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 12);
+    assert_eq!(checked, 20);
 }
 
 /// With each prompt's own drift the closed form is an approximation: 5 %.
