@@ -402,12 +402,10 @@ impl Synthetic {
     /// Each neuron's root layer and feature, as one number.
     fn roots(&self, block: BlockKind, layer: usize) -> Vec<u64> {
         let wiring = self.wiring(block, layer);
-        (0..wiring.neurons)
-            .map(|neuron| {
-                let feature = wiring.slot(neuron) / 2;
-                (self.root(block, layer, feature) as u64) << 32 | feature as u64
-            })
-            .collect()
+        let of_feature: Vec<u64> = (0..wiring.neurons.div_ceil(2))
+            .map(|feature| (self.root(block, layer, feature) as u64) << 32 | feature as u64)
+            .collect();
+        (0..wiring.neurons).map(|neuron| of_feature[wiring.slot(neuron) / 2]).collect()
     }
 
     /// How often each neuron is active over many prompts.

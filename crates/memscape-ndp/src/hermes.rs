@@ -580,7 +580,7 @@ pub(crate) fn walk_layers(
     dimms: usize,
 ) -> Vec<[Walked; 2]> {
     /// Layers that one thread takes at a time.
-    const RUN: usize = 8;
+    const RUN: usize = 10;
     let shape = &resolved.shape;
     let batch = study.batch.get() as usize;
     let fetched = swap_share(resolved, costs);
