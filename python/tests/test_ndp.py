@@ -60,9 +60,16 @@ def test_a_trace_of_ones_own_is_read_and_walked(tmp_path):
         "ndp.inference", model=None, trace="mine", engine="trace", generated_tokens=32, hot_share=0.2
     )
     assert walked["tokens_per_s"] > 0
+    for there in (path, tmp_path):
+        read = ms.run(
+            "ndp.inference", model=None, trace=there, engine="trace", generated_tokens=32, hot_share=0.2
+        )
+        assert read == walked
     np.savez(path, **{**packed, "mlp": packed["mlp"][:-1]}, n_prefill=np.int32(8), meta=np.array("{}"))
     with pytest.raises(ms.MemscapeError, match="tokens and layers must be those of `qkv`"):
         ms.ndp.load("mine", [path])
+    with pytest.raises(ms.MemscapeError, match=r"mine\.npz`: array `mlp`"):
+        ms.run("ndp.activity", model=None, trace=path, engine="trace")
 
 
 def test_the_built_in_recording_can_be_loaded_from_its_files():

@@ -33,6 +33,9 @@ pub fn from_python(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(Value::String(it.extract()?))
     } else if let Ok(it) = value.cast::<PyDict>() {
         Ok(Value::Object(table(path, it)?))
+    } else if value.hasattr("__fspath__")? {
+        // A path, such as that of a recording.
+        Ok(Value::String(value.extract::<std::path::PathBuf>()?.display().to_string()))
     } else if value.hasattr("tolist")? {
         // NumPy's arrays and numbers.
         from_python(path, &value.call_method0("tolist")?)
