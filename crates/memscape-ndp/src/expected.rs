@@ -98,6 +98,9 @@ const HOT_NODES: [f64; 17] =
     [0.0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75, 1.0];
 /// Shares of neurons fetched per token at which it is.
 const SWAP_NODES: [f64; 9] = [0.0, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 5e-2, 1.0];
+/// Shares of the active neurons on the GPU at which it is level with the DIMMs;
+/// at 1 nobody looks.
+const LEVEL_NODES: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
 /// A question's answers at the nodes, each found when first needed.
 pub struct Answers {
@@ -115,7 +118,7 @@ impl Question {
     #[must_use]
     pub fn answers(&self) -> Arc<Answers> {
         static KNOWN: OnceLock<Mutex<HashMap<Vec<u64>, Arc<Answers>>>> = OnceLock::new();
-        const MOST: usize = 512;
+        const MOST: usize = 128;
         let key = self.key();
         let mut known = KNOWN.get_or_init(Mutex::default).lock().expect("no panic while it is held");
         if let Some(found) = known.get(&key) {
@@ -124,7 +127,8 @@ impl Question {
         if known.len() >= MOST {
             known.clear();
         }
-        let at = (0..HOT_NODES.len() * SWAP_NODES.len()).map(|_| OnceLock::new()).collect();
+        let nodes = HOT_NODES.len() * SWAP_NODES.len() * LEVEL_NODES.len();
+        let at = (0..nodes).map(|_| OnceLock::new()).collect();
         let answers = Arc::new(Answers { question: *self, classes: classes(&self.law, self.batch), at });
         known.insert(key, Arc::clone(&answers));
         answers
@@ -202,10 +206,17 @@ fn classes(law: &Law, batch: u32) -> Vec<Class> {
 type Scores = [f64; 64];
 
 impl Answers {
-    /// Expected values for a share of neurons on the GPU and a share that it can
-    /// fetch per token.
+    /// Active neurons and activations, as shares of all neurons.
     #[must_use]
-    pub fn answer(&self, hot: f64, swaps: f64) -> Expected {
+    pub fn active(&self) -> (f64, f64) {
+        let sum = |of: fn(&Class) -> f64| self.classes.iter().map(|it| it.mass * of(it)).sum();
+        (sum(|it| it.active), sum(|it| it.activations))
+    }
+
+    /// Expected values for a share of neurons on the GPU, a share that it can
+    /// fetch per token, and a share of the active ones beyond which it would not.
+    #[must_use]
+    pub fn answer(&self, hot: f64, swaps: f64, level: f64) -> Expected {
         if !matches!(
             self.question.strategy,
             Strategy::Token | Strategy::Layer | Strategy::Adjustment | Strategy::Full
@@ -214,13 +225,17 @@ impl Answers {
         }
         let (row, across) = node(&HOT_NODES, hot);
         let (column, along) = node(&SWAP_NODES, swaps);
-        let at = |row: usize, column: usize| {
-            let place = &self.at[row * SWAP_NODES.len() + column];
-            *place.get_or_init(|| self.follow(HOT_NODES[row], SWAP_NODES[column]))
+        let (below, up) = node(&LEVEL_NODES, level);
+        let at = |row: usize, column: usize, below: usize| {
+            let place = &self.at[(row * SWAP_NODES.len() + column) * LEVEL_NODES.len() + below];
+            *place.get_or_init(|| self.follow(HOT_NODES[row], SWAP_NODES[column], LEVEL_NODES[below]))
         };
-        let low = at(row, column).mix(at(row, column + 1), along);
-        let high = at(row + 1, column).mix(at(row + 1, column + 1), along);
-        low.mix(high, across)
+        let plane = |below: usize| {
+            let low = at(row, column, below).mix(at(row, column + 1, below), along);
+            let high = at(row + 1, column, below).mix(at(row + 1, column + 1, below), along);
+            low.mix(high, across)
+        };
+        if up >= 1.0 { plane(below + 1) } else { plane(below).mix(plane(below + 1), up) }
     }
 
     /// Shares on the GPU of each class' parts, so that all together are `hot`.
@@ -265,13 +280,13 @@ impl Answers {
     }
 
     /// Follows the exchange from the prompt's end.
-    fn follow(&self, hot: f64, budget: f64) -> Expected {
+    fn follow(&self, hot: f64, budget: f64, level: f64) -> Expected {
         let tokens = self.question.generated.min(SETTLED);
         let mut cells = self.start(hot);
         let mut sum = Expected::default();
         let mut last = Expected::default();
         for _ in 0..tokens {
-            (cells, last) = self.step(&cells, budget);
+            (cells, last) = self.step(&cells, budget, level);
             sum = Expected {
                 gpu: sum.gpu + last.gpu,
                 cold: sum.cold + last.cold,
@@ -329,16 +344,36 @@ impl Answers {
         [(own, 1.0 - chance), (own + both, chance)]
     }
 
+    /// Chance that a neuron is predicted active, given that it becomes so or not.
+    fn predicted(&self, linked: usize, active: bool, state: usize) -> f64 {
+        let Question { predictor, law, batch, .. } = self.question;
+        let both = 2 * predictor.lambda.get();
+        let passes = |parents: u32| {
+            let score = parents + u32::try_from(state).unwrap_or_default();
+            f64::from(u8::from(predictor.limit().is_none_or(|limit| score > limit)))
+        };
+        if linked == 1 {
+            return passes(if active { both } else { 0 });
+        }
+        let chance = 1.0 - (1.0 - law.density).powf(f64::from(batch));
+        chance * passes(both) + (1.0 - chance) * passes(0)
+    }
+
     /// One token: exchange by score, compute, update states.
-    fn step(&self, cells: &[f64], budget: f64) -> (Vec<f64>, Expected) {
+    fn step(&self, cells: &[f64], budget: f64, level: f64) -> (Vec<f64>, Expected) {
         let Question { predictor, law, .. } = self.question;
         let (mut wanted, mut held): (Scores, Scores) = ([0.0; 64], [0.0; 64]);
+        // Predicted active: cold, and on the GPU.
+        let mut predicted = [0.0; 2];
         self.each(cells, law.persistence, |_, linked, on_gpu, active, state, mass| {
+            predicted[on_gpu] += mass * self.predicted(linked, active, state);
             for (score, chance) in self.scores(linked, active, state) {
                 let side = if on_gpu == 1 { &mut held } else { &mut wanted };
                 side[score] += mass * chance;
             }
         });
+        let room = (level * (predicted[0] + predicted[1]) - predicted[1]).max(0.0);
+        let budget = if level < 1.0 { budget.min(room) } else { budget };
         let (into, out, swaps) = exchange(&wanted, &held, predictor.hot_threshold as usize, budget);
         let mut next = vec![0.0; cells.len()];
         let mut expected = Expected { swaps, ..Expected::default() };

@@ -6,7 +6,7 @@ use crate::activity::{BlockKind, quadrature};
 use crate::cost::Costs;
 use crate::expected::{Answers, Expected, Question, drift_variance, largest_of};
 use crate::inference::{Engine, HostPlacement, InferenceError, InferenceStudy, RandomFill, Resolved, System};
-use crate::online::{BlockCost, Rules, Strategy, Walk, Walked};
+use crate::online::{BlockCost, Exchange, Rules, Strategy, Walk, Walked};
 use crate::partition::{Block, Device, Devices, Partition, Sizes, solve};
 use crate::random::Key;
 use crate::shape::FP16;
@@ -260,7 +260,7 @@ fn closed(
             hot[index]
         };
         let count = neurons[index];
-        let expected = answers.answer(hot, swaps);
+        let expected = answers.answer(hot, swaps, level_share(study, cost, &answers, count, costs.dimms));
         let (gpu_ns, cold_ns, level_ns, expected) = if study.strategy == Strategy::Oracle {
             let (active, activations) =
                 (expected.gpu + expected.cold, expected.gpu_activations + expected.cold_activations);
@@ -320,6 +320,17 @@ fn closed(
     Ok(sparse)
 }
 
+/// Share of the active neurons that the GPU takes when both sides are level; 1
+/// where nobody looks.
+fn level_share(study: &InferenceStudy, cost: &BlockCost, answers: &Answers, neurons: f64, dimms: f64) -> f64 {
+    if study.exchange == Exchange::Unchecked {
+        return 1.0;
+    }
+    let (active, activations) = answers.active();
+    let (active, activations) = (active * neurons, activations * neurons);
+    cost.level(active, activations, active, dimms) / active.max(1e-300)
+}
+
 /// Slowest DIMM over the mean: the largest of several sums. Where the partition
 /// has put neurons, each DIMM has equally many of each frequency, and only which
 /// of them are active, and what a prompt changes, is left to chance; remapping
@@ -360,7 +371,7 @@ fn hot_shares(
     const LEVEL: f64 = 1e-4;
     let lead = |block: usize, hot: f64| {
         let (cost, count) = (&blocks[block], neurons[block]);
-        let expected = offline.answer(hot, 0.0);
+        let expected = offline.answer(hot, 0.0, 1.0);
         let gpu = cost.gpu_ns(expected.gpu * count, expected.gpu_activations * count);
         let cold = cost.cold_ns(expected.cold * count / dimms, expected.cold_activations * count / dimms);
         (cold - gpu) / cold.max(gpu)
@@ -603,6 +614,7 @@ pub(crate) fn walk_layers(
                     predictor: &study.predictor,
                     remap: &study.remap,
                     strategy: study.strategy,
+                    exchange: study.exchange,
                     dimms,
                     swaps,
                     prefill: resolved.prompt as usize,

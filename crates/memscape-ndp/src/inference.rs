@@ -14,7 +14,7 @@ use crate::baseline;
 use crate::cost::Costs;
 use crate::hardware::{Dimm, Gpu, Host, Overhead, presets};
 use crate::hermes::{self, Account};
-use crate::online::{Predictor, Strategy};
+use crate::online::{Exchange, Predictor, Strategy};
 use crate::remap::Remap;
 use crate::shape::Shape;
 use crate::trace::{self, Recording, Source, TraceError};
@@ -63,6 +63,8 @@ pub struct InferenceStudy {
     pub density: Option<Share>,
     /// The 4-bit state predictor
     pub predictor: Predictor,
+    /// How far the exchange of hot and cold neurons goes
+    pub exchange: Exchange,
     /// How cold neurons are moved between DIMMs
     pub remap: Remap,
     /// How the prompt's weights reach the GPU
@@ -312,7 +314,7 @@ impl Default for InferenceStudy {
             let mut tree = serde_json::json!({
                 "model": "llama-2-70b", "system": "hermes", "engine": "closed", "strategy": "full", "batch": 1,
                 "prompt_tokens": 128, "generated_tokens": 128, "gpus": 1, "density": null, "prompt": "pinned",
-                "random_fill": "partition", "host_placement": "as-hermes", "hot_share": null, "trace": null, "seed": 0,
+                "exchange": "unchecked", "random_fill": "partition", "host_placement": "as-hermes", "hot_share": null, "trace": null, "seed": 0,
             });
             let machine = crate::hardware::find_machine(crate::hardware::DEFAULT_MACHINE);
             let machine = machine.expect("the default system is built in").parameters;

@@ -102,7 +102,7 @@ impl Predictor {
 
     /// What a score must exceed for a neuron to be predicted active; none if
     /// every score does.
-    fn limit(&self) -> Option<u32> {
+    pub(crate) fn limit(&self) -> Option<u32> {
         match self.rule {
             Rule::Exceed => Some(self.threshold),
             Rule::Reach => self.threshold.checked_sub(1),
@@ -142,6 +142,16 @@ impl Strategy {
     const fn sees_parents(self) -> bool {
         !matches!(self, Self::Token)
     }
+}
+
+/// How far the exchange goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exchange {
+    /// As long as the GPU's neurons become hotter, as printed.
+    Unchecked,
+    /// And until the GPU would be the slower side, by the neurons predicted active.
+    UntilLevel,
 }
 
 /// How long a block takes on either side.
@@ -197,6 +207,8 @@ pub struct Rules<'a> {
     pub remap: &'a Remap,
     /// Which steps are taken.
     pub strategy: Strategy,
+    /// How far the exchange goes.
+    pub exchange: Exchange,
     /// How many DIMMs.
     pub dimms: usize,
     /// Neurons that the GPU can fetch per token while the projection runs.
@@ -285,6 +297,9 @@ pub struct Walk<'a> {
     parents: Vec<[u32; 2]>,
     state: Vec<[u64; 4]>,
     score: Vec<[u64; SCORE]>,
+    predicted: Vec<u64>,
+    /// Sequences that activated an active neuron at the last token, on average.
+    per_active: f64,
     gpu: Vec<u64>,
     /// Where each neuron lies on the DIMMs, also those that the GPU has a copy of.
     home: Remapping,
@@ -330,6 +345,8 @@ impl<'a> Walk<'a> {
             parents,
             state: vec![[0; 4]; stride],
             score,
+            predicted: vec![0; stride],
+            per_active: 1.0,
             gpu,
             home,
             capacity,
@@ -384,7 +401,7 @@ impl<'a> Walk<'a> {
                 self.judge(&row, &before, &mut walked);
             }
             if adjusts {
-                walked.swapped += self.adjust();
+                walked.swapped += self.adjust(cost);
             }
             let loads = self.compute(token, &row, cost, &mut walked);
             for (state, active) in self.state.iter_mut().zip(&row) {
@@ -438,10 +455,10 @@ impl<'a> Walk<'a> {
                     parents
                 }
             };
+            let valid = if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
+            let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
+            self.predicted[word] = predicted & valid;
             if self.rules.judge {
-                let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
-                let valid =
-                    if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
                 let ones = |mask: u64| u64::from((mask & valid).count_ones());
                 let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
                 walked.hits += hits;
@@ -454,7 +471,7 @@ impl<'a> Walk<'a> {
 
     /// Exchanges the hottest neurons that the GPU lacks against the coldest
     /// that it has, as many as can be fetched, while that gains anything.
-    fn adjust(&mut self) -> u64 {
+    fn adjust(&mut self, cost: &BlockCost) -> u64 {
         let highest = 15 + 2 * self.rules.predictor.lambda.get();
         let hot = self.rules.predictor.hot_threshold;
         let wanted: u32 = self
@@ -464,6 +481,7 @@ impl<'a> Walk<'a> {
             .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
             .sum();
         let most = u32::try_from(self.rules.swaps).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
+        let most = most.min(self.until_level(cost));
         if most == 0 {
             return 0;
         }
@@ -481,6 +499,23 @@ impl<'a> Walk<'a> {
             swapped += 1;
         }
         swapped
+    }
+
+    /// How many more active neurons the GPU can take before it is the slower side,
+    /// as far as the scheduler can tell.
+    fn until_level(&self, cost: &BlockCost) -> u32 {
+        if self.rules.exchange == Exchange::Unchecked {
+            return u32::MAX;
+        }
+        let of = |pick: fn((&u64, &u64)) -> u64| -> f64 {
+            self.predicted.iter().zip(&self.gpu).map(|it| f64::from(pick(it).count_ones())).sum()
+        };
+        let (hot, all) = (of(|it| it.0 & it.1), of(|it| *it.0));
+        let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
+        let level = cost.level(all, all * self.per_active, all, dimms);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
+        let more = (level - hot + 1e-9).max(0.0) as u32;
+        more
     }
 
     /// The first `most` neurons in the order of these scores.
@@ -535,6 +570,7 @@ impl<'a> Walk<'a> {
             }
         }
         let all_activations: u32 = cold_activations.iter().sum();
+        self.per_active = f64::from(activations + all_activations) / f64::from((neurons + cold).max(1));
         let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
         let (gpu_ns, cold_ns, read);
         if self.rules.strategy == Strategy::Oracle {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use memscape_ndp::hardware::Interleave;
 use memscape_ndp::inference::{Engine, InferenceStudy, System};
-use memscape_ndp::online::Strategy;
+use memscape_ndp::online::{Exchange, Strategy};
 use memscape_ndp::{ActivityStudy, InferenceAnswer};
 use memscape_study::Study;
 
@@ -59,6 +59,22 @@ fn agreement_on_stationary_traces() {
         }
     }
     assert_eq!(checked, 20);
+}
+
+/// The same where the exchange stops when both sides are level.
+#[test]
+fn agreement_of_an_exchange_until_level() {
+    for model in ["opt-13b", "llama-2-13b"] {
+        for batch in [1, 2] {
+            let study =
+                InferenceStudy { exchange: Exchange::UntilLevel, batch: number(batch), ..stationary(model) };
+            let (closed, walked) = both(&study);
+            let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+            assert!(error.abs() <= 0.03, "{model} batch {batch}: {error}");
+            let unchecked = InferenceStudy { exchange: Exchange::Unchecked, ..study };
+            assert!(closed.tokens_per_s >= unchecked.answer().unwrap().tokens_per_s, "{model} batch {batch}");
+        }
+    }
 }
 
 /// With each prompt's own drift the closed form is an approximation: 5 %.

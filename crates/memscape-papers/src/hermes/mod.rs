@@ -79,6 +79,12 @@ const EXPERIMENTS: &[Experiment] = &[
         quantities::plot,
     ),
     Experiment::new(
+        "hermes.exchange",
+        "Where the exchange of neurons stops",
+        strategies::table_exchange,
+        strategies::plot_exchange,
+    ),
+    Experiment::new(
         "hermes.tokens_per_dollar",
         "Throughput for a thousand dollars",
         design::table_dollar,

@@ -20,6 +20,24 @@ const STRATEGIES: [(&str, &str); 7] = [
     ("oracle", "Oracle"),
 ];
 
+/// Beyond the paper: an exchange that stops when GPU and DIMMs are level.
+pub fn table_exchange(changed: &Parameters) -> Result<Table, Error> {
+    let variants = [
+        variant("Partition", [("strategy", json!("partition"))]),
+        variant("Exchange, as printed", [("strategy", json!("full")), ("exchange", json!("unchecked"))]),
+        variant("Exchange until level", [("strategy", json!("full")), ("exchange", json!("until-level"))]),
+    ];
+    inference(changed, &variants, &[axis("model", MODELS)])
+}
+
+pub fn plot_exchange(table: &Table) -> Result<Figure, Error> {
+    let mut bars = GroupedBars::new("Throughput (tokens/s)", MODELS.map(short));
+    for name in distinct(table, "series")? {
+        bars = bars.series(name.clone(), series(table, &name, "tokens_per_s")?);
+    }
+    Ok(Figure::two_columns().panel("", bars))
+}
+
 fn variants() -> [Variant; 7] {
     STRATEGIES.map(|(strategy, name)| variant(name, [("strategy", json!(strategy))]))
 }
