@@ -80,7 +80,7 @@ pub enum Command {
     },
     /// Print how sparse, alike and uneven neurons' activity is in recorded traces.
     TraceStats {
-        /// Sequences of one model, as .npz files; the built-in recording if none is given.
+        /// Sequences of one model, as .npz files or one folder of them; the built-in recording if none is given.
         #[arg(value_name = "TRACE")]
         traces: Vec<PathBuf>,
         /// What was profiled offline, as an .npz file; the traces' own prompts if not given.

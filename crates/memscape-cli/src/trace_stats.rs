@@ -35,6 +35,10 @@ pub fn report(
             ));
         }
         SAMPLE
+    } else if let ([folder], None) = (traces, profile)
+        && folder.is_dir()
+    {
+        &folder.display().to_string()
     } else {
         add(Recording::read(GIVEN, traces, profile).map_err(Failure::of)?);
         GIVEN

@@ -430,8 +430,11 @@ fn from_path(name: &str) -> Result<Arc<Recording>, TraceError> {
     {
         return Ok(Arc::clone(recording));
     }
-    let (profile, sequences): (Vec<PathBuf>, Vec<PathBuf>) =
-        files.iter().map(|it| it.0.clone()).partition(|it| it.file_name().is_some_and(|it| it == PROFILE));
+    let in_folder = Path::new(name).is_dir();
+    let (profile, sequences): (Vec<PathBuf>, Vec<PathBuf>) = files
+        .iter()
+        .map(|it| it.0.clone())
+        .partition(|it| in_folder && it.file_name().is_some_and(|it| it == PROFILE));
     if sequences.is_empty() {
         let problem = "the folder has no .npz file of a sequence".to_owned();
         return Err(TraceError::Read { path: name.to_owned(), problem });

@@ -121,6 +121,9 @@ fn a_folder_is_a_recording() {
     std::fs::write(folder.path().join("trace_11.npz"), b"PK no").unwrap();
     let damaged = trace::find(name).unwrap_err().to_string();
     assert!(damaged.contains("trace_11.npz`: not a readable .npz file"), "{damaged}");
+    let profile = folder.path().join("profile.npz");
+    let mistaken = trace::find(profile.to_str().unwrap()).unwrap_err().to_string();
+    assert!(mistaken.contains("profile.npz`: there is no array `qkv`"), "{mistaken}");
     let one = folder.path().join("trace_00.npz");
     let alone = trace::find(one.to_str().unwrap()).unwrap();
     assert_eq!(alone.sequences, sample.sequences[..1]);
