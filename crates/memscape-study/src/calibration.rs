@@ -1,5 +1,7 @@
 //! Free parameters: what a model cannot know from first principles.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 
 /// A free parameter of a model, its value and what fixes it.
@@ -77,23 +79,73 @@ impl FreeParameter {
         if self.whole { serde_json::json!(value.round() as i64) } else { serde_json::json!(value) }
     }
 
-    /// What `describe` gives as its source.
+    /// Its path within what a study holds at `place`; the whole study if that is
+    /// empty.
     #[must_use]
-    pub fn source(&self, paper: &str) -> String {
-        format!("calibrated: data/calibration/{paper}.toml, from {}", self.fixed_by.join(", "))
+    pub fn below(&self, place: &str) -> Option<&str> {
+        match place {
+            "" => Some(&self.path),
+            place => self.path.strip_prefix(place)?.strip_prefix('.'),
+        }
     }
 
-    /// Puts the value where its path leads in `tree`; whether there is such a
-    /// place.
-    pub fn fill(&self, tree: &mut serde_json::Value) -> bool {
+    /// Puts the value where `path` leads in `tree` if nothing is there yet; whether
+    /// it did.
+    pub(crate) fn fill(&self, path: &str, tree: &mut serde_json::Value) -> bool {
         let mut place = tree;
-        for key in self.path.split('.') {
+        for key in path.split('.') {
             match place.as_object_mut() {
                 Some(table) => place = table.entry(key).or_insert(serde_json::Value::Null),
                 None => return false,
             }
+            if place.is_null() && !path.ends_with(key) {
+                *place = serde_json::json!({});
+            }
         }
-        *place = self.json(self.value);
-        true
+        let empty = place.is_null();
+        if empty {
+            *place = self.json(self.value);
+        }
+        empty
+    }
+}
+
+/// The free parameters of one paper's model: `data/calibration/<paper>.toml`.
+#[derive(Debug)]
+pub struct Calibration {
+    /// The paper, for example `pimnast`.
+    pub paper: &'static str,
+    text: &'static str,
+    parameters: OnceLock<Vec<FreeParameter>>,
+}
+
+impl Calibration {
+    /// The calibration in this TOML text.
+    #[must_use]
+    pub const fn new(paper: &'static str, text: &'static str) -> Self {
+        Self { paper, text, parameters: OnceLock::new() }
+    }
+
+    /// All free parameters.
+    ///
+    /// # Panics
+    /// If the text is none, which tests exclude.
+    #[must_use]
+    pub fn parameters(&self) -> &[FreeParameter] {
+        self.parameters.get_or_init(|| match FreeParameter::all_from_toml(self.text) {
+            Ok(parameters) => parameters,
+            Err(error) => panic!("the calibration of {} is none: {error}", self.paper),
+        })
+    }
+
+    /// Those that belong to the description of this name, or to every one.
+    pub fn of<'a>(&'a self, preset: &'a str) -> impl Iterator<Item = &'a FreeParameter> {
+        self.parameters().iter().filter(move |it| it.preset.as_deref().is_none_or(|it| it == preset))
+    }
+
+    /// What `describe` gives as a parameter's source.
+    #[must_use]
+    pub fn source(&self, free: &FreeParameter) -> String {
+        format!("calibrated: data/calibration/{}.toml, from {}", self.paper, free.fixed_by.join(", "))
     }
 }

@@ -2,37 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-/// A description read from `data/`: parameters, and the source of each.
-///
-/// ```
-/// use memscape_study::Preset;
-/// use memscape_units::Nanoseconds;
-///
-/// #[derive(Debug, serde::Deserialize)]
-/// #[serde(deny_unknown_fields)]
-/// struct Row { trcd_ns: Nanoseconds }
-///
-/// let text = r#"
-///     name = "toy"
-///     summary = "One timing"
-///     [parameters]
-///     trcd_ns = 18
-///     [sources]
-///     trcd_ns = "JESD209-5B, table 1"
-/// "#;
-/// let row = Preset::<Row>::from_toml(text)?;
-/// assert_eq!(row.parameters.trcd_ns.as_f64(), 18.0);
-///
-/// let without = text.replace("trcd_ns = \"JESD209-5B, table 1\"", "");
-/// let error = Preset::<Row>::from_toml(&without).unwrap_err();
-/// assert_eq!(error.to_string(), "`toy`: `trcd_ns` has no source; add it to [sources]");
-/// # Ok::<(), memscape_study::PresetError>(())
-/// ```
+/// A description: parameters, and the source of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Preset<T> {
     /// What it is called, for example `lpddr5-6400`.
     pub name: String,
@@ -44,15 +18,72 @@ pub struct Preset<T> {
     /// ends in `*` stands for every parameter that starts so and has no key of
     /// its own.
     pub sources: BTreeMap<String, String>,
+    /// What else is published of it and no parameter needs, such as a count to
+    /// check it by.
+    #[serde(default)]
+    pub facts: Map<String, Value>,
 }
 
-/// Why a preset could not be read.
+impl<T> Preset<T> {
+    /// Where the parameter at this dotted path comes from.
+    #[must_use]
+    pub fn source(&self, path: &str) -> Option<&str> {
+        find_source(&self.sources, path)
+    }
+}
+
+/// A description as it is written, before names in it are looked up: the form of
+/// every file in `data/`, and of a user's own.
+///
+/// ```
+/// use memscape_study::Form;
+///
+/// let form = Form::from_toml("mine", "base = \"lpddr5-6400\"\n[parameters]\nchannels = 8")?;
+/// assert_eq!((form.name.as_str(), form.base.as_deref()), ("mine", Some("lpddr5-6400")));
+/// # Ok::<(), memscape_study::PresetError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    /// What it is called; the file's name unless given.
+    pub name: String,
+    /// One line for a list; empty unless given.
+    pub summary: String,
+    /// Another description, of which this says only what differs.
+    pub base: Option<String>,
+    /// What it says.
+    pub parameters: Map<String, Value>,
+    /// Where it says it from.
+    pub sources: BTreeMap<String, String>,
+    /// What else is published of it.
+    pub facts: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    name: Option<String>,
+    summary: Option<String>,
+    base: Option<String>,
+    parameters: Option<Map<String, Value>>,
+    sources: Option<BTreeMap<String, String>>,
+    facts: Option<Map<String, Value>>,
+}
+
+/// Why a description could not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PresetError {
-    /// Not TOML, a value of the wrong type or range, or an unknown key.
-    #[error("cannot read the preset: {0}")]
-    Toml(#[from] toml::de::Error),
+    /// Not TOML, or an unknown key.
+    #[error("not a description: {0}")]
+    Toml(String),
+    /// NaN, infinity or a date.
+    #[error("`{parameter}` = {given}: a description holds finite numbers, texts, lists and tables")]
+    Value {
+        /// The parameter's dotted path.
+        parameter: String,
+        /// As given.
+        given: String,
+    },
     /// A parameter without a source.
     #[error("`{preset}`: `{parameter}` has no source; add it to [sources]")]
     NoSource {
@@ -71,41 +102,74 @@ pub enum PresetError {
     },
 }
 
-impl<T: DeserializeOwned> Preset<T> {
-    /// Reads a preset and checks that parameters and sources match.
+impl Form {
+    /// A description in TOML. Sources may be missing: it is the user's own.
     ///
     /// # Errors
-    /// [`PresetError`] names the line, the parameter or the source at fault.
-    pub fn from_toml(text: &str) -> Result<Self, PresetError> {
-        #[derive(Deserialize)]
-        struct Raw {
-            name: String,
-            parameters: toml::Table,
-            sources: BTreeMap<String, String>,
-        }
-        let preset: Self = toml::from_str(text)?;
-        let raw: Raw = toml::from_str(text)?;
+    /// [`PresetError`] names the line or the key at fault.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, PresetError> {
+        let bad = |error: toml::de::Error| PresetError::Toml(error.to_string().trim_end().to_owned());
+        let table: toml::Table = toml::from_str(text).map_err(bad)?;
+        check_values("", &toml::Value::Table(table))?;
+        let raw: Raw = toml::from_str(text).map_err(bad)?;
+        Self::new(name, raw)
+    }
+
+    /// A description as a table.
+    ///
+    /// # Errors
+    /// [`PresetError`] names the key at fault.
+    pub fn from_value(table: Map<String, Value>) -> Result<Self, PresetError> {
+        let raw = serde_json::from_value(Value::Object(table));
+        Self::new("inline", raw.map_err(|it| PresetError::Toml(it.to_string()))?)
+    }
+
+    /// A file of `data/`, whose every number must have a source.
+    ///
+    /// # Errors
+    /// [`PresetError`] names the parameter without one.
+    pub fn builtin(text: &str) -> Result<Self, PresetError> {
+        let form = Self::from_toml("", text)?;
         let mut paths = Vec::new();
-        collect_paths(&mut paths, "", &raw.parameters);
-        if let Some(path) = paths.iter().find(|it| find_source(&raw.sources, it).is_none()) {
-            return Err(PresetError::NoSource { preset: raw.name, parameter: path.clone() });
+        collect_paths(&mut paths, "", &form.parameters);
+        collect_paths(&mut paths, "facts.", &form.facts);
+        match paths.into_iter().find(|it| find_source(&form.sources, it).is_none()) {
+            Some(parameter) => Err(PresetError::NoSource { preset: form.name, parameter }),
+            None => Ok(form),
         }
-        let stray = raw.sources.keys().find(|key| match key.strip_suffix('*') {
+    }
+
+    /// What another form held.
+    pub(crate) fn foreign(name: &str, what: &str, parameters: Value) -> Self {
+        let parameters = match parameters {
+            Value::Object(parameters) => parameters,
+            _ => Map::new(),
+        };
+        let sources = BTreeMap::from([("*".to_owned(), what.to_owned())]);
+        let (name, summary, facts) = (name.to_owned(), format!("Read from {what}"), Map::new());
+        Self { name, summary, base: None, parameters, sources, facts }
+    }
+
+    fn new(name: &str, raw: Raw) -> Result<Self, PresetError> {
+        let form = Self {
+            name: raw.name.unwrap_or_else(|| name.to_owned()),
+            summary: raw.summary.unwrap_or_default(),
+            base: raw.base,
+            parameters: raw.parameters.unwrap_or_default(),
+            sources: raw.sources.unwrap_or_default(),
+            facts: raw.facts.unwrap_or_default(),
+        };
+        let mut paths = Vec::new();
+        collect_paths(&mut paths, "", &form.parameters);
+        collect_paths(&mut paths, "facts.", &form.facts);
+        let stray = form.sources.keys().find(|key| match key.strip_suffix('*') {
             Some(prefix) => !paths.iter().any(|it| it.starts_with(prefix)),
             None => !paths.contains(key),
         });
         match stray {
-            Some(key) => Err(PresetError::StraySource { preset: raw.name, parameter: key.clone() }),
-            None => Ok(preset),
+            Some(key) => Err(PresetError::StraySource { preset: form.name, parameter: key.clone() }),
+            None => Ok(form),
         }
-    }
-}
-
-impl<T> Preset<T> {
-    /// Where the parameter at this dotted path comes from.
-    #[must_use]
-    pub fn source(&self, path: &str) -> Option<&str> {
-        find_source(&self.sources, path)
     }
 }
 
@@ -122,12 +186,65 @@ fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str) -> Option<
     sources.get(path).or_else(wildcard).map(String::as_str)
 }
 
-fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &toml::Table) {
+fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &Map<String, Value>) {
     for (key, value) in table {
         let path = format!("{prefix}{key}");
         match value {
-            toml::Value::Table(inner) => collect_paths(paths, &format!("{path}."), inner),
+            Value::Object(inner) => collect_paths(paths, &format!("{path}."), inner),
             _ => paths.push(path),
         }
+    }
+}
+
+/// Numbers that are not finite would silently become null, dates a table.
+fn check_values(path: &str, value: &toml::Value) -> Result<(), PresetError> {
+    match value {
+        toml::Value::Float(it) if it.is_finite() => Ok(()),
+        toml::Value::Float(_) | toml::Value::Datetime(_) => {
+            Err(PresetError::Value { parameter: path.to_owned(), given: value.to_string() })
+        }
+        toml::Value::Array(items) => items.iter().try_for_each(|it| check_values(path, it)),
+        toml::Value::Table(table) => table.iter().try_for_each(|(key, it)| {
+            let below = path.strip_prefix("parameters").unwrap_or(path).trim_start_matches('.');
+            let joined = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
+            check_values(&joined, it)
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOY: &str = r#"
+        name = "toy"
+        summary = "One timing"
+        [parameters]
+        trcd_ns = 18
+        [sources]
+        trcd_ns = "JESD209-5B, table 1"
+    "#;
+
+    #[test]
+    fn what_is_built_in_needs_sources_what_is_given_does_not() {
+        assert_eq!(Form::builtin(TOY).unwrap().name, "toy");
+        let without = TOY.replace("trcd_ns = \"JESD209-5B, table 1\"", "");
+        let error = Form::builtin(&without).unwrap_err();
+        assert_eq!(error.to_string(), "`toy`: `trcd_ns` has no source; add it to [sources]");
+        assert!(Form::from_toml("toy", &without).is_ok());
+    }
+
+    #[test]
+    fn bad_forms_are_told() {
+        let error = |text: &str| Form::from_toml("toy", text).unwrap_err().to_string();
+        let stray = "[parameters]\na = 1\n[sources]\nb = \"x\"";
+        assert_eq!(error(stray), "`toy`: [sources] names `b`, which is not a parameter; remove it");
+        let nan = "[parameters.memory]\na = nan";
+        assert_eq!(
+            error(nan),
+            "`memory.a` = nan: a description holds finite numbers, texts, lists and tables"
+        );
+        assert!(error("[parameter]\na = 1").contains("unknown field `parameter`"), "{}", error("[parameter]"));
     }
 }

@@ -15,7 +15,7 @@ pub const fn mix(value: u64) -> u64 {
 }
 
 /// The odd step of `SplitMix64`'s counter.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key that names a stream of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +49,5 @@ impl Key {
         #[expect(clippy::cast_precision_loss, reason = "52 bits")]
         let bits = (self.bits(counter) >> 12) as f64;
         (bits + 0.5) / RANGE
-    }
-
-    /// A number from the standard normal distribution.
-    #[must_use]
-    pub fn normal(self, counter: u64) -> f64 {
-        crate::normal::quantile(self.uniform(counter))
     }
 }

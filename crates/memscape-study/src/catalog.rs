@@ -1,0 +1,458 @@
+//! Descriptions by name: what is built in, and how a user's own are read.
+
+use std::fmt::Debug;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::calibration::Calibration;
+use crate::nearest::Unknown;
+use crate::preset::{Form, Preset, PresetError};
+
+/// The named descriptions of one kind, such as all memories: those of `data/`,
+/// and the form in which a user writes one of his own.
+///
+/// A description may give the name of another catalog's in place of one of its
+/// tables, leave out what a paper's claims fix (the free parameters), and name a
+/// `base` of the same catalog of which it only says what differs.
+///
+/// ```
+/// use memscape_study::Catalog;
+/// use memscape_units::Nanoseconds;
+///
+/// #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// #[serde(deny_unknown_fields)]
+/// struct Row { trcd_ns: Nanoseconds }
+///
+/// static ROWS: Catalog<Row> = Catalog::new("row", "Row timing", &[r#"
+///     name = "toy"
+///     summary = "One timing"
+///     [parameters]
+///     trcd_ns = 18
+///     [sources]
+///     trcd_ns = "JESD209-5B, table 1"
+/// "#]);
+///
+/// assert_eq!(ROWS.find("toy")?.parameters.trcd_ns.as_f64(), 18.0);
+/// assert_eq!(ROWS.find("toys").unwrap_err().to_string(), "there is no row `toys`; did you mean `toy`?");
+/// # Ok::<(), memscape_study::Unknown>(())
+/// ```
+#[derive(Debug)]
+pub struct Catalog<T: 'static> {
+    kind: &'static str,
+    summary: &'static str,
+    files: &'static [&'static str],
+    nested: &'static [Nested],
+    calibration: Option<(&'static Calibration, &'static str)>,
+    foreign: Option<&'static Foreign>,
+    check: Option<fn(&T) -> Result<(), String>>,
+    presets: OnceLock<Presets<T>>,
+}
+
+/// Built-in descriptions, typed and as plain values, in the same order.
+#[derive(Debug)]
+struct Presets<T> {
+    typed: Vec<Preset<T>>,
+    plain: Vec<Preset<Value>>,
+}
+
+/// Where in a description the name of another catalog's may stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Nested {
+    /// Dotted path of the table.
+    pub path: &'static str,
+    /// What can be named there.
+    pub catalog: &'static dyn AnyCatalog,
+}
+
+/// Another form in which descriptions are published, such as `config.json`.
+#[derive(Debug)]
+pub struct Foreign {
+    /// How such files end, without the dot.
+    pub extension: &'static str,
+    /// What it is called in messages.
+    pub what: &'static str,
+    /// Whether a table is of this form.
+    pub recognises: fn(&Map<String, Value>) -> bool,
+    /// The description it holds, as this catalog's parameters.
+    pub read: fn(&str) -> Result<Value, String>,
+}
+
+/// A file that a user names, read by whoever may read files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its name, without the folder.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// What a catalog reads as a description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Takes {
+    /// How file names end, without the dot.
+    pub extensions: Vec<&'static str>,
+    /// Whether a folder of such files is one description.
+    pub folders: bool,
+    /// The largest file.
+    pub max_bytes: u64,
+}
+
+/// Finds a name, or whatever else stands for a description, in a catalog.
+pub type Find<'a> = &'a dyn Fn(&dyn AnyCatalog, &str) -> Result<Preset<Value>, CatalogError>;
+
+/// A [`Catalog`] whose type is not known.
+pub trait AnyCatalog: Sync + Debug {
+    /// What one of its descriptions is called, for example `memory`.
+    fn kind(&self) -> &'static str;
+
+    /// What its descriptions describe.
+    fn summary(&self) -> &'static str;
+
+    /// Those that are built in, complete: nothing is left out or named.
+    fn presets(&self) -> &[Preset<Value>];
+
+    /// What it reads.
+    fn takes(&self) -> Takes;
+
+    /// Reads a description as a user wrote it.
+    ///
+    /// # Errors
+    /// [`CatalogError`] names the line, the key or the file at fault.
+    fn read(&self, files: &[File]) -> Result<Form, CatalogError>;
+
+    /// What a table stands for that is more than some parameters: this catalog's
+    /// form, or a foreign one.
+    ///
+    /// # Errors
+    /// As [`AnyCatalog::read`].
+    fn inline(&self, table: &Map<String, Value>) -> Option<Result<Form, CatalogError>>;
+
+    /// Puts in what a description names and leaves out, and checks it.
+    ///
+    /// # Errors
+    /// [`CatalogError`] names the parameter at fault.
+    fn complete(&self, form: Form, find: Find<'_>) -> Result<Preset<Value>, CatalogError>;
+
+    /// JSON Schema of the form, for editors.
+    fn schema(&self) -> Value;
+
+    /// The built-in description of this name, in any case.
+    ///
+    /// # Errors
+    /// [`Unknown`] suggests the nearest name.
+    fn find_plain(&self, name: &str) -> Result<&Preset<Value>, Unknown> {
+        let found = self.presets().iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Unknown::new(self.kind(), name, self.presets().iter().map(|it| it.name.as_str())))
+    }
+}
+
+/// Why a description cannot be read or completed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// A name that the catalog does not have.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// Not of the form.
+    #[error(transparent)]
+    Preset(#[from] PresetError),
+    /// Not UTF-8, not one file, or of another ending.
+    #[error("{0}")]
+    File(String),
+    /// A foreign form that is none.
+    #[error("{0}")]
+    Foreign(String),
+    /// A parameter that is missing, unknown or out of range.
+    #[error("`{path}`: {problem}")]
+    Parameter {
+        /// Dotted path within the description.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Parameters that contradict each other.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+/// More text than this is no description.
+const MAX_BYTES: u64 = 1 << 24;
+
+impl<T> Catalog<T> {
+    /// A catalog of the descriptions in these TOML texts.
+    #[must_use]
+    pub const fn new(kind: &'static str, summary: &'static str, files: &'static [&'static str]) -> Self {
+        Self {
+            kind,
+            summary,
+            files,
+            nested: &[],
+            calibration: None,
+            foreign: None,
+            check: None,
+            presets: OnceLock::new(),
+        }
+    }
+
+    /// Tables in whose place another catalog's names may stand.
+    #[must_use]
+    pub const fn with_nested(mut self, nested: &'static [Nested]) -> Self {
+        self.nested = nested;
+        self
+    }
+
+    /// Free parameters that descriptions may leave out. `below` is the path at
+    /// which studies hold a description of this catalog, empty for a whole study.
+    #[must_use]
+    pub const fn calibrated(mut self, calibration: &'static Calibration, below: &'static str) -> Self {
+        self.calibration = Some((calibration, below));
+        self
+    }
+
+    /// Another form that it reads.
+    #[must_use]
+    pub const fn with_foreign(mut self, foreign: &'static Foreign) -> Self {
+        self.foreign = Some(foreign);
+        self
+    }
+
+    /// What must hold between the numbers of a description.
+    #[must_use]
+    pub const fn checked_by(mut self, check: fn(&T) -> Result<(), String>) -> Self {
+        self.check = Some(check);
+        self
+    }
+}
+
+impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog<T> {
+    /// Those that are built in.
+    ///
+    /// # Panics
+    /// If one of them is none, which tests exclude.
+    #[must_use]
+    pub fn all(&self) -> &[Preset<T>] {
+        &self.load().typed
+    }
+
+    /// Names of those that are built in.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.all().iter().map(|it| it.name.as_str())
+    }
+
+    /// The built-in description of this name, in any case.
+    ///
+    /// # Errors
+    /// [`Unknown`] suggests the nearest name.
+    pub fn find(&self, name: &str) -> Result<&Preset<T>, Unknown> {
+        let found = self.all().iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Unknown::new(self.kind, name, self.names()))
+    }
+
+    /// The parameters of a description that is known to be built in, for defaults.
+    ///
+    /// # Panics
+    /// If there is none of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> &T {
+        match self.find(name) {
+            Ok(found) => &found.parameters,
+            Err(unknown) => panic!("{unknown}"),
+        }
+    }
+
+    fn load(&self) -> &Presets<T> {
+        self.presets.get_or_init(|| {
+            let both = self.files.iter().map(|text| {
+                let by_name: Find<'_> = &|catalog, name| Ok(catalog.find_plain(name)?.clone());
+                let both = Form::builtin(text).map_err(CatalogError::from);
+                let both = both.and_then(|form| self.complete_typed(form, by_name));
+                both.unwrap_or_else(|error| panic!("a built-in {} is none: {error}", self.kind))
+            });
+            let (typed, plain) = both.unzip();
+            Presets { typed, plain }
+        })
+    }
+
+    fn complete_typed(&self, form: Form, find: Find<'_>) -> Result<(Preset<T>, Preset<Value>), CatalogError> {
+        let Form { name, summary, parameters, mut sources, facts, .. } = form;
+        let mut parameters = Value::Object(parameters);
+        for nested in self.nested {
+            let Some(place) = at(&mut parameters, nested.path) else { continue };
+            if let Value::String(named) = place {
+                let other = find(nested.catalog, named)?;
+                *place = other.parameters;
+                for (path, source) in other.sources {
+                    sources.entry(format!("{}.{path}", nested.path)).or_insert(source);
+                }
+                sources.remove(nested.path);
+            }
+        }
+        if let Some((calibration, below)) = self.calibration {
+            for free in calibration.of(&name) {
+                let Some(path) = free.below(below) else { continue };
+                if free.fill(path, &mut parameters) {
+                    sources.insert(path.to_owned(), calibration.source(free));
+                }
+            }
+        }
+        let read: T = serde_path_to_error::deserialize(&parameters).map_err(|error| {
+            let path = match error.path().to_string() {
+                root if root == "." => self.kind.to_owned(),
+                path => path,
+            };
+            CatalogError::Parameter { path, problem: error.into_inner().to_string() }
+        })?;
+        if let Some(check) = self.check {
+            check(&read).map_err(CatalogError::Contradiction)?;
+        }
+        // With what the form left to its defaults.
+        let plain = serde_json::to_value(&read).expect("a description is plain data");
+        let typed = Preset {
+            name: name.clone(),
+            summary: summary.clone(),
+            parameters: read,
+            sources: sources.clone(),
+            facts: facts.clone(),
+        };
+        Ok((typed, Preset { name, summary, parameters: plain, sources, facts }))
+    }
+}
+
+impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCatalog for Catalog<T> {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn presets(&self) -> &[Preset<Value>] {
+        &self.load().plain
+    }
+
+    fn takes(&self) -> Takes {
+        let extensions = std::iter::once("toml").chain(self.foreign.map(|it| it.extension)).collect();
+        Takes { extensions, folders: false, max_bytes: MAX_BYTES }
+    }
+
+    fn read(&self, files: &[File]) -> Result<Form, CatalogError> {
+        let [file] = files else {
+            return Err(CatalogError::File(format!("a {} is one file, not {}", self.kind, files.len())));
+        };
+        let text = std::str::from_utf8(&file.bytes)
+            .map_err(|it| CatalogError::File(format!("not UTF-8 text: {it}")))?;
+        let stem = file.name.rsplit_once('.').map_or(file.name.as_str(), |it| it.0);
+        match self.foreign {
+            Some(foreign) if ends(&file.name, foreign.extension) => {
+                let parameters = (foreign.read)(text).map_err(CatalogError::Foreign)?;
+                Ok(Form::foreign(stem, foreign.what, parameters))
+            }
+            _ => Ok(Form::from_toml(stem, text)?),
+        }
+    }
+
+    fn inline(&self, table: &Map<String, Value>) -> Option<Result<Form, CatalogError>> {
+        if let Some(foreign) = self.foreign.filter(|it| (it.recognises)(table)) {
+            let read = (foreign.read)(&Value::Object(table.clone()).to_string());
+            let form = read.map(|it| Form::foreign("inline", foreign.what, it));
+            return Some(form.map_err(CatalogError::Foreign));
+        }
+        let is_form = table.contains_key("parameters") || table.contains_key("base");
+        is_form.then(|| Ok(Form::from_value(table.clone())?))
+    }
+
+    fn complete(&self, mut form: Form, find: Find<'_>) -> Result<Preset<Value>, CatalogError> {
+        if let Some(base) = form.base.take() {
+            let base = find(self, &base)?;
+            let mut parameters = base.parameters;
+            merge(&mut parameters, Value::Object(form.parameters));
+            form.parameters = into_table(parameters);
+            for (path, source) in base.sources {
+                form.sources.entry(path).or_insert(source);
+            }
+        }
+        Ok(self.complete_typed(form, find)?.1)
+    }
+
+    fn schema(&self) -> Value {
+        let settings = SchemaSettings::draft2020_12().for_deserialize().with(|it| it.inline_subschemas = true);
+        let mut parameters = Value::from(settings.into_generator().into_root_schema_for::<T>());
+        // A base, or the calibration, gives what is left out.
+        drop_required(&mut parameters);
+        for nested in self.nested {
+            let pointer = format!("/properties/{}", nested.path.replace('.', "/properties/"));
+            if let Some(place) = parameters.pointer_mut(&pointer) {
+                let kind = nested.catalog.kind();
+                let name = json!({ "type": "string", "description": format!("Name of a {kind}, or a path") });
+                *place = json!({ "anyOf": [name, place.take()] });
+            }
+        }
+        let text = |description: &str| json!({ "type": "string", "description": description });
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": format!("{} ({})", self.kind, self.summary),
+            "type": "object",
+            "properties": {
+                "name": text("What it is called; the file's name if missing"),
+                "summary": text("One line for a list"),
+                "base": text("Name or path of another one, of which `parameters` says what differs"),
+                "parameters": parameters,
+                "sources": {
+                    "type": "object",
+                    "description": "Dotted path of a parameter, or a beginning and `*`, to where it comes from",
+                    "additionalProperties": { "type": "string" },
+                },
+                "facts": { "type": "object", "description": "What else is published of it" },
+            },
+            "required": ["parameters"],
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// Whether a file name has this extension, in any case.
+fn ends(name: &str, extension: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|it| it.1.eq_ignore_ascii_case(extension))
+}
+
+/// The value at a dotted path, if there is one.
+fn at<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
+    path.split('.').try_fold(value, |place, key| place.get_mut(key))
+}
+
+/// Tables merge key by key; of anything else, what comes last holds.
+pub fn merge(below: &mut Value, over: Value) {
+    match (below, over) {
+        (Value::Object(below), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, over) => *below = over,
+    }
+}
+
+fn into_table(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(table) => table,
+        _ => Map::new(),
+    }
+}
+
+/// Removes `required` at every depth.
+fn drop_required(schema: &mut Value) {
+    match schema {
+        Value::Object(table) => {
+            table.retain(|key, it| key != "required" || !it.is_array());
+            table.values_mut().for_each(drop_required);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_required),
+        _ => {}
+    }
+}

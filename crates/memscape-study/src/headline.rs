@@ -1,0 +1,117 @@
+//! What every `*.inference` study answers first, so that systems compare.
+
+use memscape_units::Nanoseconds;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The columns that all `*.inference` studies share. Tokens per second count the
+/// whole batch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Headline {
+    /// Time to first token: the prompt
+    pub ttft_s: f64,
+    /// Mean time of a generated token of each sequence, without the prompt
+    pub token_ns: f64,
+    /// Prompt tokens per second
+    pub prompt_tokens_per_s: f64,
+    /// Generated tokens per second, without the prompt
+    pub generation_tokens_per_s: f64,
+    /// Prompt and reply
+    pub total_s: f64,
+    /// Generated tokens over the time of prompt and reply
+    pub tokens_per_s: f64,
+    /// What weights and key-value cache take where they must fit
+    pub memory_bytes: u64,
+    /// What there is of it; null where no source says
+    pub memory_limit_bytes: Option<u64>,
+    /// What binds a generated token
+    pub bound_by: BoundBy,
+    /// Energy of prompt and reply; null where no source gives it
+    pub energy_j: Option<f64>,
+    /// Energy over generated tokens; null where no source gives it
+    pub energy_per_token_j: Option<f64>,
+    /// Price of the machine; null where no source gives it
+    pub cost_usd: Option<f64>,
+}
+
+/// The binding resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundBy {
+    /// Arithmetic.
+    Compute,
+    /// Reading memory.
+    DramBandwidth,
+    /// Moving data between devices.
+    Link,
+    /// Commands that do not move weights.
+    CommandIssue,
+    /// Waiting for each other.
+    Synchronisation,
+    /// What the host does beside.
+    Host,
+}
+
+/// A prompt and a reply as a model times them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Served {
+    /// Tokens of the prompt of each sequence.
+    pub prompt_tokens: u64,
+    /// Tokens generated for each sequence.
+    pub generated_tokens: u64,
+    /// Sequences at once.
+    pub batch: u64,
+    /// The prompts of the whole batch.
+    pub prompt: Nanoseconds,
+    /// One step: a token of each sequence, on average over the reply.
+    pub step: Nanoseconds,
+    /// What weights and key-value cache take.
+    pub memory_bytes: u64,
+    /// What there is.
+    pub memory_limit_bytes: Option<u64>,
+    /// What binds a step.
+    pub bound_by: BoundBy,
+    /// Energy of it all.
+    pub energy_j: Option<f64>,
+    /// Price of the machine.
+    pub cost_usd: Option<f64>,
+}
+
+impl Headline {
+    /// The columns of a prompt and a reply.
+    ///
+    /// ```
+    /// use memscape_study::{BoundBy, Headline, Served};
+    /// use memscape_units::Nanoseconds;
+    ///
+    /// let it = Headline::of(&Served {
+    ///     prompt_tokens: 100, generated_tokens: 10, batch: 2,
+    ///     prompt: Nanoseconds::new(1e9)?, step: Nanoseconds::new(0.1e9)?,
+    ///     memory_bytes: 1, memory_limit_bytes: None, bound_by: BoundBy::Compute, energy_j: None, cost_usd: None,
+    /// });
+    /// assert_eq!((it.ttft_s, it.total_s, it.tokens_per_s), (1.0, 2.0, 10.0));
+    /// assert_eq!((it.prompt_tokens_per_s, it.generation_tokens_per_s), (200.0, 20.0));
+    /// # Ok::<(), memscape_units::UnitError>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub fn of(it: &Served) -> Self {
+        let (prompt_ns, step_ns) = (it.prompt.as_f64(), it.step.as_f64());
+        let (batch, generated) = (it.batch as f64, it.generated_tokens as f64);
+        let total_ns = prompt_ns + generated * step_ns;
+        Self {
+            ttft_s: prompt_ns * 1e-9,
+            token_ns: step_ns,
+            prompt_tokens_per_s: batch * it.prompt_tokens as f64 / prompt_ns * 1e9,
+            generation_tokens_per_s: batch / step_ns * 1e9,
+            total_s: total_ns * 1e-9,
+            tokens_per_s: batch * generated / total_ns * 1e9,
+            memory_bytes: it.memory_bytes,
+            memory_limit_bytes: it.memory_limit_bytes,
+            bound_by: it.bound_by,
+            energy_j: it.energy_j,
+            energy_per_token_j: it.energy_j.map(|it| it / (batch * generated)),
+            cost_usd: it.cost_usd,
+        }
+    }
+}

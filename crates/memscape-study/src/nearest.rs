@@ -1,0 +1,125 @@
+//! "Did you mean": one rule for every name that a user can mistype.
+
+use std::fmt;
+
+/// The candidate that `name` was probably meant to be, if one is near.
+///
+/// A dotted candidate is also found by its last part alone, or by the beginning
+/// of it. Of equally near ones that of the same length wins, then the one that
+/// begins alike.
+///
+/// ```
+/// use memscape_study::nearest;
+/// assert_eq!(nearest("opt-6.6b", ["opt-66b", "opt-6.7b"]), Some("opt-6.7b"));
+/// assert_eq!(nearest("banks_per_chanel", ["memory.banks_per_channel"]), Some("memory.banks_per_channel"));
+/// assert_eq!(nearest("colour", ["pim.registers"]), None);
+/// ```
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let wanted_end = last(&wanted);
+    let distance = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        let end = last(&candidate);
+        let begun = wanted_end.len() > 2 && end.starts_with(wanted_end);
+        let whole = strsim::damerau_levenshtein(&wanted, &candidate);
+        // One more, so that a whole match wins.
+        whole.min(if begun { 1 } else { strsim::damerau_levenshtein(wanted_end, end) + 1 })
+    };
+    let ranked = candidates.into_iter().map(|it| {
+        let unlike = 1.0 - strsim::jaro_winkler(&wanted, &it.to_lowercase());
+        (distance(it), it.len().abs_diff(name.len()), unlike, it)
+    });
+    let best = ranked.min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)))?;
+    (best.0 <= 1 + wanted_end.chars().count() / 4).then_some(best.3)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+/// A name that nothing has.
+///
+/// ```
+/// use memscape_study::Unknown;
+/// let error = Unknown::new("model", "opt-6.6b", ["opt-66b", "opt-6.7b"]);
+/// assert_eq!(error.to_string(), "there is no model `opt-6.6b`; did you mean `opt-6.7b`?");
+/// let error = Unknown::new("model", "t5", ["opt-66b", "opt-6.7b"]);
+/// assert_eq!(error.to_string(), "there is no model `t5`; there are `opt-66b`, `opt-6.7b`");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What was looked for, for example `model`.
+    pub what: String,
+    /// The name as given.
+    pub name: String,
+    /// What was probably meant.
+    pub nearest: Option<String>,
+    /// All there are.
+    pub known: Vec<String>,
+}
+
+/// Names in a message; more are counted.
+const LISTED: usize = 12;
+
+impl Unknown {
+    /// Looks for the nearest of the known names.
+    pub fn new<'a>(
+        what: impl Into<String>,
+        name: impl Into<String>,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let (name, known) = (name.into(), known.into_iter().collect::<Vec<_>>());
+        let nearest = nearest(&name, known.iter().copied()).map(str::to_owned);
+        Self { what: what.into(), name, nearest, known: known.into_iter().map(str::to_owned).collect() }
+    }
+
+    /// The end of the message: `; did you mean ...?`, or what there is.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        if let Some(nearest) = &self.nearest {
+            return format!("; did you mean `{nearest}`?");
+        }
+        match self.known.len() {
+            0 => String::new(),
+            all if all <= LISTED => format!("; there are {}", list(&self.known)),
+            all => format!("; there are {} and {} more", list(&self.known[..LISTED]), all - LISTED),
+        }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} `{}`{}", self.what, self.name, self.hint())
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+/// "`a`, `b`, `c`".
+#[must_use]
+pub fn list<T: AsRef<str>>(names: &[T]) -> String {
+    names.iter().map(|it| format!("`{}`", it.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unknown, nearest};
+
+    #[test]
+    fn the_nearest_name_is_suggested_or_all_are_listed() {
+        let names = ["memory.banks_per_channel", "memory.trcd_ns", "pim.registers"];
+        assert_eq!(nearest("memory.trdc_ns", names), Some("memory.trcd_ns"));
+        assert_eq!(nearest("banks_per_chanel", names), Some("memory.banks_per_channel"));
+        assert_eq!(nearest("memory.trcd", names), Some("memory.trcd_ns"));
+        assert_eq!(nearest("x", []), None);
+        let hint = Unknown::new("parameter", "colour", names).hint();
+        assert_eq!(hint, "; there are `memory.banks_per_channel`, `memory.trcd_ns`, `pim.registers`");
+    }
+
+    #[test]
+    fn a_tie_goes_to_the_name_of_the_same_length() {
+        assert_eq!(nearest("opt-6.6b", ["opt-66b", "opt-6.7b"]), Some("opt-6.7b"));
+        assert_eq!(nearest("opt-6.6b", ["opt-6.7b", "opt-66b"]), Some("opt-6.7b"));
+    }
+}

@@ -1,0 +1,125 @@
+//! The trait that every question implements.
+
+use std::error::Error;
+use std::fmt;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::AnyCatalog;
+use crate::timeline::Recorder;
+
+/// One question about a design point. Pure: no clocks, tables or files.
+///
+/// The struct's fields are the parameters: doc comments say what they mean,
+/// names end in their unit, `Default` is the paper's baseline, and every field
+/// is always serialised (no `skip_serializing_if`), so that a parameter can be
+/// addressed by its dotted path. A field's type checks its own range.
+pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + JsonSchema + 'static {
+    /// What it is called, for example `pim.gemv`.
+    const NAME: &'static str;
+    /// One line for a list.
+    const SUMMARY: &'static str;
+    /// A struct of numbers, texts and truth values; every field is a column, doc
+    /// comments say what it means, names end in their unit. A struct may be
+    /// flattened into it, as [`Headline`](crate::Headline) is.
+    type Answer: Serialize + JsonSchema + Send;
+
+    /// Columns that are the sum of others: the whole, and its parts.
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[];
+
+    /// What happens when, told to a recorder; `None` if nothing has a time.
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = None;
+
+    /// Other forms in which what happens is written, such as memory commands.
+    const TRACES: &'static [TraceFormat<Self>] = &[];
+
+    /// Answers the question.
+    ///
+    /// # Errors
+    /// [`StudyError`] if the parameters contradict each other: what was asked,
+    /// what was available, what to change.
+    fn answer(&self) -> Result<Self::Answer, StudyError>;
+
+    /// Parameters that take a description: by name, by path, or as a table.
+    #[must_use]
+    fn slots() -> Vec<Slot> {
+        Vec::new()
+    }
+}
+
+/// A form of trace beside those that a [`Study::TIMELINE`] has.
+#[derive(Debug)]
+pub struct TraceFormat<S> {
+    /// What it is called, for example `ramulator`.
+    pub name: &'static str,
+    /// One line for a list.
+    pub summary: &'static str,
+    /// Writes it.
+    pub write: fn(&S, &mut dyn Write) -> Result<(), StudyError>,
+}
+
+/// How a time is found, where a study offers both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostEngine {
+    /// Counted.
+    Closed,
+    /// Walked, event by event.
+    Events,
+}
+
+/// A parameter that takes a description of a catalog: a built-in name, the path
+/// of a file, or a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot {
+    /// What the parameter is called, for example `hardware`.
+    pub path: &'static str,
+    /// Whether the description's tables are parameters of the study by
+    /// themselves. Otherwise it stands at `path`.
+    pub whole: bool,
+    /// What can be named.
+    pub catalog: &'static dyn AnyCatalog,
+    /// The built-in description that `Default` stands for.
+    pub default: &'static str,
+}
+
+impl Slot {
+    /// A description whose tables are the study's own, as far as it has them.
+    #[must_use]
+    pub const fn whole(
+        path: &'static str,
+        catalog: &'static dyn AnyCatalog,
+        default: &'static str,
+    ) -> Self {
+        Self { path, whole: true, catalog, default }
+    }
+
+    /// A description at a path of the study.
+    #[must_use]
+    pub const fn part(
+        path: &'static str,
+        catalog: &'static dyn AnyCatalog,
+        default: &'static str,
+    ) -> Self {
+        Self { path, whole: false, catalog, default }
+    }
+}
+
+/// Why a study has no answer: an error of the model, told in one line.
+#[derive(Debug)]
+pub struct StudyError(Box<dyn Error + Send + Sync>);
+
+impl<E: Error + Send + Sync + 'static> From<E> for StudyError {
+    fn from(error: E) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl fmt::Display for StudyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
