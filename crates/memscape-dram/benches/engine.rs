@@ -7,8 +7,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memscape_dram::{
-    Address, Command, Dram, Engine, Kind, Pattern, PimTiming, RefreshPolicy, constraints, pim_constraints,
-    stream,
+    Address, Command, Dram, Engine, Kind, MEMORIES, Pattern, PimTiming, RefreshPolicy, constraints,
+    pim_constraints, stream,
 };
 use memscape_units::Picoseconds;
 
@@ -27,7 +27,7 @@ fn pim_row(row: u32) -> Vec<Command> {
 }
 
 fn benches(criterion: &mut Criterion) {
-    let dram = Dram::find("lpddr5x-7500").expect("a built-in device").parameters;
+    let dram = MEMORIES.find("lpddr5x-7500").expect("a built-in device").parameters;
     let pim = PimTiming {
         slot: Picoseconds(4_267),
         read_to_write: Picoseconds(18_130),
@@ -53,7 +53,7 @@ fn benches(criterion: &mut Criterion) {
     }
     group.finish();
 
-    let ddr4 = Dram::find("ddr4-3200").expect("a built-in device").parameters;
+    let ddr4 = MEMORIES.find("ddr4-3200").expect("a built-in device").parameters;
     let accesses = 100_000;
     let mut group = criterion.benchmark_group("stream");
     group.throughput(Throughput::Elements(accesses as u64));

@@ -1,15 +1,11 @@
 //! DRAM devices as data: what a datasheet prints, checked.
 
-use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::OnceLock;
 
-use memscape_study::{Preset, PresetError};
+use memscape_study::Catalog;
 use memscape_units::{Bytes, GbPerS, Megahertz, Nanoseconds, Picoseconds, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::engine::Geometry;
 
 /// A memory system of equal DRAM channels: its organisation and its timing.
 ///
@@ -86,23 +82,25 @@ pub struct Dram {
     pub trfc_ab_ns: Nanoseconds,
 }
 
+/// What one channel consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Ranks of the channel.
+    pub ranks: u32,
+    /// Bank groups of one rank.
+    pub bank_groups: u32,
+    /// Banks of one bank group.
+    pub banks: u32,
+    /// Rows of one bank.
+    pub rows: u32,
+    /// Columns of one row.
+    pub columns: u32,
+}
+
 /// Why there is no such device.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DramError {
-    /// No preset has this name.
-    #[error("no DRAM preset is called `{name}`; {}there are {}", did_you_mean(.suggestion.as_ref()), .available.join(", "))]
-    UnknownPreset {
-        /// The name as given.
-        name: String,
-        /// A name that is close.
-        suggestion: Option<String>,
-        /// All names.
-        available: Vec<&'static str>,
-    },
-    /// The description cannot be read.
-    #[error(transparent)]
-    Preset(#[from] PresetError),
     /// Two numbers of the description contradict each other.
     #[error("DRAM rule `{rule}` does not hold: {found}; {hint}")]
     Inconsistent {
@@ -115,78 +113,29 @@ pub enum DramError {
     },
 }
 
-fn did_you_mean(suggestion: Option<&String>) -> String {
-    suggestion.map(|it| format!("did you mean `{it}`? ")).unwrap_or_default()
-}
+/// DRAM devices: those of `data/hardware/dram`, and the form of a user's own.
+///
+/// ```
+/// use memscape_dram::MEMORIES;
+///
+/// assert_eq!(MEMORIES.find("lpddr5x-7500")?.parameters.peak_gb_s().as_f64(), 120.0);
+/// let error = MEMORIES.find("ddr4-320").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no memory `ddr4-320`; did you mean `ddr4-3200`?");
+/// # Ok::<(), memscape_study::Unknown>(())
+/// ```
+pub static MEMORIES: Catalog<Dram> = Catalog::new("memory", "DRAM devices", FILES)
+    .checked_by(|it| it.check().map_err(|error| error.to_string()));
 
-/// The descriptions in `data/hardware/dram`.
-const EMBEDDED: [&str; 5] = [
+const FILES: &[&str] = &[
     include_str!("../../../data/hardware/dram/lpddr5x-7500.toml"),
     include_str!("../../../data/hardware/dram/lpddr5x-8533.toml"),
     include_str!("../../../data/hardware/dram/lpddr5-6400.toml"),
     include_str!("../../../data/hardware/dram/ddr4-3200.toml"),
     include_str!("../../../data/hardware/dram/hbm2-2000.toml"),
+    include_str!("../../../data/hardware/dram/ndp-dimm-rank.toml"),
 ];
 
 impl Dram {
-    /// Every built-in device.
-    ///
-    /// # Panics
-    /// If an embedded description is inconsistent, which a test excludes.
-    #[must_use]
-    pub fn presets() -> &'static [Preset<Self>] {
-        static PRESETS: OnceLock<Vec<Preset<Dram>>> = OnceLock::new();
-        PRESETS.get_or_init(|| {
-            let read = |text: &&str| Self::from_toml(text).expect("embedded descriptions are tested");
-            EMBEDDED.iter().map(read).collect()
-        })
-    }
-
-    /// The names of the built-in devices.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        Self::presets().iter().map(|it| it.name.as_str()).collect()
-    }
-
-    /// The built-in device of this name.
-    ///
-    /// # Errors
-    /// [`DramError::UnknownPreset`] suggests a close name and lists all.
-    ///
-    /// # Example
-    /// ```
-    /// use memscape_dram::Dram;
-    ///
-    /// assert_eq!(Dram::find("lpddr5x-7500")?.parameters.peak_gb_s().as_f64(), 120.0);
-    /// let error = Dram::find("ddr4-320").unwrap_err();
-    /// assert!(error.to_string().contains("did you mean `ddr4-3200`?"));
-    /// # Ok::<(), memscape_dram::DramError>(())
-    /// ```
-    pub fn find(name: &str) -> Result<&'static Preset<Self>, DramError> {
-        Self::presets().iter().find(|it| it.name == name).ok_or_else(|| {
-            let available = Self::names();
-            let close = |it: &&&str| strsim::damerau_levenshtein(it, name) <= 3;
-            let nearest = available.iter().filter(close);
-            let suggestion = nearest.min_by_key(|it| strsim::damerau_levenshtein(it, name));
-            DramError::UnknownPreset {
-                name: name.to_owned(),
-                suggestion: suggestion.map(|it| (*it).to_owned()),
-                available,
-            }
-        })
-    }
-
-    /// Reads a device description and checks it.
-    ///
-    /// # Errors
-    /// [`DramError::Preset`] if it cannot be read, [`DramError::Inconsistent`]
-    /// if its numbers contradict each other.
-    pub fn from_toml(text: &str) -> Result<Preset<Self>, DramError> {
-        let preset = Preset::<Self>::from_toml(text)?;
-        preset.parameters.check()?;
-        Ok(preset)
-    }
-
     /// Checks that the numbers can describe one device.
     ///
     /// `tRRD_S` alone puts the fifth activate 4 `tRRD_S` after the first, so a
@@ -540,50 +489,4 @@ fn rule(
     found: impl FnOnce() -> String,
 ) -> Result<(), DramError> {
     if holds { Ok(()) } else { Err(DramError::Inconsistent { rule, found: found(), hint }) }
-}
-
-/// A parameter in which two devices differ.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
-    /// The parameter's name, which ends in its unit.
-    pub parameter: String,
-    /// The first device's value; `None` where it leaves the parameter out.
-    pub a: Option<f64>,
-    /// The second device's value; `None` where it leaves the parameter out.
-    pub b: Option<f64>,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |it: Option<f64>| it.map_or("derived".to_owned(), |it| it.to_string());
-        write!(f, "{}: {} -> {}", self.parameter, show(self.a), show(self.b))
-    }
-}
-
-/// Every parameter in which two devices differ, in the order of the fields.
-///
-/// ```
-/// use memscape_dram::{Dram, diff};
-///
-/// let a = Dram::find("ddr4-3200")?.parameters;
-/// let b = Dram { channels: 2.try_into().unwrap(), ..a };
-/// let lines: Vec<_> = diff(&a, &b).iter().map(ToString::to_string).collect();
-/// assert_eq!(lines, ["channels: 1 -> 2"]);
-/// # Ok::<(), memscape_dram::DramError>(())
-/// ```
-///
-/// # Panics
-/// Never: a [`Dram`] is a flat table of numbers.
-#[must_use]
-pub fn diff(a: &Dram, b: &Dram) -> Vec<Difference> {
-    // Fields left out sort last; both are timings, so nobody misses them.
-    let table = |it: &Dram| toml::Table::try_from(it).expect("a flat table of numbers");
-    let (of_a, of_b) = (table(a), table(b));
-    let value = |it: &toml::Table, key: &str| it.get(key).and_then(|it| it.clone().try_into::<f64>().ok());
-    let only_b = of_b.keys().filter(|it| !of_a.contains_key(*it));
-    of_a.keys()
-        .chain(only_b)
-        .map(|key| Difference { parameter: key.clone(), a: value(&of_a, key), b: value(&of_b, key) })
-        .filter(|it| it.a != it.b)
-        .collect()
 }

@@ -6,22 +6,7 @@ use std::fmt;
 use memscape_units::Picoseconds;
 
 use crate::constraint::{Constraints, Kind, Scope, Window};
-use crate::device::Dram;
-
-/// What one channel consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Geometry {
-    /// Ranks of the channel.
-    pub ranks: u32,
-    /// Bank groups of one rank.
-    pub bank_groups: u32,
-    /// Banks of one bank group.
-    pub banks: u32,
-    /// Rows of one bank.
-    pub rows: u32,
-    /// Columns of one row.
-    pub columns: u32,
-}
+use crate::device::{Dram, Geometry};
 
 /// Where in a channel a command goes. A command looks only at the fields that
 /// its [`Kind`] has: all-bank forms at the rank, and the row and column that

@@ -7,36 +7,13 @@
 
 use std::io::{self, Write};
 
+use memscape_study::{Output, Recorder, Span, TrackId};
 use memscape_units::Picoseconds;
 
 use crate::constraint::Kind;
-use crate::device::Dram;
-use crate::engine::{Address, Command, Geometry, Origin, Sink};
+use crate::device::{Dram, Geometry};
+use crate::engine::{Address, Command, Origin, Sink};
 use crate::stream::AddressMap;
-
-/// An output that remembers its first error and is silent from then on.
-#[derive(Debug)]
-struct Output<W> {
-    writer: W,
-    error: Option<io::Error>,
-}
-
-impl<W: Write> Output<W> {
-    fn new(writer: W) -> Self {
-        Self { writer, error: None }
-    }
-
-    fn put(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) {
-        if self.error.is_none() {
-            self.error = write(&mut self.writer).err();
-        }
-    }
-
-    fn finish(mut self) -> io::Result<W> {
-        self.put(W::flush);
-        self.error.map_or(Ok(self.writer), Err)
-    }
-}
 
 /// Timed commands as CSV, in the columns of Ramulator 2's command recorder:
 /// `clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source`.
@@ -189,26 +166,23 @@ fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(
     }
 }
 
-/// Chrome trace JSON, as [Perfetto](https://ui.perfetto.dev) and
-/// `chrome://tracing` read it: a process per channel, a track per bank and one
-/// per rank for the all-bank forms. Times are in microseconds, as the format
-/// wants them, exact to the picosecond.
+/// Tells a [`Recorder`] of commands: a track for each bank, and one for what all
+/// banks of a rank do.
 ///
 /// A command lasts as long as it keeps its bank or bus busy: an activate tRCD,
 /// a precharge tRP, a column command its burst, a refresh tRFCab, a PIM command
 /// one PIM slot. Commands that refresh inserted have the category `refresh`.
-#[derive(Debug)]
-pub struct ChromeTrace<W> {
-    output: Output<W>,
-    channel: u32,
+pub struct CommandTimeline<'a> {
+    recorder: &'a mut dyn Recorder,
     geometry: Geometry,
+    /// Per rank: its own, then its banks'.
+    tracks: Vec<TrackId>,
     durations: [Picoseconds; Kind::ALL.len()],
 }
 
-impl<W: Write> ChromeTrace<W> {
-    /// Writes the names of the tracks. `pim_slot` is how long a PIM command is
-    /// drawn.
-    pub fn new(writer: W, dram: &Dram, channel: u32, pim_slot: Picoseconds) -> Self {
+impl<'a> CommandTimeline<'a> {
+    /// Declares the tracks. `pim_slot` is how long a PIM command is drawn.
+    pub fn new(recorder: &'a mut dyn Recorder, dram: &Dram, channel: u32, pim_slot: Picoseconds) -> Self {
         let durations = Kind::ALL.map(|kind| match kind {
             Kind::Act | Kind::ActAll => dram.trcd_ns.to_picoseconds(),
             Kind::Pre => dram.trp_ns.to_picoseconds(),
@@ -217,75 +191,43 @@ impl<W: Write> ChromeTrace<W> {
             Kind::Ref => dram.trfc_ab_ns.to_picoseconds(),
             Kind::Mac | Kind::RegWrite | Kind::Spill | Kind::Alu => pim_slot,
         });
-        let mut trace = Self { output: Output::new(writer), channel, geometry: dram.geometry(), durations };
-        trace.write_tracks();
-        trace
-    }
-
-    fn write_tracks(&mut self) {
-        let (channel, geometry) = (self.channel, self.geometry);
-        self.output.put(|it| {
-            write!(it, r#"{{"displayTimeUnit":"ns","traceEvents":["#)?;
-            write!(it, "\n{}", track("process_name", channel, 0, &format!("channel {channel}")))
-        });
+        let geometry = dram.geometry();
+        let channel = format!("channel {channel}");
+        let mut tracks = Vec::new();
         for rank in 0..geometry.ranks {
-            let all = Address { rank, ..Address::default() };
-            let track_of_all = self.track(&Kind::Ref.at(all));
-            let name = format!("rank {rank}, all banks");
-            self.output.put(|it| write!(it, ",\n{}", track("thread_name", channel, track_of_all, &name)));
+            tracks.push(recorder.track(&channel, &format!("rank {rank}, all banks")));
             for bank_group in 0..geometry.bank_groups {
                 for bank in 0..geometry.banks {
-                    let id = self.track(&Kind::Act.at(Address { bank_group, bank, ..all }));
                     let name = format!("rank {rank}, group {bank_group}, bank {bank}");
-                    self.output.put(|it| write!(it, ",\n{}", track("thread_name", channel, id, &name)));
+                    tracks.push(recorder.track(&channel, &name));
                 }
             }
         }
+        Self { recorder, geometry, tracks, durations }
     }
 
     /// The rank's own track comes before its banks'.
-    fn track(&self, command: &Command) -> u64 {
-        let [groups, banks] = [self.geometry.bank_groups, self.geometry.banks].map(u64::from);
-        let [rank, group, bank] = [command.at.rank, command.at.bank_group, command.at.bank].map(u64::from);
-        let of_rank = rank * (1 + groups * banks);
-        if command.kind.is_per_bank() { of_rank + 1 + group * banks + bank } else { of_rank }
-    }
-
-    /// Closes the JSON document, flushes and returns the output.
-    ///
-    /// # Errors
-    /// The first error of the output.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.output.put(|it| writeln!(it, "\n]}}"));
-        self.output.finish()
+    fn track(&self, command: &Command) -> TrackId {
+        let [groups, banks] = [self.geometry.bank_groups, self.geometry.banks].map(|it| it as usize);
+        let Address { rank, bank_group, bank, .. } = command.at;
+        let of_rank = rank as usize * (1 + groups * banks);
+        let own =
+            if command.kind.is_per_bank() { 1 + bank_group as usize * banks + bank as usize } else { 0 };
+        self.tracks[of_rank + own]
     }
 }
 
-/// Metadata that names a track.
-fn track(what: &str, channel: u32, id: u64, name: &str) -> String {
-    format!(r#"{{"ph":"M","name":"{what}","pid":{channel},"tid":{id},"args":{{"name":"{name}"}}}}"#)
-}
-
-impl<W: Write> Sink for ChromeTrace<W> {
+impl Sink for CommandTimeline<'_> {
     fn accept(&mut self, at: Picoseconds, command: &Command, origin: Origin) {
         let Command { kind, at: place } = *command;
-        let (name, channel, track) = (kind.name(), self.channel, self.track(command));
         let category = match origin {
             Origin::Stream => "stream",
             Origin::Refresh => "refresh",
         };
-        let microseconds = |it: Picoseconds| format!("{}.{:06}", it.0 / 1_000_000, it.0 % 1_000_000);
-        let (start, length) = (microseconds(at), microseconds(self.durations[kind as usize]));
-        self.output.put(|it| {
-            write!(it, ",\n{{\"ph\":\"X\",\"name\":\"{name}\",\"cat\":\"{category}\",\"pid\":{channel},")?;
-            write!(it, "\"tid\":{track},\"ts\":{start},\"dur\":{length},\"args\":{{")?;
-            if kind.has_row() {
-                write!(it, "\"row\":{}", place.row)?;
-            }
-            if kind.has_column() {
-                write!(it, ",\"column\":{}", place.column)?;
-            }
-            write!(it, "}}}}")
-        });
+        let details = [("row", u64::from(place.row)), ("column", u64::from(place.column))];
+        let known = usize::from(kind.has_row()) + usize::from(kind.has_column());
+        let end = at + self.durations[kind as usize];
+        let span = Span { name: kind.name(), category, start: at, end, details: &details[..known] };
+        self.recorder.span(self.track(command), span);
     }
 }

@@ -7,10 +7,10 @@
 //! [`export`] are sinks.
 //!
 //! ```
-//! use memscape_dram::{Address, Dram, Engine, Kind, constraints};
+//! use memscape_dram::{Address, Engine, Kind, MEMORIES, constraints};
 //! use memscape_units::Picoseconds;
 //!
-//! let dram = Dram::find("ddr4-3200")?.parameters;
+//! let dram = MEMORIES.find("ddr4-3200")?.parameters;
 //! let mut engine = Engine::new(dram.geometry(), &constraints(&dram))?;
 //! let at = Address { bank_group: 1, row: 7, ..Address::default() };
 //! engine.issue(Kind::Act.at(at))?;
@@ -26,10 +26,9 @@ pub mod pim;
 pub mod stream;
 
 pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
-pub use device::{Difference, Dram, DramError, diff};
+pub use device::{Dram, DramError, Geometry, MEMORIES};
 pub use engine::{
-    Address, Command, Engine, EngineError, Geometry, Origin, ProtocolError, Ready, RefreshPolicy, RowState,
-    Sink,
+    Address, Command, Engine, EngineError, Origin, ProtocolError, Ready, RefreshPolicy, RowState, Sink,
 };
 pub use pim::PimDelays;
 pub use stream::{AddressMap, Field, Pattern};

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use memscape_units::{GbPerS, Picoseconds};
 
 use crate::constraint::Kind;
-use crate::device::Dram;
-use crate::engine::{Address, Command, Engine, Geometry, ProtocolError, RowState, Sink};
+use crate::device::{Dram, Geometry};
+use crate::engine::{Address, Command, Engine, ProtocolError, RowState, Sink};
 
 /// A digit of a physical address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Field {
 /// ```
 /// use memscape_dram::{Address, AddressMap, Dram, Pattern};
 ///
-/// let dram = Dram::find("ddr4-3200")?.parameters;
+/// let dram = MEMORIES.find("ddr4-3200")?.parameters;
 /// let map = AddressMap::new(&dram, Pattern::Interleaved.order());
 /// let at = Address { bank_group: 3, column: 1, ..Address::default() };
 /// assert_eq!(map.encode(0, at), (4 + 3) * 64); // four groups, then the column

@@ -381,7 +381,8 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
     }
 
     fn schema(&self) -> Value {
-        let settings = SchemaSettings::draft2020_12().for_deserialize().with(|it| it.inline_subschemas = true);
+        let settings =
+            SchemaSettings::draft2020_12().for_deserialize().with(|it| it.inline_subschemas = true);
         let mut parameters = Value::from(settings.into_generator().into_root_schema_for::<T>());
         // A base, or the calibration, gives what is left out.
         drop_required(&mut parameters);

@@ -24,4 +24,4 @@ pub use nearest::{Unknown, list, nearest};
 pub use preset::{Form, Preset, PresetError};
 pub use study::{CostEngine, Slot, Study, StudyError, TraceFormat};
 pub use system::{StudyVisitor, System};
-pub use timeline::{Csv, Perfetto, Recorder, Span, Timeline, TimelineSpan, Track, TrackId};
+pub use timeline::{Csv, Output, Perfetto, Recorder, Span, Timeline, TimelineSpan, Track, TrackId};

@@ -245,6 +245,10 @@ mod tests {
             error(nan),
             "`memory.a` = nan: a description holds finite numbers, texts, lists and tables"
         );
-        assert!(error("[parameter]\na = 1").contains("unknown field `parameter`"), "{}", error("[parameter]"));
+        assert!(
+            error("[parameter]\na = 1").contains("unknown field `parameter`"),
+            "{}",
+            error("[parameter]")
+        );
     }
 }

@@ -89,21 +89,13 @@ pub struct Slot {
 impl Slot {
     /// A description whose tables are the study's own, as far as it has them.
     #[must_use]
-    pub const fn whole(
-        path: &'static str,
-        catalog: &'static dyn AnyCatalog,
-        default: &'static str,
-    ) -> Self {
+    pub const fn whole(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
         Self { path, whole: true, catalog, default }
     }
 
     /// A description at a path of the study.
     #[must_use]
-    pub const fn part(
-        path: &'static str,
-        catalog: &'static dyn AnyCatalog,
-        default: &'static str,
-    ) -> Self {
+    pub const fn part(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
         Self { path, whole: false, catalog, default }
     }
 }

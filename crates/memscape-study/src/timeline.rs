@@ -134,25 +134,34 @@ fn next_id(tracks: usize) -> TrackId {
     TrackId(u32::try_from(tracks).expect("fewer tracks than 2^32"))
 }
 
-/// A writer that stops at its first error and tells it in the end.
+/// A writer that remembers its first error, is silent from then on, and tells it
+/// in the end.
 #[derive(Debug)]
-struct Output<W> {
+pub struct Output<W> {
     writer: W,
     error: Option<io::Error>,
 }
 
 impl<W: Write> Output<W> {
-    fn put(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) {
+    /// Nothing is written yet.
+    pub const fn new(writer: W) -> Self {
+        Self { writer, error: None }
+    }
+
+    /// Writes something, unless something has failed before.
+    pub fn put(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = write(&mut self.writer).err();
         }
     }
 
-    fn finish(mut self) -> io::Result<W> {
-        match self.error {
-            Some(error) => Err(error),
-            None => self.writer.flush().map(|()| self.writer),
-        }
+    /// Flushes and returns the writer.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.put(W::flush);
+        self.error.map_or(Ok(self.writer), Err)
     }
 }
 
@@ -171,7 +180,7 @@ pub struct Perfetto<W> {
 impl<W: Write> Perfetto<W> {
     /// Begins the document.
     pub fn new(writer: W) -> Self {
-        let mut output = Output { writer, error: None };
+        let mut output = Output::new(writer);
         output.put(|it| write!(it, r#"{{"displayTimeUnit":"ns","traceEvents":["#));
         Self { output, groups: Vec::new(), tracks: Vec::new(), first: true }
     }
@@ -251,7 +260,7 @@ pub struct Csv<W> {
 impl<W: Write> Csv<W> {
     /// Writes the header.
     pub fn new(writer: W) -> Self {
-        let mut output = Output { writer, error: None };
+        let mut output = Output::new(writer);
         output.put(|it| writeln!(it, "group,track,name,category,start_ns,end_ns,details"));
         Self { output, tracks: Vec::new() }
     }

@@ -392,7 +392,7 @@ mod tests {
             ),
         ];
         for (name, text) in configs {
-            let preset = &Llm::find(name).unwrap().parameters;
+            let preset = &crate::MODELS.find(name).unwrap().parameters;
             let described =
                 Llm { published_parameters: None, published_extra_parameters: 0, ..preset.clone() };
             assert_eq!(Llm::from_hf_config(text).unwrap(), described, "{name}");

@@ -7,9 +7,9 @@
 //! [`Llm::prefill_operators`]).
 //!
 //! ```
-//! use memscape_workload::{Format, Matrix, ModelName};
+//! use memscape_workload::{Format, Matrix, Model};
 //!
-//! let model: ModelName = "opt-6.7b".parse()?;
+//! let model = Model::named("opt-6.7b")?;
 //! let fc1 = model.gemv(Matrix::Fc1)?;
 //! assert_eq!((fc1.m(), fc1.k()), (16384, 4096));
 //!
@@ -26,6 +26,6 @@ pub mod shape;
 
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError};
 pub use hf::HfConfigError;
-pub use model::{Activation, Block, Llm, ModelError, ModelName, Norm, PublishedCount, UnknownModel, Window};
+pub use model::{Activation, Block, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use shape::{Gemm, Gemv, ShapeError};

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::LazyLock;
 
-use memscape_study::Preset;
+use memscape_study::{Catalog, Foreign, Unknown};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -16,18 +15,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// field that could disagree.
 ///
 /// ```
-/// use memscape_workload::Llm;
-/// let model = Llm::find("OPT-350M")?;
+/// use memscape_workload::MODELS;
+/// let model = MODELS.find("OPT-350M")?;
 /// assert_eq!(model.name, "opt-350m");
 /// assert_eq!(model.parameters.embedding_size, 512);
 /// assert_eq!(model.parameters.parameters(), 331_196_416);
-/// assert_eq!(
-///     Llm::find("opt-6.6b").unwrap_err().to_string().split(';').next().unwrap(),
-///     "there is no model `opt-6.6b`",
-/// );
-/// # Ok::<(), memscape_workload::UnknownModel>(())
+/// # Ok::<(), memscape_study::Unknown>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "features that occur in any combination")]
 pub struct Llm {
@@ -159,21 +154,6 @@ pub struct Window {
 }
 
 impl Llm {
-    /// All built-in models, family by family, smallest first.
-    #[must_use]
-    pub fn all() -> &'static [Preset<Self>] {
-        &MODELS
-    }
-
-    /// The built-in model of this name, in any case.
-    ///
-    /// # Errors
-    /// [`UnknownModel`] with the nearest name.
-    pub fn find(name: &str) -> Result<&'static Preset<Self>, UnknownModel> {
-        let found = MODELS.iter().find(|it| it.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| UnknownModel { given: name.to_owned() })
-    }
-
     /// Checks that the numbers belong together. Built-in models and
     /// [`Llm::from_hf_config`] have been; the other methods may panic on
     /// numbers that do not pass.
@@ -407,153 +387,143 @@ impl fmt::Display for PublishedCount {
     }
 }
 
-/// A name that no built-in model has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownModel {
-    /// The name as given.
-    pub given: String,
-}
-
-impl UnknownModel {
-    /// The nearest name, if one is near.
-    #[must_use]
-    pub fn suggestion(&self) -> Option<&'static str> {
-        let given = self.given.to_ascii_lowercase();
-        Llm::all()
-            .iter()
-            .map(|it| (strsim::jaro_winkler(&given, &it.name), it.name.as_str()))
-            .filter(|(similarity, _)| *similarity > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| name)
-    }
-}
-
-impl fmt::Display for UnknownModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no model `{}`; ", self.given)?;
-        if let Some(name) = self.suggestion() {
-            write!(f, "did you mean `{name}`? ")?;
-        }
-        let names: Vec<&str> = Llm::all().iter().map(|it| it.name.as_str()).collect();
-        write!(f, "built in are {}", names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownModel {}
-
-/// A built-in model by its name: a parameter of studies, read millions of
-/// times, so looking it up neither allocates nor parses.
+/// A model as a parameter of studies: written as a built-in name, or as a whole
+/// [`Llm`]. It is read millions of times, so a name neither allocates nor parses.
 ///
 /// ```
-/// use memscape_workload::ModelName;
-/// let model: ModelName = serde_json::from_str("\"llama-2-70b\"")?;
-/// assert_eq!(model.name(), "llama-2-70b");
+/// use memscape_workload::{Llm, Model};
+/// let model: Model = serde_json::from_str("\"llama-2-70b\"")?;
+/// assert_eq!(model.name(), Some("llama-2-70b"));
 /// assert_eq!(model.heads_per_kv_head(), 8);
-/// # Ok::<(), serde_json::Error>(())
+///
+/// let deeper = Model::of(Llm { layers: 160, ..*model })?;
+/// assert_eq!(deeper.name(), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy)]
-pub struct ModelName(&'static Preset<Llm>);
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model(Llm);
 
-impl ModelName {
-    /// All built-in models, in the order of [`Llm::all`].
+impl Model {
+    /// A model of one's own.
+    ///
+    /// # Errors
+    /// [`ModelError`] names the field at fault.
+    pub fn of(llm: Llm) -> Result<Self, ModelError> {
+        llm.check()?;
+        Ok(Self(llm))
+    }
+
+    /// The built-in model of this name, in any case.
+    ///
+    /// # Errors
+    /// [`Unknown`] suggests the nearest name.
+    pub fn named(name: &str) -> Result<Self, Unknown> {
+        Ok(Self(MODELS.find(name)?.parameters))
+    }
+
+    /// All built-in models, family by family, smallest first.
     pub fn all() -> impl Iterator<Item = Self> {
-        Llm::all().iter().map(Self)
+        MODELS.all().iter().map(|it| Self(it.parameters))
     }
 
-    /// The name, for example `opt-6.7b`.
+    /// What a built-in model is called, for example `opt-6.7b`.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        &self.0.name
-    }
-
-    /// The model with its sources.
-    #[must_use]
-    pub fn preset(self) -> &'static Preset<Llm> {
-        self.0
+    pub fn name(&self) -> Option<&'static str> {
+        MODELS.all().iter().find(|it| it.parameters == self.0).map(|it| it.name.as_str())
     }
 }
 
-impl Deref for ModelName {
+impl Deref for Model {
     type Target = Llm;
     fn deref(&self) -> &Llm {
-        &self.0.parameters
+        &self.0
     }
 }
 
-impl FromStr for ModelName {
-    type Err = UnknownModel;
-    fn from_str(name: &str) -> Result<Self, UnknownModel> {
-        Llm::find(name).map(Self)
+impl FromStr for Model {
+    type Err = Unknown;
+    fn from_str(name: &str) -> Result<Self, Unknown> {
+        Self::named(name)
     }
 }
 
-impl PartialEq for ModelName {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for ModelName {}
-
-impl fmt::Debug for ModelName {
+impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ModelName").field(&self.name()).finish()
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "a model of {} layers, {} wide", self.layers, self.hidden_size),
+        }
     }
 }
 
-impl fmt::Display for ModelName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for ModelName {
+impl Serialize for Model {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        match self.name() {
+            Some(name) => serializer.serialize_str(name),
+            None => self.0.serialize(serializer),
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for ModelName {
+impl<'de> Deserialize<'de> for Model {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = ModelName;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Model;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a model, for example \"opt-6.7b\"")
+                f.write_str("the name of a model, for example \"opt-6.7b\", or its description")
             }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<ModelName, E> {
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Model, E> {
                 name.parse().map_err(E::custom)
             }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Model, A::Error> {
+                let llm = Llm::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Model::of(llm).map_err(de::Error::custom)
+            }
         }
-        deserializer.deserialize_str(Visitor)
+        deserializer.deserialize_any(Visitor)
     }
 }
 
-impl JsonSchema for ModelName {
+impl JsonSchema for Model {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "ModelName".into()
+        "Model".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = Self::all().map(Self::name).collect();
-        json_schema!({ "type": "string", "enum": names })
+        let names: Vec<&str> = MODELS.names().collect();
+        json_schema!({ "oneOf": [{ "enum": names }, { "type": "object" }] })
     }
 }
 
-/// Embeds and lists the files of `data/models/`.
+/// Lists the files of `data/models/`.
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        /// File stem and text of every model in `data/models/`.
-        const FILES: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../data/models/", $name, ".toml")))),*];
+        &[$(include_str!(concat!("../../../data/models/", $name, ".toml"))),*]
     };
 }
 
-embedded!(
+/// Language models: those of `data/models/`, family by family, smallest first.
+/// A user's own can also be the `config.json` of Hugging Face.
+pub static MODELS: Catalog<Llm> = Catalog::new("model", "language models", FILES)
+    .with_foreign(&HF_CONFIG)
+    .checked_by(|it| it.check().map_err(|error| error.to_string()));
+
+static HF_CONFIG: Foreign = Foreign {
+    extension: "json",
+    what: "config.json",
+    recognises: |table| table.contains_key("model_type"),
+    read: |text| {
+        let llm = Llm::from_hf_config(text).map_err(|it| it.to_string())?;
+        serde_json::to_value(llm).map_err(|it| it.to_string())
+    },
+};
+
+const FILES: &[&str] = embedded!(
     "opt-125m",
     "opt-350m",
     "opt-1.3b",
@@ -581,15 +551,6 @@ embedded!(
     "gemma-3-27b",
 );
 
-static MODELS: LazyLock<Vec<Preset<Llm>>> = LazyLock::new(|| {
-    let read = |&(file, text): &(&str, &str)| match Preset::<Llm>::from_toml(text) {
-        Ok(model) => model,
-        // Embedded, and read by every test: a user never sees this.
-        Err(error) => panic!("data/models/{file}.toml: {error}"),
-    };
-    FILES.iter().map(read).collect()
-});
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -603,7 +564,7 @@ mod tests {
     /// they can say.
     #[test]
     fn published_parameter_counts() {
-        for model in Llm::all() {
+        for model in MODELS.all() {
             let llm = &model.parameters;
             let published = llm.published_parameters.unwrap_or_else(|| panic!("{}", model.name));
             let computed = llm.parameters() + llm.published_extra_parameters;
@@ -620,7 +581,7 @@ mod tests {
         for (name, non_embedding) in
             [("gemma-3-1b", 698), ("gemma-3-4b", 3209), ("gemma-3-12b", 10759), ("gemma-3-27b", 25600)]
         {
-            let llm = &Llm::find(name).unwrap().parameters;
+            let llm = &MODELS.find(name).unwrap().parameters;
             let computed = llm.parameters() - llm.embedding_parameters();
             // Printed to a million.
             assert!(computed.abs_diff(non_embedding * 1_000_000) <= 500_000, "{name}: {computed}");
@@ -635,56 +596,59 @@ mod tests {
             .map(|it| it.unwrap().file_name().into_string().unwrap())
             .filter_map(|it| it.strip_suffix(".toml").map(str::to_owned))
             .collect();
-        let embedded: BTreeSet<String> = Llm::all().iter().map(|it| it.name.clone()).collect();
+        let embedded: BTreeSet<String> = MODELS.names().map(str::to_owned).collect();
         assert_eq!(on_disk, embedded);
-        for ((file, _), model) in FILES.iter().zip(Llm::all()) {
-            assert_eq!(*file, model.name);
-            model.parameters.check().unwrap();
-        }
     }
 
     #[test]
     fn a_name_is_found_in_any_case_or_the_nearest_is_suggested() {
-        assert_eq!(Llm::find("OPT-6.7B").unwrap().name, "opt-6.7b");
+        assert_eq!(MODELS.find("OPT-6.7B").unwrap().name, "opt-6.7b");
         for (given, near) in [("opt-6.7", "opt-6.7b"), ("opt6.7b", "opt-6.7b"), ("Llama2-7b", "llama-2-7b")] {
-            let error = Llm::find(given).unwrap_err();
-            assert_eq!(error.suggestion(), Some(near), "{given}");
+            let error = MODELS.find(given).unwrap_err();
+            assert_eq!(error.nearest.as_deref(), Some(near), "{given}");
         }
-        let error = Llm::find("resnet").unwrap_err().to_string();
-        assert!(error.starts_with("there is no model `resnet`; built in are opt-125m, opt-350m,"), "{error}");
+        let error = MODELS.find("resnet").unwrap_err().to_string();
+        assert!(
+            error.starts_with("there is no model `resnet`; there are `opt-125m`, `opt-350m`,"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn a_model_name_is_its_text() {
-        for model in ModelName::all() {
+    fn a_built_in_model_is_its_name_and_any_other_its_description() {
+        for model in Model::all() {
             let json = serde_json::to_string(&model).unwrap();
-            assert_eq!(json, format!("\"{}\"", model.name()));
-            assert_eq!(serde_json::from_str::<ModelName>(&json).unwrap(), model);
+            assert_eq!(json, format!("\"{}\"", model.name().unwrap()));
+            assert_eq!(serde_json::from_str::<Model>(&json).unwrap(), model);
         }
-        let error = serde_json::from_str::<ModelName>("\"opt-6.7\"").unwrap_err().to_string();
+        let own = Model::of(Llm { layers: 7, ..*Model::named("opt-125m").unwrap() }).unwrap();
+        let json = serde_json::to_string(&own).unwrap();
+        assert!(json.starts_with("{\"layers\":7"), "{json}");
+        assert_eq!(serde_json::from_str::<Model>(&json).unwrap(), own);
+        let error = serde_json::from_str::<Model>(&json.replace(":7,", ":0,")).unwrap_err().to_string();
+        assert!(error.contains("`layers` is 0; it must be from 1 to 4096"), "{error}");
+        let error = serde_json::from_str::<Model>("\"opt-6.7\"").unwrap_err().to_string();
         assert!(error.contains("did you mean `opt-6.7b`?"), "{error}");
-        let schema = serde_json::to_value(schemars::schema_for!(ModelName)).unwrap();
-        assert_eq!(schema["enum"].as_array().unwrap().len(), Llm::all().len());
     }
 
     #[test]
     fn windows_bound_the_cache_of_their_layers() {
-        let gemma = &Llm::find("gemma-3-27b").unwrap().parameters;
+        let gemma = &MODELS.find("gemma-3-27b").unwrap().parameters;
         assert_eq!(gemma.window_layers(), 52);
         let per_layer = 2 * 16 * 128;
         assert_eq!(gemma.kv_cache_elements(1024), 62 * per_layer * 1024);
         assert_eq!(gemma.kv_cache_elements(8192), per_layer * (10 * 8192 + 52 * 1024));
-        let phi = &Llm::find("phi-3-mini").unwrap().parameters;
+        let phi = &MODELS.find("phi-3-mini").unwrap().parameters;
         assert_eq!(phi.window_layers(), 32);
-        assert_eq!(Llm::find("opt-125m").unwrap().parameters.window_layers(), 0);
+        assert_eq!(MODELS.find("opt-125m").unwrap().parameters.window_layers(), 0);
     }
 
     #[test]
     fn numbers_that_do_not_belong_together_are_refused() {
-        let opt = &Llm::find("opt-125m").unwrap().parameters;
-        let error = Llm { heads: 0, ..opt.clone() }.check().unwrap_err();
+        let opt = &MODELS.find("opt-125m").unwrap().parameters;
+        let error = Llm { heads: 0, ..*opt }.check().unwrap_err();
         assert_eq!(error.to_string(), "`heads` is 0; it must be from 1 to 16777216");
-        let error = Llm { kv_heads: 5, ..opt.clone() }.check().unwrap_err().to_string();
+        let error = Llm { kv_heads: 5, ..*opt }.check().unwrap_err().to_string();
         assert!(error.starts_with("12 query heads cannot share 5 key-value heads"), "{error}");
         let largest = 1 << 24;
         let huge = Llm {
@@ -698,7 +662,7 @@ mod tests {
             embedding_size: largest - 1,
             learned_positions: largest,
             gated: true,
-            ..opt.clone()
+            ..*opt
         };
         huge.check().unwrap();
         assert!(huge.parameters() > 1 << 60, "and no overflow");

@@ -582,9 +582,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ModelName;
+    use crate::Model;
 
-    fn model(name: &str) -> ModelName {
+    fn model(name: &str) -> Model {
         name.parse().unwrap()
     }
 
@@ -677,8 +677,8 @@ mod tests {
         }
     }
 
-    fn any_model() -> impl Strategy<Value = ModelName> {
-        prop::sample::select(ModelName::all().collect::<Vec<_>>())
+    fn any_model() -> impl Strategy<Value = Model> {
+        prop::sample::select(Model::all().collect::<Vec<_>>())
     }
 
     fn any_projections() -> impl Strategy<Value = Projections> {

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use memscape_dram::export::{ChromeTrace, CommandCsv, DramSim3Trace, RamulatorTrace};
+use memscape_dram::export::{CommandCsv, CommandTimeline, DramSim3Trace, RamulatorTrace};
 use memscape_dram::{AddressMap, Command, Dram, Engine, Kind, Pattern, RefreshPolicy, Sink, pim_constraints};
+use memscape_study::{Csv, Timeline};
 use memscape_units::Picoseconds;
 
 use crate::{PIM, at, preset};
@@ -111,49 +112,28 @@ fn dramsim3_lines() {
 }
 
 #[test]
-fn chrome_trace_is_json_with_a_track_per_bank() {
-    let mut trace = ChromeTrace::new(Vec::new(), &device(), 3, PIM.slot);
-    feed(&mut trace);
-    let json = text(trace.finish().unwrap());
-    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let events = value["traceEvents"].as_array().unwrap();
-    assert_eq!(events.iter().filter(|it| it["ph"] == "M").count(), 1 + 1 + 4);
-    assert!(events.iter().all(|it| it["pid"] == 3));
-    let mut times = events.iter().filter_map(|it| it["ts"].as_f64());
-    assert!(times.clone().zip(times.by_ref().skip(1)).all(|(a, b)| a <= b));
-    insta::assert_snapshot!(json, @r#"
-        {"displayTimeUnit":"ns","traceEvents":[
-        {"ph":"M","name":"process_name","pid":3,"tid":0,"args":{"name":"channel 3"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":0,"args":{"name":"rank 0, all banks"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"rank 0, group 0, bank 0"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"rank 0, group 0, bank 1"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":3,"args":{"name":"rank 0, group 1, bank 0"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":4,"args":{"name":"rank 0, group 1, bank 1"}},
-        {"ph":"X","name":"ACT","cat":"stream","pid":3,"tid":3,"ts":0.000000,"dur":0.018750,"args":{"row":5}},
-        {"ph":"X","name":"RD","cat":"stream","pid":3,"tid":3,"ts":0.018750,"dur":0.002500,"args":{"row":5,"column":2}},
-        {"ph":"X","name":"WR","cat":"stream","pid":3,"tid":3,"ts":0.033750,"dur":0.002500,"args":{"row":5,"column":3}},
-        {"ph":"X","name":"PRE","cat":"stream","pid":3,"tid":3,"ts":0.082500,"dur":0.018750,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":0.101250,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"ACTAB","cat":"stream","pid":3,"tid":0,"ts":0.311250,"dur":0.018750,"args":{"row":7}},
-        {"ph":"X","name":"PREA","cat":"refresh","pid":3,"tid":0,"ts":0.353750,"dur":0.021250,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":0.375000,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":0.585000,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REGWR","cat":"stream","pid":3,"tid":0,"ts":0.795000,"dur":0.004267,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":0.799267,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.009267,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.219267,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"ACTAB","cat":"refresh","pid":3,"tid":0,"ts":1.429267,"dur":0.018750,"args":{"row":7}},
-        {"ph":"X","name":"MAC","cat":"stream","pid":3,"tid":0,"ts":1.448017,"dur":0.004267,"args":{"row":7,"column":4}},
-        {"ph":"X","name":"PREA","cat":"refresh","pid":3,"tid":0,"ts":1.471767,"dur":0.021250,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.493017,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":1.703017,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"ACTAB","cat":"refresh","pid":3,"tid":0,"ts":1.913017,"dur":0.018750,"args":{"row":7}},
-        {"ph":"X","name":"SPILL","cat":"stream","pid":3,"tid":0,"ts":1.931767,"dur":0.004267,"args":{"row":7,"column":6}},
-        {"ph":"X","name":"PREA","cat":"refresh","pid":3,"tid":0,"ts":1.980517,"dur":0.021250,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":2.001767,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"REFab","cat":"refresh","pid":3,"tid":0,"ts":2.211767,"dur":0.210000,"args":{}},
-        {"ph":"X","name":"PREA","cat":"stream","pid":3,"tid":0,"ts":2.421767,"dur":0.021250,"args":{}}
-        ]}
+fn a_timeline_has_a_track_per_bank_and_one_per_rank() {
+    let mut timeline = Timeline::default();
+    feed(&mut CommandTimeline::new(&mut timeline, &device(), 3, PIM.slot));
+    assert_eq!(timeline.tracks.len(), 1 + 4);
+    assert!(timeline.tracks.iter().all(|it| it.group == "channel 3"));
+    assert!(timeline.spans.is_sorted_by_key(|it| it.start));
+    let mut csv = Csv::new(Vec::new());
+    timeline.replay(&mut csv);
+    let lines = text(csv.finish().unwrap());
+    insta::assert_snapshot!(lines.lines().take(12).collect::<Vec<_>>().join("\n"), @r#"
+        group,track,name,category,start_ns,end_ns,details
+        channel 3,"rank 0, group 1, bank 0",ACT,stream,0.000,18.750,row=5
+        channel 3,"rank 0, group 1, bank 0",RD,stream,18.750,21.250,row=5;column=2
+        channel 3,"rank 0, group 1, bank 0",WR,stream,33.750,36.250,row=5;column=3
+        channel 3,"rank 0, group 1, bank 0",PRE,stream,82.500,101.250,
+        channel 3,"rank 0, all banks",REFab,refresh,101.250,311.250,
+        channel 3,"rank 0, all banks",ACTAB,stream,311.250,330.000,row=7
+        channel 3,"rank 0, all banks",PREA,refresh,353.750,375.000,
+        channel 3,"rank 0, all banks",REFab,refresh,375.000,585.000,
+        channel 3,"rank 0, all banks",REFab,refresh,585.000,795.000,
+        channel 3,"rank 0, all banks",REGWR,stream,795.000,799.267,
+        channel 3,"rank 0, all banks",REFab,refresh,799.267,1009.267,
         "#);
 }
 

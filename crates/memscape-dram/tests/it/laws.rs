@@ -1,7 +1,7 @@
 //! Does the engine ever violate a rule, or wait without one?
 
 use memscape_dram::{
-    Address, Command, Constraints, Dram, Engine, Geometry, Kind, Origin, RefreshPolicy, Scope,
+    Address, Command, Constraints, Dram, Engine, Geometry, Kind, MEMORIES, Origin, RefreshPolicy, Scope,
     pim_constraints,
 };
 use memscape_units::Picoseconds;
@@ -46,7 +46,7 @@ fn earliest(rules: &Constraints, before: &[Timed], command: Command) -> u64 {
 fn channel(device: usize, ranks: u32) -> Dram {
     let sizes = [ranks, 2, 4 * ranks, 4].map(|it| it.try_into().unwrap());
     let [ranks, bank_groups, banks_per_channel, rows] = sizes;
-    Dram { ranks, bank_groups, banks_per_channel, rows, ..Dram::presets()[device].parameters }
+    Dram { ranks, bank_groups, banks_per_channel, rows, ..MEMORIES.all()[device].parameters }
 }
 
 fn commands(ranks: u32) -> impl Strategy<Value = Vec<Command>> {

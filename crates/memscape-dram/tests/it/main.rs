@@ -7,11 +7,11 @@ mod protocol;
 mod stream;
 mod timing;
 
-use memscape_dram::{Address, Dram, PimTiming};
+use memscape_dram::{Address, Dram, MEMORIES, PimTiming};
 use memscape_units::Picoseconds;
 
 fn preset(name: &str) -> Dram {
-    Dram::find(name).unwrap().parameters
+    MEMORIES.find(name).unwrap().parameters
 }
 
 /// `PIMnast`'s orders of magnitude; the tests depend on none of the numbers.

@@ -1,7 +1,7 @@
 //! Does the whole match the closed formula?
 
 use memscape_dram::stream::{Served, serve};
-use memscape_dram::{Address, AddressMap, Dram, Engine, Kind, Pattern, RefreshPolicy, constraints};
+use memscape_dram::{Address, AddressMap, Dram, Engine, Kind, MEMORIES, Pattern, RefreshPolicy, constraints};
 use memscape_units::GbPerS;
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn without_interleaving_the_bank_group_limits() {
 /// A new row of the same bank every time: exactly one column per tRC.
 #[test]
 fn a_row_conflict_stream_is_limited_by_trc() {
-    for preset in Dram::presets() {
+    for preset in MEMORIES.all() {
         let dram = preset.parameters;
         let served = read(&dram, Pattern::RowConflict, 1_000, RefreshPolicy::Off);
         assert_eq!(served.last - served.first, dram.trc().to_picoseconds() * 999, "{}", preset.name);
@@ -113,7 +113,7 @@ proptest! {
         memscape_dram::Field::Channel, memscape_dram::Field::Rank, memscape_dram::Field::BankGroup,
         memscape_dram::Field::Bank, memscape_dram::Field::Row, memscape_dram::Field::Column,
     ]).prop_shuffle(), device in 0_usize..4) {
-        let dram = Dram::presets()[device].parameters;
+        let dram = MEMORIES.all()[device].parameters;
         let map = AddressMap::new(&dram, order);
         let byte = seed % dram.capacity().0;
         let byte = byte - byte % u64::from(dram.column_bytes.get());
