@@ -122,6 +122,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             window: None,
+            experts: None,
             published_parameters: None,
             published_extra_parameters: 0,
         })
@@ -156,6 +157,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: self.flag("mlp_bias", false)?,
             window: None,
+            experts: None,
             published_parameters: None,
             published_extra_parameters: 0,
         })
@@ -165,7 +167,7 @@ impl Config<'_> {
         let tokens = self.optional("sliding_window")?;
         // The projections never have biases, whatever `attention_bias` says.
         Ok(Llm {
-            window: tokens.map(|tokens| Window { tokens, global_every: 0 }),
+            window: tokens.map(|tokens| Window { tokens, global_every: 0, global_first: 0 }),
             qkv_bias: false,
             out_bias: false,
             ..self.llama_like(false)?
@@ -205,7 +207,9 @@ impl Config<'_> {
             qkv_bias: bias,
             out_bias: bias,
             ffn_bias: false,
+            experts: None,
             window: Some(Window {
+                global_first: 0,
                 tokens: self.number_or("sliding_window", 4096)?,
                 global_every: match self.optional("sliding_window_pattern")? {
                     Some(every) => every,
@@ -260,6 +264,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             window: None,
+            experts: None,
             published_parameters: None,
             published_extra_parameters: 0,
         })

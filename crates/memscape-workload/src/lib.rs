@@ -26,6 +26,8 @@ pub mod shape;
 
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError};
 pub use hf::HfConfigError;
-pub use model::{Activation, Block, Llm, ModelError, ModelName, Norm, PublishedCount, UnknownModel, Window};
+pub use model::{
+    Activation, Block, Experts, Llm, ModelError, ModelName, Norm, PublishedCount, UnknownModel, Window,
+};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use shape::{Gemm, Gemv, ShapeError};
