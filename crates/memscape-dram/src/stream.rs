@@ -29,14 +29,14 @@ pub enum Field {
 /// number whose digits are the [`Field`]s, the lowest counting column accesses.
 ///
 /// ```
-/// use memscape_dram::{Address, AddressMap, Dram, Pattern};
+/// use memscape_dram::{Address, AddressMap, MEMORIES, Pattern};
 ///
 /// let dram = MEMORIES.find("ddr4-3200")?.parameters;
 /// let map = AddressMap::new(&dram, Pattern::Interleaved.order());
 /// let at = Address { bank_group: 3, column: 1, ..Address::default() };
 /// assert_eq!(map.encode(0, at), (4 + 3) * 64); // four groups, then the column
 /// assert_eq!(map.decode((4 + 3) * 64), (0, at));
-/// # Ok::<(), memscape_dram::DramError>(())
+/// # Ok::<(), memscape_study::Unknown>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressMap {

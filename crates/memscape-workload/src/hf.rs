@@ -1,19 +1,24 @@
 //! Reads the `config.json` of a Hugging Face model.
 
-use serde_json::{Map, Value};
+use crate::model::{
+    Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, ModelError, Norm, Window,
+};
 
-use crate::model::{Activation, Block, Llm, ModelError, Norm, Window};
+use keys::{Keys, LAYER_TYPES, TEXT_CONFIG, Value};
+
+mod keys;
 
 /// Why a `config.json` is not a model we know.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HfConfigError {
-    /// Not JSON.
+    /// Not JSON, or not an object.
     #[error("cannot read config.json: {0}")]
     Json(#[from] serde_json::Error),
     /// An architecture without a description here.
     #[error(
-        "config.json: `model_type` is {given}; known are opt, llama, falcon, phi3, qwen3, gemma3 and gemma3_text"
+        "config.json: `model_type` is {given}; known are opt, llama, mistral, mixtral, qwen2, qwen3, gemma2, \
+         gemma3, gemma3_text, phi3 and falcon"
     )]
     Architecture {
         /// The value of `model_type`, or `missing`.
@@ -27,7 +32,13 @@ pub enum HfConfigError {
         /// The architecture.
         model_type: String,
     },
-    /// A value that is not what the key holds.
+    /// A key that stands there twice, so that readers may disagree on it.
+    #[error("config.json: `{key}` is given twice; keep one")]
+    Repeated {
+        /// The key.
+        key: &'static str,
+    },
+    /// A value that is not what the key holds, or that contradicts another.
     #[error("config.json: `{key}` is {given}; it must be {allowed}")]
     Value {
         /// The key.
@@ -35,7 +46,7 @@ pub enum HfConfigError {
         /// Its value.
         given: String,
         /// What it may be.
-        allowed: &'static str,
+        allowed: String,
     },
     /// Numbers that do not belong together.
     #[error("config.json: {0}")]
@@ -44,14 +55,21 @@ pub enum HfConfigError {
 
 impl Llm {
     /// Reads the text of a Hugging Face `config.json`: OPT, Llama (and what
-    /// shares its architecture), Falcon, Phi-3, Qwen3 and Gemma 3. Of a
-    /// multimodal Gemma 3, the language model.
+    /// shares its architecture), Mistral, Mixtral, Qwen2 and 2.5, Qwen3,
+    /// Gemma 2 and 3, Phi-3 and Falcon. Of a multimodal Gemma 3, the language
+    /// model.
     ///
-    /// Keys that say nothing on shapes are passed over; where a key is absent,
-    /// its default in transformers holds.
+    /// Keys that say nothing on shapes are passed over. Where a key is absent,
+    /// its default in transformers holds, except for the five that make a model
+    /// (widths of layers, feed-forward network and vocabulary, counts of layers
+    /// and heads): every published file has them, and a default would describe
+    /// another model. Only Gemma 3 has defaults for these too, since its files
+    /// leave out what equals them.
     ///
     /// # Errors
-    /// [`HfConfigError`] names the key, its value and what is allowed.
+    /// [`HfConfigError`] names the key, its value and what is allowed. The text
+    /// may be anything: no number in it is computed with, and no list stored,
+    /// before it is known to be within bounds.
     ///
     /// # Example
     /// ```
@@ -60,25 +78,31 @@ impl Llm {
     /// assert!(error.to_string().starts_with("config.json: `model_type` is \"t5\"; known are opt, llama"));
     /// ```
     pub fn from_hf_config(text: &str) -> Result<Self, HfConfigError> {
-        let root: Map<String, Value> = serde_json::from_str(text)?;
+        let root = Keys::read(text)?;
+        if let Some(key) = root.repeated() {
+            return Err(HfConfigError::Repeated { key });
+        }
         let model_type = match root.get("model_type") {
-            Some(Value::String(name)) => name.clone(),
+            Some(Value::Text(name)) => name.as_str(),
             other => {
                 let given = other.map_or("missing".to_owned(), Value::to_string);
                 return Err(HfConfigError::Architecture { given });
             }
         };
-        // A multimodal model nests its language model.
-        let nested = root.get("text_config").and_then(Value::as_object);
-        let keys = nested.filter(|_| model_type == "gemma3").unwrap_or(&root);
-        let config = Config { keys, model_type: &model_type };
-        let llm = match model_type.as_str() {
+        let config = Config { keys: &root, model_type };
+        let llm = match model_type {
             "opt" => config.opt(),
-            "llama" => config.llama_like(false),
+            "llama" => config.llama_like(&LLAMA),
+            "mistral" => config.mistral(),
+            "mixtral" => config.mixtral(),
             "phi3" => config.phi3(),
+            "qwen2" => config.qwen2(),
             "qwen3" => config.qwen3(),
             "falcon" => config.falcon(),
-            "gemma3" | "gemma3_text" => config.gemma3(),
+            "gemma2" => config.gemma2(),
+            // A multimodal model nests its language model.
+            "gemma3" => config.nested()?.gemma3(),
+            "gemma3_text" => config.gemma3(),
             other => Err(HfConfigError::Architecture { given: format!("{other:?}") }),
         }?;
         llm.check()?;
@@ -86,34 +110,118 @@ impl Llm {
     }
 }
 
+/// What transformers takes where a key is absent.
+struct Absent {
+    /// `hidden_size`; none if the file must have it.
+    hidden_size: Option<u32>,
+    /// `num_hidden_layers`; none if the file must have it.
+    layers: Option<u32>,
+    /// `num_attention_heads`; none if the file must have it.
+    heads: Option<u32>,
+    /// `intermediate_size`; none if the file must have it.
+    ffn_size: Option<u32>,
+    /// `vocab_size`; none if the file must have it.
+    vocab_size: Option<u32>,
+    /// `num_key_value_heads`; none for as many as query heads.
+    kv_heads: Option<u32>,
+    /// `head_dim`; none for what the hidden size leaves each head.
+    head_dim: Option<u32>,
+    /// `tie_word_embeddings`.
+    tied: bool,
+    /// The key of the activation function, and its value.
+    activation: (&'static str, Activation),
+}
+
+/// Transformers, `configuration_llama.py`, as `configuration_phi3.py`.
+const LLAMA: Absent = Absent {
+    hidden_size: None,
+    layers: None,
+    heads: None,
+    ffn_size: None,
+    vocab_size: None,
+    kv_heads: None,
+    head_dim: None,
+    tied: false,
+    activation: ("hidden_act", Activation::Silu),
+};
+
+/// Transformers, `configuration_mistral.py`, as `configuration_mixtral.py`.
+const MISTRAL: Absent = Absent { kv_heads: Some(8), ..LLAMA };
+
+/// Transformers, `configuration_qwen2.py`.
+const QWEN2: Absent = Absent { kv_heads: Some(32), ..LLAMA };
+
+/// Transformers, `configuration_qwen3.py`: not `hidden_size / heads`.
+const QWEN3: Absent = Absent { head_dim: Some(128), ..QWEN2 };
+
+/// Transformers, `configuration_gemma2.py`.
+const GEMMA2: Absent = Absent {
+    kv_heads: Some(4),
+    head_dim: Some(256),
+    tied: true,
+    activation: ("hidden_activation", Activation::Gelu),
+    ..LLAMA
+};
+
+/// Transformers, `configuration_gemma3.py`.
+const GEMMA3: Absent = Absent {
+    hidden_size: Some(2304),
+    layers: Some(26),
+    heads: Some(8),
+    ffn_size: Some(9216),
+    vocab_size: Some(262_208),
+    ..GEMMA2
+};
+
+/// `sliding_window` where it is absent, in Mistral, Qwen2, Qwen3, Gemma 2 and
+/// Gemma 3.
+const WINDOW: u32 = 4096;
+
+/// The keys of one model.
 struct Config<'a> {
-    keys: &'a Map<String, Value>,
+    keys: &'a Keys,
     model_type: &'a str,
 }
 
 impl Config<'_> {
+    /// The language model of a multimodal one.
+    fn nested(&self) -> Result<Config<'_>, HfConfigError> {
+        match self.keys.get(TEXT_CONFIG) {
+            Some(Value::Nested(keys)) => {
+                let nested = Config { keys, model_type: self.model_type };
+                match keys.get("model_type") {
+                    None => Ok(nested),
+                    Some(Value::Text(name)) if name == "gemma3_text" => Ok(nested),
+                    Some(_) => Err(nested.wrong("model_type", "gemma3_text in `text_config` of a gemma3")),
+                }
+            }
+            None => Err(self.missing(TEXT_CONFIG)),
+            Some(_) => Err(self.wrong(TEXT_CONFIG, "an object")),
+        }
+    }
+
     fn opt(&self) -> Result<Llm, HfConfigError> {
-        let hidden_size = self.number("hidden_size")?;
-        let heads = self.number("num_attention_heads")?;
+        let hidden_size = self.number("hidden_size", MAX_WIDTH)?;
+        let heads = self.number("num_attention_heads", MAX_WIDTH)?;
         let bias = self.flag("enable_bias", true)?;
         let before = self.flag("do_layer_norm_before", true)?;
         if !self.flag("layer_norm_elementwise_affine", true)? {
-            return Err(self.unsupported("layer_norm_elementwise_affine", "true"));
+            return Err(self.wrong("layer_norm_elementwise_affine", "true"));
         }
         Ok(Llm {
-            layers: self.number("num_hidden_layers")?,
+            layers: self.number("num_hidden_layers", MAX_LAYERS)?,
             hidden_size,
             heads,
             kv_heads: heads,
-            head_dim: self.head_dim(hidden_size, heads)?,
-            ffn_size: self.number("ffn_dim")?,
+            head_dim: self.split(hidden_size, heads, "")?,
+            ffn_size: self.number("ffn_dim", MAX_WIDTH)?,
             gated: false,
             activation: self.activation("activation_function", Activation::Relu)?,
-            vocab_size: self.number("vocab_size")?,
-            embedding_size: self.number_or("word_embed_proj_dim", hidden_size)?,
+            vocab_size: self.number("vocab_size", MAX_WIDTH)?,
+            embedding_size: self.number_or("word_embed_proj_dim", hidden_size, MAX_WIDTH)?,
             tied_embeddings: self.flag("tie_word_embeddings", true)?,
             // The first two rows stand for padding.
-            learned_positions: self.number("max_position_embeddings")?.saturating_add(2),
+            learned_positions: self.number("max_position_embeddings", MAX_WIDTH - 2)? + 2,
             block: if before { Block::PreNorm } else { Block::PostNorm },
             norm: Norm::Layer,
             final_norm: before && !self.flag("_remove_final_layer_norm", false)?,
@@ -122,31 +230,30 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             window: None,
-            published_parameters: None,
-            published_extra_parameters: 0,
+            experts: None,
         })
     }
 
     /// Llama and its heirs: rotary, RMS norms, gated feed-forward network.
-    fn llama_like(&self, tied_by_default: bool) -> Result<Llm, HfConfigError> {
-        let hidden_size = self.number("hidden_size")?;
-        let heads = self.number("num_attention_heads")?;
+    fn llama_like(&self, absent: &Absent) -> Result<Llm, HfConfigError> {
+        let hidden_size = self.required_unless("hidden_size", absent.hidden_size, MAX_WIDTH)?;
+        let heads = self.required_unless("num_attention_heads", absent.heads, MAX_WIDTH)?;
         let bias = self.flag("attention_bias", false)?;
         Ok(Llm {
-            layers: self.number("num_hidden_layers")?,
+            layers: self.required_unless("num_hidden_layers", absent.layers, MAX_LAYERS)?,
             hidden_size,
             heads,
-            kv_heads: self.number_or("num_key_value_heads", heads)?,
-            head_dim: match self.optional("head_dim")? {
+            kv_heads: self.kv_heads("num_key_value_heads", absent.kv_heads, heads)?,
+            head_dim: match self.optional("head_dim", MAX_WIDTH / heads)?.or(absent.head_dim) {
                 Some(head_dim) => head_dim,
-                None => self.head_dim(hidden_size, heads)?,
+                None => self.split(hidden_size, heads, ", or `head_dim` be given")?,
             },
-            ffn_size: self.number("intermediate_size")?,
+            ffn_size: self.required_unless("intermediate_size", absent.ffn_size, MAX_WIDTH)?,
             gated: true,
-            activation: self.activation("hidden_act", Activation::Silu)?,
-            vocab_size: self.number("vocab_size")?,
+            activation: self.activation(absent.activation.0, absent.activation.1)?,
+            vocab_size: self.required_unless("vocab_size", absent.vocab_size, MAX_WIDTH)?,
             embedding_size: hidden_size,
-            tied_embeddings: self.flag("tie_word_embeddings", tied_by_default)?,
+            tied_embeddings: self.flag("tie_word_embeddings", absent.tied)?,
             learned_positions: 0,
             block: Block::PreNorm,
             norm: Norm::Rms,
@@ -156,99 +263,142 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: self.flag("mlp_bias", false)?,
             window: None,
-            published_parameters: None,
-            published_extra_parameters: 0,
+            experts: None,
         })
     }
 
+    /// Llama without biases, whatever `attention_bias` and `mlp_bias` say.
+    fn without_biases(&self, absent: &Absent) -> Result<Llm, HfConfigError> {
+        Ok(Llm { qkv_bias: false, out_bias: false, ffn_bias: false, ..self.llama_like(absent)? })
+    }
+
+    /// The window, if there is one, is every layer's (`modeling_mistral.py`).
+    fn mistral(&self) -> Result<Llm, HfConfigError> {
+        let window = self.window(Some(WINDOW))?.map(everywhere);
+        Ok(Llm { window, ..self.without_biases(&MISTRAL)? })
+    }
+
+    /// As Mistral, but `sliding_window` is null by default.
+    fn mixtral(&self) -> Result<Llm, HfConfigError> {
+        let llm = self.without_biases(&MISTRAL)?;
+        let most = MAX_EXPERTS.min(MAX_WIDTH / llm.ffn_size);
+        let count = self.number_or("num_local_experts", 8, most)?;
+        let active = self.number_or("num_experts_per_tok", 2, MAX_EXPERTS)?;
+        if active > count {
+            let allowed = format!("at most `num_local_experts`, which is {count}");
+            return Err(self.wrong_or_default("num_experts_per_tok", active, allowed));
+        }
+        let window = self.window(None)?.map(everywhere);
+        Ok(Llm { window, experts: Some(Experts { count, active }), ..llm })
+    }
+
+    /// The window is every layer's (`modeling_phi3.py`).
     fn phi3(&self) -> Result<Llm, HfConfigError> {
-        let tokens = self.optional("sliding_window")?;
-        // The projections never have biases, whatever `attention_bias` says.
-        Ok(Llm {
-            window: tokens.map(|tokens| Window { tokens, global_every: 0 }),
-            qkv_bias: false,
-            out_bias: false,
-            ..self.llama_like(false)?
-        })
+        let window = self.window(None)?.map(everywhere);
+        Ok(Llm { window, ..self.without_biases(&LLAMA)? })
+    }
+
+    /// Biases in the projections of queries, keys and values, and only there
+    /// (`modeling_qwen2.py`).
+    fn qwen2(&self) -> Result<Llm, HfConfigError> {
+        let llm = self.without_biases(&QWEN2)?;
+        Ok(Llm { qkv_bias: true, window: self.qwen_window(llm.layers)?, ..llm })
     }
 
     fn qwen3(&self) -> Result<Llm, HfConfigError> {
-        if self.flag("use_sliding_window", false)? {
-            return Err(self.unsupported("use_sliding_window", "false"));
+        let llm = self.llama_like(&QWEN3)?;
+        Ok(Llm { qk_norm: true, ffn_bias: false, window: self.qwen_window(llm.layers)?, ..llm })
+    }
+
+    /// The first `max_window_layers` attend to everything, the rest through the
+    /// window (`configuration_qwen2.py`).
+    fn qwen_window(&self, layers: u32) -> Result<Option<Window>, HfConfigError> {
+        let uses = self.flag("use_sliding_window", false)?;
+        let tokens = if uses { self.window(Some(WINDOW))? } else { None };
+        if let Some(sliding) = self.layer_types(layers)? {
+            return self.pattern(if uses { "sliding_window" } else { "use_sliding_window" }, tokens, sliding);
         }
-        let llm = self.llama_like(false)?;
-        // Qwen3Config's own default is 128, not hidden_size / heads.
-        Ok(Llm { qk_norm: true, head_dim: self.number_or("head_dim", 128)?, ..llm })
+        let Some(tokens) = tokens else { return Ok(None) };
+        let global_first = match self.keys.get("max_window_layers") {
+            None => 28,
+            Some(Value::Whole(first)) => u32::try_from(*first).unwrap_or(u32::MAX),
+            Some(_) => return Err(self.wrong("max_window_layers", "a whole number")),
+        };
+        Ok((global_first < layers).then_some(Window { tokens, global_every: 0, global_first }))
+    }
+
+    fn gemma2(&self) -> Result<Llm, HfConfigError> {
+        let llm = self.llama_like(&GEMMA2)?;
+        // Layers 1, 3, 5, ... have the window (`configuration_gemma2.py`).
+        let window = self.gemma_window(llm.layers, 2)?;
+        Ok(Llm { block: Block::SandwichNorm, ffn_bias: false, window, ..llm })
     }
 
     fn gemma3(&self) -> Result<Llm, HfConfigError> {
-        let heads = self.number_or("num_attention_heads", 8)?;
-        let bias = self.flag("attention_bias", false)?;
-        let hidden_size = self.number_or("hidden_size", 2304)?;
-        Ok(Llm {
-            layers: self.number_or("num_hidden_layers", 26)?,
-            hidden_size,
-            heads,
-            kv_heads: self.number_or("num_key_value_heads", 4)?,
-            head_dim: self.number_or("head_dim", 256)?,
-            ffn_size: self.number_or("intermediate_size", 9216)?,
-            gated: true,
-            activation: self.activation("hidden_activation", Activation::Gelu)?,
-            vocab_size: self.number_or("vocab_size", 262_208)?,
-            embedding_size: hidden_size,
-            tied_embeddings: self.flag("tie_word_embeddings", true)?,
-            learned_positions: 0,
-            block: Block::SandwichNorm,
-            norm: Norm::Rms,
-            final_norm: true,
-            qk_norm: true,
-            qkv_bias: bias,
-            out_bias: bias,
-            ffn_bias: false,
-            window: Some(Window {
-                tokens: self.number_or("sliding_window", 4096)?,
-                global_every: match self.optional("sliding_window_pattern")? {
-                    Some(every) => every,
-                    None => self.number_or("_sliding_window_pattern", 6)?,
-                },
-            }),
-            published_parameters: None,
-            published_extra_parameters: 0,
-        })
+        let llm = self.llama_like(&GEMMA3)?;
+        // The older name first; six by default (`configuration_gemma3.py`).
+        let global_every = match self.optional("sliding_window_pattern", MAX_LAYERS)? {
+            Some(every) => every,
+            None => self.number_or("_sliding_window_pattern", 6, MAX_LAYERS)?,
+        };
+        let window = self.gemma_window(llm.layers, global_every)?;
+        Ok(Llm { block: Block::SandwichNorm, qk_norm: true, ffn_bias: false, window, ..llm })
     }
 
+    /// Every so many layers, one that attends to everything, unless
+    /// `layer_types` says otherwise.
+    fn gemma_window(&self, layers: u32, global_every: u32) -> Result<Option<Window>, HfConfigError> {
+        let tokens = self.window(Some(WINDOW))?;
+        if let Some(sliding) = self.layer_types(layers)? {
+            return self.pattern("sliding_window", tokens, sliding);
+        }
+        let tokens = tokens.ok_or_else(|| self.wrong("sliding_window", whole(u32::MAX)))?;
+        Ok(Some(Window { tokens, global_every, global_first: 0 }))
+    }
+
+    /// # Source
+    /// Transformers, `configuration_falcon.py` and `FalconDecoderLayer` in
+    /// `modeling_falcon.py`.
     fn falcon(&self) -> Result<Llm, HfConfigError> {
         if self.flag("alibi", false)? {
-            return Err(self.unsupported("alibi", "false"));
+            return Err(self.wrong("alibi", "false"));
         }
-        let hidden_size = self.number("hidden_size")?;
-        let heads = self.number("num_attention_heads")?;
+        let hidden_size = self.number("hidden_size", MAX_WIDTH)?;
+        let heads = self.number("num_attention_heads", MAX_WIDTH)?;
         let bias = self.flag("bias", false)?;
         let new = self.flag("new_decoder_architecture", false)?;
         let kv_heads = match (new, self.flag("multi_query", true)?) {
-            (true, _) => self.number_or("num_kv_heads", heads)?,
+            (true, _) => self.kv_heads("num_kv_heads", None, heads)?,
             (false, true) => 1,
             (false, false) => heads,
         };
-        let block = match (new, self.flag("parallel_attn", true)?) {
-            (true, _) if self.number_or("num_ln_in_parallel_attn", 2)? == 2 => Block::Parallel,
-            (true, _) | (false, true) => Block::ParallelSharedNorm,
-            (false, false) => Block::PreNorm,
+        let norms = self.number_or("num_ln_in_parallel_attn", if new { 2 } else { 1 }, 2)?;
+        let block = match (new, self.flag("parallel_attn", true)?, norms) {
+            (true, true, 2) => Block::Parallel,
+            (_, true, 1) => Block::ParallelSharedNorm,
+            (false, false, _) => Block::PreNorm,
+            (true, false, _) => {
+                return Err(self.wrong("parallel_attn", "true with `new_decoder_architecture`"));
+            }
+            _ => {
+                return Err(self.wrong("num_ln_in_parallel_attn", "1 without `new_decoder_architecture`"));
+            }
         };
-        let ffn_size = match self.optional("ffn_hidden_size")? {
+        let ffn_size = match self.optional("ffn_hidden_size", MAX_WIDTH)? {
             Some(ffn_size) => ffn_size,
-            None => hidden_size.saturating_mul(4),
+            None if hidden_size <= MAX_WIDTH / 4 => hidden_size * 4,
+            None => return Err(self.wrong("hidden_size", whole(MAX_WIDTH / 4))),
         };
         Ok(Llm {
-            layers: self.number("num_hidden_layers")?,
+            layers: self.number("num_hidden_layers", MAX_LAYERS)?,
             hidden_size,
             heads,
             kv_heads,
-            head_dim: self.head_dim(hidden_size, heads)?,
+            head_dim: self.split(hidden_size, heads, "")?,
             ffn_size,
             gated: false,
             activation: self.activation("activation", Activation::Gelu)?,
-            vocab_size: self.number("vocab_size")?,
+            vocab_size: self.number("vocab_size", MAX_WIDTH)?,
             embedding_size: hidden_size,
             tied_embeddings: self.flag("tie_word_embeddings", true)?,
             learned_positions: 0,
@@ -260,64 +410,174 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             window: None,
-            published_parameters: None,
-            published_extra_parameters: 0,
+            experts: None,
         })
     }
 
-    /// The value at `key`; null is as good as absent.
-    fn get(&self, key: &str) -> Option<&Value> {
-        self.keys.get(key).filter(|it| !it.is_null())
-    }
-
-    fn optional(&self, key: &'static str) -> Result<Option<u32>, HfConfigError> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        match value.as_u64().and_then(|it| u32::try_from(it).ok()) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.unsupported(key, "a whole number from 0 to 4294967295")),
+    /// A number from 1 to `max`; null is as good as absent.
+    fn optional(&self, key: &'static str, max: u32) -> Result<Option<u32>, HfConfigError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Whole(number)) => match u32::try_from(*number) {
+                Ok(number) if (1..=max).contains(&number) => Ok(Some(number)),
+                _ => Err(self.wrong(key, whole(max))),
+            },
+            Some(_) => Err(self.wrong(key, whole(max))),
         }
     }
 
-    fn number(&self, key: &'static str) -> Result<u32, HfConfigError> {
-        let missing = || HfConfigError::Missing { key, model_type: self.model_type.to_owned() };
-        self.optional(key)?.ok_or_else(missing)
+    fn number(&self, key: &'static str, max: u32) -> Result<u32, HfConfigError> {
+        self.required_unless(key, None, max)
     }
 
-    fn number_or(&self, key: &'static str, default: u32) -> Result<u32, HfConfigError> {
-        Ok(self.optional(key)?.unwrap_or(default))
+    fn number_or(&self, key: &'static str, default: u32, max: u32) -> Result<u32, HfConfigError> {
+        self.required_unless(key, Some(default), max)
+    }
+
+    fn required_unless(
+        &self,
+        key: &'static str,
+        default: Option<u32>,
+        max: u32,
+    ) -> Result<u32, HfConfigError> {
+        self.optional(key, max)?.or(default).ok_or_else(|| self.missing(key))
     }
 
     fn flag(&self, key: &'static str, default: bool) -> Result<bool, HfConfigError> {
-        match self.get(key) {
-            None => Ok(default),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.unsupported(key, "true or false")),
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(Value::Flag(flag)) => Ok(*flag),
+            Some(_) => Err(self.wrong(key, "true or false")),
         }
     }
 
     fn activation(&self, key: &'static str, default: Activation) -> Result<Activation, HfConfigError> {
-        match self.get(key).map(Value::as_str) {
-            None => Ok(default),
-            Some(Some("relu")) => Ok(Activation::Relu),
-            Some(Some("silu" | "swish")) => Ok(Activation::Silu),
-            Some(Some("gelu" | "gelu_new" | "gelu_pytorch_tanh")) => Ok(Activation::Gelu),
-            Some(_) => Err(self.unsupported(key, "relu, silu, swish, gelu, gelu_new or gelu_pytorch_tanh")),
+        let name = match self.keys.get(key) {
+            None | Some(Value::Null) => return Ok(default),
+            Some(Value::Text(name)) => name.as_str(),
+            Some(_) => "",
+        };
+        match name {
+            "relu" => Ok(Activation::Relu),
+            "silu" | "swish" => Ok(Activation::Silu),
+            "gelu" | "gelu_new" | "gelu_pytorch_tanh" => Ok(Activation::Gelu),
+            _ => Err(self.wrong(key, "relu, silu, swish, gelu, gelu_new or gelu_pytorch_tanh")),
+        }
+    }
+
+    /// Key-value heads: null is as many as query heads, absence may be another
+    /// number.
+    fn kv_heads(&self, key: &'static str, absent: Option<u32>, heads: u32) -> Result<u32, HfConfigError> {
+        let default = if self.keys.get(key).is_some() { heads } else { absent.unwrap_or(heads) };
+        let kv_heads = self.number_or(key, default, MAX_WIDTH)?;
+        if heads.is_multiple_of(kv_heads) {
+            Ok(kv_heads)
+        } else {
+            let allowed = format!("a divisor of `num_attention_heads`, which is {heads}");
+            Err(self.wrong_or_default(key, kv_heads, allowed))
         }
     }
 
     /// The width of a head where heads split the hidden size.
-    fn head_dim(&self, hidden_size: u32, heads: u32) -> Result<u32, HfConfigError> {
-        if heads > 0 && hidden_size.is_multiple_of(heads) {
+    fn split(&self, hidden_size: u32, heads: u32, or: &str) -> Result<u32, HfConfigError> {
+        if hidden_size.is_multiple_of(heads) {
             Ok(hidden_size / heads)
         } else {
-            Err(self.unsupported("num_attention_heads", "a divisor of `hidden_size`"))
+            let allowed = format!("a divisor of `hidden_size`, which is {hidden_size}{or}");
+            Err(self.wrong_or_default("num_attention_heads", heads, allowed))
         }
     }
 
-    fn unsupported(&self, key: &'static str, allowed: &'static str) -> HfConfigError {
-        let given = self.get(key).map_or("missing".to_owned(), Value::to_string);
-        HfConfigError::Value { key, given, allowed }
+    /// Tokens of the sliding window, of which null means none.
+    fn window(&self, absent: Option<u32>) -> Result<Option<u32>, HfConfigError> {
+        match self.keys.get("sliding_window") {
+            None => Ok(absent),
+            Some(_) => self.optional("sliding_window", u32::MAX),
+        }
     }
+
+    /// Which layers have the window, if the file lists them.
+    fn layer_types(&self, layers: u32) -> Result<Option<&[bool]>, HfConfigError> {
+        match self.keys.get(LAYER_TYPES) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Layers(list)) => {
+                if let Some(given) = &list.stray {
+                    let allowed = "a list of full_attention and sliding_attention".to_owned();
+                    let given = format!("a list with {given}");
+                    return Err(HfConfigError::Value { key: LAYER_TYPES, given, allowed });
+                }
+                if list.length == u64::from(layers) {
+                    return Ok(Some(&list.sliding));
+                }
+                let allowed = format!("one entry for each of the {layers} in `num_hidden_layers`");
+                Err(self.wrong(LAYER_TYPES, allowed))
+            }
+            Some(_) => Err(self.wrong(LAYER_TYPES, "a list of full_attention and sliding_attention")),
+        }
+    }
+
+    /// The window that a list of layers describes; `window` is the key to blame
+    /// if it needs `tokens` and there are none.
+    fn pattern(
+        &self,
+        window: &'static str,
+        tokens: Option<u32>,
+        sliding: &[bool],
+    ) -> Result<Option<Window>, HfConfigError> {
+        if !sliding.contains(&true) {
+            return Ok(None);
+        }
+        let Some(tokens) = tokens else {
+            return Err(self.wrong(window, "set, since `layer_types` has sliding_attention"));
+        };
+        let leading = sliding.iter().take_while(|it| !**it).count();
+        // None global but the first, or one every so many.
+        for first in [0, leading] {
+            for every in std::iter::once(0).chain(2..=sliding.len()) {
+                let global = |layer| layer < first || every > 0 && (layer + 1) % every == 0;
+                if sliding.iter().enumerate().all(|(layer, slides)| *slides != global(layer)) {
+                    let count = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+                    let (global_every, global_first) = (count(every), count(first));
+                    return Ok(Some(Window { tokens, global_every, global_first }));
+                }
+            }
+        }
+        let global = sliding.iter().filter(|it| !**it).count();
+        Err(HfConfigError::Value {
+            key: LAYER_TYPES,
+            given: format!("a list with {global} of {} layers at full_attention, irregularly", sliding.len()),
+            allowed: "full_attention in the first layers, in every n-th, or both".to_owned(),
+        })
+    }
+
+    fn missing(&self, key: &'static str) -> HfConfigError {
+        HfConfigError::Missing { key, model_type: self.model_type.to_owned() }
+    }
+
+    fn wrong(&self, key: &'static str, allowed: impl Into<String>) -> HfConfigError {
+        let given = self.keys.get(key).map_or("missing".to_owned(), Value::to_string);
+        HfConfigError::Value { key, given, allowed: allowed.into() }
+    }
+
+    /// The same of a key that may be absent or null and stand for `default`.
+    fn wrong_or_default(&self, key: &'static str, default: u32, allowed: String) -> HfConfigError {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => {
+                let given = format!("missing, which transformers reads as {default}");
+                HfConfigError::Value { key, given, allowed }
+            }
+            Some(_) => self.wrong(key, allowed),
+        }
+    }
+}
+
+/// A window that every layer has.
+const fn everywhere(tokens: u32) -> Window {
+    Window { tokens, global_every: 0, global_first: 0 }
+}
+
+fn whole(max: u32) -> String {
+    format!("a whole number from 1 to {max}")
 }
 
 #[cfg(test)]
@@ -393,9 +653,7 @@ mod tests {
         ];
         for (name, text) in configs {
             let preset = &crate::MODELS.find(name).unwrap().parameters;
-            let described =
-                Llm { published_parameters: None, published_extra_parameters: 0, ..preset.clone() };
-            assert_eq!(Llm::from_hf_config(text).unwrap(), described, "{name}");
+            assert_eq!(Llm::from_hf_config(text).unwrap(), *preset, "{name}");
         }
     }
 
@@ -410,12 +668,15 @@ mod tests {
         );
         assert_eq!(
             text(r#"{"model_type": "llama", "hidden_size": -1}"#),
-            "config.json: `hidden_size` is -1; it must be a whole number from 0 to 4294967295"
+            "config.json: `hidden_size` is -1; it must be a whole number from 1 to 16777216"
         );
-        let zero =
-            r#"{"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 0}"#;
-        assert!(text(zero).ends_with("it must be a divisor of `hidden_size`"));
+        let split =
+            r#"{"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 7}"#;
+        assert!(text(split).ends_with("it must be a divisor of `hidden_size`, which is 768"));
         let empty = r#"{"model_type": "gemma3_text", "num_hidden_layers": 0}"#;
-        assert_eq!(text(empty), "config.json: `layers` is 0; it must be from 1 to 4096");
+        assert_eq!(
+            text(empty),
+            "config.json: `num_hidden_layers` is 0; it must be a whole number from 1 to 4096"
+        );
     }
 }

@@ -26,6 +26,6 @@ pub mod shape;
 
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError};
 pub use hf::HfConfigError;
-pub use model::{Activation, Block, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
+pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use shape::{Gemm, Gemv, ShapeError};

@@ -36,7 +36,7 @@ pub struct Llm {
     pub kv_heads: u32,
     /// Width of one head. `heads * head_dim` need not be `hidden_size`.
     pub head_dim: u32,
-    /// Width of the feed-forward network.
+    /// Width of the feed-forward network; of each expert if there are several.
     pub ffn_size: u32,
     /// Whether the feed-forward network is gated: three matrices (gate, up,
     /// down) instead of two (fc1, fc2).
@@ -70,13 +70,9 @@ pub struct Llm {
     /// Sliding-window attention; absent if every layer attends to everything.
     #[serde(default)]
     pub window: Option<Window>,
-    /// The parameter count that was published, to check this description.
-    #[serde(default)]
-    pub published_parameters: Option<PublishedCount>,
-    /// What `published_parameters` counts beside the language model: a vision
-    /// tower, or a second copy of a tied matrix.
-    #[serde(default)]
-    pub published_extra_parameters: u64,
+    /// Mixture of experts; absent if a layer has one feed-forward network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experts: Option<Experts>,
 }
 
 /// The activation function of a feed-forward network.
@@ -151,7 +147,71 @@ pub struct Window {
     /// Every how many layers one attends to everything: 6 means layers 6, 12,
     /// 18, ...; 0 means none does.
     pub global_every: u32,
+    /// The first layers, which attend to everything whatever `global_every`
+    /// says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub global_first: u32,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_zero(it: &u32) -> bool {
+    *it == 0
+}
+
+/// Several feed-forward networks per layer, of which a router picks a few for
+/// each token (Mixtral).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experts {
+    /// Experts of a layer, each of width `ffn_size`.
+    pub count: u32,
+    /// Experts that one token passes through.
+    pub active: u32,
+}
+
+impl Experts {
+    /// Experts that `tokens` tokens pass through at least once, over `layers`
+    /// layers, of which each has its own.
+    ///
+    /// Which experts a text takes is the router's secret. Taken as uniform and
+    /// independent, a token misses one expert with probability
+    /// `1 - active / count`, so a layer expects to use
+    /// `count * (1 - (1 - active / count)^tokens)` of them. The sum over the
+    /// layers is rounded to a whole number. One token touches `active` per
+    /// layer, a long prompt all.
+    ///
+    /// ```
+    /// use memscape_workload::Experts;
+    /// let mixtral = Experts { count: 8, active: 2 };
+    /// assert_eq!(mixtral.touched(32, 1), 64);
+    /// assert_eq!(mixtral.touched(32, 2), 112, "3.5 per layer");
+    /// assert_eq!(mixtral.touched(32, 100), 256);
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the clamp")]
+    pub fn touched(self, layers: u32, tokens: u64) -> u64 {
+        // By squaring, so that every platform rounds alike.
+        let (mut missed, mut square, mut left) =
+            (1.0, 1.0 - f64::from(self.active) / f64::from(self.count), tokens);
+        while left > 0 {
+            if left % 2 == 1 {
+                missed *= square;
+            }
+            square *= square;
+            left /= 2;
+        }
+        let expected = f64::from(layers) * f64::from(self.count) * (1.0 - missed);
+        let layers = u64::from(layers);
+        let most = tokens.saturating_mul(self.active.into()).min(self.count.into());
+        (expected.round() as u64).clamp(layers * most.min(self.active.into()), layers * most)
+    }
+}
+
+/// The widest a model may be, and the most layers and experts it may have:
+/// keeps every count of parameters within 64 bits.
+pub(crate) const MAX_WIDTH: u32 = 1 << 24;
+pub(crate) const MAX_LAYERS: u32 = 1 << 12;
+pub(crate) const MAX_EXPERTS: u32 = 1 << 12;
 
 impl Llm {
     /// Checks that the numbers belong together. Built-in models and
@@ -161,9 +221,6 @@ impl Llm {
     /// # Errors
     /// [`ModelError`] names the field at fault.
     pub fn check(&self) -> Result<(), ModelError> {
-        /// Keeps every count of parameters within 64 bits.
-        const MAX_WIDTH: u32 = 1 << 24;
-        const MAX_LAYERS: u32 = 1 << 12;
         let within = |field, given: u32, min, max| {
             if (min..=max).contains(&given) {
                 Ok(())
@@ -182,6 +239,12 @@ impl Llm {
         within("learned_positions", self.learned_positions, 0, MAX_WIDTH)?;
         if let Some(window) = self.window {
             within("window.tokens", window.tokens, 1, u32::MAX)?;
+            within("window.global_first", window.global_first, 0, self.layers)?;
+        }
+        if let Some(experts) = self.experts {
+            // All experts side by side are no wider than one network may be.
+            within("experts.count", experts.count, 1, MAX_EXPERTS.min(MAX_WIDTH / self.ffn_size))?;
+            within("experts.active", experts.active, 1, experts.count)?;
         }
         if self.heads.is_multiple_of(self.kv_heads) {
             Ok(())
@@ -223,12 +286,10 @@ impl Llm {
     /// Layers that attend through a sliding window.
     #[must_use]
     pub fn window_layers(&self) -> u64 {
-        let layers = u64::from(self.layers);
-        match self.window {
-            None => 0,
-            Some(Window { global_every: 0, .. }) => layers,
-            Some(window) => layers - layers / u64::from(window.global_every),
-        }
+        let Some(window) = self.window else { return 0 };
+        let global_until = |layer: u32| layer.checked_div(window.global_every).unwrap_or(0);
+        let first = window.global_first.min(self.layers);
+        u64::from(self.layers - first - (global_until(self.layers) - global_until(first)))
     }
 
     /// Key and value elements that the cache holds after `tokens`, a window's
@@ -240,12 +301,40 @@ impl Llm {
         2 * self.kv_size() * (global_layers * tokens + self.window_layers() * windowed)
     }
 
-    /// Parameters of one layer's matrices.
+    /// Feed-forward networks of one layer: its experts, or 1.
+    #[must_use]
+    pub fn ffn_count(&self) -> u64 {
+        self.experts.map_or(1, |it| it.count.into())
+    }
+
+    /// Feed-forward networks of one layer that a token passes through: its
+    /// active experts, or 1.
+    #[must_use]
+    pub fn active_ffn_count(&self) -> u64 {
+        self.experts.map_or(1, |it| it.active.into())
+    }
+
+    /// Parameters of one layer's matrices, those of all experts and the router
+    /// included.
     #[must_use]
     pub fn layer_matrix_parameters(&self) -> u64 {
         let hidden = u64::from(self.hidden_size);
+        let router = self.experts.map_or(0, |it| it.count.into());
+        hidden * (2 * self.q_size() + 2 * self.kv_size() + router)
+            + self.ffn_count() * self.ffn_matrix_parameters()
+    }
+
+    /// Parameters of the matrices of one feed-forward network, or one expert.
+    #[must_use]
+    pub fn ffn_matrix_parameters(&self) -> u64 {
         let ffn_matrices = if self.gated { 3 } else { 2 };
-        hidden * (2 * self.q_size() + 2 * self.kv_size() + ffn_matrices * u64::from(self.ffn_size))
+        u64::from(self.hidden_size) * ffn_matrices * u64::from(self.ffn_size)
+    }
+
+    /// Biases of one feed-forward network, or one expert.
+    fn ffn_vector_parameters(&self) -> u64 {
+        let inner = u64::from(self.ffn_size) * if self.gated { 2 } else { 1 };
+        if self.ffn_bias { inner + u64::from(self.hidden_size) } else { 0 }
     }
 
     /// Parameters of one layer's norms and biases.
@@ -254,13 +343,12 @@ impl Llm {
         let hidden = u64::from(self.hidden_size);
         let norms = self.block.norms() * hidden * self.norm.parameters_per_element();
         let qk_norms = 2 * u64::from(self.head_dim) * self.norm.parameters_per_element();
-        let ffn_inner = u64::from(self.ffn_size) * if self.gated { 2 } else { 1 };
         [
             (true, norms),
             (self.qk_norm, qk_norms),
             (self.qkv_bias, self.q_size() + 2 * self.kv_size()),
             (self.out_bias, hidden),
-            (self.ffn_bias, ffn_inner + hidden),
+            (true, self.ffn_count() * self.ffn_vector_parameters()),
         ]
         .iter()
         .map(|&(present, parameters)| if present { parameters } else { 0 })
@@ -273,7 +361,7 @@ impl Llm {
         u64::from(self.vocab_size) * u64::from(self.embedding_size)
     }
 
-    /// All parameters, a tied embedding counted once.
+    /// All parameters, a tied embedding counted once, experts all counted.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         let hidden = u64::from(self.hidden_size);
@@ -284,6 +372,16 @@ impl Llm {
             if self.projects_embedding() { 2 * hidden * u64::from(self.embedding_size) } else { 0 };
         let final_norm = if self.final_norm { hidden * self.norm.parameters_per_element() } else { 0 };
         tables + positions + projections + u64::from(self.layers) * layer + final_norm
+    }
+
+    /// The parameters that are there for one token: all but those of the
+    /// experts that the router passes over. Embedding tables count whole, as
+    /// authors count them (Mixtral 8x7B: 12.9B of 46.7B).
+    #[must_use]
+    pub fn active_parameters(&self) -> u64 {
+        let passed_over = self.ffn_count() - self.active_ffn_count();
+        let expert = self.ffn_matrix_parameters() + self.ffn_vector_parameters();
+        self.parameters() - u64::from(self.layers) * passed_over * expert
     }
 }
 
@@ -313,11 +411,9 @@ pub enum ModelError {
     },
 }
 
-/// A parameter count as it was printed: to the last digit (`125239296`), or
+/// A parameter count as it was printed (the fact `parameters` of a model): to the last digit (`125239296`), or
 /// rounded (`6.7B`, `350M`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublishedCount {
     /// The count in units of the last printed digit.
     digits: u64,
@@ -355,19 +451,6 @@ impl FromStr for PublishedCount {
         let unit = 10_u64.pow(power - places);
         digits.checked_mul(unit).ok_or_else(bad)?;
         Ok(Self { digits, unit })
-    }
-}
-
-impl TryFrom<String> for PublishedCount {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<PublishedCount> for String {
-    fn from(it: PublishedCount) -> Self {
-        it.to_string()
     }
 }
 
@@ -566,8 +649,9 @@ mod tests {
     fn published_parameter_counts() {
         for model in MODELS.all() {
             let llm = &model.parameters;
-            let published = llm.published_parameters.unwrap_or_else(|| panic!("{}", model.name));
-            let computed = llm.parameters() + llm.published_extra_parameters;
+            let published: PublishedCount = model.facts["parameters"].as_str().unwrap().parse().unwrap();
+            let extra = model.facts.get("extra_parameters").map_or(0, |it| it.as_u64().unwrap());
+            let computed = llm.parameters() + extra;
             assert!(published.agrees_with(computed), "{}: {published} but {computed}", model.name);
             let rounded = ["opt-13b", "opt-30b", "opt-66b"].contains(&model.name.as_str());
             assert_eq!(published.is_exact(), !rounded, "{}", model.name);
@@ -666,6 +750,55 @@ mod tests {
         };
         huge.check().unwrap();
         assert!(huge.parameters() > 1 << 60, "and no overflow");
+        let experts = |count, active| Some(Experts { count, active });
+        let error = Llm { experts: experts(2, 1), ..huge.clone() }.check().unwrap_err().to_string();
+        assert_eq!(error, "`experts.count` is 2; it must be from 1 to 1");
+        let mut many = Llm { ffn_size: 1 << 12, ffn_bias: true, experts: experts(1 << 12, 1), ..huge };
+        many.check().unwrap();
+        assert!(many.active_parameters() < many.parameters(), "and no overflow");
+        many.experts = experts(8, 9);
+        assert_eq!(many.check().unwrap_err().to_string(), "`experts.active` is 9; it must be from 1 to 8");
+    }
+
+    #[test]
+    fn what_a_dense_model_does_not_have_is_not_written() {
+        let text = serde_json::to_string(&MODELS.find("gemma-3-1b").unwrap().parameters).unwrap();
+        assert!(text.contains("global_every") && !text.contains("global_first") && !text.contains("experts"));
+    }
+
+    proptest! {
+        /// Never fewer than one token touches, never more than there are, and
+        /// more tokens never touch fewer.
+        #[test]
+        fn experts_are_touched_within_bounds(count in 1..600_u32, share in 0.0..1.0_f64,
+                                             layers in 1..100_u32, tokens in 1..5000_u64) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below count")]
+            let active = 1 + (share * f64::from(count - 1)) as u32;
+            let experts = Experts { count, active };
+            let touched = experts.touched(layers, tokens);
+            prop_assert!(touched >= u64::from(layers * active) && touched <= u64::from(layers * count));
+            prop_assert!(touched <= u64::from(layers) * tokens * u64::from(active));
+            prop_assert!(experts.touched(layers, tokens + 1) >= touched);
+            prop_assert_eq!(experts.touched(layers, 1), u64::from(layers * active));
+            prop_assert_eq!(experts.touched(layers, 1 << 28), u64::from(layers * count));
+        }
+    }
+
+    #[test]
+    fn the_first_layers_may_be_global() {
+        let gemma = &MODELS.find("gemma-3-27b").unwrap().parameters;
+        let layers = |global_every, global_first| {
+            let window = Some(Window { tokens: 1024, global_every, global_first });
+            Llm { window, ..gemma.clone() }.window_layers()
+        };
+        assert_eq!((layers(6, 0), layers(0, 0), layers(0, 28), layers(0, 62)), (52, 62, 34, 0));
+        assert_eq!(layers(6, 7), 62 - 7 - 9, "layer 6 is counted once");
+        let error =
+            Llm { window: Some(Window { tokens: 1, global_every: 0, global_first: 63 }), ..gemma.clone() };
+        assert_eq!(
+            error.check().unwrap_err().to_string(),
+            "`window.global_first` is 63; it must be from 0 to 62"
+        );
     }
 
     proptest! {

@@ -24,6 +24,8 @@ pub enum Matrix {
     V,
     /// Attention output projection.
     Out,
+    /// Scores of the experts, one row each (Mixtral).
+    Router,
     /// First matrix of a feed-forward network without a gate.
     Fc1,
     /// Second matrix of a feed-forward network without a gate.
@@ -46,13 +48,14 @@ pub enum Matrix {
 
 impl Matrix {
     /// All of them, in the order they are used.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ProjectIn,
         Self::Qkv,
         Self::Q,
         Self::K,
         Self::V,
         Self::Out,
+        Self::Router,
         Self::Fc1,
         Self::Fc2,
         Self::GateUp,
@@ -72,6 +75,7 @@ impl Matrix {
             Self::K => "k",
             Self::V => "v",
             Self::Out => "out",
+            Self::Router => "router",
             Self::Fc1 => "fc1",
             Self::Fc2 => "fc2",
             Self::GateUp => "gate_up",
@@ -218,25 +222,42 @@ impl Llm {
     ///
     /// For OPT, merged: `qkv` (3d x d), `out` (d x d), `fc1` (4d x d), `fc2`
     /// (d x 4d).
+    ///
+    /// With experts, what one token meets: the router, then the matrices of an
+    /// expert as often as experts are active, so that work and weights add up
+    /// to those of [`Llm::decode_operators`]. `n` tokens times these are the
+    /// work of a prompt, but not its weights, of which it reads more (see
+    /// [`Llm::prefill_operators`]).
     pub fn layer_gemvs(&self, projections: Projections) -> impl Iterator<Item = (Matrix, Gemv)> + use<> {
-        let merged: &[Matrix] = match (projections, self.gated) {
-            (Projections::Merged, false) => &[Matrix::Qkv, Matrix::Out, Matrix::Fc1, Matrix::Fc2],
-            (Projections::Merged, true) => &[Matrix::Qkv, Matrix::Out, Matrix::GateUp, Matrix::Down],
-            (Projections::Separate, false) => {
-                &[Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Fc1, Matrix::Fc2]
-            }
-            (Projections::Separate, true) => {
-                &[Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Gate, Matrix::Up, Matrix::Down]
-            }
-        };
-        let mut gemvs = [None; 7];
-        for (slot, matrix) in gemvs.iter_mut().zip(merged) {
-            *slot = self.shape(*matrix).map(|shape| (*matrix, shape));
-        }
-        gemvs.into_iter().flatten()
+        let ffn = self.ffn_gemvs(projections);
+        let experts = (0..self.active_ffn_count()).flat_map(move |_| ffn.into_iter().flatten());
+        self.attention_gemvs(projections).into_iter().flatten().chain(experts)
     }
 
-    /// The shape of one matrix.
+    /// The matrices of one layer before its feed-forward network.
+    fn attention_gemvs(&self, projections: Projections) -> [Option<(Matrix, Gemv)>; 5] {
+        let [first, second, third] = match projections {
+            Projections::Merged => [Some(Matrix::Qkv), None, None],
+            Projections::Separate => [Some(Matrix::Q), Some(Matrix::K), Some(Matrix::V)],
+        };
+        [first, second, third, Some(Matrix::Out), Some(Matrix::Router)].map(|it| self.named_shape(it?))
+    }
+
+    /// The matrices of one feed-forward network, or one expert.
+    fn ffn_gemvs(&self, projections: Projections) -> [Option<(Matrix, Gemv)>; 3] {
+        let matrices = match (projections, self.gated) {
+            (_, false) => [Some(Matrix::Fc1), Some(Matrix::Fc2), None],
+            (Projections::Merged, true) => [Some(Matrix::GateUp), Some(Matrix::Down), None],
+            (Projections::Separate, true) => [Some(Matrix::Gate), Some(Matrix::Up), Some(Matrix::Down)],
+        };
+        matrices.map(|it| self.named_shape(it?))
+    }
+
+    fn named_shape(&self, matrix: Matrix) -> Option<(Matrix, Gemv)> {
+        self.shape(matrix).map(|shape| (matrix, shape))
+    }
+
+    /// The shape of one matrix; of one expert's, where a layer has several.
     ///
     /// # Errors
     /// [`NoSuchMatrix`] lists those the model has.
@@ -251,6 +272,8 @@ impl Llm {
     /// The operators that generate one token when `context` tokens are attended
     /// to, the current one included.
     ///
+    /// Of experts, the active ones: their matrices are one instance each.
+    ///
     /// # Errors
     /// [`OperatorError`] if `context` is 0 or beyond any machine.
     pub fn decode_operators(
@@ -263,6 +286,13 @@ impl Llm {
 
     /// The operators that read a prompt of `tokens` and generate the first
     /// token. Only the last position goes through what follows the layers.
+    ///
+    /// Of experts, the instances are those that some token takes, by
+    /// [`Experts::touched`](crate::Experts::touched), and each reads its
+    /// weights once. The tokens are spread over them as evenly as whole numbers
+    /// allow: where that leaves some instances one token more, the operator
+    /// comes twice under its name. Operations are exactly the sum over the
+    /// tokens.
     ///
     /// # Errors
     /// [`OperatorError`] if `tokens` is 0 or beyond any machine.
@@ -283,6 +313,7 @@ impl Llm {
             Matrix::Q => (true, self.q_size(), hidden),
             Matrix::K | Matrix::V => (true, self.kv_size(), hidden),
             Matrix::Out => (true, hidden, self.q_size()),
+            Matrix::Router => (self.experts.is_some(), self.ffn_count(), hidden),
             Matrix::Fc1 => (!self.gated, ffn, hidden),
             Matrix::Fc2 => (!self.gated, hidden, ffn),
             Matrix::GateUp => (self.gated, 2 * ffn, hidden),
@@ -302,8 +333,19 @@ impl Llm {
             Matrix::Fc1 | Matrix::Fc2 | Matrix::GateUp | Matrix::Gate | Matrix::Up | Matrix::Down => {
                 self.ffn_bias
             }
-            Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead => false,
+            Matrix::Router | Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead => false,
         }
+    }
+
+    /// Feed-forward networks that `tokens` tokens meet, over all layers: how
+    /// many, and with how many tokens each.
+    fn ffn_instances(&self, tokens: u64) -> [(u64, u64); 2] {
+        let layers = u64::from(self.layers);
+        let Some(experts) = self.experts else { return [(layers, tokens), (0, 0)] };
+        let instances = experts.touched(self.layers, tokens);
+        let visits = layers * tokens * u64::from(experts.active);
+        let (each, more) = (visits / instances, visits % instances);
+        [(instances - more, each), (more, each + 1)]
     }
 
     /// The operators that take the last `tokens` of `context` through the model.
@@ -334,8 +376,9 @@ impl Llm {
         // a post-norm the stream after: the counts are the same.
         let is_attention =
             |it: &(Matrix, Gemv)| matches!(it.0, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V);
-        let is_ffn = |it: &(Matrix, Gemv)| !is_attention(it) && it.0 != Matrix::Out;
-        let gemvs = || self.layer_gemvs(projections);
+        let gemvs = || self.attention_gemvs(projections).into_iter().flatten();
+        let ffn_gemvs = || self.ffn_gemvs(projections).into_iter().flatten();
+        let ffn_instances = self.ffn_instances(tokens).into_iter().filter(|it| it.0 > 0);
         pass.norms(layers, before_attention)?;
         pass.matrices(layers, tokens, gemvs().filter(is_attention))?;
         pass.attention()?;
@@ -343,9 +386,16 @@ impl Llm {
         pass.norms(layers, after_attention)?;
         pass.residual_add("attention_residual")?;
         pass.norms(layers, before_ffn)?;
-        pass.matrices(layers, tokens, gemvs().filter(|it| is_ffn(it) && !is_last(it.0)))?;
+        pass.matrices(layers, tokens, gemvs().filter(|it| it.0 == Matrix::Router))?;
+        pass.routing()?;
+        for (count, n) in ffn_instances.clone() {
+            pass.matrices(count, n, ffn_gemvs().filter(|it| !is_last(it.0)))?;
+        }
         pass.activation()?;
-        pass.matrices(layers, tokens, gemvs().filter(|it| is_last(it.0)))?;
+        for (count, n) in ffn_instances {
+            pass.matrices(count, n, ffn_gemvs().filter(|it| is_last(it.0)))?;
+        }
+        pass.expert_sum()?;
         pass.norms(layers, after_ffn)?;
         pass.residual_add("ffn_residual")?;
 
@@ -561,12 +611,40 @@ impl Pass<'_> {
             Activation::Silu => 4,
         };
         let gate = u64::from(self.llm.gated);
-        let elements = self.tokens * u64::from(self.llm.ffn_size);
+        let elements = self.tokens * self.llm.active_ffn_count() * u64::from(self.llm.ffn_size);
         self.push(Operator {
             activation_read_elements: (1 + gate) * elements,
             activation_written_elements: elements,
             operations: product("activation", [per_element + gate, elements])?,
             ..Operator::new("activation", OperatorKind::Vector, self.llm.layers.into())
+        })
+    }
+
+    /// From the router's scores to the chosen experts and their shares.
+    fn routing(&mut self) -> Result<(), OperatorError> {
+        let Some(experts) = self.llm.experts else { return Ok(()) };
+        let (count, active) = (u64::from(experts.count), u64::from(experts.active));
+        // Softmax over all, a maximum over all for each chosen, and their sum
+        // and quotients (transformers, modeling_mixtral.py).
+        let operations = 5 * count + active * count + 2 * active;
+        self.push(Operator {
+            activation_read_elements: self.tokens * count,
+            activation_written_elements: self.tokens * active,
+            operations: product("routing", [operations, self.tokens])?,
+            ..Operator::new("routing", OperatorKind::Vector, self.llm.layers.into())
+        })
+    }
+
+    /// The experts' outputs, each times its share, added up.
+    fn expert_sum(&mut self) -> Result<(), OperatorError> {
+        let Some(experts) = self.llm.experts else { return Ok(()) };
+        let active = self.tokens * u64::from(experts.active);
+        let hidden = u64::from(self.llm.hidden_size);
+        self.push(Operator {
+            activation_read_elements: product("expert_sum", [active, hidden + 1])?,
+            activation_written_elements: self.tokens * hidden,
+            operations: product("expert_sum", [2, active, hidden])?,
+            ..Operator::new("expert_sum", OperatorKind::Vector, self.llm.layers.into())
         })
     }
 }
