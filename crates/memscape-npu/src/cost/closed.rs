@@ -1,16 +1,17 @@
 //! The time of a GEMM, counted.
 //!
-//! The events of [`crate::events`] are a system of "later of" and "plus": each is
+//! The events of [`crate::cost::events`] are a system of "later of" and "plus": each is
 //! the latest of some others plus a duration, so the end is the longest path from
 //! the start. Read and multiply form a ladder: reads follow reads, products follow
 //! products, a product follows its read, and a read follows the last call of the
 //! product two steps before, whose buffer it takes. The longest path along a ladder has few shapes,
 //! which are tried one by one.
 
+use memscape_study::Breakdown;
 use memscape_units::Picoseconds;
 
-use crate::array::{BdReconfiguration, Schedule};
-use crate::events::Times;
+use crate::cost::schedule::{GemmPart, Schedule};
+use crate::mapping::design::BdReconfiguration;
 
 /// The time of all blocks.
 ///
@@ -19,7 +20,7 @@ use crate::events::Times;
 /// before the slowest unit has become the bottleneck, the last ones after), and
 /// writes that hold up single blocks.
 #[must_use]
-pub fn count(schedule: &Schedule) -> Times {
+pub fn count(schedule: &Schedule) -> Breakdown<GemmPart> {
     let it = schedule;
     let run = |blocks: u64| Run { it, blocks }.total();
     let total = match it.bd_reconfiguration {
@@ -37,7 +38,15 @@ pub fn count(schedule: &Schedule) -> Times {
     // Waits overlap where something else is the bottleneck: what is left waits for input.
     let output_wait = output_wait.saturating_sub(accounted.saturating_sub(total));
     let input_wait = total.saturating_sub(compute + output_wait + epilogue);
-    Times { total: total + it.dispatch, compute, input_wait, output_wait, epilogue, dispatch: it.dispatch }
+    [
+        (GemmPart::Compute, compute),
+        (GemmPart::InputWait, input_wait),
+        (GemmPart::OutputWait, output_wait),
+        (GemmPart::Epilogue, epilogue),
+        (GemmPart::Dispatch, it.dispatch),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// Blocks one after the other, descriptors at hand or rewritten meanwhile.

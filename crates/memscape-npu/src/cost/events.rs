@@ -6,13 +6,15 @@
 
 use std::fmt::Write as _;
 
+use memscape_study::{Breakdown, Recorder, Span};
 use memscape_units::Picoseconds;
 use serde::Serialize;
 
-use crate::array::{BdReconfiguration, Schedule};
-use crate::kernel::OutputBuffers;
+use crate::cost::schedule::{GemmPart, Schedule};
+use crate::mapping::design::BdReconfiguration;
+use crate::mapping::tile::OutputBuffers;
 
-/// One thing that took time, for a timeline.
+/// One thing that took time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// What worked.
@@ -21,7 +23,7 @@ pub struct Event {
     pub block: u64,
     /// The step of its reduction, where there is one.
     pub step: Option<u64>,
-    /// When it started.
+    /// When it started, after dispatch.
     pub start: Picoseconds,
     /// When it ended.
     pub end: Picoseconds,
@@ -43,23 +45,6 @@ pub enum Unit {
     Commands,
 }
 
-/// Where the time of a GEMM went; the parts add up to the whole.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Times {
-    /// Everything.
-    pub total: Picoseconds,
-    /// Cores at work.
-    pub compute: Picoseconds,
-    /// Cores waiting for A and B, and for descriptors.
-    pub input_wait: Picoseconds,
-    /// Cores waiting for a tile of C to leave, and zeroing it.
-    pub output_wait: Picoseconds,
-    /// The last block on its way to DRAM.
-    pub epilogue: Picoseconds,
-    /// Dispatch.
-    pub dispatch: Picoseconds,
-}
-
 /// Blocks submitted ahead at the most: an interface tile has up to 255 descriptors
 /// for three matrices.
 pub const MAX_DEPTH: usize = 85;
@@ -69,9 +54,10 @@ pub const MAX_DEPTH: usize = 85;
 /// # Panics
 /// If the schedule's depth is 0 or above [`MAX_DEPTH`], which none made by
 /// [`Schedule::new`] from a checked design has.
-pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
+pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Breakdown<GemmPart> {
     let it = schedule;
-    let mut times = Times { dispatch: it.dispatch, ..Times::default() };
+    let mut times = Breakdown::default();
+    times[GemmPart::Dispatch] = it.dispatch;
     // When the descriptors of a block are ready, round and round.
     let mut ready = [Picoseconds::ZERO; MAX_DEPTH];
     let mut commands = Picoseconds::ZERO;
@@ -100,9 +86,9 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
             read = start + it.load;
             sink(Event { unit: Unit::Read, block, step: Some(step), start, end: read });
             let start = core.max(read + it.fill);
-            times.input_wait += start - core;
+            times[GemmPart::InputWait] += start - core;
             core = start + it.compute;
-            times.compute += it.compute;
+            times[GemmPart::Compute] += it.compute;
             sink(Event { unit: Unit::Core, block, step: Some(step), start, end: core });
             free = [free[1], core - it.call];
         }
@@ -120,9 +106,9 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
         written = end + it.write;
         sink(Event { unit: Unit::Write, block, step: None, start: end, end: written });
         if block + 1 < it.blocks {
-            times.output_wait += core - before;
+            times[GemmPart::OutputWait] += core - before;
         } else {
-            times.epilogue = written - before;
+            times[GemmPart::Epilogue] = written - before;
         }
         if it.bd_reconfiguration == BdReconfiguration::Overlapped && block + it.depth < it.blocks {
             let start = commands.max(written);
@@ -131,7 +117,6 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Times {
             ready[slot] = commands;
         }
     }
-    times.total = written + it.dispatch;
     times
 }
 
@@ -152,38 +137,27 @@ impl Unit {
     }
 }
 
-/// All events as a table in CSV, in the order in which they are walked.
-#[must_use]
-pub fn csv(schedule: &Schedule) -> String {
-    let mut text = "unit,block,step,start_ns,end_ns\n".to_owned();
+/// Walks a GEMM and tells what happens when. The clock is the host's: dispatch comes
+/// first.
+///
+/// # Panics
+/// As [`walk`].
+pub fn record(schedule: &Schedule, recorder: &mut dyn Recorder) {
+    let host = recorder.track("host", "dispatch");
+    let tracks = Unit::ALL.map(|it| recorder.track("array", it.name()));
+    let dispatch = schedule.dispatch;
+    let span =
+        Span { name: "dispatch", category: "host", start: Picoseconds::ZERO, end: dispatch, details: &[] };
+    recorder.span(host, span);
+    let mut name = String::new();
     walk(schedule, &mut |it| {
-        let step = it.step.map(|it| it.to_string()).unwrap_or_default();
-        let (start, end) = (it.start.as_ns(), it.end.as_ns());
-        writeln!(text, "{},{},{step},{start},{end}", it.unit.name(), it.block)
-            .expect("a string takes everything");
+        let both = [("block", it.block), ("step", it.step.unwrap_or(0))];
+        let details = if it.step.is_some() { &both[..] } else { &both[..1] };
+        name.clear();
+        let step = it.step.map_or(Ok(()), |step| write!(name, "step {step} of "));
+        step.and_then(|()| write!(name, "block {}", it.block)).expect("a string takes everything");
+        let (start, end) = (dispatch + it.start, dispatch + it.end);
+        let span = Span { name: &name, category: it.unit.name(), start, end, details };
+        recorder.span(tracks[it.unit as usize], span);
     });
-    text
-}
-
-/// A timeline that Chrome and Perfetto open, as JSON.
-#[must_use]
-pub fn perfetto(schedule: &Schedule) -> String {
-    let thread = |unit: Unit| Unit::ALL.iter().position(|it| *it == unit).unwrap_or(0) + 1;
-    let mut lines: Vec<String> = Unit::ALL
-        .iter()
-        .map(|it| {
-            let (thread, name) = (thread(*it), it.name());
-            format!(r#"{{"ph":"M","pid":1,"tid":{thread},"name":"thread_name","args":{{"name":"{name}"}}}}"#)
-        })
-        .collect();
-    walk(schedule, &mut |it| {
-        let thread = thread(it.unit);
-        let step = it.step.map(|it| format!(" step {it}")).unwrap_or_default();
-        let (start, length) = (it.start.as_ns() * 1e-3, (it.end - it.start).as_ns() * 1e-3);
-        lines.push(format!(
-            r#"{{"ph":"X","pid":1,"tid":{thread},"ts":{start},"dur":{length},"name":"block {}{step}"}}"#,
-            it.block
-        ));
-    });
-    format!("[\n{}\n]\n", lines.join(",\n"))
 }

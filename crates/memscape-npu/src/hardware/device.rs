@@ -1,14 +1,13 @@
 //! What is built: the array, its memories and the DRAM behind it.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
-use std::sync::LazyLock;
 
-use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
-use memscape_units::{Cycles, GbPerS, MeanBytes, Megahertz, Nanoseconds};
+use memscape_study::{Calibration, Catalog};
+use memscape_units::{Bytes, Cycles, GbPerS, MeanBytes, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::hardware::precision::{NoInstruction, Precision};
 
 /// An NPU: an array of compute tiles over a row of memory tiles (L2) and a row of
 /// interface tiles to DRAM.
@@ -56,14 +55,14 @@ pub struct Device {
     pub dispatch_ns: Nanoseconds,
     /// Loading another design onto the array
     pub reconfiguration_ns: Nanoseconds,
-    /// The DRAM as the array sees it
-    pub dram: Dram,
+    /// The path from DRAM to the array
+    pub dram: DramPath,
 }
 
-/// The DRAM as the array sees it.
+/// The path from DRAM to the array, as the array sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Dram {
+pub struct DramPath {
     /// Bandwidth that the array reads with when runs are long; writes have the same of their own
     pub read_gb_s: GbPerS,
     /// Contiguous run from which reads are bound by bandwidth rather than by the rate of runs
@@ -97,6 +96,12 @@ impl Mmul {
         self.r.get() as u32 * self.s.get() as u32 * self.t.get() as u32
     }
 
+    /// Multiply-accumulates per cycle if nothing but products took time.
+    #[must_use]
+    pub fn macs_per_cycle(&self) -> f64 {
+        f64::from(self.macs()) / f64::from(self.issue_cycles.get())
+    }
+
     /// Rows of C that a register block covers: `m_ct` is a multiple.
     #[must_use]
     pub const fn block_m(&self) -> u32 {
@@ -113,92 +118,6 @@ impl Mmul {
     #[must_use]
     pub const fn step_cycles(&self) -> u32 {
         self.block_rows.get() as u32 * self.block_columns.get() as u32 * self.issue_cycles.get() as u32
-    }
-}
-
-/// Types of the inputs and of the output, as the paper names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precision {
-    /// 8-bit integers in, 8-bit out
-    #[serde(rename = "int8-int8")]
-    Int8Int8,
-    /// 8-bit integers in, 16-bit out
-    #[serde(rename = "int8-int16")]
-    Int8Int16,
-    /// 8-bit integers in, 32-bit sums out
-    #[serde(rename = "int8-int32")]
-    Int8Int32,
-    /// bf16 in and out
-    #[serde(rename = "bf16-bf16")]
-    Bf16Bf16,
-}
-
-impl Precision {
-    /// All of them, in the paper's order.
-    pub const ALL: [Self; 4] = [Self::Int8Int8, Self::Int8Int16, Self::Int8Int32, Self::Bf16Bf16];
-
-    /// The name, for example `int8-int16`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Int8Int8 => "int8-int8",
-            Self::Int8Int16 => "int8-int16",
-            Self::Int8Int32 => "int8-int32",
-            Self::Bf16Bf16 => "bf16-bf16",
-        }
-    }
-
-    /// Bytes of one element of A or B.
-    #[must_use]
-    pub const fn input_bytes(self) -> u32 {
-        match self {
-            Self::Int8Int8 | Self::Int8Int16 | Self::Int8Int32 => 1,
-            Self::Bf16Bf16 => 2,
-        }
-    }
-
-    /// Bytes of one element of C.
-    #[must_use]
-    pub const fn output_bytes(self) -> u32 {
-        match self {
-            Self::Int8Int8 => 1,
-            Self::Int8Int16 | Self::Bf16Bf16 => 2,
-            Self::Int8Int32 => 4,
-        }
-    }
-
-    /// Whether sums are rounded to a narrower type on their way out.
-    #[must_use]
-    pub const fn rounds(self) -> bool {
-        !matches!(self, Self::Int8Int32)
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A precision that a device has no matrix instruction for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the device has no matrix instruction for `{asked}`; it has {}", available(*.int8, *.bf16))]
-pub struct NoInstruction {
-    /// The precision asked for.
-    pub asked: Precision,
-    /// Whether it has one for 8-bit integers.
-    pub int8: bool,
-    /// Whether it has one for bf16.
-    pub bf16: bool,
-}
-
-const fn available(int8: bool, bf16: bool) -> &'static str {
-    match (int8, bf16) {
-        (true, true) => "int8 and bf16",
-        (true, false) => "int8",
-        (false, true) => "bf16",
-        (false, false) => "none; set `device.int8` or `device.bf16`",
     }
 }
 
@@ -237,8 +156,7 @@ impl Device {
     /// Operations per second of the whole array at its clock.
     #[must_use]
     pub fn peak_tops(&self, mmul: &Mmul) -> f64 {
-        let per_cycle = f64::from(mmul.macs()) / f64::from(mmul.issue_cycles.get());
-        self.tops(per_cycle)
+        self.tops(mmul.macs_per_cycle())
     }
 
     /// Operations per second of the whole array if each core does so many
@@ -249,92 +167,94 @@ impl Device {
         2.0 * macs_per_cycle * cores * self.clock_mhz.as_f64() * 1e-6
     }
 
-    /// Time of so many cycles.
-    #[must_use]
-    pub fn ns(&self, cycles: f64) -> f64 {
-        cycles * self.clock_mhz.period().as_f64()
+    /// Whether the numbers can describe one device.
+    fn check(&self) -> Result<(), String> {
+        let (stack, l1) = (self.stack_bytes, self.l1_bytes.get());
+        if self.int8.is_none() && self.bf16.is_none() {
+            Err("the device has no matrix instruction; give `int8` or `bf16`".to_owned())
+        } else if l1 <= stack {
+            Err(format!(
+                "`stack_bytes` is {stack}, which leaves nothing of `l1_bytes` = {l1}; use a smaller stack"
+            ))
+        } else {
+            Ok(())
+        }
     }
+}
+
+impl DramPath {
+    /// The time to read so many bytes in long runs of this length: shorter ones than
+    /// `run_bytes` take as long as these.
+    #[must_use]
+    pub fn read_runs(&self, bytes: Bytes, run: f64) -> Nanoseconds {
+        self.long_runs(run).time_of(bytes)
+    }
+
+    /// The time to read so many bytes in chunks that `columns` interface tiles take side
+    /// by side: together they make a long run, but each fetches whole lines.
+    #[must_use]
+    pub fn read_chunks(&self, bytes: Bytes, chunk: u32, columns: f64) -> Nanoseconds {
+        let rate = self.long_runs(f64::from(chunk) * columns);
+        rate.useful(self.line_efficiency(chunk)).time_of(bytes)
+    }
+
+    /// The time to write so many bytes in chunks.
+    #[must_use]
+    pub fn write_chunks(&self, bytes: Bytes, chunk: u32) -> Nanoseconds {
+        self.read_gb_s.useful(self.line_efficiency(chunk)).time_of(bytes)
+    }
+
+    fn long_runs(&self, run: f64) -> GbPerS {
+        self.read_gb_s.useful((run / self.run_bytes.as_f64()).min(1.0))
+    }
+
+    /// Useful share of the lines that a chunk touches, averaged over where chunks of
+    /// its size can start.
+    #[must_use]
+    pub fn line_efficiency(&self, chunk: u32) -> f64 {
+        let line = u32::from(self.line_bytes.get());
+        let step = greatest_common_divisor(chunk, line);
+        let starts = line / step;
+        let touched: u64 =
+            (0..starts).map(|it| (u64::from(it * step) + u64::from(chunk)).div_ceil(line.into())).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a few lines")]
+        let lines = touched as f64 / f64::from(starts);
+        f64::from(chunk) / (f64::from(line) * lines)
+    }
+}
+
+const fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// `data/calibration/npu-gemm.toml`: all free parameters of this model.
-pub const CALIBRATION: &str = include_str!("../../../data/calibration/npu-gemm.toml");
+pub static CALIBRATION: Calibration =
+    Calibration::new("npu-gemm", include_str!("../../../../data/calibration/npu-gemm.toml"));
 
-/// The free parameters of [`CALIBRATION`].
-pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
-    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
-});
-
-static DEVICES: LazyLock<Vec<(Preset<toml::Table>, Filling)>> = LazyLock::new(|| {
-    [
-        include_str!("../../../data/hardware/npu/xdna.toml"),
-        include_str!("../../../data/hardware/npu/xdna2.toml"),
-    ]
-    .iter()
-    .map(|it| {
-        let preset = Preset::from_toml(it).expect("the built-in devices are checked by tests");
-        let filling = filling(&preset);
-        (preset, filling)
-    })
-    .collect()
-});
+/// The built-in devices: those of `data/hardware/npu/`.
+///
+/// ```
+/// use memscape_npu::DEVICES;
+/// assert_eq!(DEVICES.get("xdna2").columns.get(), 8);
+/// let error = DEVICES.find("xdna3").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no npu `xdna3`; did you mean `xdna2`?");
+/// ```
+pub static DEVICES: Catalog<Device> = Catalog::new(
+    "npu",
+    "NPUs: an array of cores, its memories and its path to DRAM",
+    &[
+        include_str!("../../../../data/hardware/npu/xdna.toml"),
+        include_str!("../../../../data/hardware/npu/xdna2.toml"),
+    ],
+)
+.calibrated(&CALIBRATION, "device")
+.checked_by(Device::check);
 
 /// The device of the paper's first tables.
 pub const DEFAULT_DEVICE: &str = "xdna";
-
-/// A description with the free parameters that the paper's claims fix.
-fn filling(preset: &Preset<toml::Table>) -> Filling {
-    let mut parameters = serde_json::json!({ "device": preset.parameters });
-    let mut sources: BTreeMap<_, _> = preset.sources.clone();
-    for free in FREE_PARAMETERS.iter().filter(|it| it.preset.as_ref().is_none_or(|it| *it == preset.name)) {
-        if free.fill(&mut parameters) {
-            let path = free.path.trim_start_matches("device.").to_owned();
-            sources.insert(path, free.source("npu-gemm"));
-        }
-    }
-    Filling { parameters: parameters["device"].take(), sources }
-}
-
-impl Device {
-    /// Names of the built-in devices.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        DEVICES.iter().map(|it| it.0.name.as_str()).collect()
-    }
-
-    /// One line on each built-in device.
-    #[must_use]
-    pub fn summary(name: &str) -> Option<&'static str> {
-        DEVICES.iter().find(|it| it.0.name == name).map(|it| it.0.summary.as_str())
-    }
-
-    /// A built-in device's parameters and their sources, free parameters included.
-    #[must_use]
-    pub fn filling(name: &str) -> Option<Filling> {
-        DEVICES.iter().find(|it| it.0.name == name).map(|it| it.1.clone())
-    }
-
-    /// The built-in device of this name.
-    ///
-    /// # Panics
-    /// Never: the built-in devices are checked by tests.
-    #[must_use]
-    pub fn find(name: &str) -> Option<Self> {
-        let parameters = Self::filling(name)?.parameters;
-        Some(serde_json::from_value(parameters).expect("the built-in devices are checked by tests"))
-    }
-
-    /// The parameter that names a device in every study of this crate.
-    pub(crate) fn preset() -> PresetParameter {
-        PresetParameter {
-            name: "device",
-            meaning: "NPU that fills `device.*`, by name",
-            fills: "device",
-            default: DEFAULT_DEVICE,
-            names: Self::names,
-            find: Self::filling,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -342,10 +262,11 @@ mod tests {
 
     #[test]
     fn built_in_devices_read_and_have_the_papers_peaks() {
-        let peaks: Vec<_> = Device::names()
-            .into_iter()
+        let peaks: Vec<_> = DEVICES
+            .all()
+            .iter()
             .map(|it| {
-                let device = Device::find(it).unwrap();
+                let device = it.parameters;
                 let peak = |it| device.peak_tops(&device.mmul(it).unwrap());
                 (
                     device.a_columns(),
@@ -357,15 +278,35 @@ mod tests {
     }
 
     #[test]
-    fn a_tiles_alternate_over_eight_columns() {
-        let device = Device::find("xdna2").unwrap();
-        assert_eq!(device.a_tiles()[..9], [1, 0, 1, 0, 1, 0, 1, 0, 0]);
+    fn every_free_parameter_is_filled_and_says_so() {
+        let xdna = DEVICES.find("xdna").unwrap();
+        assert!(xdna.source("dram.read_gb_s").unwrap().starts_with("calibrated: "));
+        assert!(DEVICES.find("xdna2").unwrap().source("dram.read_gb_s").unwrap().contains("Sec. 5.2.1"));
+        assert!(DEVICES.all().iter().all(|it| it.source("dispatch_ns").unwrap().starts_with("calibrated: ")));
     }
 
     #[test]
-    fn a_missing_instruction_is_told() {
-        let device = Device { bf16: None, ..Device::find("xdna").unwrap() };
+    fn a_tiles_alternate_over_eight_columns() {
+        assert_eq!(DEVICES.get("xdna2").a_tiles()[..9], [1, 0, 1, 0, 1, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn what_no_device_can_be_is_told() {
+        let device = Device { bf16: None, ..*DEVICES.get("xdna") };
         let error = device.mmul(Precision::Bf16Bf16).unwrap_err();
         assert_eq!(error.to_string(), "the device has no matrix instruction for `bf16-bf16`; it has int8");
+        let none = Device { int8: None, ..device };
+        assert_eq!(none.check().unwrap_err(), "the device has no matrix instruction; give `int8` or `bf16`");
+        let full = Device { stack_bytes: 65_536, ..device };
+        let text = "`stack_bytes` is 65536, which leaves nothing of `l1_bytes` = 65536; use a smaller stack";
+        assert_eq!(full.check().unwrap_err(), text);
+    }
+
+    #[test]
+    fn chunks_that_end_inside_lines_waste_them() {
+        let dram = DEVICES.get("xdna").dram;
+        for (chunk, share) in [(112, 0.7), (144, 0.75), (96, 0.75), (192, 1.0), (64, 1.0)] {
+            assert!((dram.line_efficiency(chunk) - share).abs() < 1e-12, "{chunk}");
+        }
     }
 }

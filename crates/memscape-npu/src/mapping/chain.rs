@@ -10,10 +10,11 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-use crate::array::BLayout;
-use crate::device::{Device, Mmul, Precision};
-use crate::dma::{AddressProblem, Channel, Direction, DmaTile, Pattern};
-use crate::kernel::{Kernel, KernelError, Tile};
+use crate::hardware::device::{Device, Mmul};
+use crate::hardware::precision::Precision;
+use crate::mapping::design::BLayout;
+use crate::mapping::dma::{AddressProblem, Channel, Direction, DmaTile, Pattern};
+use crate::mapping::tile::{Tile, TileError};
 
 /// A matrix of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -141,13 +142,13 @@ fn length(transfer: &Transfer) -> usize {
 ///
 /// # Example
 /// ```
-/// use memscape_npu::array::BLayout;
-/// use memscape_npu::chain::{Chains, table};
-/// use memscape_npu::{Device, Precision, Tile};
+/// use memscape_npu::mapping::design::BLayout;
+/// use memscape_npu::mapping::chain::{Chains, table};
+/// use memscape_npu::{DEVICES, Precision, Tile};
 ///
-/// let device = Device::find("xdna").expect("built in");
+/// let device = DEVICES.get("xdna");
 /// let tile = Tile { m: 112, k: 56, n: 112 };
-/// let chains = Chains::new(&device, Precision::Int8Int8, tile, 224, BLayout::ColumnMajor)?;
+/// let chains = Chains::new(device, Precision::Int8Int8, tile, 224, BLayout::ColumnMajor)?;
 /// let a = chains.a(chains.pad([4000, 4000, 4000])?, 0);
 /// assert_eq!(table(&a.transfers()), "\
 /// matrix  channel              base  dimensions (size, stride), innermost first
@@ -156,7 +157,7 @@ fn length(transfer: &Transfer) -> usize {
 /// A       memory tile MM2S        0  (8, 1) (112, 56) (7, 8) (4, 6272)
 /// A       compute tile S2MM       0  (32, 1) (28, 224) (7, 32)
 /// ");
-/// # Ok::<(), memscape_npu::chain::ChainError>(())
+/// # Ok::<(), memscape_npu::mapping::chain::ChainError>(())
 /// ```
 #[must_use]
 pub fn table(transfers: &[&Transfer]) -> String {
@@ -232,7 +233,7 @@ pub const MAX_PADDED: u64 = 1 << 31;
 pub enum ChainError {
     /// A tile that cannot be multiplied.
     #[error(transparent)]
-    Kernel(#[from] KernelError),
+    Tile(#[from] TileError),
     /// L2 buffers that are no whole number of tiles.
     #[error("`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}", multiples(*k_mt, *k_ct))]
     KMt {
@@ -291,7 +292,7 @@ impl Chains {
         k_mt: u32,
         b_layout: BLayout,
     ) -> Result<Self, ChainError> {
-        let mmul = Kernel::new(device, precision, tile)?.mmul;
+        let mmul = tile.mmul(device, precision)?;
         if k_mt == 0 || !k_mt.is_multiple_of(tile.k) {
             return Err(ChainError::KMt { k_mt, k_ct: tile.k });
         }

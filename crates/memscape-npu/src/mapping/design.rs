@@ -1,17 +1,16 @@
-//! A GEMM on the whole array: how it is cut, what lies where, and how long each
-//! step takes.
+//! A design: what is chosen for the array, and whether its memories hold it.
 //!
 //! C is cut into blocks of `m_ct * rows` by `n_ct * columns`, one tile per core; a
 //! block stays in L1 while `k_mt` columns of A and rows of B after the other pass
-//! through the memory tiles. One step brings `k_mt` of the reduction to the whole
-//! array.
+//! through the memory tiles.
 
-use memscape_units::{Bytes, Picoseconds};
+use memscape_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, Precision};
-use crate::kernel::{Kernel, KernelError, L1Rule, L1Use, OutputBuffers, Tile, check_l1};
+use crate::hardware::device::{Device, Mmul};
+use crate::hardware::precision::Precision;
+use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile, TileError};
 
 /// How B lies in DRAM. A and C are row-major.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,9 +91,9 @@ pub struct L2Use {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
-    /// The kernel.
+    /// The tile.
     #[error(transparent)]
-    Kernel(#[from] KernelError),
+    Tile(#[from] TileError),
     /// A step that is no whole number of calls.
     #[error(
         "`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}{}",
@@ -137,33 +136,20 @@ pub enum DesignError {
         /// Descriptors of an interface tile.
         have: u32,
     },
-    /// A dimension of zero or beyond what clocks can follow.
-    #[error("`{dimension}` is {given}; a GEMM's dimensions must be from 1 to {MAX_SIZE}")]
-    Size {
-        /// `m`, `k` or `n`.
-        dimension: &'static str,
-        /// As given.
-        given: u64,
-    },
-    /// A GEMM whose time no clock can follow.
+    /// A throughput that no core can have.
     #[error(
-        "a GEMM of {m} x {k} x {n} takes longer than simulated clocks can follow (a day); use a smaller one"
+        "`measured_macs_per_cycle` is {given}; it must be above 0 and at most {peak}, the peak of one core for \
+         `{precision}`"
     )]
-    TooLong {
-        /// Rows of A.
-        m: u64,
-        /// Columns of A.
-        k: u64,
-        /// Columns of B.
-        n: u64,
+    Measurement {
+        /// As given.
+        given: f64,
+        /// The peak.
+        peak: f64,
+        /// The precision.
+        precision: Precision,
     },
 }
-
-/// The largest dimension of a GEMM.
-pub const MAX_SIZE: u64 = 1 << 32;
-
-/// The longest time that is followed.
-const MAX_PS: f64 = 86_400.0 * 1e12;
 
 impl Design {
     /// The native size: what the whole array takes in one step.
@@ -200,16 +186,31 @@ impl Design {
         L2Use { a, b, c, total, fullest_a, fullest, fullest_pair }
     }
 
-    /// Checks tile, step and memories.
+    /// A size in whole multiples of the native size.
+    #[must_use]
+    pub fn padded(&self, device: &Device, size: [u64; 3]) -> [u64; 3] {
+        let native = self.native(device);
+        [0, 1, 2].map(|it| size[it].next_multiple_of(native[it]))
+    }
+
+    /// Checks tile, step, memories, descriptors and what was measured.
     ///
     /// # Errors
     /// [`DesignError`] prints the budget.
-    pub fn check(&self, device: &Device) -> Result<(Kernel, L1Use, L2Use), DesignError> {
-        let kernel = Kernel::new(device, self.precision, self.tile)?;
-        let l1 = check_l1(device, self.precision, self.tile, self.output_buffers, self.l1_rule)?;
-        if self.k_mt == 0 || !self.k_mt.is_multiple_of(self.tile.k) {
-            return Err(DesignError::KMt { k_mt: self.k_mt, k_ct: self.tile.k });
+    pub fn check(&self, device: &Device) -> Result<(L1Use, L2Use), DesignError> {
+        let mmul = self.tile.mmul(device, self.precision)?;
+        let l1 = self.tile.check_l1(device, self.precision, self.output_buffers, self.l1_rule)?;
+        let l2 = self.check_l2(device)?;
+        let (asked, have) = (self.bds_in_flight, u32::from(device.shim_bds.get()));
+        if asked == 0 || u64::from(asked) * 3 > u64::from(have) {
+            return Err(DesignError::Descriptors { asked, have });
         }
+        self.check_measurement(mmul)?;
+        Ok((l1, l2))
+    }
+
+    fn check_l2(&self, device: &Device) -> Result<L2Use, DesignError> {
+        check_step(self.tile, self.k_mt)?;
         let l2 = self.l2(device);
         if !l2.fits(device) {
             let steps = (1..self.k_mt / self.tile.k).rev().map(|it| it * self.tile.k);
@@ -221,12 +222,29 @@ impl Design {
                 largest_k_mt: fitting.unwrap_or(0),
             });
         }
-        let (asked, have) = (self.bds_in_flight, u32::from(device.shim_bds.get()));
-        if asked == 0 || u64::from(asked) * 3 > u64::from(have) {
-            return Err(DesignError::Descriptors { asked, have });
-        }
-        Ok((kernel, l1, l2))
+        Ok(l2)
     }
+
+    fn check_measurement(&self, mmul: Mmul) -> Result<(), DesignError> {
+        let peak = mmul.macs_per_cycle();
+        match self.measured_macs_per_cycle {
+            Some(given) if !(given > 0.0 && given <= peak) => {
+                Err(DesignError::Measurement { given, peak, precision: self.precision })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks that a step is a whole number of calls.
+///
+/// # Errors
+/// [`DesignError::KMt`] names the nearest that are.
+pub(crate) const fn check_step(tile: Tile, k_mt: u32) -> Result<(), DesignError> {
+    if k_mt == 0 || !k_mt.is_multiple_of(tile.k) {
+        return Err(DesignError::KMt { k_mt, k_ct: tile.k });
+    }
+    Ok(())
 }
 
 impl L2Use {
@@ -244,209 +262,5 @@ impl L2Use {
     #[must_use]
     pub fn shares(&self, device: &Device) -> bool {
         self.fullest > device.l2_bytes.get().into()
-    }
-}
-
-/// What takes longest per block of C.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bottleneck {
-    /// The cores, with the output of finished tiles.
-    Compute,
-    /// Reading A and B.
-    DramRead,
-    /// C on its way to DRAM.
-    DramWrite,
-    /// Rewriting descriptors.
-    Commands,
-}
-
-/// A GEMM cut for an array: how many steps, and how long each takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Schedule {
-    /// Blocks of C.
-    pub blocks: u64,
-    /// Steps of the reduction per block.
-    pub steps: u64,
-    /// Bringing one step's A and B from DRAM.
-    pub load: Picoseconds,
-    /// Multiplying one step.
-    pub compute: Picoseconds,
-    /// One call of the kernel, of which a step has `k_mt / k_ct`. When the last
-    /// starts, L1 has everything and the step's buffers in the memory tiles are free.
-    pub call: Picoseconds,
-    /// From a step's arrival in the memory tiles to that of its first tiles in L1.
-    pub fill: Picoseconds,
-    /// Moving a finished tile of C to the memory tile.
-    pub drain: Picoseconds,
-    /// Zeroing a tile of C.
-    pub zero: Picoseconds,
-    /// Writing one block of C to DRAM.
-    pub write: Picoseconds,
-    /// Rewriting the descriptors of one block.
-    pub descriptors: Picoseconds,
-    /// Dispatch of the whole.
-    pub dispatch: Picoseconds,
-    /// Blocks submitted ahead.
-    pub depth: u64,
-    /// Buffers of C in L1.
-    pub output_buffers: OutputBuffers,
-    /// When descriptors are rewritten.
-    pub bd_reconfiguration: BdReconfiguration,
-}
-
-impl Schedule {
-    /// Cuts an `m x k x n` GEMM, padded to the native size.
-    ///
-    /// # Errors
-    /// [`DesignError::Size`] or [`DesignError::TooLong`].
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    pub fn new(
-        device: &Device,
-        design: &Design,
-        kernel: &Kernel,
-        size: [u64; 3],
-    ) -> Result<Self, DesignError> {
-        for (dimension, given) in ["m", "k", "n"].into_iter().zip(size) {
-            if given == 0 || given > MAX_SIZE {
-                return Err(DesignError::Size { dimension, given });
-            }
-        }
-        let native = design.native(device);
-        let [blocks_m, steps, blocks_n] = [0, 1, 2].map(|it| size[it].div_ceil(native[it]));
-        let blocks = blocks_m * blocks_n;
-
-        let [rows, columns] = [device.rows.get(), device.columns.get()].map(f64::from);
-        let [m, k, n] = [design.tile.m, design.tile.k, design.tile.n].map(f64::from);
-        let (input, output) =
-            (f64::from(design.precision.input_bytes()), f64::from(design.precision.output_bytes()));
-        let k_mt = f64::from(design.k_mt);
-        let dma = f64::from(device.dma_bytes_per_cycle.get());
-        let calls = k_mt / k;
-        let per_call = design.measured_macs_per_cycle.map_or_else(|| kernel.cycles(), |it| m * k * n / it);
-
-        let dram = &device.dram;
-        let read_ns = rows * m * k_mt * input / dram.long_run_gb_s(k_mt * input)
-            + columns * k_mt * n * input
-                / match design.b_layout {
-                    BLayout::ColumnMajor => dram.long_run_gb_s(k_mt * input),
-                    BLayout::RowMajor => {
-                        dram.chunked_gb_s(design.tile.n * design.precision.input_bytes(), columns)
-                    }
-                };
-        let chunk = design.tile.n * design.precision.output_bytes();
-        let write_ns =
-            rows * m * columns * n * output / (dram.read_gb_s.as_f64() * dram.line_efficiency(chunk));
-        let (load_ns, write_after_ns) = match design.dram_sharing {
-            DramSharing::Duplex => (read_ns, write_ns),
-            // Spread over the steps that compete with it.
-            DramSharing::Shared => (read_ns + write_ns / steps as f64, write_ns),
-        };
-        let descriptors = 2.0 * columns + device.a_columns() as f64;
-        let ps = |ns: f64| picoseconds(ns);
-        let cycles = |cycles: f64| picoseconds(device.ns(cycles));
-        let schedule = Self {
-            blocks,
-            steps,
-            load: ps(load_ns),
-            compute: cycles(calls * per_call),
-            call: cycles(per_call),
-            fill: cycles(m.max(n) * k * input / dma),
-            drain: cycles(m * n * output / dma),
-            zero: cycles(m * n * output / f64::from(device.port_bytes_per_cycle.get())),
-            write: ps(write_after_ns),
-            descriptors: cycles(descriptors * device.bd_cycles.as_f64()),
-            dispatch: device.dispatch_ns.to_picoseconds(),
-            depth: design.bds_in_flight.into(),
-            output_buffers: design.output_buffers,
-            bd_reconfiguration: design.bd_reconfiguration,
-        };
-        let block =
-            [schedule.load, schedule.compute, schedule.fill].iter().map(|it| it.0 as f64).sum::<f64>()
-                * steps as f64
-                + [schedule.drain, schedule.zero, schedule.write, schedule.descriptors]
-                    .iter()
-                    .map(|it| it.0 as f64)
-                    .sum::<f64>();
-        if block * blocks as f64 > MAX_PS {
-            let [m, k, n] = size;
-            return Err(DesignError::TooLong { m, k, n });
-        }
-        Ok(schedule)
-    }
-
-    /// What takes longest per block of C.
-    #[must_use]
-    pub fn bottleneck(&self) -> Bottleneck {
-        let candidates = [
-            (Bottleneck::Compute, self.compute * self.steps + self.stall()),
-            (Bottleneck::DramRead, self.load * self.steps),
-            (Bottleneck::DramWrite, self.drain + self.write),
-            (Bottleneck::Commands, self.descriptors),
-        ];
-        // The first of equals.
-        candidates.into_iter().rev().max_by_key(|it| it.1).map_or(Bottleneck::Compute, |it| it.0)
-    }
-
-    /// How long the core waits between two blocks of C when nothing else holds it up.
-    #[must_use]
-    pub fn stall(&self) -> Picoseconds {
-        match self.output_buffers {
-            OutputBuffers::Single => self.drain + self.zero,
-            OutputBuffers::Double => self.zero,
-        }
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; `as` saturates")]
-fn picoseconds(ns: f64) -> Picoseconds {
-    Picoseconds((ns * 1e3).round() as u64)
-}
-
-impl crate::device::Dram {
-    /// Bandwidth of reading runs of so many bytes: shorter runs take as long as
-    /// `run_bytes`.
-    fn long_run_gb_s(&self, run: f64) -> f64 {
-        self.read_gb_s.as_f64() * (run / self.run_bytes.as_f64()).min(1.0)
-    }
-
-    /// Bandwidth of reading chunks that `columns` interface tiles take side by side:
-    /// together they make a long run, but each fetches whole lines.
-    fn chunked_gb_s(&self, chunk: u32, columns: f64) -> f64 {
-        self.long_run_gb_s(f64::from(chunk) * columns) * self.line_efficiency(chunk)
-    }
-
-    /// Useful share of the lines that a chunk touches, averaged over where chunks of
-    /// its size can start.
-    #[must_use]
-    pub fn line_efficiency(&self, chunk: u32) -> f64 {
-        let line = u32::from(self.line_bytes.get());
-        let step = greatest_common_divisor(chunk, line);
-        let starts = line / step;
-        let touched: u64 =
-            (0..starts).map(|it| (u64::from(it * step) + u64::from(chunk)).div_ceil(line.into())).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a few lines")]
-        let lines = touched as f64 / f64::from(starts);
-        f64::from(chunk) / (f64::from(line) * lines)
-    }
-}
-
-const fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_that_end_inside_lines_waste_them() {
-        let dram = Device::find("xdna").unwrap().dram;
-        for (chunk, share) in [(112, 0.7), (144, 0.75), (96, 0.75), (192, 1.0), (64, 1.0)] {
-            assert!((dram.line_efficiency(chunk) - share).abs() < 1e-12, "{chunk}");
-        }
     }
 }

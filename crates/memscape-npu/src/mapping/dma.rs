@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::device::Device;
+use crate::hardware::device::Device;
 
 /// Whose DMA it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -422,9 +422,10 @@ pub enum AddressProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DEVICES;
 
     fn check(pattern: &Pattern, tile: DmaTile, bytes: u32) -> Result<(), String> {
-        pattern.check(tile, bytes, &Device::find("xdna2").unwrap()).map_err(|it| it.to_string())
+        pattern.check(tile, bytes, DEVICES.get("xdna2")).map_err(|it| it.to_string())
     }
 
     #[test]

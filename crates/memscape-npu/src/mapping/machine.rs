@@ -7,9 +7,10 @@
 
 use half::bf16;
 
-use crate::array::BLayout;
-use crate::chain::{ChainError, Chains, PaddedSize};
-use crate::device::{Mmul, Precision};
+use crate::hardware::device::Mmul;
+use crate::hardware::precision::Precision;
+use crate::mapping::chain::{ChainError, Chains, PaddedSize};
+use crate::mapping::design::BLayout;
 
 /// Where the partial sums of a tile of C are between two calls of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,14 +174,14 @@ pub enum MachineError {
 ///
 /// # Example
 /// ```
-/// use memscape_npu::array::BLayout;
-/// use memscape_npu::chain::Chains;
-/// use memscape_npu::machine::{PartialSums, Rounding, execute};
-/// use memscape_npu::{Device, Precision, Tile};
+/// use memscape_npu::mapping::design::BLayout;
+/// use memscape_npu::mapping::chain::Chains;
+/// use memscape_npu::mapping::machine::{PartialSums, Rounding, execute};
+/// use memscape_npu::{DEVICES, Precision, Tile};
 ///
-/// let device = Device::find("xdna").expect("built in");
+/// let device = DEVICES.get("xdna");
 /// let tile = Tile { m: 16, k: 16, n: 16 };
-/// let chains = Chains::new(&device, Precision::Int8Int16, tile, 32, BLayout::RowMajor)?;
+/// let chains = Chains::new(device, Precision::Int8Int16, tile, 32, BLayout::RowMajor)?;
 /// let rounding = Rounding { shift: 0, partial_sums: PartialSums::Wide };
 /// let product = execute::<i16>(&chains, [2, 3, 2], &[1, 2, 3, 4, 5, 6], &[1, 0, 0, 1, 1, 1], rounding)?;
 /// assert_eq!(product, [4, 5, 10, 11]);

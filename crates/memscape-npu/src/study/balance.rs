@@ -3,16 +3,20 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{BLayout, Design, Schedule};
-use crate::device::{Device, Precision};
-use crate::gemm::GemmStudy;
-use crate::kernel::{Kernel, L1Rule, OutputBuffers, Tile};
+use crate::cost::kernel::Kernel;
+use crate::cost::schedule::Schedule;
+use crate::cost::times;
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::design::{BLayout, Design};
+use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, SearchError, TieBreak};
-use crate::{closed, events};
+use crate::study::gemm::GemmStudy;
+use crate::study::slots;
 
 /// How the iteration of Sec. 4.5.2 is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -186,12 +190,9 @@ impl BalanceStudy {
             design.native(&self.device).map(|it| u64::from(self.at_least.get()).next_multiple_of(it))
         });
         let schedule = Schedule::new(&self.device, &design, &kernel, size).ok()?;
-        let times = match self.engine {
-            CostEngine::Closed => closed::count(&schedule),
-            CostEngine::Events => events::walk(&schedule, &mut |_| ()),
-        };
+        let time = times(&schedule, self.engine).total();
         let [m, k, n] = size.map(|it| it as f64);
-        Some(Point { kernel, k_mt, size, tops: 2.0 * m * k * n / times.total.as_ns() * 1e-3 })
+        Some(Point { kernel, k_mt, size, tops: 2.0 * m * k * n / time.as_ns() * 1e-3 })
     }
 
     /// The points that the iteration measures, in order; the last that was better
@@ -260,10 +261,6 @@ impl Study for BalanceStudy {
         "The balanced-point iteration for a Ryzen AI NPU beside the best of an exhaustive search";
     type Answer = BalanceAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        vec![Device::preset()]
-    }
-
     fn answer(&self) -> Result<BalanceAnswer, StudyError> {
         let trace = self.trace()?;
         // The first of equals, as the iteration would keep it.
@@ -287,11 +284,16 @@ impl Study for BalanceStudy {
             tried,
         })
     }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::device()]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DEVICES;
 
     #[test]
     fn the_printed_iteration_stops_before_the_repaired_ones() {
@@ -304,15 +306,11 @@ mod tests {
 
     #[test]
     fn no_iteration_beats_the_exhaustive_search() {
-        for device in Device::names() {
+        for device in DEVICES.all() {
             for precision in Precision::ALL {
-                let study = BalanceStudy {
-                    device: Device::find(device).unwrap(),
-                    precision,
-                    ..BalanceStudy::default()
-                };
+                let study = BalanceStudy { device: device.parameters, precision, ..BalanceStudy::default() };
                 let answer = study.answer().unwrap();
-                assert!(answer.regret >= 1.0, "{device} {precision}: {answer:?}");
+                assert!(answer.regret >= 1.0, "{} {precision}: {answer:?}", device.name);
             }
         }
     }

@@ -1,16 +1,20 @@
 //! The study `npu.gemm`: one matrix product on the whole array.
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
-use std::sync::LazyLock;
 
-use memscape_study::{CostEngine, Filling, PresetParameter, Study, StudyError};
+use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{BLayout, BdReconfiguration, Bottleneck, Design, DramSharing, Schedule};
-use crate::device::{Device, Precision};
-use crate::kernel::{Kernel, L1Rule, OutputBuffers, Tile};
-use crate::{closed, events};
+use crate::cost::kernel::Kernel;
+use crate::cost::schedule::{Bottleneck, GemmPart, Schedule};
+use crate::cost::{events, times};
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design, DramSharing};
+use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
+use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
+use crate::study::slots;
 
 /// A matrix product `m x k` times `k x n` on an NPU, A and C row-major in DRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,37 +115,31 @@ pub struct GemmAnswer {
     pub l2_shared: bool,
 }
 
-/// A throughput that no core can have.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error(
-    "`measured_macs_per_cycle` is {given}; it must be above 0 and at most {peak}, the peak of one core for \
-     `{precision}`"
-)]
-pub struct BadMeasurement {
-    /// As given.
-    given: f64,
-    /// The peak.
-    peak: f64,
-    /// The precision.
-    precision: Precision,
-}
-
 impl Default for GemmStudy {
     /// A square int8 product of about 4K on XDNA, with the paper's balanced kernel.
     fn default() -> Self {
-        static BASELINE: LazyLock<GemmStudy> = LazyLock::new(|| {
-            let mut tree = find_design(DEFAULT_DESIGN).expect("the default design is built in").parameters;
-            let rest = serde_json::json!({
-                "m": 4032, "k": 4032, "n": 4032, "b_layout": "column-major", "l1_rule": "below",
-                "bd_reconfiguration": "overlapped", "bds_in_flight": 5, "dram_sharing": "duplex",
-                "measured_macs_per_cycle": null, "engine": "closed",
-            });
-            for (key, value) in rest.as_object().expect("an object") {
-                tree[key] = value.clone();
-            }
-            serde_json::from_value(tree).expect("the baseline is checked by tests")
-        });
-        *BASELINE
+        let KernelDesign { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers } =
+            *DESIGNS.get(DEFAULT_DESIGN);
+        let about_4k = NonZeroU64::new(4032).expect("not zero");
+        Self {
+            device,
+            precision,
+            m: about_4k,
+            k: about_4k,
+            n: about_4k,
+            m_ct,
+            k_ct,
+            n_ct,
+            k_mt,
+            b_layout: BLayout::ColumnMajor,
+            output_buffers,
+            l1_rule: L1Rule::Below,
+            bd_reconfiguration: BdReconfiguration::Overlapped,
+            bds_in_flight: NonZeroU8::new(5).expect("not zero"),
+            dram_sharing: DramSharing::Duplex,
+            measured_macs_per_cycle: None,
+            engine: CostEngine::Closed,
+        }
     }
 }
 
@@ -151,7 +149,7 @@ impl GemmStudy {
     pub fn design(&self) -> Design {
         Design {
             precision: self.precision,
-            tile: Tile { m: self.m_ct.get().into(), k: self.k_ct.get().into(), n: self.n_ct.get().into() },
+            tile: Tile::of(self.m_ct, self.k_ct, self.n_ct),
             k_mt: self.k_mt.get().into(),
             b_layout: self.b_layout,
             output_buffers: self.output_buffers,
@@ -169,24 +167,15 @@ impl GemmStudy {
         [self.m.get(), self.k.get(), self.n.get()]
     }
 
-    /// The product cut for the array, and its kernel.
+    /// The product cut for the array.
     ///
     /// # Errors
     /// [`StudyError`] says what does not fit.
-    pub fn schedule(&self) -> Result<(Schedule, Kernel), StudyError> {
-        let (kernel, ..) = self.design().check(&self.device)?;
-        self.check_measurement(&kernel)?;
-        Ok((Schedule::new(&self.device, &self.design(), &kernel, self.size())?, kernel))
-    }
-
-    fn check_measurement(&self, kernel: &Kernel) -> Result<(), BadMeasurement> {
-        let peak = f64::from(kernel.mmul.macs()) / f64::from(kernel.mmul.issue_cycles.get());
-        match self.measured_macs_per_cycle {
-            Some(given) if !(given > 0.0 && given <= peak) => {
-                Err(BadMeasurement { given, peak, precision: self.precision })
-            }
-            _ => Ok(()),
-        }
+    pub fn schedule(&self) -> Result<Schedule, StudyError> {
+        let design = self.design();
+        design.check(&self.device)?;
+        let kernel = Kernel::new(&self.device, self.precision, design.tile)?;
+        Ok(Schedule::new(&self.device, &design, &kernel, self.size())?)
     }
 }
 
@@ -195,34 +184,35 @@ impl Study for GemmStudy {
     const SUMMARY: &'static str = "One matrix product on a Ryzen AI NPU, from DRAM to DRAM";
     type Answer = GemmAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        presets()
-    }
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("time_ns", &["compute_ns", "input_wait_ns", "output_wait_ns", "epilogue_ns", "dispatch_ns"])];
+
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
+        Some(|study, recorder| {
+            events::record(&study.schedule()?, recorder);
+            Ok(())
+        });
 
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
         let (device, design) = (&self.device, self.design());
-        let (kernel, l1, l2) = design.check(device)?;
-        self.check_measurement(&kernel)?;
+        let (l1, l2) = design.check(device)?;
+        let kernel = Kernel::new(device, self.precision, design.tile)?;
         let schedule = Schedule::new(device, &design, &kernel, self.size())?;
-        let times = match self.engine {
-            CostEngine::Closed => closed::count(&schedule),
-            CostEngine::Events => events::walk(&schedule, &mut |_| ()),
-        };
+        let times = times(&schedule, self.engine);
 
         let [m, k, n] = self.size().map(|it| it as f64);
-        let native = design.native(device);
-        let padded = [0, 1, 2].map(|it| self.size()[it].next_multiple_of(native[it]));
+        let padded = design.padded(device, self.size());
         let [padded_m, padded_k, padded_n] = padded.map(|it| it as f64);
         let input = f64::from(self.precision.input_bytes());
         let output = f64::from(self.precision.output_bytes());
         let macs_per_cycle = self.measured_macs_per_cycle.unwrap_or_else(|| kernel.macs_per_cycle());
         let peak_tops = device.tops(macs_per_cycle);
         let operations = 2.0 * m * k * n;
-        let time_ns = times.total.as_ns();
+        let time_ns = times.total().as_ns();
 
         // Eq. 6 to 8.
-        let [native_m, _, native_n] = native.map(|it| it as f64);
+        let [native_m, _, native_n] = design.native(device).map(|it| it as f64);
         let traffic =
             |m: f64, k: f64, n: f64| (m * k * n * input * (1.0 / native_n + 1.0 / native_m), m * n * output);
         let (read, write) = traffic(padded_m, padded_k, padded_n);
@@ -231,11 +221,11 @@ impl Study for GemmStudy {
         Ok(GemmAnswer {
             tops: operations / time_ns * 1e-3,
             time_ns,
-            compute_ns: times.compute.as_ns(),
-            input_wait_ns: times.input_wait.as_ns(),
-            output_wait_ns: times.output_wait.as_ns(),
-            epilogue_ns: times.epilogue.as_ns(),
-            dispatch_ns: times.dispatch.as_ns(),
+            compute_ns: times.ns(GemmPart::Compute),
+            input_wait_ns: times.ns(GemmPart::InputWait),
+            output_wait_ns: times.ns(GemmPart::OutputWait),
+            epilogue_ns: times.ns(GemmPart::Epilogue),
+            dispatch_ns: times.ns(GemmPart::Dispatch),
             bottleneck: schedule.bottleneck(),
             macs_per_cycle,
             efficiency: macs_per_cycle * f64::from(kernel.mmul.issue_cycles.get())
@@ -259,100 +249,10 @@ impl Study for GemmStudy {
             l2_shared: l2.shares(device),
         })
     }
-}
 
-/// A kernel that the paper names, with its device and step.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedDesign {
-    /// Device, precision, and what it is if not the balanced one, for example
-    /// `xdna2-int8-int16`.
-    pub name: String,
-    /// Name of the device.
-    pub device: String,
-    /// Types.
-    pub precision: Precision,
-    /// Rows of A and C in L1.
-    pub m_ct: u16,
-    /// Columns of A and rows of B in L1.
-    pub k_ct: u16,
-    /// Columns of B and C in L1.
-    pub n_ct: u16,
-    /// Length of the reduction in memory tiles.
-    pub k_mt: u16,
-    /// Buffers of C in L1.
-    pub output_buffers: OutputBuffers,
-    /// Where tile and step come from.
-    pub source: String,
-}
-
-static DESIGNS: LazyLock<Vec<NamedDesign>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct File {
-        design: Vec<NamedDesign>,
+    fn slots() -> Vec<Slot> {
+        vec![slots::design(), slots::device()]
     }
-    let text = include_str!("../../../data/hardware/npu/designs.toml");
-    toml::from_str::<File>(text).expect("the built-in designs are checked by tests").design
-});
-
-/// The design of [`GemmStudy::default`].
-pub const DEFAULT_DESIGN: &str = "xdna-int8-int8";
-
-/// The built-in designs.
-#[must_use]
-pub fn designs() -> &'static [NamedDesign] {
-    &DESIGNS
-}
-
-fn design_names() -> Vec<&'static str> {
-    DESIGNS.iter().map(|it| it.name.as_str()).collect()
-}
-
-/// What a design fills in: device, precision, tile, step and buffers of C.
-#[must_use]
-pub fn find_design(name: &str) -> Option<Filling> {
-    let design = DESIGNS.iter().find(|it| it.name == name)?;
-    let device = Device::filling(&design.device)?;
-    let mut sources: std::collections::BTreeMap<_, _> =
-        device.sources.into_iter().map(|(path, source)| (format!("device.{path}"), source)).collect();
-    for key in ["precision", "m_ct", "k_ct", "n_ct", "k_mt", "output_buffers"] {
-        sources.insert(key.to_owned(), design.source.clone());
-    }
-    Some(Filling {
-        parameters: serde_json::json!({
-            "device": device.parameters,
-            "precision": design.precision,
-            "m_ct": design.m_ct,
-            "k_ct": design.k_ct,
-            "n_ct": design.n_ct,
-            "k_mt": design.k_mt,
-            "output_buffers": design.output_buffers,
-        }),
-        sources,
-    })
-}
-
-/// The presets of studies that name a design.
-pub(crate) fn presets() -> Vec<PresetParameter> {
-    let meaning = "Kernel of the paper that fills `device.*`, `precision`, tile, step and buffers of C";
-    vec![design_preset(meaning, find_design), Device::preset()]
-}
-
-/// The presets of studies of one core, which have no step.
-pub(crate) fn kernel_presets() -> Vec<PresetParameter> {
-    let find = |name: &str| {
-        let mut filling = find_design(name)?;
-        filling.parameters.as_object_mut()?.remove("k_mt");
-        filling.sources.remove("k_mt");
-        Some(filling)
-    };
-    let meaning = "Kernel of the paper that fills `device.*`, `precision`, tile and buffers of C";
-    vec![design_preset(meaning, find), Device::preset()]
-}
-
-fn design_preset(meaning: &'static str, find: fn(&str) -> Option<Filling>) -> PresetParameter {
-    PresetParameter { name: "design", meaning, fills: "", default: DEFAULT_DESIGN, names: design_names, find }
 }
 
 #[cfg(test)]
@@ -361,12 +261,11 @@ mod tests {
 
     #[test]
     fn every_built_in_design_fits_its_device() {
-        for design in designs() {
-            let mut tree = serde_json::to_value(GemmStudy::default()).unwrap();
-            for (key, value) in find_design(&design.name).unwrap().parameters.as_object().unwrap() {
-                tree[key] = value.clone();
-            }
-            let study: GemmStudy = serde_json::from_value(tree).unwrap();
+        for design in DESIGNS.all() {
+            let KernelDesign { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers } =
+                design.parameters;
+            let default = GemmStudy::default();
+            let study = GemmStudy { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers, ..default };
             assert!(study.answer().is_ok(), "{}: {}", design.name, study.answer().unwrap_err());
         }
     }

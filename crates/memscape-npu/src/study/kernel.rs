@@ -2,13 +2,16 @@
 
 use std::num::NonZeroU16;
 
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, Precision};
-use crate::gemm::GemmStudy;
-use crate::kernel::{Kernel, KernelBound, L1Rule, L1Use, OutputBuffers, Tile, check_l1};
+use crate::cost::kernel::{Kernel, KernelBound};
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
+use crate::study::gemm::GemmStudy;
+use crate::study::slots;
 
 /// One core of an NPU multiplying one tile of A with one of B.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +50,8 @@ pub struct KernelAnswer {
     pub fill_cycles: f64,
     /// Loading and storing sums
     pub sum_cycles: f64,
+    /// Waiting for the DMA
+    pub dma_wait_cycles: f64,
     /// The DMA's time for the next tile of A
     pub dma_a_cycles: f64,
     /// The DMA's time for the next tile of B
@@ -98,12 +103,13 @@ impl KernelStudy {
             macs_per_cycle: kernel.macs_per_cycle(),
             efficiency: kernel.efficiency(),
             bound: kernel.bound(),
-            cycles: kernel.cycles(),
-            issue_cycles: kernel.issue_cycles,
-            fill_cycles: kernel.fill_cycles,
-            sum_cycles: kernel.sum_cycles,
-            dma_a_cycles: kernel.dma_a_cycles,
-            dma_b_cycles: kernel.dma_b_cycles,
+            cycles: kernel.call().as_f64(),
+            issue_cycles: kernel.issue.as_f64(),
+            fill_cycles: kernel.fill.as_f64(),
+            sum_cycles: kernel.sums.as_f64(),
+            dma_wait_cycles: kernel.dma_wait().as_f64(),
+            dma_a_cycles: kernel.dma_a.as_f64(),
+            dma_b_cycles: kernel.dma_b.as_f64(),
             macs: kernel.tile.macs(),
             outputs,
             peak_tops: device.tops(kernel.macs_per_cycle()),
@@ -112,7 +118,7 @@ impl KernelStudy {
             l1_c_bytes: l1.c,
             l1_bytes: l1.total(),
             l1_share: l1.total() as f64 / f64::from(device.l1_bytes.get()),
-            zero_share: zero / kernel.cycles(),
+            zero_share: zero / kernel.call().as_f64(),
         }
     }
 }
@@ -122,14 +128,19 @@ impl Study for KernelStudy {
     const SUMMARY: &'static str = "One core of a Ryzen AI NPU: throughput of a kernel and its use of L1";
     type Answer = KernelAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        crate::gemm::kernel_presets()
-    }
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("cycles", &["issue_cycles", "fill_cycles", "sum_cycles", "dma_wait_cycles"]),
+        ("l1_bytes", &["l1_a_bytes", "l1_b_bytes", "l1_c_bytes"]),
+    ];
 
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
-        let tile = Tile { m: self.m_ct.get().into(), k: self.k_ct.get().into(), n: self.n_ct.get().into() };
+        let tile = Tile::of(self.m_ct, self.k_ct, self.n_ct);
         let kernel = Kernel::new(&self.device, self.precision, tile)?;
-        check_l1(&self.device, self.precision, tile, self.output_buffers, self.l1_rule)?;
+        tile.check_l1(&self.device, self.precision, self.output_buffers, self.l1_rule)?;
         Ok(Self::describe(&self.device, self.precision, self.output_buffers, &kernel))
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::design(), slots::device()]
     }
 }

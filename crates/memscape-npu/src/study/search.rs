@@ -2,15 +2,18 @@
 
 use std::num::NonZeroU16;
 
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, Precision};
-use crate::gemm::GemmStudy;
-use crate::kernel::{Kernel, L1Rule, OutputBuffers, Tile};
+use crate::cost::kernel::Kernel;
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, TieBreak};
-use crate::single_core::{KernelAnswer, KernelStudy};
+use crate::study::gemm::GemmStudy;
+use crate::study::kernel::{KernelAnswer, KernelStudy};
+use crate::study::slots;
 
 /// The best tile that L1 holds, of all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,14 +155,14 @@ impl Study for SearchStudy {
         "The best tile for one core of a Ryzen AI NPU, by exhaustive search (Eq. 1 to 5)";
     type Answer = SearchAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        vec![Device::preset()]
-    }
-
     fn answer(&self) -> Result<SearchAnswer, StudyError> {
         let rank = usize::from(self.rank.get());
         let mut found = self.ranked(rank)?;
         let missing = SearchInputError::Rank { asked: self.rank.get(), found: found.len() };
         if found.len() < rank { Err(missing.into()) } else { Ok(found.swap_remove(rank - 1)) }
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::device()]
     }
 }

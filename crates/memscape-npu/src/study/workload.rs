@@ -2,23 +2,26 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
-use memscape_workload::{Gemv, Matrix, ModelName, Projections};
+use memscape_study::{CostEngine, Recorder, Slot, Span, Study, StudyError};
+use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_workload::{Gemv, Matrix, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{BLayout, BdReconfiguration, DramSharing};
-use crate::balance::BalanceStudy;
-use crate::device::{Device, Precision};
-use crate::gemm::{GemmAnswer, GemmStudy, presets};
-use crate::kernel::{L1Rule, OutputBuffers};
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::design::{BLayout, BdReconfiguration, DramSharing};
+use crate::mapping::tile::{L1Rule, OutputBuffers};
+use crate::study::balance::BalanceStudy;
+use crate::study::gemm::{GemmAnswer, GemmStudy};
+use crate::study::slots::{self, DEFAULT_MODEL};
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadStudy {
     /// Language model
-    pub model: ModelName,
+    pub model: Model,
     /// Tokens of the prompt: rows of A in every product of the layers
     pub prompt_tokens: NonZeroU64,
     /// Whether Q, K and V (and gate and up) are one matrix
@@ -84,7 +87,7 @@ pub struct WorkloadAnswer {
     /// Operations asked for, without padding, per second
     pub tops: f64,
     /// Tokens of the prompt per second, if only these products took time
-    pub tokens_per_s: f64,
+    pub prompt_tokens_per_s: f64,
     /// Share of the computed operations that were asked for
     pub useful_share: f64,
     /// Time of the slowest kind of product over all of its kind in a prompt
@@ -93,12 +96,33 @@ pub struct WorkloadAnswer {
     pub slowest: Matrix,
 }
 
+/// Why a prompt has no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A model whose tokens go different ways.
+    #[error(
+        "`model` has {count} experts, but how many tokens each of them multiplies is not modelled here; use a \
+         model without experts"
+    )]
+    Experts {
+        /// Experts of a layer.
+        count: u32,
+    },
+    /// A prompt that no clock can follow.
+    #[error(
+        "all products of the prompt take longer than a timeline's clock can follow (half a year); use fewer \
+         `prompt_tokens`"
+    )]
+    TooLong,
+}
+
 impl Default for WorkloadStudy {
     /// A prompt of 2048 tokens of Llama 3.2 1B in int8 on XDNA.
     fn default() -> Self {
         let gemm = GemmStudy::default();
         Self {
-            model: "llama-3.2-1b".parse().expect("a built-in model"),
+            model: Model::named(DEFAULT_MODEL).expect("a built-in model"),
             prompt_tokens: NonZeroU64::new(2048).expect("not zero"),
             projections: Projections::Merged,
             lm_head: true,
@@ -167,68 +191,172 @@ impl WorkloadStudy {
     }
 }
 
+/// What the array is configured for: a change of it takes time.
+type Configuration = ([u64; 3], [NonZeroU16; 4]);
+
+/// One kind of product.
+struct Product {
+    matrix: Matrix,
+    /// How often it is computed in a prompt.
+    count: u64,
+    /// Operations asked for, all together.
+    operations: f64,
+    /// Those computed.
+    computed: f64,
+    /// One of them.
+    time: Nanoseconds,
+    configuration: Configuration,
+}
+
+/// The kinds of products of a prompt: those of a layer in their order, then the head.
+struct Products {
+    layers: u64,
+    layer: Vec<Product>,
+    head: Option<Product>,
+}
+
+impl Products {
+    fn kinds(&self) -> impl Iterator<Item = &Product> {
+        self.layer.iter().chain(&self.head)
+    }
+
+    /// All products, layer after layer, then the head; each with the number of its layer.
+    fn sequence(&self) -> impl Iterator<Item = (u64, &Product)> {
+        let layers = (0..self.layers).flat_map(|layer| self.layer.iter().map(move |it| (layer, it)));
+        layers.chain(self.head.iter().map(|it| (self.layers, it)))
+    }
+
+    /// How often the array is configured anew. The first design is there already.
+    fn reconfigurations(&self) -> u64 {
+        let differ = |one: Option<&Product>, other: Option<&Product>| {
+            one.zip(other).is_some_and(|it| it.0.configuration != it.1.configuration)
+        };
+        let inside = self.layer.windows(2).filter(|it| differ(it.first(), it.last())).count() as u64;
+        let around = u64::from(differ(self.layer.last(), self.layer.first()));
+        let at_head = u64::from(differ(self.layer.last(), self.head.as_ref()));
+        self.layers * inside + (self.layers - 1) * around + at_head
+    }
+}
+
+impl WorkloadStudy {
+    fn products(&self) -> Result<Products, StudyError> {
+        if let Some(experts) = self.model.experts {
+            return Err(WorkloadError::Experts { count: experts.count }.into());
+        }
+        let layers = u64::from(self.model.layers);
+        let layer = self.model.layer_gemvs(self.projections);
+        let layer = layer.map(|(matrix, weights)| self.product(matrix, weights, self.prompt_tokens, layers));
+        let layer = layer.collect::<Result<_, _>>()?;
+        let head = || self.product(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, NonZeroU64::MIN, 1);
+        let head = if self.lm_head { Some(head()?) } else { None };
+        Ok(Products { layers, layer, head })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts and operations stay far below 2^53 in ratio")]
+    fn product(
+        &self,
+        matrix: Matrix,
+        weights: Gemv,
+        tokens: NonZeroU64,
+        count: u64,
+    ) -> Result<Product, StudyError> {
+        let gemm = self.gemm(tokens, weights)?;
+        let GemmAnswer { time_ns, useful_share, .. } = gemm.answer()?;
+        let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
+        let configuration = match self.strategy {
+            Strategy::OneDesign => ([0; 3], [NonZeroU16::MIN; 4]),
+            Strategy::Reconfigured => (gemm.size(), [NonZeroU16::MIN; 4]),
+            Strategy::BestPerSize => ([0; 3], [gemm.m_ct, gemm.k_ct, gemm.n_ct, gemm.k_mt]),
+        };
+        let (computed, time) = (operations / useful_share, Nanoseconds::new(time_ns)?);
+        Ok(Product { matrix, count, operations, computed, time, configuration })
+    }
+
+    /// Tells what the array does when: product after product, and what configures it in
+    /// between.
+    fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
+        let products = self.products()?;
+        let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
+        let mut at_most = products
+            .kinds()
+            .map(|it| it.time.to_picoseconds().0.checked_add(reconfiguration.0)?.checked_mul(it.count));
+        at_most.try_fold(0, |sum: u64, it| sum.checked_add(it?)).ok_or(WorkloadError::TooLong)?;
+
+        let configuring = recorder.track("array", "configuration");
+        let multiplying = recorder.track("array", "products");
+        let (mut now, mut loaded) = (Picoseconds::ZERO, None);
+        for (layer, product) in products.sequence() {
+            let mut span = |track, name, time| {
+                let (start, end) = (now, now + time);
+                recorder.span(track, Span { name, category: "", start, end, details: &[("layer", layer)] });
+                now = end;
+            };
+            if loaded.is_some_and(|it| it != product.configuration) {
+                span(configuring, "configure", reconfiguration);
+            }
+            loaded = Some(product.configuration);
+            span(multiplying, product.matrix.name(), product.time.to_picoseconds());
+        }
+        Ok(())
+    }
+}
+
 impl Study for WorkloadStudy {
     const NAME: &'static str = "npu.workload";
     const SUMMARY: &'static str = "All weight products of a language model's prompt on a Ryzen AI NPU";
     type Answer = WorkloadAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        presets()
-    }
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("time_ns", &["gemm_ns", "reconfiguration_ns"])];
 
-    #[expect(clippy::cast_precision_loss, reason = "counts and operations stay far below 2^53 in ratio")]
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        let layers = u64::from(self.model.layers);
-        let mut kinds: Vec<(Matrix, Gemv, NonZeroU64, u64)> = self
-            .model
-            .layer_gemvs(self.projections)
-            .map(|(matrix, weights)| (matrix, weights, self.prompt_tokens, layers))
-            .collect();
-        let per_layer = kinds.len() as u64;
-        if self.lm_head {
-            kinds.push((Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, NonZeroU64::MIN, 1));
-        }
-
-        let (mut gemm_ns, mut operations, mut computed) = (0.0, 0.0, 0.0);
-        let mut slowest = (0.0, Matrix::LmHead);
-        // The design of each kind of product: what changes it, changes the array.
-        let mut loaded = Vec::with_capacity(kinds.len());
-        for &(matrix, weights, tokens, count) in &kinds {
-            let gemm = self.gemm(tokens, weights)?;
-            let GemmAnswer { time_ns, useful_share, .. } = gemm.answer()?;
-            let count = count as f64;
-            let asked = 2.0 * count * tokens.get() as f64 * weights.macs() as f64;
-            gemm_ns += count * time_ns;
-            operations += asked;
-            computed += asked / useful_share;
-            if slowest.0 < count * time_ns {
-                slowest = (count * time_ns, matrix);
+        let products = self.products()?;
+        let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
+        let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
+        for it in products.kinds() {
+            let time = it.time * it.count as f64;
+            gemms = gemms + time;
+            operations += it.operations;
+            computed += it.computed;
+            if slowest.0 < time {
+                slowest = (time, it.matrix);
             }
-            loaded.push(match self.strategy {
-                Strategy::OneDesign => ([0; 3], [NonZeroU16::MIN; 4]),
-                Strategy::Reconfigured => (gemm.size(), [NonZeroU16::MIN; 4]),
-                Strategy::BestPerSize => ([0; 3], [gemm.m_ct, gemm.k_ct, gemm.n_ct, gemm.k_mt]),
-            });
         }
-        // Layer after layer, then the head; the first design is there already.
-        let (layer, head) = loaded.split_at(usize::try_from(per_layer).expect("a few kinds"));
-        let inside = layer.windows(2).filter(|it| it[0] != it[1]).count() as u64;
-        let around = u64::from(layer.first() != layer.last());
-        let at_head = u64::from(head.first().is_some_and(|it| Some(it) != layer.last()));
-        let reconfigurations = layers * inside + (layers - 1) * around + at_head;
-        let reconfiguration_ns = reconfigurations as f64 * self.device.reconfiguration_ns.as_f64();
-        let time_ns = gemm_ns + reconfiguration_ns;
+        let reconfigurations = products.reconfigurations();
+        let reconfiguration = self.device.reconfiguration_ns * reconfigurations as f64;
+        let time_ns = (gemms + reconfiguration).as_f64();
         Ok(WorkloadAnswer {
             time_ns,
-            gemm_ns,
-            reconfiguration_ns,
+            gemm_ns: gemms.as_f64(),
+            reconfiguration_ns: reconfiguration.as_f64(),
             reconfigurations,
-            gemms: kinds.iter().map(|it| it.3).sum(),
+            gemms: products.kinds().map(|it| it.count).sum(),
             tops: operations / time_ns * 1e-3,
-            tokens_per_s: self.prompt_tokens.get() as f64 / time_ns * 1e9,
+            prompt_tokens_per_s: self.prompt_tokens.get() as f64 / time_ns * 1e9,
             useful_share: operations / computed,
-            slowest_ns: slowest.0,
+            slowest_ns: slowest.0.as_f64(),
             slowest: slowest.1,
         })
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::model(), slots::design(), slots::device()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_with_experts_is_refused() {
+        let llama = WorkloadStudy::default().model;
+        let experts = memscape_workload::Experts { count: 8, active: 2 };
+        let model = Model::of(memscape_workload::Llm { experts: Some(experts), ..*llama }).unwrap();
+        let error = WorkloadStudy { model, ..WorkloadStudy::default() }.answer().unwrap_err();
+        assert!(error.to_string().starts_with("`model` has 8 experts, but"), "{error}");
     }
 }
