@@ -16,8 +16,8 @@
 
 mod columns;
 mod describe;
+mod descriptions;
 mod error;
-mod node;
 mod parameters;
 mod registry;
 mod sample;
@@ -32,11 +32,12 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
-pub use describe::{AnswerColumn, Description, Kind, Parameter};
-pub use error::{Error, hint};
+pub use describe::{AnswerColumn, Description, Parameter};
+pub use error::Error;
 pub use parameters::Parameters;
-pub use registry::{DynStudy, Entry, Row, read, studies, study};
+pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use sample::{Method, Range, Sample};
+pub use schema::Kind;
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};

@@ -12,7 +12,9 @@ use polars::prelude::{
 };
 use serde_json::Value;
 
-use crate::error::{Error, hint};
+use memscape_study::Unknown;
+
+use crate::error::Error;
 
 /// Named columns of equal length.
 #[derive(Debug, Clone)]
@@ -362,7 +364,7 @@ impl Table {
         let index = self.frame.get_column_index(name);
         index.map(|it| &self.frame.columns()[it]).ok_or_else(|| Error::UnknownColumn {
             name: name.to_owned(),
-            hint: hint(name, self.column_names()),
+            hint: Unknown::new("column", name, self.column_names()).hint(),
         })
     }
 }

@@ -43,7 +43,6 @@ fn dotted_and_nested_and_preset_parameters_are_the_same() {
         fast,
         time_ns(&json!({ "memory.banks": 32.0, "memory": { "trcd_ns": 15 }, "memory.trp_ns": 17 }))
     );
-    assert_eq!(fast, time_ns(&json!({ "memory_device": "fast" })));
     assert_eq!(fast, time_ns(&json!({ "memory": "fast" })));
     assert_eq!(fast, time_ns(&json!({ "hardware": "new", "rows": 64 })));
     assert_eq!(
@@ -393,27 +392,108 @@ proptest! {
     }
 }
 
-#[test]
-fn the_registry_suggests_names() {
-    let error = crate::study("toy.raed").err().unwrap().to_string();
-    assert!(error.starts_with("there is no study `toy.raed`"), "{error}");
+/// A folder of descriptions of one's own.
+fn own(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
 }
 
-/// Every registered study describes itself, and answers at its defaults.
+const MINE: &str = "base = \"fast\"\n[parameters]\nbanks = 8\n";
+
 #[test]
-fn every_registered_study_holds_together() {
-    for study in crate::studies() {
-        let description = study.describe();
-        assert!(!description.parameters.is_empty() && !description.columns.is_empty(), "{}", study.name());
-        for it in &description.parameters {
-            assert!(!it.meaning.is_empty(), "{}: `{}` has no doc comment", study.name(), it.path);
-        }
-        for it in &description.columns {
-            assert!(!it.meaning.is_empty(), "{}: column `{}` has no doc comment", study.name(), it.name);
-        }
-        study.run(&Parameters::new()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
-        // Each default is a value that can be given.
-        let defaults = description.parameters.iter().map(|it| (it.path.clone(), it.default.clone()));
-        study.run(&defaults.collect()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
-    }
+fn a_description_is_a_name_a_path_or_a_table() {
+    let folder = own(&[
+        ("mine.toml", MINE),
+        ("machine.toml", "[parameters]\nmemory = \"mine.toml\"\nrows = 64\n"),
+    ]);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mine = time_ns(&json!({ "memory": "fast", "memory.banks": 8 }));
+    assert_eq!(mine, time_ns(&json!({ "memory": path("mine.toml") })));
+    assert_eq!(mine, time_ns(&json!({ "memory": { "base": "fast", "parameters": { "banks": 8 } } })));
+    // Names in a file are seen from the file.
+    assert_eq!(mine, time_ns(&json!({ "hardware": path("machine.toml") })));
+    assert_eq!(mine, time_ns(&json!({ "hardware": { "memory": path("mine.toml") } })));
+    // A field over it, in either order.
+    let over = time_ns(&json!({ "memory": "fast", "memory.banks": 4 }));
+    assert_eq!(over, time_ns(&json!({ "memory.banks": 4, "memory": path("mine.toml") })));
+    // On an axis, beside a built-in name.
+    let axis = Sweep::default().axis("memory", [json!("fast"), json!(path("mine.toml")), json!({ "banks": 4 })]);
+    assert_eq!(sweep(&axis).f64("time_ns").unwrap()[1], mine.as_f64());
+}
+
+#[test]
+fn layers_merge_a_table_with_a_name() {
+    let run = |layers: &[Value]| {
+        let layers: Vec<Parameters> = layers.iter().map(parameters).collect();
+        let row = READ.run_layers(&layers.iter().collect::<Vec<_>>()).unwrap();
+        row.into_iter().find(|it| it.0 == "time_ns").unwrap().1
+    };
+    let expected = run(&[json!({ "memory": "fast", "memory.banks": 8 })]);
+    assert_eq!(run(&[json!({ "memory": { "banks": 8 } }), json!({ "memory": "fast" })]), expected);
+    assert_eq!(run(&[json!({ "memory": "fast" }), json!({ "memory": { "banks": 8 } })]), expected);
+    assert_eq!(run(&[json!({ "memory": "fast", "memory.banks": 4 }), json!({ "memory.banks": 8 })]), expected);
+    // A nested base below an axis of names.
+    let below = Sweep::of(parameters(&json!({ "memory": { "banks": 8 } }))).axis("memory", ["slow", "fast"]);
+    assert_eq!(sweep(&below).f64("time_ns").unwrap()[1], expected.as_f64());
+}
+
+#[test]
+fn a_bad_description_is_told_with_its_file() {
+    let folder = own(&[
+        ("circle.toml", "base = \"circle.toml\"\n[parameters]\n"),
+        ("typo.toml", "base = \"fast\"\n[parameters]\nbank = 8\n"),
+        ("bad.toml", "[parameters]\nbanks = -1\ntrcd_ns = 1\ntrp_ns = 1\n"),
+        ("broken.toml", "[parameters\n"),
+        ("notes.txt", "x"),
+    ]);
+    let error = |name: &str| {
+        let path = folder.path().join(name);
+        let text = run(&json!({ "memory": path.to_str().unwrap() })).unwrap_err();
+        text.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(error("missing.toml"), @"");
+    insta::assert_snapshot!(error("circle.toml").split("more than").last().unwrap(), @"");
+    insta::assert_snapshot!(error("typo.toml"), @"");
+    insta::assert_snapshot!(error("bad.toml"), @"");
+    insta::assert_snapshot!(error("notes.txt"), @"");
+    insta::assert_snapshot!(error(""), @"");
+    assert!(error("broken.toml").contains("TOML parse error at line 1"), "{}", error("broken.toml"));
+}
+
+#[test]
+fn a_question_is_known_by_content_and_not_by_path() {
+    let folder = own(&[("a.toml", MINE), ("b.toml", MINE)]);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let identity = |name: &str| {
+        let sweep = Sweep::of(parameters(&json!({ "memory": path(name) }))).axis("rows", [1, 2]);
+        READ.identity(&sweep).unwrap()
+    };
+    let before = identity("a.toml");
+    assert_eq!(before, identity("b.toml"));
+    std::fs::write(folder.path().join("a.toml"), MINE.replace('8', "4")).unwrap();
+    assert_ne!(before, identity("a.toml"));
+}
+
+#[test]
+fn a_study_tells_what_happens_when() {
+    let timeline = READ.timeline(&parameters(&json!({ "rows": 3 }))).unwrap();
+    assert_eq!((timeline.spans.len(), timeline.end().0), (3, 54_000));
+    let error = READ.trace(&Parameters::new(), "vcd", &mut Vec::new()).unwrap_err().to_string();
+    assert_eq!(error, "`toy.read` has no trace as `vcd`; it has `perfetto`, `csv`");
+}
+
+#[test]
+fn a_registry_finds_by_name_or_suggests() {
+    let registry = crate::Registry::new().with(crate::toy::Toy);
+    assert!(registry.study("toy.read").is_ok());
+    let error = registry.study("toy.raed").err().unwrap().to_string();
+    assert_eq!(error, "there is no study `toy.raed`; did you mean `toy.read`?");
+    let names: Vec<String> = registry.presets().map(|(kind, it)| format!("{kind} {}", it.name)).collect();
+    assert_eq!(names, ["hardware old", "hardware new", "memory slow", "memory fast"]);
+    assert_eq!(registry.preset("OLD").unwrap().parameters["memory"]["banks"], 16);
+    let schema = registry.catalog("hardware").unwrap().schema();
+    assert_eq!(schema["properties"]["parameters"]["properties"]["memory"]["anyOf"][0]["type"], "string");
 }
