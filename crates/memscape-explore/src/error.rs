@@ -1,6 +1,6 @@
 //! What can go wrong, told so that the reader knows what to change.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why there is no answer, no table or no file.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +78,13 @@ pub enum Error {
     /// A fault of this program, not of its input.
     #[error("internal error, please report it: {0}")]
     Internal(String),
+}
+
+impl Error {
+    /// What became of a file.
+    pub(crate) fn file(path: &Path, problem: &impl ToString) -> Self {
+        Self::File { path: path.to_owned(), problem: problem.to_string() }
+    }
 }
 
 fn at(path: &str, given: &str) -> String {

@@ -1,9 +1,8 @@
 //! Experiments: which there are, and how they get to disk.
 
-use std::io::Write;
 use std::path::Path;
 
-use memscape_explore::{Parameters, Table};
+use memscape_explore::{Parameters, Table, write_atomically};
 
 use crate::error::Error;
 use crate::paper::PAPERS;
@@ -110,22 +109,9 @@ pub fn reproduce(experiment: &Experiment, out: &Path) -> Result<(), Error> {
     let figure = experiment.plot(&table)?;
     let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
     table.write_csv(&path("csv"))?;
+    let write = |path: &Path, bytes: &[u8]| {
+        write_atomically(path, |out| out.write_all(bytes)).map_err(|it| Error::file(path, &it))
+    };
     write(&path("svg"), figure.svg()?.as_bytes())?;
     write(&path("png"), &figure.png()?)
-}
-
-/// Writes a file under a temporary name in its folder, then renames it.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |problem: std::io::Error| Error::file(path, &problem);
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    // A temporary file is its owner's alone; a figure is for everyone.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map_err(|it| failed(it.error))?;
-    Ok(())
 }
