@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use memscape_explore::{Parameters, Table, write_atomically};
+use memscape_plot::Figure;
 
 use crate::error::Error;
 use crate::paper::PAPERS;
-use crate::plot::Figure;
 
 /// One figure or table of a paper.
 #[derive(Debug, Clone, Copy)]

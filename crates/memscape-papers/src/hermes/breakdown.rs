@@ -1,10 +1,10 @@
 //! Fig. 12: where the time goes, as shares.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, StackedBars};
 
 use super::{MODELS, OPT, axis, inference, short, systems};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 
 const BATCHES: [u32; 3] = [1, 4, 16];
 

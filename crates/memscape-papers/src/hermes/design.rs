@@ -1,11 +1,11 @@
 //! Figs. 14 to 16 and beyond: throughput over DIMMs, GPUs, multipliers, dollars.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
 use super::{MODELS, axis, inference, series, short, systems};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, GroupedBars, Lines};
 use crate::sweeps::{distinct, variant};
 
 const DIMMS: [u32; 5] = [1, 2, 4, 8, 16];

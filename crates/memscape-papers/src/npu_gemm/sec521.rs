@@ -1,11 +1,11 @@
 //! Sec. 5.2.1: the fastest kernel of one core starves on the whole array.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
 use super::{NPUS, about_4k, design, printed};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::concat;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -2,11 +2,11 @@
 //! with the array configured anew in between.
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
 use super::{NPUS, about_4k, design, printed, texts};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 use crate::sweeps::{concat, for_preset, with_first_column};
 
 const STRATEGIES: [&str; 3] = ["one-design", "reconfigured", "best-per-size"];

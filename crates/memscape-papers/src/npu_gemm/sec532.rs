@@ -2,11 +2,11 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_npu::gemm::designs;
+use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
 use super::{NPUS, about_4k, design, native, of_design, printed};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, GroupedBars, Lines};
 use crate::sweeps::concat;
 
 /// The examples of the section: int8-int16 on XDNA2, bf16 on XDNA.

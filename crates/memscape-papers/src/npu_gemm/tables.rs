@@ -2,11 +2,11 @@
 //! reduction finds.
 
 use memscape_explore::{Column, Parameters, Table, study};
+use memscape_plot::{Figure, TextTable};
 use serde_json::json;
 
 use super::{about_4k, design, native, numbers, of_design, precisions, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset};
 
 const RANKS: [&str; 2] = ["first", "second"];

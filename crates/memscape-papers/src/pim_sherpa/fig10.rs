@@ -1,10 +1,10 @@
 //! Fig. 10: time to first token over the prompt.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 
 use super::{MODELS, scheme, series, with};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::distinct;
 
 /// Prompts from 32 tokens on, which the text names too.

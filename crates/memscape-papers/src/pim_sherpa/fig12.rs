@@ -1,10 +1,10 @@
 //! Fig. 12: end-to-end speedup over a host without PIM.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, HeatMap};
 
 use super::{TOKENS, scheme, series};
 use crate::error::Error;
-use crate::plot::{Figure, HeatMap};
 
 fn table(changed: &Parameters, name: &str) -> Result<Table, Error> {
     series("ondevice.inference", changed, &[scheme(name)], |it| {

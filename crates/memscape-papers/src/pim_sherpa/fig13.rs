@@ -1,10 +1,10 @@
 //! Fig. 13: time to first token when there is room for one copy of the weights.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars, Scale};
 
 use super::{MODELS, scheme, series, with};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars, Scale};
 use crate::sweeps::distinct;
 
 const TOKENS: [u32; 3] = [64, 128, 192];

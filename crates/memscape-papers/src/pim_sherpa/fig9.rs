@@ -1,10 +1,10 @@
 //! Fig. 9: DRAM by scheme.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, StackedBars};
 
 use super::{MODELS, scheme, series, title, without_soc};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 use crate::sweeps::distinct;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

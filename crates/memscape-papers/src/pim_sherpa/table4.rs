@@ -5,11 +5,11 @@
 //! on plain HBM; no model can tell them apart, and they are quoted as they are.
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_plot::{Figure, TextTable};
 use serde_json::json;
 
 use crate::claims;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 const OUTPUTS: [u32; 2] = [4096, 8192];
 const INPUTS: [u32; 4] = [2048, 4096, 8192, 16384];
