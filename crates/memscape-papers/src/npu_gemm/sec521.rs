@@ -8,15 +8,15 @@ use super::{NPUS, about_4k, design, printed};
 use crate::error::Error;
 use crate::sweeps::concat;
 
+/// How the designs' names end, and what they are.
+const KERNELS: [(&str, &str); 2] = [("-single-core", "single-core"), ("", "balanced")];
+
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    concat(NPUS.into_iter().flat_map(|npu| ["single-core", "balanced"].map(|it| (npu, it))).map(
-        |(npu, kernel)| {
-            let suffix = if kernel == "balanced" { "" } else { "-single-core" };
-            let design = design(&format!("{npu}-int8-int16{suffix}"))?;
-            let table = about_4k(changed, design, &[])?;
-            Ok(table.with_column("kernel", Column::Text(vec![Some(kernel.to_owned())]))?)
-        },
-    ))
+    concat(NPUS.into_iter().flat_map(|npu| KERNELS.map(|it| (npu, it))).map(|(npu, (suffix, kernel))| {
+        let design = design(&format!("{npu}-int8-int16{suffix}"))?;
+        let table = about_4k(changed, design, &[])?;
+        Ok(table.with_column("kernel", Column::Text(vec![Some(kernel.to_owned())]))?)
+    }))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -1,6 +1,7 @@
 //! Fig. 10: time to first token over the prompt.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ondevice::prefill::Scheme;
 use memscape_plot::{Axis, Figure, Lines};
 
 use super::{MODELS, scheme, series, with};
@@ -11,7 +12,7 @@ use crate::sweeps::distinct;
 const TOKENS: [u32; 6] = [32, 64, 96, 128, 160, 192];
 
 fn table(changed: &Parameters, model: &str) -> Result<Table, Error> {
-    let schemes = ["FACIL-O", "S-DDB", "S-OWR"].map(scheme);
+    let schemes = [Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
     series("ondevice.prefill", &with(changed, "model", model), &schemes, |it| it.axis("input_tokens", TOKENS))
 }
 
