@@ -1,4 +1,4 @@
-//! Experiments: which there are, and how they get to disk.
+//! What an experiment is, and how it gets to disk.
 
 use std::path::Path;
 
@@ -6,7 +6,6 @@ use memscape_explore::{Parameters, Table, write_atomically};
 use memscape_plot::Figure;
 
 use crate::error::Error;
-use crate::paper::PAPERS;
 
 /// One figure or table of a paper.
 #[derive(Debug, Clone, Copy)]
@@ -59,41 +58,6 @@ impl Experiment {
     pub fn plot(&self, table: &Table) -> Result<Figure, Error> {
         (self.plot)(table)
     }
-}
-
-/// Every experiment, paper by paper.
-pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
-    PAPERS.iter().flat_map(|it| it.experiments)
-}
-
-/// The experiments of these papers or figures; all if none are named.
-///
-/// # Errors
-/// [`Error::Unknown`] suggests the nearest name.
-pub fn select(selectors: &[&str]) -> Result<Vec<&'static Experiment>, Error> {
-    let all: Vec<_> = experiments().collect();
-    if selectors.is_empty() {
-        return Ok(all);
-    }
-    let mut chosen: Vec<&Experiment> = Vec::new();
-    for selector in selectors {
-        let matching: Vec<_> =
-            all.iter().copied().filter(|it| it.id == *selector || it.paper() == *selector).collect();
-        if matching.is_empty() {
-            let mut known: Vec<_> = all.iter().map(|it| it.id).collect();
-            known.extend(all.iter().map(|it| it.paper()));
-            known.sort_unstable();
-            known.dedup();
-            return Err(Error::unknown("experiment", selector, &known));
-        }
-        chosen.extend(
-            matching
-                .into_iter()
-                .filter(|it| !chosen.iter().any(|other| other.id == it.id))
-                .collect::<Vec<_>>(),
-        );
-    }
-    Ok(chosen)
 }
 
 /// Runs an experiment and writes `<out>/<paper>/<figure>.{csv,svg,png}`, each to

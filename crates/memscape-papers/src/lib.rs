@@ -12,6 +12,7 @@ mod experiment;
 mod hermes;
 mod npu_gemm;
 mod paper;
+mod papers;
 mod pim_sherpa;
 mod pimnast;
 mod quantities;
@@ -19,5 +20,6 @@ mod riscv;
 mod sweeps;
 
 pub use error::Error;
-pub use experiment::{Experiment, experiments, reproduce, select};
-pub use paper::{PAPERS, Paper};
+pub use experiment::{Experiment, reproduce};
+pub use paper::Paper;
+pub use papers::{PAPERS, experiments, paper, select};
