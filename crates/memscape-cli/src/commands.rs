@@ -5,7 +5,7 @@ use std::path::Path;
 
 use memscape::explore::sweep_to_file;
 use memscape::papers;
-use memscape::prelude::{Parameters, StudyFile, studies, study};
+use memscape::prelude::{Control, Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
 use crate::args::{Cli, Command};
@@ -45,9 +45,13 @@ fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Wri
     let selectors: Vec<&str> = selectors.iter().map(String::as_str).collect();
     let experiments = papers::select(&selectors).map_err(Failure::of)?;
     let progress = Progress::new("reproduce", quiet);
-    for (done, experiment) in experiments.iter().enumerate() {
+    progress.advanced(0, experiments.len() as u64);
+    let outcomes = papers::reproduce(&experiments, folder, |experiment, done| {
         progress.at(experiment.id, done, experiments.len());
-        papers::reproduce(experiment, folder).map_err(Failure::of)?;
+    });
+    drop(progress);
+    for (experiment, outcome) in experiments.iter().zip(outcomes) {
+        outcome.map_err(Failure::of)?;
         if !quiet {
             writeln!(out, "{:<18} {}", experiment.id, experiment.title)?;
         }

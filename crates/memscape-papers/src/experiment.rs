@@ -1,8 +1,6 @@
-//! What an experiment is, and how it gets to disk.
+//! What an experiment is.
 
-use std::path::Path;
-
-use memscape_explore::{Parameters, Table, write_atomically};
+use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 
 use crate::error::Error;
@@ -58,24 +56,4 @@ impl Experiment {
     pub fn plot(&self, table: &Table) -> Result<Figure, Error> {
         (self.plot)(table)
     }
-}
-
-/// Runs an experiment and writes `<out>/<paper>/<figure>.{csv,svg,png}`, each to
-/// a temporary name first.
-///
-/// # Errors
-/// [`Error`] if it has no answer or a file cannot be written.
-pub fn reproduce(experiment: &Experiment, out: &Path) -> Result<(), Error> {
-    let figure_name = experiment.id.split_once('.').map_or(experiment.id, |(_, it)| it);
-    let folder = out.join(experiment.paper());
-    std::fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
-    let table = experiment.table()?;
-    let figure = experiment.plot(&table)?;
-    let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
-    table.write_csv(&path("csv"))?;
-    let write = |path: &Path, bytes: &[u8]| {
-        write_atomically(path, |out| out.write_all(bytes)).map_err(|it| Error::file(path, &it))
-    };
-    write(&path("svg"), figure.svg()?.as_bytes())?;
-    write(&path("png"), &figure.png()?)
 }

@@ -16,10 +16,12 @@ mod papers;
 mod pim_sherpa;
 mod pimnast;
 mod quantities;
+mod reproduce;
 mod riscv;
 mod sweeps;
 
 pub use error::Error;
-pub use experiment::{Experiment, reproduce};
+pub use experiment::Experiment;
 pub use paper::Paper;
 pub use papers::{PAPERS, experiments, paper, select};
+pub use reproduce::reproduce;
