@@ -1,15 +1,15 @@
 //! What each command does: ask the library, print the answer.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::sweep_to_file;
 use memscape::papers;
-use memscape::prelude::{Parameters, StudyFile, studies, study};
+use memscape::prelude::{Control, Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
 use crate::args::{Cli, Command};
+use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
 use crate::trace::Trace;
@@ -41,36 +41,17 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     }
 }
 
-/// Writes a file, which appears when it is whole. What is no plain file, such as
-/// a pipe, is written as it is.
-pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-    let bad = |error: io::Error| {
-        Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
-    };
-    if path.metadata().is_ok_and(|it| !it.is_file()) {
-        return write(&mut File::create(path).map_err(bad)?);
-    }
-    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".memscape-");
-    // As any new file, instead of for the owner's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Its error would name the temporary file.
-    let plain = |error: io::Error| bad(error.kind().into());
-    let mut file = builder.tempfile_in(folder).map_err(plain)?;
-    write(file.as_file_mut())?;
-    file.persist(path).map_err(|it| plain(it.error))?;
-    Ok(())
-}
-
 fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let selectors: Vec<&str> = selectors.iter().map(String::as_str).collect();
     let experiments = papers::select(&selectors).map_err(Failure::of)?;
     let progress = Progress::new("reproduce", quiet);
-    for (done, experiment) in experiments.iter().enumerate() {
+    progress.advanced(0, experiments.len() as u64);
+    let outcomes = papers::reproduce(&experiments, folder, |experiment, done| {
         progress.at(experiment.id, done, experiments.len());
-        papers::reproduce(experiment, folder).map_err(Failure::of)?;
+    });
+    drop(progress);
+    for (experiment, outcome) in experiments.iter().zip(outcomes) {
+        outcome.map_err(Failure::of)?;
         if !quiet {
             writeln!(out, "{:<18} {}", experiment.id, experiment.title)?;
         }

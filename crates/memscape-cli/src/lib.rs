@@ -4,6 +4,7 @@
 mod args;
 mod claims;
 mod commands;
+mod create;
 mod describe;
 mod failure;
 mod measure;

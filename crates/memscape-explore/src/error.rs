@@ -1,6 +1,6 @@
 //! What can go wrong, told so that the reader knows what to change.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memscape_study::node::Fault;
 use memscape_study::{CatalogError, Unknown};
@@ -95,6 +95,13 @@ fn forms_hint(forms: &[&str]) -> String {
     match forms {
         [] => "; nothing in it has a time".to_owned(),
         forms => format!("; it has {}", memscape_study::list(forms)),
+    }
+}
+
+impl Error {
+    /// What became of a file.
+    pub(crate) fn file(path: &Path, problem: &impl ToString) -> Self {
+        Self::File { path: path.to_owned(), problem: problem.to_string() }
     }
 }
 

@@ -26,6 +26,7 @@ mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -42,3 +43,4 @@ pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};
 pub use table::{Column, Table};
+pub use whole::write_atomically;

@@ -11,6 +11,7 @@ use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::sweep::{Control, Sweep};
 use crate::table::Table;
+use crate::whole::write_atomically;
 
 /// How long to work at least before saving what is done.
 const CHECKPOINT: Duration = Duration::from_secs(20);
@@ -59,9 +60,8 @@ fn save_every(
     let mut done = if resume { saved(&partial, &spec, &question)? } else { None };
     if done.is_none() {
         remove(&partial)?;
-        crate::table::write_atomically(&spec, |out| {
-            std::io::Write::write_all(out, question.as_bytes()).map_err(|it| it.to_string())
-        })?;
+        write_atomically(&spec, |out| out.write_all(question.as_bytes()))
+            .map_err(|it| Error::file(&spec, &it))?;
     }
     let mut pause = pause;
     loop {

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io;
 use std::path::Path;
 
 use polars::prelude::{
     AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
     NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
 };
+use memscape_study::Unknown;
 use serde_json::Value;
 
-use memscape_study::Unknown;
-
 use crate::error::Error;
+use crate::whole::write_atomically;
 
 /// Named columns of equal length.
 #[derive(Debug, Clone)]
@@ -326,8 +326,9 @@ impl Table {
         frame.rechunk_mut();
         write_atomically(path, |out| {
             let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
-            writer.finish(&mut frame).map(|_| ()).map_err(|it| it.to_string())
+            writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
         })
+        .map_err(|it| Error::file(path, &it))
     }
 
     /// Reads Parquet.
@@ -335,9 +336,8 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn read_parquet(path: &Path) -> Result<Self, Error> {
-        let bad = |problem: String| Error::File { path: path.to_owned(), problem };
-        let file = File::open(path).map_err(|it| bad(it.to_string()))?;
-        let frame = ParquetReader::new(file).finish().map_err(|it| bad(it.to_string()))?;
+        let file = File::open(path).map_err(|it| Error::file(path, &it))?;
+        let frame = ParquetReader::new(file).finish().map_err(|it| Error::file(path, &it))?;
         Ok(Self::from_frame(frame))
     }
 
@@ -351,13 +351,14 @@ impl Table {
         let columns = names.iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
         write_atomically(path, |out| {
             let mut writer = csv::Writer::from_writer(out);
-            writer.write_record(&names).map_err(|it| it.to_string())?;
+            writer.write_record(&names)?;
             for row in 0..self.height() {
                 let record = columns.iter().map(|it| it[row].as_deref().unwrap_or_default());
-                writer.write_record(record).map_err(|it| it.to_string())?;
+                writer.write_record(record)?;
             }
-            writer.flush().map_err(|it| it.to_string())
+            writer.flush()
         })
+        .map_err(|it| Error::file(path, &it))
     }
 
     fn find(&self, name: &str) -> Result<&polars::prelude::Column, Error> {
@@ -451,30 +452,6 @@ fn shown(value: Option<AnyValue<'_>>) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Writes a file next to where it belongs and moves it there when it is whole.
-pub(crate) fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
-) -> Result<(), Error> {
-    let bad = |problem: String| Error::File { path: path.to_owned(), problem };
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".memscape-");
-    // As any new file, instead of for the owner's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(|it| bad(it.to_string()))?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    write(&mut out).map_err(bad)?;
-    out.flush().map_err(|it| bad(it.to_string()))?;
-    drop(out);
-    file.persist(path).map_err(|it| bad(it.error.to_string()))?;
-    Ok(())
 }
 
 #[cfg(test)]

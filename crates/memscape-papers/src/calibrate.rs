@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::claims::{Claim, Role, Verdict, builtin, evaluate_with};
 use crate::error::Error;
-use crate::paper::Paper;
+use crate::papers;
 
 /// The outcome of a fit.
 #[derive(Debug, Clone, Serialize)]
@@ -80,7 +80,7 @@ enum Look {
 }
 
 fn fit(paper: &str, look: Look) -> Result<Fit, Error> {
-    let free = (Paper::find(paper)?.free_parameters)();
+    let free = (papers::paper(paper)?.free_parameters)();
     let mut claims = builtin(Some(paper))?;
     claims.retain(|it| it.role == Role::Calibrate);
     let (whole, continuous): (Vec<_>, Vec<_>) = free.iter().partition(|it| it.whole);
@@ -261,7 +261,7 @@ fn count(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::PAPERS;
+    use crate::papers::PAPERS;
 
     /// The stored parameters are what the fit returns, from the calibrating claims
     /// alone: from there, it moves on by less than half a percent of their ranges,

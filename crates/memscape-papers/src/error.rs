@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::plot::PlotError;
+use memscape_plot::PlotError;
 
 /// Why an experiment, claim or fit has no result.
 #[derive(Debug, thiserror::Error)]

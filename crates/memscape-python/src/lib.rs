@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memscape::prelude::{Control, StudyFile, evaluate};
-use memscape::{explore, papers};
+use memscape::{explore, papers, plot};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -171,7 +171,7 @@ impl Experiment {
 
 /// A drawn figure.
 #[pyclass(frozen, module = "memscape._memscape")]
-struct Figure(papers::Figure);
+struct Figure(plot::Figure);
 
 #[pymethods]
 impl Figure {

@@ -26,6 +26,7 @@ pub use memscape_npu as npu;
 pub use memscape_ondevice as ondevice;
 pub use memscape_papers as papers;
 pub use memscape_pim as pim;
+pub use memscape_plot as plot;
 pub use memscape_riscv as riscv;
 pub use memscape_study as study;
 pub use memscape_units as units;
@@ -46,8 +47,9 @@ pub mod prelude {
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::calibrate;
     pub use crate::papers::claims::{Claim, Role, Verdict, evaluate};
-    pub use crate::papers::{Experiment, Figure, experiments};
+    pub use crate::papers::{Experiment, experiments};
     pub use crate::parameters;
+    pub use crate::plot::Figure;
     pub use crate::presets::{preset, presets};
     pub use crate::{claims, experiment};
 }

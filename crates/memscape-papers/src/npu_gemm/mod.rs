@@ -86,8 +86,12 @@ const ABOUT_4K: u64 = 4000;
 const NPUS: [&str; 2] = ["xdna", "xdna2"];
 
 /// As the paper writes them.
-fn printed(npu: &str) -> &'static str {
-    if npu == "xdna" { "XDNA" } else { "XDNA2" }
+fn printed(npu: &str) -> &str {
+    match npu {
+        "xdna" => "XDNA",
+        "xdna2" => "XDNA2",
+        other => other,
+    }
 }
 
 fn design(name: &str) -> Result<&'static NamedDesign, Error> {

@@ -18,11 +18,11 @@ mod table1;
 
 use memscape_explore::{Parameters, Table};
 use memscape_pim::hardware::FREE_PARAMETERS;
+use memscape_plot::{Figure, GroupedBars};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::plot::{Figure, GroupedBars};
 use crate::quantities;
 use crate::sweeps::{Variant, distinct, sweep_variants, variant};
 

@@ -19,13 +19,13 @@ mod table5_2;
 mod table5_4;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_plot::{Axis, Figure, Lines};
 use memscape_riscv::platform::FREE_PARAMETERS;
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::plot::{Axis, Figure, Lines};
 use crate::quantities;
 use crate::sweeps::{Variant, concat, distinct, with_first_column};
 
