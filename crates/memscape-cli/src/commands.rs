@@ -5,14 +5,13 @@ use std::path::Path;
 
 use memscape::explore::sweep_to_file;
 use memscape::papers;
-use memscape::prelude::{Control, Parameters, StudyFile, studies, study};
+use memscape::prelude::{Control, DynStudy, Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
 use crate::args::{Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::trace::Trace;
 use crate::{claims, describe, measure, parameters, trace_stats};
 
 /// Runs one command.
@@ -31,11 +30,15 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
         }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
+        Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),
+        Command::Schema { kind } => describe::schema(&kind, out),
         Command::Trace { study, overrides, format, out: file } => {
-            let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;
+            let (study, layers) = question(&study, &overrides.parameters)?;
+            let layers: Vec<&Parameters> = layers.iter().collect();
+            let trace = |out: &mut dyn Write| study.trace(&layers, &format, out).map_err(Failure::of);
             match file {
-                None => trace.write(format, out),
-                Some(path) => create(&path, |out| trace.write(format, out)),
+                None => trace(out),
+                Some(path) => create(&path, trace),
             }
         }
     }
@@ -73,7 +76,7 @@ fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Failur
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {
-    let width = studies().iter().map(|it| it.name().len()).max().unwrap_or_default();
+    let width = studies().map(|it| it.name().len()).max().unwrap_or_default();
     for study in studies() {
         writeln!(out, "{:<width$}  {}", study.name(), study.summary())?;
     }
@@ -81,20 +84,8 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let overrides = parameters::parse(overrides)?;
-    let (name, base) = if Path::new(name).extension().is_some_and(|it| it == "toml") {
-        let file = read(Path::new(name))?;
-        if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
-            return Err(Failure::BadInput(format!(
-                "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
-            )));
-        }
-        (file.study, file.base)
-    } else {
-        (name.to_owned(), Parameters::new())
-    };
-    let parameters = base.into_iter().chain(overrides).collect();
-    let row = study(&name).and_then(|it| it.run(&parameters)).map_err(Failure::of)?;
+    let (study, layers) = question(name, overrides)?;
+    let row = study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
     if json {
         let row: Parameters = row.into_iter().collect();
         return Ok(writeln!(out, "{}", Value::Object(row))?);
@@ -107,6 +98,26 @@ fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Res
         }
     }
     Ok(())
+}
+
+/// A study by name or of a study file, and its parameters: the file's, then those of
+/// the command line.
+fn question(
+    name: &str,
+    overrides: &[String],
+) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
+    let overrides = parameters::parse(overrides)?;
+    if Path::new(name).extension().is_none_or(|it| it != "toml") {
+        return Ok((study(name).map_err(Failure::of)?, vec![overrides]));
+    }
+    let file = read(Path::new(name))?;
+    if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
+        return Err(Failure::BadInput(format!(
+            "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
+        )));
+    }
+    let study = study(&file.study).map_err(Failure::of)?;
+    Ok((study, vec![file.parameters(study), overrides]))
 }
 
 fn read(path: &Path) -> Result<StudyFile, Failure> {

@@ -10,7 +10,6 @@ mod failure;
 mod measure;
 mod parameters;
 mod progress;
-mod trace;
 mod trace_stats;
 
 use std::ffi::OsString;

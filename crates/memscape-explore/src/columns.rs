@@ -501,7 +501,10 @@ impl SerializeMap for FieldSerializer<'_> {
     ) -> Result<(), NotAnAnswer> {
         match self.columns.next() {
             Some(column) if self.check && serde_json::to_value(key).is_ok_and(|it| it != *column.name) => {
-                Err(NotAnAnswer(format!("an answer that has another field where its schema has `{}`", column.name)))
+                Err(NotAnAnswer(format!(
+                    "an answer that has another field where its schema has `{}`",
+                    column.name
+                )))
             }
             Some(column) => value.serialize(Cell(column)),
             None => Err(NotAnAnswer::custom("an answer of more fields than its schema has")),

@@ -159,7 +159,8 @@ impl Anatomy {
                     assignments.push(Assignment { path, given: Given::Partial(partial) });
                 }
                 None if self.is_leaf(slot) => {
-                    let fields = table.iter().map(|(key, it)| Assignment::value(join(slot.path, key), it.clone()));
+                    let fields =
+                        table.iter().map(|(key, it)| Assignment::value(join(slot.path, key), it.clone()));
                     assignments.extend(fields);
                 }
                 None => self.collect(slot.path, table, assignments)?,

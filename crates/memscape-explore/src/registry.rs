@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use memscape_study::{
-    AnyCatalog, Calibration, Csv, Perfetto, Preset, Recorder, Slot, Study, StudyVisitor, System, Timeline,
-    Unknown,
+    AnyCatalog, Calibration, CatalogError, Csv, Perfetto, Preset, Recorder, Slot, Study, StudyVisitor,
+    System, Timeline, Unknown,
 };
 use serde_json::Value;
 
 use crate::describe::Description;
+use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
 use crate::parameters::{Anatomy, Parameters};
 use crate::sweep::{Control, Sweep, answer, guarded, sweep};
@@ -121,7 +122,8 @@ impl Registry {
         let all = self.catalogs();
         let name = |it: &'static dyn AnyCatalog| {
             let owner = || {
-                let owns = |system: &&Registered| system.catalogs.iter().any(|its| std::ptr::addr_eq(*its, it));
+                let owns =
+                    |system: &&Registered| system.catalogs.iter().any(|its| std::ptr::addr_eq(*its, it));
                 self.systems.iter().find(owns).map_or("", |it| it.name)
             };
             match all.iter().filter(|other| other.kind() == it.kind()).count() {
@@ -140,8 +142,7 @@ impl Registry {
         })
     }
 
-    /// The built-in description of this name, in any case; or the one in a file, if
-    /// it is the path of one that any catalog reads.
+    /// The built-in description of this name, in any case.
     ///
     /// # Errors
     /// [`Error::Unknown`] suggests the nearest name.
@@ -150,6 +151,27 @@ impl Registry {
         let all = || self.presets().map(|it| it.1.name.as_str()).collect::<Vec<_>>();
         found.map(|it| it.1).ok_or_else(|| Unknown::new("preset", name, all()).into())
     }
+
+    /// The description in a file, by the first catalog that takes it.
+    ///
+    /// # Errors
+    /// [`Error::BadDescription`] with what the first one says.
+    pub fn preset_in_file(&self, path: &str) -> Result<Preset<Value>, Error> {
+        let mut refused = None;
+        for catalog in self.catalogs().into_iter().filter(|it| looks_like_path(*it, path)) {
+            match find(catalog, path, Path::new("")) {
+                Ok(found) => return Ok(found),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        let error =
+            refused.unwrap_or_else(|| CatalogError::File("no kind of description ends so".to_owned()));
+        Err(Error::BadDescription {
+            parameter: "preset".to_owned(),
+            given: path.to_owned(),
+            error: Box::new(error),
+        })
+    }
 }
 
 /// A study of known type with these parameters, for what only that type can do.
@@ -157,11 +179,11 @@ impl Registry {
 /// # Errors
 /// [`Error`] names the parameter at fault.
 pub fn read<S: Study>(parameters: &Parameters) -> Result<S, Error> {
-    read_with(&Anatomy::of::<S>(), parameters)
+    read_with(&Anatomy::of::<S>(), &[parameters])
 }
 
-fn read_with<S: Study>(anatomy: &Anatomy, parameters: &Parameters) -> Result<S, Error> {
-    let mut tree = anatomy.expand(&anatomy.flatten(parameters)?)?;
+fn read_with<S: Study>(anatomy: &Anatomy, layers: &[&Parameters]) -> Result<S, Error> {
+    let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
     Ok(S::deserialize(&mut tree)?)
 }
 
@@ -237,19 +259,14 @@ pub trait DynStudy: Send + Sync {
     ///
     /// # Errors
     /// [`Error::NoTrace`] if nothing has a time, else as [`DynStudy::run_layers`].
-    fn timeline(&self, parameters: &Parameters) -> Result<Timeline, Error>;
+    fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error>;
 
     /// Writes what happens in one of the forms of [`DynStudy::traces`].
     ///
     /// # Errors
     /// [`Error::NoTrace`] names the forms that there are; else as
     /// [`DynStudy::run_layers`], or what is wrong with the writer.
-    fn trace(
-        &self,
-        parameters: &Parameters,
-        form: &str,
-        out: &mut dyn std::io::Write,
-    ) -> Result<(), Error>;
+    fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error>;
 }
 
 /// Makes a [`Study`] a [`DynStudy`].
@@ -272,10 +289,10 @@ impl<S: Study> Entry<S> {
     }
 
     /// Tells a recorder, if there is anything to tell.
-    fn record(&self, parameters: &Parameters, to: &mut dyn Recorder) -> Result<(), Error> {
+    fn record(&self, layers: &[&Parameters], to: &mut dyn Recorder) -> Result<(), Error> {
         let Some(tell) = S::TIMELINE else { return Err(self.no_trace("timeline")) };
         guarded(|| {
-            let study: S = read_with(self.anatomy(), parameters)?;
+            let study: S = read_with(self.anatomy(), layers)?;
             tell(&study, to).map_err(|it| Error::NoAnswer(it.to_string()))
         })
     }
@@ -347,34 +364,29 @@ impl<S: Study> DynStudy for Entry<S> {
         timeline.iter().copied().chain(S::TRACES.iter().map(|it| (it.name, it.summary))).collect()
     }
 
-    fn timeline(&self, parameters: &Parameters) -> Result<Timeline, Error> {
+    fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error> {
         let mut timeline = Timeline::default();
-        self.record(parameters, &mut timeline)?;
+        self.record(layers, &mut timeline)?;
         Ok(timeline)
     }
 
-    fn trace(
-        &self,
-        parameters: &Parameters,
-        form: &str,
-        out: &mut dyn std::io::Write,
-    ) -> Result<(), Error> {
+    fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error> {
         let failed = |it: std::io::Error| Error::Write(it.to_string());
         if let Some(own) = S::TRACES.iter().find(|it| it.name == form) {
             return guarded(|| {
-                let study: S = read_with(self.anatomy(), parameters)?;
+                let study: S = read_with(self.anatomy(), layers)?;
                 (own.write)(&study, out).map_err(|it| Error::NoAnswer(it.to_string()))
             });
         }
         match form {
             "perfetto" => {
                 let mut writer = Perfetto::new(out);
-                self.record(parameters, &mut writer)?;
+                self.record(layers, &mut writer)?;
                 writer.finish().map(drop).map_err(failed)
             }
             "csv" => {
                 let mut writer = Csv::new(out);
-                self.record(parameters, &mut writer)?;
+                self.record(layers, &mut writer)?;
                 writer.finish().map(drop).map_err(failed)
             }
             other => Err(self.no_trace(other)),

@@ -146,7 +146,10 @@ fn saved(partial: &Path, spec: &Path, question: &str) -> Result<Option<Table>, E
     }
     let problem = match std::fs::read_to_string(spec) {
         Ok(text) if text == question => return Table::read_parquet(partial).map(Some),
-        Ok(_) => "it answers another question (study, base, axes, a description that they name, or version differ)".to_owned(),
+        Ok(_) => {
+            "it answers another question (study, base, axes, a description that they name, or version differ)"
+                .to_owned()
+        }
         Err(error) => format!("what it answers is unknown: {}: {error}", spec.display()),
     };
     Err(Error::File {

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::sample::{Drawn, Sample};
 use crate::schema::Kind;
-use crate::table::Table;
+use crate::table::{Table, leaf_name};
 
 /// Points to ask a study at: a base, and axes over it.
 ///
@@ -108,6 +108,25 @@ impl Sweep {
     fn with(mut self, axes: impl IntoIterator<Item = (String, Vec<Value>)>) -> Self {
         self.dimensions.push(axes.into_iter().collect());
         self
+    }
+
+    /// Whether the axes can be called by the last parts of their paths.
+    ///
+    /// # Errors
+    /// [`Error::BadSweep`] names two that end alike.
+    pub fn check_leaf_names(&self) -> Result<(), Error> {
+        let sampled = self.sample.iter().flat_map(|it| it.ranges.keys());
+        let axes = self.dimensions.iter().flatten().map(|(path, _)| path).chain(sampled);
+        let paths: Vec<&String> = axes.collect();
+        for (index, path) in paths.iter().enumerate() {
+            let leaf = leaf_name(path);
+            if let Some(other) = paths[..index].iter().find(|it| leaf_name(it) == leaf) {
+                return Err(Error::BadSweep(format!(
+                    "`{other}` and `{path}` would both be called `{leaf}`; keep the dotted names"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// How many points there are, at most 2^31.

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use memscape_study::{Timeline, TimelineSpan, Unknown};
 use polars::prelude::{
     AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
     NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
 };
-use memscape_study::Unknown;
 use serde_json::Value;
 
 use crate::error::Error;
@@ -240,6 +240,58 @@ impl Table {
         Ok(Self::new(self.frame.vstack(&other.frame)?, other.complete))
     }
 
+    /// The table with columns called by the last part of their path: some tools take
+    /// dots for something else. A column `answer.x` is called `answer_x`.
+    ///
+    /// # Errors
+    /// [`Error::BadColumn`] if two columns end alike.
+    pub fn with_leaf_names(&self) -> Result<Self, Error> {
+        let mut frame = self.frame.clone();
+        let names: Vec<String> = self.column_names().into_iter().map(leaf_name).collect();
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                let path = self.column_names()[index].to_owned();
+                let problem = format!("another column is called `{name}` too; keep the dotted names");
+                return Err(Error::BadColumn { name: path, problem });
+            }
+        }
+        frame.set_column_names(&names)?;
+        Ok(Self::new(frame, self.complete))
+    }
+
+    /// A row for each span: `group`, `track`, `name`, `category`, `start_ns`,
+    /// `end_ns`, and a column for each detail.
+    ///
+    /// # Errors
+    /// Never, but for faults of this program.
+    pub fn from_timeline(timeline: &Timeline) -> Result<Self, Error> {
+        let spans = &timeline.spans;
+        let texts = |pick: &dyn Fn(&TimelineSpan) -> String| {
+            Column::Text(spans.iter().map(|it| Some(pick(it))).collect())
+        };
+        let times = |pick: fn(&TimelineSpan) -> f64| Column::Float(spans.iter().map(|it| Some(pick(it))).collect());
+        let mut columns = vec![
+            ("group", texts(&|it| timeline.tracks[it.track.index()].group.clone())),
+            ("track", texts(&|it| timeline.tracks[it.track.index()].name.clone())),
+            ("name", texts(&|it| it.name.clone())),
+            ("category", texts(&|it| it.category.to_owned())),
+            ("start_ns", times(|it| it.start.as_ns())),
+            ("end_ns", times(|it| it.end.as_ns())),
+        ];
+        let mut details: Vec<&str> = Vec::new();
+        for (key, _) in spans.iter().flat_map(|it| &it.details) {
+            if !details.contains(key) {
+                details.push(key);
+            }
+        }
+        for key in details {
+            let value = |it: &TimelineSpan| it.details.iter().find(|(other, _)| *other == key).map(|it| it.1);
+            let values = spans.iter().map(|it| value(it).and_then(|it| i64::try_from(it).ok()));
+            columns.push((key, Column::Int(values.collect())));
+        }
+        Self::from_columns(columns)
+    }
+
     /// The mean of `value` over the rows of each group, nulls left out. Groups
     /// come in the order in which they first appear.
     ///
@@ -430,6 +482,14 @@ impl Column {
             Self::Text(it) => StringChunked::from_slice_options(polars_name, &it).into_column(),
             Self::Bool(it) => BooleanChunked::from_slice_options(polars_name, &it).into_column(),
         })
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn leaf_name(path: &str) -> String {
+    match path.strip_prefix("answer.") {
+        Some(column) => format!("answer_{column}"),
+        None => path.rsplit('.').next().unwrap_or(path).to_owned(),
     }
 }
 

@@ -405,10 +405,8 @@ const MINE: &str = "base = \"fast\"\n[parameters]\nbanks = 8\n";
 
 #[test]
 fn a_description_is_a_name_a_path_or_a_table() {
-    let folder = own(&[
-        ("mine.toml", MINE),
-        ("machine.toml", "[parameters]\nmemory = \"mine.toml\"\nrows = 64\n"),
-    ]);
+    let folder =
+        own(&[("mine.toml", MINE), ("machine.toml", "[parameters]\nmemory = \"mine.toml\"\nrows = 64\n")]);
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let mine = time_ns(&json!({ "memory": "fast", "memory.banks": 8 }));
     assert_eq!(mine, time_ns(&json!({ "memory": path("mine.toml") })));
@@ -420,7 +418,8 @@ fn a_description_is_a_name_a_path_or_a_table() {
     let over = time_ns(&json!({ "memory": "fast", "memory.banks": 4 }));
     assert_eq!(over, time_ns(&json!({ "memory.banks": 4, "memory": path("mine.toml") })));
     // On an axis, beside a built-in name.
-    let axis = Sweep::default().axis("memory", [json!("fast"), json!(path("mine.toml")), json!({ "banks": 4 })]);
+    let axis =
+        Sweep::default().axis("memory", [json!("fast"), json!(path("mine.toml")), json!({ "banks": 4 })]);
     assert_eq!(sweep(&axis).f64("time_ns").unwrap()[1], mine.as_f64());
 }
 
@@ -434,7 +433,10 @@ fn layers_merge_a_table_with_a_name() {
     let expected = run(&[json!({ "memory": "fast", "memory.banks": 8 })]);
     assert_eq!(run(&[json!({ "memory": { "banks": 8 } }), json!({ "memory": "fast" })]), expected);
     assert_eq!(run(&[json!({ "memory": "fast" }), json!({ "memory": { "banks": 8 } })]), expected);
-    assert_eq!(run(&[json!({ "memory": "fast", "memory.banks": 4 }), json!({ "memory.banks": 8 })]), expected);
+    assert_eq!(
+        run(&[json!({ "memory": "fast", "memory.banks": 4 }), json!({ "memory.banks": 8 })]),
+        expected
+    );
     // A nested base below an axis of names.
     let below = Sweep::of(parameters(&json!({ "memory": { "banks": 8 } }))).axis("memory", ["slow", "fast"]);
     assert_eq!(sweep(&below).f64("time_ns").unwrap()[1], expected.as_f64());
@@ -479,9 +481,9 @@ fn a_question_is_known_by_content_and_not_by_path() {
 
 #[test]
 fn a_study_tells_what_happens_when() {
-    let timeline = READ.timeline(&parameters(&json!({ "rows": 3 }))).unwrap();
+    let timeline = READ.timeline(&[&parameters(&json!({ "rows": 3 }))]).unwrap();
     assert_eq!((timeline.spans.len(), timeline.end().0), (3, 54_000));
-    let error = READ.trace(&Parameters::new(), "vcd", &mut Vec::new()).unwrap_err().to_string();
+    let error = READ.trace(&[], "vcd", &mut Vec::new()).unwrap_err().to_string();
     assert_eq!(error, "`toy.read` has no trace as `vcd`; it has `perfetto`, `csv`");
 }
 

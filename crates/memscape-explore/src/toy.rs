@@ -212,15 +212,17 @@ impl Study for Read {
         })
     }
 
-    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(|study, recorder| {
-        let banks = recorder.track("memory", "banks");
-        let time = study.memory.trcd_ns.to_picoseconds();
-        for row in 0..u64::from(study.rows.get()) {
-            let (start, end) = (time * row, time * (row + 1));
-            recorder.span(banks, Span { name: "read", category: "", start, end, details: &[("row", row)] });
-        }
-        Ok(())
-    });
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
+        Some(|study, recorder| {
+            let banks = recorder.track("memory", "banks");
+            let time = study.memory.trcd_ns.to_picoseconds();
+            for row in 0..u64::from(study.rows.get()) {
+                let (start, end) = (time * row, time * (row + 1));
+                recorder
+                    .span(banks, Span { name: "read", category: "", start, end, details: &[("row", row)] });
+            }
+            Ok(())
+        });
 
     fn slots() -> Vec<Slot> {
         vec![Slot::whole("hardware", &MACHINES, "old"), Slot::part("memory", &MEMORIES, "slow")]

@@ -1,5 +1,7 @@
 //! Which papers there are, one line each, and what they hold by name.
 
+use memscape_study::Unknown;
+
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
@@ -14,8 +16,8 @@ pub const PAPERS: &[Paper] =
 /// # Errors
 /// [`Error::Unknown`] suggests the nearest.
 pub fn paper(id: &str) -> Result<&'static Paper, Error> {
-    let known: Vec<_> = PAPERS.iter().map(|it| it.id).collect();
-    PAPERS.iter().find(|it| it.id == id).ok_or_else(|| Error::unknown("paper", id, &known))
+    let found = PAPERS.iter().find(|it| it.id == id);
+    found.ok_or_else(|| Unknown::new("paper", id, PAPERS.iter().map(|it| it.id)).into())
 }
 
 /// Every experiment, paper by paper.
@@ -41,7 +43,7 @@ pub fn select(selectors: &[&str]) -> Result<Vec<&'static Experiment>, Error> {
             known.extend(all.iter().map(|it| it.paper()));
             known.sort_unstable();
             known.dedup();
-            return Err(Error::unknown("experiment", selector, &known));
+            return Err(Unknown::new("experiment", *selector, known).into());
         }
         chosen.extend(
             matching

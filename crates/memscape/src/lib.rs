@@ -29,6 +29,7 @@ pub use memscape_pim as pim;
 pub use memscape_plot as plot;
 pub use memscape_riscv as riscv;
 pub use memscape_study as study;
+pub use memscape_systems as systems;
 pub use memscape_units as units;
 pub use memscape_workload as workload;
 #[doc(hidden)]
@@ -37,12 +38,12 @@ pub use serde_json;
 pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
-pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};
+pub use presets::{Difference, difference, leaves, neither, preset, presets};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table, studies, study,
+        Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::calibrate;
@@ -51,6 +52,8 @@ pub mod prelude {
     pub use crate::parameters;
     pub use crate::plot::Figure;
     pub use crate::presets::{preset, presets};
+    pub use crate::study::{Preset, Recorder, Timeline};
+    pub use crate::systems::{registry, studies, study};
     pub use crate::{claims, experiment};
 }
 
