@@ -17,6 +17,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         .with(memscape_ndp::SYSTEM)
         .with(memscape_npu::SYSTEM)
         .with(memscape_riscv::SYSTEM)
+        .with(memscape_cxl::SYSTEM)
 });
 
 /// Every system with its studies, descriptions and free parameters.

@@ -18,6 +18,7 @@ mod find;
 mod notebook;
 mod presets;
 
+pub use memscape_cxl as cxl;
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_measure as measure;

@@ -14,7 +14,6 @@ mod table1;
 mod tables;
 
 use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_npu::device::FREE_PARAMETERS;
 use memscape_npu::gemm::{NamedDesign, designs};
 use memscape_npu::{Device, Precision};
 use serde_json::{Value, json};
@@ -28,7 +27,6 @@ pub const PAPER: Paper = Paper {
     id: "npu-gemm",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/npu-gemm.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.
