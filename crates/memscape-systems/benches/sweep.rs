@@ -1,5 +1,5 @@
 //! How many points a sweep answers per second, from the axes to a finished
-//! frame: `cargo bench -p memscape-explore`, "elem/s" is points per second.
+//! frame: `cargo bench -p memscape-systems`, "elem/s" is points per second.
 //!
 //! `overhead`: a study as wide as a real one (45 parameters in three groups, 18
 //! columns) whose model is almost nothing, so this is the sweep's own cost.
@@ -201,12 +201,12 @@ fn inference() -> Sweep {
         .axis("threads", 1..=64)
         .axis("policy", ["base", "no-balancing", "bind-cores", "interleave"])
         .axis("kernel", ["default", "vector", "simple", "complex"])
-        .axis("dram.data_rate_mt_s", [2400, 3200, 4800, 6400])
+        .axis("memory.data_rate_mt_s", [2400, 3200, 4800, 6400])
         .axis("numa.distance_penalty", (0..50).map(|it| f64::from(it) / 50.0))
 }
 
 fn bench(criterion: &mut Criterion) {
-    let study = |name| memscape_explore::study(name).expect("a study");
+    let study = |name| memscape_systems::study(name).expect("a study");
     let studies: [(&str, &dyn DynStudy, Sweep); 5] = [
         ("overhead", &STUDY, overhead()),
         ("pim.gemv", study("pim.gemv"), gemv()),
