@@ -13,9 +13,10 @@ mod sweeps;
 mod table1;
 mod tables;
 
-use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_npu::{CALIBRATION, DESIGNS, DEVICES, KernelDesign, Precision};
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_npu::{DESIGNS, DEVICES, KernelDesign, Precision};
 use memscape_study::Preset;
+use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -27,7 +28,6 @@ pub const PAPER: Paper = Paper {
     id: "npu-gemm",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/npu-gemm.toml"),
-    free_parameters: || CALIBRATION.parameters(),
 };
 
 /// In the paper's order.
@@ -85,16 +85,19 @@ const ABOUT_4K: u64 = 4000;
 const NPUS: [&str; 2] = ["xdna", "xdna2"];
 
 /// As the paper writes them.
-fn printed(npu: &str) -> &'static str {
-    if npu == "xdna" { "XDNA" } else { "XDNA2" }
+fn printed(npu: &str) -> &str {
+    match npu {
+        "xdna" => "XDNA",
+        "xdna2" => "XDNA2",
+        other => other,
+    }
 }
 
 /// A kernel of the paper, with its name.
 type Design = Preset<KernelDesign>;
 
 fn design(name: &str) -> Result<&'static Design, Error> {
-    let known: Vec<_> = DESIGNS.names().collect();
-    DESIGNS.find(name).map_err(|_| Error::unknown("design", name, &known))
+    Ok(DESIGNS.find(name)?)
 }
 
 /// The NPU that a design is for.

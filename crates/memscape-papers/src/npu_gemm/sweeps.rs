@@ -1,13 +1,14 @@
 //! Fig. 7 and 8: hundreds of sizes up to 8K, over arithmetic intensity, with B
 //! column-major and row-major.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
+use memscape_plot::{Axis, Figure, Lines};
 use memscape_study::random::{STEP, mix};
+use memscape_systems::study;
 use serde_json::{Value, json};
 
 use super::{design, native, npu, step};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::{for_preset, with_first_column};
 
 /// Sizes per layout. The paper has "more than 400" and does not say which: ours are

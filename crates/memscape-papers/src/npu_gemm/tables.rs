@@ -1,15 +1,17 @@
 //! Tables 2 and 3: two designs per precision, with what the search at their
 //! reduction finds.
 
-use memscape_explore::{Column, Parameters, Table, study};
+use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 use serde_json::json;
 
 use super::{about_4k, design, native, numbers, of_design, precisions, step, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset};
 
-const RANKS: [&str; 2] = ["first", "second"];
+/// How the designs' names end, and which they are of the table's two.
+const RANKS: [(&str, &str); 2] = [("", "first"), ("-second", "second")];
 
 pub fn table2(changed: &Parameters) -> Result<Table, Error> {
     rows(changed, "xdna")
@@ -20,8 +22,7 @@ pub fn table3(changed: &Parameters) -> Result<Table, Error> {
 }
 
 fn rows(changed: &Parameters, npu: &str) -> Result<Table, Error> {
-    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, rank)| {
-        let suffix = if rank == RANKS[0] { "" } else { "-second" };
+    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, (suffix, rank))| {
         let design = design(&format!("{npu}-{precision}{suffix}"))?;
         let k_ct = design.parameters.k_ct.get();
         let table = about_4k(changed, design, &[])?;
