@@ -131,6 +131,9 @@ pub struct Dims {
 }
 
 impl Dims {
+    /// A memory of a single burst, of which others say what differs.
+    pub const ONE: Self = Self { channels: 1, ranks: 1, bank_groups: 1, banks: 1, rows: 1, columns: 1 };
+
     /// The dimensions of a checked device.
     #[must_use]
     pub fn of(memory: &Dram) -> Self {

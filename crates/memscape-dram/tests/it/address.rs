@@ -26,7 +26,7 @@ proptest! {
 /// The byte addresses of `dramsim3` traces are these times the burst's bytes.
 #[test]
 fn what_is_not_there_has_no_number() {
-    let dims = Dims { channels: 1, ranks: 1, bank_groups: 1, banks: 3, rows: 5, columns: 4 };
+    let dims = Dims { banks: 3, rows: 5, columns: 4, ..Dims::ONE };
     let map = AddressMap::of(dims, &[Field::Column, Field::Bank, Field::Row]).unwrap();
     assert_eq!(map.encode(&Place { bank: 2, row: 4, column: 3, ..Place::default() }), Some(59));
     assert_eq!(map.encode(&Place { bank: 3, ..Place::default() }), None);
