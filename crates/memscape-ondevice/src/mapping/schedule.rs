@@ -12,7 +12,7 @@
 
 use memscape_dram::{Address, Command, Kind};
 
-use crate::layout::{Layout, Slot};
+use super::layout::{Layout, Slot};
 
 /// Reads that drain the pipeline of the SIMD units: Algorithm 1's `Read5`.
 pub const DRAIN_READS: u64 = 5;

@@ -2,16 +2,19 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, DramError, ProtocolError, RefreshPolicy};
-use memscape_study::{CostEngine, PresetParameter, Study, StudyError};
-use memscape_workload::{Format, Gemv, Matrix, ModelName, NoSuchMatrix, ShapeError};
+use memscape_dram::Dram;
+use memscape_dram::export::CommandTimeline;
+use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
+use memscape_units::Picoseconds;
+use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::{Breakdown, closed_form, delays, on_engine};
-use crate::hardware::{default_part, presets};
-use crate::layout::{Layout, LayoutError, PimBlocks, Placement};
-use crate::schedule::Counts;
+use super::slots;
+use crate::cost::gemv::{GemvPart, PimMemory, delays, on_engine};
+use crate::hardware::PimBlocks;
+use crate::mapping::layout::{Layout, Placement};
+use crate::mapping::schedule::Counts;
 
 /// One matrix-vector product on PIM blocks, by Algorithm 1, beside the host at its
 /// peak bandwidth.
@@ -19,7 +22,7 @@ use crate::schedule::Counts;
 #[serde(deny_unknown_fields)]
 pub struct GemvStudy {
     /// Language model that the matrix belongs to
-    pub model: ModelName,
+    pub model: Model,
     /// Which of its matrices
     pub gemv: Matrix,
     /// Rows, for a matrix of one's own (with `k`; then `model` and `gemv` are ignored)
@@ -85,48 +88,24 @@ pub struct GemvAnswer {
     pub padding_share: f64,
 }
 
-/// Why a GEMV has no time.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GemvError {
-    /// Only one of `m` and `k`.
-    #[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
-    HalfShape,
-    /// The model has no such matrix.
-    #[error(transparent)]
-    Matrix(#[from] NoSuchMatrix),
-    /// A shape of no elements or too many.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
-    /// The memory contradicts itself.
-    #[error("`memory`: {0}")]
-    Memory(#[from] DramError),
-    /// No layout.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-    /// The matrix occupies several ranks.
-    #[error("`memory.ranks` is {0}; a PIM command reaches the banks of one rank, so use 1")]
-    Ranks(u32),
-    /// Scale factors, which the PIM blocks do not apply.
-    #[error("`format` is {0}; PIM blocks have no scale factors, so use bf16, fp16, int8 or int4")]
-    Scaled(Format),
-    /// A stream that breaks the protocol.
-    #[error("the command stream breaks the DRAM protocol: {0}")]
-    Protocol(#[from] ProtocolError),
-}
+/// Only one of `m` and `k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
+pub struct HalfShape;
 
 impl Default for GemvStudy {
     /// The gate projection of Llama 3.2 1B on the paper's phone.
     fn default() -> Self {
+        let phone = slots::phone();
         Self {
-            model: "llama-3.2-1b".parse().expect("a built-in model"),
+            model: slots::model(),
             gemv: Matrix::Gate,
             m: None,
             k: None,
             format: Format::BF16,
             placement: Placement::ColumnBursts,
-            memory: default_part("memory"),
-            pim: default_part("pim"),
+            memory: phone.memory,
+            pim: phone.pim,
             refresh: true,
             engine: CostEngine::Closed,
         }
@@ -137,53 +116,42 @@ impl GemvStudy {
     /// The matrix asked for.
     ///
     /// # Errors
-    /// [`GemvError`] if the model has no such matrix or the shape is incomplete.
-    pub fn shape(&self) -> Result<Gemv, GemvError> {
+    /// [`StudyError`] if the model has no such matrix or the shape is incomplete.
+    pub fn shape(&self) -> Result<Gemv, StudyError> {
         match (self.m, self.k) {
             (Some(m), Some(k)) => Ok(Gemv::new(m.get(), k.get())?),
             (None, None) => Ok(self.model.gemv(self.gemv)?),
-            _ => Err(GemvError::HalfShape),
+            _ => Err(HalfShape.into()),
+        }
+    }
+
+    /// The PIM that computes it.
+    #[must_use]
+    pub fn pim_memory(&self) -> PimMemory {
+        PimMemory {
+            memory: self.memory,
+            pim: self.pim,
+            format: self.format,
+            placement: self.placement,
+            refresh: self.refresh,
         }
     }
 
     /// Where its weights lie.
     ///
     /// # Errors
-    /// [`GemvError`] says what does not fit.
-    pub fn layout(&self) -> Result<Layout, GemvError> {
-        self.memory.check()?;
-        if self.memory.ranks.get() > 1 {
-            return Err(GemvError::Ranks(self.memory.ranks.get()));
-        }
-        if self.format.scale().is_some() {
-            return Err(GemvError::Scaled(self.format));
-        }
-        let (element, placement) = (self.format.element(), self.placement);
-        Ok(Layout::new(self.shape()?, element, placement, &self.memory, &self.pim, 0)?)
+    /// [`StudyError`] says what does not fit.
+    pub fn layout(&self) -> Result<Layout, StudyError> {
+        Ok(self.pim_memory().layout(self.shape()?)?)
     }
 
-    /// The time of a layout on PIM.
-    ///
-    /// # Errors
-    /// [`GemvError`] if the stream cannot be walked.
-    pub fn time(&self, layout: &Layout) -> Result<Breakdown, GemvError> {
+    /// The commands of one channel, which all get the same.
+    fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
+        let (pim, layout) = (self.pim_memory(), self.layout()?);
         let delays = delays(&self.memory);
-        let closed = closed_form(layout, &delays);
-        let mut parts = closed.unwrap_or_default();
-        let walk = |refresh| on_engine(layout, &self.memory, &delays, refresh, &mut ()).map(|it| it.0);
-        let refreshed = self.refresh && self.engine == CostEngine::Events;
-        if closed.is_none() || self.engine == CostEngine::Events {
-            let busy = walk(RefreshPolicy::Off)?;
-            // Where nothing else tells, waiting for rows is row opening.
-            parts.row_open += busy - parts.total();
-            if refreshed {
-                parts.refresh = walk(RefreshPolicy::all_bank(&self.memory))?.saturating_sub(busy);
-            }
-        }
-        if self.refresh && !refreshed {
-            parts.refresh = delays.refresh_ps(&self.memory, parts.total());
-        }
-        Ok(parts)
+        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, Picoseconds(delays.slot));
+        on_engine(&layout, &self.memory, &delays, pim.refresh_policy(), &mut commands)?;
+        Ok(())
     }
 }
 
@@ -193,20 +161,24 @@ impl Study for GemvStudy {
         "One matrix-vector product on a phone's PIM blocks, by HBM-PIM's command sequence";
     type Answer = GemvAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        presets!("memory", "pim")
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("time_ns", &["mac_ns", "row_open_ns", "input_ns", "drain_ns", "sums_ns", "refresh_ns"])];
+
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::walk);
+
+    fn slots() -> Vec<Slot> {
+        slots::all()
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "picoseconds and bytes stay far below 2^53")]
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let layout = self.layout()?;
-        let time = self.time(&layout)?;
+        let time = self.pim_memory().time(&layout, self.engine)?;
         let counts = Counts::of(&layout);
-        let delays = delays(&self.memory);
-        let ns = |ps: u64| ps as f64 * 1e-3;
+        let slot = Picoseconds(delays(&self.memory).slot);
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);
         let host_peak_ns = self.memory.peak_gb_s().time_of(weights).as_f64();
-        let time_ns = ns(time.total());
+        let time_ns = time.total().as_ns();
         let banks_at_once = layout.units as f64 / layout.dims.channels as f64;
         let used = layout.rows as f64 * layout.columns as f64;
         let offered = layout.units as f64 * layout.slots() as f64 * layout.lanes as f64;
@@ -214,13 +186,13 @@ impl Study for GemvStudy {
             time_ns,
             host_peak_ns,
             bandwidth_gain: host_peak_ns / time_ns,
-            peak_bandwidth_gain: banks_at_once * self.memory.burst().as_f64() / ns(delays.slot),
-            mac_ns: ns(time.mac),
-            row_open_ns: ns(time.row_open),
-            input_ns: ns(time.input),
-            drain_ns: ns(time.drain),
-            sums_ns: ns(time.sums),
-            refresh_ns: ns(time.refresh),
+            peak_bandwidth_gain: banks_at_once * self.memory.burst().as_f64() / slot.as_ns(),
+            mac_ns: time.ns(GemvPart::Mac),
+            row_open_ns: time.ns(GemvPart::RowOpen),
+            input_ns: time.ns(GemvPart::Input),
+            drain_ns: time.ns(GemvPart::Drain),
+            sums_ns: time.ns(GemvPart::Sums),
+            refresh_ns: time.ns(GemvPart::Refresh),
             rows: layout.rows,
             columns: layout.columns,
             output_tiles: layout.passes(),

@@ -1,18 +1,16 @@
 //! Does a placed matrix compute, and does a copy bring it back?
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
-use memscape_ondevice::address::{AddressMap, BitMap, DigitMap, Dims, Field, MapError, Place};
-use memscape_ondevice::layout::{HostOrder, Layout, LayoutError, PimBlocks, Placement, Slot};
-use memscape_ondevice::machine::execute;
+use memscape_dram::{AddressMap, Dims, Field, Place};
+use memscape_ondevice::hardware::{BitMap, BitMapError, BurstMap, PimBlocks};
+use memscape_ondevice::mapping::layout::{HostOrder, Layout, LayoutError, Placement, Slot};
+use memscape_ondevice::mapping::machine::execute;
 use memscape_ondevice::{MapText, Swizzle, SwizzleError};
 use memscape_workload::{Element, Gemv};
 use proptest::prelude::*;
 
-fn count(value: u32) -> NonZeroU32 {
-    NonZeroU32::new(value).unwrap()
-}
+use crate::count;
 
 fn index(value: u64) -> usize {
     usize::try_from(value).unwrap()
@@ -49,7 +47,7 @@ fn invertible(bits: usize, seed: u64) -> Vec<u64> {
 #[derive(Debug, Clone)]
 struct Memory {
     dims: Dims,
-    map: AddressMap,
+    map: BurstMap,
 }
 
 fn memory() -> impl Strategy<Value = Memory> {
@@ -58,19 +56,20 @@ fn memory() -> impl Strategy<Value = Memory> {
         let dims = Dims {
             channels: 1 << channels,
             ranks: 1 << ranks,
+            bank_groups: 1,
             banks: 1 << banks,
             rows: 1 << rows,
             columns: 1 << columns,
         };
         let all = channels + ranks + banks + rows + columns;
         let map = BitMap::new(dims, &invertible(all as usize, seed)).unwrap();
-        Memory { dims, map: AddressMap::Bits(map) }
+        Memory { dims, map: BurstMap::Bits(map) }
     });
     let digits = (1_u64..4, 1_u64..3, 0_u32..3, 60_u64..90, 1_u64..6);
     let by_digits = (digits, Just(Field::ALL).prop_shuffle()).prop_map(|(sizes, order)| {
         let (channels, ranks, banks, rows, columns) = sizes;
-        let dims = Dims { channels, ranks, banks: 1 << banks, rows, columns };
-        Memory { dims, map: AddressMap::Digits(DigitMap::new(dims, order).unwrap()) }
+        let dims = Dims { channels, ranks, bank_groups: 1, banks: 1 << banks, rows, columns };
+        Memory { dims, map: BurstMap::Digits(AddressMap::of(dims, &order).unwrap()) }
     });
     prop_oneof![by_bits, by_digits]
 }
@@ -82,7 +81,7 @@ fn placement() -> impl Strategy<Value = Placement> {
 /// A matrix that fits, in a memory under a random map.
 #[derive(Debug, Clone)]
 struct Case {
-    map: AddressMap,
+    map: BurstMap,
     layout: Layout,
     order: HostOrder,
 }
@@ -134,10 +133,13 @@ proptest! {
         let dims = memory.dims;
         let bursts = dims.channels * dims.ranks * dims.banks * dims.rows * dims.columns;
         for burst in 0..bursts {
-            let place = memory.map.decode(burst);
+            let place = memory.map.decode(burst).unwrap();
             prop_assert!(dims.contains(&place));
-            prop_assert_eq!(memory.map.encode(&place), burst);
+            prop_assert_eq!(memory.map.encode(&place), Some(burst));
         }
+        prop_assert_eq!(memory.map.decode(bursts), None);
+        let beyond = Place { row: dims.rows, ..Place::default() };
+        prop_assert_eq!(memory.map.encode(&beyond), None);
     }
 
     #[test]
@@ -213,7 +215,7 @@ proptest! {
         // Units beyond the matrix read what is there; memory must be there to read.
         let end = (0..layout.units)
             .flat_map(|unit| (0..layout.slots()).map(move |slot| Slot { unit, slot }))
-            .map(|it| case.map.encode(&layout.place(it)))
+            .map(|it| case.map.encode(&layout.place(it)).unwrap())
             .max();
         image.resize(image.len().max(index((end.unwrap() + 1) * layout.burst_bytes())), 0);
 
@@ -270,7 +272,7 @@ fn matrices_of_the_phone_come_back() {
 /// A copy with a wrong map must not come back: the test above can fail.
 #[test]
 fn a_wrong_map_does_not_bring_it_back() {
-    let dims = Dims { channels: 2, ranks: 1, banks: 4, rows: 64, columns: 8 };
+    let dims = Dims { channels: 2, banks: 4, rows: 64, columns: 8, ..Dims::ONE };
     let pim = PimBlocks { input_registers: count(2), output_registers: count(2), banks_per_block: count(1) };
     let gemv = Gemv::new(64, 40).unwrap();
     let layout = Layout::on(dims, 256, gemv, Element::Bf16, Placement::ColumnBursts, &pim, 0).unwrap();
@@ -294,7 +296,7 @@ fn a_wrong_map_does_not_bring_it_back() {
 /// PIM-aware layout.
 #[test]
 fn the_toy_of_fig_3_places_whole_rows_per_bank() {
-    let dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 1, columns: 3 };
+    let dims = Dims { banks: 4, columns: 3, ..Dims::ONE };
     let pim = PimBlocks { input_registers: count(1), output_registers: count(1), banks_per_block: count(1) };
     let gemv = Gemv::new(64, 3).unwrap();
     let layout = Layout::on(dims, 256, gemv, Element::Bf16, Placement::ColumnBursts, &pim, 0).unwrap();
@@ -309,14 +311,14 @@ fn the_toy_of_fig_3_places_whole_rows_per_bank() {
     let kept = |order: &str| {
         let map = order.parse::<MapText>().unwrap().map(dims).unwrap();
         let at = |it: u64| (it % 4, it / 4);
-        (0..12).filter(|it| map.encode(&layout.place(layout.slot(at(*it).0, at(*it).1))) == *it).count()
+        (0..12).filter(|it| map.encode(&layout.place(layout.slot(at(*it).0, at(*it).1))) == Some(*it)).count()
     };
     assert_eq!((kept("column bank channel rank row"), kept("bank column channel rank row")), (2, 12));
 }
 
 #[test]
 fn bad_input_is_told_what_to_change() {
-    let dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 4, columns: 4 };
+    let dims = Dims { banks: 4, rows: 4, columns: 4, ..Dims::ONE };
     let error = |text: &str| match text.parse::<MapText>() {
         Ok(map) => map.map(dims).unwrap_err().to_string(),
         Err(error) => error.to_string(),
@@ -337,7 +339,7 @@ fn bad_input_is_told_what_to_change() {
     assert!(error("bank bank channel rank row").contains("`column` is missing"));
     assert!(error("").contains("not understood"));
     let zero = Dims { rows: 0, ..dims };
-    assert!(matches!(BitMap::new(zero, &[]).unwrap_err(), MapError::Dims(_)));
+    assert!(matches!(BitMap::new(zero, &[]).unwrap_err(), BitMapError::Dims(_)));
     let map = |rows: &[u64]| BitMap::new(dims, rows).unwrap_err().to_string();
     assert!(map(&[1]).starts_with("the map has 1 coordinate bits, but the memory has 6"));
     assert_eq!(

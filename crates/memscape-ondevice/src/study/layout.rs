@@ -4,23 +4,23 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::stream::serve;
-use memscape_dram::{Address, Dram, DramError, Engine, Kind, constraints};
-use memscape_study::{PresetParameter, Study, StudyError};
-use memscape_workload::{Format, Gemv, Matrix, ModelName};
+use memscape_dram::{Command, Dram, DramError, Engine, Kind, Place, constraints};
+use memscape_study::{Slot, Study, StudyError};
+use memscape_units::Picoseconds;
+use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::AddressMap;
-use crate::hardware::{default_part, presets};
-use crate::layout::{HostOrder, Layout, LayoutError, PimBlocks, Placement};
-use crate::map_text::{MapText, MapTextError};
+use super::slots;
+use crate::hardware::{BurstMap, MapText, MapTextError, PimBlocks};
+use crate::mapping::layout::{HostOrder, Layout, LayoutError, Placement};
 
 /// One weight matrix in the PIM-aware layout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutStudy {
     /// Language model that the matrix belongs to
-    pub model: ModelName,
+    pub model: Model,
     /// Which of its matrices
     pub matrix: Matrix,
     /// Rows, for a matrix of one's own (with `columns`; then `model` and `matrix` are ignored)
@@ -80,7 +80,7 @@ pub struct LayoutAnswer {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlacedError {
+pub enum LayoutStudyError {
     /// Only one of `rows` and `columns`.
     #[error(
         "`rows` and `columns` go together: give both for a matrix of your own, or neither for one of the model's"
@@ -103,8 +103,9 @@ pub enum PlacedError {
 impl Default for LayoutStudy {
     /// The gate projection of Llama 3.2 1B on the paper's phone.
     fn default() -> Self {
+        let phone = slots::phone();
         Self {
-            model: "llama-3.2-1b".parse().expect("a built-in model"),
+            model: slots::model(),
             matrix: Matrix::Gate,
             rows: None,
             columns: None,
@@ -112,9 +113,9 @@ impl Default for LayoutStudy {
             placement: Placement::ColumnBursts,
             host_order: HostOrder::ColumnMajor,
             together: NonZeroU64::new(8).expect("not zero"),
-            address_map: default_part("address_map"),
-            memory: default_part("memory"),
-            pim: default_part("pim"),
+            address_map: phone.address_map.clone(),
+            memory: phone.memory,
+            pim: phone.pim,
         }
     }
 }
@@ -132,7 +133,7 @@ impl LayoutStudy {
         match (self.rows, self.columns) {
             (Some(rows), Some(columns)) => Ok(Gemv::new(rows.get(), columns.get())?),
             (None, None) => Ok(self.model.gemv(self.matrix)?),
-            _ => Err(PlacedError::HalfShape.into()),
+            _ => Err(LayoutStudyError::HalfShape.into()),
         }
     }
 
@@ -140,15 +141,15 @@ impl LayoutStudy {
     ///
     /// # Errors
     /// [`StudyError`] says what does not fit.
-    pub fn layout(&self) -> Result<(Layout, AddressMap), StudyError> {
-        self.memory.check().map_err(PlacedError::Memory)?;
+    pub fn layout(&self) -> Result<(Layout, BurstMap), StudyError> {
+        self.memory.check().map_err(LayoutStudyError::Memory)?;
         if self.format.scale().is_some() {
-            return Err(PlacedError::Scaled(self.format).into());
+            return Err(LayoutStudyError::Scaled(self.format).into());
         }
         let shape = self.shape()?;
         let (element, placement) = (self.format.element(), self.placement);
         let layout = Layout::new(shape, element, placement, &self.memory, &self.pim, 0)?;
-        let map = self.address_map.map(layout.dims).map_err(PlacedError::Map)?;
+        let map = self.address_map.map(layout.dims).map_err(LayoutStudyError::Map)?;
         Ok((layout, map))
     }
 
@@ -165,6 +166,29 @@ impl LayoutStudy {
             .take(SAMPLE)
             .collect()
     }
+
+    /// When the slowest channel has read these bursts: each serves its own.
+    fn read_time(&self, places: &[Place]) -> Result<Picoseconds, StudyError> {
+        let mut slowest = Picoseconds::ZERO;
+        for channel in 0..u64::from(self.memory.channels.get()) {
+            let of_channel = places.iter().filter(|it| it.channel == channel);
+            let reads = of_channel.map(|it| Kind::Rd.at(grouped(&self.memory, it).address()));
+            slowest = slowest.max(self.serve(reads)?);
+        }
+        Ok(slowest)
+    }
+
+    fn serve(&self, reads: impl Iterator<Item = Command>) -> Result<Picoseconds, StudyError> {
+        let mut engine = Engine::new(self.memory.geometry(), &constraints(&self.memory))?;
+        Ok(serve(&mut engine, reads, 64, &mut ())?.last)
+    }
+}
+
+/// The same place with its bank in a bank group: neighbours are in different groups,
+/// as controllers have it.
+fn grouped(memory: &Dram, place: &Place) -> Place {
+    let groups = u64::from(memory.bank_groups.get());
+    Place { bank_group: place.bank % groups, bank: place.bank / groups, ..*place }
 }
 
 impl Study for LayoutStudy {
@@ -173,8 +197,8 @@ impl Study for LayoutStudy {
         "Where a weight matrix lies for PIM, and how fast the host can read it back";
     type Answer = LayoutAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        presets!("memory", "pim", "address_map")
+    fn slots() -> Vec<Slot> {
+        slots::all()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -183,29 +207,12 @@ impl Study for LayoutStudy {
         let bursts = self.bursts(&layout);
         let places: Vec<_> = bursts.iter().map(|it| layout.place(layout.slot(it.0, it.1))).collect();
         let numbers: Vec<_> = places.iter().map(|it| map.encode(it)).collect();
-        let jumps = numbers.windows(2).filter(|it| it[0].checked_add(1) != Some(it[1])).count();
+        let follows = |it: &[Option<u64>]| it[0].and_then(|it| it.checked_add(1)) == it[1];
+        let jumps = numbers.windows(2).filter(|it| !follows(it)).count();
 
-        // Each channel serves its own accesses; the slowest decides.
-        let per_group = u64::from(self.memory.banks_per_group());
-        let part = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let mut slowest_ns: f64 = 0.0;
-        for channel in 0..layout.dims.channels {
-            let reads = places.iter().filter(|it| it.channel == channel).map(|it| {
-                Kind::Rd.at(Address {
-                    rank: part(it.rank),
-                    // Neighbouring banks are in different groups, as controllers have it.
-                    bank_group: part(it.bank % u64::from(self.memory.bank_groups.get())),
-                    bank: part(it.bank / u64::from(self.memory.bank_groups.get()) % per_group),
-                    row: part(it.row),
-                    column: part(it.column),
-                })
-            });
-            let mut engine = Engine::new(self.memory.geometry(), &constraints(&self.memory))?;
-            let served = serve(&mut engine, reads, 64, &mut ())?;
-            slowest_ns = slowest_ns.max(served.last.as_ns() + self.memory.burst().as_f64());
-        }
-        let peak = self.memory.peak_gb_s().as_f64();
-        let read_gb_s = (numbers.len() as u64 * layout.burst_bytes()) as f64 / slowest_ns;
+        let last_issued = self.read_time(&places)?;
+        let read_ns = last_issued.as_ns() + self.memory.burst().as_f64();
+        let read_gb_s = (numbers.len() as u64 * layout.burst_bytes()) as f64 / read_ns;
         Ok(LayoutAnswer {
             matrix_rows: layout.rows,
             matrix_columns: layout.columns,
@@ -218,7 +225,7 @@ impl Study for LayoutStudy {
             padding_bytes: layout.padding_bytes(),
             run_bursts: numbers.len() as f64 / (jumps + 1) as f64,
             read_gb_s,
-            read_efficiency: read_gb_s / peak,
+            read_efficiency: read_gb_s / self.memory.peak_gb_s().as_f64(),
         })
     }
 }

@@ -1,10 +1,8 @@
-//! The phone: its cores, and what they reach.
+//! The phone's cores, and what they reach.
 
 use std::num::NonZeroU32;
-use std::sync::LazyLock;
 
-use memscape_dram::Dram;
-use memscape_study::{Filling, FreeParameter, Preset, PresetParameter};
+use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +21,10 @@ pub struct Cores {
     pub copy_threads: u32,
 }
 
-/// The processor: three kinds of cores, and the rates of its software.
+/// The phone's processor: three kinds of cores, and the rates of its software.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Soc {
+pub struct Cpu {
     /// The big core
     pub big: Cores,
     /// The faster middle cores
@@ -62,9 +60,9 @@ pub struct Soc {
 /// Why there is no such processor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SocError {
+pub enum CpuError {
     /// A number out of its range, NaN included.
-    #[error("`soc.{field}` is {given}; it must be from {min} to {max}")]
+    #[error("`cpu.{field}` is {given}; it must be from {min} to {max}")]
     OutOfRange {
         /// The field.
         field: &'static str,
@@ -77,7 +75,7 @@ pub enum SocError {
     },
     /// More threads than cores.
     #[error(
-        "`soc.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
+        "`cpu.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
     )]
     Cores {
         /// Which cores.
@@ -90,7 +88,7 @@ pub enum SocError {
         cores: u32,
     },
     /// A group of threads is empty or unreasonably large.
-    #[error("there are {given} {what}; give `soc.*.{field}` from 1 to {MAX_THREADS}")]
+    #[error("there are {given} {what}; give `cpu.*.{field}` from 1 to {MAX_THREADS}")]
     Threads {
         /// What the threads do.
         what: &'static str,
@@ -104,7 +102,7 @@ pub enum SocError {
 /// The most threads of one group.
 pub const MAX_THREADS: u64 = 4096;
 
-impl Soc {
+impl Cpu {
     /// The kinds of cores by name, fastest first.
     #[must_use]
     pub const fn kinds(&self) -> [(&'static str, Cores); 3] {
@@ -114,8 +112,8 @@ impl Soc {
     /// Checks that the numbers belong together.
     ///
     /// # Errors
-    /// [`SocError`] names the field at fault.
-    pub fn check(&self) -> Result<(), SocError> {
+    /// [`CpuError`] names the field at fault.
+    pub fn check(&self) -> Result<(), CpuError> {
         for (field, given, min, max) in [
             ("big.peak_gflops", self.big.peak_gflops, 1e-3, 1e9),
             ("middle_high.peak_gflops", self.middle_high.peak_gflops, 1e-3, 1e9),
@@ -129,13 +127,13 @@ impl Soc {
             ("token_overhead_ms", self.token_overhead_ms, 0.0, 1e6),
         ] {
             if !(min..=max).contains(&given) {
-                return Err(SocError::OutOfRange { field, given, min, max });
+                return Err(CpuError::OutOfRange { field, given, min, max });
             }
         }
         for (kind, it) in self.kinds() {
             if u64::from(it.cores) < u64::from(it.gemm_threads) + u64::from(it.copy_threads) {
                 let (gemm, copy, cores) = (it.gemm_threads, it.copy_threads, it.cores);
-                return Err(SocError::Cores { kind, gemm, copy, cores });
+                return Err(CpuError::Cores { kind, gemm, copy, cores });
             }
         }
         for (what, given, field) in [
@@ -144,10 +142,29 @@ impl Soc {
             ("threads of a copy without GEMM", u64::from(self.owr_threads.get()), "owr_threads"),
         ] {
             if !(1..=MAX_THREADS).contains(&given) {
-                return Err(SocError::Threads { what, given, field });
+                return Err(CpuError::Threads { what, given, field });
             }
         }
         Ok(())
+    }
+
+    /// What a GEMM costs however small, and a copy by threads that are started for
+    /// it.
+    ///
+    /// # Panics
+    /// If the processor has not been checked.
+    #[must_use]
+    pub fn step(&self) -> Nanoseconds {
+        milliseconds(self.step_ms)
+    }
+
+    /// What each token costs beside its GEMVs.
+    ///
+    /// # Panics
+    /// If the processor has not been checked.
+    #[must_use]
+    pub fn token_overhead(&self) -> Nanoseconds {
+        milliseconds(self.token_overhead_ms)
     }
 
     /// Threads that run GEMM.
@@ -177,101 +194,6 @@ impl Soc {
     }
 }
 
-/// A named phone: memory by name, PIM blocks and processor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Phone {
-    memory: String,
-    address_map: String,
-    pim: toml::Table,
-    soc: toml::Table,
-}
-
-/// `data/calibration/pim-sherpa.toml`: all free parameters of this model.
-pub const CALIBRATION: &str = include_str!("../../../data/calibration/pim-sherpa.toml");
-
-/// The free parameters of [`CALIBRATION`].
-pub static FREE_PARAMETERS: LazyLock<Vec<FreeParameter>> = LazyLock::new(|| {
-    FreeParameter::all_from_toml(CALIBRATION).expect("the built-in calibration is checked by tests")
-});
-
-static PHONES: LazyLock<Vec<Preset<Phone>>> = LazyLock::new(|| {
-    [include_str!("../../../data/hardware/ondevice/galaxy-s24-plus.toml")]
-        .iter()
-        .map(|it| Preset::from_toml(it).expect("the built-in phones are checked by tests"))
-        .collect()
-});
-
-/// The phone of the paper.
-pub const DEFAULT_PHONE: &str = "galaxy-s24-plus";
-
-/// Names of the built-in phones.
-#[must_use]
-pub fn phone_names() -> Vec<&'static str> {
-    PHONES.iter().map(|it| it.name.as_str()).collect()
-}
-
-/// A phone's parameters as a study holds them, free parameters included.
-#[must_use]
-pub fn find_phone(name: &str) -> Option<Filling> {
-    let phone = PHONES.iter().find(|it| it.name == name)?;
-    let memory = Dram::find(&phone.parameters.memory).ok()?;
-    Some(Filling::of(phone)?.with("memory", memory)?.calibrated(&FREE_PARAMETERS, "pim-sherpa"))
-}
-
-/// A part of the default phone, for a study's `Default`.
-///
-/// # Panics
-/// If the built-in phone has no such part, which tests exclude.
-pub(crate) fn default_part<T: serde::de::DeserializeOwned>(key: &str) -> T {
-    static PHONE: LazyLock<serde_json::Value> =
-        LazyLock::new(|| find_phone(DEFAULT_PHONE).expect("the default phone is built in").parameters);
-    serde_json::from_value(PHONE[key].clone()).expect("the default phone is checked by tests")
-}
-
-/// The presets `hardware` and `memory`; a phone fills only the parts that the
-/// study has.
-macro_rules! presets {
-    ($($part:literal),+) => {{
-        fn find(name: &str) -> Option<memscape_study::Filling> {
-            $crate::hardware::restrict($crate::hardware::find_phone(name)?, &[$($part),+])
-        }
-        $crate::hardware::preset_parameters(find, &[$($part),+])
-    }};
-}
-pub(crate) use presets;
-
-/// What of a phone fills the parameters in `parts`.
-pub(crate) fn restrict(mut phone: Filling, parts: &[&str]) -> Option<Filling> {
-    phone.parameters.as_object_mut()?.retain(|key, _| parts.contains(&key.as_str()));
-    phone.sources.retain(|path, _| parts.iter().any(|it| path.split('.').next() == Some(it)));
-    Some(phone)
-}
-
-pub(crate) fn preset_parameters(
-    find: fn(&str) -> Option<Filling>,
-    parts: &'static [&'static str],
-) -> Vec<PresetParameter> {
-    fn find_memory(name: &str) -> Option<Filling> {
-        let preset = Dram::find(name).ok()?;
-        let parameters = serde_json::to_value(preset.parameters).ok()?;
-        Some(Filling { parameters, sources: preset.sources.clone() })
-    }
-    let phone = PresetParameter {
-        name: "hardware",
-        meaning: "Phone that fills the parameters of memory, PIM blocks and processor",
-        fills: "",
-        default: DEFAULT_PHONE,
-        names: phone_names,
-        find,
-    };
-    let memory = PresetParameter {
-        name: "memory",
-        meaning: "DRAM that fills `memory.*`, by name",
-        fills: "memory",
-        default: "lpddr5x-8533",
-        names: Dram::names,
-        find: find_memory,
-    };
-    if parts.contains(&"memory") { vec![phone, memory] } else { vec![phone] }
+fn milliseconds(value: f64) -> Nanoseconds {
+    Nanoseconds::new(value * 1e6).expect("a checked processor")
 }

@@ -1,7 +1,7 @@
 //! What prefill does, in order: which weights lie in which cacheable buffer when,
 //! and which are copied meanwhile.
 //!
-//! The same plan is timed by [`crate::timeline`] and run on real buffers.
+//! The same plan is timed by [`crate::cost::threads`] and run on real buffers.
 
 use std::fmt;
 use std::ops::Range;
@@ -85,6 +85,11 @@ pub enum StageError {
         /// Bytes there are.
         have: u64,
     },
+    /// A router decides which weights are read.
+    #[error(
+        "the model has {0} experts in each layer; stages are planned for one feed-forward network, so use a model without experts"
+    )]
+    Experts(u32),
 }
 
 /// Names of matrices, for people.
@@ -99,9 +104,21 @@ impl fmt::Display for Names {
 }
 
 /// The linear layers of one decoder layer, each on its own.
+///
+/// # Errors
+/// [`StageError::Experts`] if a router picks among several feed-forward networks.
+pub fn layer_matrices(model: &Llm) -> Result<Vec<(Matrix, Gemv)>, StageError> {
+    match model.experts {
+        Some(experts) => Err(StageError::Experts(experts.count)),
+        None => Ok(model.layer_gemvs(Projections::Separate).collect()),
+    }
+}
+
+/// Bytes of so many weights, which need not be whole.
 #[must_use]
-pub fn layer_matrices(model: &Llm) -> Vec<(Matrix, Gemv)> {
-    model.layer_gemvs(Projections::Separate).collect()
+#[expect(clippy::cast_precision_loss, reason = "elements stay far below 2^53")]
+pub fn elements_bytes(elements: u64, format: Format) -> f64 {
+    format.bits_per_element() / 8.0 * elements as f64
 }
 
 /// Which matrices share a buffer: those of attention, then each on its own.
@@ -117,15 +134,15 @@ const fn is_attention(matrix: Matrix) -> bool {
 
 /// Bytes of the least buffer: the largest single matrix for one buffer that holds
 /// one at a time (OWR); what is computed with together for double buffering.
-#[must_use]
-pub fn least_buffer_bytes(model: &Llm, format: Format, double: bool) -> u64 {
-    let matrices = layer_matrices(model);
+///
+/// # Errors
+/// As [`layer_matrices`].
+pub fn least_buffer_bytes(model: &Llm, format: Format, double: bool) -> Result<u64, StageError> {
+    let matrices = layer_matrices(model)?;
     let bytes = |it: &(Matrix, Gemv)| it.1.weight_bytes(format).0;
-    if double {
-        groups(&matrices).into_iter().map(|it| matrices[it].iter().map(bytes).sum()).max().unwrap_or(0)
-    } else {
-        matrices.iter().map(bytes).max().unwrap_or(0)
-    }
+    let together =
+        if double { groups(&matrices) } else { (0..matrices.len()).map(|it| it..it + 1).collect() };
+    Ok(together.into_iter().map(|it| matrices[it].iter().map(bytes).sum()).max().unwrap_or(0))
 }
 
 /// Checks that one buffer holds each matrix on its own.
@@ -133,7 +150,7 @@ pub fn least_buffer_bytes(model: &Llm, format: Format, double: bool) -> u64 {
 /// # Errors
 /// [`StageError::BufferTooSmall`] names the matrix.
 pub fn check_single_buffer(model: &Llm, format: Format, have: u64) -> Result<(), StageError> {
-    for (matrix, gemv) in layer_matrices(model) {
+    for (matrix, gemv) in layer_matrices(model)? {
         let need = gemv.weight_bytes(format).0;
         if have < need {
             return Err(StageError::BufferTooSmall { matrices: Names(vec![matrix]), need, have });
@@ -152,7 +169,7 @@ impl StagePlan {
     /// follows its last reader.
     ///
     /// # Errors
-    /// [`StageError::BufferTooSmall`] says what does not fit.
+    /// [`StageError`] says what does not fit.
     pub fn double_buffered(
         model: &Llm,
         layers: u64,
@@ -160,10 +177,10 @@ impl StagePlan {
         split: Split,
         buffer_bytes: Option<u64>,
     ) -> Result<Self, StageError> {
-        let matrices = layer_matrices(model);
+        let matrices = layer_matrices(model)?;
         let groups = groups(&matrices);
         let bytes = |it: usize| matrices[it].1.weight_bytes(format).0;
-        let have = buffer_bytes.unwrap_or_else(|| least_buffer_bytes(model, format, true));
+        let have = buffer_bytes.map_or_else(|| least_buffer_bytes(model, format, true), Ok)?;
         for group in &groups {
             let need = group.clone().map(bytes).sum();
             if have < need {

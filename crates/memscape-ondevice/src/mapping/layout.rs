@@ -4,28 +4,14 @@
 //! what one unit works on at a time: with [`Placement::ColumnBursts`] as many rows
 //! as a burst has lanes, with [`Placement::RowBursts`] one row. Lines go round
 //! robin over the units. Within a unit, bursts (*slots*) follow each other in the
-//! order in which the command stream of [`crate::gemv`] reads them.
+//! order in which the command stream of [`super::schedule`] reads them.
 
-use std::num::NonZeroU32;
-
-use memscape_dram::Dram;
+use memscape_dram::{Dims, Dram, Place};
 use memscape_workload::{Element, Gemv};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::{AddressMap, Dims, Place};
-
-/// The PIM blocks of the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PimBlocks {
-    /// Registers per PIM block that hold inputs, one burst each
-    pub input_registers: NonZeroU32,
-    /// Registers per PIM block that hold sums, one burst each
-    pub output_registers: NonZeroU32,
-    /// Banks that share one PIM block: 1 or 2 in Sec. 2.2 of the paper
-    pub banks_per_block: NonZeroU32,
-}
+use crate::hardware::{BurstMap, PimBlocks};
 
 /// Which elements share a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +37,7 @@ pub struct Layout {
     pub lanes: u64,
     /// Which elements share a burst.
     pub placement: Placement,
-    /// The memory.
+    /// The memory, its banks counted through the bank groups.
     pub dims: Dims,
     /// PIM units of all channels.
     pub units: u64,
@@ -133,10 +119,10 @@ impl Layout {
         first_row: u64,
     ) -> Result<Self, LayoutError> {
         let burst_bits = 8 * u64::from(memory.column_bytes.get());
-        Self::on(Dims::of(memory), burst_bits, matrix, element, placement, pim, first_row)
+        Self::on(Dims::of(memory).ungrouped(), burst_bits, matrix, element, placement, pim, first_row)
     }
 
-    /// As [`Layout::new`], of a memory of any dimensions.
+    /// As [`Layout::new`], of a memory of any dimensions without bank groups.
     ///
     /// # Errors
     /// As [`Layout::new`].
@@ -315,6 +301,7 @@ impl Layout {
         Place {
             channel: at.unit % dims.channels,
             rank: at.unit / dims.channels % dims.ranks,
+            bank_group: 0,
             bank: unit_of_rank * self.banks_per_unit + in_row / dims.columns,
             row: self.first_row + at.slot / self.row_slots(),
             column: in_row % dims.columns,
@@ -338,10 +325,18 @@ impl Layout {
     }
 
     /// The bit of physical memory at which an element starts.
+    ///
+    /// # Panics
+    /// If the map is of a smaller memory.
     #[must_use]
-    pub fn element_bit(&self, map: &AddressMap, row: u64, column: u64) -> u64 {
+    pub fn element_bit(&self, map: &BurstMap, row: u64, column: u64) -> u64 {
         let (place, lane) = self.element_place(row, column);
-        (map.encode(&place) * self.lanes + lane) * self.element.bits()
+        (self.burst(map, &place) * self.lanes + lane) * self.element.bits()
+    }
+
+    /// The number of a burst of this layout.
+    pub(crate) fn burst(&self, map: &BurstMap, place: &Place) -> u64 {
+        map.encode(place).expect("a map of the layout's memory")
     }
 }
 

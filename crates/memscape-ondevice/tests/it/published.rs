@@ -3,11 +3,10 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_ondevice::prefill::Scheme;
-use memscape_ondevice::{
-    CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy, RooflineStudy,
-};
-use memscape_study::Study;
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
+use memscape_study::{BoundBy, Study};
+use memscape_workload::{Experts, Llm, Model};
 
 /// Sec. 6: K and V of Llama 3.2 1B fill half a row tile each, the LM head all but
 /// 2816 rows of 16 times 8192.
@@ -49,30 +48,6 @@ fn schemes_keep_what_they_say() {
 }
 
 #[test]
-fn presets_hold_their_studies() {
-    macro_rules! check {
-        ($($study:ty),*) => {$(
-            let default = serde_json::to_value(<$study>::default()).unwrap();
-            for preset in <$study>::presets() {
-                for name in (preset.names)() {
-                    let filling = (preset.find)(name).unwrap();
-                    let place = if preset.fills.is_empty() { &default } else { &default[preset.fills] };
-                    for (key, value) in filling.parameters.as_object().unwrap() {
-                        assert!(place.get(key).is_some(), "{} {name} fills {key}", <$study>::NAME);
-                        if name == preset.default {
-                            assert_eq!(&place[key], value, "{} {name} {key}", <$study>::NAME);
-                        }
-                    }
-                }
-                assert!((preset.find)("nothing").is_none());
-            }
-            <$study>::default().answer().unwrap();
-        )*};
-    }
-    check!(CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy, RooflineStudy);
-}
-
-#[test]
 fn bad_input_is_told_what_to_change() {
     let base = PrefillStudy::default();
     let error = |study: &PrefillStudy| study.answer().unwrap_err().to_string();
@@ -87,16 +62,16 @@ fn bad_input_is_told_what_to_change() {
     let layers = PrefillStudy { layers: NonZeroU64::new(17), ..base.clone() };
     assert_eq!(error(&layers), "`layers` is 17, but the model has 16");
     let mut threads = base.clone();
-    threads.soc.middle_high.gemm_threads = 1;
-    assert!(error(&threads).starts_with("`soc.middle_high` has 1 GEMM and 2 copy threads on 2 cores"));
-    threads.soc.middle_high.copy_threads = 0;
+    threads.cpu.middle_high.gemm_threads = 1;
+    assert!(error(&threads).starts_with("`cpu.middle_high` has 1 GEMM and 2 copy threads on 2 cores"));
+    threads.cpu.middle_high.copy_threads = 0;
     assert!(error(&threads).starts_with("there are 0 copy threads"));
     let mut rates = base.clone();
-    rates.soc.copy_slowdown = f64::NAN;
-    assert_eq!(error(&rates), "`soc.copy_slowdown` is NaN; it must be from 1 to 1000");
-    let long = PrefillStudy { input_tokens: NonZeroU64::MAX, ..base };
+    rates.cpu.copy_slowdown = f64::NAN;
+    assert_eq!(error(&rates), "`cpu.copy_slowdown` is NaN; it must be from 1 to 1000");
+    let long = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
     assert!(error(&long).contains("beyond the model's clock"), "{}", error(&long));
-    assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "input_tokens": 0 })).is_err());
+    assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "prompt_tokens": 0 })).is_err());
 
     let mut ranks = GemvStudy::default();
     ranks.memory.ranks = NonZeroU32::new(2).unwrap();
@@ -105,6 +80,16 @@ fn bad_input_is_told_what_to_change() {
     assert!(scaled.answer().unwrap_err().to_string().contains("no scale factors"));
     let half = GemvStudy { m: NonZeroU64::new(8), ..GemvStudy::default() };
     assert!(half.answer().unwrap_err().to_string().contains("go together"));
+    let experts = Llm { experts: Some(Experts { count: 8, active: 2 }), ..*base.model };
+    let model = Model::of(experts).unwrap();
+    assert!(error(&PrefillStudy { model, ..base }).starts_with("the model has 8 experts in each layer"));
+    for refused in [
+        CapacityStudy { model, ..CapacityStudy::default() }.answer().err(),
+        DecodeStudy { model, ..DecodeStudy::default() }.answer().err(),
+        InferenceStudy { model, ..InferenceStudy::default() }.answer().err(),
+    ] {
+        assert!(refused.unwrap().to_string().contains("use a model without experts"));
+    }
     let mut tiny = DecodeStudy::default();
     tiny.memory.rows = NonZeroU32::new(16).unwrap();
     assert!(tiny.answer().unwrap_err().to_string().contains("needs DRAM rows 0 to"));
@@ -139,4 +124,37 @@ fn columns_together_share_dram_rows() {
     assert!(4.0 * one.read_gb_s < eight.read_gb_s, "{} {}", one.read_gb_s, eight.read_gb_s);
     assert!((one.run_bursts - 1.0).abs() < 1e-9 && (eight.run_bursts - 4.0).abs() < 0.1);
     assert!(eight.read_efficiency <= 1.0);
+}
+
+/// A batch is one sequence after the other, and its caches lie side by side.
+#[test]
+fn a_batch_takes_as_many_times_as_long() {
+    let one = InferenceStudy::default();
+    let three = InferenceStudy { batch: NonZeroU64::new(3).unwrap(), ..one.clone() };
+    let (one, three) = (one.answer().unwrap(), three.answer().unwrap());
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    close(3.0 * one.headline.ttft_s, three.headline.ttft_s);
+    close(3.0 * one.headline.token_ns, three.headline.token_ns);
+    close(one.headline.tokens_per_s, three.headline.tokens_per_s);
+    close(one.speedup, three.speedup);
+    // 16 layers, 8 heads of 64, keys and values, 256 tokens of two bytes.
+    assert_eq!(three.headline.memory_bytes - one.headline.memory_bytes, 2 * (16 * 8 * 64 * 2 * 256 * 2));
+    let capacity = CapacityStudy::default().answer().unwrap();
+    assert!(capacity.total_bytes < one.headline.memory_bytes);
+    assert_eq!(one.headline.memory_limit_bytes, Some(capacity.dram_bytes));
+}
+
+/// With PIM as fast as it is, most of a token is the host's; else PIM reads weights,
+/// unless small registers make it do other things.
+#[test]
+fn what_binds_is_what_takes_most() {
+    let mut study = InferenceStudy::default();
+    let bound = |study: &InferenceStudy| study.answer().unwrap().headline.bound_by;
+    assert_eq!(bound(&study), BoundBy::Host);
+    study.cpu.token_overhead_ms = 0.0;
+    assert_eq!(bound(&study), BoundBy::DramBandwidth);
+    (study.pim.input_registers, study.pim.output_registers) = (NonZeroU32::MIN, NonZeroU32::MIN);
+    assert_eq!(bound(&study), BoundBy::CommandIssue);
+    study.scheme = Scheme::CacheableGemm;
+    assert_eq!(bound(&study), BoundBy::DramBandwidth);
 }

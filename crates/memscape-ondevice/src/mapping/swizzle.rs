@@ -7,7 +7,7 @@
 //! slices, and the result does not depend on how the work was cut.
 //!
 //! ```
-//! use memscape_ondevice::layout::{HostOrder, Layout, Placement};
+//! use memscape_ondevice::mapping::layout::{HostOrder, Layout, Placement};
 //! use memscape_ondevice::{LayoutStudy, Swizzle};
 //! use memscape_workload::{Element, Gemv};
 //!
@@ -30,10 +30,11 @@
 
 use std::ops::Range;
 
+use memscape_dram::{Dims, Field};
 use memscape_workload::Element;
 
-use crate::address::{AddressMap, Dims, Field};
-use crate::layout::{HostOrder, Layout, Placement};
+use super::layout::{HostOrder, Layout, Placement};
+use crate::hardware::BurstMap;
 
 /// One matrix in a PIM-aware image, ready to be copied.
 #[derive(Debug, Clone)]
@@ -101,7 +102,7 @@ impl Swizzle {
     ///
     /// # Panics
     /// Where an address of the image does not fit a `usize`.
-    pub fn new(layout: Layout, map: &AddressMap, order: HostOrder) -> Result<Self, SwizzleError> {
+    pub fn new(layout: Layout, map: &BurstMap, order: HostOrder) -> Result<Self, SwizzleError> {
         if !layout.element.bits().is_multiple_of(8) {
             return Err(SwizzleError::Element(layout.element));
         }
@@ -127,7 +128,7 @@ impl Swizzle {
         let mut swizzle = Self {
             layout,
             order,
-            xor: matches!(map, AddressMap::Bits(_)),
+            xor: matches!(map, BurstMap::Bits(_)),
             units: units.collect(),
             in_row: in_row.collect(),
             rows: rows.collect(),

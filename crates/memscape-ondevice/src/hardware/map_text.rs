@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use memscape_dram::{AddressMap, Dims, Field, MapError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::address::{AddressMap, BitMap, DigitMap, Dims, Field, MapError};
+use super::bit_map::{BitMap, BitMapError};
+use super::burst_map::BurstMap;
 
 /// An address map of any memory, written down lowest first.
 ///
@@ -16,14 +18,16 @@ use crate::address::{AddressMap, BitMap, DigitMap, Dims, Field, MapError};
 ///   XOR; bits are those of the coordinates, before any hashing.
 /// * Digits of any size, each field once: `bank column channel rank row`.
 ///
-/// ```
-/// use memscape_ondevice::address::{Dims, Place};
-/// use memscape_ondevice::MapText;
+/// Banks are counted through the bank groups of a rank.
 ///
-/// let dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 8, columns: 4 };
+/// ```
+/// use memscape_dram::{Dims, Place};
+/// use memscape_ondevice::hardware::MapText;
+///
+/// let dims = Dims { banks: 4, rows: 8, columns: 4, ..Dims::ONE };
 /// let map = "column:1 bank:* column:* row:* bank0^row0".parse::<MapText>()?.map(dims)?;
-/// assert_eq!(map.encode(&Place { column: 3, bank: 2, ..Place::default() }), 0b1101);
-/// assert_eq!(map.decode(0b1_0000).bank, 1);
+/// assert_eq!(map.encode(&Place { column: 3, bank: 2, ..Place::default() }), Some(0b1101));
+/// assert_eq!(map.decode(0b1_0000).map(|it| it.bank), Some(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +38,15 @@ pub struct MapText {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
-    Bits { slices: Vec<(Field, Option<u32>)>, hashes: Vec<[(Field, u32); 2]> },
+    Bits { slices: Vec<Slice>, hashes: Vec<[Bit; 2]> },
     Digits([Field; 5]),
 }
+
+/// Some bits of a field, or all that are left of it.
+type Slice = (Field, Option<u32>);
+
+/// One bit of a field, from 0.
+type Bit = (Field, u32);
 
 /// Why a text is no address map.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,9 +80,12 @@ pub enum MapTextError {
         /// How many there are.
         available: u32,
     },
-    /// The map itself is wrong.
+    /// Digits that are no map of this memory.
     #[error(transparent)]
-    Map(#[from] MapError),
+    Digits(#[from] MapError),
+    /// Bits that are none.
+    #[error(transparent)]
+    BitMap(#[from] BitMapError),
 }
 
 impl MapText {
@@ -81,57 +94,75 @@ impl MapText {
     /// # Errors
     /// [`MapTextError`] if the text does not fit the memory or the map is not
     /// invertible.
-    pub fn map(&self, dims: Dims) -> Result<AddressMap, MapTextError> {
-        let (slices, hashes) = match &self.form {
-            Form::Digits(order) => return Ok(AddressMap::Digits(DigitMap::new(dims, *order)?)),
-            Form::Bits { slices, hashes } => (slices, hashes),
-        };
-        if Field::ALL.iter().any(|it| dims.get(*it) == 0 || 1 << 48 < dims.get(*it)) {
-            return Err(MapError::Dims(dims).into());
-        }
-        let width = |field: Field| dims.get(field).next_power_of_two().trailing_zeros();
-        let first = |field: Field| -> u32 {
-            Field::ALL.iter().take_while(|it| **it != field).map(|it| width(*it)).sum()
-        };
-        let bits: u32 = Field::ALL.iter().map(|it| width(*it)).sum();
-        let mut matrix = vec![0_u64; bits as usize];
-        let mut used = [0_u32; 5];
-        let mut address_bit = 0;
-        for &(field, count) in slices {
-            let used = &mut used[field as usize];
-            for _ in 0..count.unwrap_or_else(|| width(field).saturating_sub(*used)) {
-                if *used < width(field) {
-                    matrix[(first(field) + *used) as usize] = 1 << address_bit;
-                    address_bit += 1;
-                }
-                *used += 1;
+    pub fn map(&self, dims: Dims) -> Result<BurstMap, MapTextError> {
+        let dims = dims.ungrouped();
+        match &self.form {
+            Form::Digits(order) => Ok(BurstMap::Digits(AddressMap::of(dims, order)?)),
+            Form::Bits { slices, hashes } => {
+                dims.check()?;
+                let mut matrix = sliced(&dims, slices)?;
+                add_hashes(&dims, hashes, &mut matrix)?;
+                Ok(BurstMap::Bits(BitMap::new(dims, &matrix)?))
             }
         }
-        for field in Field::ALL {
-            let (given, needed) = (used[field as usize], width(field));
-            if given != needed {
-                return Err(MapTextError::Bits { field, given, needed });
-            }
-        }
-        let plain = matrix.clone();
-        for [(field, bit), (other, other_bit)] in hashes {
-            for (field, bit) in [(*field, *bit), (*other, *other_bit)] {
-                if width(field) <= bit {
-                    return Err(MapTextError::Hash { field, bit, available: width(field) });
-                }
-            }
-            matrix[(first(*field) + bit) as usize] ^= plain[(first(*other) + other_bit) as usize];
-        }
-        Ok(AddressMap::Bits(BitMap::new(dims, &matrix)?))
     }
 }
 
+/// The matrix row of a field's lowest bit.
+fn first_row(dims: &Dims, field: Field) -> u32 {
+    Field::ALL.iter().take_while(|it| **it != field).map(|it| dims.bits(*it)).sum()
+}
+
+/// The matrix of bit slices, each coordinate bit an address bit of its own.
+fn sliced(dims: &Dims, slices: &[Slice]) -> Result<Vec<u64>, MapTextError> {
+    let bits: u32 = Field::ALL.iter().map(|it| dims.bits(*it)).sum();
+    let mut matrix = vec![0_u64; bits as usize];
+    let mut used = [0_u32; Field::ALL.len()];
+    let mut address_bit = 0;
+    for &(field, count) in slices {
+        let (used, width) = (&mut used[field as usize], dims.bits(field));
+        for _ in 0..count.unwrap_or_else(|| width.saturating_sub(*used)) {
+            if *used < width {
+                matrix[(first_row(dims, field) + *used) as usize] = 1 << address_bit;
+                address_bit += 1;
+            }
+            *used += 1;
+        }
+    }
+    for field in Field::ALL {
+        let (given, needed) = (used[field as usize], dims.bits(field));
+        if given != needed {
+            return Err(MapTextError::Bits { field, given, needed });
+        }
+    }
+    Ok(matrix)
+}
+
+/// Adds the second bit of each pair to the first, as both are before any hashing.
+fn add_hashes(dims: &Dims, hashes: &[[Bit; 2]], matrix: &mut [u64]) -> Result<(), MapTextError> {
+    let plain = matrix.to_vec();
+    for [(field, bit), (other, other_bit)] in hashes {
+        for (field, bit) in [(*field, *bit), (*other, *other_bit)] {
+            let available = dims.bits(field);
+            if available <= bit {
+                return Err(MapTextError::Hash { field, bit, available });
+            }
+        }
+        let added = plain[(first_row(dims, *other) + other_bit) as usize];
+        matrix[(first_row(dims, *field) + bit) as usize] ^= added;
+    }
+    Ok(())
+}
+
+/// The fields that texts name.
+const NAMED: [Field; 5] = [Field::Column, Field::Channel, Field::Rank, Field::Bank, Field::Row];
+
 fn field(name: &str) -> Option<Field> {
-    Field::ALL.into_iter().find(|it| it.name() == name)
+    NAMED.into_iter().find(|it| it.name() == name)
 }
 
 /// `bank0` as field and bit.
-fn bit(text: &str) -> Option<(Field, u32)> {
+fn bit(text: &str) -> Option<Bit> {
     let digits = text.find(|it: char| it.is_ascii_digit())?;
     Some((field(&text[..digits])?, text[digits..].parse().ok()?))
 }
