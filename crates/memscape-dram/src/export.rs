@@ -166,8 +166,9 @@ fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(
     }
 }
 
-/// Tells a [`Recorder`] of commands: a track for each bank, and one for what all
-/// banks of a rank do.
+/// Tells a [`Recorder`] of commands: a track for each bank, one for what all
+/// banks of a rank do, and one for their PIM units, which may still be busy when
+/// rows are closed.
 ///
 /// A command lasts as long as it keeps its bank or bus busy: an activate tRCD,
 /// a precharge tRP, a column command its burst, a refresh tRFCab, a PIM command
@@ -175,7 +176,7 @@ fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(
 pub struct CommandTimeline<'a> {
     recorder: &'a mut dyn Recorder,
     geometry: Geometry,
-    /// Per rank: its own, then its banks'.
+    /// Per rank: all banks, the PIM units, then bank by bank.
     tracks: Vec<TrackId>,
     durations: [Picoseconds; Kind::ALL.len()],
 }
@@ -196,6 +197,7 @@ impl<'a> CommandTimeline<'a> {
         let mut tracks = Vec::new();
         for rank in 0..geometry.ranks {
             tracks.push(recorder.track(&channel, &format!("rank {rank}, all banks")));
+            tracks.push(recorder.track(&channel, &format!("rank {rank}, PIM units")));
             for bank_group in 0..geometry.bank_groups {
                 for bank in 0..geometry.banks {
                     let name = format!("rank {rank}, group {bank_group}, bank {bank}");
@@ -206,13 +208,16 @@ impl<'a> CommandTimeline<'a> {
         Self { recorder, geometry, tracks, durations }
     }
 
-    /// The rank's own track comes before its banks'.
+    /// The rank's own tracks come before its banks'.
     fn track(&self, command: &Command) -> TrackId {
         let [groups, banks] = [self.geometry.bank_groups, self.geometry.banks].map(|it| it as usize);
         let Address { rank, bank_group, bank, .. } = command.at;
-        let of_rank = rank as usize * (1 + groups * banks);
-        let own =
-            if command.kind.is_per_bank() { 1 + bank_group as usize * banks + bank as usize } else { 0 };
+        let of_rank = rank as usize * (2 + groups * banks);
+        let own = match command.kind {
+            Kind::Mac | Kind::RegWrite | Kind::Spill | Kind::Alu => 1,
+            kind if kind.is_per_bank() => 2 + bank_group as usize * banks + bank as usize,
+            _ => 0,
+        };
         self.tracks[of_rank + own]
     }
 }
