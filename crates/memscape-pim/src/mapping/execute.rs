@@ -7,9 +7,9 @@
 
 use memscape_workload::EncodeError;
 
+use super::plan::Plan;
+use super::schedule::{self, Op, ScaleSide};
 use crate::hardware::CrossLane;
-use crate::plan::Plan;
-use crate::schedule::{self, Op, ScaleSide};
 
 /// Numbers of one GEMV, row-major.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct Operands<'a> {
 /// Why the machine stopped.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum MachineError {
+pub enum ExecuteError {
     /// Numbers that the format cannot hold.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -75,9 +75,9 @@ impl Memory {
     /// Fills memory with weights and scales as `plan` places them.
     ///
     /// # Errors
-    /// [`MachineError`] if lengths do not match or a number does not fit the
+    /// [`ExecuteError`] if lengths do not match or a number does not fit the
     /// format.
-    pub fn place(plan: &Plan, operands: &Operands<'_>) -> Result<Self, MachineError> {
+    pub fn place(plan: &Plan, operands: &Operands<'_>) -> Result<Self, ExecuteError> {
         let (m, k) = (plan.gemv.m(), plan.gemv.k());
         let blocks = plan.format.scale().map_or(0, |it| k / it.elements());
         let lengths = [
@@ -88,11 +88,11 @@ impl Memory {
         ];
         for (operand, given, need) in lengths {
             if given as u64 != need {
-                return Err(MachineError::Length { operand, given, need });
+                return Err(ExecuteError::Length { operand, given, need });
             }
         }
         if let Some(scale) = plan.format.scale().filter(|it| it.bits() != 8) {
-            return Err(MachineError::ScaleBits { bits: scale.bits() });
+            return Err(ExecuteError::ScaleBits { bits: scale.bits() });
         }
         let bits = at(plan.format.element_bits());
         let word_bytes = at(plan.lanes) * bits / 8;
@@ -193,20 +193,18 @@ impl Plan {
 /// Computes the GEMV by executing the command stream; `m` sums.
 ///
 /// # Errors
-/// [`MachineError`] if operands do not fit, or if the stream makes no sense for
+/// [`ExecuteError`] if operands do not fit, or if the stream makes no sense for
 /// this memory.
 ///
 /// # Example
 /// ```
-/// use memscape_pim::machine::{Memory, Operands, execute};
-/// use memscape_pim::{Plan, Policy, hardware};
-/// # use memscape_pim::GemvStudy;
+/// use memscape_pim::GemvStudy;
+/// use memscape_pim::mapping::Plan;
+/// use memscape_pim::mapping::execute::{Memory, Operands, execute};
 /// use memscape_workload::{Format, Gemv};
 ///
 /// let study = GemvStudy::default();
-/// let plan = Plan::new(
-///     Gemv::new(256, 64)?, Format::INT8, &study.memory, 256, &study.pim, &study.policy(),
-/// )?;
+/// let plan = Plan::new(Gemv::new(256, 64)?, Format::INT8, &study.machine(), &study.policy())?;
 /// let weights: Vec<f32> = (0..256 * 64).map(|it| (it % 7) as f32).collect();
 /// let inputs = vec![1.0; 64];
 /// let operands = Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
@@ -214,7 +212,7 @@ impl Plan {
 /// assert_eq!(sums[3], weights[3 * 64..4 * 64].iter().sum::<f32>() as f64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<Vec<f64>, MachineError> {
+pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<Vec<f64>, ExecuteError> {
     let units = at(plan.banks * plan.split_k);
     let sums = vec![0.0; at(plan.accumulators * plan.sums_per_register)];
     let row_block = RowBlock { sums: sums.clone(), scaled: sums };
@@ -266,9 +264,9 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    fn step(&mut self, op: Op) -> Result<(), MachineError> {
+    fn step(&mut self, op: Op) -> Result<(), ExecuteError> {
         let plan = self.plan;
-        let broken = |what| Err(MachineError::Broken { op, what });
+        let broken = |what| Err(ExecuteError::Broken { op, what });
         match op {
             Op::Close if self.open.is_none() => return broken("no row is open"),
             Op::Close => self.open = None,
@@ -373,7 +371,7 @@ impl Machine<'_> {
         row_block: u64,
         first_input: u64,
         first_row: u64,
-    ) -> Result<(), MachineError> {
+    ) -> Result<(), ExecuteError> {
         let plan = self.plan;
         for (bank, unit) in self.units.iter_mut().enumerate() {
             let part = bank as u64 / plan.banks;
