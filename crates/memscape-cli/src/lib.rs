@@ -4,12 +4,12 @@
 mod args;
 mod claims;
 mod commands;
+mod create;
 mod describe;
 mod failure;
 mod measure;
 mod parameters;
 mod progress;
-mod trace;
 mod trace_stats;
 
 use std::ffi::OsString;

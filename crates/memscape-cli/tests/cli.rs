@@ -236,6 +236,24 @@ fn a_figure_is_three_files() {
 }
 
 #[test]
+fn figures_are_told_in_the_order_asked_and_one_that_fails_stops_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let asked = ["pimnast.fig10", "pimnast.table1", "pimnast.fig6"];
+    let told = done(&[&["reproduce", "--out", out][..], &asked].concat());
+    assert_eq!(told.lines().map(|it| it.split(' ').next().unwrap()).collect::<Vec<_>>(), asked);
+
+    let csv = folder.path().join("pimnast/table1.csv");
+    fs::remove_file(&csv).unwrap();
+    fs::create_dir(&csv).unwrap();
+    fs::remove_file(folder.path().join("pimnast/fig6.svg")).unwrap();
+    let (code, told, err) = memscape(&[&["reproduce", "--out", out][..], &asked].concat());
+    assert_eq!((code, told.lines().count()), (BAD_INPUT, 1));
+    assert!(err.contains("pimnast/table1.csv") && !err.contains(".memscape-"), "{err}");
+    assert!(folder.path().join("pimnast/fig6.svg").exists());
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_error() {
     struct Closed;
     impl std::io::Write for Closed {

@@ -16,8 +16,8 @@
 
 mod columns;
 mod describe;
+mod descriptions;
 mod error;
-mod node;
 mod parameters;
 mod registry;
 mod sample;
@@ -26,18 +26,21 @@ mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod whole;
 
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod toy;
 
-pub use describe::{AnswerColumn, Description, Kind, Parameter};
-pub use error::{Error, hint};
+pub use describe::{AnswerColumn, Description, Parameter};
+pub use error::Error;
 pub use parameters::Parameters;
-pub use registry::{DynStudy, Entry, Row, read, studies, study};
+pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use sample::{Method, Range, Sample};
+pub use schema::Kind;
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};
 pub use table::{Column, Table};
+pub use whole::write_atomically;

@@ -4,11 +4,12 @@ use argmin::core::{CostFunction, Executor};
 use argmin::solver::brent::BrentOpt;
 use memscape_explore::Parameters;
 use memscape_study::FreeParameter;
+use memscape_systems::registry;
 use serde::Serialize;
 
 use crate::claims::{Claim, Role, Verdict, builtin, evaluate_with};
 use crate::error::Error;
-use crate::paper::Paper;
+use crate::papers;
 
 /// The outcome of a fit.
 #[derive(Debug, Clone, Serialize)]
@@ -69,6 +70,12 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
     fit(paper, Look::Everywhere)
 }
 
+/// The free parameters of the system whose calibration is called after this paper.
+fn free_parameters(paper: &str) -> &'static [FreeParameter] {
+    let calibrations = registry().systems().iter().filter_map(|it| it.calibration);
+    calibrations.into_iter().find(|it| it.paper == paper).map_or(&[], |it| it.parameters())
+}
+
 /// Where a fit looks first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
@@ -80,7 +87,7 @@ enum Look {
 }
 
 fn fit(paper: &str, look: Look) -> Result<Fit, Error> {
-    let free = (Paper::find(paper)?.free_parameters)();
+    let free = free_parameters(papers::paper(paper)?.id);
     let mut claims = builtin(Some(paper))?;
     claims.retain(|it| it.role == Role::Calibrate);
     let (whole, continuous): (Vec<_>, Vec<_>) = free.iter().partition(|it| it.whole);
@@ -261,7 +268,7 @@ fn count(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::PAPERS;
+    use crate::papers::PAPERS;
 
     /// The stored parameters are what the fit returns, from the calibrating claims
     /// alone: from there, it moves on by less than half a percent of their ranges,
@@ -270,7 +277,7 @@ mod tests {
     fn stored_parameters_are_the_fit() {
         for paper in PAPERS {
             let fit = fit(paper.id, Look::Near).unwrap();
-            for (it, free) in fit.parameters.iter().zip((paper.free_parameters)()) {
+            for (it, free) in fit.parameters.iter().zip(free_parameters(paper.id)) {
                 let off = (it.stored - it.fitted).abs();
                 let enough = 5e-3 * (free.max - free.min);
                 assert!(off <= enough, "{}: stored {}, fitted {}", it.path, it.stored, it.fitted);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::experiment::{experiments, select};
-use crate::paper::{PAPERS, Paper};
+use crate::paper::Paper;
+use crate::papers::{PAPERS, experiments, paper, select};
 
 /// One printed number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -280,9 +280,9 @@ struct ClaimsFile {
 ///
 /// # Panics
 /// Never: the built-in files are checked by tests.
-pub fn builtin(paper: Option<&str>) -> Result<Vec<Claim>, Error> {
-    let papers = match paper {
-        Some(id) => std::slice::from_ref(Paper::find(id)?),
+pub fn builtin(of: Option<&str>) -> Result<Vec<Claim>, Error> {
+    let papers = match of {
+        Some(id) => std::slice::from_ref(paper(id)?),
         None => PAPERS,
     };
     Ok(papers.iter().flat_map(|it| builtin_file(it).claim).collect())

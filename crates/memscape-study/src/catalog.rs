@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::calibration::Calibration;
 use crate::nearest::Unknown;
+use crate::node::Node;
 use crate::preset::{Form, Preset, PresetError};
 
 /// The named descriptions of one kind, such as all memories: those of `data/`,
@@ -168,10 +169,12 @@ pub enum CatalogError {
     #[error("{0}")]
     Foreign(String),
     /// A parameter that is missing, unknown or out of range.
-    #[error("`{path}`: {problem}")]
+    #[error("`{path}`{}: {problem}", if given.is_empty() { String::new() } else { format!(" = {given}") })]
     Parameter {
         /// Dotted path within the description.
         path: String,
+        /// The value as given; empty if there is none to show.
+        given: String,
         /// What is wrong.
         problem: String,
     },
@@ -300,12 +303,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
                 }
             }
         }
-        let read: T = serde_path_to_error::deserialize(&parameters).map_err(|error| {
-            let path = match error.path().to_string() {
-                root if root == "." => self.kind.to_owned(),
-                path => path,
-            };
-            CatalogError::Parameter { path, problem: error.into_inner().to_string() }
+        let read = T::deserialize(&mut Node::from(&parameters)).map_err(|fault| {
+            let (path, given, problem) = fault.into_parts();
+            let path = if path.is_empty() { self.kind.to_owned() } else { path };
+            CatalogError::Parameter { path, given, problem }
         })?;
         if let Some(check) = self.check {
             check(&read).map_err(CatalogError::Contradiction)?;

@@ -10,6 +10,7 @@ mod calibration;
 mod catalog;
 mod headline;
 mod nearest;
+pub mod node;
 mod preset;
 pub mod random;
 mod study;

@@ -10,7 +10,7 @@ use memscape::workload::Format;
 use serde_json::json;
 
 use crate::args::Ondevice;
-use crate::commands::create;
+use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::Progress;
 

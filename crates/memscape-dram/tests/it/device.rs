@@ -112,9 +112,9 @@ fn a_users_description_is_read_and_checked() {
     };
     insta::assert_snapshot!(error("tfaw_ns = 21.25", "tfaw_ns = 8"), @"DRAM rule `tFAW >= 4 tRRD_S` does not hold: tfaw_ns = 8 ns, but 4 trrd_s_ns = 10 ns; change one of them");
     insta::assert_snapshot!(error("tfaw_ns = 21.25", "tfaw_ns = nan"), @"`tfaw_ns` = nan: a description holds finite numbers, texts, lists and tables");
-    insta::assert_snapshot!(error("ranks = 1", "ranks = 0"), @"`ranks`: invalid value: integer `0`, expected a nonzero u32");
-    insta::assert_snapshot!(error("ranks = 1", "ranks = -1"), @"`ranks`: invalid value: integer `-1`, expected a nonzero u32");
-    insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`banks`: unknown field `banks`, expected one of `channels`, `ranks`, `bank_groups`, `banks_per_channel`, `rows`, `row_bytes`, `column_bytes`, `bus_bits`, `burst_length`, `data_rate_mt_s`, `tck_ns`, `trcd_ns`, `trp_ns`, `trp_ab_ns`, `tras_ns`, `trc_ns`, `twr_ns`, `trtp_ns`, `cl_ns`, `cwl_ns`, `tccd_s_ns`, `tccd_l_ns`, `trrd_s_ns`, `trrd_l_ns`, `tfaw_ns`, `twtr_s_ns`, `twtr_l_ns`, `trtw_ns`, `trtrs_ns`, `trefi_ns`, `trfc_ab_ns`");
+    insta::assert_snapshot!(error("ranks = 1", "ranks = 0"), @"`ranks` = 0: expected a whole number from 1 to 4294967295");
+    insta::assert_snapshot!(error("ranks = 1", "ranks = -1"), @"`ranks` = -1: expected a whole number from 1 to 4294967295");
+    insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`memory`: there is no `banks` in it; did you mean `ranks`?");
     insta::assert_snapshot!(error("tck_ns = 0.625\n", ""), @"`ddr4-3200`: [sources] names `tck_ns`, which is not a parameter; remove it");
     let with_trc = text.replace("ranks = 1\n", "ranks = 1\ntrc_ns = 46.25\ntrtw_ns = 9.375\n");
     let dram = read(with_trc).unwrap();

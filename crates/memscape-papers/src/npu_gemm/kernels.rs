@@ -2,11 +2,11 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_npu::gemm::{NamedDesign, designs};
+use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
 use super::{NPUS, of_design, precisions, printed, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 use crate::sweeps::concat;
 
 /// Which of the papers' tables a design is from, by its name.

@@ -14,7 +14,6 @@ mod table1;
 mod tables;
 
 use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_npu::device::FREE_PARAMETERS;
 use memscape_npu::gemm::{NamedDesign, designs};
 use memscape_npu::{Device, Precision};
 use serde_json::{Value, json};
@@ -28,7 +27,6 @@ pub const PAPER: Paper = Paper {
     id: "npu-gemm",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/npu-gemm.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.
@@ -86,8 +84,12 @@ const ABOUT_4K: u64 = 4000;
 const NPUS: [&str; 2] = ["xdna", "xdna2"];
 
 /// As the paper writes them.
-fn printed(npu: &str) -> &'static str {
-    if npu == "xdna" { "XDNA" } else { "XDNA2" }
+fn printed(npu: &str) -> &str {
+    match npu {
+        "xdna" => "XDNA",
+        "xdna2" => "XDNA2",
+        other => other,
+    }
 }
 
 fn design(name: &str) -> Result<&'static NamedDesign, Error> {

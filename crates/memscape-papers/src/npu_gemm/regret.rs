@@ -2,11 +2,11 @@
 //! all designs.
 
 use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
 use super::{NPUS, precisions, printed};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::{concat, for_preset, with_first_column};
 
 const ITERATIONS: [&str; 3] = ["as-printed", "skip-equal", "scan"];

@@ -2,20 +2,22 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_npu::gemm::designs;
+use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
 use super::{NPUS, about_4k, design, native, of_design, printed};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, GroupedBars, Lines};
 use crate::sweeps::concat;
 
 /// The examples of the section: int8-int16 on XDNA2, bf16 on XDNA.
 const EXAMPLES: [&str; 2] = ["xdna-bf16-bf16", "xdna2-int8-int16"];
 
+/// How the designs' names end, and how many buffers of C they have.
+const BUFFERS: [(&str, &str); 2] = [("", "single"), ("-double", "double")];
+
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    concat(EXAMPLES.into_iter().flat_map(|it| ["single", "double"].map(|buffers| (it, buffers))).map(
-        |(name, buffers)| {
-            let suffix = if buffers == "single" { "" } else { "-double" };
+    concat(EXAMPLES.into_iter().flat_map(|it| BUFFERS.map(|buffers| (it, buffers))).map(
+        |(name, (suffix, buffers))| {
             let table = about_4k(changed, design(&format!("{name}{suffix}"))?, &[])?;
             Ok(table.with_column("output_buffers", Column::Text(vec![Some(buffers.to_owned())]))?)
         },

@@ -2,11 +2,11 @@
 //! column-major and row-major.
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::{Value, json};
 
 use super::{design, native};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::{for_preset, with_first_column};
 
 /// Sizes per layout. The paper has "more than 400" and does not say which: ours are

@@ -2,10 +2,10 @@
 //! objective.
 
 use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_plot::{Figure, TextTable};
 
 use super::{NPUS, numbers, precisions, printed, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset, with_first_column};
 
 const OBJECTIVES: [&str; 3] = ["throughput", "outputs-then-reduction", "macs-then-outputs"];

@@ -2,14 +2,15 @@
 //! reduction finds.
 
 use memscape_explore::{Column, Parameters, Table, study};
+use memscape_plot::{Figure, TextTable};
 use serde_json::json;
 
 use super::{about_4k, design, native, numbers, of_design, precisions, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset};
 
-const RANKS: [&str; 2] = ["first", "second"];
+/// How the designs' names end, and which they are of the table's two.
+const RANKS: [(&str, &str); 2] = [("", "first"), ("-second", "second")];
 
 pub fn table2(changed: &Parameters) -> Result<Table, Error> {
     rows(changed, "xdna")
@@ -20,8 +21,7 @@ pub fn table3(changed: &Parameters) -> Result<Table, Error> {
 }
 
 fn rows(changed: &Parameters, npu: &str) -> Result<Table, Error> {
-    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, rank)| {
-        let suffix = if rank == RANKS[0] { "" } else { "-second" };
+    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, (suffix, rank))| {
         let design = design(&format!("{npu}-{precision}{suffix}"))?;
         let table = about_4k(changed, design, &[])?;
         let mut search = for_preset(changed, npu);

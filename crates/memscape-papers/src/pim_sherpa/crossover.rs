@@ -7,11 +7,11 @@ use std::num::NonZeroU64;
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_ondevice::PrefillStudy;
 use memscape_ondevice::prefill::{PrefillAnswer, Scheme};
+use memscape_plot::{Axis, Figure, Lines};
 use memscape_study::Study;
 
 use super::text::COMPARABLE;
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::distinct;
 
 /// Peak compute over the phone's.

@@ -2,11 +2,11 @@
 //! time instead of in quarters.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
 use super::series;
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::{distinct, variant};
 
 const TOKENS: [u32; 6] = [64, 96, 128, 160, 192, 256];

@@ -1,17 +1,18 @@
 //! Fig. 10: time to first token over the prompt.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ondevice::prefill::Scheme;
+use memscape_plot::{Axis, Figure, Lines};
 
 use super::{MODELS, scheme, series, with};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::distinct;
 
 /// Prompts from 32 tokens on, which the text names too.
 const TOKENS: [u32; 6] = [32, 64, 96, 128, 160, 192];
 
 fn table(changed: &Parameters, model: &str) -> Result<Table, Error> {
-    let schemes = ["FACIL-O", "S-DDB", "S-OWR"].map(scheme);
+    let schemes = [Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
     series("ondevice.prefill", &with(changed, "model", model), &schemes, |it| it.axis("input_tokens", TOKENS))
 }
 

@@ -3,10 +3,10 @@
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_ondevice::PrefillStudy;
 use memscape_ondevice::timeline::Work;
+use memscape_plot::{Busy, Figure, Gantt};
 
 use super::{no_answer, with};
 use crate::error::Error;
-use crate::plot::{Busy, Figure, Gantt};
 
 /// A layer in the middle: the first has a preload before it, the last no copy of
 /// the next.

@@ -1,27 +1,28 @@
 //! Fig. 12: end-to-end speedup over a host without PIM.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ondevice::prefill::Scheme;
+use memscape_plot::{Figure, HeatMap};
 
 use super::{TOKENS, scheme, series};
 use crate::error::Error;
-use crate::plot::{Figure, HeatMap};
 
-fn table(changed: &Parameters, name: &str) -> Result<Table, Error> {
-    series("ondevice.inference", changed, &[scheme(name)], |it| {
+fn table(changed: &Parameters, of: Scheme) -> Result<Table, Error> {
+    series("ondevice.inference", changed, &[scheme(of)], |it| {
         it.axis("input_tokens", TOKENS).axis("output_tokens", TOKENS)
     })
 }
 
 pub fn table_facil(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "FACIL-O")
+    table(changed, Scheme::FacilO)
 }
 
 pub fn table_ddb(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "S-DDB")
+    table(changed, Scheme::Ddb)
 }
 
 pub fn table_owr(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "S-OWR")
+    table(changed, Scheme::Owr)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

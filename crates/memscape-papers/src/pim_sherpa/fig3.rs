@@ -10,11 +10,11 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_ondevice::MapText;
 use memscape_ondevice::address::{Dims, Place};
 use memscape_ondevice::layout::{HostOrder, Layout, PimBlocks, Placement};
+use memscape_plot::{Figure, Tile, TileGrid};
 use memscape_workload::{Element, Gemv};
 
 use super::no_answer;
 use crate::error::Error;
-use crate::plot::{Figure, Tile, TileGrid};
 use crate::sweeps::distinct;
 
 const DIMS: Dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 1, columns: 3 };

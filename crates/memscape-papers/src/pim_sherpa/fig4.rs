@@ -1,11 +1,11 @@
 //! Fig. 4: DRAM that weights take once and twice, for models that run on devices.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars, Scale};
 use serde_json::json;
 
 use super::{series, title, without_soc};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars, Scale};
 use crate::sweeps::{distinct, variant};
 
 /// The text names Llama 3.2 3B, Qwen3 8B and Gemma 3 27B; their families stand for

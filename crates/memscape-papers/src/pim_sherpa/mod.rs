@@ -16,7 +16,7 @@ mod table4;
 mod text;
 
 use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_ondevice::hardware::FREE_PARAMETERS;
+use memscape_ondevice::prefill::Scheme;
 use serde_json::json;
 
 use crate::error::Error;
@@ -29,7 +29,6 @@ pub const PAPER: Paper = Paper {
     id: "pim-sherpa",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/pim-sherpa.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.
@@ -85,20 +84,17 @@ const MODELS: [&str; 2] = ["llama-3.2-1b", "llama-3.2-3b"];
 /// Prompts of Fig. 10 and Fig. 12.
 const TOKENS: [u32; 5] = [64, 96, 128, 160, 192];
 
-/// What a scheme is called in the paper.
-fn scheme(name: &str) -> Variant {
-    let id = match name {
-        "WD" => "weight-duplication",
-        "FACIL-O" => "facil-o",
-        "S-DDB" => "ddb",
-        "S-OWR" => "owr",
-        "C-GEMM" => "cacheable-gemm",
-        other => {
-            debug_assert_eq!(other, "NC-GEMM");
-            "non-cacheable-gemm"
-        }
+/// A scheme under the name that the paper gives it.
+fn scheme(scheme: Scheme) -> Variant {
+    let name = match scheme {
+        Scheme::WeightDuplication => "WD",
+        Scheme::FacilO => "FACIL-O",
+        Scheme::Ddb => "S-DDB",
+        Scheme::Owr => "S-OWR",
+        Scheme::CacheableGemm => "C-GEMM",
+        Scheme::NonCacheableGemm => "NC-GEMM",
     };
-    variant(name, [("scheme", json!(id))])
+    variant(name, [("scheme", json!(scheme))])
 }
 
 /// What is changed that a study without a processor can take.

@@ -2,11 +2,11 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_ondevice::roofline::host_names;
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
 use super::{series, without_soc};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::{distinct, variant};
 
 /// From prompts of a phone to those that Sec. 7 quotes.

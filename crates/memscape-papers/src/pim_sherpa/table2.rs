@@ -2,10 +2,10 @@
 //! reading the weights once takes.
 
 use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_plot::{Figure, TextTable};
 
 use super::without_soc;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 /// The first row of the table stands for 1 to 4.
 const TOKENS: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];

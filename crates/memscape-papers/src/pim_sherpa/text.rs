@@ -3,12 +3,12 @@
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_ondevice::prefill::{PrefillAnswer, Scheme};
 use memscape_ondevice::{PrefillStudy, RooflineStudy};
+use memscape_plot::{Figure, TextTable};
 use memscape_study::Study;
 use std::num::NonZeroU64;
 
 use super::{MODELS, no_answer, title};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 /// What counts as comparable: within 5 %.
 pub const COMPARABLE: f64 = 1.05;

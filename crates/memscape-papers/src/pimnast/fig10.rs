@@ -1,11 +1,11 @@
 //! Fig. 10: speedup over the number of banks.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, Reference};
 use serde_json::json;
 
 use super::{bars_per_model, distinct, suite, variant};
 use crate::error::Error;
-use crate::plot::{Figure, Reference};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let banks =

@@ -2,10 +2,10 @@
 //! tokens.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 
 use super::{SUITE, short, sweep_variants, variant};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     sweep_variants("pim.token", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])

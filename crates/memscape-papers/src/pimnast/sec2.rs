@@ -3,11 +3,11 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::GemvStudy;
+use memscape_plot::{Figure, GroupedBars};
 use memscape_workload::{Format, Llm};
 
 use super::{SUITE, short};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 
 /// Time per token that the section assumes.
 const TOKEN_S: f64 = 0.1;

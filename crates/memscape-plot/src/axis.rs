@@ -1,9 +1,9 @@
 //! Axes: scales, ranges, ticks, and the frame around a plot.
 
-use super::canvas::{Align, Rect, Scene};
-use super::labels::Labels;
-use super::numbers::{decimals_of, short, signed, unit_of};
-use super::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH};
+use crate::canvas::{Align, Rect, Scene};
+use crate::labels::Labels;
+use crate::numbers::{decimals_of, short, signed, unit_of};
+use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH};
 
 /// How values are spread along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +19,7 @@ pub enum Scale {
 
 impl Scale {
     /// Whether only positive values have a place.
-    pub(super) fn is_logarithmic(self) -> bool {
+    pub(crate) fn is_logarithmic(self) -> bool {
         self != Self::Linear
     }
 
@@ -80,14 +80,14 @@ impl Axis {
 
 /// A mark on an axis; without a label, a minor one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
+pub(crate) struct Tick {
     pub value: f64,
     pub label: String,
 }
 
 /// A range of values along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     low: f64,
     high: f64,
     scale: Scale,
@@ -246,7 +246,7 @@ fn nice_step(length: f64, most: usize) -> f64 {
 
 /// A plot's vertical axis: range, marks and label.
 #[derive(Debug, Clone)]
-pub(super) struct Upright<'a> {
+pub(crate) struct Upright<'a> {
     pub span: Span,
     pub ticks: Vec<Tick>,
     pub label: &'a str,
@@ -296,7 +296,7 @@ impl<'a> Upright<'a> {
 }
 
 /// As many marks, up to seven with a label, as have room beside each other.
-pub(super) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
+pub(crate) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
     let fit = |ticks: &Vec<Tick>| {
         let labelled: Vec<_> = ticks.iter().filter(|it| !it.label.is_empty()).collect();
         labelled.windows(2).all(|pair| {
@@ -309,7 +309,7 @@ pub(super) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
 }
 
 /// Marks and labels under a plot: numbers.
-pub(super) fn draw_level(scene: &mut Scene, area: Rect, span: Span, ticks: &[Tick], label: &str) {
+pub(crate) fn draw_level(scene: &mut Scene, area: Rect, span: Span, ticks: &[Tick], label: &str) {
     for tick in ticks {
         let x = area.left + span.share(tick.value) * area.width();
         let length = if tick.label.is_empty() { 1.2 } else { 2.2 };
@@ -323,13 +323,13 @@ pub(super) fn draw_level(scene: &mut Scene, area: Rect, span: Span, ticks: &[Tic
 }
 
 /// The height under a plot that [`draw_level`] takes.
-pub(super) fn level_room(label: &str) -> f64 {
+pub(crate) fn level_room(label: &str) -> f64 {
     let ticks = 3.5 + Font::TICK.line();
     if label.is_empty() { ticks } else { ticks + Font::LABEL.line() }
 }
 
 /// Names under a plot, and the axis' label under them.
-pub(super) fn draw_names(scene: &mut Scene, area: Rect, names: &Labels, label: &str) {
+pub(crate) fn draw_names(scene: &mut Scene, area: Rect, names: &Labels, label: &str) {
     names.draw_below(scene, area);
     let y = area.bottom + names.height() + 1.5 + Font::LABEL.cap() / 2.0;
     let (x, _) = area.centre();

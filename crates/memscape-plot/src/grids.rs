@@ -1,13 +1,14 @@
 //! Charts made of cells: heat maps and tiled matrices.
 
-use super::axis::{Scale, Span, draw_names};
-use super::canvas::{Align, Rect, Scene, Shape, Text, arrow};
-use super::labels::Labels;
-use super::legend::{Entry, Key};
-use super::numbers::{compact, decimals_for, signed};
-use super::series::{MISSING, check_length, check_value};
-use super::style::{Font, INK, SPINE_WIDTH, WHITE, distinct, ramp};
-use super::{Margins, Plot, PlotError};
+use crate::axis::{Scale, Span, draw_names};
+use crate::canvas::{Align, Rect, Scene, Shape, Text, arrow};
+use crate::error::PlotError;
+use crate::labels::Labels;
+use crate::legend::{Entry, Key};
+use crate::numbers::{compact, decimals_for, signed};
+use crate::plot::{Margins, Plot};
+use crate::series::{MISSING, check_length, check_value};
+use crate::style::{Font, INK, SPINE_WIDTH, WHITE, distinct, ramp};
 
 /// A value per row and column, as colour and number.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -328,7 +329,7 @@ impl TileGrid {
 }
 
 /// Banks keep their colours while there are enough; many banks are graded.
-fn bank_colour(bank: usize, banks: usize) -> super::style::Colour {
+fn bank_colour(bank: usize, banks: usize) -> crate::style::Colour {
     if banks <= 8 {
         distinct(bank).mix(WHITE, 0.4)
     } else {

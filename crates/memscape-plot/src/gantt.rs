@@ -1,11 +1,12 @@
 //! Who is busy when: bars along time, a row each.
 
-use super::axis::{Axis, Span, draw_level, level_room, level_ticks};
-use super::canvas::{Align, Rect, Scene};
-use super::legend::{Entry, Key};
-use super::series::check_value;
-use super::style::{Colour, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, WHITE, distinct};
-use super::{Margins, Plot, PlotError};
+use crate::axis::{Axis, Span, draw_level, level_room, level_ticks};
+use crate::canvas::{Align, Rect, Scene};
+use crate::error::PlotError;
+use crate::legend::{Entry, Key};
+use crate::plot::{Margins, Plot};
+use crate::series::check_value;
+use crate::style::{Colour, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, WHITE, distinct};
 
 /// A busy span of one row.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Busy {
 /// Busy spans along time, for example threads of a program.
 ///
 /// ```
-/// use memscape_papers::plot::{Busy, Figure, Gantt};
+/// use memscape_plot::{Busy, Figure, Gantt};
 ///
 /// let busy = |row, start, end| Busy { row, start, end, kind: row, label: String::new(), critical: row == 0 };
 /// let gantt = Gantt {
@@ -38,7 +39,7 @@ pub struct Busy {
 ///     x_label: "Time [ms]".to_owned(),
 /// };
 /// assert!(Figure::one_column().panel("", gantt).svg()?.contains("Time [ms]"));
-/// # Ok::<(), memscape_papers::plot::PlotError>(())
+/// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Gantt {
@@ -78,7 +79,7 @@ impl Plot for Gantt {
         for (index, it) in self.busy.iter().enumerate() {
             let what = || format!("span {}", index + 1);
             for end in [it.start, it.end] {
-                check_value(what, end, || "an end of it".to_owned(), super::Scale::Linear)?;
+                check_value(what, end, || "an end of it".to_owned(), crate::Scale::Linear)?;
             }
             if it.end < it.start || it.start < 0.0 {
                 let allowed = "a start from 0 on and an end that is no earlier".to_owned();

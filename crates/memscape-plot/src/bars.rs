@@ -1,16 +1,17 @@
 //! Bars: grouped and stacked.
 
-use super::axis::{Scale, Span, Upright, draw_names};
-use super::canvas::{Align, Rect, Scene, Text};
-use super::labels::Labels;
-use super::legend::Entry;
-use super::numbers::{compact, decimals_beside, decimals_for, signed};
-use super::series::{
+use crate::axis::{Scale, Span, Upright, draw_names};
+use crate::canvas::{Align, Rect, Scene, Text};
+use crate::error::PlotError;
+use crate::labels::Labels;
+use crate::legend::Entry;
+use crate::numbers::{compact, decimals_beside, decimals_for, signed};
+use crate::plot::{Margins, Plot};
+use crate::series::{
     MISSING, Reference, Series, bar_legend, check_length, check_references, check_series, colour_of,
     draw_references,
 };
-use super::style::{Colour, FADED, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, graded};
-use super::{Margins, Plot, PlotError};
+use crate::style::{Colour, FADED, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, graded};
 
 /// Whether bars carry their value as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,7 +27,7 @@ pub enum Values {
 /// Bars side by side in groups, one series per bar of a group.
 ///
 /// ```
-/// use memscape_papers::plot::{Figure, GroupedBars};
+/// use memscape_plot::{Figure, GroupedBars};
 ///
 /// let bars = GroupedBars::new("Speedup [x]", ["125M", "1.3B", "30B"])
 ///     .series("8 banks", [2.0, 3.1, 3.4])
@@ -35,7 +36,7 @@ pub enum Values {
 ///     .with_average("Average");
 /// let svg = Figure::one_column().panel("", bars).svg()?;
 /// assert!(svg.contains("16 banks") && svg.contains("n/a"));
-/// # Ok::<(), memscape_papers::plot::PlotError>(())
+/// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GroupedBars {

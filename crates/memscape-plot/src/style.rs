@@ -39,7 +39,7 @@ impl Colour {
         clippy::cast_sign_loss,
         reason = "a mix of two channels is a channel"
     )]
-    pub(super) fn mix(self, other: Self, share: f64) -> Self {
+    pub(crate) fn mix(self, other: Self, share: f64) -> Self {
         let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
         Self {
             red: mix(self.red, other.red),
@@ -49,7 +49,7 @@ impl Colour {
     }
 
     /// Black or white, whichever is read more easily on this colour.
-    pub(super) fn ink_on(self) -> Self {
+    pub(crate) fn ink_on(self) -> Self {
         if self.lightness() < 58.0 { WHITE } else { INK }
     }
 }
@@ -88,7 +88,7 @@ pub fn graded(count: usize) -> Vec<Colour> {
 
 /// The colour of a value on a heat map, 0 (pale) to 1 (dark blue); its
 /// lightness falls evenly.
-pub(super) fn ramp(share: f64) -> Colour {
+pub(crate) fn ramp(share: f64) -> Colour {
     const STOPS: [Colour; 5] = [
         Colour::hex(0xF4_F8_FB),
         Colour::hex(0xBD_D9_EA),
@@ -105,17 +105,17 @@ pub(super) fn ramp(share: f64) -> Colour {
     STOPS[stop].mix(STOPS[stop + 1], position)
 }
 
-pub(super) const WHITE: Colour = Colour::hex(0xFF_FF_FF);
+pub(crate) const WHITE: Colour = Colour::hex(0xFF_FF_FF);
 /// Text, spines and outlines.
-pub(super) const INK: Colour = Colour::hex(0x22_22_22);
+pub(crate) const INK: Colour = Colour::hex(0x22_22_22);
 /// Text that explains rather than tells.
-pub(super) const FADED: Colour = Colour::hex(0x66_66_66);
-pub(super) const GRID: Colour = Colour::hex(0xE2_E2_E2);
+pub(crate) const FADED: Colour = Colour::hex(0x66_66_66);
+pub(crate) const GRID: Colour = Colour::hex(0xE2_E2_E2);
 
-pub(super) const SPINE_WIDTH: f64 = 0.6;
-pub(super) const GRID_WIDTH: f64 = 0.4;
-pub(super) const CURVE_WIDTH: f64 = 1.1;
-pub(super) const REFERENCE_WIDTH: f64 = 0.9;
+pub(crate) const SPINE_WIDTH: f64 = 0.6;
+pub(crate) const GRID_WIDTH: f64 = 0.4;
+pub(crate) const CURVE_WIDTH: f64 = 1.1;
+pub(crate) const REFERENCE_WIDTH: f64 = 0.9;
 
 /// How wide a figure is on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,14 +137,14 @@ impl Width {
         }
     }
 
-    pub(super) fn points(self) -> f64 {
+    pub(crate) fn points(self) -> f64 {
         self.inches() * 72.0
     }
 }
 
 /// What a text is drawn with; `size` is the em in points.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Font {
+pub(crate) struct Font {
     pub size: f64,
     pub bold: bool,
     pub colour: Colour,

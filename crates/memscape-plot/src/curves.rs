@@ -1,13 +1,14 @@
 //! Curves and points over two numeric axes: lines, scatters, rooflines.
 
-use super::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
-use super::canvas::{Align, Marker, Rect, Scene, Text};
-use super::legend::{DASH, Entry, Key};
-use super::series::{Reference, check_references, check_value, draw_references, reference_legend};
-use super::style::{
+use crate::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
+use crate::canvas::{Align, Marker, Rect, Scene, Text};
+use crate::error::PlotError;
+use crate::legend::{DASH, Entry, Key};
+use crate::plot::{Margins, Plot};
+use crate::series::{Reference, check_references, check_value, draw_references, reference_legend};
+use crate::style::{
     CURVE_WIDTH, Colour, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
 };
-use super::{Margins, Plot, PlotError};
 
 /// How a curve is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,13 +42,13 @@ pub struct Curve {
 /// Curves and points over two numeric axes.
 ///
 /// ```
-/// use memscape_papers::plot::{Axis, Figure, Lines};
+/// use memscape_plot::{Axis, Figure, Lines};
 ///
 /// let lines = Lines::new(Axis::log2("Threads"), Axis::linear("Throughput [tokens/s]"))
 ///     .curve("Interleaved", [(1.0, 0.5), (2.0, 0.9), (4.0, 1.6)])
 ///     .reference("Bandwidth bound", 2.0);
 /// assert!(Figure::one_column().panel("", lines).svg()?.contains("Threads"));
-/// # Ok::<(), memscape_papers::plot::PlotError>(())
+/// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lines {
@@ -182,7 +183,7 @@ impl Plot for Lines {
             let what =
                 || if curve.name.is_empty() { format!("curve {}", index + 1) } else { curve.name.clone() };
             if !curve.labels.is_empty() {
-                super::series::check_length(what, curve.labels.len(), curve.points.len(), "points")?;
+                crate::series::check_length(what, curve.labels.len(), curve.points.len(), "points")?;
             }
             for (point, (x, y)) in curve.points.iter().enumerate() {
                 check_value(what, *x, || format!("point {}", point + 1), self.x.scale)?;

@@ -1,11 +1,11 @@
 //! The legend: a row of keys above the plot, broken into rows where needed.
 
-use super::canvas::{Align, Marker, Rect, Scene};
-use super::style::{CURVE_WIDTH, Colour, Font, REFERENCE_WIDTH};
+use crate::canvas::{Align, Marker, Rect, Scene};
+use crate::style::{CURVE_WIDTH, Colour, Font, REFERENCE_WIDTH};
 
 /// How a series looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Patch(Colour),
     Curve { colour: Colour, marker: Option<Marker>, dashed: bool },
     Point { colour: Colour, marker: Marker },
@@ -13,12 +13,12 @@ pub(super) enum Key {
 
 /// One entry of a legend.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub name: String,
     pub key: Key,
 }
 
-pub(super) const DASH: (f64, f64) = (3.0, 1.8);
+pub(crate) const DASH: (f64, f64) = (3.0, 1.8);
 
 const KEY_TO_NAME: f64 = 2.5;
 const BETWEEN: f64 = 9.0;
@@ -63,12 +63,12 @@ impl Entry {
 }
 
 /// The height of a legend of this width; nothing for no entries.
-pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
+pub(crate) fn height(entries: &[Entry], width: f64) -> f64 {
     let rows = rows(entries, width).len();
     if rows == 0 { 0.0 } else { rows as f64 * FONT.line() + 3.0 }
 }
 
-pub(super) fn draw(scene: &mut Scene, entries: &[Entry], area: Rect) {
+pub(crate) fn draw(scene: &mut Scene, entries: &[Entry], area: Rect) {
     for (row, entries) in rows(entries, area.width()).into_iter().enumerate() {
         let y = area.top + (row as f64 + 0.5) * FONT.line();
         let mut x = area.left + (area.width() - row_width(entries)) / 2.0;

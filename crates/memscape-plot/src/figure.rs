@@ -1,115 +1,15 @@
-//! Figures in one look, from plain data.
-//!
-//! A [`Figure`] is a row or grid of panels, each a [`Chart`]: [`GroupedBars`],
-//! [`StackedBars`], [`Lines`], [`HeatMap`], [`TileGrid`], [`Gantt`] or [`TextTable`]. It
-//! renders to SVG and PNG without any installed font, and the same data gives
-//! the same bytes. A chart knows nothing of studies or data frames.
-//!
-//! How a figure comes to be: every chart says which margins its labels need,
-//! [`Figure`] lays the panels out (legends above the plots, never over them),
-//! charts put shapes on a page in points, and plotters draws the page.
+//! A figure: panels laid out on a page.
 
-#![expect(clippy::cast_precision_loss, reason = "counts of bars and rows are far below 2^52")]
-
-mod axis;
-mod bars;
-mod canvas;
-mod curves;
-mod gantt;
-mod grids;
-mod labels;
-mod legend;
-mod numbers;
-mod series;
-pub mod style;
-mod table;
-
-pub use axis::{Axis, Scale};
-pub use bars::{GroupedBars, StackedBars, Values};
-pub use curves::{Curve, Lines, Mark};
-pub use gantt::{Busy, Gantt};
-pub use grids::{HeatMap, Order, Tile, TileGrid};
-pub use series::{Reference, Series};
-pub use table::TextTable;
-
-use canvas::{Align, Rect, Scene};
-use legend::Entry;
-use style::{Font, Width};
-
-/// Why a figure could not be drawn.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlotError {
-    /// There is no value to draw.
-    #[error("`{what}` has nothing to draw; give it at least one value")]
-    Empty {
-        /// The chart or bar.
-        what: String,
-    },
-    /// A NaN or infinity.
-    #[error(
-        "`{what}` is {value} at {at}; a figure needs finite numbers (leave the value out where there is none)"
-    )]
-    NotFinite {
-        /// The series.
-        what: String,
-        /// The value.
-        value: f64,
-        /// The group or point.
-        at: String,
-    },
-    /// A value that a logarithmic axis has no place for.
-    #[error("`{what}` is {value} at {at}, but a logarithmic axis needs positive numbers; use a linear one")]
-    NotPositive {
-        /// The series.
-        what: String,
-        /// The value.
-        value: f64,
-        /// The group or point.
-        at: String,
-    },
-    /// More or fewer values than places for them.
-    #[error("`{what}` has {got} values for {expected} {of}; give one each")]
-    Length {
-        /// The series.
-        what: String,
-        /// How many it has.
-        got: usize,
-        /// How many it should have.
-        expected: usize,
-        /// What there are so many of.
-        of: &'static str,
-    },
-    /// Something outside what the chart covers.
-    #[error("`{what}`: {value} does not fit; allowed are {allowed}")]
-    Outside {
-        /// What it belongs to.
-        what: String,
-        /// What does not fit.
-        value: String,
-        /// What would.
-        allowed: String,
-    },
-    /// A character that the embedded font lacks.
-    #[error(
-        "no glyph for `{glyph}` in `{text}`; the figures' font has Latin, Greek and common mathematical signs"
-    )]
-    Glyph {
-        /// The character.
-        glyph: char,
-        /// The text it stands in.
-        text: String,
-    },
-    /// A text that would be cut off.
-    #[error("`{text}` does not fit on the page; shorten it, or make the figure wider")]
-    Room {
-        /// The text.
-        text: String,
-    },
-    /// The drawing library failed.
-    #[error("cannot draw: {0}")]
-    Backend(String),
-}
+use crate::bars::{GroupedBars, StackedBars};
+use crate::canvas::{Align, Rect, Scene};
+use crate::curves::Lines;
+use crate::error::PlotError;
+use crate::gantt::Gantt;
+use crate::grids::{HeatMap, TileGrid};
+use crate::legend::{self, Entry};
+use crate::plot::{Margins, Plot};
+use crate::style::{Font, Width};
+use crate::table::TextTable;
 
 /// A figure: panels in a grid, under an optional title, over an optional caption.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -175,27 +75,6 @@ macro_rules! charts {
     };
 }
 charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, Gantt, TextTable);
-
-/// What a chart takes around its plot, in points.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Margins {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-}
-
-/// A kind of chart. Everything but `check` may rely on checked data.
-trait Plot {
-    fn check(&self) -> Result<(), PlotError>;
-    fn legend(&self) -> Vec<Entry>;
-    /// The height that suits a plot of this width.
-    fn plot_height(&self, width: f64) -> f64;
-    /// What it takes of a panel this wide, around a plot this high.
-    fn margins(&self, width: f64, height: f64) -> Margins;
-    /// Draws the plot into `area` and its labels around it.
-    fn draw(&self, scene: &mut Scene, area: Rect);
-}
 
 impl Figure {
     /// An empty figure for one column of a page.
@@ -267,7 +146,7 @@ impl Figure {
     }
 
     /// Puts everything in its place.
-    fn layout(&self) -> Result<Layout, PlotError> {
+    pub(crate) fn layout(&self) -> Result<Layout, PlotError> {
         self.check()?;
         let mut page = Page::new(self.width.points(), self.panels.len());
         if !self.title.is_empty() {
@@ -376,10 +255,10 @@ const BETWEEN_ROWS: f64 = 8.0;
 
 /// A figure in its place: shapes, and which boxes are what.
 #[derive(Debug, Clone, PartialEq)]
-struct Layout {
-    scene: Scene,
-    plots: Vec<Rect>,
-    legends: Vec<Rect>,
+pub(crate) struct Layout {
+    pub scene: Scene,
+    pub plots: Vec<Rect>,
+    pub legends: Vec<Rect>,
 }
 
 /// A page being filled from the top down.
@@ -419,6 +298,3 @@ impl Page {
         self.bottom += height;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,7 @@ mod figures;
 use std::error::Error;
 use std::path::PathBuf;
 
-use memscape_papers::plot;
+use memscape_plot as plot;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("name the folder to draw into")?);

@@ -3,7 +3,7 @@
 
 /// The factor to divide numbers of this size by, and what to write after them:
 /// nothing from 0.001 up to 9999, else thousands (k, M, G, T) or `e−9`.
-pub(super) fn unit_of(largest: f64) -> (f64, String) {
+pub(crate) fn unit_of(largest: f64) -> (f64, String) {
     const PLAIN: std::ops::Range<f64> = 1e-3..1e4;
     if largest == 0.0 || PLAIN.contains(&largest) {
         return (1.0, String::new());
@@ -19,7 +19,7 @@ pub(super) fn unit_of(largest: f64) -> (f64, String) {
 }
 
 /// How many decimals tell multiples of this step apart.
-pub(super) fn decimals_of(step: f64) -> usize {
+pub(crate) fn decimals_of(step: f64) -> usize {
     let mut scaled = step;
     (0..9)
         .find(|_| {
@@ -31,7 +31,7 @@ pub(super) fn decimals_of(step: f64) -> usize {
 }
 
 /// How many decimals show two significant digits of a number, at most two.
-pub(super) fn decimals_for(largest: f64) -> usize {
+pub(crate) fn decimals_for(largest: f64) -> usize {
     match largest {
         it if 10.0 <= it => 0,
         it if 1.0 <= it => 1,
@@ -40,7 +40,7 @@ pub(super) fn decimals_for(largest: f64) -> usize {
 }
 
 /// How many decimals suit bars beside each other, whose heights say the rest.
-pub(super) fn decimals_beside(values: impl Iterator<Item = f64>) -> usize {
+pub(crate) fn decimals_beside(values: impl Iterator<Item = f64>) -> usize {
     match values.map(f64::abs).fold(0.0, f64::max) {
         it if 100.0 <= it => 0,
         it if 1.0 <= it => 1,
@@ -50,7 +50,7 @@ pub(super) fn decimals_beside(values: impl Iterator<Item = f64>) -> usize {
 }
 
 /// A number with a true minus sign, and no sign on a zero.
-pub(super) fn signed(value: f64, decimals: usize) -> String {
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     match plain.strip_prefix('-') {
         Some(digits) if digits.contains(|it: char| ('1'..='9').contains(&it)) => format!("\u{2212}{digits}"),
@@ -60,7 +60,7 @@ pub(super) fn signed(value: f64, decimals: usize) -> String {
 }
 
 /// A number with at most three decimals, and a suffix if it is very large or small.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let (unit, suffix) = unit_of(value.abs());
     let fixed = signed(value / unit, 3);
     let trimmed =
@@ -70,7 +70,7 @@ pub(super) fn short(value: f64) -> String {
 
 /// A number with so many decimals, or three digits and a suffix if it is very
 /// large or small.
-pub(super) fn compact(value: f64, decimals: usize) -> String {
+pub(crate) fn compact(value: f64, decimals: usize) -> String {
     let (unit, suffix) = unit_of(value.abs());
     if suffix.is_empty() {
         return signed(value, decimals);

@@ -1,13 +1,13 @@
 //! Names along an axis, made to fit: as they are, in several lines, smaller,
 //! or turned by a quarter.
 
-use super::canvas::{Align, BREAK, Rect, Scene};
-use super::style::Font;
+use crate::canvas::{Align, BREAK, Rect, Scene};
+use crate::style::Font;
 
 const GAP: f64 = 3.5;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     /// The lines of each name.
     names: Vec<Vec<String>>,
     font: Font,

@@ -1,4 +1,4 @@
-//! A study's parameters as a compact tree that deserialises fast.
+//! Parameters as a compact tree that deserialises fast, with errors for people.
 //!
 //! A sweep patches a leaf or two of a tree and deserialises it again for each
 //! point, a million times. Structs therefore hand their values over in
@@ -16,26 +16,31 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-use crate::error::{Error, hint};
+use crate::nearest::{Unknown, nearest};
 
 /// One value, or a table of values.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Node {
+pub enum Node {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A whole number.
     Int(i64),
     /// Only what `Int` cannot hold.
     UInt(u64),
     /// Finite.
     Float(f64),
     Text(Arc<str>),
+    /// Values in order.
     List(Vec<Node>),
+    /// Values by name.
     Table(Box<Fields>),
 }
 
 /// The fields of a struct or map.
 #[derive(Debug, Clone)]
-pub(crate) struct Fields {
+pub struct Fields {
     names: Arc<Vec<Box<str>>>,
     values: Vec<Node>,
     /// The struct last found to declare exactly these names in this order.
@@ -66,7 +71,7 @@ impl Fields {
 impl Node {
     /// The child of this name; an empty table is put in place of null, and a
     /// null child into a table that lacks it.
-    pub(crate) fn child_mut(&mut self, name: &str) -> Option<&mut Node> {
+    pub fn child_mut(&mut self, name: &str) -> Option<&mut Node> {
         if *self == Node::Null {
             let fields = Fields { names: Arc::default(), values: Vec::new(), declared: None };
             *self = Node::Table(Box::new(fields));
@@ -80,8 +85,17 @@ impl Node {
         fields.values.get_mut(index)
     }
 
+    /// What is at `path`.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(self, |node, name| {
+            let Node::Table(fields) = node else { return None };
+            fields.values.get(fields.index(name)?)
+        })
+    }
+
     /// Which child to take at each level to get to `path`.
-    pub(crate) fn route(&self, path: &str) -> Option<Vec<usize>> {
+    pub fn route(&self, path: &str) -> Option<Vec<usize>> {
         let mut node = self;
         path.split('.')
             .map(|name| {
@@ -94,7 +108,7 @@ impl Node {
     }
 
     /// Puts `value` at the end of a route of this tree.
-    pub(crate) fn patch(&mut self, route: &[usize], value: Node) {
+    pub fn patch(&mut self, route: &[usize], value: Node) {
         let mut node = self;
         for index in route {
             let Node::Table(fields) = node else { return };
@@ -121,6 +135,24 @@ impl From<&Value> for Node {
                 values: it.values().map(Node::from).collect(),
                 declared: None,
             })),
+        }
+    }
+}
+
+impl From<&Node> for Value {
+    fn from(node: &Node) -> Self {
+        match node {
+            Node::Null => Value::Null,
+            Node::Bool(it) => (*it).into(),
+            Node::Int(it) => (*it).into(),
+            Node::UInt(it) => (*it).into(),
+            Node::Float(it) => (*it).into(),
+            Node::Text(it) => (&**it).into(),
+            Node::List(items) => items.iter().map(Value::from).collect(),
+            Node::Table(fields) => {
+                let entry = |(name, value): (&Box<str>, &Node)| (name.to_string(), Value::from(value));
+                Value::Object(fields.names.iter().zip(&fields.values).map(entry).collect())
+            }
         }
     }
 }
@@ -155,15 +187,18 @@ impl fmt::Display for Node {
 
 /// Why a tree is not the struct it was to be. One pointer, so that the common
 /// case, no fault, stays small.
-#[derive(Debug)]
-pub(crate) struct Fault(Box<FaultParts>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault(Box<FaultParts>);
 
-#[derive(Debug)]
-struct FaultParts {
-    /// Names from the innermost outwards.
+/// What a [`Fault`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultParts {
+    /// Names from the outermost inwards, once the fault is complete.
     path: Vec<String>,
-    given: String,
-    problem: String,
+    /// The value as given; empty if there is none to show.
+    pub given: String,
+    /// What is wrong, or what is allowed.
+    pub problem: String,
 }
 
 impl Fault {
@@ -179,15 +214,16 @@ impl Fault {
                 self.0.problem.push_str(" (NaN and infinity arrive as null)");
             }
         }
-        self.0.path.push(name.to_string());
+        // Found from the inside out.
+        self.0.path.insert(0, name.to_string());
         self
     }
-}
 
-impl From<Fault> for Error {
-    fn from(Fault(mut fault): Fault) -> Self {
-        fault.path.reverse();
-        Error::BadParameter { path: fault.path.join("."), given: fault.given, problem: fault.problem }
+    /// Dotted path, value and problem.
+    #[must_use]
+    pub fn into_parts(self) -> (String, String, String) {
+        let FaultParts { path, given, problem } = *self.0;
+        (path.join("."), given, problem)
     }
 }
 
@@ -216,15 +252,18 @@ impl serde::de::Error for Fault {
         Self::new(format!(
             "expected {}{}",
             one_of(expected),
-            match hint(variant, expected.iter().copied()) {
-                hint if hint.contains("did you mean") => hint,
-                _ => String::new(),
-            }
+            nearest(variant, expected.iter().copied())
+                .map_or_else(String::new, |it| format!("; did you mean `{it}`?"))
         ))
     }
 
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("`{field}` is missing"))
+    }
+
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(format!("there is no `{field}` in it{}", hint(field, expected.iter().copied())))
+        let hint = Unknown::new("key", field, expected.iter().copied()).hint();
+        Self::new(format!("there is no `{field}` in it{hint}"))
     }
 }
 
@@ -498,7 +537,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Node;
-    use crate::Error;
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
@@ -542,7 +580,10 @@ mod tests {
     }
 
     fn read(value: &Value) -> Result<Outer, String> {
-        Outer::deserialize(&mut Node::from(value)).map_err(|it| Error::from(it).to_string())
+        Outer::deserialize(&mut Node::from(value)).map_err(|it| {
+            let (path, given, problem) = it.into_parts();
+            format!("`{path}` = {given}: {problem}")
+        })
     }
 
     fn with(pointer: &str, value: Value) -> Result<Outer, String> {

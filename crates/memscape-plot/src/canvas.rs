@@ -18,8 +18,8 @@ use plotters_backend::{
     FontTransform,
 };
 
-use super::PlotError;
-use super::style::{Colour, Font, INK, WHITE};
+use crate::error::PlotError;
+use crate::style::{Colour, Font, INK, WHITE};
 
 /// Resolution of SVG coordinates; PNGs average 2 x 2 of these dots.
 const DOTS_PER_INCH: f64 = 600.0;
@@ -27,15 +27,15 @@ const DOTS_PER_POINT: f64 = DOTS_PER_INCH / 72.0;
 const PNG_SHRINK: usize = 2;
 
 /// Where a name may break without a space: takes no room and is never drawn.
-pub(super) const BREAK: char = '\u{200B}';
+pub(crate) const BREAK: char = '\u{200B}';
 
 /// The embedded font, then what has the same widths (see `assets/README.md`).
 const FAMILY: &str = "Arimo, Liberation Sans, Arial, Helvetica, sans-serif";
 
 static REGULAR: LazyLock<FontRef<'static>> =
-    LazyLock::new(|| embedded(include_bytes!("../../assets/fonts/Arimo-Regular.ttf")));
+    LazyLock::new(|| embedded(include_bytes!("../assets/fonts/Arimo-Regular.ttf")));
 static BOLD: LazyLock<FontRef<'static>> =
-    LazyLock::new(|| embedded(include_bytes!("../../assets/fonts/Arimo-Bold.ttf")));
+    LazyLock::new(|| embedded(include_bytes!("../assets/fonts/Arimo-Bold.ttf")));
 
 fn embedded(bytes: &'static [u8]) -> FontRef<'static> {
     FontRef::try_from_slice(bytes).expect("the embedded font is a TrueType font")
@@ -87,7 +87,7 @@ impl Font {
 
 /// A rectangle on the page, in points, y downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rect {
+pub(crate) struct Rect {
     pub left: f64,
     pub top: f64,
     pub right: f64,
@@ -133,7 +133,7 @@ impl Rect {
 
 /// Which end of a text stands at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Start,
     Middle,
     End,
@@ -142,7 +142,7 @@ pub(super) enum Align {
 /// A line of text. `(x, y)` lies on the line halfway up the capital letters, so
 /// that a text beside a line is centred on it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Text {
+pub(crate) struct Text {
     pub x: f64,
     pub y: f64,
     pub line: String,
@@ -179,7 +179,7 @@ impl Text {
 
 /// Something on the page. Lengths in points.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     Box { rect: Rect, colour: Colour, opacity: f64 },
     Polygon { corners: Vec<(f64, f64)>, colour: Colour },
     Disc { x: f64, y: f64, radius: f64, colour: Colour },
@@ -189,7 +189,7 @@ pub(super) enum Shape {
 
 /// A page of shapes, later ones over earlier ones.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Scene {
+pub(crate) struct Scene {
     pub width: f64,
     pub height: f64,
     pub shapes: Vec<Shape>,
@@ -541,7 +541,7 @@ impl BackendTextStyle for Ink {
 
 /// A shape that tells curves apart where colours do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marker {
+pub(crate) enum Marker {
     Disc,
     Square,
     Triangle,
@@ -585,7 +585,7 @@ impl Marker {
 }
 
 /// A line with a solid head at its end.
-pub(super) fn arrow(scene: &mut Scene, from: (f64, f64), to: (f64, f64), width: f64) {
+pub(crate) fn arrow(scene: &mut Scene, from: (f64, f64), to: (f64, f64), width: f64) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy);
     if length < 1e-9 {

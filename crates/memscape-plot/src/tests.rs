@@ -2,13 +2,14 @@
 
 use std::io::Cursor;
 
-use super::canvas::Shape;
-use super::style::{Colour, DISTINCT, graded, ramp};
-use super::*;
-use crate::plot;
+use crate as plot;
+use crate::canvas::{Rect, Shape};
+use crate::figure::Layout;
+use crate::style::{Colour, DISTINCT, graded, ramp};
+use crate::*;
 
 /// The gallery's figures are the test cases: one of each shape.
-#[path = "../../examples/gallery/figures.rs"]
+#[path = "../examples/gallery/figures.rs"]
 mod figures;
 
 /// Every figure of the gallery, laid out.
@@ -281,7 +282,7 @@ fn ticks_are_round_numbers_inside_the_axis() {
 
 #[test]
 fn numbers_are_short() {
-    use super::numbers::{compact, short};
+    use crate::numbers::{compact, short};
     let shorts = [0.0, 0.5, 1.25, 100.0, 2048.0, 20_000.0, 3e-9, 5e20, -1.0].map(short);
     assert_eq!(shorts, ["0", "0.5", "1.25", "100", "2048", "20k", "3e−9", "500e18", "−1"]);
     let compacts = [0.0, 6.62, 12_400.0, 165_300.0, 1.25e7, 4.2e-5].map(|it| compact(it, 1));

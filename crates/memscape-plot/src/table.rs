@@ -1,10 +1,11 @@
 //! A small table set as a figure.
 
-use super::canvas::{Align, Rect, Scene};
-use super::legend::Entry;
-use super::series::check_length;
-use super::style::{Font, INK};
-use super::{Margins, Plot, PlotError};
+use crate::canvas::{Align, Rect, Scene};
+use crate::error::PlotError;
+use crate::legend::Entry;
+use crate::plot::{Margins, Plot};
+use crate::series::check_length;
+use crate::style::{Font, INK};
 
 const PADDING: f64 = 3.0;
 

@@ -1,10 +1,10 @@
 //! What several charts share: series, reference lines, and their checks.
 
-use super::PlotError;
-use super::axis::{Scale, Upright};
-use super::canvas::{Rect, Scene};
-use super::legend::{DASH, Entry, Key};
-use super::style::{Colour, FADED, INK, REFERENCE_WIDTH, distinct};
+use crate::axis::{Scale, Upright};
+use crate::canvas::{Rect, Scene};
+use crate::error::PlotError;
+use crate::legend::{DASH, Entry, Key};
+use crate::style::{Colour, FADED, INK, REFERENCE_WIDTH, distinct};
 
 /// One value per group, under one name of the legend.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +23,12 @@ impl Series {
         Self { name: name.into(), values: values.into_iter().map(Into::into).collect(), colour: None }
     }
 
-    pub(super) fn present(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn present(&self) -> impl Iterator<Item = f64> {
         self.values.iter().copied().flatten()
     }
 }
 
-pub(super) fn colour_of(series: &[Series], index: usize) -> Colour {
+pub(crate) fn colour_of(series: &[Series], index: usize) -> Colour {
     series[index].colour.unwrap_or_else(|| distinct(index))
 }
 
@@ -57,7 +57,7 @@ impl Reference {
 
 /// Legend entries of the series (none for a single unnamed one), then of the
 /// reference lines.
-pub(super) fn bar_legend(series: &[Series], references: &[Reference]) -> Vec<Entry> {
+pub(crate) fn bar_legend(series: &[Series], references: &[Reference]) -> Vec<Entry> {
     let patch = |(index, it): (usize, &Series)| Entry {
         name: it.name.clone(),
         key: Key::Patch(colour_of(series, index)),
@@ -67,7 +67,7 @@ pub(super) fn bar_legend(series: &[Series], references: &[Reference]) -> Vec<Ent
     entries
 }
 
-pub(super) fn reference_legend(references: &[Reference], colour: impl Fn(usize) -> Colour) -> Vec<Entry> {
+pub(crate) fn reference_legend(references: &[Reference], colour: impl Fn(usize) -> Colour) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for reference in references.iter().filter(|it| !it.label.is_empty()) {
         let shared = references.iter().filter(|it| it.label == reference.label).count();
@@ -85,7 +85,7 @@ fn reference_colour(colour: Colour) -> Colour {
     colour.mix(INK, 0.35)
 }
 
-pub(super) fn draw_references(
+pub(crate) fn draw_references(
     scene: &mut Scene,
     area: Rect,
     axis: &Upright,
@@ -102,7 +102,7 @@ pub(super) fn draw_references(
 /// # Errors
 /// [`PlotError`] unless every series has one finite value or gap per group, at
 /// least one of them a value, and every reference line a place.
-pub(super) fn check_series(
+pub(crate) fn check_series(
     chart: &str,
     groups: &[String],
     series: &[Series],
@@ -126,7 +126,7 @@ pub(super) fn check_series(
     Ok(())
 }
 
-pub(super) fn check_references(
+pub(crate) fn check_references(
     references: &[Reference],
     series: usize,
     scale: Scale,
@@ -145,7 +145,7 @@ pub(super) fn check_references(
     Ok(())
 }
 
-pub(super) fn check_length(
+pub(crate) fn check_length(
     what: impl Fn() -> String,
     got: usize,
     expected: usize,
@@ -154,7 +154,7 @@ pub(super) fn check_length(
     if got == expected { Ok(()) } else { Err(PlotError::Length { what: what(), got, expected, of }) }
 }
 
-pub(super) fn check_value(
+pub(crate) fn check_value(
     what: impl Fn() -> String,
     value: f64,
     at: impl Fn() -> String,
@@ -170,4 +170,4 @@ pub(super) fn check_value(
 }
 
 /// The colour of text that stands for a missing value.
-pub(super) const MISSING: Colour = FADED;
+pub(crate) const MISSING: Colour = FADED;
