@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::{PresetParameter, Study, StudyError};
+use memscape_study::{Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gemv::{GemvAnswer, GemvStudy, Placement, presets};
-use crate::placement::{CrDegree, TilePolicy};
+use super::gemv::{GemvAnswer, GemvStudy, Placement};
+use crate::mapping::placement::{CrDegree, TilePolicy};
 
 /// PIMnast's choice for one matrix beside an exhaustive search.
 ///
@@ -62,8 +62,8 @@ impl Study for RegretStudy {
     const SUMMARY: &'static str = "PIMnast's placement of one matrix beside the best of an exhaustive search";
     type Answer = RegretAnswer;
 
-    fn presets() -> Vec<PresetParameter> {
-        presets()
+    fn slots() -> Vec<Slot> {
+        GemvStudy::slots()
     }
 
     fn answer(&self) -> Result<RegretAnswer, StudyError> {

@@ -5,10 +5,12 @@
 //! Processing-In-Memory", algorithms 1 to 3 and table I. Where they cannot be
 //! followed to the letter, the docs of each function say so.
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::keyword::keyword_or_count;
+use super::keyword::keyword_or_count;
 
 /// A block of the weight matrix that fills one interleaving unit of memory.
 /// Column-major inside, so that SIMD lanes work on different rows.
@@ -57,6 +59,20 @@ pub enum RegisterRule {
     Printed,
 }
 
+/// What decides a placement, beside matrix and hardware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Tile height: `algorithm1`, `best`, or rows per tile
+    pub tile: TilePolicy,
+    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
+    pub cr_degree: CrDegree,
+    /// Parts into which the columns are cut, each with its share of the channels
+    pub split_k: NonZeroU32,
+    /// Which registers tile height and CR degree are held to
+    pub register_rule: RegisterRule,
+}
+
 /// Algorithm 1: the tallest tile that spreads the rows evenly over the banks and
 /// fits into the registers; one row if there is none.
 ///
@@ -72,7 +88,7 @@ pub enum RegisterRule {
 ///
 /// # Example
 /// ```
-/// use memscape_pim::placement::{TileShape, tile_shape};
+/// use memscape_pim::mapping::placement::{TileShape, tile_shape};
 /// // FC1 of OPT-6.7B in int8: 16384 rows over 128 banks, 256 elements a tile.
 /// assert_eq!(tile_shape(16_384, 128, 256, |m| m <= 128), TileShape { m: 128, k: 2 });
 /// // OPT-125M's QKV has few rows: a short, wide tile.
@@ -94,7 +110,7 @@ pub fn tile_shape(rows: u64, banks: u64, tile_elements: u64, fits: impl Fn(u64) 
 ///
 /// # Example
 /// ```
-/// use memscape_pim::placement::max_cr_degree;
+/// use memscape_pim::mapping::placement::max_cr_degree;
 /// assert_eq!(max_cr_degree(9, 8, 2), 4);
 /// assert_eq!(max_cr_degree(3, 8, 2), 3);
 /// assert_eq!(max_cr_degree(9, 8, 16), 1);
@@ -137,7 +153,7 @@ pub struct TileAt {
 ///
 /// # Example
 /// ```
-/// use memscape_pim::placement::{TileOrder, tile_order};
+/// use memscape_pim::mapping::placement::{TileOrder, tile_order};
 /// let order: Vec<_> = tile_order(4, 2, 2, TileOrder::ColumnRow { degree: 1 }).map(|it| (it.row, it.column)).collect();
 /// assert_eq!(order, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)]);
 /// ```
@@ -167,7 +183,7 @@ pub fn tile_order(
 ///
 /// # Example
 /// ```
-/// assert_eq!(memscape_pim::placement::preferred_page_bytes(8, 16, 2048), 256 << 10);
+/// assert_eq!(memscape_pim::mapping::placement::preferred_page_bytes(8, 16, 2048), 256 << 10);
 /// ```
 #[must_use]
 pub fn preferred_page_bytes(channels: u64, banks_per_channel: u64, row_bytes: u64) -> u64 {

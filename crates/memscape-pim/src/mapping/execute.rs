@@ -7,9 +7,9 @@
 
 use memscape_workload::EncodeError;
 
+use super::plan::Plan;
+use super::schedule::{self, Op, ScaleSide};
 use crate::hardware::CrossLane;
-use crate::plan::Plan;
-use crate::schedule::{self, Op, ScaleSide};
 
 /// Numbers of one GEMV, row-major.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct Operands<'a> {
 /// Why the machine stopped.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum MachineError {
+pub enum ExecuteError {
     /// Numbers that the format cannot hold.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -75,9 +75,9 @@ impl Memory {
     /// Fills memory with weights and scales as `plan` places them.
     ///
     /// # Errors
-    /// [`MachineError`] if lengths do not match or a number does not fit the
+    /// [`ExecuteError`] if lengths do not match or a number does not fit the
     /// format.
-    pub fn place(plan: &Plan, operands: &Operands<'_>) -> Result<Self, MachineError> {
+    pub fn place(plan: &Plan, operands: &Operands<'_>) -> Result<Self, ExecuteError> {
         let (m, k) = (plan.gemv.m(), plan.gemv.k());
         let blocks = plan.format.scale().map_or(0, |it| k / it.elements());
         let lengths = [
@@ -88,11 +88,11 @@ impl Memory {
         ];
         for (operand, given, need) in lengths {
             if given as u64 != need {
-                return Err(MachineError::Length { operand, given, need });
+                return Err(ExecuteError::Length { operand, given, need });
             }
         }
         if let Some(scale) = plan.format.scale().filter(|it| it.bits() != 8) {
-            return Err(MachineError::ScaleBits { bits: scale.bits() });
+            return Err(ExecuteError::ScaleBits { bits: scale.bits() });
         }
         let bits = at(plan.format.element_bits());
         let word_bytes = at(plan.lanes) * bits / 8;
@@ -193,20 +193,18 @@ impl Plan {
 /// Computes the GEMV by executing the command stream; `m` sums.
 ///
 /// # Errors
-/// [`MachineError`] if operands do not fit, or if the stream makes no sense for
+/// [`ExecuteError`] if operands do not fit, or if the stream makes no sense for
 /// this memory.
 ///
 /// # Example
 /// ```
-/// use memscape_pim::machine::{Memory, Operands, execute};
-/// use memscape_pim::{Plan, Policy, hardware};
-/// # use memscape_pim::GemvStudy;
+/// use memscape_pim::GemvStudy;
+/// use memscape_pim::mapping::Plan;
+/// use memscape_pim::mapping::execute::{Memory, Operands, execute};
 /// use memscape_workload::{Format, Gemv};
 ///
 /// let study = GemvStudy::default();
-/// let plan = Plan::new(
-///     Gemv::new(256, 64)?, Format::INT8, &study.memory, 256, &study.pim, &study.policy(),
-/// )?;
+/// let plan = Plan::new(Gemv::new(256, 64)?, Format::INT8, &study.machine(), &study.policy())?;
 /// let weights: Vec<f32> = (0..256 * 64).map(|it| (it % 7) as f32).collect();
 /// let inputs = vec![1.0; 64];
 /// let operands = Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
@@ -214,7 +212,7 @@ impl Plan {
 /// assert_eq!(sums[3], weights[3 * 64..4 * 64].iter().sum::<f32>() as f64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<Vec<f64>, MachineError> {
+pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<Vec<f64>, ExecuteError> {
     let units = at(plan.banks * plan.split_k);
     let sums = vec![0.0; at(plan.accumulators * plan.sums_per_register)];
     let row_block = RowBlock { sums: sums.clone(), scaled: sums };
@@ -223,7 +221,7 @@ pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<
         weight_scales: Vec::new(),
         shifted: vec![0.0; at(plan.sums_per_register)],
     };
-    let mut machine = Machine {
+    let mut execution = Execution {
         plan,
         memory,
         operands,
@@ -233,8 +231,8 @@ pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<
         active: vec![0; at(plan.accumulators)],
         outputs: vec![0.0; at(plan.gemv.m())],
     };
-    schedule::for_each(plan, |op| machine.step(op))?;
-    Ok(machine.outputs)
+    schedule::for_each(plan, |op| execution.step(op))?;
+    Ok(execution.outputs)
 }
 
 /// The sums of one row-block.
@@ -252,7 +250,8 @@ struct Unit {
     shifted: Vec<f64>,
 }
 
-struct Machine<'a> {
+/// A stream being executed.
+struct Execution<'a> {
     plan: &'a Plan,
     memory: &'a Memory,
     operands: &'a Operands<'a>,
@@ -265,57 +264,24 @@ struct Machine<'a> {
     outputs: Vec<f64>,
 }
 
-impl Machine<'_> {
-    fn step(&mut self, op: Op) -> Result<(), MachineError> {
-        let plan = self.plan;
-        let broken = |what| Err(MachineError::Broken { op, what });
+impl Execution<'_> {
+    fn step(&mut self, op: Op) -> Result<(), ExecuteError> {
+        if let Some(what) = self.problem(op) {
+            return Err(ExecuteError::Broken { op, what });
+        }
         match op {
-            Op::Close if self.open.is_none() => return broken("no row is open"),
             Op::Close => self.open = None,
-            Op::Open { .. } if self.open.is_some() => return broken("another row is open"),
             Op::Open { row } => self.open = Some(row),
             Op::WriteInputs { first, count, starts_burst } => {
-                if starts_burst {
-                    self.inputs = first..first;
-                }
-                if self.inputs.end != first || count > plan.inputs_per_register {
-                    return broken("inputs are not in order");
-                }
-                self.inputs.end += count;
-                let registers = (self.inputs.end - self.inputs.start).div_ceil(plan.inputs_per_register);
-                if registers > plan.input_registers {
-                    return broken("more inputs than registers");
-                }
+                let start = if starts_burst { first } else { self.inputs.start };
+                self.inputs = start..first + count;
             }
             Op::WriteInputScales => {}
             Op::Mac { row, column, row_block, first_input, first_row } => {
-                if self.open != Some(row) {
-                    return broken("its row is not open");
-                }
-                if plan.swap_commands > 0 && self.active.iter().any(|it| *it != row_block) {
-                    return broken("the accumulators hold another row-block's sums");
-                }
-                let columns = (plan.lanes / plan.tile.m.min(plan.lanes)).max(1);
-                let last = (first_input + columns).min(plan.k());
-                if first_input < self.inputs.start || last > self.inputs.end {
-                    return broken("its inputs are not in the registers");
-                }
                 self.mac(row, column, row_block, first_input, first_row)?;
             }
             Op::LoadScales { row, column, first_bit, starts } => {
-                if self.open != Some(row) {
-                    return broken("its row is not open");
-                }
-                let word_bits = (self.memory.word_bytes * 8) as u64;
-                let bits = plan.event_scale_bits().min(word_bits);
-                let first = at(first_bit % word_bits / 8);
-                for (bank, unit) in self.units.iter_mut().enumerate() {
-                    if starts {
-                        unit.weight_scales.clear();
-                    }
-                    let bytes = &self.memory.word(bank, row, column)[first..first + at(bits / 8)];
-                    unit.weight_scales.extend(bytes.iter().map(|it| i8::from_le_bytes([*it])));
-                }
+                self.load_scales(row, column, first_bit, starts);
             }
             Op::Scale { row_block, register, end_input, side } => {
                 self.scale(at(row_block), register, end_input, side);
@@ -326,39 +292,52 @@ impl Machine<'_> {
                 }
             }
             Op::Shift { row_block, register, lanes, starts } => {
-                let registers = self.registers(register);
-                for unit in &mut self.units {
-                    if starts {
-                        unit.shifted =
-                            unit.row_blocks[at(row_block)].result(plan)[registers.clone()].to_vec();
-                    }
-                    unit.shifted.rotate_left(at(lanes));
-                }
+                self.shift(at(row_block), register, at(lanes), starts);
             }
-            Op::AddShifted { row_block, register } => {
-                let registers = self.registers(register);
-                for unit in &mut self.units {
-                    let sums = &mut unit.row_blocks[at(row_block)].result_mut(plan)[registers.clone()];
-                    sums.iter_mut().zip(&unit.shifted).for_each(|(sum, shifted)| *sum += shifted);
-                }
-            }
-            Op::AddRegister { row_block, from, into } => {
-                let (from, into) = (self.registers(from), self.registers(into));
-                for unit in &mut self.units {
-                    let sums = unit.row_blocks[at(row_block)].result_mut(plan);
-                    for (from, into) in from.clone().zip(into.clone()) {
-                        sums[into] += sums[from];
-                    }
-                }
-            }
-            Op::Spill { row, row_block, bank_row_block, register, .. } => {
-                if self.open != Some(row) {
-                    return broken("its row is not open");
-                }
+            Op::AddShifted { row_block, register } => self.add_shifted(at(row_block), register),
+            Op::AddRegister { row_block, from, into } => self.add_register(at(row_block), from, into),
+            Op::Spill { row_block, bank_row_block, register, .. } => {
                 self.spill(at(row_block), bank_row_block, register);
             }
         }
         Ok(())
+    }
+
+    /// Why a command makes no sense now.
+    fn problem(&self, op: Op) -> Option<&'static str> {
+        match op {
+            Op::Close => self.open.is_none().then_some("no row is open"),
+            Op::Open { .. } => self.open.is_some().then_some("another row is open"),
+            Op::Mac { row, .. } | Op::LoadScales { row, .. } | Op::Spill { row, .. }
+                if self.open != Some(row) =>
+            {
+                Some("its row is not open")
+            }
+            Op::WriteInputs { first, count, starts_burst } => self.input_problem(first, count, starts_burst),
+            Op::Mac { row_block, first_input, .. } => self.mac_problem(row_block, first_input),
+            _ => None,
+        }
+    }
+
+    fn input_problem(&self, first: u64, count: u64, starts_burst: bool) -> Option<&'static str> {
+        let plan = self.plan;
+        let start = if starts_burst { first } else { self.inputs.start };
+        if (!starts_burst && self.inputs.end != first) || count > plan.inputs_per_register {
+            return Some("inputs are not in order");
+        }
+        let registers = (first + count - start).div_ceil(plan.inputs_per_register);
+        (registers > plan.input_registers).then_some("more inputs than registers")
+    }
+
+    fn mac_problem(&self, row_block: u64, first_input: u64) -> Option<&'static str> {
+        let plan = self.plan;
+        if plan.swap_commands > 0 && self.active.iter().any(|it| *it != row_block) {
+            return Some("the accumulators hold another row-block's sums");
+        }
+        let columns = (plan.lanes / plan.tile.m.min(plan.lanes)).max(1);
+        let last = (first_input + columns).min(plan.k());
+        let held = self.inputs.start <= first_input && last <= self.inputs.end;
+        (!held).then_some("its inputs are not in the registers")
     }
 
     fn registers(&self, register: u64) -> std::ops::Range<usize> {
@@ -373,7 +352,7 @@ impl Machine<'_> {
         row_block: u64,
         first_input: u64,
         first_row: u64,
-    ) -> Result<(), MachineError> {
+    ) -> Result<(), ExecuteError> {
         let plan = self.plan;
         for (bank, unit) in self.units.iter_mut().enumerate() {
             let part = bank as u64 / plan.banks;
@@ -393,6 +372,19 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    fn load_scales(&mut self, row: u64, column: u64, first_bit: u64, starts: bool) {
+        let word_bits = (self.memory.word_bytes * 8) as u64;
+        let bits = self.plan.event_scale_bits().min(word_bits);
+        let first = at(first_bit % word_bits / 8);
+        for (bank, unit) in self.units.iter_mut().enumerate() {
+            if starts {
+                unit.weight_scales.clear();
+            }
+            let bytes = &self.memory.word(bank, row, column)[first..first + at(bits / 8)];
+            unit.weight_scales.extend(bytes.iter().map(|it| i8::from_le_bytes([*it])));
+        }
     }
 
     fn scale(&mut self, row_block: usize, register: u64, end_input: u64, side: ScaleSide) {
@@ -424,6 +416,34 @@ impl Machine<'_> {
                         sums.sums[sum] = 0.0;
                     }
                 }
+            }
+        }
+    }
+
+    fn shift(&mut self, row_block: usize, register: u64, lanes: usize, starts: bool) {
+        let (plan, registers) = (self.plan, self.registers(register));
+        for unit in &mut self.units {
+            if starts {
+                unit.shifted = unit.row_blocks[row_block].result(plan)[registers.clone()].to_vec();
+            }
+            unit.shifted.rotate_left(lanes);
+        }
+    }
+
+    fn add_shifted(&mut self, row_block: usize, register: u64) {
+        let (plan, registers) = (self.plan, self.registers(register));
+        for unit in &mut self.units {
+            let sums = &mut unit.row_blocks[row_block].result_mut(plan)[registers.clone()];
+            sums.iter_mut().zip(&unit.shifted).for_each(|(sum, shifted)| *sum += shifted);
+        }
+    }
+
+    fn add_register(&mut self, row_block: usize, from: u64, into: u64) {
+        let (plan, from, into) = (self.plan, self.registers(from), self.registers(into));
+        for unit in &mut self.units {
+            let sums = unit.row_blocks[row_block].result_mut(plan);
+            for (from, into) in from.clone().zip(into.clone()) {
+                sums[into] += sums[from];
             }
         }
     }

@@ -1,133 +1,10 @@
-//! How long a plan takes: the closed form, and the command stream on the DRAM
-//! engine. They agree to the picosecond.
+//! The closed form: the command stream counted without walking it.
 
-use memscape_dram::{
-    Constraint, Constraints, Dram, Engine, Kind, PimDelays, ProtocolError, RefreshPolicy, Scope, Sink,
-};
-use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
+use memscape_units::Picoseconds;
 
-use crate::hardware::{PimUnit, RowAfterWrite, Soc};
-use crate::plan::Plan;
-use crate::schedule;
-
-/// The delays that a PIM command stream meets, in whole picoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    delays: PimDelays,
-    /// From a register write to a precharge or activate.
-    pub write_to_row: u64,
-}
-
-impl std::ops::Deref for Timing {
-    type Target = PimDelays;
-    fn deref(&self) -> &PimDelays {
-        &self.delays
-    }
-}
-
-impl Timing {
-    /// The timing of PIM commands on this memory. A slot is `command_ratio` plain
-    /// column accesses.
-    #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked positive; `as` saturates"
-    )]
-    pub fn new(memory: &Dram, pim: &PimUnit) -> Self {
-        let slot = Picoseconds((memory.burst().as_f64() * pim.command_ratio * 1e3).round() as u64);
-        let delays = PimDelays::new(memory, slot, pim.host_turnaround_ns);
-        let write_to_row = match pim.row_after_write {
-            RowAfterWrite::InOrder => delays.write_to_read.max(delays.bus),
-            RowAfterWrite::Overlapped => delays.bus,
-        };
-        Self { delays, write_to_row }
-    }
-
-    /// The same as rules for the DRAM engine.
-    #[must_use]
-    pub fn constraints(&self, memory: &Dram) -> Constraints {
-        let mut rules = self.delays.constraints(memory);
-        rules.pairs.extend([Kind::PreAll, Kind::ActAll].map(|to| Constraint {
-            name: "row after write",
-            from: Kind::RegWrite,
-            to,
-            scope: Scope::Rank,
-            delay: Picoseconds(self.write_to_row),
-        }));
-        rules
-    }
-}
-
-/// Where the time of one GEMV goes, in picoseconds; the parts add up to the
-/// whole.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Breakdown {
-    /// Reading weights into the MAC units.
-    pub mac: u64,
-    /// Opening rows of weights.
-    pub row_open: u64,
-    /// Writing the input vector into registers.
-    pub input_vector: u64,
-    /// Waiting between reads and writes.
-    pub turnaround: u64,
-    /// Exchanging the sums of row-blocks.
-    pub swap: u64,
-    /// Adding up sums that lie in different lanes.
-    pub cross_lane: u64,
-    /// Loading and applying scale factors.
-    pub scale_factor: u64,
-    /// Writing outputs: opening their row, write recovery, and opening the row of
-    /// weights again.
-    pub spill: u64,
-    /// All-bank refreshes.
-    pub refresh: u64,
-    /// Rows of weights opened.
-    pub rows_opened: u64,
-}
-
-impl Breakdown {
-    /// The whole time, in picoseconds.
-    #[must_use]
-    pub const fn total(&self) -> u64 {
-        self.mac
-            + self.row_open
-            + self.input_vector
-            + self.turnaround
-            + self.swap
-            + self.cross_lane
-            + self.scale_factor
-            + self.spill
-            + self.refresh
-    }
-}
-
-/// Walks the command stream on the DRAM engine; the time includes closing the
-/// last row.
-///
-/// # Errors
-/// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
-/// bug.
-///
-/// # Panics
-/// Never for a checked device: its rules and geometry always make an engine.
-pub fn on_engine(
-    plan: &Plan,
-    memory: &Dram,
-    timing: &Timing,
-    refresh: RefreshPolicy,
-    sink: &mut impl Sink,
-) -> Result<Picoseconds, ProtocolError> {
-    let mut engine = Engine::new(memory.geometry(), &timing.constraints(memory))
-        .and_then(|it| it.with_refresh(refresh))
-        .expect("a checked device has valid rules");
-    let mut end = Picoseconds::ZERO;
-    schedule::for_each(plan, |op| {
-        end = engine.issue_into(op.command(), sink)?;
-        Ok(())
-    })?;
-    Ok(end + Picoseconds(timing.close_to_open))
-}
+use super::parts::{GemvCost, GemvPart};
+use super::timing::Timing;
+use crate::mapping::Plan;
 
 /// Counts the command stream without walking it.
 ///
@@ -135,13 +12,13 @@ pub fn on_engine(
 /// wait for the last one (tRAS or tRC against a whole row of accesses): then only
 /// the stream itself can tell.
 #[must_use]
-pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<Breakdown> {
+pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<GemvCost> {
     let t = timing;
-    let whole_row = t.open_to_access + (plan.row_words - 1) * t.slot + t.read_to_close;
+    let whole_row = t.open_to_access + t.slot * (plan.row_words - 1) + t.read_to_close;
     if whole_row < t.open_to_close || t.open_to_close + t.close_to_open < t.open_to_open {
         return None;
     }
-    let mut sum = Breakdown::default();
+    let mut sum = GemvCost::default();
     // From the last spill of a pass until its row can close; no row before the first.
     let mut closable = None;
     let mut offset = 0;
@@ -151,7 +28,7 @@ pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<Breakdown> {
         offset = (offset + pass.words) % plan.row_words;
     }
     // Every command is counted with the slot before it, but the first has none.
-    sum.spill += closable.unwrap_or(0) + t.close_to_open - t.slot;
+    sum.time[GemvPart::Spill] += closable.unwrap_or_default() + t.close_to_open - t.slot;
     Some(sum)
 }
 
@@ -187,9 +64,9 @@ struct Boundary {
 /// When things happen at a boundary, counted from the word before it.
 struct Gap {
     /// The next row opens; meaningful at row boundaries only.
-    open: u64,
+    open: Picoseconds,
     /// The next word is read.
-    next: u64,
+    next: Picoseconds,
 }
 
 impl<'a> Pass<'a> {
@@ -218,7 +95,7 @@ impl<'a> Pass<'a> {
     ///
     /// Each command is counted with one slot before it, and each wait beyond
     /// that where it arises.
-    fn add_to(&self, sum: &mut Breakdown, closable: Option<u64>) -> u64 {
+    fn add_to(&self, sum: &mut GemvCost, closable: Option<Picoseconds>) -> Picoseconds {
         let (plan, t) = (self.plan, self.t);
         let last_writes = plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
         let full_writes = plan.register_writes(plan.burst_inputs);
@@ -226,17 +103,18 @@ impl<'a> Pass<'a> {
         let writes = full_writes * (plan.bursts() - 1) + last_writes;
         let events =
             if plan.has_scales() { self.row_blocks * plan.k().div_ceil(plan.event_inputs) } else { 0 };
-        sum.mac += self.words * t.slot;
-        sum.input_vector += writes * t.slot;
-        sum.scale_factor += events * (plan.scale_loads() + plan.scale_commands()) * t.slot;
-        sum.swap += self.row_blocks * plan.bursts() * plan.visit_swaps(self.row_blocks) * t.slot;
-        sum.cross_lane += self.row_blocks * plan.fold_commands() * t.slot;
+        let swaps = self.row_blocks * plan.bursts() * plan.visit_swaps(self.row_blocks);
+        sum.time[GemvPart::Mac] += t.slot * self.words;
+        sum.time[GemvPart::InputVector] += t.slot * writes;
+        sum.time[GemvPart::ScaleFactor] += t.slot * (events * (plan.scale_loads() + plan.scale_commands()));
+        sum.time[GemvPart::Swap] += t.slot * swaps;
+        sum.time[GemvPart::CrossLane] += t.slot * (self.row_blocks * plan.fold_commands());
 
         let first = self.enter(first_writes, closable.is_some());
         let wait = first.next - t.slot;
         match closable {
-            Some(closable) => sum.spill += closable + t.bus - t.slot + wait,
-            None => sum.row_open += wait,
+            Some(closable) => sum.time[GemvPart::Spill] += closable + t.bus - t.slot + wait,
+            None => sum.time[GemvPart::RowOpen] += wait,
         }
         sum.rows_opened += 1;
 
@@ -250,8 +128,9 @@ impl<'a> Pass<'a> {
     /// register write.
     fn enter(&self, writes: u64, output_row: bool) -> Gap {
         let t = self.t;
-        let since_close = t.bus + (writes - 1) * t.slot;
-        let closing = if output_row { t.close_to_open.saturating_sub(since_close) } else { 0 };
+        let since_close = t.bus + t.slot * (writes - 1);
+        let closing =
+            if output_row { t.close_to_open.saturating_sub(since_close) } else { Picoseconds::ZERO };
         let open = t.write_to_row.max(closing);
         Gap { open, next: (open + t.open_to_access).max(t.write_to_read) }
     }
@@ -259,7 +138,7 @@ impl<'a> Pass<'a> {
     /// A first row that is left before tRAS stays open longer. Returns how long
     /// the last row has been open when the last word is read; at least tRAS if
     /// it does not matter.
-    fn add_first_visit(&self, sum: &mut Breakdown, first: &Gap) -> u64 {
+    fn add_first_visit(&self, sum: &mut GemvCost, first: &Gap) -> Picoseconds {
         let first_words = self.plan.row_words - self.offset;
         if first_words >= self.words {
             return first.next - first.open + self.span(1, self.words);
@@ -267,41 +146,42 @@ impl<'a> Pass<'a> {
         let open_for = first.next - first.open + self.span(1, first_words);
         let boundary = self.boundary(first_words);
         let held = self.gap(boundary, self.t.open_to_close.saturating_sub(open_for));
-        sum.row_open += held.next - self.gap(boundary, 0).next;
+        sum.time[GemvPart::RowOpen] += held.next - self.gap(boundary, Picoseconds::ZERO).next;
 
         let last_words = (self.offset + self.words - 1) % self.plan.row_words + 1;
         let start = self.words - last_words;
-        let opened = if start == first_words { held } else { self.gap(self.boundary(start), 0) };
+        let opened =
+            if start == first_words { held } else { self.gap(self.boundary(start), Picoseconds::ZERO) };
         opened.next - opened.open + self.span(start + 1, self.words)
     }
 
     /// Fold, then the row of outputs.
-    fn add_exit(&self, sum: &mut Breakdown, last_open: u64) -> u64 {
+    fn add_exit(&self, sum: &mut GemvCost, last_open: Picoseconds) -> Picoseconds {
         let (plan, t) = (self.plan, self.t);
         let end = self.boundary(self.words);
-        let last_read = self.loads(end) * t.slot;
+        let last_read = t.slot * self.loads(end);
         let commands = self.commands(end) + self.row_blocks * plan.fold_commands();
-        let close = (commands * t.slot + t.bus)
+        let close = (t.slot * commands + t.bus)
             .max(last_read + t.read_to_close)
             .max(t.open_to_close.saturating_sub(last_open));
         let open = close + t.close_to_open;
-        let spill = (open + t.open_to_access).max(last_read + t.read_to_write).max((commands + 1) * t.slot);
+        let spill = (open + t.open_to_access).max(last_read + t.read_to_write).max(t.slot * (commands + 1));
         let spills = self.row_blocks * plan.output_registers;
-        sum.spill += spill - (commands + 1) * t.slot + spills * t.slot;
-        let last_spill = spill + (spills - 1) * t.slot;
+        sum.time[GemvPart::Spill] += spill - t.slot * (commands + 1) + t.slot * spills;
+        let last_spill = spill + t.slot * (spills - 1);
         t.spill_to_close.max((open + t.open_to_close).saturating_sub(last_spill))
     }
 
     /// Every wait at boundaries `1..words`.
-    fn add_inner_boundaries(&self, sum: &mut Breakdown, full_writes: u64) {
+    fn add_inner_boundaries(&self, sum: &mut GemvCost, full_writes: u64) {
         let row_words = self.plan.row_words;
         let rows = (self.offset + self.words - 1) / row_words;
         sum.rows_opened += rows;
         let mut rows_left = rows;
         let mut add = |boundary: Boundary, count: u64| {
-            let gap = self.gap(boundary, 0);
+            let gap = self.gap(boundary, Picoseconds::ZERO);
             let between = self.commands(boundary) + boundary.writes.unwrap_or(0);
-            Self::add_wait(sum, boundary.row, (gap.next - (between + 1) * self.t.slot) * count);
+            Self::add_wait(sum, boundary.row, (gap.next - self.t.slot * (between + 1)) * count);
             rows_left -= if boundary.row { count } else { 0 };
         };
         // `count` boundaries of one sort, `hits` of them where a row ends.
@@ -349,17 +229,13 @@ impl<'a> Pass<'a> {
             }
         }
         let plain = rows_left;
-        let gap = self.gap(Boundary { row: true, ..Boundary::default() }, 0);
+        let gap = self.gap(Boundary { row: true, ..Boundary::default() }, Picoseconds::ZERO);
         Self::add_wait(sum, true, (gap.next - self.t.slot) * plain);
     }
 
     /// Books a wait: opening a row takes its share first.
-    fn add_wait(sum: &mut Breakdown, row: bool, wait: u64) {
-        if row {
-            sum.row_open += wait;
-        } else {
-            sum.turnaround += wait;
-        }
+    fn add_wait(sum: &mut GemvCost, row: bool, wait: Picoseconds) {
+        sum.time[if row { GemvPart::RowOpen } else { GemvPart::Turnaround }] += wait;
     }
 
     /// What lies behind word `x`.
@@ -400,13 +276,13 @@ impl<'a> Pass<'a> {
     }
 
     /// The times at a boundary whose row may not close before `earliest_close`.
-    fn gap(&self, boundary: Boundary, earliest_close: u64) -> Gap {
+    fn gap(&self, boundary: Boundary, earliest_close: Picoseconds) -> Gap {
         let t = self.t;
-        let last_read = self.loads(boundary) * t.slot;
-        let mut last = self.commands(boundary) * t.slot;
+        let last_read = t.slot * self.loads(boundary);
+        let mut last = t.slot * self.commands(boundary);
         let (mut ready, mut closable) = (last + t.slot, last + t.bus);
         if let Some(writes) = boundary.writes {
-            last = ready.max(last_read + t.read_to_write) + (writes - 1) * t.slot;
+            last = ready.max(last_read + t.read_to_write) + t.slot * (writes - 1);
             (ready, closable) = (last + t.write_to_read, last + t.write_to_row);
         }
         let close = closable.max(last_read + t.read_to_close).max(earliest_close);
@@ -415,12 +291,12 @@ impl<'a> Pass<'a> {
     }
 
     /// From word `from` to word `to` of one row, or more than tRAS.
-    fn span(&self, from: u64, to: u64) -> u64 {
-        let least = (to - from) * self.t.slot;
+    fn span(&self, from: u64, to: u64) -> Picoseconds {
+        let least = self.t.slot * (to - from);
         if least >= self.t.open_to_close {
             return least;
         }
-        (from..to).map(|x| self.gap(self.boundary(x), 0).next).sum()
+        (from..to).map(|x| self.gap(self.boundary(x), Picoseconds::ZERO).next).sum()
     }
 }
 
@@ -452,28 +328,4 @@ fn aligned(first: u64, step: u64, count: u64, modulus: u64) -> u64 {
         }
     }
     u64::from(first_hit > 0)
-}
-
-/// The same GEMV on the processor: the slower of computing and reading.
-#[must_use]
-pub fn soc_time(plan: &Plan, soc: &Soc, bandwidth: GbPerS) -> Nanoseconds {
-    soc.gemv_time(plan.gemv.operations(), plan.format.element_bits(), weight_bytes(plan), bandwidth)
-}
-
-/// Bytes of the weights, their scale factors included.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
-pub fn weight_bytes(plan: &Plan) -> f64 {
-    plan.gemv.weight_bytes(plan.format).0 as f64
-}
-
-/// The speedup that row opening leaves of a perfect placement: whole rows, all
-/// banks busy, nothing else.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "picoseconds of one row")]
-pub fn roofline_speedup(memory: &Dram, timing: &Timing) -> f64 {
-    let columns = f64::from(memory.columns_per_row());
-    let banks = f64::from(memory.banks_per_channel.get());
-    let read = columns * timing.slot as f64;
-    banks * columns * memory.burst().as_f64() * 1e3 / (read + timing.row_open() as f64)
 }

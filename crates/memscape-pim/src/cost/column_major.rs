@@ -6,9 +6,10 @@
 //! orchestrated. This is the plainest orchestration that computes under
 //! broadcast commands.
 
-use crate::cost::{Breakdown, Timing};
-use crate::placement::RegisterRule;
-use crate::plan::Plan;
+use super::parts::{GemvCost, GemvPart};
+use super::timing::Timing;
+use crate::mapping::Plan;
+use crate::mapping::placement::RegisterRule;
 
 /// Costs column-major weights on the hardware of `plan`, whose tile shape and
 /// order are not used.
@@ -25,17 +26,17 @@ use crate::plan::Plan;
 /// # Example
 /// ```
 /// use memscape_pim::GemvStudy;
-/// use memscape_pim::gemv::Placement;
+/// use memscape_pim::Placement;
 /// use memscape_study::Study;
 ///
 /// let tall = GemvStudy { placement: Placement::ColumnMajor, ..GemvStudy::default() };
 /// let small = GemvStudy { model: "opt-125m".parse()?, ..tall };
 /// let speedup = |it: GemvStudy| it.answer().map(|it| it.speedup).unwrap();
 /// assert!(speedup(small) < 1.0 && speedup(tall) > 1.0);
-/// # Ok::<(), memscape_workload::UnknownModel>(())
+/// # Ok::<(), memscape_study::Unknown>(())
 /// ```
 #[must_use]
-pub fn column_major(plan: &Plan, timing: &Timing, rule: RegisterRule) -> Breakdown {
+pub fn column_major(plan: &Plan, timing: &Timing, rule: RegisterRule) -> GemvCost {
     let t = timing;
     let rows = plan.tile.m * plan.tile.k;
     let banks = plan.banks * plan.split_k;
@@ -52,13 +53,12 @@ pub fn column_major(plan: &Plan, timing: &Timing, rule: RegisterRule) -> Breakdo
     let writes = plan.gemv.k().div_ceil(plan.inputs_per_register);
     let bursts = writes.div_ceil(inputs);
     let rows_opened = (tiles * words).div_ceil(plan.row_words) * parts;
-    Breakdown {
-        mac: tiles * words * t.slot,
-        row_open: rows_opened * t.row_open(),
-        input_vector: parts * writes * t.slot,
-        turnaround: parts * bursts * (t.read_to_write + t.write_to_read - 2 * t.slot),
-        spill: parts * (t.row_open() + t.spill_to_close) + tiles * sums * t.slot,
-        rows_opened,
-        ..Breakdown::default()
-    }
+    let time = [
+        (GemvPart::Mac, t.slot * (tiles * words)),
+        (GemvPart::RowOpen, t.row_open() * rows_opened),
+        (GemvPart::InputVector, t.slot * (parts * writes)),
+        (GemvPart::Turnaround, (t.read_to_write + t.write_to_read - t.slot * 2) * (parts * bursts)),
+        (GemvPart::Spill, (t.row_open() + t.spill_to_close) * parts + t.slot * (tiles * sums)),
+    ];
+    GemvCost { time: time.into_iter().collect(), rows_opened }
 }

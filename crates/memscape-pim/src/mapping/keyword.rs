@@ -41,14 +41,14 @@ macro_rules! keyword_or_count {
                         }
                     }
                     fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<$name, E> {
-                        $crate::keyword::count(count)
+                        $crate::mapping::keyword::count(count)
                             .map($name::Fixed)
                             .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Unsigned(count), &self))
                     }
                     fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<$name, E> {
                         u64::try_from(count)
                             .ok()
-                            .and_then($crate::keyword::count)
+                            .and_then($crate::mapping::keyword::count)
                             .map($name::Fixed)
                             .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
                     }
@@ -72,8 +72,8 @@ macro_rules! keyword_or_count {
         }
     };
 }
-pub(crate) use keyword_or_count;
+pub(super) use keyword_or_count;
 
-pub(crate) fn count(value: u64) -> Option<NonZeroU32> {
+pub(super) fn count(value: u64) -> Option<NonZeroU32> {
     u32::try_from(value).ok().and_then(NonZeroU32::new)
 }

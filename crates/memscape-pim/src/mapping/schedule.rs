@@ -6,8 +6,8 @@
 
 use memscape_dram::{Address, Command, Kind};
 
+use super::plan::Plan;
 use crate::hardware::CrossLane;
-use crate::plan::Plan;
 
 /// One broadcast command with what it means to the PIM unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Where each weight lies: matrix element, bank word, virtual address, and back.
 
-use crate::plan::Plan;
+use super::plan::Plan;
 
 /// A weight's place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

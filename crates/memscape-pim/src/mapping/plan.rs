@@ -8,25 +8,10 @@
 
 use memscape_dram::Dram;
 use memscape_workload::{Format, Gemv};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::hardware::{CrossLane, PimUnit};
-use crate::placement::{CrDegree, RegisterRule, TilePolicy, TileShape, max_cr_degree, tile_shape};
-
-/// What decides a placement, beside matrix and hardware.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Policy {
-    /// Tile height: `algorithm1`, `best`, or rows per tile
-    pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
-    pub cr_degree: CrDegree,
-    /// Parts into which the columns are cut, each with its share of the channels
-    pub split_k: std::num::NonZeroU32,
-    /// Which registers tile height and CR degree are held to
-    pub register_rule: RegisterRule,
-}
+use super::placement::{CrDegree, Policy, RegisterRule, TilePolicy, TileShape, max_cr_degree, tile_shape};
+use super::registers::Registers;
+use crate::hardware::{CrossLane, HardwareError, Machine};
 
 /// The placement of one weight matrix, resolved.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,27 +64,9 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A width that the bit-sliced SIMD unit cannot have.
-    #[error("{key} is {given}; it must be a power of two")]
-    NotPowerOfTwo {
-        /// The parameter.
-        key: &'static str,
-        /// Its value.
-        given: u64,
-    },
-    /// An interleaving unit that is no whole number of column accesses.
-    #[error(
-        "`interleave_bytes` is {given}; it must be a power of two from {column_bytes} (one column access) \
-         to {row_bytes} (one row)"
-    )]
-    Interleave {
-        /// Bytes as given.
-        given: u64,
-        /// Bytes of one column access.
-        column_bytes: u64,
-        /// Bytes of one row.
-        row_bytes: u64,
-    },
+    /// The machine contradicts itself.
+    #[error(transparent)]
+    Hardware(#[from] HardwareError),
     /// Split-K does not divide the input vector or the channels.
     #[error(
         "`split_k` is {split_k}, which must divide both K = {k} and the {channels} channels; \
@@ -114,6 +81,12 @@ pub enum PlanError {
         channels: u64,
         /// Degrees that work.
         allowed: String,
+    },
+    /// Blocks that the bit-sliced SIMD unit cannot have.
+    #[error("the scale block of `format` is {block}; it must be a power of two")]
+    BlockNotPowerOfTwo {
+        /// Elements that share a scale.
+        block: u64,
     },
     /// Blocks that share a scale do not divide the input vector.
     #[error(
@@ -205,22 +178,6 @@ pub enum PlanError {
         /// Bits of one sum.
         sum_bits: u64,
     },
-    /// A value beyond any PIM unit.
-    #[error("`{key}` is {given:e}; at most {max:e} is allowed")]
-    TooLarge {
-        /// The parameter.
-        key: &'static str,
-        /// Its value.
-        given: f64,
-        /// The largest allowed.
-        max: f64,
-    },
-    /// A command ratio below 1 or not a number.
-    #[error("`pim.command_ratio` is {given:e}; it must be from 1 (as fast as plain reads) to 1000")]
-    CommandRatio {
-        /// As given.
-        given: f64,
-    },
 }
 
 impl Plan {
@@ -231,95 +188,37 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`] says which rule matrix, format and hardware break.
-    pub fn new(
-        gemv: Gemv,
-        format: Format,
-        memory: &Dram,
-        interleave_bytes: u64,
-        pim: &PimUnit,
-        policy: &Policy,
-    ) -> Result<Self, PlanError> {
-        let column_bytes = u64::from(memory.column_bytes.get());
-        let row_bytes = u64::from(memory.row_bytes.get());
-        let register_bits = u64::from(pim.register_bits.get());
-        let sum_bits = u64::from(pim.sum_bits.get());
-        let banks_per_channel = u64::from(memory.banks_per_channel.get());
-        let channels = u64::from(memory.channels.get());
-        check_unit(memory, interleave_bytes, pim)?;
-        let split_k = check_split_k(gemv, channels, policy)?;
-        let k = gemv.k() / split_k;
-        let element_bits = format.element_bits();
-        let lanes = column_bytes * 8 / element_bits;
-        let tile_elements = interleave_bytes * 8 / element_bits;
-        if register_bits < element_bits || register_bits < sum_bits {
-            return Err(PlanError::NarrowRegister { register_bits, element_bits, sum_bits });
-        }
-        let inputs_per_register = register_bits / element_bits;
-        let sums_per_register = register_bits / sum_bits;
-        let banks = banks_per_channel * channels / split_k;
-
-        let block = scale_block(format, k, policy)?;
-
-        // Registers for the sums of one row-block, and those shared by all.
-        let accumulators = |m: u64| lanes.max(m).div_ceil(sums_per_register);
-        let per_row_block = |m: u64| match (policy.register_rule, block) {
-            (RegisterRule::Printed, _) => m.div_ceil(sums_per_register),
-            (RegisterRule::Accumulators, None) => accumulators(m),
-            (RegisterRule::Accumulators, Some(_)) => 2 * accumulators(m),
-        };
-        let shared = if block.is_some() { 2 } else { 0 };
-        let registers = u64::from(pim.registers.get());
-        // A word may hold several columns of a short tile: that many inputs at least.
-        let least_inputs = |m: u64| (lanes / m.min(lanes)).div_ceil(inputs_per_register);
-        let fits = |m: u64| per_row_block(m) + shared + least_inputs(m) <= registers;
-
-        let tile = match policy.tile {
-            TilePolicy::Fixed(m) => fixed_tile(u64::from(m.get()), tile_elements)?,
-            TilePolicy::Algorithm1 | TilePolicy::Best => tile_shape(gemv.m(), banks, tile_elements, fits),
-        };
-        let m = tile.m;
-        if !fits(m) {
-            return Err(PlanError::Registers {
-                m,
-                need: per_row_block(m) + shared,
-                inputs: least_inputs(m),
-                have: registers,
-            });
-        }
-        let input_registers = u64::from(pim.input_registers.get())
-            .min(registers - per_row_block(m) - shared)
-            .max(least_inputs(m));
-        let row_blocks = gemv.m().div_ceil(m * banks);
+    pub fn new(gemv: Gemv, format: Format, machine: &Machine, policy: &Policy) -> Result<Self, PlanError> {
+        machine.check_unit()?;
+        let Machine { memory, interleave_bytes, pim, .. } = machine;
+        let [column_bytes, row_bytes, channels, banks_per_channel] =
+            [memory.column_bytes, memory.row_bytes, memory.channels, memory.banks_per_channel]
+                .map(|it| u64::from(it.get()));
         let columns = row_bytes / column_bytes;
-        let output_registers = m.div_ceil(sums_per_register);
-        if output_registers > columns {
-            return Err(PlanError::OutputRow { need: output_registers, have: columns });
-        }
-        let most =
-            max_cr_degree(gemv.m() / (m * banks), registers - shared - input_registers, per_row_block(m))
-                .min(columns / output_registers);
-        let cr_degree = match policy.cr_degree {
-            CrDegree::Max => most,
-            CrDegree::Divisor => (1..=most).rev().find(|it| row_blocks.is_multiple_of(*it)).unwrap_or(1),
-            CrDegree::Fixed(degree) => Some(u64::from(degree.get()))
-                .filter(|it| *it <= most)
-                .ok_or(PlanError::CrDegree { given: u64::from(degree.get()), most })?,
+
+        let split_k = check_split_k(gemv, channels, policy)?;
+        let banks = banks_per_channel * channels / split_k;
+        let lanes = column_bytes * 8 / format.element_bits();
+        let (inputs_per_register, sums_per_register) = register_contents(format, machine)?;
+        let block = scale_block(format, gemv.k() / split_k, policy)?;
+        let registers = Registers {
+            count: u64::from(pim.registers.get()),
+            lanes,
+            inputs_per_register,
+            sums_per_register,
+            rule: policy.register_rule,
+            scaled: block.is_some(),
         };
 
-        let word_inputs = (lanes / m.min(lanes)).max(1);
-        let event_inputs = block.map_or(0, |(block, _)| block.max(word_inputs));
-        // Bursts hold whole words and, where they can, whole scale blocks; where
-        // they cannot, whole bursts fill a block.
-        let unit = event_inputs.max(word_inputs);
-        let held = input_registers * inputs_per_register;
-        let burst_inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
+        let tile_elements = interleave_bytes.get() * 8 / format.element_bits();
+        let tile = choose_tile(gemv, banks, tile_elements, &registers, policy)?;
+        let input_registers = registers.inputs(tile.m, u64::from(pim.input_registers.get()));
+        let row_blocks = Share::of(gemv.m(), tile.m * banks);
+        let cr_degree = choose_cr_degree(row_blocks, tile, &registers, input_registers, columns, policy)?;
+        let bursts = Bursts::new(tile, lanes, input_registers * inputs_per_register, block);
+        let scale_words =
+            block.map_or(0, |block| bursts.scale_words(tile, lanes, block, columns, column_bytes));
 
-        let scale_words = block.map_or(0, |(block, bits)| {
-            // Where bursts are shorter than blocks, the blocks of several row-blocks
-            // end one visit apart.
-            let event_words = (event_inputs.min(burst_inputs) * m).div_ceil(lanes).max(1);
-            scale_words(columns, column_bytes, event_words, m * (event_inputs / block) * bits)
-        });
         let plan = Self {
             gemv,
             format,
@@ -329,26 +228,31 @@ impl Plan {
             tile,
             lanes,
             sums_per_register,
-            accumulators: accumulators(m),
-            output_registers,
-            row_blocks,
+            accumulators: registers.accumulators(tile.m),
+            output_registers: registers.outputs(tile.m),
+            row_blocks: row_blocks.fullest,
             cr_degree,
-            registers,
+            registers: registers.count,
             input_registers,
             inputs_per_register,
-            burst_inputs,
-            event_inputs,
+            burst_inputs: bursts.inputs,
+            event_inputs: bursts.event_inputs,
             row_words: columns - scale_words,
             scale_words,
             cross_lane: pim.cross_lane,
             swap_commands: u64::from(pim.swap_commands),
         };
-        let need = plan.weight_rows() + plan.passes();
-        let have = u64::from(memory.rows.get());
-        if need > have {
-            return Err(PlanError::Capacity { m: gemv.m(), k: gemv.k(), need, have });
-        }
+        plan.check_capacity(memory)?;
         Ok(plan)
+    }
+
+    /// Whether a bank has the rows for weights and outputs.
+    fn check_capacity(&self, memory: &Dram) -> Result<(), PlanError> {
+        let (need, have) = (self.weight_rows() + self.passes(), u64::from(memory.rows.get()));
+        if need > have {
+            return Err(PlanError::Capacity { m: self.gemv.m(), k: self.gemv.k(), need, have });
+        }
+        Ok(())
     }
 
     /// Columns of the matrix that one split-K part works on.
@@ -484,20 +388,74 @@ fn check_split_k(gemv: Gemv, channels: u64, policy: &Policy) -> Result<u64, Plan
     Err(PlanError::SplitK { split_k, k: gemv.k(), channels, allowed: allowed.join(", ") })
 }
 
-/// Elements that share a scale, and its bits.
-fn scale_block(format: Format, k: u64, policy: &Policy) -> Result<Option<(u64, u64)>, PlanError> {
+/// Input elements and sums in one register.
+fn register_contents(format: Format, machine: &Machine) -> Result<(u64, u64), PlanError> {
+    let element_bits = format.element_bits();
+    let [register_bits, sum_bits] =
+        [machine.pim.register_bits, machine.pim.sum_bits].map(|it| u64::from(it.get()));
+    if register_bits < element_bits || register_bits < sum_bits {
+        return Err(PlanError::NarrowRegister { register_bits, element_bits, sum_bits });
+    }
+    Ok((register_bits / element_bits, register_bits / sum_bits))
+}
+
+/// Elements that share a scale factor, and its bits.
+#[derive(Debug, Clone, Copy)]
+struct ScaleBlock {
+    elements: u64,
+    bits: u64,
+}
+
+fn scale_block(format: Format, k: u64, policy: &Policy) -> Result<Option<ScaleBlock>, PlanError> {
     let Some(scale) = format.scale() else { return Ok(None) };
     let block = scale.elements();
     if policy.register_rule == RegisterRule::Printed {
         return Err(PlanError::PrintedScales);
     }
     if !block.is_power_of_two() {
-        return Err(PlanError::NotPowerOfTwo { key: "the scale block of `format`", given: block });
+        return Err(PlanError::BlockNotPowerOfTwo { block });
     }
     if !k.is_multiple_of(block) {
         return Err(PlanError::ScaleBlock { k, block });
     }
-    Ok(Some((block, scale.bits())))
+    Ok(Some(ScaleBlock { elements: block, bits: scale.bits() }))
+}
+
+/// Rows of the matrix, dealt out in pieces of a tile for each bank.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// Pieces of the fullest bank.
+    fullest: u64,
+    /// Pieces that every bank has.
+    every: u64,
+}
+
+impl Share {
+    const fn of(rows: u64, piece: u64) -> Self {
+        Self { fullest: rows.div_ceil(piece), every: rows / piece }
+    }
+}
+
+/// The tile that the policy asks for, if the registers hold a row-block of it.
+fn choose_tile(
+    gemv: Gemv,
+    banks: u64,
+    tile_elements: u64,
+    registers: &Registers,
+    policy: &Policy,
+) -> Result<TileShape, PlanError> {
+    let tile = match policy.tile {
+        TilePolicy::Fixed(m) => fixed_tile(u64::from(m.get()), tile_elements)?,
+        TilePolicy::Algorithm1 | TilePolicy::Best => {
+            tile_shape(gemv.m(), banks, tile_elements, |m| registers.fit(m))
+        }
+    };
+    let m = tile.m;
+    if !registers.fit(m) {
+        let (need, inputs) = (registers.for_sums(m), registers.least_inputs(m));
+        return Err(PlanError::Registers { m, need, inputs, have: registers.count });
+    }
+    Ok(tile)
 }
 
 /// The tile of a given height.
@@ -509,40 +467,70 @@ fn fixed_tile(m: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
     }
 }
 
-/// Checks what does not depend on the matrix.
-fn check_unit(memory: &Dram, interleave_bytes: u64, pim: &PimUnit) -> Result<(), PlanError> {
-    let (column_bytes, row_bytes) = (u64::from(memory.column_bytes.get()), u64::from(memory.row_bytes.get()));
-    let widths = [
-        ("`memory.column_bytes`", column_bytes),
-        ("`pim.register_bits`", u64::from(pim.register_bits.get())),
-        ("`pim.sum_bits`", u64::from(pim.sum_bits.get())),
-    ];
-    if let Some((key, given)) = widths.into_iter().find(|it| !it.1.is_power_of_two()) {
-        return Err(PlanError::NotPowerOfTwo { key, given });
+/// How many row-blocks share a pass: as the policy asks, if the registers hold
+/// their sums and a DRAM row of so many columns their outputs.
+fn choose_cr_degree(
+    row_blocks: Share,
+    tile: TileShape,
+    registers: &Registers,
+    input_registers: u64,
+    columns: u64,
+    policy: &Policy,
+) -> Result<u64, PlanError> {
+    let outputs = registers.outputs(tile.m);
+    if outputs > columns {
+        return Err(PlanError::OutputRow { need: outputs, have: columns });
     }
-    let limits = [
-        ("memory.column_bytes", f64::from(memory.column_bytes.get()), 65_536.0),
-        ("pim.register_bits", f64::from(pim.register_bits.get()), 65_536.0),
-        ("pim.registers", f64::from(pim.registers.get()), 1024.0),
-        ("pim.host_turnaround_ns", pim.host_turnaround_ns.as_f64(), 1e6),
-        ("pim.swap_commands", f64::from(pim.swap_commands), 1000.0),
-    ];
-    if let Some((key, given, max)) = limits.into_iter().find(|it| it.1 > it.2) {
-        return Err(PlanError::TooLarge { key, given, max });
+    let free = registers.count - registers.for_scales() - input_registers;
+    let most = max_cr_degree(row_blocks.every, free, registers.per_row_block(tile.m)).min(columns / outputs);
+    match policy.cr_degree {
+        CrDegree::Max => Ok(most),
+        CrDegree::Divisor => {
+            Ok((1..=most).rev().find(|it| row_blocks.fullest.is_multiple_of(*it)).unwrap_or(1))
+        }
+        CrDegree::Fixed(degree) => {
+            let given = u64::from(degree.get());
+            if given <= most { Ok(given) } else { Err(PlanError::CrDegree { given, most }) }
+        }
     }
-    if !interleave_bytes.is_power_of_two() || !(column_bytes..=row_bytes).contains(&interleave_bytes) {
-        return Err(PlanError::Interleave { given: interleave_bytes, column_bytes, row_bytes });
-    }
-    if !(1.0..=1000.0).contains(&pim.command_ratio) {
-        return Err(PlanError::CommandRatio { given: pim.command_ratio });
-    }
-    Ok(())
 }
 
-/// The least number of scale words in a DRAM row that hold the scales of all
-/// events which end in the row's weight words.
-fn scale_words(columns: u64, column_bytes: u64, event_words: u64, event_bits: u64) -> u64 {
-    (1..columns)
-        .find(|scale| (columns - scale).div_ceil(event_words) * event_bits <= scale * column_bytes * 8)
-        .unwrap_or(columns - 1)
+/// In which portions a row-block meets inputs and scale factors.
+#[derive(Debug, Clone, Copy)]
+struct Bursts {
+    /// Input elements of one burst of register writes.
+    inputs: u64,
+    /// Input elements between two applications of scale factors; 0 without.
+    event_inputs: u64,
+}
+
+impl Bursts {
+    /// Bursts hold whole words and, where the registers can, whole scale blocks;
+    /// where they cannot, whole bursts fill a block.
+    fn new(tile: TileShape, lanes: u64, held: u64, block: Option<ScaleBlock>) -> Self {
+        let word_inputs = (lanes / tile.m.min(lanes)).max(1);
+        let event_inputs = block.map_or(0, |block| block.elements.max(word_inputs));
+        let unit = event_inputs.max(word_inputs);
+        let inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
+        Self { inputs, event_inputs }
+    }
+
+    /// The least number of scale words in a DRAM row of so many columns that hold
+    /// the scales of all events which end in the row's weight words.
+    fn scale_words(
+        self,
+        tile: TileShape,
+        lanes: u64,
+        block: ScaleBlock,
+        columns: u64,
+        column_bytes: u64,
+    ) -> u64 {
+        // Where bursts are shorter than blocks, the blocks of several row-blocks
+        // end one visit apart.
+        let event_words = (self.event_inputs.min(self.inputs) * tile.m).div_ceil(lanes).max(1);
+        let event_bits = tile.m * (self.event_inputs / block.elements) * block.bits;
+        let holds =
+            |scale: u64| (columns - scale).div_ceil(event_words) * event_bits <= scale * column_bytes * 8;
+        (1..columns).find(|it| holds(*it)).unwrap_or(columns - 1)
+    }
 }
