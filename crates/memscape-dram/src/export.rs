@@ -10,10 +10,10 @@ use std::io::{self, Write};
 use memscape_study::{Output, Recorder, Span, TrackId};
 use memscape_units::Picoseconds;
 
+use crate::address::{AddressMap, Place};
 use crate::constraint::Kind;
 use crate::device::{Dram, Geometry};
 use crate::engine::{Address, Command, Origin, Sink};
-use crate::stream::AddressMap;
 
 /// Timed commands as CSV, in the columns of Ramulator 2's command recorder:
 /// `clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source`.
@@ -123,12 +123,15 @@ pub struct DramSim3Trace<W> {
     tick: Picoseconds,
     geometry: Geometry,
     map: AddressMap,
+    column_bytes: u64,
 }
 
 impl<W: Write> DramSim3Trace<W> {
-    /// A trace of one channel of `dram`. A `tick` of zero counts as 1 ps.
+    /// A trace of one channel of `dram`, which `map` is of: a command elsewhere
+    /// would have no address. A `tick` of zero counts as 1 ps.
     pub fn new(writer: W, dram: &Dram, map: AddressMap, channel: u32, tick: Picoseconds) -> Self {
-        Self { output: Output::new(writer), channel, tick, geometry: dram.geometry(), map }
+        let (geometry, column_bytes) = (dram.geometry(), dram.column_bytes.get().into());
+        Self { output: Output::new(writer), channel, tick, geometry, map, column_bytes }
     }
 
     /// Flushes and returns the output.
@@ -145,7 +148,8 @@ impl<W: Write> Sink for DramSim3Trace<W> {
         let cycle = at.0.div_ceil(self.tick.0.max(1));
         for_each_access(self.geometry, command, |reads, at| {
             let word = if reads { "READ" } else { "WRITE" };
-            let address = self.map.encode(self.channel, at);
+            let burst = self.map.encode(&Place::of(self.channel, at));
+            let address = burst.expect("the map is of this memory") * self.column_bytes;
             self.output.put(|it| writeln!(it, "0x{address:X} {word} {cycle}"));
         });
     }
