@@ -8,7 +8,7 @@ use super::{SUITE, short, sweep_variants, variant};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    sweep_variants("pim.token", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])
+    sweep_variants("pim.inference", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -2,7 +2,7 @@
 //! matrix over two banks.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_pim::placement::{TileOrder, TileShape, tile_order};
+use memscape_pim::mapping::placement::{TileOrder, TileShape, tile_order};
 use memscape_plot::{Figure, Order, Tile, TileGrid};
 
 use super::distinct;
