@@ -125,12 +125,12 @@ fn same(a: &Value, b: &Value) -> bool {
 /// What giving a description does.
 fn slot_meaning(slot: &Slot, shape: &Shape) -> String {
     if !slot.whole {
-        return format!("What `{}.*` is, one of the {}", slot.path, slot.catalog.summary());
+        return format!("One of the {}; fills `{}.*`", slot.catalog.summary(), slot.path);
     }
     let first = slot.catalog.presets().first().and_then(|it| it.parameters.as_object());
     let filled = first.into_iter().flatten().map(|it| it.0.as_str());
     let filled: Vec<&str> = filled.filter(|it| shape.at(it).is_some()).collect();
-    format!("What {} are, one of the {}", list(&filled), slot.catalog.summary())
+    format!("One of the {}; fills {}", slot.catalog.summary(), list(&filled))
 }
 
 fn slot_allowed(slot: &Slot) -> String {

@@ -59,7 +59,11 @@ fn find_below(
         return Err(Unknown::new(catalog.kind(), text, known).into());
     }
     let path = folder.join(text);
-    let named = |problem: String| CatalogError::File(format!("{}: {problem}", path.display()));
+    // The outermost one is named by who asks.
+    let named = |problem: String| match depth {
+        0 => CatalogError::File(problem),
+        _ => CatalogError::File(format!("{}: {problem}", path.display())),
+    };
     let read = read_files(&path, &catalog.takes()).map_err(named)?;
     let form = catalog.read(&read).map_err(|it| named(it.to_string()))?;
     if depth >= NESTING {

@@ -77,9 +77,9 @@ fn bad_parameters_are_told_with_what_is_allowed() {
     insta::assert_snapshot!(error(json!({ "trcd_ns": 8 })), @"there is no parameter `trcd_ns`; did you mean `memory.trcd_ns`?");
     insta::assert_snapshot!(error(json!({ "memory.colour": 8 })), @"there is no parameter `memory.colour`; `memory` has `banks`, `trcd_ns`, `trp_ns`");
     insta::assert_snapshot!(error(json!({ "memory.banks.rows": 8 })), @"there is no parameter `memory.banks.rows`; `memory.banks` is a single value");
-    insta::assert_snapshot!(error(json!({ "memory": 8 })), @"`memory` = 8: expected a table; it has `banks`, `trcd_ns`, `trp_ns`");
-    insta::assert_snapshot!(error(json!({ "memory": "fats" })), @r#"`memory` = "fats": there is no such preset; did you mean `fast`?"#);
-    insta::assert_snapshot!(error(json!({ "hardware": 3 })), @"`hardware` = 3: expected a table or one of `old`, `new`");
+    insta::assert_snapshot!(error(json!({ "memory": 8 })), @"`memory` = 8: expected a table, a path, or one of `slow`, `fast`");
+    insta::assert_snapshot!(error(json!({ "memory": "fats" })), @r#"`memory` = "fats": there is no memory `fats`; did you mean `fast`?"#);
+    insta::assert_snapshot!(error(json!({ "hardware": 3 })), @"`hardware` = 3: expected a table, a path, or one of `old`, `new`");
     insta::assert_snapshot!(error(json!({ "memory.banks": { "low": 1 } })), @r#"`memory.banks` = {"low":1}: expected a single value such as 16, not a table"#);
     insta::assert_snapshot!(error(json!({ "memory.banks": -1 })), @"`memory.banks` = -1: expected a whole number from 0 to 4294967295");
     insta::assert_snapshot!(error(json!({ "memory.banks": 8.5 })), @"`memory.banks` = 8.5: expected a whole number from 0 to 4294967295");
@@ -145,30 +145,32 @@ fn a_sweep_can_be_cancelled_while_rows_become_slow() {
 #[test]
 fn a_description_says_everything() {
     insta::assert_snapshot!(READ.describe(), @r#"
-    toy.read: Time to read rows
+        toy.read: Time to read rows
 
-    Parameters
-        hardware       old      A whole machine ("old", "new")
-        memory_device  slow     A memory (fills `memory`) ("slow", "fast")
-        rows           64       Rows to read (whole number, at least 1) [a manual]
-        mode           in-turn  Whether rows are opened one after the other or all at once
-                                ("all-at-once", "in-turn")
-        scale          null     A factor on the time (number or null) [a guess]
-        cache          null     A cache in front of it ({ ways: whole number, at least 0, at most 255 }
-                                or null)
+        Parameters
+            hardware  old      What `memory`, `rows` are, one of the machines ("old", "new", a path to
+                               .toml, or a table)
+            memory    slow     What `memory.*` is, one of the memories ("slow", "fast", a path to .toml, or
+                               a table)
+            rows      64       Rows to read (whole number, at least 1) [a manual]
+            mode      in-turn  Whether rows are opened one after the other or all at once ("all-at-once",
+                               "in-turn")
+            scale     null     A factor on the time (number or null) [a guess]
+            cache     null     A cache in front of it ({ ways: whole number, at least 0, at most 255 } or
+                               null)
 
-      memory
-        banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
-        trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
-        trp_ns   21 ns  tRP, precharge (number) [JESD0]
+          memory
+            banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
+            trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
+            trp_ns   21 ns  tRP, precharge (number) [JESD0]
 
-    Answer
-        time_ns        ns  All reads together
-        rows_per_bank      Rows per bank, rounded up
-        mode               As asked
-        slow               Whether it takes over a microsecond
-        per_way_ns     ns  Time per way, if there is a cache
-    "#);
+        Answer
+            time_ns        ns  All reads together
+            rows_per_bank      Rows per bank, rounded up
+            mode               As asked
+            slow               Whether it takes over a microsecond
+            per_way_ns     ns  Time per way, if there is a cache
+        "#);
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn presets_can_be_swept_and_overridden() {
     let errors = table.text("error").unwrap();
     assert_eq!(
         errors[4].as_deref(),
-        Some("`hardware` = \"odd\": there is no such preset; did you mean `old`?")
+        Some("`hardware` = \"odd\": there is no hardware `odd`; did you mean `old`?")
     );
 }
 
@@ -456,12 +458,12 @@ fn a_bad_description_is_told_with_its_file() {
         let text = run(&json!({ "memory": path.to_str().unwrap() })).unwrap_err();
         text.replace(folder.path().to_str().unwrap(), "FOLDER")
     };
-    insta::assert_snapshot!(error("missing.toml"), @"");
-    insta::assert_snapshot!(error("circle.toml").split("more than").last().unwrap(), @"");
-    insta::assert_snapshot!(error("typo.toml"), @"");
-    insta::assert_snapshot!(error("bad.toml"), @"");
-    insta::assert_snapshot!(error("notes.txt"), @"");
-    insta::assert_snapshot!(error(""), @"");
+    insta::assert_snapshot!(error("missing.toml"), @r#"`memory` = "FOLDER/missing.toml": there is no such file"#);
+    insta::assert_snapshot!(error("circle.toml").split("more than").last().unwrap(), @" 8 descriptions name each other; is one its own base?");
+    insta::assert_snapshot!(error("typo.toml"), @r#"`memory` = "FOLDER/typo.toml": `memory`: there is no `bank` in it; did you mean `banks`?"#);
+    insta::assert_snapshot!(error("bad.toml"), @r#"`memory` = "FOLDER/bad.toml": `banks` = -1: expected a whole number from 0 to 4294967295"#);
+    insta::assert_snapshot!(error("notes.txt"), @r#"`memory` = "FOLDER/notes.txt": expected a file that ends in `.toml`"#);
+    insta::assert_snapshot!(error(""), @r#"`memory` = "FOLDER/": it is a folder; give a file that ends in `.toml`"#);
     assert!(error("broken.toml").contains("TOML parse error at line 1"), "{}", error("broken.toml"));
 }
 

@@ -1,6 +1,8 @@
 //! Refitting free parameters from the claims of role `calibrate`.
 
 use memscape_explore::{FitError, FitMethod, FitParameter, Look, Parameters, Residual, fit};
+use memscape_study::FreeParameter;
+use memscape_systems::registry;
 use serde::Serialize;
 
 use crate::claims::{Claim, Role, Verdict, builtin, evaluate_with};
@@ -12,7 +14,8 @@ use crate::papers;
 pub struct Fit {
     /// The free parameters: stored beside fitted.
     pub parameters: Vec<FittedParameter>,
-    /// Root mean square of the calibrating claims' relative errors beyond rounding.
+    /// Root mean square of the calibrating claims' relative errors beyond rounding; 0
+    /// if there is nothing to fit.
     pub rms_error: f64,
     /// The calibrating claims at the fitted values.
     pub verdicts: Vec<Verdict>,
@@ -50,7 +53,7 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
 }
 
 fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
-    let free = (papers::paper(paper)?.free_parameters)();
+    let free = free_parameters(papers::paper(paper)?.id);
     let mut claims = builtin(Some(paper))?;
     claims.retain(|it| it.role == Role::Calibrate);
     let point = |values: &[f64]| -> Parameters {
@@ -60,6 +63,9 @@ fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
         let verdicts = evaluate_with(&claims, &point(values))?;
         Ok(verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim)).collect())
     };
+    if free.is_empty() {
+        return Ok(Fit { parameters: Vec::new(), rms_error: 0.0, verdicts: evaluate_with(&claims, &point(&[]))? });
+    }
     let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
     let fitted = fit(&parameters, &FitMethod { look, ..FitMethod::PRINTED }, &(), residuals);
     let fitted = fitted.map_err(|error| match error {
@@ -84,6 +90,12 @@ fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
     })
 }
 
+/// The free parameters of the system whose calibration is called after this paper.
+fn free_parameters(paper: &str) -> &'static [FreeParameter] {
+    let calibrations = registry().systems().iter().filter_map(|it| it.calibration);
+    calibrations.into_iter().find(|it| it.paper == paper).map_or(&[], |it| it.parameters())
+}
+
 /// The relative error, which counts as far as it is beyond what the printed digits
 /// can tell.
 fn residual(verdict: &Verdict, claim: &Claim) -> Residual {
@@ -103,7 +115,7 @@ mod tests {
     fn stored_parameters_are_the_fit() {
         for paper in PAPERS {
             let fit = calibrate_from(paper.id, Look::Near).unwrap();
-            for (it, free) in fit.parameters.iter().zip((paper.free_parameters)()) {
+            for (it, free) in fit.parameters.iter().zip(free_parameters(paper.id)) {
                 let off = (it.stored - it.fitted).abs();
                 let enough = 5e-3 * (free.max - free.min);
                 assert!(off <= enough, "{}: stored {}, fitted {}", it.path, it.stored, it.fitted);

@@ -7,6 +7,7 @@
 
 pub mod calibrate;
 pub mod claims;
+mod cxl;
 mod error;
 mod experiment;
 mod hermes;

@@ -1,10 +1,8 @@
 //! What a paper is.
 
-use memscape_study::FreeParameter;
-
 use crate::experiment::Experiment;
 
-/// A paper: what is redrawn, what it prints, and what its model cannot know.
+/// A paper: what is redrawn, and what it prints.
 #[derive(Debug, Clone, Copy)]
 pub struct Paper {
     /// What it is called, for example `pimnast`.
@@ -13,6 +11,4 @@ pub struct Paper {
     pub experiments: &'static [Experiment],
     /// `data/published/<id>.toml`.
     pub(crate) published: &'static str,
-    /// The parameters of `data/calibration/<id>.toml`.
-    pub free_parameters: fn() -> &'static [FreeParameter],
 }

@@ -5,11 +5,11 @@ use memscape_study::Unknown;
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::{hermes, npu_gemm, pim_sherpa, pimnast, riscv};
+use crate::{cxl, hermes, npu_gemm, pim_sherpa, pimnast, riscv};
 
 /// All papers.
 pub const PAPERS: &[Paper] =
-    &[pimnast::PAPER, pim_sherpa::PAPER, npu_gemm::PAPER, riscv::PAPER, hermes::PAPER];
+    &[pimnast::PAPER, pim_sherpa::PAPER, npu_gemm::PAPER, riscv::PAPER, hermes::PAPER, cxl::PAPER];
 
 /// The paper of this name.
 ///

@@ -10,14 +10,26 @@ use std::sync::LazyLock;
 
 use memscape_explore::{DynStudy, Error, Registry};
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-    Registry::new()
-        .with(memscape_pim::SYSTEM)
-        .with(memscape_ondevice::SYSTEM)
-        .with(memscape_ndp::SYSTEM)
-        .with(memscape_npu::SYSTEM)
-        .with(memscape_riscv::SYSTEM)
-});
+/// Registers systems, and shows their crates under short names.
+macro_rules! systems {
+    ($($name:ident: $system:ident,)*) => {
+        /// Each system's crate, with the algorithms that its studies are made of.
+        pub mod all {
+            $(pub use $system as $name;)*
+        }
+
+        static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new()$(.with($system::SYSTEM))*);
+    };
+}
+
+systems! {
+    pim: memscape_pim,
+    ondevice: memscape_ondevice,
+    ndp: memscape_ndp,
+    npu: memscape_npu,
+    riscv: memscape_riscv,
+    cxl: memscape_cxl,
+}
 
 /// Every system with its studies, descriptions and free parameters.
 #[must_use]

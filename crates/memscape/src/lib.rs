@@ -21,15 +21,11 @@ mod presets;
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_measure as measure;
-pub use memscape_ndp as ndp;
-pub use memscape_npu as npu;
-pub use memscape_ondevice as ondevice;
 pub use memscape_papers as papers;
-pub use memscape_pim as pim;
 pub use memscape_plot as plot;
-pub use memscape_riscv as riscv;
 pub use memscape_study as study;
 pub use memscape_systems as systems;
+pub use memscape_systems::all::*;
 pub use memscape_units as units;
 pub use memscape_workload as workload;
 #[doc(hidden)]

@@ -10,7 +10,6 @@ mod rates;
 mod strategies;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_ndp::hardware::FREE_PARAMETERS;
 use memscape_ndp::inference::System;
 use serde_json::{Value, json};
 
@@ -24,7 +23,6 @@ pub const PAPER: Paper = Paper {
     id: "hermes",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/hermes.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.

@@ -16,7 +16,6 @@ mod table4;
 mod text;
 
 use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_ondevice::hardware::FREE_PARAMETERS;
 use memscape_ondevice::prefill::Scheme;
 use serde_json::json;
 
@@ -30,7 +29,6 @@ pub const PAPER: Paper = Paper {
     id: "pim-sherpa",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/pim-sherpa.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.

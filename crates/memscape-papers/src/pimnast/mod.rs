@@ -17,7 +17,6 @@ mod setup;
 mod table1;
 
 use memscape_explore::{Parameters, Table};
-use memscape_pim::hardware::FREE_PARAMETERS;
 use memscape_plot::{Figure, GroupedBars};
 
 use crate::error::Error;
@@ -30,7 +29,6 @@ pub const PAPER: Paper = Paper {
     id: "pimnast",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/pimnast.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.

@@ -20,7 +20,6 @@ mod table5_4;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
 use memscape_plot::{Axis, Figure, Lines};
-use memscape_riscv::platform::FREE_PARAMETERS;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -33,7 +32,6 @@ pub const PAPER: Paper = Paper {
     id: "riscv-sg2042",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/riscv-sg2042.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the thesis' order.
