@@ -13,9 +13,10 @@ mod sweeps;
 mod table1;
 mod tables;
 
-use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_npu::gemm::{NamedDesign, designs};
-use memscape_npu::{Device, Precision};
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_npu::{DESIGNS, DEVICES, KernelDesign, Precision};
+use memscape_study::Preset;
+use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -92,19 +93,29 @@ fn printed(npu: &str) -> &str {
     }
 }
 
-fn design(name: &str) -> Result<&'static NamedDesign, Error> {
-    let known: Vec<_> = designs().iter().map(|it| it.name.as_str()).collect();
-    designs().iter().find(|it| it.name == name).ok_or_else(|| Error::unknown("design", name, &known))
+/// A kernel of the paper, with its name.
+type Design = Preset<KernelDesign>;
+
+fn design(name: &str) -> Result<&'static Design, Error> {
+    Ok(DESIGNS.find(name)?)
+}
+
+/// The NPU that a design is for.
+fn npu(design: &Design) -> &'static str {
+    let device = DEVICES.all().iter().find(|it| it.parameters == design.parameters.device);
+    &device.expect("designs are for built-in devices").name
+}
+
+/// Its step.
+fn step(design: &Design) -> u64 {
+    design.parameters.k_mt.get().into()
 }
 
 /// The native size of a design with this step.
-fn native(design: &NamedDesign, k_mt: u64) -> [u64; 3] {
-    let device = Device::find(&design.device).expect("designs name built-in devices");
-    [
-        u64::from(design.m_ct) * u64::from(device.rows.get()),
-        k_mt,
-        u64::from(design.n_ct) * u64::from(device.columns.get()),
-    ]
+fn native(design: &Design, k_mt: u64) -> [u64; 3] {
+    let KernelDesign { device, m_ct, n_ct, .. } = &design.parameters;
+    let [rows, columns] = [device.rows, device.columns].map(|it| u64::from(it.get()));
+    [u64::from(m_ct.get()) * rows, k_mt, u64::from(n_ct.get()) * columns]
 }
 
 /// One study of a design: what is changed, and one axis of one value per parameter
@@ -112,29 +123,30 @@ fn native(design: &NamedDesign, k_mt: u64) -> [u64; 3] {
 fn of_design(
     study_name: &str,
     changed: &Parameters,
-    design: &NamedDesign,
+    design: &Design,
     shown: &[(&str, Value)],
     hidden: &[(&str, Value)],
 ) -> Result<Table, Error> {
-    let mut base = for_preset(changed, &design.device);
+    let KernelDesign { precision, m_ct, k_ct, n_ct, .. } = &design.parameters;
+    let mut base = for_preset(changed, npu(design));
     base.extend(hidden.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
     let always = [
         ("design", json!(design.name)),
-        ("precision", json!(design.precision)),
-        ("m_ct", json!(design.m_ct)),
-        ("k_ct", json!(design.k_ct)),
-        ("n_ct", json!(design.n_ct)),
+        ("precision", json!(precision)),
+        ("m_ct", json!(m_ct)),
+        ("k_ct", json!(k_ct)),
+        ("n_ct", json!(n_ct)),
     ];
     let axes = always.iter().chain(shown);
     let sweep = axes.fold(Sweep::of(base), |it, (path, value)| it.axis(*path, [value.clone()]));
     let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
-    with_first_column(table, "npu", &design.device)
+    with_first_column(table, "npu", npu(design))
 }
 
 /// A design's product of about 4K, event by event.
-fn about_4k(changed: &Parameters, design: &NamedDesign, shown: &[(&str, Value)]) -> Result<Table, Error> {
+fn about_4k(changed: &Parameters, design: &Design, shown: &[(&str, Value)]) -> Result<Table, Error> {
     let k_mt = shown.iter().find(|it| it.0 == "k_mt").and_then(|it| it.1.as_u64());
-    let k_mt = k_mt.unwrap_or(design.k_mt.into());
+    let k_mt = k_mt.unwrap_or_else(|| step(design));
     let [m, k, n] = native(design, k_mt).map(|it| ABOUT_4K.next_multiple_of(it));
     let mut all: Vec<(&str, Value)> = shown.to_vec();
     if shown.iter().all(|it| it.0 != "k_mt") {

@@ -1,8 +1,9 @@
 //! Sec. 4.5.2: the balanced-point iteration under each reading, beside the best of
 //! all designs.
 
-use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, GroupedBars};
+use memscape_systems::study;
 use serde_json::json;
 
 use super::{NPUS, precisions, printed};

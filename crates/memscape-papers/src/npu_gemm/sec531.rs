@@ -1,8 +1,9 @@
 //! Sec. 5.3.1: the products of a whole prompt on one design, or on one per size
 //! with the array configured anew in between.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
 use memscape_plot::{Figure, StackedBars};
+use memscape_systems::study;
 use serde_json::json;
 
 use super::{NPUS, about_4k, design, printed, texts};

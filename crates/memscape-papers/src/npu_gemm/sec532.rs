@@ -1,11 +1,11 @@
 //! Sec. 5.3.2: one buffer for C in L1 or two.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_npu::gemm::designs;
+use memscape_npu::DESIGNS;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, native, of_design, printed};
+use super::{NPUS, about_4k, design, native, npu, of_design, printed, step};
 use crate::error::Error;
 use crate::sweeps::concat;
 
@@ -41,14 +41,14 @@ const STEPS: [u64; 5] = [5, 10, 20, 40, 80];
 /// Each balanced design over the length of the reduction.
 pub fn drain_table(changed: &Parameters) -> Result<Table, Error> {
     let balanced =
-        designs().iter().filter(|it| NPUS.iter().any(|npu| it.name == format!("{npu}-{}", it.precision)));
+        DESIGNS.all().iter().filter(|it| it.name == format!("{}-{}", npu(it), it.parameters.precision));
     concat(balanced.flat_map(|it| STEPS.map(|steps| (it, steps))).map(|(design, steps)| {
-        let [m, k, n] = native(design, design.k_mt.into());
+        let [m, k, n] = native(design, step(design));
         let [m, n] = [m, n].map(|it| super::ABOUT_4K.next_multiple_of(it));
         let shown = [("m", json!(m)), ("k", json!(k * steps)), ("n", json!(n))];
         let table = of_design("npu.gemm", changed, design, &shown, &[("engine", json!("events"))])?;
         let share = table.f64("output_wait_ns")?[0].zip(table.f64("time_ns")?[0]).map(|it| it.0 / it.1);
-        let calls = k * steps / u64::from(design.k_ct);
+        let calls = k * steps / u64::from(design.parameters.k_ct.get());
         Ok(table
             .with_column("calls", Column::Int(vec![i64::try_from(calls).ok()]))?
             .with_column("steps", Column::Int(vec![i64::try_from(steps).ok()]))?
