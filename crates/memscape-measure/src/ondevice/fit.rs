@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use argmin::core::{CostFunction, Executor};
 use argmin::solver::brent::BrentOpt;
 use memscape_ondevice::PrefillStudy;
-use memscape_ondevice::hardware::{Cores, Soc};
+use memscape_ondevice::hardware::{Cores, Cpu};
 use memscape_study::Study;
 use memscape_workload::Format;
 
@@ -39,7 +39,7 @@ pub enum FitError {
 /// One parameter of the processor: where it is, and its range. Rates and costs span
 /// orders of magnitude and are searched by their logarithm.
 struct Parameter {
-    of: fn(&mut Soc) -> &mut f64,
+    of: fn(&mut Cpu) -> &mut f64,
     min: f64,
     max: f64,
 }
@@ -84,7 +84,7 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         copy_threads: count(setup.copy_threads),
         ..none
     };
-    study.soc = Soc {
+    study.cpu = Cpu {
         big: all,
         middle_high: none,
         middle_low: none,
@@ -94,7 +94,7 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         gemm_efficiency: 0.5,
         copy_slowdown: 1.0,
         gemm_slowdown: 1.0,
-        ..study.soc
+        ..study.cpu
     };
     let mut least = sum_of_squares(&study, measurement)?;
     for _ in 0..ROUNDS {
@@ -124,7 +124,7 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
 
 fn with(study: &PrefillStudy, parameter: &Parameter, logarithm: f64) -> PrefillStudy {
     let mut study = study.clone();
-    *(parameter.of)(&mut study.soc) = logarithm.exp().clamp(parameter.min, parameter.max);
+    *(parameter.of)(&mut study.cpu) = logarithm.exp().clamp(parameter.min, parameter.max);
     study
 }
 
@@ -150,20 +150,19 @@ fn sum_of_squares(study: &PrefillStudy, measurement: &Measurement) -> Result<f64
     for point in &measurement.prefills {
         let study = PrefillStudy {
             scheme: point.scheme,
-            input_tokens: NonZeroU64::new(point.tokens as u64).ok_or(FitError::NoPoints)?,
+            prompt_tokens: NonZeroU64::new(point.tokens as u64).ok_or(FitError::NoPoints)?,
             ..study.clone()
         };
         let answer = study.answer().map_err(FitError::Model)?;
         sum += (answer.ttft_s / point.ttft_s).ln().powi(2);
         if let Some(seen) = point.overlap {
-            let timeline = study.timeline().map_err(|it| FitError::Model(it.into()))?;
-            let model = Overlap::of(&timeline);
+            let model = Overlap::of(&study.timeline().map_err(FitError::Model)?);
             sum += (model.copy_s / seen.copy_s).ln().powi(2) + (model.gemm_s / seen.gemm_s).ln().powi(2);
         }
     }
     for point in &measurement.copies {
         #[expect(clippy::cast_precision_loss, reason = "bytes and threads stay far below 2^53")]
-        let model = point.bytes as f64 / (study.soc.copy_gb_s * 1e9 * point.threads as f64);
+        let model = point.bytes as f64 / (study.cpu.copy_gb_s * 1e9 * point.threads as f64);
         sum += (model / point.seconds).ln().powi(2);
     }
     Ok(sum)
