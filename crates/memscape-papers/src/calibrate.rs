@@ -64,7 +64,11 @@ fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
         Ok(verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim)).collect())
     };
     if free.is_empty() {
-        return Ok(Fit { parameters: Vec::new(), rms_error: 0.0, verdicts: evaluate_with(&claims, &point(&[]))? });
+        return Ok(Fit {
+            parameters: Vec::new(),
+            rms_error: 0.0,
+            verdicts: evaluate_with(&claims, &point(&[]))?,
+        });
     }
     let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
     let fitted = fit(&parameters, &FitMethod { look, ..FitMethod::PRINTED }, &(), residuals);
