@@ -18,10 +18,13 @@ mod columns;
 mod describe;
 mod descriptions;
 mod error;
+mod fit;
+mod fit_study;
 mod parameters;
 mod registry;
 mod sample;
 mod schema;
+mod slopes;
 mod store;
 mod study_file;
 mod sweep;
@@ -35,6 +38,10 @@ mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter};
 pub use error::Error;
+pub use fit::{
+    At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
+};
+pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
 pub use parameters::Parameters;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use sample::{Method, Range, Sample};

@@ -39,7 +39,8 @@ pub use presets::{Difference, difference, leaves, neither, preset, presets};
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table,
+        Column, Control, Description, DynStudy, FitParameter, Measurement, Parameters, Row, StudyFile, Sweep,
+        Table, fit_study,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::calibrate;

@@ -4,6 +4,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::layout::Placement;
 use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
 use memscape_study::{BoundBy, Study};
 use memscape_workload::{Experts, Llm, Model};
@@ -154,6 +155,7 @@ fn what_binds_is_what_takes_most() {
     study.cpu.token_overhead_ms = 0.0;
     assert_eq!(bound(&study), BoundBy::DramBandwidth);
     (study.pim.input_registers, study.pim.output_registers) = (NonZeroU32::MIN, NonZeroU32::MIN);
+    study.placement = Placement::RowBursts;
     assert_eq!(bound(&study), BoundBy::CommandIssue);
     study.scheme = Scheme::CacheableGemm;
     assert_eq!(bound(&study), BoundBy::DramBandwidth);
