@@ -15,8 +15,9 @@ mod table2;
 mod table4;
 mod text;
 
-use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_ondevice::prefill::Scheme;
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_ondevice::mapping::Scheme;
+use memscape_systems::study;
 use serde_json::json;
 
 use crate::error::Error;
@@ -98,8 +99,8 @@ fn scheme(scheme: Scheme) -> Variant {
 }
 
 /// What is changed that a study without a processor can take.
-fn without_soc(changed: &Parameters) -> Parameters {
-    let kept = changed.iter().filter(|(path, _)| !path.starts_with("soc."));
+fn without_cpu(changed: &Parameters) -> Parameters {
+    let kept = changed.iter().filter(|(path, _)| !path.starts_with("cpu."));
     kept.map(|(path, value)| (path.clone(), value.clone())).collect()
 }
 
