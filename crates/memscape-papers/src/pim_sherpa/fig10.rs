@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Axis, Figure, Lines};
 
-use super::{MODELS, scheme, series, with};
+use super::common::{MODELS, scheme, series, with};
 use crate::error::Error;
 use crate::sweeps::distinct;
 

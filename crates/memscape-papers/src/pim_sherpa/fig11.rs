@@ -7,7 +7,7 @@ use memscape_ondevice::mapping::stages::layer_matrices;
 use memscape_plot::{Busy, Figure, Gantt};
 use memscape_study::TimelineSpan;
 
-use super::{no_answer, with};
+use super::common::{no_answer, with};
 use crate::error::Error;
 
 /// A layer in the middle: the first has a preload before it, the last no copy of

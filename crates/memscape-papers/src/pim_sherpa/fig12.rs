@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, HeatMap};
 
-use super::{TOKENS, scheme, series};
+use super::common::{TOKENS, scheme, series};
 use crate::error::Error;
 
 fn table(changed: &Parameters, of: Scheme) -> Result<Table, Error> {

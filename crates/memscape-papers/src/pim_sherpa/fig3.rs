@@ -13,7 +13,7 @@ use memscape_ondevice::mapping::layout::{HostOrder, Layout, Placement};
 use memscape_plot::{Figure, Tile, TileGrid};
 use memscape_workload::{Element, Gemv};
 
-use super::no_answer;
+use super::common::no_answer;
 use crate::error::Error;
 use crate::sweeps::distinct;
 

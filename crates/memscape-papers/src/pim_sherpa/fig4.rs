@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars, Scale};
 use serde_json::json;
 
-use super::{series, title, without_cpu};
+use super::common::{series, title, without_cpu};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 

@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, StackedBars};
 
-use super::{MODELS, scheme, series, title, without_cpu};
+use super::common::{MODELS, scheme, series, title, without_cpu};
 use crate::error::Error;
 use crate::sweeps::distinct;
 

@@ -5,7 +5,7 @@ use memscape_ondevice::hardware::HOSTS;
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{series, without_cpu};
+use super::common::{series, without_cpu};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 

@@ -9,7 +9,7 @@ use memscape_study::Study;
 use memscape_workload::Model;
 use std::num::NonZeroU64;
 
-use super::{MODELS, no_answer, title};
+use super::common::{MODELS, no_answer, title};
 use crate::error::Error;
 
 /// What counts as comparable: within 5 %.

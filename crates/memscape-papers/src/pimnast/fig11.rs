@@ -4,7 +4,8 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::common::{speedup_figure, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

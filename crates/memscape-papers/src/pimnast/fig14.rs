@@ -4,7 +4,8 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
-use super::{SUITE, short, sweep_variants, variant};
+use super::common::{SUITE, short};
+use crate::sweeps::{sweep_variants, variant};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -5,7 +5,8 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{GEMVS, distinct, roofline, sweep_variants, variant};
+use super::common::{GEMVS, roofline};
+use crate::sweeps::{distinct, sweep_variants, variant};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

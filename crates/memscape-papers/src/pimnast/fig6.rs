@@ -5,7 +5,7 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::mapping::placement::{TileOrder, TileShape, tile_order};
 use memscape_plot::{Figure, Order, Tile, TileGrid};
 
-use super::distinct;
+use crate::sweeps::distinct;
 use crate::error::Error;
 
 /// An 8 x 8 matrix in tiles of four elements over two banks.

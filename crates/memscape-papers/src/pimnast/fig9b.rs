@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
-use super::{suite, variant};
+use super::common::suite;
+use crate::sweeps::variant;
 use crate::error::Error;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small counts")]

@@ -4,7 +4,8 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{bars_per_model, roofline, suite, variant};
+use super::common::{bars_per_model, roofline, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -3,7 +3,8 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, HeatMap};
 
-use super::{GEMVS, SUITE, distinct, short, sweep_variants, variant};
+use super::common::{GEMVS, SUITE, short};
+use crate::sweeps::{distinct, sweep_variants, variant};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

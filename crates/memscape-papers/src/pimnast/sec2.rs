@@ -6,7 +6,7 @@ use memscape_pim::GemvStudy;
 use memscape_plot::{Figure, GroupedBars};
 use memscape_workload::{Format, MODELS};
 
-use super::{SUITE, short};
+use super::common::{SUITE, short};
 use crate::error::Error;
 
 /// Time per token that the section assumes.
