@@ -324,14 +324,17 @@ impl AnyCatalog for Recordings {
     }
 }
 
-/// One sequence per file. Of several files, or where there is only that, the one
-/// called [`PROFILE`] is the profile.
-fn parse(files: &[File]) -> Result<Recording, TraceError> {
+/// Parses the files of a recording: one sequence in each, and the one called
+/// [`PROFILE`] is the profile.
+///
+/// # Errors
+/// [`TraceError`] names the file.
+pub fn parse(files: &[File]) -> Result<Recording, TraceError> {
     let mut files: Vec<&File> = files.iter().collect();
     files.sort_by(|a, b| a.name.cmp(&b.name));
     let (profile, sequences): (Vec<&File>, Vec<&File>) =
-        files.into_iter().partition(|it| it.name.eq_ignore_ascii_case(PROFILE));
-    let stem = |it: &File| it.name.rsplit_once('.').map_or(it.name.as_str(), |it| it.0).to_owned();
+        files.into_iter().partition(|it| last(&it.name).eq_ignore_ascii_case(PROFILE));
+    let stem = |it: &File| last(&it.name).rsplit_once('.').map_or(it.name.as_str(), |it| it.0).to_owned();
     let stems: Vec<String> = sequences.iter().map(|it| stem(it)).collect();
     let name = match &stems[..] {
         [] => return Err(TraceError::NoSequence { files: list(&[PROFILE]) }),
@@ -339,4 +342,9 @@ fn parse(files: &[File]) -> Result<Recording, TraceError> {
         [first, .., last] => format!("{first} to {last}"),
     };
     Recording::from_files(&name, &sequences, profile.first().copied())
+}
+
+/// A file's name without its folders.
+fn last(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
 }

@@ -12,7 +12,9 @@ mod statistics;
 pub use bits::{Bits, BlockKind, bit};
 pub use drawn::Synthetic;
 pub use law::{Law, LawError};
-pub use library::{PROFILE, RECORDINGS, RecordingError, RecordingName, Recordings, SAMPLE, keep, register};
+pub use library::{
+    PROFILE, RECORDINGS, RecordingError, RecordingName, Recordings, SAMPLE, keep, parse, register,
+};
 pub use recording::{NO_PARENT, Profile, Recording, Trace, TraceError};
 pub use source::{LayerActivity, Source};
 pub use statistics::{Inquiry, Statistics, expected, measure};

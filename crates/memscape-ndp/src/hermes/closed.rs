@@ -199,7 +199,7 @@ impl<'a> Expectation<'a> {
     fn add_moves(&self, block: &Block, expected: &Expected, sparse: &mut Sparse) {
         let (rates, layers) = (&self.hermes.rates, self.layers);
         let window = f64::from(self.hermes.machine.remap.window.get());
-        let deviation = (expected.cold_variance * block.count / rates.dimms).sqrt();
+        let deviation = (expected.cold_variance.max(0.0) * block.count / rates.dimms).sqrt();
         let per_pair = deviation / window;
         let bytes = block.cost.neuron_bytes;
         sparse.moves += layers * per_pair * rates.dimms / 2.0;
