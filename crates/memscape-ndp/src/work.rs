@@ -253,13 +253,11 @@ impl Activity {
         density: Option<Share>,
         seed: u64,
     ) -> Self {
-        match recording {
-            Some(recording) => Self::Recorded(recording.clone()),
-            None => {
-                let density = density.unwrap_or(law.density_of(shape.native_relu)).as_f64();
-                Self::Law { law, density, seed }
-            }
+        if let Some(recording) = recording {
+            return Self::Recorded(recording.clone());
         }
+        let density = density.unwrap_or(law.density_of(shape.native_relu)).as_f64();
+        Self::Law { law, density, seed }
     }
 }
 

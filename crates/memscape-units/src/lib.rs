@@ -475,10 +475,10 @@ mod tests {
     fn nanoseconds_stay_times_whatever_they_are_made_of() {
         let [short, long] = [1.5, 4.0].map(|it| Nanoseconds::new(it).unwrap());
         assert_eq!((short - long, long - short), (Nanoseconds::ZERO, Nanoseconds::new(2.5).unwrap()));
-        assert_eq!(long / short * 1.5, 4.0);
-        assert_eq!([short, long].into_iter().sum::<Nanoseconds>().max(long).as_f64(), 5.5);
+        assert_eq!((long / short * 1.5).to_bits(), 4.0_f64.to_bits());
+        assert_eq!([short, long].into_iter().sum::<Nanoseconds>().max(long), Nanoseconds(5.5));
         assert_eq!(Nanoseconds::saturating(f64::NAN), Nanoseconds::ZERO);
         assert!(Nanoseconds::saturating(f64::INFINITY).as_f64().is_finite());
-        assert_eq!(Nanoseconds::from(Microseconds::new(15.51).unwrap()).as_f64(), 15_510.0);
+        assert_eq!(Nanoseconds::from(Microseconds::new(15.51).unwrap()), Nanoseconds(15_510.0));
     }
 }

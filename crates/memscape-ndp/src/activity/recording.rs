@@ -390,16 +390,21 @@ impl Recording {
             count(&mut hash, frequency.len());
             for (frequency, parents) in frequency.iter().zip(parents) {
                 count(&mut hash, frequency.len());
-                frequency.iter().for_each(|it| hash.update(&it.to_le_bytes()));
-                parents.iter().flatten().for_each(|it| hash.update(&it.to_le_bytes()));
+                for it in frequency {
+                    hash.update(&it.to_le_bytes());
+                }
+                for it in parents.iter().flatten() {
+                    hash.update(&it.to_le_bytes());
+                }
             }
         }
         for sequence in &self.sequences {
             count(&mut hash, sequence.prefill);
             count(&mut hash, sequence.tokens());
             for bits in sequence.blocks.iter().flatten() {
-                let words = (0..bits.tokens()).flat_map(|token| bits.row(token));
-                words.for_each(|it| hash.update(&it.to_le_bytes()));
+                for it in (0..bits.tokens()).flat_map(|token| bits.row(token)) {
+                    hash.update(&it.to_le_bytes());
+                }
             }
         }
         hash.digest128()

@@ -160,6 +160,9 @@ impl Causes {
     }
 
     /// Adds a time.
+    ///
+    /// # Panics
+    /// Never: every cause has a place.
     pub fn add(&mut self, cause: BoundBy, time: Nanoseconds) {
         let index = Self::ALL.iter().position(|it| *it == cause);
         self.0[index.expect("all are listed")] += time;

@@ -60,8 +60,8 @@ pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpErr
 ///
 /// # Errors
 /// [`NdpError::Dense`] if nothing is left.
-pub fn hot_capacity(share: Option<Share>, shape: &Shape, usable_bytes: f64) -> Result<f64, NdpError> {
-    if let Some(share) = share {
+pub fn hot_capacity(most: Option<Share>, shape: &Shape, usable_bytes: f64) -> Result<f64, NdpError> {
+    if let Some(share) = most {
         return Ok(share.as_f64() * shape.sparse_bytes());
     }
     let (need, have) = (shape.dense_bytes(), usable_bytes);

@@ -8,7 +8,7 @@ use memscape_units::{Nanoseconds, Picoseconds};
 use super::block::BlockCost;
 use super::planes::{above, add, count, equal, get, saturate};
 use super::policy::{Exchange, Strategy};
-use super::remap::Remapping;
+use super::remap::{Moves, Remapping};
 use crate::activity::{Bits, NO_PARENT};
 use crate::hardware::{Predictor, Remap};
 use crate::partition::Device;
@@ -273,15 +273,12 @@ impl<'a> Walk<'a> {
             walked.window_imbalance += imbalance;
             walked.windows += 1;
         }
-        let mut moved = 0;
-        if self.rules.strategy == Strategy::Full {
-            let moves = self.home.remap(self.rules.remap, &self.gpu);
-            moved = moves.total;
-            walked.moved += moves.total;
-            walked.moved_slowest_pair += moves.slowest_pair;
-        }
+        let remaps = self.rules.strategy == Strategy::Full;
+        let moves = if remaps { self.home.remap(self.rules.remap, &self.gpu) } else { Moves::default() };
+        walked.moved += moves.total;
+        walked.moved_slowest_pair += moves.slowest_pair;
         self.home.forget();
-        moved
+        moves.total
     }
 
     /// Scores of all neurons for the adjustment, and the prediction.

@@ -206,12 +206,6 @@ impl Default for InferenceStudy {
     }
 }
 
-/// Whose equations answer.
-enum Asked {
-    Hermes(ColdSide),
-    Baseline(Account),
-}
-
 impl InferenceStudy {
     /// What it runs on.
     ///
@@ -257,26 +251,25 @@ impl InferenceStudy {
         }
     }
 
-    fn ask(&self, machine: &Machine, work: &Work) -> Result<Asked, NdpError> {
+    fn account(&self, machine: &Machine, work: &Work) -> Result<Account, NdpError> {
+        self.check_gpus()?;
+        let hermes = |cold| hermes::account(&Hermes::new(machine, work, cold, self.policy()));
+        match self.system {
+            System::Hermes => hermes(ColdSide::Dimms),
+            System::HermesHost => hermes(ColdSide::Host),
+            System::HermesBase => baseline::hermes_base(machine, work, self.prompt),
+            System::Accelerate => baseline::accelerate(machine, work),
+            System::Flexgen => baseline::flexgen(machine, work),
+            System::DejaVu => baseline::deja_vu(machine, work),
+            System::TensorrtLlm => baseline::tensorrt(machine, work, self.gpus.get()),
+        }
+    }
+
+    fn check_gpus(&self) -> Result<(), NdpError> {
         if self.system != System::TensorrtLlm && self.gpus.get() > 1 {
             return Err(NdpError::ManyGpus(self.gpus.get()));
         }
-        Ok(match self.system {
-            System::Hermes => Asked::Hermes(ColdSide::Dimms),
-            System::HermesHost => Asked::Hermes(ColdSide::Host),
-            System::HermesBase => Asked::Baseline(baseline::hermes_base(machine, work, self.prompt)?),
-            System::Accelerate => Asked::Baseline(baseline::accelerate(machine, work)?),
-            System::Flexgen => Asked::Baseline(baseline::flexgen(machine, work)?),
-            System::DejaVu => Asked::Baseline(baseline::deja_vu(machine, work)?),
-            System::TensorrtLlm => Asked::Baseline(baseline::tensorrt(machine, work, self.gpus.get())?),
-        })
-    }
-
-    fn account(&self, machine: &Machine, work: &Work) -> Result<Account, NdpError> {
-        match self.ask(machine, work)? {
-            Asked::Hermes(cold) => hermes::account(&Hermes::new(machine, work, cold, self.policy())),
-            Asked::Baseline(account) => Ok(account),
-        }
+        Ok(())
     }
 
     /// What happens when: on Hermes each block of each layer, walked whatever
@@ -285,11 +278,16 @@ impl InferenceStudy {
     /// the rest.
     fn timeline(&self, to: &mut dyn Recorder) -> Result<(), StudyError> {
         let (machine, work) = (self.machine()?, self.work()?);
-        match self.ask(&machine, &work)? {
-            Asked::Hermes(cold) => hermes::record(&Hermes::new(&machine, &work, cold, self.policy()), to)?,
-            Asked::Baseline(account) => timeline::record(&account, work.generated, to),
-        }
-        Ok(())
+        self.check_gpus()?;
+        let cold = match self.system {
+            System::Hermes => ColdSide::Dimms,
+            System::HermesHost => ColdSide::Host,
+            _ => {
+                timeline::record(&self.account(&machine, &work)?, work.generated, to);
+                return Ok(());
+            }
+        };
+        Ok(hermes::record(&Hermes::new(&machine, &work, cold, self.policy()), to)?)
     }
 
     fn price_usd(&self) -> f64 {

@@ -155,7 +155,7 @@ impl PartitionStudy {
 
     /// The partition, and bytes of sparse neurons that the GPU may hold.
     fn solve(&self) -> Result<(Partition, f64), NdpError> {
-        let machine = machine(self.gpu, self.dimm, self.dimms, self.host, self.overhead)?;
+        let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
         let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
         let capacity = hot_capacity(self.hot_share, &shape, rates.usable_bytes)?;

@@ -125,7 +125,7 @@ impl Default for PredictorStudy {
 
 impl PredictorStudy {
     fn machine(&self) -> Result<Machine, NdpError> {
-        let machine = machine(self.gpu, self.dimm, self.dimms, self.host, self.overhead)?;
+        let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
         Ok(Machine { predictor: self.predictor, remap: self.remap, activity: self.activity, ..machine })
     }
 

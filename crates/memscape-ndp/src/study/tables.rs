@@ -133,17 +133,17 @@ impl From<Overhead> for KernelSpeed {
 /// # Errors
 /// [`NdpError::Memory`] if the memory's numbers contradict each other.
 pub(super) fn machine(
-    gpu: GpuSpeed,
-    dimm: DimmSpeed,
+    gpu: &GpuSpeed,
+    dimm: &DimmSpeed,
     dimms: NonZeroU32,
-    host: HostSpeed,
-    overhead: KernelSpeed,
+    host: &HostSpeed,
+    overhead: &KernelSpeed,
 ) -> Result<Machine, NdpError> {
     dimm.memory.check()?;
     let mut machine = *MACHINES.get("hermes");
-    let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = gpu;
+    let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = *gpu;
     machine.gpu = Gpu { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s, ..machine.gpu };
-    let DimmSpeed { memory, ranks, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz } = dimm;
+    let DimmSpeed { memory, ranks, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz } = *dimm;
     machine.dimm = Dimm {
         memory,
         ranks,
@@ -155,10 +155,10 @@ pub(super) fn machine(
         ..machine.dimm
     };
     machine.dimms = dimms;
-    let HostSpeed { bandwidth_gb_s, bandwidth_efficiency, dispatch_us } = host;
+    let HostSpeed { bandwidth_gb_s, bandwidth_efficiency, dispatch_us } = *host;
     machine.host = Host { bandwidth_gb_s, bandwidth_efficiency, dispatch_us, ..machine.host };
     let KernelSpeed { gpu_usable, gpu_bandwidth_efficiency, gpu_compute_efficiency, sync_us, launch_us } =
-        overhead;
+        *overhead;
     machine.overhead = Overhead {
         gpu_usable,
         gpu_bandwidth_efficiency,
