@@ -15,7 +15,7 @@
 
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -144,6 +144,40 @@ impl Add for Nanoseconds {
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
+}
+
+/// So many times. A product beyond all numbers is the largest, of nothing and
+/// infinity nothing.
+impl Mul<f64> for Nanoseconds {
+    type Output = Self;
+    #[inline]
+    fn mul(self, count: f64) -> Self {
+        Self(scaled(self.0, count))
+    }
+}
+
+/// An equal share of it.
+///
+/// # Panics
+/// If `parts` is not above 0.
+impl Div<f64> for Nanoseconds {
+    type Output = Self;
+    #[inline]
+    fn div(self, parts: f64) -> Self {
+        assert!(parts > 0.0, "{self} cannot be divided into {parts} parts");
+        Self((self.0 / parts).min(f64::MAX))
+    }
+}
+
+/// `value * count`, finite.
+///
+/// # Panics
+/// If `count` is negative or NaN.
+#[inline]
+fn scaled(value: f64, count: f64) -> f64 {
+    assert!(count >= 0.0, "a quantity cannot be taken {count} times");
+    let product = value * count;
+    if product.is_nan() { 0.0 } else { product.min(f64::MAX) }
 }
 
 impl GbPerS {
@@ -293,6 +327,16 @@ mod tests {
         assert_eq!(Nanoseconds::new(0.1).unwrap().to_picoseconds() * 10, Picoseconds(1_000));
         assert_eq!(Picoseconds(3).saturating_sub(Picoseconds(5)), Picoseconds::ZERO);
         assert!(std::panic::catch_unwind(|| Picoseconds(3) - Picoseconds(5)).is_err());
+    }
+
+    #[test]
+    fn scaled_quantities_stay_quantities() {
+        let time = Nanoseconds(3.0);
+        assert_eq!((time * 2.0, time / 2.0), (Nanoseconds(6.0), Nanoseconds(1.5)));
+        assert_eq!(time * f64::MAX, Nanoseconds(f64::MAX));
+        assert_eq!(Nanoseconds::ZERO * f64::INFINITY, Nanoseconds::ZERO);
+        assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) * -1.0).is_err());
+        assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) / 0.0).is_err());
     }
 
     #[test]
