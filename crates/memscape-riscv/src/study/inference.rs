@@ -2,38 +2,43 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{PresetParameter, Study, StudyError};
-use memscape_workload::{Matrix, ModelName, Projections};
+use memscape_dram::{Dram, MEMORIES};
+use memscape_study::{BoundBy, Breakdown, Headline, Recorder, Served, Slot, Study, StudyError};
+use memscape_units::{Nanoseconds, UnitError};
+use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cycles::float;
-use crate::gemm::{MICRO_COLUMNS, dequantise_ns, openblas_ns};
-use crate::graph::Graph;
-use crate::kernels::{Code, Immediates, Kernel, KernelError};
-use crate::numa::{NumaError, Placed, Policy, place};
-use crate::platform::{
-    Cache, Core, DEFAULT_MACHINE, Dram, Numa, Os, OutOfRange, WeightPages, find_machine, machine_preset,
+use crate::cost::kernels::{Code, Immediates, Kernel, KernelError};
+use crate::cost::memory::Hierarchy;
+use crate::cost::pass::{Crew, GraphCost, GraphPart, TooSlow, outside_layers};
+use crate::cost::timeline;
+use crate::hardware::{
+    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange, WeightPages,
     within,
 };
-use crate::quant::{BLOCK, Quantisation};
-use crate::reuse::Rates;
-use crate::study::{TooLong, check_length};
+use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
+use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::graph::Graph;
+use crate::mapping::placement::{NumaError, Policy, place};
+use crate::mapping::quant::{NoCode, check_format, file_bytes, matrix_bytes};
+use crate::number::{count, float, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
 /// and where the time goes.
 ///
 /// Computing, reading and synchronising add up: the kernels do not overlap with
-/// their memory accesses.
+/// their memory accesses. A step multiplies the weights with one column of each sequence
+/// of the batch; how often that reads them is the kernel's choice. Each sequence attends to its own cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
     /// Language model
-    pub model: ModelName,
+    pub model: Model,
     /// Whether Q, K and V (and gate and up) are one matrix
     pub projections: Projections,
     /// How the weights are stored
-    pub quantisation: Quantisation,
+    pub format: Format,
     /// Which kernel multiplies them
     pub kernel: Kernel,
     /// Rows of a tile, of `simple` and `complex`
@@ -54,13 +59,15 @@ pub struct InferenceStudy {
     pub policy: Policy,
     /// Nodes to bind to, for policies that bind; as few as hold the threads if null
     pub bind_nodes: Option<NonZeroU32>,
-    /// Tokens of the prompt
+    /// Tokens of each prompt
     pub prompt_tokens: NonZeroU64,
-    /// Tokens generated; the last one is not evaluated
+    /// Tokens generated of each sequence; the last one is not evaluated
     pub generated_tokens: NonZeroU64,
+    /// Sequences at once: their prompts are one graph, and each step is one token of all
+    pub batch: NonZeroU32,
     /// Tokens of the warm-up; 0 without one
     pub warm_up_tokens: u64,
-    /// Cells of the key-value cache (llama.cpp's `n_ctx`)
+    /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`)
     #[schemars(extend("unit" = "cells"))]
     pub context_cells: NonZeroU64,
     /// Cells that the attended part of the cache is rounded up to
@@ -72,45 +79,47 @@ pub struct InferenceStudy {
     pub cache: Cache,
     /// The NUMA nodes
     pub numa: Numa,
-    /// The memory
-    pub dram: Dram,
+    /// The DRAM behind the nodes, a controller for each channel
+    pub memory: Dram,
+    /// The memory controllers
+    pub controller: Controller,
     /// Operating system and runtime
     pub os: Os,
 }
 
-/// What `riscv.inference` answers.
+/// What `riscv.inference` answers. A step is one token of each sequence.
+///
+/// As in every system, `total_s` takes a step for each generated token; llama.cpp does not
+/// evaluate the last one, and `task_clock_ms` leaves it out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct InferenceAnswer {
-    /// Generated tokens per second, at the mean context of the reply
-    pub generation_tokens_per_s: f64,
-    /// Prompt tokens per second
-    pub prompt_tokens_per_s: f64,
-    /// Time of one generated token
-    pub token_ns: f64,
-    /// Multiplying with the weights, per token
+    /// What all systems answer; a step at the mean context of the reply
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Multiplying with the weights, per step
     pub kernel_ns: f64,
-    /// Reading weights, per token
+    /// Reading weights, per step
     pub weights_ns: f64,
-    /// Attention: computing and reading the cache, per token
+    /// Attention: computing and reading the cache, per step
     pub attention_ns: f64,
-    /// Synchronising, per token
-    pub sync_ns: f64,
-    /// What NUMA balancing adds, per token
+    /// Synchronising, per step
+    pub synchronisation_ns: f64,
+    /// What NUMA balancing adds, per step
     pub balancing_ns: f64,
-    /// What the token's time is mostly spent on
-    pub bound_by: Bound,
-    /// Matrix products, per token, as ggml's counters see them
+    /// Matrix products, per step, as ggml's counters see them
     pub mul_mat_ns: f64,
-    /// Share of matrix products in a token's time
+    /// Share of matrix products in a step's time
     pub mul_mat_share: f64,
-    /// Time of the prompt
-    pub prompt_ns: f64,
     /// Multiplying with the weights, whole prompt
-    pub prompt_kernel_ns: f64,
+    pub prompt_kernel_s: f64,
     /// Reading weights, whole prompt
-    pub prompt_weights_ns: f64,
+    pub prompt_weights_s: f64,
+    /// Attention: computing and reading the cache, whole prompt
+    pub prompt_attention_s: f64,
     /// Synchronising, whole prompt
-    pub prompt_sync_ns: f64,
+    pub prompt_synchronisation_s: f64,
+    /// What NUMA balancing adds, whole prompt
+    pub prompt_balancing_s: f64,
     /// Processor time of warm-up, prompt and reply: waiting threads spin
     pub task_clock_ms: f64,
     /// Page faults that cannot be avoided: the cache's pages, and the weights' if they
@@ -120,22 +129,8 @@ pub struct InferenceAnswer {
     pub bandwidth_gb_s: f64,
     /// Mean SLIT distance from threads to weights
     pub mean_distance: f64,
-    /// Bytes of the weights that a token reads
+    /// Bytes of the weights that a token meets
     pub weight_bytes: u64,
-}
-
-/// What a token's time is mostly spent on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    /// Kernels.
-    Compute,
-    /// Reading weights.
-    Memory,
-    /// Attention.
-    Attention,
-    /// Synchronising.
-    Synchronisation,
 }
 
 /// Why there is no answer.
@@ -144,9 +139,12 @@ pub enum Bound {
 pub enum InferenceError {
     /// The cache is smaller than the conversation.
     #[error(
-        "{prompt} prompt tokens and {generated} generated ones do not fit the {cells} cells of `context_cells`; raise it"
+        "{prompt} prompt tokens and {generated} generated ones{} do not fit the {cells} cells of `context_cells`; raise it",
+        if *batch == 1 { String::new() } else { format!(" of each of {batch} sequences") }
     )]
     Context {
+        /// Sequences.
+        batch: u64,
         /// Tokens of the prompt.
         prompt: u64,
         /// Tokens generated.
@@ -163,192 +161,110 @@ pub enum InferenceError {
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
+    /// A format that ggml does not dequantise.
+    #[error(transparent)]
+    Format(#[from] NoCode),
+    /// A model whose products are not modelled.
+    #[error(transparent)]
+    Experts(#[from] MixtureOfExperts),
     /// A run too long to be counted.
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    /// A graph too long to be timed.
+    #[error(transparent)]
+    TooSlow(#[from] TooSlow),
 }
 
 impl Default for InferenceStudy {
     /// Llama 2 7B in Q4_0 on 32 threads, pages interleaved, as in Fig. 5.11.
     fn default() -> Self {
-        static BASELINE: std::sync::LazyLock<InferenceStudy> = std::sync::LazyLock::new(|| {
-            let mut tree = find_machine(DEFAULT_MACHINE).expect("the default machine is built in").parameters;
-            let rest = serde_json::json!({
-                "model": "llama-2-7b", "projections": "separate", "quantisation": "q4_0", "kernel": "complex",
-                "tile_rows": 2, "tile_blocks": 2, "lmul": 1, "immediates": "as-compiled", "compiler_factor": 1.0,
-                "threads": 32, "policy": "interleave", "bind_nodes": null, "prompt_tokens": 10,
-                "warm_up_tokens": 2, "context_cells": 512, "kv_padding": 32,
-            });
-            tree.as_object_mut()
-                .expect("a machine is a table")
-                .extend(rest.as_object().expect("an object").clone());
-            serde_json::from_value(tree).expect("the baseline is checked by tests")
-        });
-        *BASELINE
+        let machine = MACHINES.get(DEFAULT_MACHINE);
+        Self {
+            model: Model::named(DEFAULT_MODEL).expect("a built-in model"),
+            projections: Projections::Separate,
+            format: Format::Q4_0,
+            kernel: Kernel::Complex,
+            tile_rows: count(2),
+            tile_blocks: count(2),
+            lmul: 1,
+            immediates: Immediates::AsCompiled,
+            compiler_factor: 1.0,
+            threads: count(32),
+            policy: Policy::Interleave,
+            bind_nodes: None,
+            prompt_tokens: long(10),
+            generated_tokens: machine.generated_tokens,
+            batch: count(1),
+            warm_up_tokens: 2,
+            context_cells: long(512),
+            kv_padding: long(32),
+            core: machine.core,
+            cache: machine.cache,
+            numa: machine.numa,
+            memory: machine.memory,
+            controller: machine.controller,
+            os: machine.os,
+        }
     }
 }
 
-/// Time of one graph by cause.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pass {
-    kernel: f64,
-    weights: f64,
-    attention: f64,
-    sync: f64,
-}
-
-impl Pass {
-    const fn total(&self) -> f64 {
-        self.kernel + self.weights + self.attention + self.sync
-    }
-}
-
-/// What all graphs of a run share.
-struct Machine {
-    placed: Placed,
-    rates: Rates,
-    /// Time of one core per block and `columns` columns.
-    block_ns: f64,
-    /// Columns that take as long as one.
-    columns: u64,
-    /// Time of one core per block, whatever the columns: OpenBLAS' preparation.
-    block_once_ns: f64,
-    /// Time of one core per multiply-accumulate of attention.
-    attention_ns: f64,
-    graph: Graph,
-    sync_point_ns: f64,
-}
+/// The model of the thesis.
+const DEFAULT_MODEL: &str = "llama-2-7b";
 
 impl InferenceStudy {
-    fn check(&self) -> Result<(), InferenceError> {
+    fn check(&self) -> Result<Conversation, InferenceError> {
         self.core.check()?;
+        self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
-        let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        check_length(prompt.max(self.warm_up_tokens), generated)?;
-        let cells = self.context_cells.get();
-        // The last token is not evaluated, so it takes no cell.
-        if prompt.max(self.warm_up_tokens).saturating_add(generated - 1) > cells {
-            return Err(InferenceError::Context { prompt, generated, cells });
+        check_dense(&self.model)?;
+        if self.kernel == Kernel::Openblas {
+            check_format(self.format)?;
         }
-        Ok(())
+        let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        let (batch, cells) = (u64::from(self.batch.get()), self.context_cells.get());
+        let longest = prompt.max(self.warm_up_tokens);
+        check_length(longest.saturating_mul(batch), generated.saturating_mul(batch))?;
+        // The last token is not evaluated, so it takes no cell.
+        if batch.saturating_mul(longest + generated - 1) > cells {
+            return Err(InferenceError::Context { batch, prompt, generated, cells });
+        }
+        Ok(Conversation {
+            warm_up_tokens: self.warm_up_tokens,
+            prompt_tokens: prompt,
+            generated_tokens: generated,
+            batch,
+            kv_padding: self.kv_padding,
+        })
     }
 
-    fn code(&self, kernel: Kernel, quantisation: Quantisation) -> Code {
-        Code {
-            kernel,
-            quantisation,
+    const fn hierarchy(&self) -> Hierarchy<'_> {
+        let Self { core, cache, numa, memory, controller, .. } = self;
+        Hierarchy { core, cache, numa, memory, controller }
+    }
+
+    fn crew(&self) -> Result<Crew, InferenceError> {
+        let bind = self.bind_nodes.map(NonZeroU32::get);
+        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
+        let code = Code {
+            kernel: self.kernel,
+            format: self.format,
             immediates: self.immediates,
             rows: self.tile_rows.get() as usize,
             blocks: self.tile_blocks.get() as usize,
             lmul: self.lmul,
             vlen_bits: self.core.vlen_bits,
             load_bits: self.core.load_bits.get(),
-        }
-    }
-
-    /// Time of one core per block of a kernel.
-    fn block_ns(&self, kernel: Kernel, quantisation: Quantisation) -> Result<f64, KernelError> {
-        let code = self.code(kernel, quantisation);
-        let (rows, blocks) = code.tile();
-        let cycles = self.core.cycles(&code.per_tile()?).total;
-        Ok(self.compiler_factor * cycles * self.core.cycle_ns() / float((rows * blocks) as u64))
-    }
-
-    fn machine(&self) -> Result<Machine, InferenceError> {
-        let bind = self.bind_nodes.map(NonZeroU32::get);
-        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
-        let rates = Rates::of(&placed, &self.core, &self.cache, &self.numa, &self.dram);
-        let block = float(BLOCK as u64);
-        let (block_ns, columns, block_once_ns) = match self.kernel {
-            Kernel::Openblas => {
-                let once = dequantise_ns(&self.core, self.quantisation) + self.core.pack_ns;
-                (openblas_ns(&self.core) * block, MICRO_COLUMNS, once * block)
-            }
-            kernel => (self.block_ns(kernel, self.quantisation)?, 1, 0.0),
         };
-        let products = self.model.layer_gemvs(self.projections).count() as u64;
-        let oversubscribed = f64::from(placed.threads) / f64::from(placed.active_cores);
-        Ok(Machine {
-            placed,
-            rates,
-            block_ns,
-            columns,
-            block_once_ns,
-            attention_ns: self.block_ns(Kernel::Default, Quantisation::F16)? / block,
-            graph: Graph::of(&self.model, products),
-            // Threads without a core of their own wait for their turn, too.
-            sync_point_ns: self.os.sync_ns * f64::from(placed.threads) * oversubscribed,
-        })
+        let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
+        let hierarchy = self.hierarchy();
+        Ok(Crew::new(placed, &code, self.compiler_factor, &hierarchy, self.os.sync_ns, balancing)?)
     }
 
-    /// One graph: `tokens` columns, attending to `attended` cells on average.
-    fn pass(&self, machine: &Machine, tokens: u64, attended: f64) -> Pass {
-        let cores = f64::from(machine.placed.active_cores);
-        let mut pass = Pass::default();
-        let layers = u64::from(self.model.layers);
-        let mut product = |rows: u64, columns: u64, tokens: u64, count: u64| {
-            let blocks = rows * columns.div_ceil(BLOCK as u64);
-            let bytes = blocks * self.quantisation.block_bytes();
-            let per_block =
-                machine.block_once_ns + machine.block_ns * float(tokens.div_ceil(machine.columns));
-            pass.kernel += float(count) * float(blocks) * per_block / cores;
-            // The first reading is from memory: the weights exceed every cache.
-            let again = float(self.kernel.passes(tokens) - 1);
-            let level = machine.rates.level(bytes);
-            let read = float(bytes) / machine.rates.dram_gb_s + again * machine.rates.read_ns(bytes, level);
-            pass.weights += float(count) * read;
-        };
-        for (matrix, gemv) in self.model.layer_gemvs(self.projections) {
-            // After its attention, the last layer goes on with one row.
-            let feed_forward =
-                !matches!(matrix, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V | Matrix::Out);
-            if feed_forward && tokens > 1 {
-                product(gemv.m(), gemv.k(), tokens, layers - 1);
-                product(gemv.m(), gemv.k(), 1, 1);
-            } else {
-                product(gemv.m(), gemv.k(), tokens, layers);
-            }
-        }
-        let [inwards, outwards, head] = self.outside_layers();
-        for ((rows, columns), tokens) in [(inwards, tokens), (outwards, 1), (head, 1)] {
-            product(rows, columns, tokens, u64::from(rows > 0));
-        }
-        // Scores and sums: every query head meets every attended cell twice.
-        let cells = attended * float(layers);
-        let macs = 2.0 * cells * float(self.model.q_size()) * float(tokens);
-        let cache_bytes = 2.0 * cells * float(self.model.kv_size()) * 2.0;
-        pass.attention = macs * machine.attention_ns / cores + cache_bytes / machine.rates.dram_gb_s;
-        let syncs = machine.graph.other_syncs() + machine.graph.product_syncs();
-        pass.sync = float(syncs) * machine.sync_point_ns;
-        pass
-    }
-
-    /// Rows and columns of the projections in and out, which most models do not have,
-    /// and of the language-model head.
-    fn outside_layers(&self) -> [(u64, u64); 3] {
-        let (hidden, embedding) = (u64::from(self.model.hidden_size), u64::from(self.model.embedding_size));
-        let head = (u64::from(self.model.vocab_size), embedding);
-        if self.model.projects_embedding() {
-            [(hidden, embedding), (embedding, hidden), head]
-        } else {
-            [(0, 0), (0, 0), head]
-        }
-    }
-
-    /// Cells attended to on average while the reply is generated.
-    fn mean_attended(&self) -> f64 {
-        let (prompt, padding) = (self.prompt_tokens.get(), self.kv_padding.get());
-        let last = self.generated_tokens.get() - 1;
-        if last == 0 {
-            return float(prompt.saturating_add(1).div_ceil(padding).saturating_mul(padding));
-        }
-        // Sum of `ceil(used / padding)` over the used cells, in closed form.
-        let steps = |to: u64| {
-            let (whole, rest) = (to / padding, to % padding);
-            padding * whole * (whole + 1) / 2 + rest * (whole + 1)
-        };
-        float(steps(prompt + last) - steps(prompt)) * float(padding) / float(last)
+    /// Bytes of the key-value cache, in half precision: all cells, as llama.cpp makes it.
+    fn cache_bytes(&self) -> u64 {
+        let elements = self.context_cells.get().saturating_mul(u64::from(self.model.layers));
+        elements.saturating_mul(2 * 2 * self.model.kv_size())
     }
 
     /// # Source
@@ -356,25 +272,46 @@ impl InferenceStudy {
     /// touches every page of it; the weights' mapping is populated at once.
     fn page_faults(&self) -> u64 {
         let page = u64::from(self.os.page_bytes.get());
-        let elements = self.context_cells.get().saturating_mul(u64::from(self.model.layers));
-        let cache = elements.saturating_mul(2 * 2 * self.model.kv_size());
         let weights = match self.os.weights {
             WeightPages::Populated => 0,
-            WeightPages::Lazy => {
-                let file = self.model.parameters() / BLOCK as u64 * self.quantisation.block_bytes();
-                file.div_ceil(page * u64::from(self.os.fault_around_pages.get()))
-            }
+            WeightPages::Lazy => file_bytes(&self.model, self.format)
+                .div_ceil(page * u64::from(self.os.fault_around_pages.get())),
         };
-        cache.div_ceil(page) + weights
+        self.cache_bytes().div_ceil(page) + weights
     }
 
-    /// Weights that one token reads.
+    /// Weights that one token meets.
     fn weight_bytes(&self) -> u64 {
-        let blocks = |rows: u64, columns: u64| rows * columns.div_ceil(BLOCK as u64);
-        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| blocks(it.1.m(), it.1.k())).sum();
-        let rest: u64 = self.outside_layers().iter().map(|(rows, columns)| blocks(*rows, *columns)).sum();
-        (u64::from(self.model.layers) * layer + rest) * self.quantisation.block_bytes()
+        let bytes = |rows: u64, columns: u64| matrix_bytes(rows, columns, self.format);
+        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| bytes(it.1.m(), it.1.k())).sum();
+        let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
+        u64::from(self.model.layers) * layer + rest
     }
+
+    fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
+        let conversation = self.check()?;
+        timeline::record(&self.crew()?, &self.model, self.projections, &conversation, recorder);
+        Ok(())
+    }
+}
+
+/// What a step is mostly spent on, NUMA balancing aside, which slows everything alike.
+fn bound_by(step: &GraphCost) -> BoundBy {
+    let attention = step.attention + step.cache;
+    let of_attention = if step.cache > step.attention { BoundBy::DramBandwidth } else { BoundBy::Compute };
+    [
+        (step.kernel, BoundBy::Compute),
+        (step.weights, BoundBy::DramBandwidth),
+        (attention, of_attention),
+        (step.synchronisation, BoundBy::Synchronisation),
+    ]
+    .into_iter()
+    .max_by(|a, b| a.0.as_f64().total_cmp(&b.0.as_f64()))
+    .map_or(BoundBy::Compute, |it| it.1)
+}
+
+fn total(breakdown: &Breakdown<GraphPart>) -> Result<Nanoseconds, UnitError> {
+    Nanoseconds::new(breakdown.total().as_ns())
 }
 
 impl Study for InferenceStudy {
@@ -382,55 +319,72 @@ impl Study for InferenceStudy {
     const SUMMARY: &'static str =
         "llama.cpp on the many-core RISC-V SG2042: tokens per second over kernels, threads, NUMA";
     type Answer = InferenceAnswer;
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("token_ns", &["kernel_ns", "weights_ns", "attention_ns", "synchronisation_ns", "balancing_ns"]),
+        (
+            "ttft_s",
+            &[
+                "prompt_kernel_s",
+                "prompt_weights_s",
+                "prompt_attention_s",
+                "prompt_synchronisation_s",
+                "prompt_balancing_s",
+            ],
+        ),
+    ];
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
-    fn presets() -> Vec<PresetParameter> {
-        vec![machine_preset()]
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
+            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
+            Slot::part("model", &MODELS, DEFAULT_MODEL),
+        ]
     }
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
-        self.check()?;
-        let machine = self.machine()?;
-        let attended = |used: u64| float(used.div_ceil(self.kv_padding.get()) * self.kv_padding.get());
-        let prompt_tokens = self.prompt_tokens.get();
-        let token = self.pass(&machine, 1, self.mean_attended());
-        let prompt = self.pass(&machine, prompt_tokens, attended(prompt_tokens));
-        let warm_up = match self.warm_up_tokens {
-            0 => 0.0,
-            tokens => self.pass(&machine, tokens, attended(tokens)).total(),
-        };
-        let balancing = self.os.balancing_share(self.policy, &machine.placed, &self.numa);
-        let slowed = |ns: f64| ns * (1.0 + balancing);
-        let (token_ns, prompt_ns) = (slowed(token.total()), slowed(prompt.total()));
-        let other_ns = slowed(float(machine.graph.other_syncs()) * machine.sync_point_ns);
-        let causes = [
-            (token.kernel, Bound::Compute),
-            (token.weights, Bound::Memory),
-            (token.attention, Bound::Attention),
-            (token.sync, Bound::Synchronisation),
-        ];
-        let most = causes.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let evaluated = float(self.generated_tokens.get() - 1);
-        let run_ns = slowed(warm_up) + prompt_ns + evaluated * token_ns;
+        let run = self.check()?;
+        let crew = self.crew()?;
+        let pass = |columns: &Columns| crew.pass(&self.model, self.projections, columns);
+        let (mean_step, whole_prompt) = (pass(&run.mean_step()), pass(&run.prompt()));
+        let step = mean_step.breakdown(crew.balancing)?;
+        let prompt = whole_prompt.breakdown(crew.balancing)?;
+        let headline = Headline::of(&Served {
+            prompt_tokens: run.prompt_tokens,
+            generated_tokens: run.generated_tokens,
+            batch: run.batch,
+            prompt: total(&prompt)?,
+            step: total(&step)?,
+            memory_bytes: file_bytes(&self.model, self.format).saturating_add(self.cache_bytes()),
+            memory_limit_bytes: Some(self.memory.capacity().0),
+            bound_by: bound_by(&mean_step),
+            energy_j: None,
+            cost_usd: None,
+        });
+        let slowed = 1.0 + crew.balancing;
+        let graph = Graph::of(&self.model, self.model.layer_gemvs(self.projections).count() as u64);
+        let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
+        let warm_up = run.warm_up().map_or(GraphCost::ZERO, |it| pass(&it)).total().as_f64() * slowed;
+        let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;
+        let prompt_s = |part| float(prompt[part].0) / 1e12;
         Ok(InferenceAnswer {
-            generation_tokens_per_s: 1e9 / token_ns,
-            prompt_tokens_per_s: float(prompt_tokens) * 1e9 / prompt_ns,
-            token_ns,
-            kernel_ns: token.kernel,
-            weights_ns: token.weights,
-            attention_ns: token.attention,
-            sync_ns: token.sync,
-            balancing_ns: token_ns - token.total(),
-            bound_by: most.map_or(Bound::Compute, |it| it.1),
-            mul_mat_ns: token_ns - other_ns,
-            mul_mat_share: 1.0 - other_ns / token_ns,
-            prompt_ns,
-            prompt_kernel_ns: prompt.kernel,
-            prompt_weights_ns: prompt.weights,
-            prompt_sync_ns: prompt.sync,
-            task_clock_ms: f64::from(machine.placed.active_cores) * run_ns * 1e-6,
+            headline,
+            kernel_ns: step.ns(GraphPart::Kernel),
+            weights_ns: step.ns(GraphPart::Weights),
+            attention_ns: step.ns(GraphPart::Attention),
+            synchronisation_ns: step.ns(GraphPart::Synchronisation),
+            balancing_ns: step.ns(GraphPart::Balancing),
+            mul_mat_ns: headline.token_ns - others,
+            mul_mat_share: 1.0 - others / headline.token_ns,
+            prompt_kernel_s: prompt_s(GraphPart::Kernel),
+            prompt_weights_s: prompt_s(GraphPart::Weights),
+            prompt_attention_s: prompt_s(GraphPart::Attention),
+            prompt_synchronisation_s: prompt_s(GraphPart::Synchronisation),
+            prompt_balancing_s: prompt_s(GraphPart::Balancing),
+            task_clock_ms: f64::from(crew.placed.active_cores) * run_ns * 1e-6,
             page_faults: self.page_faults(),
-            bandwidth_gb_s: machine.rates.dram_gb_s,
-            mean_distance: machine.placed.mean_distance,
+            bandwidth_gb_s: crew.rates.dram.as_f64(),
+            mean_distance: crew.placed.mean_distance,
             weight_bytes: self.weight_bytes(),
         })
     }
