@@ -19,7 +19,7 @@ mod table5_2;
 mod table5_4;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_riscv::platform::FREE_PARAMETERS;
+use memscape_riscv::CALIBRATION;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -33,7 +33,7 @@ pub const PAPER: Paper = Paper {
     id: "riscv-sg2042",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/riscv-sg2042.toml"),
-    free_parameters: || &FREE_PARAMETERS,
+    free_parameters: || CALIBRATION.parameters(),
 };
 
 /// In the thesis' order.

@@ -9,7 +9,7 @@ use crate::plot::{Figure, TextTable};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let table = strategies(changed)?;
-    Ok(table.select(&["series", "threads", "task_clock_ms", "page_faults", "token_ns", "prompt_ns"])?)
+    Ok(table.select(&["series", "threads", "task_clock_ms", "page_faults", "token_ns", "ttft_s"])?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
