@@ -15,7 +15,18 @@ from memscape import ndp, npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._memscape import Description, InternalError, MemscapeError
-from memscape._studies import describe, run, studies, sweep
+from memscape._studies import (
+    Preset,
+    describe,
+    difference,
+    presets,
+    run,
+    schema,
+    studies,
+    sweep,
+    timeline,
+    trace,
+)
 
 __all__ = [
     "Description",
@@ -23,17 +34,23 @@ __all__ = [
     "Figure",
     "InternalError",
     "MemscapeError",
+    "Preset",
     "calibrate",
     "claims",
     "describe",
+    "difference",
     "experiment",
     "experiments",
     "ndp",
     "npu",
     "ondevice",
     "pim",
+    "presets",
     "riscv",
     "run",
+    "schema",
     "studies",
     "sweep",
+    "timeline",
+    "trace",
 ]

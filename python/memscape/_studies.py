@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
+    import os
+
     import polars
 
     from memscape._memscape import Description
@@ -32,35 +36,161 @@ def studies() -> dict[str, str]:
     return dict(_memscape.studies())
 
 
-def describe(study: str) -> Description:
-    """Explains a study's parameters and the columns of its answer.
+def describe(name: str) -> Description | Preset:
+    """Explains a study, or a built-in description or a file of one.
 
     Parameters
     ----------
-    study
-        Its name, such as ``"pim.gemv"``.
+    name
+        A study, such as ``"pim.gemv"``, a preset, such as ``"lpddr5-6400"``, or
+        the path of a description of your own.
 
     Returns
     -------
-    Description
-        Prints as a table, in notebooks too; ``.parameters`` and ``.columns``
-        are lists of dicts.
+    Description or Preset
+        Prints as a table, in notebooks too. Of a study, ``.parameters`` and
+        ``.columns`` are lists of dicts; of a preset, ``.parameters`` is a nested
+        dict and ``.sources`` says where each value comes from.
 
     Raises
     ------
     MemscapeError
-        If there is no such study.
+        If there is neither.
 
     Examples
     --------
     >>> import memscape as ms
     >>> [it["unit"] for it in ms.describe("pim.gemv").parameters if it["path"] == "memory.trcd_ns"]
     ['ns']
+    >>> ms.describe("lpddr5-6400").parameters["channels"]
+    1
     >>> ms.describe("pim.gmev")
     Traceback (most recent call last):
-    memscape.MemscapeError: there is no study `pim.gmev`; did you mean `pim.gemv`?
+    memscape.MemscapeError: there is no study or preset `pim.gmev`; did you mean `pim.gemv`?
     """
-    return _memscape.describe(study)
+    if name in studies():
+        return _memscape.describe(name)
+    return Preset(**_memscape.preset(name))
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named description: a model, a memory, a machine.
+
+    Comes from :func:`describe`.
+    """
+
+    name: str
+    summary: str
+    parameters: dict[str, Any]
+    sources: dict[str, str]
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        def leaves(prefix: str, table: dict[str, Any]) -> list[tuple[str, Any]]:
+            found: list[tuple[str, Any]] = []
+            for key, value in table.items():
+                path = f"{prefix}{key}"
+                found += leaves(f"{path}.", value) if isinstance(value, dict) else [(path, value)]
+            return found
+
+        given = [(path, value) for path, value in leaves("", self.parameters) if value is not None]
+        return [(path, str(value), self.sources.get(path, "")) for path, value in given]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        path = max((len(row[0]) for row in rows), default=0)
+        value = max((len(row[1]) for row in rows), default=0)
+        lines = [f"{row[0]:<{path}}  {row[1]:<{value}}  {row[2]}".rstrip() for row in rows]
+        return "\n".join([f"{self.name}: {self.summary}", "", *lines])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
+        )
+        head = f"<p><b>{escape(self.name)}</b>: {escape(self.summary)}</p>"
+        return f"{head}<table><tr><th>parameter</th><th>value</th><th>source</th></tr>{cells}</table>"
+
+
+def presets(kind: str | None = None) -> polars.DataFrame:
+    """Lists what can be named: models, memories, machines and their parts.
+
+    Parameters
+    ----------
+    kind
+        Only those of one kind, such as ``"memory"``.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns ``kind``, ``name`` and ``summary``.
+
+    Raises
+    ------
+    MemscapeError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> "lpddr5-6400" in ms.presets("memory")["name"]
+    True
+    """
+    import polars
+
+    rows = _memscape.presets()
+    if kind is not None:
+        _memscape.schema(kind)  # says which kinds there are
+        rows = [row for row in rows if row[0] == kind]
+    return polars.DataFrame(rows, schema=["kind", "name", "summary"], orient="row")
+
+
+def difference(a: str, b: str) -> list[dict[str, Any]]:
+    """Lists the parameters in which two descriptions differ.
+
+    Parameters
+    ----------
+    a, b
+        Names of presets, or paths.
+
+    Returns
+    -------
+    list of dict
+        ``path``, and what ``a`` and ``b`` say; None where one says nothing.
+
+    Raises
+    ------
+    MemscapeError
+        If there is no such description.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> [it for it in ms.difference("llama-3.2-1b", "llama-3.2-3b") if it["path"] == "layers"]
+    [{'path': 'layers', 'a': 16, 'b': 28}]
+    """
+    return _memscape.difference(a, b)
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """Returns the form of a kind of description as JSON Schema, for editors.
+
+    Parameters
+    ----------
+    kind
+        Such as ``"memory"`` or ``"model"``.
+
+    Raises
+    ------
+    MemscapeError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> ms.schema("memory")["required"]
+    ['parameters']
+    """
+    return _memscape.schema(kind)
 
 
 def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides: Any) -> dict[str, Any]:
@@ -72,10 +202,12 @@ def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides:
         Its name, such as ``"pim.gemv"``.
     parameters
         Parameters by dotted path, such as ``{"memory.banks_per_channel": 8}``,
-        or nested as in a study file.
+        or nested as in a study file. What takes a description (``model``,
+        ``memory``, ``hardware``, ...) takes a name, the path of a file, or a dict.
     **overrides
-        Parameters whose name has no dot; these win over ``parameters``. What
-        is in neither keeps the default that :func:`describe` shows.
+        Parameters whose name has no dot; these win over ``parameters``, and a
+        name merges with a dict of the same parameter. What is in neither keeps
+        the default that :func:`describe` shows.
 
     Returns
     -------
@@ -96,7 +228,69 @@ def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides:
     >>> few["time_ns"] > many["time_ns"]
     True
     """
-    return _memscape.run(study, {**(parameters or {}), **overrides})
+    return _memscape.run(study, [dict(parameters or {}), overrides])
+
+
+def timeline(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides: Any) -> polars.DataFrame:
+    """Returns what happens when: memory commands, or who is busy with what.
+
+    Parameters
+    ----------
+    study
+        A study that has times, such as ``"npu.gemm"``.
+    parameters, **overrides
+        As for :func:`run`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each span: ``group``, ``track``, ``name``, ``category``,
+        ``start_ns``, ``end_ns``, and a column for each detail.
+
+    Raises
+    ------
+    MemscapeError
+        If nothing in the study has a time, else as :func:`run`.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> spans = ms.timeline("pim.gemv", model="opt-125m", gemv="out")
+    >>> spans.columns[:6]
+    ['group', 'track', 'name', 'category', 'start_ns', 'end_ns']
+    """
+    return _memscape.timeline(study, [dict(parameters or {}), overrides])
+
+
+def trace(
+    study: str,
+    path: str | os.PathLike[str],
+    parameters: Mapping[str, Any] | None = None,
+    /,
+    *,
+    format: str = "perfetto",
+    **overrides: Any,
+) -> None:
+    """Writes what happens when to a file, for other programs.
+
+    Parameters
+    ----------
+    study
+        A study that has times.
+    path
+        The file to write.
+    parameters, **overrides
+        As for :func:`run`.
+    format
+        ``"perfetto"`` (Chrome trace JSON, for ui.perfetto.dev), ``"csv"``, or one
+        of the study's own, such as ``"ramulator"``.
+
+    Raises
+    ------
+    MemscapeError
+        If the study has no such format, else as :func:`run`.
+    """
+    _memscape.trace(study, [dict(parameters or {}), overrides], format, path)
 
 
 def sweep(
@@ -106,6 +300,7 @@ def sweep(
     *,
     zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] = (),
     sample: Mapping[str, Any] | None = None,
+    names: Literal["path", "leaf"] = "path",
 ) -> polars.DataFrame:
     """Answers a question at every point of a design space.
 
@@ -130,6 +325,9 @@ def sweep(
         Points drawn from ranges, as ``[sample]`` of a study file: ``method``
         (``"random"``, ``"latin"`` or ``"sobol"``), ``count``, ``seed`` and
         ``ranges``.
+    names
+        ``"leaf"`` calls the columns of axes by the last part of their path, for
+        tools that take dots for something else (Altair, DuckDB).
 
     Returns
     -------
@@ -152,12 +350,14 @@ def sweep(
     >>> table["error"].null_count()
     3
     """
+    if names not in ("path", "leaf"):
+        raise _memscape.MemscapeError(f'`names` is {names!r}; it must be "path" or "leaf"')
     groups = [zip] if isinstance(zip, Mapping) else list(zip)
     spec: dict[str, Any] = {"study": study, "base": base or {}, "axes": axes or {}, "zip": groups}
     if sample is not None:
         spec["sample"] = sample
     with Progress(study) as progress:
-        table, complete = _memscape.sweep(spec, progress)
+        table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:
         warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
     return table

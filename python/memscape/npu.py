@@ -101,7 +101,7 @@ def timeline(**parameters: Any) -> polars.DataFrame:
     polars.DataFrame
         One row per event: ``unit`` (``read``, ``core``, ``drain``, ``write`` or
         ``commands``), ``block`` of C, ``step`` of its reduction, ``start_ns``
-        and ``end_ns``.
+        and ``end_ns``, both from the end of dispatch on.
 
     Raises
     ------

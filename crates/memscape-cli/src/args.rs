@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 /// Design-space exploration of memory-centric LLM inference hardware.
 #[derive(Debug, Parser)]
@@ -99,16 +99,26 @@ pub enum Command {
         #[command(subcommand)]
         what: Measure,
     },
-    /// Write what happens when: the memory commands of one GEMV, or the events of one GEMM.
+    /// List the presets: descriptions of models, memories and machines that can be named.
+    Presets {
+        /// Only those of one kind, such as `memory`.
+        kind: Option<String>,
+    },
+    /// Print the form in which a description is written, as JSON Schema for editors.
+    Schema {
+        /// What is described, such as `memory` or `model`.
+        kind: String,
+    },
+    /// Write what happens when: memory commands, or who is busy with what.
     Trace {
-        /// Whose: `pim.gemv` or `npu.gemm`.
-        #[arg(long, value_name = "STUDY", default_value = "pim.gemv")]
+        /// A study, or a TOML study file.
+        #[arg(value_name = "STUDY|FILE")]
         study: String,
         #[command(flatten)]
         overrides: Overrides,
-        /// What is to read it.
-        #[arg(long, value_enum, default_value_t = Format::Csv)]
-        format: Format,
+        /// What is to read it: `perfetto` and `csv` for every study that has times, and what else the study has.
+        #[arg(long, default_value = "csv")]
+        format: String,
         /// File to write to; the terminal if not given.
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -188,17 +198,4 @@ pub struct Ondevice {
     /// Timeline of the longest double-buffered prompt to write, for Perfetto.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-}
-
-/// Who reads a command trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Every command with its time.
-    Csv,
-    /// Ramulator 2.
-    Ramulator,
-    /// DRAMsim3.
-    Dramsim3,
-    /// Chrome's and Perfetto's timeline.
-    Perfetto,
 }

@@ -1,18 +1,17 @@
 //! What each command does: ask the library, print the answer.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::sweep_to_file;
 use memscape::papers;
-use memscape::prelude::{Parameters, StudyFile, studies, study};
+use memscape::prelude::{Control, DynStudy, Parameters, StudyFile, studies, study};
 use serde_json::Value;
 
 use crate::args::{Cli, Command};
+use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::trace::Trace;
 use crate::{claims, describe, measure, parameters, trace_stats};
 
 /// Runs one command.
@@ -31,46 +30,31 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
         }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
+        Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),
+        Command::Schema { kind } => describe::schema(&kind, out),
         Command::Trace { study, overrides, format, out: file } => {
-            let trace = Trace::of(&study, &parameters::parse(&overrides.parameters)?)?;
+            let (study, layers) = question(&study, &overrides.parameters)?;
+            let layers: Vec<&Parameters> = layers.iter().collect();
+            let trace = |out: &mut dyn Write| study.trace(&layers, &format, out).map_err(Failure::of);
             match file {
-                None => trace.write(format, out),
-                Some(path) => create(&path, |out| trace.write(format, out)),
+                None => trace(out),
+                Some(path) => create(&path, trace),
             }
         }
     }
-}
-
-/// Writes a file, which appears when it is whole. What is no plain file, such as
-/// a pipe, is written as it is.
-pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-    let bad = |error: io::Error| {
-        Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
-    };
-    if path.metadata().is_ok_and(|it| !it.is_file()) {
-        return write(&mut File::create(path).map_err(bad)?);
-    }
-    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".memscape-");
-    // As any new file, instead of for the owner's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Its error would name the temporary file.
-    let plain = |error: io::Error| bad(error.kind().into());
-    let mut file = builder.tempfile_in(folder).map_err(plain)?;
-    write(file.as_file_mut())?;
-    file.persist(path).map_err(|it| plain(it.error))?;
-    Ok(())
 }
 
 fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let selectors: Vec<&str> = selectors.iter().map(String::as_str).collect();
     let experiments = papers::select(&selectors).map_err(Failure::of)?;
     let progress = Progress::new("reproduce", quiet);
-    for (done, experiment) in experiments.iter().enumerate() {
+    progress.advanced(0, experiments.len() as u64);
+    let outcomes = papers::reproduce(&experiments, folder, |experiment, done| {
         progress.at(experiment.id, done, experiments.len());
-        papers::reproduce(experiment, folder).map_err(Failure::of)?;
+    });
+    drop(progress);
+    for (experiment, outcome) in experiments.iter().zip(outcomes) {
+        outcome.map_err(Failure::of)?;
         if !quiet {
             writeln!(out, "{:<18} {}", experiment.id, experiment.title)?;
         }
@@ -92,7 +76,7 @@ fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Failur
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {
-    let width = studies().iter().map(|it| it.name().len()).max().unwrap_or_default();
+    let width = studies().map(|it| it.name().len()).max().unwrap_or_default();
     for study in studies() {
         writeln!(out, "{:<width$}  {}", study.name(), study.summary())?;
     }
@@ -100,20 +84,8 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let overrides = parameters::parse(overrides)?;
-    let (name, base) = if Path::new(name).extension().is_some_and(|it| it == "toml") {
-        let file = read(Path::new(name))?;
-        if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
-            return Err(Failure::BadInput(format!(
-                "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
-            )));
-        }
-        (file.study, file.base)
-    } else {
-        (name.to_owned(), Parameters::new())
-    };
-    let parameters = base.into_iter().chain(overrides).collect();
-    let row = study(&name).and_then(|it| it.run(&parameters)).map_err(Failure::of)?;
+    let (study, layers) = question(name, overrides)?;
+    let row = study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
     if json {
         let row: Parameters = row.into_iter().collect();
         return Ok(writeln!(out, "{}", Value::Object(row))?);
@@ -126,6 +98,26 @@ fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Res
         }
     }
     Ok(())
+}
+
+/// A study by name or of a study file, and its parameters: the file's, then those of
+/// the command line.
+fn question(
+    name: &str,
+    overrides: &[String],
+) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
+    let overrides = parameters::parse(overrides)?;
+    if Path::new(name).extension().is_none_or(|it| it != "toml") {
+        return Ok((study(name).map_err(Failure::of)?, vec![overrides]));
+    }
+    let file = read(Path::new(name))?;
+    if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
+        return Err(Failure::BadInput(format!(
+            "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
+        )));
+    }
+    let study = study(&file.study).map_err(Failure::of)?;
+    Ok((study, vec![file.parameters(study), overrides]))
 }
 
 fn read(path: &Path) -> Result<StudyFile, Failure> {

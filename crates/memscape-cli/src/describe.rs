@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use memscape::prelude::{preset, studies, study};
-use memscape::{UnknownPreset, difference};
+use memscape::prelude::{Preset, preset, presets, registry, study};
+use memscape::{difference, leaves, neither};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -11,27 +11,28 @@ use crate::failure::Failure;
 /// Prints a study's parameters and answer, or a preset's values with their sources.
 pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
     // A study's name has a dot between system and question, and no preset is called so.
-    match (study(name), preset(name)) {
-        (Ok(study), _) => writeln!(out, "{}", study.describe())?,
-        (Err(_), Ok(preset)) => {
-            writeln!(out, "{}: {}\n", preset.name, preset.summary)?;
-            let leaves = memscape::leaves(&preset.parameters);
-            let path = width(leaves.iter().map(|(path, _)| path.as_str()));
-            let texts: Vec<String> = leaves.iter().map(|(_, value)| text(value)).collect();
-            let value = width(texts.iter().map(String::as_str));
-            for ((name, _), shown) in leaves.iter().zip(&texts) {
-                let source = preset.source(name).unwrap_or_default();
-                writeln!(out, "{name:<path$}  {shown:<value$}  {source}")?;
-            }
-        }
-        (Err(_), Err(unknown)) => return Err(Failure::of(neither(name, &unknown))),
+    if let Ok(study) = study(name) {
+        return Ok(writeln!(out, "{}", study.describe())?);
+    }
+    let preset = known(name).map_err(|error| match registry().preset(name) {
+        // Neither a file nor a name.
+        Err(_) if !std::path::Path::new(name).exists() => Failure::of(neither(name)),
+        _ => error,
+    })?;
+    writeln!(out, "{}: {}\n", preset.name, preset.summary)?;
+    let leaves = leaves(&preset.parameters);
+    let path = width(leaves.iter().map(|(path, _)| path.as_str()));
+    let texts: Vec<String> = leaves.iter().map(|(_, value)| text(value)).collect();
+    let value = width(texts.iter().map(String::as_str));
+    for ((name, _), shown) in leaves.iter().zip(&texts) {
+        let source = preset.source(name).unwrap_or_default();
+        writeln!(out, "{}", format!("{name:<path$}  {shown:<value$}  {source}").trim_end())?;
     }
     Ok(())
 }
 
 /// Prints where two presets differ.
 pub fn diff(a: &str, b: &str, out: &mut dyn Write) -> Result<(), Failure> {
-    let known = |name: &str| preset(name).map_err(|error: UnknownPreset| Failure::of(error));
     let (a, b) = (known(a)?, known(b)?);
     let rows: Vec<[String; 3]> = difference(&a, &b)
         .into_iter()
@@ -49,10 +50,29 @@ pub fn diff(a: &str, b: &str, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is neither study nor preset may be a slip in either.
-fn neither(name: &str, unknown: &UnknownPreset) -> String {
-    let names = studies().iter().map(|it| it.name()).chain(unknown.available.iter().map(String::as_str));
-    format!("there is no study or preset `{name}`{}", memscape::explore::hint(name, names))
+/// Lists all presets, or those of one kind.
+pub fn list_presets(kind: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut rows = presets();
+    if let Some(kind) = kind {
+        let catalog = registry().catalog(kind).map_err(Failure::of)?;
+        rows.retain(|it| catalog.presets().iter().any(|its| std::ptr::eq(its, it.1)));
+    }
+    let kinds = width(rows.iter().map(|it| it.0.as_str()));
+    let names = width(rows.iter().map(|it| it.1.name.as_str()));
+    for (kind, preset) in rows {
+        writeln!(out, "{kind:<kinds$}  {:<names$}  {}", preset.name, preset.summary)?;
+    }
+    Ok(())
+}
+
+/// Prints the form of a catalog's descriptions as JSON Schema.
+pub fn schema(kind: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let schema = registry().catalog(kind).map_err(Failure::of)?.schema();
+    Ok(writeln!(out, "{schema:#}")?)
+}
+
+fn known(name: &str) -> Result<Preset<Value>, Failure> {
+    preset(name).map_err(Failure::of)
 }
 
 fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {

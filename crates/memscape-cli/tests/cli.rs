@@ -136,8 +136,8 @@ fn a_study_file_can_say_where_its_table_goes() {
 
 #[test]
 fn the_events_of_a_product_are_a_trace() {
-    let csv = done(&["trace", "--study", "npu.gemm", "m=448", "k=448", "n=448"]);
-    assert!(csv.starts_with("unit,block,step,start_ns,end_ns\nread,0,0,0,"), "{csv}");
+    let csv = done(&["trace", "npu.gemm", "m=448", "k=448", "n=448"]);
+    assert!(csv.starts_with("group,track,name,category,start_ns,end_ns,details\n"), "{csv}");
     assert_eq!(csv.lines().count(), 5, "{csv}");
 }
 
@@ -145,15 +145,15 @@ fn the_events_of_a_product_are_a_trace() {
 fn a_refused_trace_leaves_what_there_was() {
     let (folder, path) = file("trace.csv", "an earlier trace");
     for wrong in ["placement=column-major", "split_k=0", "memory.banks_per_channel=0"] {
-        refused(&["trace", wrong, "-o", &path]);
+        refused(&["trace", "pim.gemv", "--format", "commands", wrong, "-o", &path]);
         assert_eq!(fs::read_to_string(&path).unwrap(), "an earlier trace", "{wrong}");
     }
-    done(&["trace", "m=64", "k=128", "-o", &path]);
+    done(&["trace", "pim.gemv", "--format", "commands", "m=64", "k=128", "-o", &path]);
     assert!(fs::read_to_string(&path).unwrap().starts_with("clock,"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
     let missing = folder.path().join("missing/trace.csv");
-    let error = refused(&["trace", "m=64", "k=128", "-o", missing.to_str().unwrap()]);
+    let error = refused(&["trace", "pim.gemv", "m=64", "k=128", "-o", missing.to_str().unwrap()]);
     assert!(error.contains("missing/trace.csv`: entity not found; choose another"), "{error}");
 }
 
@@ -180,18 +180,51 @@ fn every_study_can_be_described() {
 #[test]
 fn traces_are_written_in_each_format() {
     let small = ["m=64", "k=128", "model=opt-125m"];
-    let trace = |format: &str| done(&[&["trace", "--format", format], &small[..]].concat());
-    assert!(trace("csv").starts_with("clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source\n"));
+    let trace = |format: &str| done(&[&["trace", "pim.gemv", "--format", format], &small[..]].concat());
+    assert!(trace("commands").starts_with("clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source\n"));
     assert!(trace("ramulator").starts_with("R 0,0,0,0,"));
     assert!(trace("dramsim3").starts_with("0x"));
     let json: serde_json::Value = serde_json::from_str(&trace("perfetto")).unwrap();
     let commands = json["traceEvents"].as_array().unwrap().iter().filter(|it| it["ph"] == "X").count();
-    assert_eq!(commands, trace("csv").lines().count() - 1, "the same commands");
+    assert_eq!(commands, trace("commands").lines().count() - 1, "the same commands");
+    assert_eq!(commands, trace("csv").lines().count() - 1, "and spans");
+    let error = refused(&["trace", "pim.gemv", "--format", "vcd"]);
+    assert!(error.contains("has no trace as `vcd`; it has `perfetto`, `csv`, `"), "{error}");
+    let error = refused(&["trace", "npu.search"]);
+    assert!(error.contains("nothing in it has a time"), "{error}");
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.csv");
-    assert_eq!(done(&[&["trace", "-o", path.to_str().unwrap()], &small[..]].concat()), "");
+    assert_eq!(done(&[&["trace", "pim.gemv", "-o", path.to_str().unwrap()], &small[..]].concat()), "");
     assert_eq!(fs::read_to_string(path).unwrap(), trace("csv"));
+}
+
+#[test]
+fn presets_and_their_forms_are_listed() {
+    let all = done(&["presets"]);
+    assert!(all.lines().count() > 50 && all.contains("lpddr5-6400"), "{all}");
+    let memories = done(&["presets", "memory"]);
+    assert!(memories.lines().all(|it| it.starts_with("memory  ")), "{memories}");
+    let error = refused(&["presets", "memorie"]);
+    assert!(error.contains("there is no catalog `memorie`; did you mean `memory`?"), "{error}");
+    let schema: serde_json::Value = serde_json::from_str(&done(&["schema", "memory"])).unwrap();
+    assert_eq!(schema["properties"]["parameters"]["properties"]["channels"]["type"], "integer");
+}
+
+#[test]
+fn a_description_of_ones_own_is_named_by_its_path() {
+    let (folder, memory) = file("mine.toml", "base = \"lpddr5x-7500\"\n[parameters]\nchannels = 4\n");
+    let run = |arguments: &[&str]| done(&[&["run", "pim.gemv", "--json"], arguments].concat());
+    let mine = run(&["model=opt-125m", &format!("memory={memory}")]);
+    assert_eq!(mine, run(&["model=opt-125m", "memory.channels=4"]));
+    assert!(done(&["describe", &memory]).starts_with("mine: "), "{}", done(&["describe", &memory]));
+
+    // In a study file, seen from the file.
+    let study = folder.path().join("study.toml");
+    fs::write(&study, "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\nmemory = \"mine.toml\"\n").unwrap();
+    assert_eq!(done(&["run", study.to_str().unwrap(), "--json"]), mine);
+    let error = refused(&["run", "pim.gemv", "memory=yours.toml"]);
+    assert!(error.contains("`memory` = \"yours.toml\": there is no such file"), "{error}");
 }
 
 const CLAIM: &str = r#"
@@ -233,6 +266,24 @@ fn a_figure_is_three_files() {
         assert!(fs::metadata(&path).unwrap().len() > 0, "{}", path.display());
     }
     assert!(Path::new(out).join("pimnast").read_dir().unwrap().count() == 3);
+}
+
+#[test]
+fn figures_are_told_in_the_order_asked_and_one_that_fails_stops_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let asked = ["pimnast.fig10", "pimnast.table1", "pimnast.fig6"];
+    let told = done(&[&["reproduce", "--out", out][..], &asked].concat());
+    assert_eq!(told.lines().map(|it| it.split(' ').next().unwrap()).collect::<Vec<_>>(), asked);
+
+    let csv = folder.path().join("pimnast/table1.csv");
+    fs::remove_file(&csv).unwrap();
+    fs::create_dir(&csv).unwrap();
+    fs::remove_file(folder.path().join("pimnast/fig6.svg")).unwrap();
+    let (code, told, err) = memscape(&[&["reproduce", "--out", out][..], &asked].concat());
+    assert_eq!((code, told.lines().count()), (BAD_INPUT, 1));
+    assert!(err.contains("pimnast/table1.csv") && !err.contains(".memscape-"), "{err}");
+    assert!(folder.path().join("pimnast/fig6.svg").exists());
 }
 
 #[test]

@@ -10,10 +10,10 @@ use std::io::{self, Write};
 use memscape_study::{Output, Recorder, Span, TrackId};
 use memscape_units::Picoseconds;
 
+use crate::address::{AddressMap, Place};
 use crate::constraint::Kind;
 use crate::device::{Dram, Geometry};
 use crate::engine::{Address, Command, Origin, Sink};
-use crate::stream::AddressMap;
 
 /// Timed commands as CSV, in the columns of Ramulator 2's command recorder:
 /// `clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source`.
@@ -123,12 +123,15 @@ pub struct DramSim3Trace<W> {
     tick: Picoseconds,
     geometry: Geometry,
     map: AddressMap,
+    column_bytes: u64,
 }
 
 impl<W: Write> DramSim3Trace<W> {
-    /// A trace of one channel of `dram`. A `tick` of zero counts as 1 ps.
+    /// A trace of one channel of `dram`, which `map` is of: a command elsewhere
+    /// would have no address. A `tick` of zero counts as 1 ps.
     pub fn new(writer: W, dram: &Dram, map: AddressMap, channel: u32, tick: Picoseconds) -> Self {
-        Self { output: Output::new(writer), channel, tick, geometry: dram.geometry(), map }
+        let (geometry, column_bytes) = (dram.geometry(), dram.column_bytes.get().into());
+        Self { output: Output::new(writer), channel, tick, geometry, map, column_bytes }
     }
 
     /// Flushes and returns the output.
@@ -145,7 +148,8 @@ impl<W: Write> Sink for DramSim3Trace<W> {
         let cycle = at.0.div_ceil(self.tick.0.max(1));
         for_each_access(self.geometry, command, |reads, at| {
             let word = if reads { "READ" } else { "WRITE" };
-            let address = self.map.encode(self.channel, at);
+            let burst = self.map.encode(&Place::of(self.channel, at));
+            let address = burst.expect("the map is of this memory") * self.column_bytes;
             self.output.put(|it| writeln!(it, "0x{address:X} {word} {cycle}"));
         });
     }
@@ -166,8 +170,9 @@ fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(
     }
 }
 
-/// Tells a [`Recorder`] of commands: a track for each bank, and one for what all
-/// banks of a rank do.
+/// Tells a [`Recorder`] of commands: a track for each bank, one for what all
+/// banks of a rank do, and one for their PIM units, which may still be busy when
+/// rows are closed.
 ///
 /// A command lasts as long as it keeps its bank or bus busy: an activate tRCD,
 /// a precharge tRP, a column command its burst, a refresh tRFCab, a PIM command
@@ -175,7 +180,7 @@ fn for_each_access(geometry: Geometry, command: &Command, mut visit: impl FnMut(
 pub struct CommandTimeline<'a> {
     recorder: &'a mut dyn Recorder,
     geometry: Geometry,
-    /// Per rank: its own, then its banks'.
+    /// Per rank: all banks, the PIM units, then bank by bank.
     tracks: Vec<TrackId>,
     durations: [Picoseconds; Kind::ALL.len()],
 }
@@ -196,6 +201,7 @@ impl<'a> CommandTimeline<'a> {
         let mut tracks = Vec::new();
         for rank in 0..geometry.ranks {
             tracks.push(recorder.track(&channel, &format!("rank {rank}, all banks")));
+            tracks.push(recorder.track(&channel, &format!("rank {rank}, PIM units")));
             for bank_group in 0..geometry.bank_groups {
                 for bank in 0..geometry.banks {
                     let name = format!("rank {rank}, group {bank_group}, bank {bank}");
@@ -206,13 +212,16 @@ impl<'a> CommandTimeline<'a> {
         Self { recorder, geometry, tracks, durations }
     }
 
-    /// The rank's own track comes before its banks'.
+    /// The rank's own tracks come before its banks'.
     fn track(&self, command: &Command) -> TrackId {
         let [groups, banks] = [self.geometry.bank_groups, self.geometry.banks].map(|it| it as usize);
         let Address { rank, bank_group, bank, .. } = command.at;
-        let of_rank = rank as usize * (1 + groups * banks);
-        let own =
-            if command.kind.is_per_bank() { 1 + bank_group as usize * banks + bank as usize } else { 0 };
+        let of_rank = rank as usize * (2 + groups * banks);
+        let own = match command.kind {
+            Kind::Mac | Kind::RegWrite | Kind::Spill | Kind::Alu => 1,
+            kind if kind.is_per_bank() => 2 + bank_group as usize * banks + bank as usize,
+            _ => 0,
+        };
         self.tracks[of_rank + own]
     }
 }

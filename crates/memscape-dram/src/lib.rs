@@ -4,7 +4,7 @@
 //! its timing rules, again as data; an [`Engine`] walks a stream of
 //! [`Command`]s through them on an integer clock, one channel at a time and in
 //! order. Whoever wants to see the commands passes a [`Sink`]: the writers in
-//! [`export`] are sinks.
+//! [`export`] are sinks. An [`AddressMap`] says where physical addresses lie.
 //!
 //! ```
 //! use memscape_dram::{Address, Engine, Kind, MEMORIES, constraints};
@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod address;
 pub mod constraint;
 pub mod device;
 pub mod engine;
@@ -25,10 +26,11 @@ pub mod export;
 pub mod pim;
 pub mod stream;
 
+pub use address::{AddressMap, Dims, Field, MapError, Place};
 pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
 pub use device::{Dram, DramError, Geometry, MEMORIES};
 pub use engine::{
     Address, Command, Engine, EngineError, Origin, ProtocolError, Ready, RefreshPolicy, RowState, Sink,
 };
 pub use pim::PimDelays;
-pub use stream::{AddressMap, Field, Pattern};
+pub use stream::Pattern;

@@ -1,116 +1,13 @@
-//! Address maps, address streams, and the bandwidth they can reach.
+//! Address streams, and the bandwidth they can reach.
 
 use std::collections::VecDeque;
 
 use memscape_units::{GbPerS, Picoseconds};
 
+use crate::address::{AddressMap, Field};
 use crate::constraint::Kind;
-use crate::device::{Dram, Geometry};
+use crate::device::Dram;
 use crate::engine::{Address, Command, Engine, ProtocolError, RowState, Sink};
-
-/// A digit of a physical address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// The channel.
-    Channel,
-    /// The rank of the channel.
-    Rank,
-    /// The bank group of the rank.
-    BankGroup,
-    /// The bank of the bank group.
-    Bank,
-    /// The row of the bank.
-    Row,
-    /// The column of the row.
-    Column,
-}
-
-/// How physical addresses spread over channels, banks, rows and columns: a
-/// number whose digits are the [`Field`]s, the lowest counting column accesses.
-///
-/// ```
-/// use memscape_dram::{Address, AddressMap, MEMORIES, Pattern};
-///
-/// let dram = MEMORIES.find("ddr4-3200")?.parameters;
-/// let map = AddressMap::new(&dram, Pattern::Interleaved.order());
-/// let at = Address { bank_group: 3, column: 1, ..Address::default() };
-/// assert_eq!(map.encode(0, at), (4 + 3) * 64); // four groups, then the column
-/// assert_eq!(map.decode((4 + 3) * 64), (0, at));
-/// # Ok::<(), memscape_study::Unknown>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AddressMap {
-    order: [Field; 6],
-    channels: u32,
-    geometry: Geometry,
-    column_bytes: u32,
-}
-
-impl AddressMap {
-    /// The map of a checked device whose digits come in `order`, lowest first.
-    ///
-    /// # Panics
-    /// If `order` names a field twice.
-    #[must_use]
-    pub fn new(dram: &Dram, order: [Field; 6]) -> Self {
-        let twice = (1..6).any(|it| order[..it].contains(&order[it]));
-        assert!(!twice, "an address map names each field once: {order:?}");
-        let column_bytes = dram.column_bytes.get();
-        Self { order, channels: dram.channels.get(), geometry: dram.geometry(), column_bytes }
-    }
-
-    fn size(&self, field: Field) -> u64 {
-        u64::from(match field {
-            Field::Channel => self.channels,
-            Field::Rank => self.geometry.ranks,
-            Field::BankGroup => self.geometry.bank_groups,
-            Field::Bank => self.geometry.banks,
-            Field::Row => self.geometry.rows,
-            Field::Column => self.geometry.columns,
-        })
-    }
-
-    /// The byte address of a column.
-    #[must_use]
-    pub fn encode(&self, channel: u32, at: Address) -> u64 {
-        let digits = self.order.iter().rev().fold(0, |number, field| {
-            let digit = match field {
-                Field::Channel => channel,
-                Field::Rank => at.rank,
-                Field::BankGroup => at.bank_group,
-                Field::Bank => at.bank,
-                Field::Row => at.row,
-                Field::Column => at.column,
-            };
-            number * self.size(*field) + u64::from(digit)
-        });
-        digits * u64::from(self.column_bytes)
-    }
-
-    /// The channel and place of a byte address; addresses wrap at the capacity.
-    ///
-    /// # Panics
-    /// Never: a digit is smaller than its field's size.
-    #[must_use]
-    pub fn decode(&self, byte: u64) -> (u32, Address) {
-        let (mut channel, mut at) = (0, Address::default());
-        let mut number = byte / u64::from(self.column_bytes);
-        for field in self.order {
-            let digit = match field {
-                Field::Channel => &mut channel,
-                Field::Rank => &mut at.rank,
-                Field::BankGroup => &mut at.bank_group,
-                Field::Bank => &mut at.bank,
-                Field::Row => &mut at.row,
-                Field::Column => &mut at.column,
-            };
-            let size = self.size(field);
-            *digit = u32::try_from(number % size).expect("a digit is below its field's u32 size");
-            number /= size;
-        }
-        (channel, at)
-    }
-}
 
 /// How a sequential stream spreads over the banks of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,10 +35,13 @@ impl Pattern {
 
     /// The addresses of one channel in the order of a sequential stream; starts
     /// anew at the end of the channel.
+    ///
+    /// # Panics
+    /// Never for a checked device.
     pub fn addresses(self, dram: &Dram) -> impl Iterator<Item = Address> + use<> {
         let map = AddressMap::new(dram, self.order());
-        let step = u64::from(dram.column_bytes.get());
-        (0..).map(move |access: u64| map.decode(access.wrapping_mul(step)).1)
+        let bursts = dram.capacity().0 / u64::from(dram.column_bytes.get());
+        (0..).map(move |access: u64| map.decode(access % bursts).expect("below the capacity").address())
     }
 
     /// The bandwidth a channel sustains on this stream of reads, without

@@ -10,12 +10,11 @@ use polars::prelude::{
 };
 use rayon::prelude::*;
 use serde::Serialize;
-use serde::ser::{Error as _, Impossible, SerializeStruct, Serializer};
+use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use crate::describe::Kind;
 use crate::error::Error;
-use crate::schema::columns_of;
+use crate::schema::{Kind, columns_of};
 
 /// The answers of consecutive points.
 #[derive(Debug, Clone)]
@@ -402,7 +401,7 @@ impl<'a> Serializer for RowSerializer<'a> {
     type SerializeTuple = Impossible<(), NotAnAnswer>;
     type SerializeTupleStruct = Impossible<(), NotAnAnswer>;
     type SerializeTupleVariant = Impossible<(), NotAnAnswer>;
-    type SerializeMap = Impossible<(), NotAnAnswer>;
+    type SerializeMap = FieldSerializer<'a>;
     type SerializeStruct = FieldSerializer<'a>;
     type SerializeStructVariant = Impossible<(), NotAnAnswer>;
 
@@ -410,6 +409,11 @@ impl<'a> Serializer for RowSerializer<'a> {
         if len != self.columns.len() {
             return Err(NotAnAnswer(format!("an answer of {len} fields, not {}", self.columns.len())));
         }
+        Ok(FieldSerializer { columns: self.columns.iter_mut(), check: self.check })
+    }
+
+    /// A struct into which another is flattened.
+    fn serialize_map(self, _: Option<usize>) -> Result<FieldSerializer<'a>, NotAnAnswer> {
         Ok(FieldSerializer { columns: self.columns.iter_mut(), check: self.check })
     }
 
@@ -447,7 +451,6 @@ impl<'a> Serializer for RowSerializer<'a> {
         serialize_tuple(usize) -> Self::SerializeTuple;
         serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
         serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 }
@@ -475,6 +478,44 @@ impl SerializeStruct for FieldSerializer<'_> {
 
     fn end(self) -> Result<(), NotAnAnswer> {
         Ok(())
+    }
+}
+
+impl SerializeMap for FieldSerializer<'_> {
+    type Ok = ();
+    type Error = NotAnAnswer;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, _: &T) -> Result<(), NotAnAnswer> {
+        Err(NotAnAnswer::custom("an answer must be a struct"))
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, _: &T) -> Result<(), NotAnAnswer> {
+        Err(NotAnAnswer::custom("an answer must be a struct"))
+    }
+
+    #[inline]
+    fn serialize_entry<K: Serialize + ?Sized, V: Serialize + ?Sized>(
+        &mut self,
+        key: &K,
+        value: &V,
+    ) -> Result<(), NotAnAnswer> {
+        match self.columns.next() {
+            Some(column) if self.check && serde_json::to_value(key).is_ok_and(|it| it != *column.name) => {
+                Err(NotAnAnswer(format!(
+                    "an answer that has another field where its schema has `{}`",
+                    column.name
+                )))
+            }
+            Some(column) => value.serialize(Cell(column)),
+            None => Err(NotAnAnswer::custom("an answer of more fields than its schema has")),
+        }
+    }
+
+    fn end(self) -> Result<(), NotAnAnswer> {
+        match self.columns.len() {
+            0 => Ok(()),
+            short => Err(NotAnAnswer(format!("an answer that lacks {short} fields of its schema"))),
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use memscape_study::{Filling, PresetParameter, Study};
+use memscape_study::{Preset, Slot, Study, list};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::schema::{Shape, alternatives, columns_of, is_null, is_nullable, types};
+use crate::schema::{Kind, Shape, alternatives, columns_of, is_null, is_nullable, types};
 
 /// Everything there is to know about a study before asking it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,38 +51,20 @@ pub struct AnswerColumn {
     pub kind: Kind,
 }
 
-/// The types of a table's columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// 64-bit floating point, always finite.
-    Float,
-    /// 64-bit signed integer.
-    Int,
-    /// True or false.
-    Bool,
-    /// UTF-8 text.
-    Text,
-}
-
 /// What is said of a default that no preset and no schema gives a source for.
 const STUDY_DEFAULT: &str = "study default";
 
 impl Description {
-    pub(crate) fn of<S: Study>(shape: &Shape) -> Self {
-        let presets = S::presets();
-        // Innermost last, so that the nearest preset's source wins.
-        let fillings: Vec<(&PresetParameter, Filling)> =
-            presets.iter().filter_map(|it| Some((it, (it.find)(it.default)?))).collect();
-        let of_preset = |it: &PresetParameter| Parameter {
-            path: it.name.to_owned(),
-            meaning: match it.fills {
-                fills if fills.is_empty() || fills == it.name => it.meaning.to_owned(),
-                fills => format!("{} (fills `{fills}`)", it.meaning.trim_end_matches('.')),
-            },
+    pub(crate) fn of<S: Study>(shape: &Shape, slots: &[Slot]) -> Self {
+        // Innermost last, so that the nearest description's source wins.
+        let defaults: Vec<(&Slot, &Preset<Value>)> =
+            slots.iter().filter_map(|it| Some((it, it.catalog.find_plain(it.default).ok()?))).collect();
+        let of_slot = |it: &Slot| Parameter {
+            path: it.path.to_owned(),
+            meaning: slot_meaning(it, shape),
             unit: None,
             default: it.default.into(),
-            allowed: quoted((it.names)()),
+            allowed: slot_allowed(it),
             source: STUDY_DEFAULT.to_owned(),
         };
         let of_leaf = |(path, leaf): (String, &Shape)| {
@@ -91,21 +73,26 @@ impl Description {
                 Shape::Leaf { default, .. } => default.clone(),
                 Shape::Group { .. } => Value::Null,
             };
-            let filled = fillings.iter().rev().find_map(|(preset, it)| {
-                let below = match preset.fills {
-                    "" => path.as_str(),
-                    fills => path.strip_prefix(fills)?.strip_prefix('.')?,
+            let filled = defaults.iter().rev().find_map(|(slot, it)| {
+                let below = match slot.whole {
+                    true => path.as_str(),
+                    false => path.strip_prefix(slot.path)?.strip_prefix('.')?,
                 };
-                // Only what the preset really says, and the default has kept.
+                // Only what the description really says, and the default has kept.
                 let value = below.split('.').try_fold(&it.parameters, |value, name| value.get(name))?;
-                (same(value, &default)).then(|| source(it, below))?
+                (same(value, &default)).then(|| it.source(below))?
             });
             let source = filled.or_else(|| text(schema, "source")).unwrap_or(STUDY_DEFAULT);
+            let slot = slots.iter().find(|it| it.path == path);
             Parameter {
                 meaning: meaning(schema),
                 unit: unit(&path, schema),
                 default,
-                allowed: allowed(schema),
+                allowed: match slot {
+                    Some(slot) if is_nullable(schema) => format!("{} or null", slot_allowed(slot)),
+                    Some(slot) => slot_allowed(slot),
+                    None => allowed(schema),
+                },
                 source: source.to_owned(),
                 path,
             }
@@ -119,9 +106,10 @@ impl Description {
         Self {
             name: S::NAME.to_owned(),
             summary: S::SUMMARY.to_owned(),
-            parameters: presets
+            parameters: slots
                 .iter()
-                .map(of_preset)
+                .filter(|it| !matches!(shape.at(it.path), Some(Shape::Leaf { .. })))
+                .map(of_slot)
                 .chain(shape.leaves().into_iter().map(of_leaf))
                 .collect(),
             columns: columns_of::<S::Answer>().into_iter().map(column).collect(),
@@ -134,16 +122,23 @@ fn same(a: &Value, b: &Value) -> bool {
     a == b || (a.is_number() && a.as_f64() == b.as_f64())
 }
 
-/// The exact key, else the longest matching `prefix*`.
-fn source<'a>(filling: &'a Filling, path: &str) -> Option<&'a str> {
-    let wildcard = || {
-        let matching = filling.sources.iter().filter_map(|(key, source)| {
-            let prefix = key.strip_suffix('*')?;
-            path.starts_with(prefix).then_some((prefix.len(), source))
-        });
-        matching.max_by_key(|(length, _)| *length).map(|(_, source)| source)
-    };
-    filling.sources.get(path).or_else(wildcard).map(String::as_str)
+/// What giving a description does.
+fn slot_meaning(slot: &Slot, shape: &Shape) -> String {
+    if !slot.whole {
+        return format!("One of the {}; fills `{}.*`", slot.catalog.summary(), slot.path);
+    }
+    let first = slot.catalog.presets().first().and_then(|it| it.parameters.as_object());
+    let filled = first.into_iter().flatten().map(|it| it.0.as_str());
+    let filled: Vec<&str> = filled.filter(|it| shape.at(it).is_some()).collect();
+    format!("One of the {}; fills {}", slot.catalog.summary(), list(&filled))
+}
+
+fn slot_allowed(slot: &Slot) -> String {
+    let takes = slot.catalog.takes();
+    let endings: Vec<String> = takes.extensions.iter().map(|it| format!(".{it}")).collect();
+    let names = quoted(slot.catalog.presets().iter().map(|it| &it.name));
+    let table = if takes.extensions.contains(&"toml") { ", or a table" } else { "" };
+    format!("{names}, a path to {}{table}", endings.join(" or "))
 }
 
 fn text<'a>(schema: &'a Map<String, Value>, key: &str) -> Option<&'a str> {

@@ -16,28 +16,38 @@
 
 mod columns;
 mod describe;
+mod descriptions;
 mod error;
-mod node;
+mod fit;
+mod fit_study;
 mod parameters;
 mod registry;
 mod sample;
 mod schema;
+mod slopes;
 mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod whole;
 
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod toy;
 
-pub use describe::{AnswerColumn, Description, Kind, Parameter};
-pub use error::{Error, hint};
+pub use describe::{AnswerColumn, Description, Parameter};
+pub use error::Error;
+pub use fit::{
+    At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
+};
+pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
 pub use parameters::Parameters;
-pub use registry::{DynStudy, Entry, Row, read, studies, study};
+pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use sample::{Method, Range, Sample};
+pub use schema::Kind;
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};
 pub use table::{Column, Table};
+pub use whole::write_atomically;

@@ -1,47 +1,94 @@
 //! From what a user gives to a study's full tree of parameters.
+//!
+//! Parameters are flattened to assignments: each path checked, each description
+//! found. Assignments are then applied to the study's defaults, descriptions of
+//! whole machines first, then those of parts, then single values: a table and
+//! dotted keys merge, whatever the order in which they were given.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use memscape_study::{Filling, PresetParameter, Study};
-use serde_json::Value;
+use memscape_study::node::Node;
+use memscape_study::{CatalogError, Form, Preset, Slot, Study, Unknown, list, merge};
+use serde_json::{Map, Value, json};
 
 use crate::describe::Description;
-use crate::error::{Error, hint, list};
-use crate::node::Node;
+use crate::descriptions;
+use crate::error::Error;
 use crate::schema::{Shape, join};
 
 /// Parameters as a user gives them: keys are dotted paths, or nested tables, or
 /// both.
-pub type Parameters = serde_json::Map<String, Value>;
+pub type Parameters = Map<String, Value>;
 
 /// What there is to know about a study's parameters, found out once.
 #[derive(Debug)]
 pub(crate) struct Anatomy {
     pub(crate) shape: Shape,
     pub(crate) defaults: Node,
-    pub(crate) presets: Vec<PresetParameter>,
+    pub(crate) slots: Vec<Slot>,
     pub(crate) description: Description,
 }
 
-/// One value for one parameter, or for one preset.
-pub(crate) type Assignment = (String, Value);
+/// What one path is given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Assignment {
+    pub(crate) path: String,
+    pub(crate) given: Given,
+}
 
-/// A preset that names a preset that names a preset ...: no more than this.
-const NESTING: usize = 8;
+/// A value, or what a slot's value stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Given {
+    /// Of a parameter, or of a field of a description that is one parameter.
+    Value(Value),
+    /// A whole description.
+    Description(Box<Preset<Value>>),
+    /// Some parameters of a whole machine.
+    Partial(Vec<Assignment>),
+}
+
+impl Assignment {
+    fn value(path: impl Into<String>, value: Value) -> Self {
+        Self { path: path.into(), given: Given::Value(value) }
+    }
+
+    /// By content: what decides the answer, whatever it was called.
+    pub(crate) fn content(&self) -> Value {
+        let given = match &self.given {
+            Given::Value(value) => value.clone(),
+            Given::Description(it) => it.parameters.clone(),
+            Given::Partial(all) => all.iter().map(Self::content).collect(),
+        };
+        json!([self.path, given])
+    }
+}
 
 impl Anatomy {
     pub(crate) fn of<S: Study>() -> Self {
         let defaults = serde_json::to_value(S::default()).unwrap_or_default();
         let shape = Shape::of::<S>(&defaults);
-        let description = Description::of::<S>(&shape);
-        Self { shape, defaults: Node::from(&defaults), presets: S::presets(), description }
+        let slots = S::slots();
+        let description = Description::of::<S>(&shape, &slots);
+        Self { shape, defaults: Node::from(&defaults), slots, description }
     }
 
-    /// The full tree: the defaults, then presets, then the other parameters.
+    /// The full tree: the defaults, then descriptions, then the other parameters.
     pub(crate) fn expand(&self, assignments: &[Assignment]) -> Result<Node, Error> {
         let mut tree = self.defaults.clone();
-        self.apply(&mut tree, assignments, 0)?;
+        self.apply(&mut tree, assignments)?;
         Ok(tree)
+    }
+
+    /// Later layers over earlier ones: what both give, the last one decides.
+    pub(crate) fn flatten_layers(&self, layers: &[&Parameters]) -> Result<Vec<Assignment>, Error> {
+        let mut all: Vec<Assignment> = Vec::new();
+        for layer in layers {
+            let given = self.flatten(layer)?;
+            all.retain(|it| !given.iter().any(|new| new.path == it.path));
+            all.extend(given);
+        }
+        Ok(all)
     }
 
     /// Parameters one by one, each path checked and given once.
@@ -49,10 +96,13 @@ impl Anatomy {
         let mut assignments = Vec::new();
         self.collect("", parameters, &mut assignments)?;
         let mut seen = HashSet::new();
-        match assignments.iter().find(|(path, _)| !seen.insert(path)) {
-            Some((path, value)) => Err(Error::BadParameter {
-                path: path.clone(),
-                given: value.to_string(),
+        match assignments.iter().find(|it| !seen.insert(&it.path)) {
+            Some(twice) => Err(Error::BadParameter {
+                path: twice.path.clone(),
+                given: match &twice.given {
+                    Given::Value(value) => value.to_string(),
+                    Given::Description(_) | Given::Partial(_) => String::new(),
+                },
                 problem: "it is given twice; remove one".to_owned(),
             }),
             None => Ok(assignments),
@@ -67,51 +117,140 @@ impl Anatomy {
     ) -> Result<(), Error> {
         for (key, value) in parameters {
             let path = join(prefix, key);
-            let bad = |problem: String| {
-                Err(Error::BadParameter { path: path.clone(), given: value.to_string(), problem })
-            };
-            if self.presets.iter().any(|it| it.name == path) {
-                assignments.push((path, value.clone()));
-                continue;
-            }
-            match (self.shape.at(&path), value) {
-                (Some(Shape::Group { .. }), Value::Object(table)) => {
-                    self.collect(&path, table, assignments)?;
-                }
-                (Some(Shape::Group { .. }), Value::String(_)) if self.preset(&path).is_some() => {
-                    assignments.push((path, value.clone()));
-                }
-                (Some(Shape::Group { nullable: true, .. }), Value::Null) => {
-                    assignments.push((path, value.clone()));
-                }
-                (Some(Shape::Group { fields, .. }), _) => {
-                    let names: Vec<&String> = fields.iter().map(|(name, _)| name).collect();
-                    return bad(format!("expected a table; it has {}", list(&names)));
-                }
-                (Some(Shape::Leaf { default, schema }), Value::Object(_))
-                    if !default.is_object()
-                        && !default.is_null()
-                        && !crate::schema::types(schema).is_empty()
-                        && !crate::schema::types(schema).contains(&"object") =>
-                {
-                    return bad(format!("expected a single value such as {default}, not a table"));
-                }
-                (Some(Shape::Leaf { .. }), _) => assignments.push((path, value.clone())),
-                (None, _) => return Err(self.unknown(path)),
+            match self.slot(&path) {
+                Some(slot) => self.collect_slot(slot, value, assignments)?,
+                None => self.collect_value(path, value, assignments)?,
             }
         }
         Ok(())
     }
 
-    /// The preset whose name can stand at this path.
-    fn preset(&self, path: &str) -> Option<&PresetParameter> {
-        self.presets.iter().find(|it| it.name == path || (it.fills == path && !path.is_empty()))
+    /// What takes a description.
+    fn collect_slot(
+        &self,
+        slot: &Slot,
+        value: &Value,
+        assignments: &mut Vec<Assignment>,
+    ) -> Result<(), Error> {
+        let path = slot.path.to_owned();
+        let bad = |error: CatalogError| Error::BadDescription {
+            parameter: slot.path.to_owned(),
+            given: shortened(value),
+            error: Box::new(error),
+        };
+        let here = Path::new("");
+        match value {
+            // One parameter, whose type knows the names that are built in.
+            Value::String(name) if self.is_leaf(slot) && slot.catalog.find_plain(name).is_ok() => {
+                assignments.push(Assignment::value(path, value.clone()));
+            }
+            Value::String(text) => {
+                let found = descriptions::find(slot.catalog, text, here).map_err(bad)?;
+                assignments.push(Assignment { path, given: Given::Description(Box::new(found)) });
+            }
+            Value::Object(table) => match descriptions::inline(slot.catalog, table, here) {
+                Some(found) => {
+                    let given = Given::Description(Box::new(found.map_err(bad)?));
+                    assignments.push(Assignment { path, given });
+                }
+                None if slot.whole => {
+                    let mut partial = Vec::new();
+                    self.collect("", table, &mut partial)?;
+                    assignments.push(Assignment { path, given: Given::Partial(partial) });
+                }
+                None if self.is_leaf(slot) => {
+                    let fields =
+                        table.iter().map(|(key, it)| Assignment::value(join(slot.path, key), it.clone()));
+                    assignments.extend(fields);
+                }
+                None => self.collect(slot.path, table, assignments)?,
+            },
+            Value::Null if !slot.whole && self.is_nullable(slot.path) => {
+                assignments.push(Assignment::value(path, Value::Null));
+            }
+            other => {
+                let names: Vec<&str> = slot.catalog.presets().iter().map(|it| it.name.as_str()).collect();
+                return Err(Error::BadParameter {
+                    path,
+                    given: other.to_string(),
+                    problem: format!("expected a table, a path, or one of {}", list(&names)),
+                });
+            }
+        }
+        Ok(())
     }
 
-    /// Whether a value at this path is a matter of presets rather than of one
+    /// What is a parameter or a table of them.
+    fn collect_value(
+        &self,
+        path: String,
+        value: &Value,
+        assignments: &mut Vec<Assignment>,
+    ) -> Result<(), Error> {
+        let bad = |problem: String| {
+            Err(Error::BadParameter { path: path.clone(), given: shortened(value), problem })
+        };
+        match (self.shape.at(&path), value) {
+            (Some(Shape::Group { .. }), Value::Object(table)) => self.collect(&path, table, assignments)?,
+            (Some(Shape::Group { nullable: true, .. }), Value::Null) => {
+                assignments.push(Assignment::value(path, value.clone()));
+            }
+            (Some(Shape::Group { fields, .. }), _) => {
+                let names: Vec<&String> = fields.iter().map(|(name, _)| name).collect();
+                return bad(format!("expected a table; it has {}", list(&names)));
+            }
+            (Some(Shape::Leaf { default, schema }), Value::Object(_))
+                if !default.is_object()
+                    && !default.is_null()
+                    && !crate::schema::types(schema).is_empty()
+                    && !crate::schema::types(schema).contains(&"object") =>
+            {
+                return bad(format!("expected a single value such as {default}, not a table"));
+            }
+            (Some(Shape::Leaf { .. }), _) => assignments.push(Assignment::value(path, value.clone())),
+            (None, _) if self.field_of(&path).is_some() => {
+                assignments.push(Assignment::value(path, value.clone()));
+            }
+            (None, _) => return Err(self.unknown(path)),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn slot(&self, path: &str) -> Option<&Slot> {
+        self.slots.iter().find(|it| it.path == path)
+    }
+
+    /// Whether a slot is one parameter rather than a group of them.
+    fn is_leaf(&self, slot: &Slot) -> bool {
+        !slot.whole && matches!(self.shape.at(slot.path), Some(Shape::Leaf { .. }))
+    }
+
+    fn is_nullable(&self, path: &str) -> bool {
+        match self.shape.at(path) {
+            Some(Shape::Group { nullable, .. }) => *nullable,
+            Some(Shape::Leaf { schema, .. }) => crate::schema::is_nullable(schema),
+            None => false,
+        }
+    }
+
+    /// The slot that is one parameter and has this path as a field of its
+    /// description, and the field: `model` and `layers` for `model.layers`.
+    fn field_of<'a>(&self, path: &'a str) -> Option<(&Slot, &'a str)> {
+        self.slots.iter().filter(|it| self.is_leaf(it)).find_map(|slot| {
+            let field = path.strip_prefix(slot.path)?.strip_prefix('.')?;
+            let fields = slot.catalog.presets().first()?.parameters.as_object()?;
+            let first = field.split('.').next()?;
+            let schema = || slot.catalog.schema();
+            let known = fields.contains_key(first)
+                || schema()["properties"]["parameters"]["properties"].get(first).is_some();
+            known.then_some((slot, field))
+        })
+    }
+
+    /// Whether a value at this path is a matter of descriptions rather than of one
     /// leaf that every tree has at the same place.
     pub(crate) fn reshapes(&self, path: &str) -> bool {
-        self.presets.iter().any(|it| it.name == path)
+        self.slots.iter().any(|it| it.path == path)
             || matches!(self.shape.at(path), Some(Shape::Group { .. }))
             || path.match_indices('.').any(|(end, _)| {
                 matches!(self.shape.at(&path[..end]), Some(Shape::Group { nullable: true, .. }))
@@ -120,7 +259,7 @@ impl Anatomy {
 
     /// Whether there is such a parameter at all.
     pub(crate) fn check_path(&self, path: &str) -> Result<(), Error> {
-        if self.presets.iter().any(|it| it.name == path) || self.shape.at(path).is_some() {
+        if self.slot(path).is_some() || self.shape.at(path).is_some() || self.field_of(path).is_some() {
             Ok(())
         } else {
             Err(self.unknown(path.to_owned()))
@@ -132,7 +271,15 @@ impl Anatomy {
         let known = path.match_indices('.').map(|(end, _)| &path[..end]);
         let leaf = known.clone().find(|it| matches!(self.shape.at(it), Some(Shape::Leaf { .. })));
         if let Some(leaf) = leaf {
-            return Error::UnknownParameter { hint: format!("; `{leaf}` is a single value"), path };
+            let hint = match self.slot(leaf).and_then(|it| it.catalog.presets().first()) {
+                Some(preset) => {
+                    let fields = preset.parameters.as_object().into_iter().flatten();
+                    let field = path[leaf.len()..].trim_start_matches('.');
+                    Unknown::new("field", field, fields.map(|it| it.0.as_str())).hint()
+                }
+                None => format!("; `{leaf}` is a single value"),
+            };
+            return Error::UnknownParameter { hint, path };
         }
         let below = known
             .filter_map(|it| match self.shape.at(it) {
@@ -140,64 +287,140 @@ impl Anatomy {
                 _ => None,
             })
             .next_back();
-        let all: Vec<&str> = self.description.parameters.iter().map(|it| it.path.as_str()).collect();
-        let near = hint(&path, all.iter().copied());
+        let all = self.description.parameters.iter().map(|it| it.path.as_str());
+        let unknown = Unknown::new("parameter", path.as_str(), all);
         let hint = match below {
-            Some((group, fields)) if !near.contains("did you mean") => {
+            Some((group, fields)) if unknown.nearest.is_none() => {
                 let names: Vec<&String> = fields.iter().map(|(name, _)| name).collect();
                 format!("; `{group}` has {}", list(&names))
             }
-            _ => near,
+            _ => unknown.hint(),
         };
         Error::UnknownParameter { path, hint }
     }
 
-    fn apply(&self, tree: &mut Node, assignments: &[Assignment], depth: usize) -> Result<(), Error> {
-        if depth > NESTING {
-            return Err(Error::Internal("a preset names itself".to_owned()));
-        }
-        let is_preset = |preset: &PresetParameter, (path, value): &Assignment| {
-            preset.name == *path || (preset.fills == *path && !path.is_empty() && value.is_string())
-        };
-        for preset in &self.presets {
-            for (path, value) in assignments.iter().filter(|it| is_preset(preset, it)) {
-                let filling = filling(preset, path, value)?;
-                let mut inner = Vec::new();
-                self.collect(preset.fills, &filling, &mut inner)?;
-                self.apply(tree, &inner, depth + 1)?;
+    fn apply(&self, tree: &mut Node, assignments: &[Assignment]) -> Result<(), Error> {
+        // Whole machines before their parts.
+        let whole = self.slots.iter().filter(|it| it.whole);
+        for slot in whole.chain(self.slots.iter().filter(|it| !it.whole)) {
+            for it in assignments.iter().filter(|it| it.path == slot.path) {
+                match &it.given {
+                    Given::Description(preset) if slot.whole => self.shape.fill(tree, &preset.parameters),
+                    Given::Description(preset) => self.put(tree, slot.path, &preset.parameters)?,
+                    Given::Partial(inner) => self.apply(tree, inner)?,
+                    Given::Value(value) => self.put(tree, slot.path, value)?,
+                }
             }
         }
-        let leaves = assignments.iter().filter(|it| !self.presets.iter().any(|preset| is_preset(preset, it)));
-        for (path, value) in leaves {
-            let node = path.split('.').try_fold(&mut *tree, |node, name| node.child_mut(name));
-            *node.ok_or_else(|| self.unknown(path.clone()))? = Node::from(value);
+        let values = assignments.iter().filter(|it| self.slot(&it.path).is_none());
+        let mut fields: Vec<(&Slot, &str, &Value)> = Vec::new();
+        for it in values {
+            let Given::Value(value) = &it.given else { continue };
+            match self.field_of(&it.path) {
+                Some((slot, field)) => fields.push((slot, field, value)),
+                None => self.put(tree, &it.path, value)?,
+            }
+        }
+        for slot in self.slots.iter().filter(|it| self.is_leaf(it)) {
+            let own: Vec<_> = fields.iter().filter(|it| it.0.path == slot.path).collect();
+            if !own.is_empty() {
+                let changed = self.changed(tree, slot, &own)?;
+                self.put(tree, slot.path, &changed)?;
+            }
         }
         Ok(())
     }
+
+    /// A description that is one parameter, with some of its fields changed.
+    fn changed(&self, tree: &Node, slot: &Slot, fields: &[&(&Slot, &str, &Value)]) -> Result<Value, Error> {
+        let bad = |error: CatalogError| {
+            let given: Vec<String> =
+                fields.iter().map(|(_, field, value)| format!("{}.{field} = {value}", slot.path)).collect();
+            Error::BadDescription {
+                parameter: slot.path.to_owned(),
+                given: given.join(", "),
+                error: Box::new(error),
+            }
+        };
+        let current = tree.at(slot.path).map(Value::from).unwrap_or_default();
+        let mut all = match current {
+            Value::String(name) => {
+                slot.catalog.find_plain(&name).map_err(|it| bad(it.into()))?.parameters.clone()
+            }
+            // Nothing to change: it must be described whole.
+            Value::Null => json!({}),
+            table => table,
+        };
+        for (_, field, value) in fields {
+            let nested = field.rsplit('.').fold((*value).clone(), |inner, key| json!({ key: inner }));
+            merge(&mut all, nested);
+        }
+        let form = json!({ "parameters": all });
+        let form = Form::from_value(form.as_object().cloned().unwrap_or_default());
+        let form = form.map_err(|it| bad(it.into()))?;
+        let complete = descriptions::complete_in(slot.catalog, form, Path::new("")).map_err(bad)?;
+        Ok(complete.parameters)
+    }
+
+    fn put(&self, tree: &mut Node, path: &str, value: &Value) -> Result<(), Error> {
+        let node = path.split('.').try_fold(tree, |node, name| node.child_mut(name));
+        *node.ok_or_else(|| self.unknown(path.to_owned()))? = Node::from(value);
+        Ok(())
+    }
+
+    /// Makes paths in slots absolute, seen from `folder`.
+    pub(crate) fn anchor(&self, parameters: &mut Parameters, folder: &Path) {
+        self.anchor_below("", parameters, folder);
+    }
+
+    fn anchor_below(&self, prefix: &str, parameters: &mut Parameters, folder: &Path) {
+        for (key, value) in parameters {
+            let path = join(prefix, key);
+            match self.slot(&path) {
+                Some(slot) => self.anchor_value(slot, value, folder),
+                None => {
+                    if let Value::Object(table) = value {
+                        self.anchor_below(&path, table, folder);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value of a slot, or of one of an axis over it.
+    pub(crate) fn anchor_value(&self, slot: &Slot, value: &mut Value, folder: &Path) {
+        match value {
+            Value::String(text) if descriptions::looks_like_path(slot.catalog, text) => {
+                *text = absolute(folder, text);
+            }
+            Value::Object(table) => {
+                if let Some(Value::String(base)) = table.get_mut("base")
+                    && descriptions::looks_like_path(slot.catalog, base)
+                {
+                    *base = absolute(folder, base);
+                }
+                let inner = match table.get_mut("parameters") {
+                    Some(Value::Object(inner)) => inner,
+                    _ => table,
+                };
+                self.anchor_below(if slot.whole { "" } else { slot.path }, inner, folder);
+            }
+            _ => {}
+        }
+    }
 }
 
-/// What a preset parameter's value stands for: a preset's name, or the
-/// description itself.
-fn filling(preset: &PresetParameter, path: &str, value: &Value) -> Result<Parameters, Error> {
-    let parameters = match value {
-        Value::String(name) => match (preset.find)(name) {
-            Some(Filling { parameters, .. }) => parameters,
-            None => {
-                return Err(Error::UnknownPreset {
-                    parameter: path.to_owned(),
-                    name: name.clone(),
-                    hint: hint(name, (preset.names)()),
-                });
-            }
-        },
-        inline => inline.clone(),
-    };
-    match parameters {
-        Value::Object(parameters) => Ok(parameters),
-        other => Err(Error::BadParameter {
-            path: path.to_owned(),
-            given: other.to_string(),
-            problem: format!("expected a table or one of {}", list(&(preset.names)())),
-        }),
+fn absolute(folder: &Path, text: &str) -> String {
+    let joined: PathBuf = folder.join(text);
+    std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
+}
+
+/// A value for a message: the beginning of a long one.
+fn shortened(value: &Value) -> String {
+    const MOST: usize = 80;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
     }
 }

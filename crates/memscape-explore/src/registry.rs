@@ -1,85 +1,194 @@
-//! Which studies there are.
+//! Which systems there are, and their studies by name.
 
 use std::marker::PhantomData;
+use std::path::Path;
 use std::sync::OnceLock;
 
-use memscape_study::Study;
+use memscape_study::{
+    AnyCatalog, Calibration, CatalogError, Csv, Perfetto, Preset, Recorder, Slot, Study, StudyVisitor,
+    System, Timeline, Unknown,
+};
+use serde_json::Value;
 
 use crate::describe::Description;
-use crate::error::{Error, hint};
+use crate::descriptions::{find, looks_like_path};
+use crate::error::Error;
 use crate::parameters::{Anatomy, Parameters};
-use crate::sweep::{Control, Sweep, answer, sweep};
+use crate::sweep::{Control, Sweep, answer, guarded, sweep};
 use crate::table::Table;
 
-/// Lists studies by type, each with a static of its own to remember what was
-/// found out about it.
-macro_rules! register {
-    ($($study:ty,)*) => {
-        static REGISTRY: &[&dyn DynStudy] = &[$({
-            static ENTRY: Entry<$study> = Entry::new();
-            &ENTRY
-        }),*];
-    };
-}
-
-// Every study: one line each.
-register! {
-    memscape_pim::GemvStudy,
-    memscape_pim::TokenStudy,
-    memscape_pim::RegretStudy,
-    memscape_ondevice::LayoutStudy,
-    memscape_ondevice::CapacityStudy,
-    memscape_ondevice::RooflineStudy,
-    memscape_ondevice::PrefillStudy,
-    memscape_ondevice::GemvStudy,
-    memscape_ondevice::DecodeStudy,
-    memscape_ondevice::InferenceStudy,
-    memscape_ndp::InferenceStudy,
-    memscape_ndp::PartitionStudy,
-    memscape_ndp::PredictorStudy,
-    memscape_ndp::ActivityStudy,
-    memscape_npu::KernelStudy,
-    memscape_npu::GemmStudy,
-    memscape_npu::WorkloadStudy,
-    memscape_npu::SearchStudy,
-    memscape_npu::BalanceStudy,
-    memscape_riscv::CensusStudy,
-    memscape_riscv::KernelStudy,
-    memscape_riscv::GemmStudy,
-    memscape_riscv::InferenceStudy,
-}
-
-/// All studies.
-#[must_use]
-pub fn studies() -> &'static [&'static dyn DynStudy] {
-    REGISTRY
-}
-
-/// The study of this name.
+/// Systems that have registered themselves. Everything that lists studies,
+/// descriptions or free parameters, or finds one by name, asks this.
 ///
-/// # Errors
-/// [`Error::UnknownStudy`] suggests the nearest name.
-pub fn study(name: &str) -> Result<&'static dyn DynStudy, Error> {
-    let found = REGISTRY.iter().find(|it| it.name() == name);
-    found.copied().ok_or_else(|| Error::UnknownStudy {
-        name: name.to_owned(),
-        hint: hint(name, REGISTRY.iter().map(|it| it.name())),
-    })
+/// ```ignore
+/// let registry = Registry::new().with(memscape_pim::SYSTEM).with(memscape_npu::SYSTEM);
+/// registry.study("pim.gemv")?.run(&Parameters::new())?;
+/// ```
+#[derive(Default)]
+pub struct Registry {
+    systems: Vec<Registered>,
 }
 
-/// A study of known type with these parameters, for what only that type can do,
-/// such as writing a trace.
+/// One system of a [`Registry`].
+pub struct Registered {
+    /// What its studies' names begin with, for example `pim`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Its questions, in the order of a list.
+    pub studies: Vec<Box<dyn DynStudy>>,
+    /// The descriptions that they take.
+    pub catalogs: Vec<&'static dyn AnyCatalog>,
+    /// Its free parameters, if it has any.
+    pub calibration: Option<&'static Calibration>,
+}
+
+impl Registry {
+    /// No systems yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { systems: Vec::new() }
+    }
+
+    /// One system more.
+    #[must_use]
+    pub fn with<S: System>(mut self, _: S) -> Self {
+        struct Collect(Vec<Box<dyn DynStudy>>);
+        impl StudyVisitor for Collect {
+            fn visit<S: Study>(&mut self) {
+                self.0.push(Box::new(Entry::<S>::new()));
+            }
+        }
+        let mut studies = Collect(Vec::new());
+        S::studies(&mut studies);
+        self.systems.push(Registered {
+            name: S::NAME,
+            summary: S::SUMMARY,
+            studies: studies.0,
+            catalogs: S::catalogs(),
+            calibration: S::CALIBRATION,
+        });
+        self
+    }
+
+    /// All systems.
+    #[must_use]
+    pub fn systems(&self) -> &[Registered] {
+        &self.systems
+    }
+
+    /// All studies, system by system.
+    pub fn studies(&self) -> impl Iterator<Item = &dyn DynStudy> {
+        self.systems.iter().flat_map(|it| &it.studies).map(|it| &**it)
+    }
+
+    /// The study of this name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] suggests the nearest name.
+    pub fn study(&self, name: &str) -> Result<&dyn DynStudy, Error> {
+        let found = self.studies().find(|it| it.name() == name);
+        found.ok_or_else(|| Unknown::new("study", name, self.studies().map(|it| it.name())).into())
+    }
+
+    /// All catalogs, each once, those of several systems where they first stand.
+    #[must_use]
+    pub fn catalogs(&self) -> Vec<&'static dyn AnyCatalog> {
+        let mut all: Vec<&'static dyn AnyCatalog> = Vec::new();
+        for it in self.systems.iter().flat_map(|it| &it.catalogs) {
+            if !all.iter().any(|other| std::ptr::addr_eq(*other, *it)) {
+                all.push(*it);
+            }
+        }
+        all
+    }
+
+    /// The catalog of this kind, such as `memory`; where several systems have one
+    /// of the kind, the system's name comes first: `pim.hardware`.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] lists the kinds.
+    pub fn catalog(&self, kind: &str) -> Result<&'static dyn AnyCatalog, Error> {
+        let named = self.catalog_names();
+        match named.iter().find(|it| it.0 == kind) {
+            Some(found) => Ok(found.1),
+            None => Err(Unknown::new("catalog", kind, named.iter().map(|it| it.0.as_str())).into()),
+        }
+    }
+
+    /// Each catalog with the name that tells it from all others.
+    #[must_use]
+    pub fn catalog_names(&self) -> Vec<(String, &'static dyn AnyCatalog)> {
+        let all = self.catalogs();
+        let name = |it: &'static dyn AnyCatalog| {
+            let owner = || {
+                let owns =
+                    |system: &&Registered| system.catalogs.iter().any(|its| std::ptr::addr_eq(*its, it));
+                self.systems.iter().find(owns).map_or("", |it| it.name)
+            };
+            match all.iter().filter(|other| other.kind() == it.kind()).count() {
+                1 => it.kind().to_owned(),
+                _ => format!("{}.{}", owner(), it.kind()),
+            }
+        };
+        all.iter().map(|it| (name(*it), *it)).collect()
+    }
+
+    /// All built-in descriptions with the kind of each, catalog by catalog.
+    pub fn presets(&self) -> impl Iterator<Item = (String, &'static Preset<Value>)> {
+        self.catalog_names().into_iter().flat_map(|(name, catalog)| {
+            let presets: &'static [Preset<Value>] = catalog.presets();
+            presets.iter().map(move |it| (name.clone(), it))
+        })
+    }
+
+    /// The built-in description of this name, in any case.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] suggests the nearest name.
+    pub fn preset(&self, name: &str) -> Result<&'static Preset<Value>, Error> {
+        let found = self.presets().find(|(_, it)| it.name.eq_ignore_ascii_case(name));
+        let all = || self.presets().map(|it| it.1.name.as_str()).collect::<Vec<_>>();
+        found.map(|it| it.1).ok_or_else(|| Unknown::new("preset", name, all()).into())
+    }
+
+    /// The description in a file, by the first catalog that takes it.
+    ///
+    /// # Errors
+    /// [`Error::BadDescription`] with what the first one says.
+    pub fn preset_in_file(&self, path: &str) -> Result<Preset<Value>, Error> {
+        let mut refused = None;
+        for catalog in self.catalogs().into_iter().filter(|it| looks_like_path(*it, path)) {
+            match find(catalog, path, Path::new("")) {
+                Ok(found) => return Ok(found),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        let error =
+            refused.unwrap_or_else(|| CatalogError::File("no kind of description ends so".to_owned()));
+        Err(Error::BadDescription {
+            parameter: "preset".to_owned(),
+            given: path.to_owned(),
+            error: Box::new(error),
+        })
+    }
+}
+
+/// A study of known type with these parameters, for what only that type can do.
 ///
 /// # Errors
 /// [`Error`] names the parameter at fault.
 pub fn read<S: Study>(parameters: &Parameters) -> Result<S, Error> {
-    let anatomy = Anatomy::of::<S>();
-    let mut tree = anatomy.expand(&anatomy.flatten(parameters)?)?;
+    read_with(&Anatomy::of::<S>(), &[parameters])
+}
+
+fn read_with<S: Study>(anatomy: &Anatomy, layers: &[&Parameters]) -> Result<S, Error> {
+    let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
     Ok(S::deserialize(&mut tree)?)
 }
 
 /// One answer: column and value, in order.
-pub type Row = Vec<(String, serde_json::Value)>;
+pub type Row = Vec<(String, Value)>;
 
 /// A study whose type is not known, as a command line or a notebook has it.
 pub trait DynStudy: Send + Sync {
@@ -92,12 +201,26 @@ pub trait DynStudy: Send + Sync {
     /// Its parameters and columns.
     fn describe(&self) -> Description;
 
-    /// Answers one question.
+    /// Its parameters that take a description.
+    fn slots(&self) -> &[Slot];
+
+    /// Columns that are the sum of others: the whole, and its parts.
+    fn sums(&self) -> &'static [(&'static str, &'static [&'static str])];
+
+    /// Answers one question. Later layers of parameters go over earlier ones.
     ///
     /// # Errors
     /// [`Error`] names the parameter at fault, or says how parameters
     /// contradict each other.
-    fn run(&self, parameters: &Parameters) -> Result<Row, Error>;
+    fn run_layers(&self, layers: &[&Parameters]) -> Result<Row, Error>;
+
+    /// Answers one question.
+    ///
+    /// # Errors
+    /// As [`DynStudy::run_layers`].
+    fn run(&self, parameters: &Parameters) -> Result<Row, Error> {
+        self.run_layers(&[parameters])
+    }
 
     /// Answers the question from row `first` of a sweep on. The table has a
     /// column per axis, the answer's columns, and `error`: why a row has no
@@ -115,6 +238,35 @@ pub trait DynStudy: Send + Sync {
     fn sweep(&self, sweep: &Sweep, control: &dyn Control) -> Result<Table, Error> {
         self.sweep_from(0, sweep, control)
     }
+
+    /// What a sweep asks, by content: equal for equal questions, whatever the
+    /// files are called in which descriptions stand.
+    ///
+    /// # Errors
+    /// As [`DynStudy::sweep_from`].
+    fn identity(&self, sweep: &Sweep) -> Result<String, Error>;
+
+    /// The parameters with paths in slots made absolute, seen from `folder`.
+    fn anchored(&self, parameters: &Parameters, folder: &Path) -> Parameters;
+
+    /// The values of an axis with paths made absolute, seen from `folder`.
+    fn anchored_axis(&self, path: &str, values: &[Value], folder: &Path) -> Vec<Value>;
+
+    /// The forms in which what happens can be written: name and one line.
+    fn traces(&self) -> Vec<(&'static str, &'static str)>;
+
+    /// What happens when.
+    ///
+    /// # Errors
+    /// [`Error::NoTrace`] if nothing has a time, else as [`DynStudy::run_layers`].
+    fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error>;
+
+    /// Writes what happens in one of the forms of [`DynStudy::traces`].
+    ///
+    /// # Errors
+    /// [`Error::NoTrace`] names the forms that there are; else as
+    /// [`DynStudy::run_layers`], or what is wrong with the writer.
+    fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error>;
 }
 
 /// Makes a [`Study`] a [`DynStudy`].
@@ -125,15 +277,32 @@ pub struct Entry<S> {
 }
 
 impl<S: Study> Entry<S> {
-    /// The one line that registers a study.
+    /// Nothing is known about it yet.
     #[must_use]
-    #[expect(clippy::new_without_default, reason = "made once, in a static")]
+    #[expect(clippy::new_without_default, reason = "a static needs it to be const")]
     pub const fn new() -> Self {
         Self { anatomy: OnceLock::new(), study: PhantomData }
     }
 
     fn anatomy(&self) -> &Anatomy {
         self.anatomy.get_or_init(Anatomy::of::<S>)
+    }
+
+    /// Tells a recorder, if there is anything to tell.
+    fn record(&self, layers: &[&Parameters], to: &mut dyn Recorder) -> Result<(), Error> {
+        let Some(tell) = S::TIMELINE else { return Err(self.no_trace("timeline")) };
+        guarded(|| {
+            let study: S = read_with(self.anatomy(), layers)?;
+            tell(&study, to).map_err(|it| Error::NoAnswer(it.to_string()))
+        })
+    }
+
+    fn no_trace(&self, form: &str) -> Error {
+        Error::NoTrace {
+            study: S::NAME,
+            form: form.to_owned(),
+            forms: self.traces().into_iter().map(|it| it.0).collect(),
+        }
     }
 }
 
@@ -150,11 +319,77 @@ impl<S: Study> DynStudy for Entry<S> {
         self.anatomy().description.clone()
     }
 
-    fn run(&self, parameters: &Parameters) -> Result<Row, Error> {
-        answer::<S>(self.anatomy(), parameters)
+    fn slots(&self) -> &[Slot] {
+        &self.anatomy().slots
+    }
+
+    fn sums(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        S::SUMS
+    }
+
+    fn run_layers(&self, layers: &[&Parameters]) -> Result<Row, Error> {
+        answer::<S>(self.anatomy(), layers)
     }
 
     fn sweep_from(&self, first: u64, it: &Sweep, control: &dyn Control) -> Result<Table, Error> {
         sweep::<S>(self.anatomy(), it, first, control)
+    }
+
+    fn identity(&self, sweep: &Sweep) -> Result<String, Error> {
+        crate::sweep::identity::<S>(self.anatomy(), sweep)
+    }
+
+    fn anchored(&self, parameters: &Parameters, folder: &Path) -> Parameters {
+        let mut parameters = parameters.clone();
+        self.anatomy().anchor(&mut parameters, folder);
+        parameters
+    }
+
+    fn anchored_axis(&self, path: &str, values: &[Value], folder: &Path) -> Vec<Value> {
+        let mut values = values.to_vec();
+        if let Some(slot) = self.anatomy().slot(path) {
+            values.iter_mut().for_each(|it| self.anatomy().anchor_value(slot, it, folder));
+        }
+        values
+    }
+
+    fn traces(&self) -> Vec<(&'static str, &'static str)> {
+        let timeline: &[(&str, &str)] = match S::TIMELINE {
+            Some(_) => &[
+                ("perfetto", "Chrome trace JSON, for ui.perfetto.dev"),
+                ("csv", "a line for each span: group, track, name, category, start, end, details"),
+            ],
+            None => &[],
+        };
+        timeline.iter().copied().chain(S::TRACES.iter().map(|it| (it.name, it.summary))).collect()
+    }
+
+    fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error> {
+        let mut timeline = Timeline::default();
+        self.record(layers, &mut timeline)?;
+        Ok(timeline)
+    }
+
+    fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error> {
+        let failed = |it: std::io::Error| Error::Write(it.to_string());
+        if let Some(own) = S::TRACES.iter().find(|it| it.name == form) {
+            return guarded(|| {
+                let study: S = read_with(self.anatomy(), layers)?;
+                (own.write)(&study, out).map_err(|it| Error::NoAnswer(it.to_string()))
+            });
+        }
+        match form {
+            "perfetto" => {
+                let mut writer = Perfetto::new(out);
+                self.record(layers, &mut writer)?;
+                writer.finish().map(drop).map_err(failed)
+            }
+            "csv" => {
+                let mut writer = Csv::new(out);
+                self.record(layers, &mut writer)?;
+                writer.finish().map(drop).map_err(failed)
+            }
+            other => Err(self.no_trace(other)),
+        }
     }
 }

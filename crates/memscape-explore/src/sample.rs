@@ -3,6 +3,7 @@
 //! Every number is a function of seed, range and index alone, so a sample is
 //! the same on every machine, with any number of threads.
 
+use memscape_study::random;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -174,13 +175,9 @@ impl Sample {
     }
 }
 
-/// A permutation of 64-bit numbers that leaves no pattern (`SplitMix64`'s
-/// finaliser, Steele et al. 2014).
-fn mix(value: u64) -> u64 {
-    let mut it = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    it ^ (it >> 31)
+/// A permutation of 64-bit numbers that leaves no pattern.
+const fn mix(value: u64) -> u64 {
+    random::mix(value.wrapping_add(random::STEP))
 }
 
 /// 53 bits as a number in `[0, 1)`.

@@ -1,11 +1,25 @@
 //! What a study's schema says about its parameters and columns.
 
 use memscape_study::Study;
+use memscape_study::node::Node;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::describe::Kind;
+/// The types of a table's columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// 64-bit floating point, always finite.
+    Float,
+    /// 64-bit signed integer.
+    Int,
+    /// True or false.
+    Bool,
+    /// UTF-8 text.
+    Text,
+}
 
 /// A study's parameters as its type declares them.
 #[derive(Debug)]
@@ -57,6 +71,22 @@ impl Shape {
             Self::Group { fields, .. } => fields.iter().find(|(it, _)| it == name).map(|(_, shape)| shape),
             Self::Leaf { .. } => None,
         })
+    }
+
+    /// Puts a description into a tree of this shape, as far as the shape has room
+    /// for it.
+    pub(crate) fn fill(&self, tree: &mut Node, description: &Value) {
+        match (self, description) {
+            (Self::Group { fields, .. }, Value::Object(given)) => {
+                for (name, shape) in fields {
+                    let Some(value) = given.get(name) else { continue };
+                    if let Some(child) = tree.child_mut(name) {
+                        shape.fill(child, value);
+                    }
+                }
+            }
+            _ => *tree = Node::from(description),
+        }
     }
 
     /// The path of every parameter, in order; a group that is null by default

@@ -11,6 +11,7 @@ use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::sweep::{Control, Sweep};
 use crate::table::Table;
+use crate::whole::write_atomically;
 
 /// How long to work at least before saving what is done.
 const CHECKPOINT: Duration = Duration::from_secs(20);
@@ -50,7 +51,7 @@ fn save_every(
             problem: "the name must end in .parquet or .csv".to_owned(),
         });
     }
-    let sweep = file.sweep()?;
+    let sweep = file.sweep(study)?;
     // Nothing is touched before it is sure that there is something to do.
     study.sweep(&sweep, &Stopped)?;
     check_folder(path)?;
@@ -59,9 +60,8 @@ fn save_every(
     let mut done = if resume { saved(&partial, &spec, &question)? } else { None };
     if done.is_none() {
         remove(&partial)?;
-        crate::table::write_atomically(&spec, |out| {
-            std::io::Write::write_all(out, question.as_bytes()).map_err(|it| it.to_string())
-        })?;
+        write_atomically(&spec, |out| out.write_all(question.as_bytes()))
+            .map_err(|it| Error::file(&spec, &it))?;
     }
     let mut pause = pause;
     loop {
@@ -132,7 +132,10 @@ impl Control for Watch<'_> {
 /// What a partial answer is the answer to. Another version may answer
 /// otherwise.
 fn question(study: &dyn DynStudy, sweep: &Sweep) -> Result<String, Error> {
-    let question = json!({ "memscape": env!("CARGO_PKG_VERSION"), "study": study.name(), "sweep": sweep });
+    let content = study.identity(sweep)?;
+    let question = json!({
+        "memscape": env!("CARGO_PKG_VERSION"), "study": study.name(), "sweep": sweep, "content": content,
+    });
     serde_json::to_string_pretty(&question).map_err(|it| Error::Internal(it.to_string()))
 }
 
@@ -143,7 +146,10 @@ fn saved(partial: &Path, spec: &Path, question: &str) -> Result<Option<Table>, E
     }
     let problem = match std::fs::read_to_string(spec) {
         Ok(text) if text == question => return Table::read_parquet(partial).map(Some),
-        Ok(_) => "it answers another question (study, base, axes or version differ)".to_owned(),
+        Ok(_) => {
+            "it answers another question (study, base, axes, a description that they name, or version differ)"
+                .to_owned()
+        }
         Err(error) => format!("what it answers is unknown: {}: {error}", spec.display()),
     };
     Err(Error::File {

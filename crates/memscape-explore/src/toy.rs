@@ -1,17 +1,35 @@
 //! A small study to test with.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use memscape_study::{Filling, PresetParameter, Study, StudyError};
+use memscape_study::{
+    AnyCatalog, Calibration, Catalog, Nested, Recorder, Slot, Span, Study, StudyError, StudyVisitor, System,
+};
 use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::Entry;
 
 pub(crate) static READ: Entry<Read> = Entry::new();
+
+/// The system of this one study.
+#[derive(Clone, Copy)]
+pub(crate) struct Toy;
+
+impl System for Toy {
+    const NAME: &'static str = "toy";
+    const SUMMARY: &'static str = "A system to test with";
+    const CALIBRATION: Option<&'static Calibration> = None;
+
+    fn studies(visitor: &mut impl StudyVisitor) {
+        visitor.visit::<Read>();
+    }
+
+    fn catalogs() -> Vec<&'static dyn AnyCatalog> {
+        vec![&MACHINES, &MEMORIES]
+    }
+}
 
 /// How long it takes to read some rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,11 +83,85 @@ pub(crate) struct Answer {
     rows_per_bank: u64,
     /// As asked.
     mode: Mode,
-    /// Whether it takes over a microsecond.
-    slow: bool,
+    #[serde(flatten)]
+    speed: Speed,
     /// Time per way, if there is a cache.
     per_way_ns: Option<f64>,
 }
+
+/// Flattened into the answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Speed {
+    /// Whether it takes over a microsecond.
+    slow: bool,
+}
+
+/// A machine: all that a description can fill.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    /// The memory.
+    memory: Memory,
+    /// Rows to read.
+    rows: NonZeroU32,
+    /// Something that this study does not ask about.
+    #[serde(default)]
+    colour: u8,
+}
+
+pub(crate) static MEMORIES: Catalog<Memory> = Catalog::new(
+    "memory",
+    "memories",
+    &[
+        r#"
+        name = "slow"
+        summary = "A slow one"
+        [parameters]
+        banks = 16
+        trcd_ns = 18
+        trp_ns = 21
+        [sources]
+        banks = "JESD0, table 1"
+        "*" = "JESD0"
+        "#,
+        r#"
+        name = "fast"
+        summary = "A fast one"
+        [parameters]
+        banks = 32
+        trcd_ns = 15
+        trp_ns = 17
+        [sources]
+        "*" = "JESD0"
+        "#,
+    ],
+);
+
+pub(crate) static MACHINES: Catalog<Machine> = Catalog::new(
+    "hardware",
+    "machines",
+    &[
+        r#"
+        name = "old"
+        summary = "An old one"
+        [parameters]
+        memory = "slow"
+        rows = 64
+        [sources]
+        "*" = "a manual"
+        "#,
+        r#"
+        name = "new"
+        summary = "A new one"
+        [parameters]
+        memory = "fast"
+        rows = 128
+        [sources]
+        "*" = "a manual"
+        "#,
+    ],
+)
+.with_nested(&[Nested { path: "memory", catalog: &MEMORIES }]);
 
 impl Default for Read {
     fn default() -> Self {
@@ -115,49 +207,24 @@ impl Study for Read {
             time_ns,
             rows_per_bank: u64::from(rows.div_ceil(banks)),
             mode: self.mode,
-            slow: time_ns > 1000.0,
+            speed: Speed { slow: time_ns > 1000.0 },
             per_way_ns: self.cache.as_ref().map(|it| time_ns / f64::from(it.ways)),
         })
     }
 
-    fn presets() -> Vec<PresetParameter> {
-        vec![
-            PresetParameter {
-                name: "hardware",
-                meaning: "A whole machine.",
-                fills: "",
-                default: "old",
-                names: || vec!["old", "new"],
-                find: |name| {
-                    let (memory, rows) = match name {
-                        "old" => (json!("slow"), 64),
-                        "new" => (json!("fast"), 128),
-                        _ => return None,
-                    };
-                    let sources = BTreeMap::from([("rows".to_owned(), "a manual".to_owned())]);
-                    Some(Filling { parameters: json!({ "memory": memory, "rows": rows }), sources })
-                },
-            },
-            PresetParameter {
-                name: "memory_device",
-                meaning: "A memory.",
-                fills: "memory",
-                default: "slow",
-                names: || vec!["slow", "fast"],
-                find: |name| {
-                    let (banks, trcd_ns, trp_ns) = match name {
-                        "slow" => (16, 18.0, 21.0),
-                        "fast" => (32, 15.0, 17.0),
-                        _ => return None,
-                    };
-                    let sources = BTreeMap::from([
-                        ("banks".to_owned(), "JESD0, table 1".to_owned()),
-                        ("*".to_owned(), "JESD0".to_owned()),
-                    ]);
-                    let parameters = json!({ "banks": banks, "trcd_ns": trcd_ns, "trp_ns": trp_ns });
-                    Some(Filling { parameters, sources })
-                },
-            },
-        ]
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
+        Some(|study, recorder| {
+            let banks = recorder.track("memory", "banks");
+            let time = study.memory.trcd_ns.to_picoseconds();
+            for row in 0..u64::from(study.rows.get()) {
+                let (start, end) = (time * row, time * (row + 1));
+                recorder
+                    .span(banks, Span { name: "read", category: "", start, end, details: &[("row", row)] });
+            }
+            Ok(())
+        });
+
+    fn slots() -> Vec<Slot> {
+        vec![Slot::whole("hardware", &MACHINES, "old"), Slot::part("memory", &MEMORIES, "slow")]
     }
 }

@@ -7,9 +7,9 @@ use memscape_measure::ondevice::{
     CopyPoint, Measurement, Overlap, PrefillPoint, Request, Setup, SetupError, Weights, fit, measure, run,
 };
 use memscape_ondevice::PrefillStudy;
-use memscape_ondevice::prefill::Scheme;
-use memscape_ondevice::timeline::{Timeline, Work};
-use memscape_study::Study;
+use memscape_ondevice::cost::threads::Task;
+use memscape_ondevice::mapping::Scheme;
+use memscape_study::{Study, Timeline};
 use memscape_workload::Element;
 
 fn setup(element: Element, gemm: usize, copy: usize, owr: usize) -> Setup {
@@ -75,16 +75,16 @@ fn the_timeline_of_a_run_is_the_plan() {
     let setup = setup(Element::Bf16, 2, 1, 1);
     let weights = Weights::random(&setup, 1).unwrap();
     let run = run(&setup, &weights, Scheme::Ddb, 2).unwrap();
-    let of = |thread: usize| run.timeline.spans.iter().filter(move |it| it.thread == thread);
+    let of = |thread: usize| run.timeline.spans.iter().filter(move |it| it.track.index() == thread);
     assert_eq!(of(0).count(), 1 + 14 - 1, "the preload, and all stages but the last");
-    assert!(of(0).all(|it| it.work == Work::Copy) && of(1).all(|it| it.work == Work::Gemm));
+    assert!(of(0).all(|it| it.category == Task::COPY) && of(1).all(|it| it.category == Task::GEMM));
     assert_eq!((of(1).count(), of(2).count()), (14, 14));
-    let stages = |thread: usize| of(thread).map(|it| (it.layer, it.stage)).collect::<Vec<_>>();
+    let stages = |thread: usize| of(thread).map(|it| (&it.name, &it.details)).collect::<Vec<_>>();
     assert_eq!(stages(1), stages(2));
     for (first, next) in of(1).zip(of(2).skip(1)) {
-        assert!(first.end_ps <= next.start_ps);
+        assert!(first.end <= next.start);
     }
-    assert!(of(0).zip(of(0).skip(1)).all(|(a, b)| a.end_ps <= b.start_ps));
+    assert!(of(0).zip(of(0).skip(1)).all(|(a, b)| a.end <= b.start));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_measurement_has_every_point() {
     assert!(it.prefills.iter().all(|it| it.ttft_s > 0.0) && it.peak_gflops > 0.0 && it.plain_copy_gb_s > 0.0);
     assert!(!it.timeline.spans.is_empty());
     let fitted = fit(&request.setup, &it).unwrap();
-    fitted.study.soc.check().unwrap();
+    fitted.study.cpu.check().unwrap();
     assert!(fitted.rms_error.is_finite());
 }
 
@@ -118,14 +118,14 @@ fn the_fit_finds_what_made_the_times() {
         timeline: Timeline::default(),
     };
     let mut truth = fit(&setup, &empty).unwrap().study;
-    let soc = &mut truth.soc;
-    (soc.copy_gb_s, soc.step_ms, soc.gemm_efficiency) = (3.7, 0.2, 0.63);
-    (soc.copy_slowdown, soc.gemm_slowdown) = (1.8, 1.15);
+    let cpu = &mut truth.cpu;
+    (cpu.copy_gb_s, cpu.step_ms, cpu.gemm_efficiency) = (3.7, 0.2, 0.63);
+    (cpu.copy_slowdown, cpu.gemm_slowdown) = (1.8, 1.15);
     let mut made = Measurement { prefills: Vec::new(), ..empty };
     for tokens in [4, 16, 64, 256] {
         for scheme in [Scheme::WeightDuplication, Scheme::Owr, Scheme::Ddb] {
             let study =
-                PrefillStudy { scheme, input_tokens: NonZeroU64::new(tokens).unwrap(), ..truth.clone() };
+                PrefillStudy { scheme, prompt_tokens: NonZeroU64::new(tokens).unwrap(), ..truth.clone() };
             let ttft_s = study.answer().unwrap().ttft_s;
             let overlap = (scheme == Scheme::Ddb).then(|| Overlap::of(&study.timeline().unwrap()));
             let tokens = usize::try_from(tokens).unwrap();
@@ -140,11 +140,11 @@ fn the_fit_finds_what_made_the_times() {
     let found = fit(&setup, &made).unwrap();
     assert!(found.rms_error < 1e-3, "{}", found.rms_error);
     let pairs = [
-        (found.study.soc.copy_gb_s, 3.7),
-        (found.study.soc.step_ms, 0.2),
-        (found.study.soc.gemm_efficiency, 0.63),
-        (found.study.soc.copy_slowdown, 1.8),
-        (found.study.soc.gemm_slowdown, 1.15),
+        (found.study.cpu.copy_gb_s, 3.7),
+        (found.study.cpu.step_ms, 0.2),
+        (found.study.cpu.gemm_efficiency, 0.63),
+        (found.study.cpu.copy_slowdown, 1.8),
+        (found.study.cpu.gemm_slowdown, 1.15),
     ];
     for (found, expected) in pairs {
         // Times are whole picoseconds, and the search stops when it hardly gains.

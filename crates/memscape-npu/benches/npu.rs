@@ -6,16 +6,16 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memscape_npu::{BalanceStudy, Device, GemmStudy, Precision, SearchStudy};
+use memscape_npu::{BalanceStudy, DEVICES, GemmStudy, Precision, SearchStudy};
 use memscape_study::{CostEngine, Study};
 
 fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("search");
-    for device in Device::names() {
+    for device in DEVICES.all() {
         for precision in [Precision::Int8Int8, Precision::Int8Int32] {
-            let device_ = Device::find(device).expect("a built-in device");
-            let study = SearchStudy { device: device_, precision, ..SearchStudy::default() };
-            group.bench_function(format!("{device}/{precision}"), |it| it.iter(|| black_box(study).answer()));
+            let study = SearchStudy { device: device.parameters, precision, ..SearchStudy::default() };
+            let name = format!("{}/{precision}", device.name);
+            group.bench_function(name, |it| it.iter(|| black_box(study).answer()));
         }
     }
     group.bench_function("balance", |it| it.iter(|| black_box(BalanceStudy::default()).answer()));

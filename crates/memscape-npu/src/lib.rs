@@ -1,15 +1,14 @@
 //! GEMM on Ryzen AI NPUs.
 //!
-//! Three levels, each a value that can be printed: a [`Kernel`] multiplies one
-//! [`Tile`] on one core and is chosen by exhaustive [`search`]; a
-//! [`array::Design`] spreads it over the array and gives it a step through the
-//! memory tiles; a [`array::Schedule`] says how many steps a GEMM takes and how
-//! long each lasts, which is walked event by event ([`events`]) or counted
-//! ([`closed`]).
+//! From the description to the answer: [`hardware`] is what is built; [`mapping`] what is
+//! chosen for it, a [`Tile`] for one core and a [`Design`] for the array; [`cost`] what
+//! that takes, a [`Kernel`] on one core and a [`Schedule`] on the array, which is walked
+//! event by event ([`cost::events`]) or counted ([`cost::closed`]). An exhaustive
+//! [`search`] finds the best tiles, and each of the studies ([`study`]) is a question.
 //!
-//! Beside them, the data itself: [`chain`] says how matrices change their layout
-//! between DRAM and L1, as address patterns ([`dma`]), and [`machine`] multiplies real
-//! matrices that way.
+//! The mapping is also executed: [`mapping::chain`] says how matrices change their layout
+//! between DRAM and L1, as address patterns ([`mapping::dma`]), and [`mapping::machine`]
+//! multiplies real matrices that way.
 //!
 //! ```
 //! use memscape_npu::GemmStudy;
@@ -21,25 +20,23 @@
 //! # Ok::<(), memscape_study::StudyError>(())
 //! ```
 
-pub mod array;
-pub mod balance;
-pub mod chain;
-pub mod closed;
-pub mod device;
-pub mod dma;
-pub mod events;
-pub mod gemm;
-pub mod kernel;
-pub mod machine;
+pub mod cost;
+pub mod hardware;
+pub mod mapping;
 pub mod search;
-pub mod single_core;
-pub mod tiles;
-pub mod workload;
+pub mod study;
+mod system;
 
-pub use balance::{BalanceAnswer, BalanceStudy};
-pub use device::{Device, Mmul, Precision};
-pub use gemm::{GemmAnswer, GemmStudy};
-pub use kernel::{Kernel, KernelError, OutputBuffers, Tile};
-pub use single_core::{KernelAnswer, KernelStudy};
-pub use tiles::{SearchAnswer, SearchStudy};
-pub use workload::{WorkloadAnswer, WorkloadStudy};
+pub use cost::kernel::Kernel;
+pub use cost::schedule::{GemmPart, Schedule, ScheduleError};
+pub use hardware::device::{CALIBRATION, DEVICES, Device, DramPath, Mmul};
+pub use hardware::precision::Precision;
+pub use mapping::design::{Design, DesignError};
+pub use mapping::designs::{DESIGNS, KernelDesign};
+pub use mapping::tile::{OutputBuffers, Tile, TileError};
+pub use study::balance::{BalanceAnswer, BalanceStudy};
+pub use study::gemm::{GemmAnswer, GemmStudy};
+pub use study::kernel::{KernelAnswer, KernelStudy};
+pub use study::search::{SearchAnswer, SearchStudy};
+pub use study::workload::{WorkloadAnswer, WorkloadStudy};
+pub use system::{Npu, SYSTEM};

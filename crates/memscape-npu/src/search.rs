@@ -5,8 +5,10 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, NoInstruction, Precision};
-use crate::kernel::{Kernel, L1Rule, L1Use, OutputBuffers, Tile};
+use crate::cost::kernel::Kernel;
+use crate::hardware::device::Device;
+use crate::hardware::precision::{NoInstruction, Precision};
+use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
 
 /// What makes a tile better than another; later criteria break ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -163,10 +165,10 @@ impl Search {
             return true;
         }
         let compute = match self.assumed_efficiency {
-            Some(efficiency) => kernel.issue_cycles / efficiency,
-            None => kernel.compute_cycles(),
+            Some(efficiency) => kernel.issue.as_f64() / efficiency,
+            None => kernel.compute().as_f64(),
         };
-        kernel.dma_a_cycles <= compute && kernel.dma_b_cycles <= compute
+        kernel.dma().as_f64() <= compute
     }
 
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -203,6 +205,7 @@ pub fn traffic(device: &Device, tile: Tile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DEVICES;
 
     const EQ_1_TO_5: Search = Search {
         objective: Objective::Throughput,
@@ -214,13 +217,13 @@ mod tests {
     };
 
     fn best(search: Search, precision: Precision) -> String {
-        search.best(&Device::find("xdna").unwrap(), precision, 1).unwrap()[0].tile.to_string()
+        search.best(DEVICES.get("xdna"), precision, 1).unwrap()[0].tile.to_string()
     }
 
     /// A plain search over all tiles agrees with the pruned one.
     #[test]
     fn pruning_loses_nothing() {
-        let device = Device { l1_bytes: 12_288.try_into().unwrap(), ..Device::find("xdna").unwrap() };
+        let device = Device { l1_bytes: 12_288.try_into().unwrap(), ..*DEVICES.get("xdna") };
         for objective in [Objective::Throughput, Objective::MacsThenOutputs, Objective::OutputsThenReduction]
         {
             let search = Search { objective, ..EQ_1_TO_5 };
@@ -255,7 +258,7 @@ mod tests {
     #[test]
     fn an_impossible_reduction_is_told() {
         let search = Search { objective: Objective::LargestOutput, k_ct: Some(4096), ..EQ_1_TO_5 };
-        let error = search.best(&Device::find("xdna").unwrap(), Precision::Int8Int8, 1).unwrap_err();
+        let error = search.best(DEVICES.get("xdna"), Precision::Int8Int8, 1).unwrap_err();
         let text = "no tile for `int8-int8` with k_ct = 4096 fits 64512 bytes of L1 beside the stack and is \
                     bound by compute; use more L1, a wider DMA or another k_ct, a multiple of 8";
         assert_eq!(error.to_string(), text);

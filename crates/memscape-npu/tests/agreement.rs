@@ -1,7 +1,9 @@
 //! Does the closed form count what the events take?
 
-use memscape_npu::array::{BdReconfiguration, Schedule};
-use memscape_npu::{OutputBuffers, closed, events};
+use memscape_npu::cost::{closed, events};
+use memscape_npu::mapping::design::BdReconfiguration;
+use memscape_npu::{GemmPart, OutputBuffers, Schedule};
+use memscape_study::Timeline;
 use memscape_units::Picoseconds;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -36,7 +38,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
                 zero: zero.min(drain),
                 write,
                 descriptors,
-                dispatch: Picoseconds(0),
+                dispatch: Picoseconds(377_400_000),
                 depth,
                 output_buffers: if double { OutputBuffers::Double } else { OutputBuffers::Single },
                 bd_reconfiguration: if sequential {
@@ -52,7 +54,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
 #[expect(clippy::cast_precision_loss, reason = "a ratio")]
 fn error(schedule: &Schedule) -> f64 {
     let events = events::walk(schedule, &mut |_| ());
-    closed::count(schedule).total.0 as f64 / events.total.0 as f64 - 1.0
+    closed::count(schedule).total().0 as f64 / events.total().0 as f64 - 1.0
 }
 
 proptest! {
@@ -68,13 +70,32 @@ proptest! {
         prop_assert!(-0.01 <= error || schedule.steps < 5, "{error}");
     }
 
-    /// Where the time went adds up to the time.
+    /// Where the time went adds up to when the last event is over.
     #[test]
-    fn parts_add_up(schedule in schedule()) {
-        for times in [events::walk(&schedule, &mut |_| ()), closed::count(&schedule)] {
-            let parts = times.compute + times.input_wait + times.output_wait + times.epilogue + times.dispatch;
-            prop_assert_eq!(parts, times.total);
+    fn parts_add_up_to_the_last_event(schedule in schedule()) {
+        let mut last = Picoseconds::ZERO;
+        let times = events::walk(&schedule, &mut |it| last = last.max(it.end));
+        prop_assert_eq!(times.total(), last + schedule.dispatch);
+        prop_assert_eq!(times[GemmPart::Compute], closed::count(&schedule)[GemmPart::Compute]);
+    }
+
+    /// Nothing does two things at once, and the cores' track is their time at work.
+    #[test]
+    fn spans_of_a_track_do_not_overlap(schedule in schedule()) {
+        let mut timeline = Timeline::default();
+        events::record(&schedule, &mut timeline);
+        let times = events::walk(&schedule, &mut |_| ());
+        prop_assert_eq!(timeline.end(), times.total());
+        let mut busy_until = vec![Picoseconds::ZERO; timeline.tracks.len()];
+        let mut busy = busy_until.clone();
+        for span in &timeline.spans {
+            let track = span.track.index();
+            prop_assert!(busy_until[track] <= span.start && span.start <= span.end, "{:?}", span);
+            busy_until[track] = span.end;
+            busy[track] += span.end - span.start;
         }
+        let core = timeline.tracks.iter().position(|it| it.name == "core").unwrap();
+        prop_assert_eq!(busy[core], times[GemmPart::Compute]);
     }
 }
 

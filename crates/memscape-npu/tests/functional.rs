@@ -4,10 +4,10 @@
 use std::num::NonZeroU8;
 
 use half::bf16;
-use memscape_npu::array::BLayout;
-use memscape_npu::chain::Chains;
-use memscape_npu::machine::{Output, PartialSums, Rounding, execute};
-use memscape_npu::{Device, Precision, Tile};
+use memscape_npu::mapping::chain::Chains;
+use memscape_npu::mapping::design::BLayout;
+use memscape_npu::mapping::machine::{Output, PartialSums, Rounding, execute};
+use memscape_npu::{DEVICES, Device, Precision, Tile};
 use proptest::prelude::*;
 
 fn count(value: u32) -> NonZeroU8 {
@@ -109,7 +109,7 @@ impl Case {
 prop_compose! {
     /// Both devices' instructions on arrays of a few cores, or of all.
     fn any_case()(
-        device in prop::sample::select(Device::names()),
+        device in prop::sample::select(DEVICES.names().collect::<Vec<_>>()),
         cores in prop::option::of([1u32..4, 1u32..4]),
         tile in [1u32..4, 1u32..4, 1u32..4],
         steps in 1u32..4,
@@ -119,7 +119,7 @@ prop_compose! {
         partial_sums in prop::sample::select(vec![PartialSums::Wide, PartialSums::Output]),
         seed in any::<u64>(),
     ) -> Case {
-        let device = Device::find(device).unwrap();
+        let device = *DEVICES.get(device);
         let [rows, columns] = cores.map_or([device.rows, device.columns], |it| it.map(count));
         let device = Device { rows, columns, ..device };
         let tile = Tile { m: 16 * tile[0], k: 8 * tile[1], n: 16 * tile[2] };
@@ -151,7 +151,7 @@ fn the_papers_tiles_compute_the_reference() {
     let tile = |m, k, n| Tile { m, k, n };
     for b_layout in [BLayout::ColumnMajor, BLayout::RowMajor] {
         let case = |device: &str, tile, k_mt| {
-            let device = Device { rows: count(2), columns: count(2), ..Device::find(device).unwrap() };
+            let device = Device { rows: count(2), columns: count(2), ..*DEVICES.get(device) };
             Case { device, tile, k_mt, b_layout, size: [200, 500, 230], rounding, seed: 5 }
         };
         case("xdna", tile(112, 112, 112), 448).check::<i8>().unwrap();
@@ -163,7 +163,7 @@ fn the_papers_tiles_compute_the_reference() {
 
 fn toy() -> (Case, Chains) {
     let case = Case {
-        device: Device::find("xdna").unwrap(),
+        device: *DEVICES.get("xdna"),
         tile: Tile { m: 16, k: 16, n: 16 },
         k_mt: 32,
         b_layout: BLayout::ColumnMajor,

@@ -3,10 +3,10 @@
 
 use std::num::NonZeroU8;
 
-use memscape_npu::array::BLayout;
-use memscape_npu::chain::{ChainError, Chains, PaddedSize, Transfer, blocked_index};
-use memscape_npu::dma::{AddressProblem, Direction, DmaTile, Pattern};
-use memscape_npu::{Device, Mmul, Precision, Tile};
+use memscape_npu::mapping::chain::{ChainError, Chains, PaddedSize, Transfer, blocked_index};
+use memscape_npu::mapping::design::BLayout;
+use memscape_npu::mapping::dma::{AddressProblem, Direction, DmaTile, Pattern};
+use memscape_npu::{DEVICES, Device, Mmul, Precision, Tile};
 use proptest::prelude::*;
 
 fn count(value: u32) -> NonZeroU8 {
@@ -63,7 +63,7 @@ prop_compose! {
         };
         let device = Device {
             rows: count(cores[0]), columns: count(cores[1]), int8: Some(mmul), bf16: Some(mmul),
-            ..Device::find("xdna").unwrap()
+            ..*DEVICES.get("xdna")
         };
         let tile = Tile { m: r * tile[0], k: s * tile[1], n: t * tile[2] };
         let k_mt = tile.k * steps;
@@ -190,7 +190,7 @@ proptest! {
 /// Sec. 4.3: blocks of `r x s` straight from the memory tile take five dimensions.
 #[test]
 fn one_pattern_for_all_takes_five_dimensions() {
-    let device = Device::find("xdna").unwrap();
+    let device = *DEVICES.get("xdna");
     let tile = Tile { m: 112, k: 56, n: 112 };
     let chains = Chains::new(&device, Precision::Int8Int8, tile, 224, BLayout::ColumnMajor).unwrap();
     let (m, k, k_mt, r, s) = (112, 56, 224, 4, 8);
@@ -241,7 +241,7 @@ fn published() -> Vec<(&'static str, Precision, Tile, u32)> {
 fn the_papers_designs_take_64k_in_all_dimensions() {
     for (device, precision, tile, k_mt) in published() {
         for b_layout in [BLayout::ColumnMajor, BLayout::RowMajor] {
-            let device = Device::find(device).unwrap();
+            let device = *DEVICES.get(device);
             let chains = Chains::new(&device, precision, tile, k_mt, b_layout).unwrap();
             for [m, k, n] in [[65_536; 3], [100_000; 3], [1 << 18; 3]] {
                 let size = chains.pad([m, k, n]).unwrap();
@@ -259,7 +259,7 @@ fn the_papers_designs_take_64k_in_all_dimensions() {
 
 #[test]
 fn what_no_descriptor_holds_is_told() {
-    let device = Device::find("xdna").unwrap();
+    let device = *DEVICES.get("xdna");
     let tile = Tile { m: 32, k: 16, n: 32 };
     let chains = |k_mt| Chains::new(&device, Precision::Bf16Bf16, tile, k_mt, BLayout::ColumnMajor);
     let error = chains(24).unwrap_err();
@@ -291,7 +291,7 @@ fn what_no_descriptor_holds_is_told() {
 /// A test that could not fail would not notice this.
 #[test]
 fn a_wrong_stride_is_noticed() {
-    let device = Device::find("xdna2").unwrap();
+    let device = *DEVICES.get("xdna2");
     let tile = Tile { m: 32, k: 16, n: 32 };
     let chains = Chains::new(&device, Precision::Int8Int8, tile, 32, BLayout::ColumnMajor).unwrap();
     let size = chains.pad([1, 64, 1]).unwrap();

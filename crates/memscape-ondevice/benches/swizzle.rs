@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use memscape_ondevice::layout::{HostOrder, Layout, Placement};
+use memscape_ondevice::mapping::layout::{HostOrder, Layout, Placement};
 use memscape_ondevice::{InferenceStudy, LayoutStudy, MapText, PrefillStudy, Swizzle};
 use memscape_study::{CostEngine, Study};
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memscape_explore::{Parameters, Table};
+use memscape_study::Unknown;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::experiment::{experiments, select};
-use crate::paper::{PAPERS, Paper};
+use crate::paper::Paper;
+use crate::papers::{PAPERS, experiments, paper, select};
 
 /// One printed number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -280,9 +281,9 @@ struct ClaimsFile {
 ///
 /// # Panics
 /// Never: the built-in files are checked by tests.
-pub fn builtin(paper: Option<&str>) -> Result<Vec<Claim>, Error> {
-    let papers = match paper {
-        Some(id) => std::slice::from_ref(Paper::find(id)?),
+pub fn builtin(of: Option<&str>) -> Result<Vec<Claim>, Error> {
+    let papers = match of {
+        Some(id) => std::slice::from_ref(paper(id)?),
         None => PAPERS,
     };
     Ok(papers.iter().flat_map(|it| builtin_file(it).claim).collect())
@@ -339,7 +340,7 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
         claims.iter().filter_map(|it| it.query.as_ref()).map(|it| &it.experiment).collect();
     let known: Vec<_> = experiments().map(|it| it.id).collect();
     if let Some(unknown) = asked.iter().find(|it| !known.contains(&it.as_str())) {
-        return Err(Error::unknown("experiment", unknown, &known));
+        return Err(Unknown::new("experiment", unknown.as_str(), known.iter().copied()).into());
     }
     let table = |id: &String| Ok((id.clone(), select(&[id])?[0].table_with(changed)?));
     let tables: BTreeMap<String, Table> =

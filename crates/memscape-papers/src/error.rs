@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::plot::PlotError;
+use memscape_plot::PlotError;
+use memscape_study::Unknown;
 
 /// Why an experiment, claim or fit has no result.
 #[derive(Debug, thiserror::Error)]
@@ -15,15 +16,8 @@ pub enum Error {
     #[error(transparent)]
     Plot(#[from] PlotError),
     /// No experiment, paper or calibration of this name.
-    #[error("there is no {what} `{name}`{hint}")]
-    Unknown {
-        /// What was looked for.
-        what: &'static str,
-        /// The name as given.
-        name: String,
-        /// What was perhaps meant, or what there is.
-        hint: String,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// A file cannot be read or written.
     #[error("{path}: {problem}")]
     File {
@@ -56,19 +50,5 @@ pub enum Error {
 impl Error {
     pub(crate) fn file(path: &std::path::Path, problem: &impl ToString) -> Self {
         Self::File { path: path.to_owned(), problem: problem.to_string() }
-    }
-
-    /// Nothing of that name: suggests the nearest, or lists all.
-    pub(crate) fn unknown(what: &'static str, name: &str, known: &[&str]) -> Self {
-        let nearest = known
-            .iter()
-            .map(|it| (strsim::damerau_levenshtein(name, it), it))
-            .min()
-            .filter(|(distance, it)| *distance <= 2.max(it.len() / 3));
-        let hint = match nearest {
-            Some((_, it)) => format!("; did you mean `{it}`?"),
-            None => format!("; there are {}", known.join(", ")),
-        };
-        Self::Unknown { what, name: name.to_owned(), hint }
     }
 }

@@ -1,13 +1,9 @@
-//! Experiments: which there are, and how they get to disk.
-
-use std::io::Write;
-use std::path::Path;
+//! What an experiment is.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 
 use crate::error::Error;
-use crate::paper::PAPERS;
-use crate::plot::Figure;
 
 /// One figure or table of a paper.
 #[derive(Debug, Clone, Copy)]
@@ -60,72 +56,4 @@ impl Experiment {
     pub fn plot(&self, table: &Table) -> Result<Figure, Error> {
         (self.plot)(table)
     }
-}
-
-/// Every experiment, paper by paper.
-pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
-    PAPERS.iter().flat_map(|it| it.experiments)
-}
-
-/// The experiments of these papers or figures; all if none are named.
-///
-/// # Errors
-/// [`Error::Unknown`] suggests the nearest name.
-pub fn select(selectors: &[&str]) -> Result<Vec<&'static Experiment>, Error> {
-    let all: Vec<_> = experiments().collect();
-    if selectors.is_empty() {
-        return Ok(all);
-    }
-    let mut chosen: Vec<&Experiment> = Vec::new();
-    for selector in selectors {
-        let matching: Vec<_> =
-            all.iter().copied().filter(|it| it.id == *selector || it.paper() == *selector).collect();
-        if matching.is_empty() {
-            let mut known: Vec<_> = all.iter().map(|it| it.id).collect();
-            known.extend(all.iter().map(|it| it.paper()));
-            known.sort_unstable();
-            known.dedup();
-            return Err(Error::unknown("experiment", selector, &known));
-        }
-        chosen.extend(
-            matching
-                .into_iter()
-                .filter(|it| !chosen.iter().any(|other| other.id == it.id))
-                .collect::<Vec<_>>(),
-        );
-    }
-    Ok(chosen)
-}
-
-/// Runs an experiment and writes `<out>/<paper>/<figure>.{csv,svg,png}`, each to
-/// a temporary name first.
-///
-/// # Errors
-/// [`Error`] if it has no answer or a file cannot be written.
-pub fn reproduce(experiment: &Experiment, out: &Path) -> Result<(), Error> {
-    let figure_name = experiment.id.split_once('.').map_or(experiment.id, |(_, it)| it);
-    let folder = out.join(experiment.paper());
-    std::fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
-    let table = experiment.table()?;
-    let figure = experiment.plot(&table)?;
-    let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
-    table.write_csv(&path("csv"))?;
-    write(&path("svg"), figure.svg()?.as_bytes())?;
-    write(&path("png"), &figure.png()?)
-}
-
-/// Writes a file under a temporary name in its folder, then renames it.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |problem: std::io::Error| Error::file(path, &problem);
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    // A temporary file is its owner's alone; a figure is for everyone.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map_err(|it| failed(it.error))?;
-    Ok(())
 }

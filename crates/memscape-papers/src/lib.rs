@@ -7,19 +7,22 @@
 
 pub mod calibrate;
 pub mod claims;
+mod cxl;
 mod error;
 mod experiment;
 mod hermes;
 mod npu_gemm;
 mod paper;
+mod papers;
 mod pim_sherpa;
 mod pimnast;
-pub mod plot;
 mod quantities;
+mod reproduce;
 mod riscv;
 mod sweeps;
 
 pub use error::Error;
-pub use experiment::{Experiment, experiments, reproduce, select};
-pub use paper::{PAPERS, Paper};
-pub use plot::Figure;
+pub use experiment::Experiment;
+pub use paper::Paper;
+pub use papers::{PAPERS, experiments, paper, select};
+pub use reproduce::reproduce;

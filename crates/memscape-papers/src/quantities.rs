@@ -1,9 +1,9 @@
 //! Tables of single numbers, such as a machine's: quantity, value, unit.
 
 use memscape_explore::{Column, Table};
+use memscape_plot::{Figure, TextTable};
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 /// Letters of a name that need the width of two columns.
 const LONG: usize = 36;

@@ -1,6 +1,7 @@
 //! What experiments of any paper do with sweeps.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
+use memscape_systems::study;
 use serde_json::Value;
 
 use crate::error::Error;

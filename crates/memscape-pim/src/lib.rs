@@ -1,10 +1,12 @@
 //! PIMnast: GEMV data placement on LPDDR-PIM.
 //!
-//! A [`GemvStudy`] resolves to a [`Plan`] (tile shape, order, CR degree, split-K,
-//! by the algorithms of [`placement`]). The plan says where each weight lies
-//! ([`layout`]) and which broadcast commands compute ([`schedule`]). Those run on
-//! real numbers ([`machine`]), on the DRAM engine, or are counted in closed form
-//! ([`cost`]).
+//! A [`GemvStudy`] describes a matrix and a [`hardware`] on which it resolves to a
+//! [`Plan`] (tile shape, order, CR degree, split-K, by the algorithms of
+//! [`mapping::placement`]). The plan says where each weight lies
+//! ([`mapping::layout`]) and which broadcast commands compute
+//! ([`mapping::schedule`]). Those run on real numbers
+//! ([`mapping::execute`](mod@mapping::execute)), on the DRAM engine, or are counted
+//! in closed form ([`cost`]).
 //!
 //! ```
 //! use memscape_pim::GemvStudy;
@@ -16,20 +18,15 @@
 //! # Ok::<(), memscape_study::StudyError>(())
 //! ```
 
-pub mod column_major;
 pub mod cost;
-pub mod gemv;
 pub mod hardware;
-mod keyword;
-pub mod layout;
-pub mod machine;
-pub mod placement;
-pub mod plan;
-pub mod regret;
-pub mod schedule;
-pub mod token;
+pub mod mapping;
+mod study;
+mod system;
 
-pub use gemv::{GemvAnswer, GemvStudy};
-pub use plan::{Plan, PlanError, Policy};
-pub use regret::{RegretAnswer, RegretStudy};
-pub use token::{TokenAnswer, TokenStudy};
+pub use mapping::Plan;
+pub use study::{
+    Attention, GemvAnswer, GemvError, GemvStudy, InferenceAnswer, InferenceStudy, LmHead, Placement,
+    RegretAnswer, RegretStudy, TokenPart,
+};
+pub use system::{Pim, SYSTEM};

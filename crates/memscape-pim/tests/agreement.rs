@@ -1,12 +1,12 @@
 //! Does the closed form count exactly what the command stream takes?
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, RefreshPolicy};
-use memscape_pim::cost::{Timing, closed_form, on_engine};
-use memscape_pim::hardware::{CrossLane, PimUnit, RowAfterWrite};
-use memscape_pim::placement::{CrDegree, RegisterRule, TilePolicy};
-use memscape_pim::plan::{Plan, Policy};
+use memscape_dram::{Dram, MEMORIES, RefreshPolicy};
+use memscape_pim::cost::{CommandStream, Timing, closed_form};
+use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit, RowAfterWrite};
+use memscape_pim::mapping::Plan;
+use memscape_pim::mapping::placement::{CrDegree, Policy, RegisterRule, TilePolicy};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
@@ -18,9 +18,7 @@ fn count(value: u32) -> NonZeroU32 {
 
 #[derive(Debug, Clone)]
 struct Case {
-    memory: Dram,
-    interleave_bytes: u64,
-    pim: PimUnit,
+    machine: Machine,
     policy: Policy,
     format: Format,
     gemv: Gemv,
@@ -44,7 +42,7 @@ fn memory() -> impl Strategy<Value = Dram> {
             twr_ns: ns(twr),
             trtp_ns: ns(trtp),
             trtw_ns: Some(ns(trtw)),
-            ..Dram::find("lpddr5x-7500").unwrap().parameters
+            ..*MEMORIES.get("lpddr5x-7500")
         }
     })
 }
@@ -86,9 +84,12 @@ fn case() -> impl Strategy<Value = Case> {
     let policy = (0u32..2, 0u32..4, 1u32..3);
     (memory(), pim(), format, policy, (1u64..300, 1u64..20), 5u32..10).prop_map(
         |(memory, pim, format, (split, degree, fixed), (rows, columns), interleave)| Case {
-            memory,
-            pim,
-            interleave_bytes: 1 << interleave,
+            machine: Machine {
+                memory,
+                interleave_bytes: NonZeroU64::new(1 << interleave).unwrap(),
+                pim,
+                ..*MACHINES.get(DEFAULT_MACHINE)
+            },
             policy: Policy {
                 tile: TilePolicy::Algorithm1,
                 cr_degree: match degree {
@@ -110,12 +111,11 @@ proptest! {
 
     #[test]
     fn closed_form_equals_the_engine(case in case()) {
-        let Ok(plan) = Plan::new(case.gemv, case.format, &case.memory, case.interleave_bytes, &case.pim, &case.policy)
-        else { return Ok(()) };
-        let timing = Timing::new(&case.memory, &case.pim);
-        let Some(closed) = closed_form(&plan, &timing) else { return Ok(()) };
-        let events = on_engine(&plan, &case.memory, &timing, RefreshPolicy::Off, &mut ()).unwrap();
-        prop_assert_eq!(closed.total(), events.0, "{:?} {:?}", plan, timing);
+        let Ok(plan) = Plan::new(case.gemv, case.format, &case.machine, &case.policy) else { return Ok(()) };
+        let (memory, timing) = (&case.machine.memory, &Timing::new(&case.machine));
+        let Some(closed) = closed_form(&plan, timing) else { return Ok(()) };
+        let stream = CommandStream { plan: &plan, memory, timing, refresh: RefreshPolicy::Off };
+        prop_assert_eq!(closed.time.total(), stream.walk(&mut ()).unwrap(), "{:?} {:?}", plan, timing);
     }
 }
 
@@ -126,10 +126,8 @@ fn most_random_cases_have_a_closed_form() {
     let mut answered = 0;
     for _ in 0..400 {
         let case = case().new_tree(&mut runner).unwrap().current();
-        let plan =
-            Plan::new(case.gemv, case.format, &case.memory, case.interleave_bytes, &case.pim, &case.policy);
-        answered +=
-            u32::from(plan.is_ok_and(|it| closed_form(&it, &Timing::new(&case.memory, &case.pim)).is_some()));
+        let plan = Plan::new(case.gemv, case.format, &case.machine, &case.policy);
+        answered += u32::from(plan.is_ok_and(|it| closed_form(&it, &Timing::new(&case.machine)).is_some()));
     }
     assert!(answered > 80, "only {answered} of 400");
 }

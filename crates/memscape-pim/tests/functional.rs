@@ -1,14 +1,16 @@
 //! Does a placed matrix compute? The command stream runs on real numbers and
 //! must give the reference product; a wrong placement must not.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::Dram;
-use memscape_pim::hardware::{CrossLane, PimUnit};
-use memscape_pim::layout::{BankByte, Interleaving};
-use memscape_pim::machine::{Memory, Operands, execute};
-use memscape_pim::placement::{CrDegree, RegisterRule, TileOrder, TilePolicy, tile_order};
-use memscape_pim::{GemvStudy, Plan, Policy};
+use memscape_dram::{Dram, MEMORIES};
+use memscape_pim::Plan;
+use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit};
+use memscape_pim::mapping::execute::{Memory, Operands, execute};
+use memscape_pim::mapping::layout::{BankByte, Interleaving};
+use memscape_pim::mapping::placement::{
+    CrDegree, Policy, RegisterRule, TileOrder, TilePolicy, preferred_page_bytes, tile_order,
+};
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
 
@@ -75,7 +77,7 @@ fn small_memory(channel_bits: u32, bank_bits: u32, row_bytes: u32) -> Dram {
         bank_groups: count(1),
         banks_per_channel: count(1 << bank_bits),
         row_bytes: count(row_bytes),
-        ..Dram::find("lpddr5x-7500").unwrap().parameters
+        ..*MEMORIES.get("lpddr5x-7500")
     }
 }
 
@@ -85,8 +87,13 @@ fn pim(registers: u32, input_registers: u32, swap_commands: u32, cross_lane: Cro
         input_registers: count(input_registers),
         swap_commands,
         cross_lane,
-        ..GemvStudy::default().pim
+        ..MACHINES.get(DEFAULT_MACHINE).pim
     }
+}
+
+fn machine(memory: Dram, pim: PimUnit, interleave_bytes: u64) -> Machine {
+    let interleave_bytes = NonZeroU64::new(interleave_bytes).unwrap();
+    Machine { memory, interleave_bytes, pim, ..*MACHINES.get(DEFAULT_MACHINE) }
 }
 
 const FORMATS: [&str; 10] = [
@@ -128,7 +135,7 @@ prop_compose! {
             split_k: count(1 << split),
             register_rule: RegisterRule::Accumulators,
         };
-        Plan::new(gemv, format, &memory, 1 << interleave, &pim, &policy).ok()
+        Plan::new(gemv, format, &machine(memory, pim, 1 << interleave), &policy).ok()
     }
 }
 
@@ -186,8 +193,8 @@ fn at_degree_one_the_buffer_holds_tiles_in_cr_order() {
         split_k: count(1),
         register_rule: RegisterRule::Accumulators,
     };
-    let unit = pim(16, 8, 1, CrossLane::LaneShift);
-    let plan = Plan::new(Gemv::new(96, 256).unwrap(), Format::INT8, &memory, 256, &unit, &policy).unwrap();
+    let machine = machine(memory, pim(16, 8, 1, CrossLane::LaneShift), 256);
+    let plan = Plan::new(Gemv::new(96, 256).unwrap(), Format::INT8, &machine, &policy).unwrap();
     let map = Interleaving { unit_bytes: 256, banks: 4, row_bytes: 2048 };
     let (rows, columns) = (96 / plan.tile.m, 256 / plan.tile.k);
     let order = tile_order(rows, columns, plan.banks, TileOrder::ColumnRow { degree: 1 });
@@ -200,7 +207,7 @@ fn at_degree_one_the_buffer_holds_tiles_in_cr_order() {
 #[test]
 fn one_page_holds_the_same_row_of_every_bank() {
     let map = Interleaving { unit_bytes: 256, banks: 128, row_bytes: 2048 };
-    let page = memscape_pim::placement::preferred_page_bytes(8, 16, 2048);
+    let page = preferred_page_bytes(8, 16, 2048);
     assert!((0..page).all(|it| map.place(it).row == 0));
     assert_eq!(map.place(page), BankByte { bank: 0, row: 1, byte: 0 });
 }
@@ -217,9 +224,7 @@ fn toy() -> (Plan, Numbers) {
     let plan = Plan::new(
         gemv,
         Format::INT8,
-        &memory,
-        256,
-        &pim(16, 2, 1, CrossLane::LaneShift),
+        &machine(memory, pim(16, 2, 1, CrossLane::LaneShift), 256),
         &Policy { tile: TilePolicy::Fixed(count(8)), ..policy },
     )
     .unwrap();

@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memscape::prelude::{Control, StudyFile, evaluate};
-use memscape::{explore, papers};
+use memscape::{explore, papers, plot, systems};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
 use compute::{compute, watch};
-use error::{InternalError, to_py_err};
+use error::{explore_error, papers_error, to_py_err};
 
 /// Name and summary of every study.
 #[pyfunction]
 fn studies() -> Vec<(&'static str, &'static str)> {
-    explore::studies().iter().map(|it| (it.name(), it.summary())).collect()
+    systems::studies().map(|it| (it.name(), it.summary())).collect()
 }
 
 /// What a study asks and answers.
@@ -73,16 +73,102 @@ impl Description {
 }
 
 #[pyfunction]
-fn describe(name: &str) -> PyResult<Description> {
-    explore::study(name).map(|it| Description(it.describe())).map_err(explore_error)
+fn describe(study: &str) -> PyResult<Description> {
+    systems::study(study).map(|it| Description(it.describe())).map_err(explore_error)
 }
 
+/// Kind, name and summary of every built-in description.
 #[pyfunction]
-fn run<'py>(py: Python<'py>, study: &str, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-    let study = explore::study(study).map_err(explore_error)?;
-    let parameters = value::parameters(parameters)?;
-    let row = compute(py, move || study.run(&parameters))?.map_err(explore_error)?;
+fn presets() -> Vec<(String, &'static str, &'static str)> {
+    memscape::presets().into_iter().map(|(kind, it)| (kind, it.name.as_str(), it.summary.as_str())).collect()
+}
+
+/// A description by name or path: name, summary, parameters, and the source of
+/// each value by dotted path.
+#[pyfunction]
+fn preset<'py>(py: Python<'py>, name: String) -> PyResult<Bound<'py, PyAny>> {
+    let look = move || {
+        memscape::preset(&name).map_err(|error| match error {
+            explore::Error::Unknown(_) => memscape::neither(&name).into(),
+            error => error,
+        })
+    };
+    let found = compute(py, look)?.map_err(explore_error)?;
+    let sources: serde_json::Map<String, Value> = memscape::leaves(&found.parameters)
+        .into_iter()
+        .filter_map(|(path, _)| Some((path.clone(), found.source(&path)?.into())))
+        .collect();
+    let all = serde_json::json!({
+        "name": found.name, "summary": found.summary, "parameters": found.parameters, "sources": sources,
+    });
+    value::to_python(py, &all)
+}
+
+/// Where two descriptions differ: path, and what each says.
+#[pyfunction]
+fn difference<'py>(py: Python<'py>, a: String, b: String) -> PyResult<Bound<'py, PyAny>> {
+    let found = compute(py, move || Ok((memscape::preset(&a)?, memscape::preset(&b)?)))?;
+    let (a, b) = found.map_err(explore_error)?;
+    let rows: Vec<Value> = memscape::difference(&a, &b)
+        .into_iter()
+        .map(|it| serde_json::json!({ "path": it.path, "a": it.a, "b": it.b }))
+        .collect();
+    value::to_python(py, &Value::Array(rows))
+}
+
+/// JSON Schema of a kind of description.
+#[pyfunction]
+fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    let catalog = systems::registry().catalog(kind).map_err(explore_error)?;
+    value::to_python(py, &catalog.schema())
+}
+
+/// Later layers of parameters go over earlier ones.
+#[pyfunction]
+fn run<'py>(
+    py: Python<'py>,
+    study: &str,
+    layers: Vec<Bound<'_, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let study = systems::study(study).map_err(explore_error)?;
+    let layers = value::layers(&layers)?;
+    let answer = move || study.run_layers(&layers.iter().collect::<Vec<_>>());
+    let row = compute(py, answer)?.map_err(explore_error)?;
     value::dict(py, row.iter().map(|(column, value)| (column.as_str(), value)))
+}
+
+/// What happens when, a row for each span.
+#[pyfunction]
+fn timeline<'py>(
+    py: Python<'py>,
+    study: &str,
+    layers: Vec<Bound<'_, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let study = systems::study(study).map_err(explore_error)?;
+    let layers = value::layers(&layers)?;
+    let record = move || {
+        let timeline = study.timeline(&layers.iter().collect::<Vec<_>>())?;
+        explore::Table::from_timeline(&timeline)
+    };
+    let table = compute(py, record)?.map_err(explore_error)?;
+    arrow::to_python(py, table.frame())
+}
+
+/// Writes what happens in one of a study's forms, such as `perfetto`.
+#[pyfunction]
+fn trace(
+    py: Python<'_>,
+    study: &str,
+    layers: Vec<Bound<'_, PyDict>>,
+    form: String,
+    path: std::path::PathBuf,
+) -> PyResult<()> {
+    let study = systems::study(study).map_err(explore_error)?;
+    let layers = value::layers(&layers)?;
+    let write = move || {
+        explore::write_atomically(&path, |out| study.trace(&layers.iter().collect::<Vec<_>>(), &form, out))
+    };
+    compute(py, write)?.map_err(explore_error)
 }
 
 /// What a sweep and its caller tell each other while it runs.
@@ -104,18 +190,23 @@ impl Control for Watched {
     }
 }
 
-/// `spec` is a study file's content as a dict, `progress` is called with rows
-/// done and rows in all. Returns the table and whether it is complete.
+/// `spec` is a study file's content as a dict, `leaf_names` whether columns of axes
+/// are called by the last part of their path, `progress` is called with rows done and
+/// rows in all. Returns the table and whether it is complete.
 #[pyfunction]
 fn sweep<'py>(
     py: Python<'py>,
     spec: &Bound<'py, PyDict>,
+    leaf_names: bool,
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let spec: StudyFile =
         serde_json::from_value(Value::Object(value::parameters(spec)?)).map_err(to_py_err)?;
-    let study = explore::study(&spec.study).map_err(explore_error)?;
-    let sweep = spec.sweep().map_err(explore_error)?;
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    let sweep = spec.sweep(study).map_err(explore_error)?;
+    if leaf_names {
+        sweep.check_leaf_names().map_err(explore_error)?;
+    }
     let watched = Arc::new(Watched::default());
     let mut stop: Option<PyErr> = None;
     let look = |py: Python<'_>| {
@@ -128,7 +219,11 @@ fn sweep<'py>(
         Ok(())
     };
     let control = Arc::clone(&watched);
-    let table = watch(py, look, move || study.sweep(&sweep, &*control))?.map_err(explore_error)?;
+    let answer = move || match study.sweep(&sweep, &*control) {
+        Ok(table) if leaf_names => table.with_leaf_names(),
+        table => table,
+    };
+    let table = watch(py, look, answer)?.map_err(explore_error)?;
     match stop {
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
@@ -171,7 +266,7 @@ impl Experiment {
 
 /// A drawn figure.
 #[pyclass(frozen, module = "memscape._memscape")]
-struct Figure(papers::Figure);
+struct Figure(plot::Figure);
 
 #[pymethods]
 impl Figure {
@@ -215,20 +310,6 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| memscape_cli::run(arguments, &mut std::io::stdout(), &mut std::io::stderr()))
 }
 
-fn explore_error(error: explore::Error) -> PyErr {
-    match error {
-        explore::Error::Internal(text) => InternalError::new_err(text),
-        error => to_py_err(error),
-    }
-}
-
-fn papers_error(error: papers::Error) -> PyErr {
-    match error {
-        papers::Error::Explore(error) => explore_error(error),
-        error => to_py_err(error),
-    }
-}
-
 #[pymodule]
 mod _memscape {
     use pyo3::prelude::*;
@@ -249,8 +330,8 @@ mod _memscape {
     use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
-        Description, Experiment, Figure, calibrate, claims, describe, experiment, experiments, main, run,
-        studies, sweep,
+        Description, Experiment, Figure, calibrate, claims, describe, difference, experiment, experiments,
+        main, preset, presets, run, schema, studies, sweep, timeline, trace,
     };
 
     #[pymodule_init]

@@ -1,9 +1,10 @@
 //! Searches and timelines of NPUs, below the studies `npu.*`.
 
 use memscape::explore;
-use memscape::npu::chain::{Chains, table};
-use memscape::npu::machine::{PartialSums, Rounding, execute};
-use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy, events};
+use memscape::npu::cost::events;
+use memscape::npu::mapping::chain::{Chains, table};
+use memscape::npu::mapping::machine::{PartialSums, Rounding, execute};
+use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub fn npu_search<'py>(
 pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     let study: BalanceStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
     let trace = compute(py, move || study.trace())?.map_err(to_py_err)?;
-    let row = |it: &memscape::npu::balance::Point| {
+    let row = |it: &memscape::npu::study::balance::Point| {
         let (tile, [m, k, n]) = (it.kernel.tile, it.size);
         json!({
             "m_ct": tile.m, "k_ct": tile.k, "n_ct": tile.n, "k_mt": it.k_mt, "m": m, "k": k, "n": n,
@@ -44,7 +45,7 @@ pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyR
 pub fn npu_timeline<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     let study: GemmStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
     let rows = compute(py, move || {
-        let (schedule, _) = study.schedule()?;
+        let schedule = study.schedule()?;
         let mut rows = Vec::new();
         events::walk(&schedule, &mut |it| {
             rows.push(json!({

@@ -13,6 +13,11 @@ pub fn parameters(given: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     table("", given)
 }
 
+/// Parameter tables, later ones over earlier ones.
+pub fn layers(given: &[Bound<'_, PyDict>]) -> PyResult<Vec<Parameters>> {
+    given.iter().map(parameters).collect()
+}
+
 /// A plain Python value; `path` is where it stands, for the error.
 pub fn from_python(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     // A bool is an int to Python, so it goes first.

@@ -24,7 +24,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let begun = wanted_end.len() > 2 && end.starts_with(wanted_end);
         let whole = strsim::damerau_levenshtein(&wanted, &candidate);
         // One more, so that a whole match wins.
-        whole.min(if begun { 1 } else { strsim::damerau_levenshtein(wanted_end, end) + 1 })
+        whole.min(if begun { 0 } else { strsim::damerau_levenshtein(wanted_end, end) + 1 })
     };
     let ranked = candidates.into_iter().map(|it| {
         let unlike = 1.0 - strsim::jaro_winkler(&wanted, &it.to_lowercase());

@@ -85,6 +85,15 @@ impl Node {
         fields.values.get_mut(index)
     }
 
+    /// What is at `path`.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(self, |node, name| {
+            let Node::Table(fields) = node else { return None };
+            fields.values.get(fields.index(name)?)
+        })
+    }
+
     /// Which child to take at each level to get to `path`.
     pub fn route(&self, path: &str) -> Option<Vec<usize>> {
         let mut node = self;
@@ -126,6 +135,24 @@ impl From<&Value> for Node {
                 values: it.values().map(Node::from).collect(),
                 declared: None,
             })),
+        }
+    }
+}
+
+impl From<&Node> for Value {
+    fn from(node: &Node) -> Self {
+        match node {
+            Node::Null => Value::Null,
+            Node::Bool(it) => (*it).into(),
+            Node::Int(it) => (*it).into(),
+            Node::UInt(it) => (*it).into(),
+            Node::Float(it) => (*it).into(),
+            Node::Text(it) => (&**it).into(),
+            Node::List(items) => items.iter().map(Value::from).collect(),
+            Node::Table(fields) => {
+                let entry = |(name, value): (&Box<str>, &Node)| (name.to_string(), Value::from(value));
+                Value::Object(fields.names.iter().zip(&fields.values).map(entry).collect())
+            }
         }
     }
 }

@@ -169,6 +169,38 @@ impl Div<f64> for Nanoseconds {
     }
 }
 
+impl Cycles {
+    /// None at all.
+    pub const ZERO: Self = Self(0.0);
+
+    /// The larger number.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
+    /// `self - less`, or zero where `less` is more.
+    #[must_use]
+    pub const fn saturating_sub(self, less: Self) -> Self {
+        Self((self.0 - less.0).max(0.0))
+    }
+}
+
+impl Add for Cycles {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// So many times, as [`Nanoseconds`].
+impl Mul<f64> for Cycles {
+    type Output = Self;
+    fn mul(self, count: f64) -> Self {
+        Self(scaled(self.0, count))
+    }
+}
+
 /// `value * count`, finite.
 ///
 /// # Panics
@@ -187,9 +219,25 @@ impl GbPerS {
     pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
         Nanoseconds(bytes.0 as f64 / self.0)
     }
+
+    /// What is left of this rate if only a share of it is useful.
+    ///
+    /// # Panics
+    /// If `share` is not above 0.
+    #[must_use]
+    pub fn useful(self, share: f64) -> Self {
+        assert!(share > 0.0, "a rate of which a share of {share} is useful is none");
+        Self((self.0 * share).clamp(f64::MIN_POSITIVE, f64::MAX))
+    }
 }
 
 impl Megahertz {
+    /// The time of so many cycles.
+    #[must_use]
+    pub fn time_of(self, cycles: Cycles) -> Nanoseconds {
+        self.period() * cycles.0
+    }
+
     /// One clock period.
     #[must_use]
     pub fn period(self) -> Nanoseconds {
@@ -228,6 +276,12 @@ impl Picoseconds {
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<Picoseconds> for Nanoseconds {
+    fn from(span: Picoseconds) -> Self {
+        Self(span.as_ns())
     }
 }
 
@@ -331,10 +385,19 @@ mod tests {
 
     #[test]
     fn scaled_quantities_stay_quantities() {
-        let time = Nanoseconds(3.0);
+        let (time, cycles) = (Nanoseconds(3.0), Cycles(6.0));
         assert_eq!((time * 2.0, time / 2.0), (Nanoseconds(6.0), Nanoseconds(1.5)));
+        assert_eq!((cycles + cycles * 0.5, cycles.max(Cycles(7.0))), (Cycles(9.0), Cycles(7.0)));
+        assert_eq!(
+            (cycles.saturating_sub(Cycles(2.0)), Cycles(2.0).saturating_sub(cycles)),
+            (Cycles(4.0), Cycles::ZERO)
+        );
+        assert_eq!(Megahertz(500.0).time_of(cycles), Nanoseconds(12.0));
+        assert_eq!(GbPerS(8.0).useful(0.25), GbPerS(2.0));
+        assert_eq!(Nanoseconds::from(Picoseconds(1_500)), Nanoseconds(1.5));
         assert_eq!(time * f64::MAX, Nanoseconds(f64::MAX));
         assert_eq!(Nanoseconds::ZERO * f64::INFINITY, Nanoseconds::ZERO);
+        assert!(GbPerS(f64::MIN_POSITIVE).useful(0.1).0 > 0.0);
         assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) * -1.0).is_err());
         assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) / 0.0).is_err());
     }

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::RangeInclusive;
 
-use memscape_riscv::census::{Observed, OutputRows, Run};
+use crate::riscv::census::{Observed, OutputRows, Run};
 use rayon::prelude::*;
 
 /// Where to look for a run.

@@ -21,13 +21,11 @@ mod presets;
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_measure as measure;
-pub use memscape_ndp as ndp;
-pub use memscape_npu as npu;
-pub use memscape_ondevice as ondevice;
 pub use memscape_papers as papers;
-pub use memscape_pim as pim;
-pub use memscape_riscv as riscv;
+pub use memscape_plot as plot;
 pub use memscape_study as study;
+pub use memscape_systems as systems;
+pub use memscape_systems::all::*;
 pub use memscape_units as units;
 pub use memscape_workload as workload;
 #[doc(hidden)]
@@ -36,19 +34,23 @@ pub use serde_json;
 pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
-pub use presets::{Difference, UnknownPreset, difference, leaves, preset, presets};
+pub use presets::{Difference, difference, leaves, neither, preset, presets};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, Parameters, Row, StudyFile, Sweep, Table, studies, study,
+        Column, Control, Description, DynStudy, FitParameter, Measurement, Parameters, Row, StudyFile, Sweep,
+        Table, fit_study,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::calibrate;
     pub use crate::papers::claims::{Claim, Role, Verdict, evaluate};
-    pub use crate::papers::{Experiment, Figure, experiments};
+    pub use crate::papers::{Experiment, experiments};
     pub use crate::parameters;
+    pub use crate::plot::Figure;
     pub use crate::presets::{preset, presets};
+    pub use crate::study::{Preset, Recorder, Timeline};
+    pub use crate::systems::{registry, studies, study};
     pub use crate::{claims, experiment};
 }
 
@@ -69,4 +71,21 @@ macro_rules! parameters {
         $(parameters.insert($path.to_owned(), $crate::serde_json::json!($value));)*
         parameters
     }};
+}
+
+/// The pages, whose Rust snippets are run as these items' examples are.
+#[cfg(doctest)]
+pub mod pages {
+    #[doc = include_str!("../../../README.md")]
+    pub struct Readme;
+    #[doc = include_str!("../../../docs/hermes.md")]
+    pub struct Hermes;
+    #[doc = include_str!("../../../docs/npu-gemm.md")]
+    pub struct NpuGemm;
+    #[doc = include_str!("../../../docs/pim-sherpa.md")]
+    pub struct PimSherpa;
+    #[doc = include_str!("../../../docs/pimnast.md")]
+    pub struct Pimnast;
+    #[doc = include_str!("../../../docs/riscv-sg2042.md")]
+    pub struct RiscvSg2042;
 }

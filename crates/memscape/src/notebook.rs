@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memscape_explore::{Description, Table};
-use memscape_papers::Figure;
+use memscape_plot::Figure;
 
 /// Shows itself below a notebook's cell: evcxr calls this on a cell's last
 /// expression.

@@ -1,114 +1,45 @@
-//! Every named description in `data/`, whatever it describes.
+//! Every named description in `data/`, whatever it describes, and a user's own.
 
-use std::fmt;
+use std::path::Path;
 
-use memscape_dram::Dram;
-use memscape_study::Preset;
-use memscape_workload::Llm;
+use memscape_explore::Error;
+use memscape_study::{Preset, Unknown};
+use memscape_systems::registry;
 use serde_json::Value;
 
-/// All built-in descriptions: memories, machines and models.
-///
-/// # Panics
-/// Never: descriptions are plain data.
+/// All built-in descriptions with the kind of each, such as `memory`.
 #[must_use]
-pub fn presets() -> Vec<Preset<Value>> {
-    fn plain<T: serde::Serialize>(preset: &Preset<T>) -> Preset<Value> {
-        Preset {
-            name: preset.name.clone(),
-            summary: preset.summary.clone(),
-            parameters: serde_json::to_value(&preset.parameters).expect("descriptions are plain data"),
-            sources: preset.sources.clone(),
-        }
-    }
-    let machine = |name: &str| {
-        let filling = memscape_pim::hardware::find_machine(name)?;
-        Some(Preset {
-            name: name.to_owned(),
-            summary: "A machine with PIM: memory, PIM units and processor".to_owned(),
-            parameters: filling.parameters,
-            sources: filling.sources,
-        })
-    };
-    let phone = |name: &str| {
-        let filling = memscape_ondevice::hardware::find_phone(name)?;
-        Some(Preset {
-            name: name.to_owned(),
-            summary: "A phone with PIM: memory, address map, PIM blocks and processor".to_owned(),
-            parameters: filling.parameters,
-            sources: filling.sources,
-        })
-    };
-    let npu = |name: &'static str| {
-        let filling = memscape_npu::Device::filling(name)?;
-        Some(Preset {
-            name: name.to_owned(),
-            summary: memscape_npu::Device::summary(name)?.to_owned(),
-            parameters: filling.parameters,
-            sources: filling.sources,
-        })
-    };
-    let many_core = |name: &str| {
-        let filling = memscape_riscv::platform::find_machine(name)?;
-        Some(Preset {
-            name: name.to_owned(),
-            summary: "A many-core RISC-V machine: cores, caches, NUMA nodes and memory".to_owned(),
-            parameters: filling.parameters,
-            sources: filling.sources,
-        })
-    };
-    let npus = memscape_npu::Device::names().into_iter().filter_map(npu);
-    let many_cores = memscape_riscv::platform::machine_names().into_iter().filter_map(many_core);
-    let memories = Dram::presets().iter().map(plain);
-    let machines = memscape_pim::hardware::machine_names().into_iter().filter_map(machine);
-    let phones = memscape_ondevice::hardware::phone_names().into_iter().filter_map(phone);
-    let models = Llm::all().iter().map(plain);
-    let gpus = memscape_ndp::hardware::gpus().iter().map(plain);
-    let systems = memscape_ndp::hardware::machines().into_iter().filter_map(|(name, summary)| {
-        let filling = memscape_ndp::hardware::find_machine(name)?;
-        let (name, summary) = (name.to_owned(), summary.to_owned());
-        Some(Preset { name, summary, parameters: filling.parameters, sources: filling.sources })
-    });
-    let known = memories.chain(machines).chain(phones).chain(npus).chain(many_cores);
-    known.chain(gpus).chain(systems).chain(models).collect()
+pub fn presets() -> Vec<(String, &'static Preset<Value>)> {
+    registry().presets().collect()
 }
 
-/// The built-in description of this name.
+/// The built-in description of this name, or the one in a file, of whichever kind
+/// the file turns out to be.
 ///
 /// # Errors
-/// [`UnknownPreset`] lists the names that are closest.
+/// [`Error`] suggests the nearest name, or says why the file is no description.
 ///
 /// ```
 /// let opt = memscape::preset("opt-6.7b")?;
 /// assert_eq!(opt.parameters["layers"], 32);
 /// assert!(opt.source("layers").is_some());
-/// # Ok::<(), memscape::UnknownPreset>(())
+/// # Ok::<(), memscape::explore::Error>(())
 /// ```
-pub fn preset(name: &str) -> Result<Preset<Value>, UnknownPreset> {
-    let all = presets();
-    let names = all.iter().map(|it| it.name.clone()).collect();
-    all.into_iter()
-        .find(|it| it.name.eq_ignore_ascii_case(name))
-        .ok_or_else(|| UnknownPreset { name: name.to_owned(), available: names })
-}
-
-/// A name that no built-in description has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownPreset {
-    /// The name as given.
-    pub name: String,
-    /// All there are.
-    pub available: Vec<String>,
-}
-
-impl fmt::Display for UnknownPreset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = memscape_explore::hint(&self.name, self.available.iter().map(String::as_str));
-        write!(f, "there is no preset `{}`{hint}", self.name)
+pub fn preset(name: &str) -> Result<Preset<Value>, Error> {
+    match registry().preset(name) {
+        Err(_) if Path::new(name).is_file() => registry().preset_in_file(name),
+        found => found.cloned(),
     }
 }
 
-impl std::error::Error for UnknownPreset {}
+/// Where a study or a description is looked for: what neither has is perhaps a
+/// slip in either.
+#[must_use]
+pub fn neither(name: &str) -> Unknown {
+    let studies = registry().studies().map(|it| it.name());
+    let presets = registry().presets().map(|it| it.1.name.as_str());
+    Unknown::new("study or preset", name, studies.chain(presets).collect::<Vec<_>>())
+}
 
 /// A parameter that two descriptions do not share.
 #[derive(Debug, Clone, PartialEq)]

@@ -112,10 +112,10 @@ fn dramsim3_lines() {
 }
 
 #[test]
-fn a_timeline_has_a_track_per_bank_and_one_per_rank() {
+fn a_timeline_has_a_track_per_bank_and_two_per_rank() {
     let mut timeline = Timeline::default();
     feed(&mut CommandTimeline::new(&mut timeline, &device(), 3, PIM.slot));
-    assert_eq!(timeline.tracks.len(), 1 + 4);
+    assert_eq!(timeline.tracks.len(), 2 + 4);
     assert!(timeline.tracks.iter().all(|it| it.group == "channel 3"));
     assert!(timeline.spans.is_sorted_by_key(|it| it.start));
     let mut csv = Csv::new(Vec::new());
@@ -132,7 +132,7 @@ fn a_timeline_has_a_track_per_bank_and_one_per_rank() {
         channel 3,"rank 0, all banks",PREA,refresh,353.750,375.000,
         channel 3,"rank 0, all banks",REFab,refresh,375.000,585.000,
         channel 3,"rank 0, all banks",REFab,refresh,585.000,795.000,
-        channel 3,"rank 0, all banks",REGWR,stream,795.000,799.267,
+        channel 3,"rank 0, PIM units",REGWR,stream,795.000,799.267,
         channel 3,"rank 0, all banks",REFab,refresh,799.267,1009.267,
         "#);
 }

@@ -1,5 +1,6 @@
 //! One binary, one question per module.
 
+mod address;
 mod device;
 mod export;
 mod laws;

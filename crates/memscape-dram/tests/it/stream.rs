@@ -1,9 +1,8 @@
 //! Does the whole match the closed formula?
 
 use memscape_dram::stream::{Served, serve};
-use memscape_dram::{Address, AddressMap, Dram, Engine, Kind, MEMORIES, Pattern, RefreshPolicy, constraints};
+use memscape_dram::{Address, Dram, Engine, Kind, MEMORIES, Pattern, RefreshPolicy, constraints};
 use memscape_units::GbPerS;
-use proptest::prelude::*;
 
 use crate::preset;
 
@@ -105,20 +104,4 @@ fn an_empty_stream_takes_no_time() {
     let dram = preset("ddr4-3200");
     let served = read(&dram, Pattern::Interleaved, 0, RefreshPolicy::Off);
     assert_eq!((served.accesses, served.bandwidth_gb_s(&dram)), (0, None));
-}
-
-proptest! {
-    #[test]
-    fn an_address_map_loses_nothing(seed in any::<u64>(), order in Just([
-        memscape_dram::Field::Channel, memscape_dram::Field::Rank, memscape_dram::Field::BankGroup,
-        memscape_dram::Field::Bank, memscape_dram::Field::Row, memscape_dram::Field::Column,
-    ]).prop_shuffle(), device in 0_usize..4) {
-        let dram = MEMORIES.all()[device].parameters;
-        let map = AddressMap::new(&dram, order);
-        let byte = seed % dram.capacity().0;
-        let byte = byte - byte % u64::from(dram.column_bytes.get());
-        let (channel, at) = map.decode(byte);
-        prop_assert_eq!(map.encode(channel, at), byte);
-        prop_assert!(channel < dram.channels.get() && at.row < dram.rows.get());
-    }
 }

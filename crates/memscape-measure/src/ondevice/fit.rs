@@ -2,10 +2,9 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use argmin::core::{CostFunction, Executor};
-use argmin::solver::brent::BrentOpt;
+use memscape_explore::{FitMethod, FitParameter, Residual};
 use memscape_ondevice::PrefillStudy;
-use memscape_ondevice::hardware::{Cores, Soc};
+use memscape_ondevice::hardware::{Cores, Cpu};
 use memscape_study::Study;
 use memscape_workload::Format;
 
@@ -27,7 +26,7 @@ pub struct HostFit {
 pub enum FitError {
     /// The search failed.
     #[error("the fit failed: {0}")]
-    Search(argmin::core::Error),
+    Search(String),
     /// The model has no answer.
     #[error("the model has no answer: {0}")]
     Model(memscape_study::StudyError),
@@ -39,7 +38,8 @@ pub enum FitError {
 /// One parameter of the processor: where it is, and its range. Rates and costs span
 /// orders of magnitude and are searched by their logarithm.
 struct Parameter {
-    of: fn(&mut Soc) -> &mut f64,
+    key: &'static str,
+    of: fn(&mut Cpu) -> &mut f64,
     min: f64,
     max: f64,
 }
@@ -47,19 +47,15 @@ struct Parameter {
 /// What [`fit`] finds: copy rate, step cost, GEMM efficiency, and how copies and GEMM
 /// slow each other.
 const PARAMETERS: [Parameter; 5] = [
-    Parameter { of: |it| &mut it.copy_gb_s, min: 1e-2, max: 1e3 },
-    Parameter { of: |it| &mut it.step_ms, min: 1e-4, max: 1e2 },
-    Parameter { of: |it| &mut it.gemm_efficiency, min: 1e-2, max: 1.0 },
-    Parameter { of: |it| &mut it.copy_slowdown, min: 1.0, max: 20.0 },
-    Parameter { of: |it| &mut it.gemm_slowdown, min: 1.0, max: 20.0 },
+    Parameter { key: "cpu.copy_gb_s", of: |it| &mut it.copy_gb_s, min: 1e-2, max: 1e3 },
+    Parameter { key: "cpu.step_ms", of: |it| &mut it.step_ms, min: 1e-4, max: 1e2 },
+    Parameter { key: "cpu.gemm_efficiency", of: |it| &mut it.gemm_efficiency, min: 1e-2, max: 1.0 },
+    Parameter { key: "cpu.copy_slowdown", of: |it| &mut it.copy_slowdown, min: 1.0, max: 20.0 },
+    Parameter { key: "cpu.gemm_slowdown", of: |it| &mut it.gemm_slowdown, min: 1.0, max: 20.0 },
 ];
 
-/// Rounds of the search at the most.
-const ROUNDS: usize = 60;
-
 /// Fits the processor of `ondevice.prefill` to measured times: the least sum of
-/// squared logarithms of model over measurement, one parameter after the other by
-/// Brent's method, round by round until nothing moves.
+/// squared logarithms of model over measurement.
 ///
 /// # Errors
 /// [`FitError`] if there is nothing to fit to, or the model has no answer.
@@ -84,7 +80,7 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         copy_threads: count(setup.copy_threads),
         ..none
     };
-    study.soc = Soc {
+    study.cpu = Cpu {
         big: all,
         middle_high: none,
         middle_low: none,
@@ -94,77 +90,52 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         gemm_efficiency: 0.5,
         copy_slowdown: 1.0,
         gemm_slowdown: 1.0,
-        ..study.soc
+        ..study.cpu
     };
-    let mut least = sum_of_squares(&study, measurement)?;
-    for _ in 0..ROUNDS {
-        let before = least;
-        for parameter in &PARAMETERS {
-            let line = Line { study: &study, measurement, parameter };
-            let solver = BrentOpt::new(parameter.min.ln(), parameter.max.ln()).set_tolerance(1e-8, 1e-8);
-            let run = Executor::new(line, solver).configure(|it| it.max_iters(100)).run();
-            let best = run.map_err(FitError::Search)?.state.best_param;
-            let Some(best) = best else { continue };
-            let candidate = with(&study, parameter, best);
-            let cost = sum_of_squares(&candidate, measurement)?;
-            if cost < least {
-                (study, least) = (candidate, cost);
-            }
-        }
-        if before - least <= 1e-9 * before {
-            break;
-        }
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a few points")]
-    let points = (measurement.prefills.len()
-        + measurement.copies.len()
-        + 2 * measurement.prefills.iter().filter(|it| it.overlap.is_some()).count()) as f64;
-    Ok(HostFit { study, rms_error: (least / points).sqrt() })
+    let start = |it: &Parameter| *(it.of)(&mut study.cpu.clone());
+    let free = PARAMETERS
+        .each_ref()
+        .map(|it| FitParameter::new(it.key, it.min, it.max).logarithmic().starting_at(start(it)));
+    let found = memscape_explore::fit(&free, &FitMethod::MEASURED, &(), |values| {
+        residuals(&with(&study, values), measurement)
+    });
+    let found = found.map_err(|error| match error {
+        memscape_explore::FitError::Model { problem, .. } => problem,
+        other => FitError::Search(other.to_string()),
+    })?;
+    Ok(HostFit { study: with(&study, &found.values()), rms_error: found.rms })
 }
 
-fn with(study: &PrefillStudy, parameter: &Parameter, logarithm: f64) -> PrefillStudy {
+fn with(study: &PrefillStudy, values: &[f64]) -> PrefillStudy {
     let mut study = study.clone();
-    *(parameter.of)(&mut study.soc) = logarithm.exp().clamp(parameter.min, parameter.max);
+    for (it, value) in PARAMETERS.iter().zip(values) {
+        *(it.of)(&mut study.cpu) = *value;
+    }
     study
 }
 
-/// One parameter varied, all others held.
-struct Line<'a> {
-    study: &'a PrefillStudy,
-    measurement: &'a Measurement,
-    parameter: &'a Parameter,
-}
-
-impl CostFunction for Line<'_> {
-    type Param = f64;
-    type Output = f64;
-
-    fn cost(&self, logarithm: &f64) -> Result<f64, argmin::core::Error> {
-        Ok(sum_of_squares(&with(self.study, self.parameter, *logarithm), self.measurement)?)
-    }
-}
-
-/// Over all measured times, those busy side by side included, the squared logarithm of the model's over it.
-fn sum_of_squares(study: &PrefillStudy, measurement: &Measurement) -> Result<f64, FitError> {
-    let mut sum = 0.0;
+/// For all measured times, those busy side by side included, the logarithm of the
+/// model's over it.
+fn residuals(study: &PrefillStudy, measurement: &Measurement) -> Result<Vec<Residual>, FitError> {
+    let mut all = Vec::new();
+    let mut add = |model: f64, seen: f64| all.push(Residual::new((model / seen).ln()));
     for point in &measurement.prefills {
         let study = PrefillStudy {
             scheme: point.scheme,
-            input_tokens: NonZeroU64::new(point.tokens as u64).ok_or(FitError::NoPoints)?,
+            prompt_tokens: NonZeroU64::new(point.tokens as u64).ok_or(FitError::NoPoints)?,
             ..study.clone()
         };
-        let answer = study.answer().map_err(FitError::Model)?;
-        sum += (answer.ttft_s / point.ttft_s).ln().powi(2);
+        add(study.answer().map_err(FitError::Model)?.ttft_s, point.ttft_s);
         if let Some(seen) = point.overlap {
-            let timeline = study.timeline().map_err(|it| FitError::Model(it.into()))?;
-            let model = Overlap::of(&timeline);
-            sum += (model.copy_s / seen.copy_s).ln().powi(2) + (model.gemm_s / seen.gemm_s).ln().powi(2);
+            let model = Overlap::of(&study.timeline().map_err(FitError::Model)?);
+            add(model.copy_s, seen.copy_s);
+            add(model.gemm_s, seen.gemm_s);
         }
     }
     for point in &measurement.copies {
         #[expect(clippy::cast_precision_loss, reason = "bytes and threads stay far below 2^53")]
-        let model = point.bytes as f64 / (study.soc.copy_gb_s * 1e9 * point.threads as f64);
-        sum += (model / point.seconds).ln().powi(2);
+        let model = point.bytes as f64 / (study.cpu.copy_gb_s * 1e9 * point.threads as f64);
+        add(model, point.seconds);
     }
-    Ok(sum)
+    Ok(all)
 }

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use memscape_ondevice::prefill::Scheme;
-use memscape_ondevice::timeline::{Timeline, Work};
+use memscape_ondevice::cost::threads::{Task, busiest};
+use memscape_ondevice::mapping::Scheme;
+use memscape_study::Timeline;
 use serde::Serialize;
 
 use super::kernel::multiply_panel;
@@ -58,8 +59,8 @@ impl Overlap {
     /// The busy times of a timeline.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
-        let busy = |work| seconds(timeline.busiest_ps(work));
-        Self { copy_s: busy(Work::Copy), gemm_s: busy(Work::Gemm) }
+        let busy = |category| seconds(busiest(timeline, category));
+        Self { copy_s: busy(Task::COPY), gemm_s: busy(Task::GEMM) }
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use memscape_measure::ondevice::{Setup, Weights, run};
-//! use memscape_ondevice::prefill::Scheme;
+//! use memscape_ondevice::mapping::Scheme;
 //!
 //! let setup = Setup { model: "qwen3-0.6b".parse()?, layers: 1, ..Setup::default() };
 //! let weights = Weights::random(&setup, 1)?;
@@ -17,6 +17,7 @@
 //! ```
 
 mod buffer;
+mod clock;
 mod fit;
 mod kernel;
 mod measure;

@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::sync::Barrier;
 use std::thread;
-use std::time::Instant;
 
-use memscape_ondevice::prefill::Scheme;
-use memscape_ondevice::stages::{Piece, Split, Stage, StageError, StagePlan, least_buffer_bytes};
-use memscape_ondevice::timeline::{Span, Timeline, Work};
-use memscape_workload::{Format, Matrix as Name};
+use memscape_ondevice::cost::threads::{Step, Task, Threads};
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::stages::{Piece, Split, StageError, StagePlan, Weights as Of, least_buffer_bytes};
+use memscape_study::Timeline;
+use memscape_units::Picoseconds;
+use memscape_workload::Format;
 
 use super::buffer::SharedBuffer;
+use super::clock::{Busy, Clock, Start};
 use super::kernel::{Matrix, Scratch, multiply};
 use super::weights::{Setup, SetupError, Weights};
 
@@ -21,19 +23,22 @@ pub struct Run {
     pub outputs: Vec<Vec<f32>>,
     /// Who was busy when.
     pub timeline: Timeline,
+    /// From the start to the last output, and until threads that were started for it
+    /// have ended.
+    pub time: Picoseconds,
 }
 
 impl Run {
-    /// From the start to the last output, in seconds.
+    /// That time in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        seconds(self.timeline.end_ps)
+        seconds(self.time)
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of a run stay far below 2^53")]
-pub(crate) fn seconds(ps: u64) -> f64 {
-    ps as f64 * 1e-12
+pub(crate) fn seconds(time: Picoseconds) -> f64 {
+    time.0 as f64 * 1e-12
 }
 
 /// Why a scheme was not run.
@@ -69,7 +74,7 @@ pub fn run(setup: &Setup, weights: &Weights, scheme: Scheme, tokens: usize) -> R
     match scheme {
         Scheme::WeightDuplication => Ok(bench.duplicated()),
         Scheme::Ddb => Ok(bench.double_buffered(&bench.plan()?, true)),
-        Scheme::Owr => Ok(bench.rearranged_online()),
+        Scheme::Owr => Ok(bench.rearranged_online()?),
         scheme => Err(RunError::Scheme(scheme)),
     }
 }
@@ -97,7 +102,7 @@ impl<'a> Outputs<'a> {
 /// What one thread brings back.
 struct Worked {
     outputs: Vec<f32>,
-    spans: Vec<Span>,
+    spans: Vec<Busy>,
 }
 
 impl<'a> Bench<'a> {
@@ -144,8 +149,8 @@ impl<'a> Bench<'a> {
         multiply(weights, rows, &self.inputs[..weights.columns * self.tokens], self.tokens, own, scratch);
     }
 
-    fn name(&self, matrix: usize) -> Name {
-        self.weights.matrices[matrix].0
+    fn step(&self, of: Of) -> Step {
+        Step { layer: of.layer, stage: of.matrix, matrix: self.weights.matrices[of.matrix].0 }
     }
 
     /// The reference: weights lie twice, GEMM threads meet after each matrix.
@@ -160,8 +165,8 @@ impl<'a> Bench<'a> {
             for layer in 0..self.setup.layers {
                 for matrix in 0..self.weights.matrices.len() {
                     let bytes = &self.weights.host[self.weights.index(layer, matrix)];
-                    let stage = (layer, Some(self.name(matrix)));
-                    let span = start.span(thread, Work::Gemm, stage, || {
+                    let task = Task::Gemm(self.step(Of { layer, matrix }));
+                    let span = start.busy(thread, task, || {
                         self.gemm(matrix, bytes, thread, &mut outputs, &mut scratch);
                     });
                     worked.spans.push(span);
@@ -170,11 +175,12 @@ impl<'a> Bench<'a> {
             }
             worked
         };
-        collect(thread::scope(|scope| {
+        let workers = thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..self.setup.gemm_threads).map(|it| scope.spawn(move || work(it))).collect();
             join(threads)
-        }))
+        });
+        collect(workers, 0)
     }
 
     /// Double buffering: persistent threads of two kinds, which all meet after each
@@ -188,11 +194,11 @@ impl<'a> Bench<'a> {
         let copy = |thread: usize| {
             let mut spans = Vec::new();
             let start = clock.start();
-            let stages = std::iter::once(((0, None), &plan.preload))
-                .chain(plan.stages.iter().map(|it| (self.stage(it), &it.copies)));
-            for (stage, pieces) in stages {
+            let stages = std::iter::once((Task::Preload, &plan.preload))
+                .chain(plan.stages.iter().map(|it| (Task::CopyBeside(self.step(it.gemm)), &it.copies)));
+            for (task, pieces) in stages {
                 let mut copied = false;
-                let span = start.span(thread, Work::Copy, stage, || {
+                let span = start.busy(thread, task, || {
                     copied = pieces.iter().filter(|it| self.copy(it, &buffers, thread, copiers)).count() > 0;
                 });
                 if copied {
@@ -217,7 +223,7 @@ impl<'a> Bench<'a> {
                 // every copy of an earlier stage is on the other side of a barrier.
                 #[expect(unsafe_code, reason = "see SAFETY")]
                 let bytes = unsafe { buffers[stage.buffer].read(bytes.start..end) };
-                let span = start.span(copiers + thread, Work::Gemm, self.stage(stage), || {
+                let span = start.busy(copiers + thread, Task::Gemm(self.step(stage.gemm)), || {
                     self.gemm(stage.gemm.matrix, bytes, thread, &mut outputs, &mut scratch);
                 });
                 worked.spans.push(span);
@@ -225,16 +231,13 @@ impl<'a> Bench<'a> {
             }
             worked
         };
-        collect(thread::scope(|scope| {
+        let workers = thread::scope(|scope| {
             let (copy, compute) = (&copy, &compute);
             let mut threads: Vec<_> = (0..copiers).map(|it| scope.spawn(move || copy(it))).collect();
             threads.extend((0..gemm_threads).map(|it| scope.spawn(move || compute(it))));
             join(threads)
-        }))
-    }
-
-    fn stage(&self, stage: &Stage) -> (u64, Option<Name>) {
-        (stage.gemm.layer, Some(self.name(stage.gemm.matrix)))
+        });
+        collect(workers, copiers)
     }
 
     /// One thread's share of a piece; whether there was any.
@@ -257,21 +260,24 @@ impl<'a> Bench<'a> {
     }
 
     /// Online rearrangement: threads for a copy, joined; threads for GEMM, joined.
-    pub(crate) fn rearranged_online(&self) -> Run {
+    ///
+    /// # Errors
+    /// [`StageError`] if the model has no stages.
+    pub(crate) fn rearranged_online(&self) -> Result<Run, StageError> {
         let format = Format::plain(self.setup.element);
-        let mut buffer = vec![1; length(least_buffer_bytes(&self.setup.model, format, false))];
+        let mut buffer = vec![1; length(least_buffer_bytes(&self.setup.model, format, false)?)];
         let mut outputs: Vec<_> = (0..self.setup.gemm_threads).map(|it| self.outputs(it)).collect();
         let mut scratch: Vec<_> = (0..self.setup.gemm_threads).map(|_| Scratch::new()).collect();
         let mut spans = Vec::new();
-        let start = Start(Instant::now());
+        let start = Start::now();
         {
             let mut outputs: Vec<_> = outputs.iter_mut().map(|it| Outputs(it)).collect();
             for layer in 0..self.setup.layers {
                 for matrix in 0..self.weights.matrices.len() {
-                    let stage = (layer, Some(self.name(matrix)));
+                    let step = self.step(Of { layer, matrix });
                     let swizzle = &self.weights.swizzles[self.weights.index(layer, matrix)];
                     let buffer = &mut buffer[..swizzle.host_bytes()];
-                    spans.extend(self.copy_joined(swizzle, buffer, self.setup.owr_threads, &start, stage));
+                    spans.extend(self.copy_joined(swizzle, buffer, &start, Task::Copy(step)));
                     let buffer = &*buffer;
                     spans.extend(thread::scope(|scope| {
                         let threads: Vec<_> = outputs
@@ -281,7 +287,7 @@ impl<'a> Bench<'a> {
                             .map(|(thread, (outputs, scratch))| {
                                 let start = &start;
                                 scope.spawn(move || {
-                                    start.span(thread, Work::Gemm, stage, || {
+                                    start.busy(thread, Task::Gemm(step), || {
                                         self.gemm(matrix, buffer, thread, outputs, scratch);
                                     })
                                 })
@@ -292,8 +298,11 @@ impl<'a> Bench<'a> {
                 }
             }
         }
-        let end_ps = start.now();
-        Run { outputs, timeline: Timeline { spans, end_ps } }
+        let time = start.elapsed();
+        let mut timeline = Timeline::default();
+        let threads = self.setup.owr_threads.max(self.setup.gemm_threads);
+        tell(spans, &mut Threads::of_one_kind(&mut timeline, threads));
+        Ok(Run { outputs, timeline, time })
     }
 
     /// One whole matrix by threads started for it.
@@ -301,10 +310,10 @@ impl<'a> Bench<'a> {
         &self,
         swizzle: &memscape_ondevice::Swizzle,
         buffer: &mut [u8],
-        threads: usize,
         start: &Start,
-        stage: (u64, Option<Name>),
-    ) -> Vec<Span> {
+        task: Task,
+    ) -> Vec<Busy> {
+        let threads = self.setup.owr_threads;
         let size = length(self.setup.element.bits() / 8);
         let image = &self.weights.image;
         thread::scope(|scope| {
@@ -315,7 +324,7 @@ impl<'a> Bench<'a> {
                 let (own, others) = rest.split_at_mut(length(part.end - part.start) * size);
                 rest = others;
                 copies.push(scope.spawn(move || {
-                    start.span(thread, Work::Copy, stage, || {
+                    start.busy(thread, task, || {
                         swizzle.copy(image, part, own).expect("the buffer fits the weights");
                     })
                 }));
@@ -338,59 +347,28 @@ fn share(elements: &Range<u64>, rows: u64, thread: usize, threads: usize) -> Ran
     cut(thread)..cut(thread + 1)
 }
 
-/// A clock that starts for all threads at once, when all are ready.
-struct Clock<'a> {
-    barrier: &'a Barrier,
-    zero: std::sync::OnceLock<Instant>,
-}
-
-impl<'a> Clock<'a> {
-    const fn new(barrier: &'a Barrier) -> Self {
-        Self { barrier, zero: std::sync::OnceLock::new() }
-    }
-
-    fn start(&self) -> Start {
-        self.barrier.wait();
-        Start(*self.zero.get_or_init(Instant::now))
-    }
-}
-
-/// When a run began.
-struct Start(Instant);
-
-impl Start {
-    fn now(&self) -> u64 {
-        u64::try_from(self.0.elapsed().as_nanos() * 1000).expect("a run of less than 200 days")
-    }
-
-    /// Does `work` and says when.
-    fn span(
-        &self,
-        thread: usize,
-        kind: Work,
-        (layer, stage): (u64, Option<Name>),
-        work: impl FnOnce(),
-    ) -> Span {
-        let start_ps = self.now();
-        work();
-        Span { thread, work: kind, layer, stage, start_ps, end_ps: self.now() }
-    }
-}
-
 fn join<T>(threads: Vec<thread::ScopedJoinHandle<'_, T>>) -> Vec<T> {
     threads.into_iter().map(|it| it.join().unwrap_or_else(|it| std::panic::resume_unwind(it))).collect()
 }
 
-fn collect(workers: Vec<Worked>) -> Run {
-    let mut run = Run { outputs: Vec::new(), timeline: Timeline::default() };
+/// Of threads of two kinds, those that copy first.
+fn collect(workers: Vec<Worked>, copiers: usize) -> Run {
+    let mut timeline = Timeline::default();
+    let mut threads = Threads::of_two_kinds(&mut timeline, copiers, workers.len() - copiers);
+    let mut outputs = Vec::new();
     for worker in workers {
-        run.timeline.spans.extend(worker.spans);
+        tell(worker.spans, &mut threads);
         if !worker.outputs.is_empty() {
-            run.outputs.push(worker.outputs);
+            outputs.push(worker.outputs);
         }
     }
-    run.timeline.end_ps = run.timeline.spans.iter().map(|it| it.end_ps).max().unwrap_or(0);
-    run
+    Run { outputs, time: timeline.end(), timeline }
+}
+
+fn tell(spans: Vec<Busy>, threads: &mut Threads<'_>) {
+    for it in spans {
+        threads.busy(it.thread, it.task, it.start, it.end);
+    }
 }
 
 /// A count of something in memory.

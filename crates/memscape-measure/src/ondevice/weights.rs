@@ -3,16 +3,18 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_ondevice::layout::{HostOrder, Layout, LayoutError, PimBlocks, Placement};
-use memscape_ondevice::stages::layer_matrices;
+use memscape_ondevice::hardware::PimBlocks;
+use memscape_ondevice::mapping::layout::{HostOrder, Layout, LayoutError, Placement};
+use memscape_ondevice::mapping::stages::{StageError, layer_matrices};
 use memscape_ondevice::{LayoutStudy, MapText, MapTextError, Swizzle, SwizzleError};
-use memscape_workload::{Element, Gemv, Matrix, ModelName};
+use memscape_study::random::Key;
+use memscape_workload::{Element, Gemv, Matrix, Model};
 
 /// What to run, and with how many threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// Language model
-    pub model: ModelName,
+    pub model: Model,
     /// Decoder layers of it
     pub layers: u64,
     /// How weights are stored
@@ -74,6 +76,9 @@ pub enum SetupError {
     /// Nothing that can be copied.
     #[error(transparent)]
     Swizzle(#[from] SwizzleError),
+    /// A model without stages.
+    #[error(transparent)]
+    Stages(#[from] StageError),
 }
 
 impl Setup {
@@ -126,7 +131,7 @@ impl Weights {
     /// [`SetupError`] says what does not fit.
     pub fn random(setup: &Setup, seed: u64) -> Result<Self, SetupError> {
         setup.check()?;
-        let matrices = layer_matrices(&setup.model);
+        let matrices = layer_matrices(&setup.model)?;
         let (mut first_row, mut swizzles) = (0, Vec::new());
         for _ in 0..setup.layers {
             for &(_, gemv) in &matrices {
@@ -141,10 +146,10 @@ impl Weights {
         let bytes = swizzles.iter().map(Swizzle::image_bytes).max().unwrap_or(0);
         // Touched, so that no run pays for its pages.
         let mut image = vec![1; bytes];
-        let mut state = seed;
         let mut host = Vec::new();
-        for swizzle in &swizzles {
-            let weights = random_weights(setup.element, swizzle.host_bytes(), &mut state);
+        for (matrix, swizzle) in (0..).zip(&swizzles) {
+            let key = Key::new(seed).fork(matrix);
+            let weights = random_weights(setup.element, swizzle.host_bytes(), key);
             swizzle.convert(&weights, &mut image)?;
             host.push(weights);
         }
@@ -158,25 +163,15 @@ impl Weights {
 }
 
 /// Numbers between -2 and 2, exponents and signs as they come: no NaN, no infinity.
-fn random_weights(element: Element, bytes: usize, state: &mut u64) -> Vec<u8> {
-    let mut next = || {
-        // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut it = *state;
-        it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        it ^ (it >> 31)
-    };
-    let mut weights = Vec::with_capacity(bytes + 8);
+fn random_weights(element: Element, bytes: usize, key: Key) -> Vec<u8> {
     // The second-highest bit of the exponent is never set.
     let mask = match element {
         Element::Bf16 | Element::Fp16 => 0xbfff_bfff_bfff_bfff,
         Element::Fp32 => 0xbfff_ffff_bfff_ffff,
         Element::Int4 | Element::Int8 => u64::MAX,
     };
-    while weights.len() < bytes {
-        weights.extend((next() & mask).to_le_bytes());
-    }
+    let words = (0..bytes.div_ceil(8) as u64).map(|it| key.bits(it) & mask);
+    let mut weights: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     weights.truncate(bytes);
     weights
 }

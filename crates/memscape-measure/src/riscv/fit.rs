@@ -2,8 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use argmin::core::{CostFunction, Executor};
-use argmin::solver::brent::BrentOpt;
+use memscape_explore::{FitMethod, FitParameter, Residual};
 use memscape_riscv::InferenceStudy;
 use memscape_riscv::cost::memory::Hierarchy;
 use memscape_riscv::hardware::Distances;
@@ -57,7 +56,7 @@ pub struct FittedPoint {
 pub enum FitError {
     /// The search failed.
     #[error("the fit failed: {0}")]
-    Search(argmin::core::Error),
+    Search(String),
     /// The model has no answer.
     #[error("the model has no answer: {0}")]
     Model(String),
@@ -66,12 +65,8 @@ pub enum FitError {
     NoPoints,
 }
 
-/// Rounds of the search at the most.
-const ROUNDS: usize = 40;
-
 /// Fits what one thread reads alone, what all read together, and each kernel's time
-/// per block: the least sum of squared relative errors of all times, one parameter
-/// after the other by Brent's method on its logarithm, until nothing moves.
+/// per block: the least sum of squared relative errors of all times.
 ///
 /// # Errors
 /// [`FitError`] if there is nothing to fit to, or the search fails.
@@ -81,30 +76,17 @@ pub fn fit(measured: &Measurement) -> Result<HostFit, FitError> {
     }
     let most = measured.points.iter().map(|it| it.threads).max().unwrap_or(1);
     let host = Host { study: host(most)?, measured };
-    // Rates in GB/s, then times in ns, as their logarithms.
-    let mut point: Vec<f64> = vec![10.0_f64.ln(), 20.0_f64.ln()];
-    point.extend(HostKernel::ALL.map(|_| 10.0_f64.ln()));
-    let mut cost = host.cost(&point)?;
-    for _ in 0..ROUNDS {
-        let before = cost;
-        for index in 0..point.len() {
-            let line = Line { host: &host, point: &point, index };
-            // From a thousandth to a million: any machine.
-            let solver = BrentOpt::new(-7.0, 14.0).set_tolerance(1e-9, 1e-9);
-            let run = Executor::new(line, solver).configure(|it| it.max_iters(100)).run();
-            let best = run.map_err(FitError::Search)?.state.best_param;
-            let mut candidate = point.clone();
-            candidate[index] = best.unwrap_or(point[index]);
-            let there = host.cost(&candidate)?;
-            if there < cost {
-                (point, cost) = (candidate, there);
-            }
-        }
-        if before - cost <= 1e-9 * before {
-            break;
-        }
-    }
-    host.fitted(&point, cost)
+    // From a thousandth to a million: any machine.
+    let free = |key: &str| FitParameter::new(key, 1e-3, 1e6).logarithmic().starting_at(10.0);
+    // Rates in GB/s, then times in ns.
+    let mut parameters = vec![free("core_gb_s"), free("shared_gb_s").starting_at(20.0)];
+    parameters.extend(HostKernel::ALL.map(|it| free(&format!("block_ns of {it:?}"))));
+    let found = memscape_explore::fit(&parameters, &FitMethod::MEASURED, &(), |it| host.residuals(it));
+    let found = found.map_err(|error| match error {
+        memscape_explore::FitError::Model { problem, .. } => problem,
+        other => FitError::Search(other.to_string()),
+    })?;
+    host.fitted(&found.values(), found.rms)
 }
 
 /// A machine of one node whose memory and kernels are yet to be found.
@@ -165,25 +147,26 @@ impl Host<'_> {
         Ok((read, blocks * block_ns * 1e-9 / f64::from(placed.active_cores)))
     }
 
-    fn cost(&self, point: &[f64]) -> Result<f64, FitError> {
-        let study = self.with_rates(point[0].exp(), point[1].exp())?;
-        let mut sum = 0.0;
+    /// Relative errors of all times, and of the times that rates stand for.
+    fn residuals(&self, point: &[f64]) -> Result<Vec<Residual>, FitError> {
+        let study = self.with_rates(point[0], point[1])?;
+        let mut all = Vec::new();
         for it in &self.measured.stream {
             let rate = dram_gb_s(&study, &self.placed(it.threads)?);
-            sum += (it.gb_s / rate - 1.0).powi(2);
+            all.push(Residual::new(it.gb_s / rate - 1.0));
         }
         for it in &self.measured.points {
-            let block_ns = point[2 + it.kernel as usize].exp();
+            let block_ns = point[2 + it.kernel as usize];
             let (read, compute) = self.times(&study, it.kernel, it.threads, block_ns)?;
-            sum += ((read + compute) / it.seconds - 1.0).powi(2);
+            all.push(Residual::new((read + compute) / it.seconds - 1.0));
         }
-        Ok(sum)
+        Ok(all)
     }
 
-    fn fitted(&self, point: &[f64], cost: f64) -> Result<HostFit, FitError> {
-        let (core_gb_s, shared_gb_s) = (point[0].exp(), point[1].exp());
+    fn fitted(&self, point: &[f64], rms_error: f64) -> Result<HostFit, FitError> {
+        let (core_gb_s, shared_gb_s) = (point[0], point[1]);
         let mut study = self.with_rates(core_gb_s, shared_gb_s)?;
-        let block_ns: Vec<_> = HostKernel::ALL.map(|it| (it, point[2 + it as usize].exp())).to_vec();
+        let block_ns: Vec<_> = HostKernel::ALL.map(|it| (it, point[2 + it as usize])).to_vec();
         // The study's kernel is the counted one, times the factor that this machine needs.
         let code = memscape_riscv::KernelStudy { kernel: Kernel::Complex, ..Default::default() }.code();
         let counts = code.per_tile().map_err(|it| FitError::Model(it.to_string()))?;
@@ -206,33 +189,7 @@ impl Host<'_> {
             })
         });
         let table = table.collect::<Result<Vec<_>, FitError>>()?;
-        let times = self.measured.points.len() + self.measured.stream.len();
-        Ok(HostFit {
-            study,
-            block_ns,
-            core_gb_s,
-            shared_gb_s,
-            table,
-            rms_error: (cost / float(times)).sqrt(),
-        })
-    }
-}
-
-/// One parameter varied, all others held.
-struct Line<'a> {
-    host: &'a Host<'a>,
-    point: &'a [f64],
-    index: usize,
-}
-
-impl CostFunction for Line<'_> {
-    type Param = f64;
-    type Output = f64;
-
-    fn cost(&self, value: &f64) -> Result<f64, argmin::core::Error> {
-        let mut point = self.point.to_vec();
-        point[self.index] = *value;
-        Ok(self.host.cost(&point)?)
+        Ok(HostFit { study, block_ns, core_gb_s, shared_gb_s, table, rms_error })
     }
 }
 

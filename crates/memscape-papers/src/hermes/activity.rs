@@ -4,11 +4,11 @@ use memscape_explore::{Column, Parameters, Sweep, Table, study};
 use memscape_ndp::activity::{BlockKind, Synthetic};
 use memscape_ndp::trace::Source;
 use memscape_ndp::{ActivityStudy, InferenceStudy};
+use memscape_plot::{Axis, Figure, HeatMap, Lines, TextTable};
 use serde_json::{Value, json};
 
 use super::{RECORDING, short};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, HeatMap, Lines, TextTable};
 use crate::sweeps::{concat, distinct, with_first_column};
 
 const MODELS: [&str; 4] = ["llama-2-13b", "llama-2-70b", "falcon-40b", "opt-13b"];

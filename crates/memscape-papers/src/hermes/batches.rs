@@ -1,17 +1,25 @@
 //! Figs. 11 and 17: throughput over the batch.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ndp::inference::System;
+use memscape_plot::{Axis, Figure, GroupedBars, Lines, Scale};
 use serde_json::json;
 
 use super::{MODELS, axis, inference, series, short, systems, with_family};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, GroupedBars, Lines, Scale};
 use crate::sweeps::{concat, distinct};
 
 const BATCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
 pub fn table11(changed: &Parameters) -> Result<Table, Error> {
-    let series = systems(["Accelerate", "FlexGen", "Deja Vu", "Hermes-host", "Hermes-base", "Hermes"]);
+    let series = systems([
+        System::Accelerate,
+        System::Flexgen,
+        System::DejaVu,
+        System::HermesHost,
+        System::HermesBase,
+        System::Hermes,
+    ]);
     with_family(inference(changed, &series, &[axis("model", MODELS), axis("batch", BATCHES)])?)
 }
 
@@ -31,7 +39,7 @@ pub fn plot11(table: &Table) -> Result<Figure, Error> {
 
 /// Five A100 are needed for Llama-2-70B at a batch of 16.
 pub fn table17(changed: &Parameters) -> Result<Table, Error> {
-    let [hermes, mut tensorrt] = systems(["Hermes", "TensorRT-LLM"]);
+    let [hermes, mut tensorrt] = systems([System::Hermes, System::TensorrtLlm]);
     tensorrt.parameters.extend([("gpu", json!("a100-40gb")), ("gpus", json!(5))]);
     let axes = [axis("model", ["llama-2-70b"]), axis("batch", BATCHES)];
     // A changed GPU is Hermes' own.
@@ -44,7 +52,11 @@ pub fn plot17(table: &Table) -> Result<Figure, Error> {
     let mut bars =
         GroupedBars::new("Throughput (tokens/s)", BATCHES.map(|it| it.to_string())).x_label("Batch");
     for name in distinct(table, "series")? {
-        let label = if name == "Hermes" { "Hermes, one RTX 4090" } else { "TensorRT-LLM, five A100-40GB" };
+        let label = match name.as_str() {
+            "Hermes" => "Hermes, one RTX 4090",
+            "TensorRT-LLM" => "TensorRT-LLM, five A100-40GB",
+            other => other,
+        };
         bars = bars.series(label, series(table, &name, "tokens_per_s")?);
     }
     Ok(Figure::one_column().panel("", bars.scale(Scale::Linear)))

@@ -1,10 +1,11 @@
 //! Fig. 12: where the time goes, as shares.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_ndp::inference::System;
+use memscape_plot::{Figure, StackedBars};
 
 use super::{MODELS, OPT, axis, inference, short, systems};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 
 const BATCHES: [u32; 3] = [1, 4, 16];
 
@@ -18,11 +19,15 @@ const PARTS: [(&str, &str); 5] = [
 ];
 
 pub fn table12a(changed: &Parameters) -> Result<Table, Error> {
-    with_shares(inference(changed, &systems(["Deja Vu"]), &[axis("model", OPT), axis("batch", BATCHES)])?)
+    with_shares(inference(
+        changed,
+        &systems([System::DejaVu]),
+        &[axis("model", OPT), axis("batch", BATCHES)],
+    )?)
 }
 
 pub fn table12b(changed: &Parameters) -> Result<Table, Error> {
-    let series = systems(["Hermes-base", "Hermes"]);
+    let series = systems([System::HermesBase, System::Hermes]);
     with_shares(inference(changed, &series, &[axis("model", MODELS), axis("batch", BATCHES)])?)
 }
 

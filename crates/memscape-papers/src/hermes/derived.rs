@@ -2,6 +2,7 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_ndp::InferenceStudy;
+use memscape_ndp::inference::System;
 use serde_json::json;
 
 use super::activity::similarity;
@@ -17,7 +18,8 @@ const FLAT: f64 = 0.01;
 const LITTLE: f64 = 0.05;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let tables = inference(changed, &systems(["Hermes"]), &[axis("model", ["llama-2-7b", "llama-2-70b"])])?;
+    let tables =
+        inference(changed, &systems([System::Hermes]), &[axis("model", ["llama-2-7b", "llama-2-70b"])])?;
     let (states, parents) = (tables.f64("state_table_kib")?, tables.f64("correlation_table_kib")?);
     let of = |values: &[Option<f64>], row: usize| values.get(row).copied().flatten();
     let study = InferenceStudy::default();

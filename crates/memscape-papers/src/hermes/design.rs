@@ -1,11 +1,12 @@
 //! Figs. 14 to 16 and beyond: throughput over DIMMs, GPUs, multipliers, dollars.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ndp::inference::System;
+use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
 use super::{MODELS, axis, inference, series, short, systems};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, GroupedBars, Lines};
 use crate::sweeps::{distinct, variant};
 
 const DIMMS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -15,7 +16,7 @@ const MULTIPLIERS: [u32; 5] = [32, 64, 128, 256, 512];
 const MULTIPLIER_BATCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
 pub fn table14(changed: &Parameters) -> Result<Table, Error> {
-    inference(changed, &systems(["Hermes"]), &[axis("model", DIMM_MODELS), axis("dimms", DIMMS)])
+    inference(changed, &systems([System::Hermes]), &[axis("model", DIMM_MODELS), axis("dimms", DIMMS)])
 }
 
 pub fn plot14(table: &Table) -> Result<Figure, Error> {
@@ -49,7 +50,7 @@ pub fn table16(changed: &Parameters) -> Result<Table, Error> {
         axis("batch", MULTIPLIER_BATCHES),
         axis("dimm.multipliers", MULTIPLIERS),
     ];
-    inference(changed, &systems(["Hermes"]), &axes)
+    inference(changed, &systems([System::Hermes]), &axes)
 }
 
 pub fn plot16(table: &Table) -> Result<Figure, Error> {
@@ -69,8 +70,8 @@ pub fn plot16(table: &Table) -> Result<Figure, Error> {
 
 /// Beyond the paper: what a thousand dollars buy, system by system.
 pub fn table_dollar(changed: &Parameters) -> Result<Table, Error> {
-    let [hermes, base] = systems(["Hermes", "Hermes-base"]);
-    let [mut tensorrt] = systems(["TensorRT-LLM"]);
+    let [hermes, base] = systems([System::Hermes, System::HermesBase]);
+    let [mut tensorrt] = systems([System::TensorrtLlm]);
     tensorrt.parameters.extend([("gpu", json!("a100-40gb")), ("gpus", json!(5))]);
     inference(changed, &[hermes, base, tensorrt], &[axis("model", MODELS)])
 }

@@ -10,7 +10,7 @@ mod rates;
 mod strategies;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_ndp::hardware::FREE_PARAMETERS;
+use memscape_ndp::inference::System;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -23,7 +23,6 @@ pub const PAPER: Paper = Paper {
     id: "hermes",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/hermes.toml"),
-    free_parameters: || &FREE_PARAMETERS,
 };
 
 /// In the paper's order.
@@ -111,21 +110,25 @@ fn short(model: &str) -> String {
     }
 }
 
+/// A system's name as the paper prints it.
+const fn printed(system: System) -> &'static str {
+    match system {
+        System::Hermes => "Hermes",
+        System::HermesHost => "Hermes-host",
+        System::HermesBase => "Hermes-base",
+        System::Accelerate => "Accelerate",
+        System::Flexgen => "FlexGen",
+        System::DejaVu => "Deja Vu",
+        System::TensorrtLlm => "TensorRT-LLM",
+    }
+}
+
 /// The systems of Figs. 9 to 11 and 17, as series.
-fn systems<const N: usize>(names: [&str; N]) -> [Variant; N] {
-    names.map(|name| {
-        let system = match name {
-            "Hermes" => "hermes",
-            "Hermes-host" => "hermes-host",
-            "Hermes-base" => "hermes-base",
-            "Accelerate" => "accelerate",
-            "FlexGen" => "flexgen",
-            "Deja Vu" => "deja-vu",
-            _ => "tensorrt-llm",
-        };
+fn systems<const N: usize>(systems: [System; N]) -> [Variant; N] {
+    systems.map(|system| {
         // The host has an offline partition only, as the system that it follows.
-        let strategy = if system == "hermes-host" { "partition" } else { "full" };
-        variant(name, [("system", json!(system)), ("strategy", json!(strategy))])
+        let strategy = if system == System::HermesHost { "partition" } else { "full" };
+        variant(printed(system), [("system", json!(system)), ("strategy", json!(strategy))])
     })
 }
 

@@ -2,11 +2,11 @@
 //! how even the DIMMs, what migration costs.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, TextTable};
 use serde_json::{Value, json};
 
 use super::{RECORDING, axis, derive, inference, short};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::variant;
 
 const COLUMNS: [(&str, &str, f64); 6] = [

@@ -1,14 +1,16 @@
 //! Figs. 9 and 10: throughput beside other systems.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ndp::inference::System;
+use memscape_plot::{Figure, GroupedBars, Scale};
 
 use super::{MODELS, OPT, axis, derive, inference, series, short, systems};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars, Scale};
 use crate::sweeps::distinct;
 
 pub fn table9(changed: &Parameters) -> Result<Table, Error> {
-    let series = systems(["Accelerate", "FlexGen", "Deja Vu", "Hermes-host", "Hermes"]);
+    let series =
+        systems([System::Accelerate, System::Flexgen, System::DejaVu, System::HermesHost, System::Hermes]);
     let table = inference(changed, &series, &[axis("model", OPT)])?;
     derive(table, "kind", "series", |it| match it {
         "Accelerate" | "FlexGen" => "offloading".to_owned(),
@@ -17,7 +19,7 @@ pub fn table9(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn table10(changed: &Parameters) -> Result<Table, Error> {
-    let series = systems(["Accelerate", "Hermes-host", "Hermes-base", "Hermes"]);
+    let series = systems([System::Accelerate, System::HermesHost, System::HermesBase, System::Hermes]);
     inference(changed, &series, &[axis("model", MODELS)])
 }
 

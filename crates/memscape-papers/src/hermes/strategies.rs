@@ -2,11 +2,11 @@
 //! by the law for the paper's models, and walked on a recording.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::{Value, json};
 
 use super::{MODELS, RECORDING, axis, derive, inference, series, short};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::{Variant, distinct, variant};
 
 /// Strategies as the paper calls them.

@@ -2,11 +2,11 @@
 //! which is the run that DRAM reads.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{about_4k, design};
+use super::common::{about_4k, design};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::concat;
 
 pub fn table_a(changed: &Parameters) -> Result<Table, Error> {

@@ -1,12 +1,12 @@
 //! All kernels of Tables 1 to 3 on one core, and where their cycles go.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_npu::gemm::{NamedDesign, designs};
+use memscape_npu::DESIGNS;
+use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
-use super::{NPUS, of_design, precisions, printed, texts, tiles};
+use super::common::{Design, NPUS, of_design, precisions, printed, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 use crate::sweeps::concat;
 
 /// Which of the papers' tables a design is from, by its name.
@@ -15,22 +15,16 @@ const RANKS: [(&str, &str); 3] = [("-single-core", "single core"), ("", "first")
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let kernels = NPUS.into_iter().flat_map(|npu| precisions().map(move |it| format!("{npu}-{it}")));
     let kernels = kernels.flat_map(|it| RANKS.map(|(suffix, rank)| (format!("{it}{suffix}"), rank)));
-    let found = |name: &str| designs().iter().find(|it| it.name == name);
     concat(
         kernels
-            .filter_map(|(name, rank)| Some((found(&name)?, rank)))
+            .filter_map(|(name, rank)| Some((DESIGNS.find(&name).ok()?, rank)))
             .map(|(design, rank)| row(changed, design, rank)),
     )
 }
 
-fn row(changed: &Parameters, design: &NamedDesign, rank: &str) -> Result<Table, Error> {
+fn row(changed: &Parameters, design: &Design, rank: &str) -> Result<Table, Error> {
     let table = of_design("npu.kernel", changed, design, &[], &[])?;
-    let column = |name: &str| -> Result<f64, Error> { Ok(table.f64(name)?[0].unwrap_or_default()) };
-    let busy = column("issue_cycles")? + column("fill_cycles")? + column("sum_cycles")?;
-    let wait = column("cycles")? - busy;
-    Ok(table
-        .with_column("rank", Column::Text(vec![Some(rank.to_owned())]))?
-        .with_column("dma_wait_cycles", Column::Float(vec![Some(wait.max(0.0))]))?)
+    Ok(table.with_column("rank", Column::Text(vec![Some(rank.to_owned())]))?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -1,12 +1,13 @@
 //! Sec. 4.5.2: the balanced-point iteration under each reading, beside the best of
 //! all designs.
 
-use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_plot::{Figure, GroupedBars};
+use memscape_systems::study;
 use serde_json::json;
 
-use super::{NPUS, precisions, printed};
+use super::common::{NPUS, precisions, printed};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::{concat, for_preset, with_first_column};
 
 const ITERATIONS: [&str; 3] = ["as-printed", "skip-equal", "scan"];

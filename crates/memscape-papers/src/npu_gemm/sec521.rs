@@ -1,22 +1,22 @@
 //! Sec. 5.2.1: the fastest kernel of one core starves on the whole array.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, printed};
+use super::common::{NPUS, about_4k, design, printed};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::concat;
 
+/// How the designs' names end, and what they are.
+const KERNELS: [(&str, &str); 2] = [("-single-core", "single-core"), ("", "balanced")];
+
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    concat(NPUS.into_iter().flat_map(|npu| ["single-core", "balanced"].map(|it| (npu, it))).map(
-        |(npu, kernel)| {
-            let suffix = if kernel == "balanced" { "" } else { "-single-core" };
-            let design = design(&format!("{npu}-int8-int16{suffix}"))?;
-            let table = about_4k(changed, design, &[])?;
-            Ok(table.with_column("kernel", Column::Text(vec![Some(kernel.to_owned())]))?)
-        },
-    ))
+    concat(NPUS.into_iter().flat_map(|npu| KERNELS.map(|it| (npu, it))).map(|(npu, (suffix, kernel))| {
+        let design = design(&format!("{npu}-int8-int16{suffix}"))?;
+        let table = about_4k(changed, design, &[])?;
+        Ok(table.with_column("kernel", Column::Text(vec![Some(kernel.to_owned())]))?)
+    }))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

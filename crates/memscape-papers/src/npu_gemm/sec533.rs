@@ -2,11 +2,11 @@
 //! between.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, printed};
+use super::common::{NPUS, about_4k, design, printed};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 use crate::sweeps::concat;
 
 const READINGS: [&str; 2] = ["overlapped", "sequential"];

@@ -2,10 +2,10 @@
 
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_npu::{Device, GemmStudy};
+use memscape_plot::{Figure, TextTable};
 
-use super::{NPUS, printed, texts};
+use super::common::{NPUS, printed, texts};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::for_preset;
 
 /// Device, quantity, value, unit.

@@ -1,12 +1,14 @@
 //! Fig. 7 and 8: hundreds of sizes up to 8K, over arithmetic intensity, with B
 //! column-major and row-major.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
+use memscape_plot::{Axis, Figure, Lines};
+use memscape_study::random::{STEP, mix};
+use memscape_systems::study;
 use serde_json::{Value, json};
 
-use super::{design, native};
+use super::common::{design, native, npu, step};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::{for_preset, with_first_column};
 
 /// Sizes per layout. The paper has "more than 400" and does not say which: ours are
@@ -44,13 +46,13 @@ pub fn fig8c(changed: &Parameters) -> Result<Table, Error> {
 
 fn sizes(changed: &Parameters, name: &str) -> Result<Table, Error> {
     let design = design(name)?;
-    let [m, k, n] = native(design, design.k_mt.into()).map(|it| (1..=LARGEST / it).map(move |i| i * it));
+    let [m, k, n] = native(design, step(design)).map(|it| (1..=LARGEST / it).map(move |i| i * it));
     let mut all: Vec<[u64; 3]> = m
         .flat_map(|m| k.clone().map(move |k| (m, k)))
         .flat_map(|(m, k)| n.clone().map(move |n| [m, k, n]))
         .collect();
     draw(&mut all, SIZES);
-    let mut base = for_preset(changed, &design.device);
+    let mut base = for_preset(changed, npu(design));
     base.insert("design".to_owned(), design.name.clone().into());
     base.insert("engine".to_owned(), "events".into());
     let column = |index: usize| all.iter().map(|it| Value::from(it[index])).collect::<Vec<_>>();
@@ -71,23 +73,12 @@ fn sizes(changed: &Parameters, name: &str) -> Result<Table, Error> {
 /// Keeps so many, chosen by a fixed seed, in their order.
 fn draw(all: &mut Vec<[u64; 3]>, count: usize) {
     let keep = all.len().min(count);
-    let mut order: Vec<(u64, usize)> = (0..all.len()).map(|it| (mix(SEED ^ it as u64), it)).collect();
+    let mut order: Vec<(u64, usize)> =
+        (0..all.len()).map(|it| (mix((SEED ^ it as u64).wrapping_mul(STEP)), it)).collect();
     order.sort_unstable();
     let mut chosen: Vec<usize> = order[..keep].iter().map(|it| it.1).collect();
     chosen.sort_unstable();
     *all = chosen.into_iter().map(|it| all[it]).collect();
-}
-
-/// A number that has nothing to do with the one given.
-///
-/// # Source
-/// The finaliser of Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014.
-const fn mix(number: u64) -> u64 {
-    let mut it = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    it ^ (it >> 31)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -1,11 +1,12 @@
 //! Table 1: the tile that Eq. 1 to 5 find for one core, under each reading of the
 //! objective.
 
-use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 
-use super::{NPUS, numbers, precisions, printed, texts, tiles};
+use super::common::{NPUS, numbers, precisions, printed, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset, with_first_column};
 
 const OBJECTIVES: [&str; 3] = ["throughput", "outputs-then-reduction", "macs-then-outputs"];

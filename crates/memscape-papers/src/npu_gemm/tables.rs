@@ -1,15 +1,17 @@
 //! Tables 2 and 3: two designs per precision, with what the search at their
 //! reduction finds.
 
-use memscape_explore::{Column, Parameters, Table, study};
+use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 use serde_json::json;
 
-use super::{about_4k, design, native, numbers, of_design, precisions, texts, tiles};
+use super::common::{about_4k, design, native, numbers, of_design, precisions, step, texts, tiles};
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 use crate::sweeps::{concat, for_preset};
 
-const RANKS: [&str; 2] = ["first", "second"];
+/// How the designs' names end, and which they are of the table's two.
+const RANKS: [(&str, &str); 2] = [("", "first"), ("-second", "second")];
 
 pub fn table2(changed: &Parameters) -> Result<Table, Error> {
     rows(changed, "xdna")
@@ -20,16 +22,16 @@ pub fn table3(changed: &Parameters) -> Result<Table, Error> {
 }
 
 fn rows(changed: &Parameters, npu: &str) -> Result<Table, Error> {
-    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, rank)| {
-        let suffix = if rank == RANKS[0] { "" } else { "-second" };
+    concat(precisions().flat_map(|it| RANKS.map(|rank| (it, rank))).map(|(precision, (suffix, rank))| {
         let design = design(&format!("{npu}-{precision}{suffix}"))?;
+        let k_ct = design.parameters.k_ct.get();
         let table = about_4k(changed, design, &[])?;
         let mut search = for_preset(changed, npu);
         search.extend([
             ("device".to_owned(), json!(npu)),
             ("precision".to_owned(), json!(precision)),
             ("objective".to_owned(), json!("largest-output")),
-            ("k_ct".to_owned(), json!(design.k_ct)),
+            ("k_ct".to_owned(), json!(k_ct)),
         ]);
         let row = study("npu.search")?.run(&search)?;
         let found = |name: &str| {
@@ -40,9 +42,9 @@ fn rows(changed: &Parameters, npu: &str) -> Result<Table, Error> {
         let core = of_design("npu.kernel", changed, design, &[], &[])?;
         let zero = core.f64("zero_share")?[0];
         // Once per block of C, over all calls of its reduction.
-        let calls = table.f64("padded_k")?[0].map(|it| it / f64::from(design.k_ct));
-        let printed = u64::from(design.m_ct) * u64::from(design.n_ct);
-        let native: u64 = native(design, design.k_mt.into()).iter().product();
+        let calls = table.f64("padded_k")?[0].map(|it| it / f64::from(k_ct));
+        let printed = design.parameters.tile().outputs();
+        let native: u64 = native(design, step(design)).iter().product();
         Ok(table
             .with_column("rank", Column::Text(vec![Some(rank.to_owned())]))?
             .with_column("outputs", Column::Int(vec![i64::try_from(printed).ok()]))?

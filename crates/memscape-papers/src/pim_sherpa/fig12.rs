@@ -1,27 +1,28 @@
 //! Fig. 12: end-to-end speedup over a host without PIM.
 
 use memscape_explore::{Parameters, Table};
+use memscape_ondevice::mapping::Scheme;
+use memscape_plot::{Figure, HeatMap};
 
-use super::{TOKENS, scheme, series};
+use super::common::{TOKENS, scheme, series};
 use crate::error::Error;
-use crate::plot::{Figure, HeatMap};
 
-fn table(changed: &Parameters, name: &str) -> Result<Table, Error> {
-    series("ondevice.inference", changed, &[scheme(name)], |it| {
-        it.axis("input_tokens", TOKENS).axis("output_tokens", TOKENS)
+fn table(changed: &Parameters, of: Scheme) -> Result<Table, Error> {
+    series("ondevice.inference", changed, &[scheme(of)], |it| {
+        it.axis("prompt_tokens", TOKENS).axis("generated_tokens", TOKENS)
     })
 }
 
 pub fn table_facil(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "FACIL-O")
+    table(changed, Scheme::FacilO)
 }
 
 pub fn table_ddb(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "S-DDB")
+    table(changed, Scheme::Ddb)
 }
 
 pub fn table_owr(changed: &Parameters) -> Result<Table, Error> {
-    table(changed, "S-OWR")
+    table(changed, Scheme::Owr)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
@@ -30,11 +31,11 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         .iter()
         .rev()
         .map(|output| {
-            let row = table.filter("output_tokens", *output)?;
+            let row = table.filter("generated_tokens", *output)?;
             TOKENS
                 .iter()
                 .map(|input| {
-                    Ok(row.filter("input_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
+                    Ok(row.filter("prompt_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
                 })
                 .collect()
         })

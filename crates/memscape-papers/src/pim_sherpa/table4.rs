@@ -2,14 +2,14 @@
 //! on HBM2.
 //!
 //! The table's relative times compare two machines, real HBM-PIM and its emulation
-//! on plain HBM; no model can tell them apart, and they are quoted as they are.
+//! on plain HBM; no model can tell them apart, and they stand among the claims alone.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 use serde_json::json;
 
-use crate::claims;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 const OUTPUTS: [u32; 2] = [4096, 8192];
 const INPUTS: [u32; 4] = [2048, 4096, 8192, 16384];
@@ -19,20 +19,13 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
     let base = [("memory", json!("hbm2-2000")), ("pim.banks_per_block", json!(2)), ("format", json!("fp16"))];
     let base: Parameters = base.into_iter().map(|(path, value)| (path.to_owned(), value)).collect();
     let sweep = Sweep::of(base).axis("m", OUTPUTS).axis("k", INPUTS);
-    let table = study("ondevice.gemv")?.sweep(&sweep, &())?.without_errors()?;
-    let quoted = claims::builtin(Some("pim-sherpa"))?;
-    let value = |m: u32, k: u32| {
-        let id = format!("sherpa.tab4.rel.{m}x{k}");
-        quoted.iter().find(|it| it.id == id).map(|it| it.value)
-    };
-    let relative = OUTPUTS.iter().flat_map(|m| INPUTS.iter().map(move |k| value(*m, *k)));
-    Ok(table.with_column("quoted_emulation_over_hbm_pim", Column::Float(relative.collect()))?)
+    Ok(study("ondevice.gemv")?.sweep(&sweep, &())?.without_errors()?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let whole = ["m", "k", "output_tiles", "input_tiles", "input_writes", "macs", "drains", "sum_writes"];
     let whole = whole.iter().map(|it| Ok(table.text(it)?)).collect::<Result<Vec<_>, Error>>()?;
-    let (time, quoted) = (table.f64("time_ns")?, table.f64("quoted_emulation_over_hbm_pim")?);
+    let time = table.f64("time_ns")?;
     let header = [
         "Outputs",
         "Inputs",
@@ -43,12 +36,10 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         "Drain reads",
         "Sum writes",
         "Time (µs)",
-        "Emulation over HBM-PIM (quoted)",
     ];
     let text = (0..table.height()).fold(TextTable::new(header), |text, row| {
         let mut cells: Vec<_> = whole.iter().map(|it| it[row].clone().unwrap_or_default()).collect();
         cells.push(time[row].map(|it| format!("{:.1}", it * 1e-3)).unwrap_or_default());
-        cells.push(quoted[row].map(|it| format!("{it:.3}")).unwrap_or_default());
         text.row(cells)
     });
     Ok(Figure::two_columns().panel("", text).caption("Commands per pseudo channel of one HBM2 stack, fp16."))

@@ -1,11 +1,12 @@
 //! Fig. 11: speedup over the width of weights and inputs.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::common::{speedup_figure, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let format = |name: &str, format: &str| variant(name, [("format", json!(format))]);

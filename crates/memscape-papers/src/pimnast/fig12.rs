@@ -2,11 +2,12 @@
 //! at the larger ones that its text mentions.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{bars_per_model, roofline, suite, variant};
+use super::common::{bars_per_model, roofline, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let variants: Vec<_> = [8, 4]

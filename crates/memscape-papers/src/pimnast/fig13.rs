@@ -1,11 +1,12 @@
 //! Fig. 13: speedup over the registers of a PIM unit, half of them for inputs.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{bars_per_model, roofline, suite, variant};
+use super::common::{bars_per_model, roofline, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let registers = |count: u32| {

@@ -2,11 +2,12 @@
 //! OPT-125M.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{GEMVS, distinct, roofline, sweep_variants, variant};
+use super::common::{GEMVS, roofline};
+use crate::sweeps::{distinct, sweep_variants, variant};
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let split = |degree: u32| variant(format!("split-K = {degree}"), [("split_k", json!(degree))]);

@@ -1,11 +1,12 @@
 //! Fig. 8: speedup over the registers that hold inputs, and column-major order.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::common::{speedup_figure, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let registers = |count: u32| {

@@ -1,11 +1,12 @@
 //! Fig. 9(a): speedup with CR degree 1 and the largest.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::common::{speedup_figure, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     suite(changed, &[variant("PIMnast", [("cr_degree", json!(1))]), variant("PIMnast-opt", [])])

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, GroupedBars};
 
-use super::{suite, variant};
+use super::common::suite;
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars};
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -1,11 +1,12 @@
 //! Sec. VI-D1: speedup over the interleaving unit of memory, which tiles fill.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{bars_per_model, roofline, suite, variant};
+use super::common::{bars_per_model, roofline, suite};
+use crate::sweeps::variant;
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let unit = |bytes: u32| variant(format!("{bytes} B"), [("interleave_bytes", json!(bytes))]);

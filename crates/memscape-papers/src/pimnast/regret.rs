@@ -1,10 +1,11 @@
 //! Beyond the paper: PIMnast's placement beside the best of an exhaustive search.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, HeatMap};
 
-use super::{GEMVS, SUITE, distinct, short, sweep_variants, variant};
+use super::common::{GEMVS, SUITE, short};
+use crate::sweeps::{distinct, sweep_variants, variant};
 use crate::error::Error;
-use crate::plot::{Figure, HeatMap};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     sweep_variants(

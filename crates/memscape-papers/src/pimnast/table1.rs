@@ -2,10 +2,10 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::GemvStudy;
-use memscape_pim::placement::preferred_page_bytes;
+use memscape_pim::mapping::placement::preferred_page_bytes;
+use memscape_plot::{Figure, TextTable};
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 pub fn table(_: &Parameters) -> Result<Table, Error> {
     let memory = GemvStudy::default().memory;

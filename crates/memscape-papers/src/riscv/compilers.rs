@@ -3,11 +3,11 @@
 //! compiler's; only factor 1 is Clang 19, as in Figs. 5.9 to 5.11.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
 use super::{THREADS, series, threads_figure};
 use crate::error::Error;
-use crate::plot::Figure;
 use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -2,11 +2,11 @@
 //! no number of it.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
 use super::{curves, of_gemm, series};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -1,10 +1,10 @@
 //! Fig. 5.11: five NUMA strategies on 32 threads.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, GroupedBars, StackedBars};
 
 use super::strategies;
 use crate::error::Error;
-use crate::plot::{Figure, GroupedBars, StackedBars};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     strategies(changed)

@@ -2,11 +2,11 @@
 //! prints no number of it.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
 use serde_json::json;
 
 use super::{THREADS, compare, of_gemm, threads_figure, with};
 use crate::error::Error;
-use crate::plot::Figure;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let base = with(&of_gemm(changed), [("m", json!(4096)), ("k", json!(4096)), ("n", json!(4096))]);

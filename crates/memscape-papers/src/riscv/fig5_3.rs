@@ -1,11 +1,11 @@
 //! Fig. 5.3: a 4096 x 4096 matrix times N columns on one core.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
 use super::{compare, curves, of_gemm, of_kernel, with};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::concat;
 
 /// Numbers of columns; the thesis does not print its own.

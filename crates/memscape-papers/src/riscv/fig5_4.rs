@@ -1,11 +1,11 @@
 //! Fig. 5.4: a square matrix times one vector on one core.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
 use super::{compare, curves, of_gemm, of_kernel, with};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 use crate::sweeps::concat;
 
 /// Rows and columns; the thesis prints 2048 alone.

@@ -1,10 +1,10 @@
 //! Fig. 5.5: token generation on one core over the length of the reply.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 
 use super::{curves, single_core};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 
 /// Tokens generated; the thesis does not print its own.
 const LENGTHS: [u64; 5] = [16, 32, 64, 128, 256];

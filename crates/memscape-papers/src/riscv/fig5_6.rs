@@ -1,10 +1,10 @@
 //! Fig. 5.6: prompt processing on one core over the length of the prompt.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Axis, Figure, Lines};
 
 use super::{curves, single_core};
 use crate::error::Error;
-use crate::plot::{Axis, Figure, Lines};
 
 /// Tokens of the prompt; "Once upon a time, there was a kingdom" has ten.
 const LENGTHS: [u64; 6] = [5, 10, 20, 40, 80, 160];

@@ -19,13 +19,12 @@ mod table5_2;
 mod table5_4;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_riscv::CALIBRATION;
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::plot::{Axis, Figure, Lines};
 use crate::quantities;
 use crate::sweeps::{Variant, concat, distinct, with_first_column};
 
@@ -33,7 +32,6 @@ pub const PAPER: Paper = Paper {
     id: "riscv-sg2042",
     experiments: EXPERIMENTS,
     published: include_str!("../../../../data/published/riscv-sg2042.toml"),
-    free_parameters: || CALIBRATION.parameters(),
 };
 
 /// In the thesis' order.

@@ -2,11 +2,11 @@
 //! from them.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
 use super::series;
 use crate::error::Error;
-use crate::plot::{Figure, StackedBars};
 use crate::sweeps::variant;
 
 pub fn table(_: &Parameters) -> Result<Table, Error> {

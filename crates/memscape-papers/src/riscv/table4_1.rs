@@ -1,10 +1,10 @@
 //! Table 4.1: SLIT distances between the nodes.
 
 use memscape_explore::{Column, Parameters, Table, read};
+use memscape_plot::{Figure, TextTable};
 use memscape_riscv::InferenceStudy;
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let numa = read::<InferenceStudy>(changed)?.numa;

@@ -1,11 +1,11 @@
 //! Table 4.2: the matrix products of a run of Llama 2 7B.
 
 use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, TextTable};
 use memscape_riscv::CensusStudy;
 use memscape_riscv::census::{Census, Shape};
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a short run")]
 pub fn table(_: &Parameters) -> Result<Table, Error> {

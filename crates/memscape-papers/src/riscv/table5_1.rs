@@ -2,13 +2,13 @@
 //! interleaved. Operations beside the matrix products are their synchronisation.
 
 use memscape_explore::{Column, Parameters, Table, read};
+use memscape_plot::{Figure, TextTable};
 use memscape_riscv::InferenceStudy;
 use memscape_riscv::graph::{Graph, SYNCS_PER_PRODUCT};
 use memscape_study::Study;
 use serde_json::json;
 
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 /// The sum of all rows but the matrix products, whose work no one prints.
 const OTHERS: &str = "all but MUL_MAT";

@@ -2,10 +2,10 @@
 
 use memscape_explore::Sweep;
 use memscape_explore::{Parameters, Table, study};
+use memscape_plot::{Figure, TextTable};
 
 use super::of_gemm;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let sweep = Sweep::of(of_gemm(changed)).axis("format", ["q4_0", "q8_0", "fp32"]);

@@ -2,10 +2,10 @@
 //! Context switches and migrations are the scheduler's and not modelled.
 
 use memscape_explore::{Parameters, Table};
+use memscape_plot::{Figure, TextTable};
 
 use super::strategies;
 use crate::error::Error;
-use crate::plot::{Figure, TextTable};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let table = strategies(changed)?;

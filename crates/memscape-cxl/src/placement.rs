@@ -1,0 +1,85 @@
+//! Which layers lie where: whole layers, the first ones beside the accelerator.
+
+use memscape_units::Bytes;
+
+use crate::hardware::Machine;
+
+/// What a pass needs, by place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// Layers of the model.
+    pub layers: u64,
+    /// Weights and key-value cache of one layer.
+    pub layer_bytes: u64,
+    /// What stands outside the layers: embedding and language-model head.
+    pub other_bytes: u64,
+}
+
+impl Needs {
+    /// All of it.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.layers.saturating_mul(self.layer_bytes).saturating_add(self.other_bytes)
+    }
+}
+
+/// How many layers lie beside the accelerator; the others are in the expander.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// Layers in the accelerator's own memory.
+    pub near_layers: u64,
+    /// Layers in the expander.
+    pub far_layers: u64,
+}
+
+/// More than there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlacementError {
+    /// What is not a layer must be near.
+    #[error(
+        "embedding and head take {need}, but `accelerator.memory_bytes` is {have}: {} short", Bytes(need.0 - have.0)
+    )]
+    Near {
+        /// What is needed.
+        need: Bytes,
+        /// What there is.
+        have: Bytes,
+    },
+    /// The rest of the layers must be in the expander.
+    #[error(
+        "{layers} layers of {layer} do not fit beside the accelerator, but the expander holds {have}: {short} short; \
+         use more `expander.channels`, a narrower `format` or a smaller `batch`"
+    )]
+    Far {
+        /// Layers that are left over.
+        layers: u64,
+        /// One of them.
+        layer: Bytes,
+        /// What there is.
+        have: Bytes,
+        /// What is missing.
+        short: Bytes,
+    },
+}
+
+impl Placement {
+    /// Fills the accelerator's memory, then the expander.
+    ///
+    /// # Errors
+    /// [`PlacementError`] with the bytes that are missing.
+    pub fn of(needs: &Needs, machine: &Machine) -> Result<Self, PlacementError> {
+        let near = machine.accelerator.memory_bytes.get();
+        let Some(room) = near.checked_sub(needs.other_bytes) else {
+            return Err(PlacementError::Near { need: Bytes(needs.other_bytes), have: Bytes(near) });
+        };
+        let near_layers = room.checked_div(needs.layer_bytes).unwrap_or(u64::MAX).min(needs.layers);
+        let far_layers = needs.layers - near_layers;
+        let (need, have) = (far_layers.saturating_mul(needs.layer_bytes), machine.expander.bytes());
+        if need > have {
+            let (layer, short) = (Bytes(needs.layer_bytes), Bytes(need - have));
+            return Err(PlacementError::Far { layers: far_layers, layer, have: Bytes(have), short });
+        }
+        Ok(Self { near_layers, far_layers })
+    }
+}

@@ -1,0 +1,131 @@
+//! What a slot's value stands for: a built-in name, the path of a file, or a
+//! table. The only place that reads a description's files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memscape_study::{AnyCatalog, CatalogError, File, Form, Preset, Takes, Unknown, list};
+use serde_json::{Map, Value};
+
+/// A description whose base has a base that has a base ...: no more than this.
+const NESTING: usize = 8;
+
+/// The description that `text` names, seen from `folder` if it is a path.
+pub(crate) fn find(
+    catalog: &dyn AnyCatalog,
+    text: &str,
+    folder: &Path,
+) -> Result<Preset<Value>, CatalogError> {
+    find_below(catalog, text, folder, 0)
+}
+
+/// The description that a table is, if it is more than some parameters.
+pub(crate) fn inline(
+    catalog: &dyn AnyCatalog,
+    table: &Map<String, Value>,
+    folder: &Path,
+) -> Option<Result<Preset<Value>, CatalogError>> {
+    let form = catalog.inline(table)?;
+    Some(form.and_then(|form| complete(catalog, form, folder, 0)))
+}
+
+/// Completes a form whose names and paths are seen from `folder`.
+pub(crate) fn complete_in(
+    catalog: &dyn AnyCatalog,
+    form: Form,
+    folder: &Path,
+) -> Result<Preset<Value>, CatalogError> {
+    complete(catalog, form, folder, 0)
+}
+
+/// A path rather than a name, were it not the name of something built in.
+pub(crate) fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
+    let ends = |it: &&str| Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
+    catalog.find_plain(text).is_err()
+        && (text.contains(['/', '\\']) || catalog.takes().extensions.iter().any(|it| ends(it)))
+}
+
+fn find_below(
+    catalog: &dyn AnyCatalog,
+    text: &str,
+    folder: &Path,
+    depth: usize,
+) -> Result<Preset<Value>, CatalogError> {
+    if let Ok(found) = catalog.find_plain(text) {
+        return Ok(found.clone());
+    }
+    if !looks_like_path(catalog, text) {
+        let known = catalog.presets().iter().map(|it| it.name.as_str());
+        return Err(Unknown::new(catalog.kind(), text, known).into());
+    }
+    let path = folder.join(text);
+    // The outermost one is named by who asks.
+    let named = |problem: String| match depth {
+        0 => CatalogError::File(problem),
+        _ => CatalogError::File(format!("{}: {problem}", path.display())),
+    };
+    let read = read_files(&path, &catalog.takes()).map_err(named)?;
+    let form = catalog.read(&read).map_err(|it| named(it.to_string()))?;
+    if depth >= NESTING {
+        return Err(named(format!("more than {NESTING} descriptions name each other; is one its own base?")));
+    }
+    let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+    complete(catalog, form, &beside, depth + 1).map_err(|it| named(it.to_string()))
+}
+
+fn complete(
+    catalog: &dyn AnyCatalog,
+    form: Form,
+    folder: &Path,
+    depth: usize,
+) -> Result<Preset<Value>, CatalogError> {
+    catalog.complete(form, &|other, name| find_below(other, name, folder, depth))
+}
+
+/// The file at `path`, or all files of a folder that the catalog reads.
+fn read_files(path: &Path, takes: &Takes) -> Result<Vec<File>, String> {
+    let about = fs::metadata(path).map_err(|it| match it.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => it.to_string(),
+    })?;
+    let wanted = |path: &Path| {
+        takes.extensions.iter().any(|it| path.extension().is_some_and(|end| end.eq_ignore_ascii_case(it)))
+    };
+    if about.is_dir() {
+        if !takes.folders {
+            return Err(format!("it is a folder; give {}", endings(takes)));
+        }
+        let entries = fs::read_dir(path).map_err(|it| it.to_string())?;
+        let paths = entries.map(|it| it.map(|it| it.path())).collect::<Result<Vec<_>, _>>();
+        let mut paths: Vec<PathBuf> = paths.map_err(|it| it.to_string())?;
+        paths.retain(|it| wanted(it));
+        paths.sort();
+        if paths.is_empty() {
+            return Err(format!("there is no file in this folder that ends in {}", endings(takes)));
+        }
+        return paths.iter().map(|it| read_file(it, takes)).collect();
+    }
+    if !wanted(path) {
+        return Err(format!("expected {}", endings(takes)));
+    }
+    Ok(vec![read_file(path, takes)?])
+}
+
+fn read_file(path: &Path, takes: &Takes) -> Result<File, String> {
+    let about = fs::metadata(path).map_err(|it| it.to_string())?;
+    // A pipe or a device may never end.
+    if !about.is_file() {
+        return Err("it is no plain file".to_owned());
+    }
+    if about.len() > takes.max_bytes {
+        return Err(format!("it has {} bytes; a description has at most {}", about.len(), takes.max_bytes));
+    }
+    let bytes = fs::read(path).map_err(|it| it.to_string())?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(File { name, bytes })
+}
+
+fn endings(takes: &Takes) -> String {
+    let endings: Vec<String> = takes.extensions.iter().map(|it| format!(".{it}")).collect();
+    format!("a file that ends in {}", list(&endings))
+}

@@ -1,0 +1,71 @@
+//! Files that are there when they are whole.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Writes a file next to where it belongs and moves it there when it is whole: who
+/// looks meanwhile sees the file of before, or none. Its permissions are those of any
+/// new file.
+///
+/// # Errors
+/// What `write` says, or what the system does.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("answer.txt");
+/// memscape_explore::write_atomically(&path, |out| writeln!(out, "42"))?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "42\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_atomically<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".memscape-");
+    // Instead of for the owner's eyes only; the system takes off what the umask says.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // The error as it is would name the temporary file.
+    let mut file = builder.tempfile_in(folder).map_err(|it| io::Error::from(it.kind()))?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    file.persist(path).map_err(|it| it.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_failure_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_atomically(&path, |out| out.write_all(b"before")).unwrap();
+        let error = write_atomically(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(error.unwrap_err().to_string(), "no more");
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let error = write_atomically(&folder.path().join("b/c"), |_| Ok::<_, io::Error>(()));
+        assert_eq!(error.unwrap_err().to_string(), "entity not found");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_a_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        fs::write(folder.path().join("plain"), "").unwrap();
+        write_atomically(&folder.path().join("whole"), |_| Ok::<_, io::Error>(())).unwrap();
+        assert_eq!(mode("whole"), mode("plain"));
+    }
+}

@@ -1,0 +1,245 @@
+//! A GEMM on the whole array: how it is cut, and how long each step takes.
+//!
+//! One step brings `k_mt` of the reduction to the whole array; a block of C takes as
+//! many steps as the reduction has, and C as many blocks as it has.
+
+use memscape_study::parts;
+use memscape_units::{Bytes, Cycles, Nanoseconds, Picoseconds};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cost::kernel::{Kernel, cycles};
+use crate::hardware::device::Device;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design, DramSharing};
+use crate::mapping::tile::{OutputBuffers, Tile};
+
+parts! {
+    /// Where the time of a GEMM goes.
+    pub enum GemmPart {
+        /// Cores at work
+        Compute = "compute",
+        /// Cores waiting for A and B, and for descriptors
+        InputWait = "input_wait",
+        /// Cores waiting for a tile of C to leave, and zeroing it
+        OutputWait = "output_wait",
+        /// The last block on its way to DRAM
+        Epilogue = "epilogue",
+        /// Operating system, runtime and dispatch
+        Dispatch = "dispatch",
+    }
+}
+
+/// What takes longest per block of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// The cores, with the output of finished tiles.
+    Compute,
+    /// Reading A and B.
+    DramRead,
+    /// C on its way to DRAM.
+    DramWrite,
+    /// Rewriting descriptors.
+    Commands,
+}
+
+/// A GEMM cut for an array: how many steps, and how long each takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Schedule {
+    /// Blocks of C.
+    pub blocks: u64,
+    /// Steps of the reduction per block.
+    pub steps: u64,
+    /// Bringing one step's A and B from DRAM.
+    pub load: Picoseconds,
+    /// Multiplying one step.
+    pub compute: Picoseconds,
+    /// One call of the kernel, of which a step has `k_mt / k_ct`. When the last
+    /// starts, L1 has everything and the step's buffers in the memory tiles are free.
+    pub call: Picoseconds,
+    /// From a step's arrival in the memory tiles to that of its first tiles in L1.
+    pub fill: Picoseconds,
+    /// Moving a finished tile of C to the memory tile.
+    pub drain: Picoseconds,
+    /// Zeroing a tile of C.
+    pub zero: Picoseconds,
+    /// Writing one block of C to DRAM.
+    pub write: Picoseconds,
+    /// Rewriting the descriptors of one block.
+    pub descriptors: Picoseconds,
+    /// Dispatch of the whole.
+    pub dispatch: Picoseconds,
+    /// Blocks submitted ahead.
+    pub depth: u64,
+    /// Buffers of C in L1.
+    pub output_buffers: OutputBuffers,
+    /// When descriptors are rewritten.
+    pub bd_reconfiguration: BdReconfiguration,
+}
+
+/// Why a GEMM has no schedule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// A dimension of zero or beyond what clocks can follow.
+    #[error("`{dimension}` is {given}; a GEMM's dimensions must be from 1 to {MAX_SIZE}")]
+    Size {
+        /// `m`, `k` or `n`.
+        dimension: &'static str,
+        /// As given.
+        given: u64,
+    },
+    /// A GEMM whose time no clock can follow.
+    #[error(
+        "a GEMM of {m} x {k} x {n} takes longer than simulated clocks can follow (a day); use a smaller one"
+    )]
+    TooLong {
+        /// Rows of A.
+        m: u64,
+        /// Columns of A.
+        k: u64,
+        /// Columns of B.
+        n: u64,
+    },
+}
+
+/// The largest dimension of a GEMM.
+pub const MAX_SIZE: u64 = 1 << 32;
+
+/// The longest time that is followed: a day.
+const LONGEST: Picoseconds = Picoseconds(86_400_000_000_000_000);
+
+impl Schedule {
+    /// Cuts an `m x k x n` GEMM, padded to the native size.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] if it is too large or takes too long.
+    ///
+    /// # Panics
+    /// If the design measures a throughput of less than nothing, which none has that
+    /// [`Design::check`] has seen.
+    #[expect(clippy::cast_precision_loss, reason = "a few columns")]
+    pub fn new(
+        device: &Device,
+        design: &Design,
+        kernel: &Kernel,
+        size: [u64; 3],
+    ) -> Result<Self, ScheduleError> {
+        for (dimension, given) in ["m", "k", "n"].into_iter().zip(size) {
+            if given == 0 || given > MAX_SIZE {
+                return Err(ScheduleError::Size { dimension, given });
+            }
+        }
+        let native = design.native(device);
+        let [blocks_m, steps, blocks_n] = [0, 1, 2].map(|it| size[it].div_ceil(native[it]));
+        let call = match design.measured_macs_per_cycle {
+            None => kernel.call(),
+            Some(measured) => cycles(design.tile.macs() / measured),
+        };
+        let core = CoreTimes::new(device, design);
+        let time = |it: Cycles| device.clock_mhz.time_of(it).to_picoseconds();
+        let (load, write) = dram_times(device, design, steps);
+        let descriptors = 2.0 * f64::from(device.columns.get()) + device.a_columns() as f64;
+        let schedule = Self {
+            blocks: blocks_m * blocks_n,
+            steps,
+            load: load.to_picoseconds(),
+            compute: time(call * (f64::from(design.k_mt) / f64::from(design.tile.k))),
+            call: time(call),
+            fill: time(core.fill),
+            drain: time(core.drain),
+            zero: time(core.zero),
+            write: write.to_picoseconds(),
+            descriptors: time(device.bd_cycles * descriptors),
+            dispatch: device.dispatch_ns.to_picoseconds(),
+            depth: design.bds_in_flight.into(),
+            output_buffers: design.output_buffers,
+            bd_reconfiguration: design.bd_reconfiguration,
+        };
+        if schedule.at_most() > LONGEST.into() {
+            let [m, k, n] = size;
+            return Err(ScheduleError::TooLong { m, k, n });
+        }
+        Ok(schedule)
+    }
+
+    /// The time if nothing overlapped, which no clock may be able to follow.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn at_most(&self) -> Nanoseconds {
+        let sum =
+            |spans: [Picoseconds; 4]| spans.into_iter().fold(Nanoseconds::ZERO, |sum, it| sum + it.into());
+        let step = sum([self.load, self.compute, self.fill, Picoseconds::ZERO]);
+        let block = step * self.steps as f64 + sum([self.drain, self.zero, self.write, self.descriptors]);
+        block * self.blocks as f64
+    }
+
+    /// What takes longest per block of C.
+    #[must_use]
+    pub fn bottleneck(&self) -> Bottleneck {
+        let candidates = [
+            (Bottleneck::Compute, self.compute * self.steps + self.stall()),
+            (Bottleneck::DramRead, self.load * self.steps),
+            (Bottleneck::DramWrite, self.drain + self.write),
+            (Bottleneck::Commands, self.descriptors),
+        ];
+        // The first of equals.
+        candidates.into_iter().rev().max_by_key(|it| it.1).map_or(Bottleneck::Compute, |it| it.0)
+    }
+
+    /// How long the core waits between two blocks of C when nothing else holds it up.
+    #[must_use]
+    pub fn stall(&self) -> Picoseconds {
+        match self.output_buffers {
+            OutputBuffers::Single => self.drain + self.zero,
+            OutputBuffers::Double => self.zero,
+        }
+    }
+}
+
+/// Moving tiles in and out of one core.
+struct CoreTimes {
+    /// A step's first tiles of A and B from the memory tiles to L1.
+    fill: Cycles,
+    /// A finished tile of C to the memory tile.
+    drain: Cycles,
+    /// Zeroing a tile of C.
+    zero: Cycles,
+}
+
+impl CoreTimes {
+    fn new(device: &Device, design: &Design) -> Self {
+        let [m, k, n] = [design.tile.m, design.tile.k, design.tile.n].map(f64::from);
+        let (input, output) =
+            (f64::from(design.precision.input_bytes()), f64::from(design.precision.output_bytes()));
+        let dma = f64::from(device.dma_bytes_per_cycle.get());
+        Self {
+            fill: cycles(m.max(n) * k * input / dma),
+            drain: cycles(m * n * output / dma),
+            zero: cycles(m * n * output / f64::from(device.port_bytes_per_cycle.get())),
+        }
+    }
+}
+
+/// Bringing one step's A and B from DRAM, and writing one block of C to it.
+#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+fn dram_times(device: &Device, design: &Design, steps: u64) -> (Nanoseconds, Nanoseconds) {
+    let dram = &device.dram;
+    let (input, output) = (design.precision.input_bytes(), design.precision.output_bytes());
+    let Tile { m, n, .. } = design.tile;
+    let [rows, columns] = [device.rows.get(), device.columns.get()].map(u64::from);
+    let bytes = |one: u64, other: u32, element: u32| Bytes(one * u64::from(other) * u64::from(element));
+    let run = f64::from(design.k_mt) * f64::from(input);
+    let read_a = dram.read_runs(bytes(rows * u64::from(m), design.k_mt, input), run);
+    let b = bytes(columns * u64::from(n), design.k_mt, input);
+    let read_b = match design.b_layout {
+        BLayout::ColumnMajor => dram.read_runs(b, run),
+        BLayout::RowMajor => dram.read_chunks(b, n * input, f64::from(device.columns.get())),
+    };
+    let c = bytes(rows * u64::from(m) * columns, n, output);
+    let (read, write) = (read_a + read_b, dram.write_chunks(c, n * output));
+    match design.dram_sharing {
+        DramSharing::Duplex => (read, write),
+        // Spread over the steps that compete with it.
+        DramSharing::Shared => (read + write / steps as f64, write),
+    }
+}

@@ -1,0 +1,4 @@
+//! What is built.
+
+pub mod device;
+pub mod precision;

@@ -1,0 +1,307 @@
+//! The study `npu.gemm`: one matrix product on the whole array.
+
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
+
+use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cost::kernel::Kernel;
+use crate::cost::schedule::{Bottleneck, GemmPart, Schedule};
+use crate::cost::{events, times};
+use crate::hardware::device::Device;
+use crate::hardware::precision::Precision;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design, DramSharing};
+use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
+use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
+use crate::study::slots;
+
+/// A matrix product `m x k` times `k x n` on an NPU, A and C row-major in DRAM.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GemmStudy {
+    /// The NPU
+    pub device: Device,
+    /// Types of inputs and output: `int8-int8`, `int8-int16`, `int8-int32`, `bf16-bf16`
+    pub precision: Precision,
+    /// Rows of A and C
+    pub m: NonZeroU64,
+    /// Columns of A and rows of B
+    pub k: NonZeroU64,
+    /// Columns of B and C
+    pub n: NonZeroU64,
+    /// Rows of A and C in L1
+    pub m_ct: NonZeroU16,
+    /// Columns of A and rows of B in L1
+    pub k_ct: NonZeroU16,
+    /// Columns of B and C in L1
+    pub n_ct: NonZeroU16,
+    /// Length of the reduction that memory tiles hold at once, a multiple of `k_ct`
+    pub k_mt: NonZeroU16,
+    /// How B lies in DRAM
+    pub b_layout: BLayout,
+    /// Buffers of C in L1
+    pub output_buffers: OutputBuffers,
+    /// Whether buffers may fill L1 to the last byte
+    pub l1_rule: L1Rule,
+    /// When the command processor rewrites buffer descriptors
+    pub bd_reconfiguration: BdReconfiguration,
+    /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
+    pub bds_in_flight: NonZeroU8,
+    /// Whether reading and writing DRAM share one bandwidth
+    pub dram_sharing: DramSharing,
+    /// Multiply-accumulates per cycle of one core as measured, instead of the kernel model's
+    pub measured_macs_per_cycle: Option<f64>,
+    /// Closed form, or event by event
+    pub engine: CostEngine,
+}
+
+/// What `npu.gemm` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct GemmAnswer {
+    /// Operations of the product as asked for, without padding, per second
+    pub tops: f64,
+    /// Time by the host's clock
+    pub time_ns: f64,
+    /// Cores at work
+    pub compute_ns: f64,
+    /// Cores waiting for A, B or descriptors
+    pub input_wait_ns: f64,
+    /// Cores waiting for C to leave, and zeroing it
+    pub output_wait_ns: f64,
+    /// The last block of C on its way to DRAM
+    pub epilogue_ns: f64,
+    /// Dispatch
+    pub dispatch_ns: f64,
+    /// What takes longest per block of C
+    pub bottleneck: Bottleneck,
+    /// Throughput of one core in multiply-accumulates per cycle
+    pub macs_per_cycle: f64,
+    /// Throughput of one core over its peak
+    pub efficiency: f64,
+    /// Throughput of the array if nothing but the cores took time
+    pub peak_tops: f64,
+    /// Operations per byte of A, B and C
+    pub arithmetic_intensity: f64,
+    /// Compute time of Eq. 9
+    pub eq9_compute_ns: f64,
+    /// Memory time of Eq. 10, at the bandwidth of long runs
+    pub eq10_memory_ns: f64,
+    /// Bytes of A and B read from DRAM, padding included
+    pub dram_read_bytes: f64,
+    /// Bytes of C written to DRAM, padding included
+    pub dram_write_bytes: f64,
+    /// Bandwidth at which A and B are read while they are
+    pub dram_read_gb_s: f64,
+    /// Rows of A after padding
+    pub padded_m: u64,
+    /// Columns of A after padding
+    pub padded_k: u64,
+    /// Columns of B after padding
+    pub padded_n: u64,
+    /// Share of the computed operations that were asked for
+    pub useful_share: f64,
+    /// Buffers in L1, without the stack
+    pub l1_bytes: u64,
+    /// Share of L1 that they take
+    pub l1_share: f64,
+    /// Buffers in all memory tiles
+    pub l2_bytes: u64,
+    /// Share of all memory tiles that they take
+    pub l2_share: f64,
+    /// The fullest memory tile's buffers
+    pub l2_fullest_bytes: u64,
+    /// Whether it needs part of its neighbour
+    pub l2_shared: bool,
+}
+
+impl Default for GemmStudy {
+    /// A square int8 product of about 4K on XDNA, with the paper's balanced kernel.
+    fn default() -> Self {
+        let KernelDesign { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers } =
+            *DESIGNS.get(DEFAULT_DESIGN);
+        let about_4k = NonZeroU64::new(4032).expect("not zero");
+        Self {
+            device,
+            precision,
+            m: about_4k,
+            k: about_4k,
+            n: about_4k,
+            m_ct,
+            k_ct,
+            n_ct,
+            k_mt,
+            b_layout: BLayout::ColumnMajor,
+            output_buffers,
+            l1_rule: L1Rule::Below,
+            bd_reconfiguration: BdReconfiguration::Overlapped,
+            bds_in_flight: NonZeroU8::new(5).expect("not zero"),
+            dram_sharing: DramSharing::Duplex,
+            measured_macs_per_cycle: None,
+            engine: CostEngine::Closed,
+        }
+    }
+}
+
+impl GemmStudy {
+    /// What is chosen for the array, without the size of the product.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        Design {
+            precision: self.precision,
+            tile: Tile::of(self.m_ct, self.k_ct, self.n_ct),
+            k_mt: self.k_mt.get().into(),
+            b_layout: self.b_layout,
+            output_buffers: self.output_buffers,
+            l1_rule: self.l1_rule,
+            bd_reconfiguration: self.bd_reconfiguration,
+            bds_in_flight: self.bds_in_flight.get().into(),
+            dram_sharing: self.dram_sharing,
+            measured_macs_per_cycle: self.measured_macs_per_cycle,
+        }
+    }
+
+    /// Rows of A, columns of A, columns of B.
+    #[must_use]
+    pub fn size(&self) -> [u64; 3] {
+        [self.m.get(), self.k.get(), self.n.get()]
+    }
+
+    /// The product cut for the array.
+    ///
+    /// # Errors
+    /// [`StudyError`] says what does not fit.
+    pub fn schedule(&self) -> Result<Schedule, StudyError> {
+        let design = self.design();
+        design.check(&self.device)?;
+        let kernel = Kernel::new(&self.device, self.precision, design.tile)?;
+        Ok(Schedule::new(&self.device, &design, &kernel, self.size())?)
+    }
+}
+
+impl Study for GemmStudy {
+    const NAME: &'static str = "npu.gemm";
+    const SUMMARY: &'static str = "One matrix product on a Ryzen AI NPU, from DRAM to DRAM";
+    type Answer = GemmAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("time_ns", &["compute_ns", "input_wait_ns", "output_wait_ns", "epilogue_ns", "dispatch_ns"])];
+
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
+        Some(|study, recorder| {
+            events::record(&study.schedule()?, recorder);
+            Ok(())
+        });
+
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
+    fn answer(&self) -> Result<GemmAnswer, StudyError> {
+        let (device, design) = (&self.device, self.design());
+        let (l1, l2) = design.check(device)?;
+        let kernel = Kernel::new(device, self.precision, design.tile)?;
+        let schedule = Schedule::new(device, &design, &kernel, self.size())?;
+        let times = times(&schedule, self.engine);
+
+        let [m, k, n] = self.size().map(|it| it as f64);
+        let padded = design.padded(device, self.size());
+        let [padded_m, padded_k, padded_n] = padded.map(|it| it as f64);
+        let input = f64::from(self.precision.input_bytes());
+        let output = f64::from(self.precision.output_bytes());
+        let macs_per_cycle = self.measured_macs_per_cycle.unwrap_or_else(|| kernel.macs_per_cycle());
+        let peak_tops = device.tops(macs_per_cycle);
+        let operations = 2.0 * m * k * n;
+        let time_ns = times.total().as_ns();
+
+        // Eq. 6 to 8.
+        let [native_m, _, native_n] = design.native(device).map(|it| it as f64);
+        let traffic =
+            |m: f64, k: f64, n: f64| (m * k * n * input * (1.0 / native_n + 1.0 / native_m), m * n * output);
+        let (read, write) = traffic(padded_m, padded_k, padded_n);
+        let (asked_read, asked_write) = traffic(m, k, n);
+        let capacity = f64::from(device.l2_bytes.get()) * f64::from(device.columns.get());
+        Ok(GemmAnswer {
+            tops: operations / time_ns * 1e-3,
+            time_ns,
+            compute_ns: times.ns(GemmPart::Compute),
+            input_wait_ns: times.ns(GemmPart::InputWait),
+            output_wait_ns: times.ns(GemmPart::OutputWait),
+            epilogue_ns: times.ns(GemmPart::Epilogue),
+            dispatch_ns: times.ns(GemmPart::Dispatch),
+            bottleneck: schedule.bottleneck(),
+            macs_per_cycle,
+            efficiency: macs_per_cycle * f64::from(kernel.mmul.issue_cycles.get())
+                / f64::from(kernel.mmul.macs()),
+            peak_tops,
+            arithmetic_intensity: operations / ((m * k + k * n) * input + m * n * output),
+            eq9_compute_ns: operations / peak_tops * 1e-3,
+            eq10_memory_ns: (asked_read + asked_write) / device.dram.read_gb_s.as_f64(),
+            dram_read_bytes: read,
+            dram_write_bytes: write,
+            dram_read_gb_s: read / (schedule.load * (schedule.steps * schedule.blocks)).as_ns(),
+            padded_m: padded[0],
+            padded_k: padded[1],
+            padded_n: padded[2],
+            useful_share: operations / (2.0 * padded_m * padded_k * padded_n),
+            l1_bytes: l1.total(),
+            l1_share: l1.total() as f64 / f64::from(device.l1_bytes.get()),
+            l2_bytes: l2.total,
+            l2_share: l2.total as f64 / capacity,
+            l2_fullest_bytes: l2.fullest,
+            l2_shared: l2.shares(device),
+        })
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::design(), slots::device()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_design_fits_its_device() {
+        for design in DESIGNS.all() {
+            let KernelDesign { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers } =
+                design.parameters;
+            let default = GemmStudy::default();
+            let study = GemmStudy { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers, ..default };
+            assert!(study.answer().is_ok(), "{}: {}", design.name, study.answer().unwrap_err());
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut GemmStudy), expected: &str) {
+        let mut study = GemmStudy::default();
+        change(&mut study);
+        assert_eq!(study.answer().unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn bad_designs_are_told_with_their_budget() {
+        let some = |it| NonZeroU16::new(it).unwrap();
+        check(
+            |it| it.k_mt = some(300),
+            "`k_mt` is 300, which is not a multiple of `k_ct` = 112; use 336 or 224",
+        );
+        check(
+            |it| it.k_mt = some(2240),
+            "`k_mt` = 2240 needs 1.005 MiB in the fullest memory tile (490 KiB for A and 490 KiB for B, two \
+             buffers each, 49 KiB for C) and 2.01 MiB with its neighbour, but it holds 512 KiB; use a `k_mt` \
+             of at most 1008 or a smaller tile",
+        );
+        check(
+            |it| it.bds_in_flight = NonZeroU8::new(6).unwrap(),
+            "`bds_in_flight` is 6: with 6 descriptors each for A, B and C an interface tile needs 18, but it \
+             has 16; use 1 to 5",
+        );
+        check(
+            |it| it.measured_macs_per_cycle = Some(300.0),
+            "`measured_macs_per_cycle` is 300; it must be above 0 and at most 256, the peak of one core for \
+             `int8-int8`",
+        );
+        check(
+            |it| it.m = NonZeroU64::MAX,
+            "`m` is 18446744073709551615; a GEMM's dimensions must be from 1 to 4294967296",
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! What things take: a GEMV on PIM, a generated token, the stages of a prefill in
+//! closed form and thread by thread, and room in memory.
+
+pub mod footprint;
+pub mod gemv;
+pub mod prefill;
+pub mod rates;
+pub mod threads;
+pub mod token;

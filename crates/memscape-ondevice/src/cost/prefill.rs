@@ -1,0 +1,245 @@
+//! How long a prompt takes, by scheme.
+
+use memscape_study::{Breakdown, Recorder, parts};
+use memscape_units::{Bytes, Picoseconds};
+use memscape_workload::{Format, Gemv, Llm, Matrix};
+
+use super::rates::{Rates, StepCost};
+use super::threads::{bytes_of, double_buffered, rearranged_online};
+use crate::hardware::{Cpu, CpuError};
+use crate::mapping::Scheme;
+use crate::mapping::stages::{
+    Split, Stage, StageError, StagePlan, check_single_buffer, elements_bytes, layer_matrices,
+    least_buffer_bytes,
+};
+
+parts! {
+    /// Where the time to the first token goes.
+    pub enum PrefillPart {
+        /// GEMM, as if the weights lay where it wants them.
+        Gemm = "gemm",
+        /// What copies, and waiting for them, add.
+        Exposed = "exposed",
+    }
+}
+
+/// A prompt and how the host gets at the weights for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prompt {
+    /// The language model.
+    pub model: Llm,
+    /// Decoder layers of it that are run.
+    pub layers: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// How weights are stored.
+    pub format: Format,
+    /// How weights in the PIM-aware layout are used.
+    pub scheme: Scheme,
+    /// How the first feed-forward matrix is divided among copies.
+    pub ff0_split: Split,
+    /// Bytes of one cacheable buffer; the least that does if none.
+    pub buffer: Option<Bytes>,
+}
+
+/// What a prompt takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefill {
+    /// Time to first token.
+    pub time: Breakdown<PrefillPart>,
+    /// Time of the scheme's copies alone, nothing beside them.
+    pub copy: Picoseconds,
+    /// Stages of one layer whose copy ends no later than their GEMM.
+    pub hidden_stages: u64,
+    /// Weights copied.
+    pub copied: Bytes,
+    /// One cacheable buffer; 0 if there is none.
+    pub buffer: Bytes,
+}
+
+/// Why a prompt has no time.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrefillError {
+    /// The processor contradicts itself.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    /// A buffer is too small, or the model has no stages.
+    #[error(transparent)]
+    Stages(#[from] StageError),
+    /// A time beyond the clock.
+    #[error(
+        "the prompt would take about {0:.0e} s, beyond the model's clock; ask for fewer tokens or faster hardware"
+    )]
+    TooLong(f64),
+    /// Nothing to walk.
+    #[error(
+        "`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or `scheme = \"ddb\"` or \"owr\""
+    )]
+    NoEvents(Scheme),
+}
+
+impl Prompt {
+    /// The linear layers of one decoder layer.
+    ///
+    /// # Errors
+    /// [`StageError::Experts`] if the model has experts.
+    pub fn matrices(&self) -> Result<Vec<(Matrix, Gemv)>, StageError> {
+        layer_matrices(&self.model)
+    }
+
+    /// What copies and GEMMs take on this processor, all of them known to fit the
+    /// clock.
+    ///
+    /// # Errors
+    /// [`PrefillError`] if the processor contradicts itself, or the prompt is too
+    /// long for it.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub fn rates(&self, cpu: &Cpu, step_cost: StepCost) -> Result<Rates, PrefillError> {
+        const LONGEST_S: f64 = 1e5;
+        cpu.check()?;
+        let slowest = cpu.gemm_rates().into_iter().fold(f64::INFINITY, f64::min) * 1e9;
+        let weights = self.model.layer_matrix_parameters() as f64 * self.layers as f64;
+        let tokens = self.tokens as f64;
+        let gemm = 2.0 * weights * tokens / slowest * cpu.gemm_slowdown;
+        let uncached = if self.scheme == Scheme::NonCacheableGemm { tokens } else { 1.0 };
+        let bytes = weights * self.format.bits_per_element() / 8.0;
+        let copy = bytes / (cpu.copy_gb_s * 1e9) * cpu.copy_slowdown * uncached;
+        let steps = 16.0 * self.layers as f64 * cpu.step().as_f64() * 1e-9 * cpu.copy_slowdown;
+        let estimate = gemm + copy + steps;
+        if estimate < LONGEST_S {
+            Ok(Rates::new(cpu, step_cost))
+        } else {
+            Err(PrefillError::TooLong(estimate))
+        }
+    }
+
+    /// The time of GEMM alone.
+    ///
+    /// # Errors
+    /// As [`Prompt::matrices`].
+    pub fn gemm(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
+        let layer = self.matrices()?.iter().map(|it| rates.gemm(it.1, self.tokens)).sum::<Picoseconds>();
+        Ok(layer * self.layers)
+    }
+
+    /// The closed form.
+    ///
+    /// # Errors
+    /// [`PrefillError`] says what does not fit.
+    pub fn closed(&self, rates: &Rates) -> Result<Prefill, PrefillError> {
+        let gemm = self.gemm(rates)?;
+        let exposed = |ttft: Picoseconds| {
+            [(PrefillPart::Gemm, gemm), (PrefillPart::Exposed, ttft - gemm)].into_iter().collect()
+        };
+        let idle = Prefill {
+            time: exposed(gemm),
+            copy: Picoseconds::ZERO,
+            hidden_stages: self.matrices()?.len() as u64,
+            copied: Bytes(0),
+            buffer: Bytes(0),
+        };
+        match self.scheme {
+            Scheme::WeightDuplication | Scheme::FacilO | Scheme::CacheableGemm => Ok(idle),
+            Scheme::NonCacheableGemm => {
+                let read = self.uncached_read(rates)?;
+                Ok(Prefill { time: exposed(read.max(gemm)), ..idle })
+            }
+            Scheme::Owr => {
+                let buffer = self.single_buffer()?;
+                let matrices = self.matrices()?;
+                let copies =
+                    matrices.iter().map(|it| rates.joined_copy(elements_bytes(it.1.macs(), self.format)));
+                let copy = copies.sum::<Picoseconds>() * self.layers;
+                let (time, copied) = (exposed(gemm + copy), self.weight_bytes()?);
+                Ok(Prefill { time, copy, hidden_stages: 0, copied, buffer })
+            }
+            Scheme::Ddb => {
+                let (ttft, buffered) = self.double_buffered(rates)?;
+                Ok(Prefill { time: exposed(ttft), copied: self.weight_bytes()?, ..buffered })
+            }
+        }
+    }
+
+    /// Every thread's work, event by event, of `ddb` or `owr`, and when it is over.
+    ///
+    /// # Errors
+    /// [`PrefillError`] says what does not fit, or that there are no events.
+    pub fn walk(&self, rates: &Rates, recorder: &mut dyn Recorder) -> Result<Picoseconds, PrefillError> {
+        match self.scheme {
+            Scheme::Ddb => {
+                let plan = self.plan(self.layers)?;
+                Ok(double_buffered(&plan, rates, self.tokens, self.format, recorder))
+            }
+            Scheme::Owr => {
+                self.single_buffer()?;
+                let (layers, tokens) = (self.layers, self.tokens);
+                Ok(rearranged_online(&self.matrices()?, layers, rates, tokens, self.format, recorder))
+            }
+            scheme => Err(PrefillError::NoEvents(scheme)),
+        }
+    }
+
+    /// Reading all weights once per token through the copy threads' path.
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    fn uncached_read(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
+        let bytes: f64 = self.matrices()?.iter().map(|it| elements_bytes(it.1.macs(), self.format)).sum();
+        Ok(rates.uncached_read(bytes * self.layers as f64 * self.tokens as f64))
+    }
+
+    fn weight_bytes(&self) -> Result<Bytes, PrefillError> {
+        let layer: u64 = self.matrices()?.iter().map(|it| it.1.weight_bytes(self.format).0).sum();
+        Ok(Bytes(self.layers * layer))
+    }
+
+    fn single_buffer(&self) -> Result<Bytes, PrefillError> {
+        let have = match self.buffer {
+            Some(given) => given.0,
+            None => least_buffer_bytes(&self.model, self.format, false)?,
+        };
+        check_single_buffer(&self.model, self.format, have)?;
+        Ok(Bytes(have))
+    }
+
+    fn plan(&self, layers: u64) -> Result<StagePlan, PrefillError> {
+        let buffer = self.buffer.map(|it| it.0);
+        Ok(StagePlan::double_buffered(&self.model, layers, self.format, self.ff0_split, buffer)?)
+    }
+
+    /// Stage by stage, each as long as the longer of its GEMM and its copy: the time
+    /// to the first token, and the rest of the answer.
+    fn double_buffered(&self, rates: &Rates) -> Result<(Picoseconds, Prefill), PrefillError> {
+        // Layers but the last are alike: two stand for all.
+        let two = self.plan(self.layers.min(2))?;
+        let preload = rates.copy(bytes_of(&two.preload, self.format));
+        let timed = |it: &Stage| {
+            let copy = rates.copy(bytes_of(&it.copies, self.format));
+            let gemm = rates.gemm(two.matrices[it.gemm.matrix].1, self.tokens);
+            let (gemm_end, copy_end) = rates.overlap(gemm, copy);
+            TimedStage { length: gemm_end.max(copy_end), copy, hidden: copy_end <= gemm_end }
+        };
+        let stages: Vec<_> = two.stages.iter().map(timed).collect();
+        let (inner, last) = stages.split_at(stages.len() - two.stages_per_layer());
+        let all_layers = |of: fn(&TimedStage) -> Picoseconds| {
+            let sum = |it: &[TimedStage]| it.iter().map(of).sum::<Picoseconds>();
+            preload + sum(inner) * (self.layers - 1) + sum(last)
+        };
+        let shown = if inner.is_empty() { last } else { inner };
+        let prefill = Prefill {
+            time: Breakdown::default(),
+            copy: all_layers(|it| it.copy),
+            hidden_stages: shown.iter().filter(|it| it.hidden).count() as u64,
+            copied: Bytes(0),
+            buffer: Bytes(two.buffer_bytes),
+        };
+        Ok((all_layers(|it| it.length), prefill))
+    }
+}
+
+/// A stage of double buffering.
+struct TimedStage {
+    length: Picoseconds,
+    /// Of its copy, undisturbed.
+    copy: Picoseconds,
+    hidden: bool,
+}

@@ -1,0 +1,150 @@
+//! The study `ondevice.capacity`: how much DRAM each way of keeping the weights
+//! takes (Fig. 4 and Fig. 9).
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::Dram;
+use memscape_study::{Slot, Study, StudyError};
+use memscape_units::Bytes;
+use memscape_workload::{Format, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::slots;
+use crate::cost::footprint::{Footprint, Keeping, Padding};
+use crate::hardware::PimBlocks;
+use crate::mapping::Scheme;
+use crate::mapping::layout::Placement;
+
+/// Bytes of DRAM for the weights of a model, by scheme.
+///
+/// The PIM-aware copy is padded so that every PIM unit has as many rows: matrices
+/// of the layers to `layer_pad_tiles` row tiles, the LM head to
+/// `lm_head_pad_tiles`. A row tile has as many rows as the lanes of all PIM units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapacityStudy {
+    /// Language model
+    pub model: Model,
+    /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`, or scaled blocks
+    pub format: Format,
+    /// How weights in the PIM-aware layout are used by the host
+    pub scheme: Scheme,
+    /// Bytes of one cacheable buffer; the layers' largest matrix if not given
+    pub buffer_bytes: Option<NonZeroU64>,
+    /// Row tiles to whose multiple the layers' matrices are padded
+    pub layer_pad_tiles: NonZeroU32,
+    /// Row tiles to whose multiple the LM head is padded: as many as there are output registers
+    /// gives the 80 MB of Sec. 6
+    pub lm_head_pad_tiles: NonZeroU32,
+    /// Whether an input embedding of its own (untied) is kept in the PIM-aware copy too, which
+    /// only the host reads
+    pub pim_copies_embedding: bool,
+    /// Which elements share a burst
+    pub placement: Placement,
+    /// The DRAM
+    pub memory: Dram,
+    /// The PIM blocks
+    pub pim: PimBlocks,
+}
+
+/// What `ondevice.capacity` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CapacityAnswer {
+    /// Bytes that the scheme takes
+    pub total_bytes: u64,
+    /// Bytes of the host-friendly weights that it keeps
+    pub host_bytes: u64,
+    /// Bytes of the PIM-aware weights that it keeps, padding included
+    pub pim_bytes: u64,
+    /// Bytes of its cacheable buffers
+    pub buffer_bytes: u64,
+    /// Bytes of one cacheable buffer
+    pub one_buffer_bytes: u64,
+    /// Whether that holds what is computed with at one time
+    pub buffer_suffices: bool,
+    /// Bytes of the weights as the model has them
+    pub weight_bytes: u64,
+    /// Bytes that the PIM-aware layout adds
+    pub padding_bytes: u64,
+    /// Bytes of weight duplication (WD)
+    pub duplication_bytes: u64,
+    /// Share of weight duplication that the scheme saves
+    pub saving: f64,
+    /// Bytes of the DRAM
+    pub dram_bytes: u64,
+    /// Whether the scheme fits the DRAM
+    pub fits: bool,
+    /// Rows of a row tile
+    pub tile_rows: u64,
+}
+
+impl Default for CapacityStudy {
+    /// Llama 3.2 1B, double buffered, on the paper's phone.
+    fn default() -> Self {
+        let count = |it| NonZeroU32::new(it).expect("not zero");
+        let (phone, padding) = (slots::phone(), Padding::default());
+        Self {
+            model: slots::model(),
+            format: Format::BF16,
+            scheme: Scheme::Ddb,
+            buffer_bytes: None,
+            layer_pad_tiles: count(padding.layer_tiles),
+            lm_head_pad_tiles: count(padding.lm_head_tiles),
+            pim_copies_embedding: padding.copies_embedding,
+            placement: Placement::ColumnBursts,
+            memory: phone.memory,
+            pim: phone.pim,
+        }
+    }
+}
+
+impl CapacityStudy {
+    fn keeping(&self) -> Keeping {
+        Keeping {
+            format: self.format,
+            scheme: self.scheme,
+            buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
+            padding: Padding {
+                layer_tiles: self.layer_pad_tiles.get(),
+                lm_head_tiles: self.lm_head_pad_tiles.get(),
+                copies_embedding: self.pim_copies_embedding,
+            },
+            placement: self.placement,
+        }
+    }
+}
+
+impl Study for CapacityStudy {
+    const NAME: &'static str = "ondevice.capacity";
+    const SUMMARY: &'static str = "DRAM that a model's weights take, by way of keeping them for host and PIM";
+    type Answer = CapacityAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("total_bytes", &["host_bytes", "pim_bytes", "buffer_bytes"])];
+
+    fn slots() -> Vec<Slot> {
+        slots::all()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+    fn answer(&self) -> Result<CapacityAnswer, StudyError> {
+        let it = Footprint::of(&self.model, &self.keeping(), &self.memory, &self.pim)?;
+        let (total, capacity) = (it.total(), self.memory.capacity());
+        Ok(CapacityAnswer {
+            total_bytes: total.0,
+            host_bytes: it.host.0,
+            pim_bytes: it.pim.0,
+            buffer_bytes: it.buffers.0,
+            one_buffer_bytes: it.one_buffer.0,
+            buffer_suffices: it.buffer_suffices,
+            weight_bytes: it.weights.0,
+            padding_bytes: it.padding.0,
+            duplication_bytes: it.duplication.0,
+            saving: 1.0 - total.0 as f64 / it.duplication.0 as f64,
+            dram_bytes: capacity.0,
+            fits: total <= capacity,
+            tile_rows: it.tile_rows,
+        })
+    }
+}

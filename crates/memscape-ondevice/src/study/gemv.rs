@@ -1,0 +1,208 @@
+//! The study `ondevice.gemv`: one matrix-vector product on the PIM blocks.
+
+use std::num::NonZeroU64;
+
+use memscape_dram::Dram;
+use memscape_dram::export::CommandTimeline;
+use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
+use memscape_units::Picoseconds;
+use memscape_workload::{Format, Gemv, Matrix, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::slots;
+use crate::cost::gemv::{GemvPart, PimMemory, delays, on_engine};
+use crate::hardware::PimBlocks;
+use crate::mapping::layout::{Layout, Placement};
+use crate::mapping::schedule::Counts;
+
+/// One matrix-vector product on PIM blocks, by Algorithm 1, beside the host at its
+/// peak bandwidth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GemvStudy {
+    /// Language model that the matrix belongs to
+    pub model: Model,
+    /// Which of its matrices
+    pub gemv: Matrix,
+    /// Rows, for a matrix of one's own (with `k`; then `model` and `gemv` are ignored)
+    pub m: Option<NonZeroU64>,
+    /// Columns, for a matrix of one's own
+    pub k: Option<NonZeroU64>,
+    /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    pub format: Format,
+    /// Which elements share a burst
+    pub placement: Placement,
+    /// The DRAM
+    pub memory: Dram,
+    /// The PIM blocks
+    pub pim: PimBlocks,
+    /// Whether refresh is on
+    pub refresh: bool,
+    /// Closed form, or the command stream on the DRAM engine: equal but for refresh
+    pub engine: CostEngine,
+}
+
+/// What `ondevice.gemv` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct GemvAnswer {
+    /// Time on PIM, everything included
+    pub time_ns: f64,
+    /// Time of the host to read the weights at peak bandwidth
+    pub host_peak_ns: f64,
+    /// The host's time at peak bandwidth over that on PIM
+    pub bandwidth_gain: f64,
+    /// The most that banks and command rate allow
+    pub peak_bandwidth_gain: f64,
+    /// Reading weights into the SIMD units
+    pub mac_ns: f64,
+    /// Opening rows of weights
+    pub row_open_ns: f64,
+    /// Writing inputs to registers, with the turnarounds around it
+    pub input_ns: f64,
+    /// Draining the pipeline
+    pub drain_ns: f64,
+    /// Writing sums to DRAM
+    pub sums_ns: f64,
+    /// All-bank refreshes
+    pub refresh_ns: f64,
+    /// Rows of the matrix
+    pub rows: u64,
+    /// Columns of the matrix
+    pub columns: u64,
+    /// Output tiles: passes over the input
+    pub output_tiles: u64,
+    /// Input tiles of one pass
+    pub input_tiles: u64,
+    /// Register writes per channel
+    pub input_writes: u64,
+    /// Reads per channel that multiply
+    pub macs: u64,
+    /// Reads per channel that drain the pipeline
+    pub drains: u64,
+    /// Writes per channel of sums to DRAM
+    pub sum_writes: u64,
+    /// Rows of weights opened, in all banks at once
+    pub rows_opened: u64,
+    /// Share of the lanes' work that is on padding
+    pub padding_share: f64,
+}
+
+/// Only one of `m` and `k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`m` and `k` go together: give both for a matrix of your own, or neither for one of the model's")]
+pub struct HalfShape;
+
+impl Default for GemvStudy {
+    /// The gate projection of Llama 3.2 1B on the paper's phone.
+    fn default() -> Self {
+        let phone = slots::phone();
+        Self {
+            model: slots::model(),
+            gemv: Matrix::Gate,
+            m: None,
+            k: None,
+            format: Format::BF16,
+            placement: Placement::ColumnBursts,
+            memory: phone.memory,
+            pim: phone.pim,
+            refresh: true,
+            engine: CostEngine::Closed,
+        }
+    }
+}
+
+impl GemvStudy {
+    /// The matrix asked for.
+    ///
+    /// # Errors
+    /// [`StudyError`] if the model has no such matrix or the shape is incomplete.
+    pub fn shape(&self) -> Result<Gemv, StudyError> {
+        match (self.m, self.k) {
+            (Some(m), Some(k)) => Ok(Gemv::new(m.get(), k.get())?),
+            (None, None) => Ok(self.model.gemv(self.gemv)?),
+            _ => Err(HalfShape.into()),
+        }
+    }
+
+    /// The PIM that computes it.
+    #[must_use]
+    pub fn pim_memory(&self) -> PimMemory {
+        PimMemory {
+            memory: self.memory,
+            pim: self.pim,
+            format: self.format,
+            placement: self.placement,
+            refresh: self.refresh,
+        }
+    }
+
+    /// Where its weights lie.
+    ///
+    /// # Errors
+    /// [`StudyError`] says what does not fit.
+    pub fn layout(&self) -> Result<Layout, StudyError> {
+        Ok(self.pim_memory().layout(self.shape()?)?)
+    }
+
+    /// The commands of one channel, which all get the same.
+    fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
+        let (pim, layout) = (self.pim_memory(), self.layout()?);
+        let delays = delays(&self.memory);
+        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, Picoseconds(delays.slot));
+        on_engine(&layout, &self.memory, &delays, pim.refresh_policy(), &mut commands)?;
+        Ok(())
+    }
+}
+
+impl Study for GemvStudy {
+    const NAME: &'static str = "ondevice.gemv";
+    const SUMMARY: &'static str =
+        "One matrix-vector product on a phone's PIM blocks, by HBM-PIM's command sequence";
+    type Answer = GemvAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("time_ns", &["mac_ns", "row_open_ns", "input_ns", "drain_ns", "sums_ns", "refresh_ns"])];
+
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::walk);
+
+    fn slots() -> Vec<Slot> {
+        slots::all()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn answer(&self) -> Result<GemvAnswer, StudyError> {
+        let layout = self.layout()?;
+        let time = self.pim_memory().time(&layout, self.engine)?;
+        let counts = Counts::of(&layout);
+        let slot = Picoseconds(delays(&self.memory).slot);
+        let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);
+        let host_peak_ns = self.memory.peak_gb_s().time_of(weights).as_f64();
+        let time_ns = time.total().as_ns();
+        let banks_at_once = layout.units as f64 / layout.dims.channels as f64;
+        let used = layout.rows as f64 * layout.columns as f64;
+        let offered = layout.units as f64 * layout.slots() as f64 * layout.lanes as f64;
+        Ok(GemvAnswer {
+            time_ns,
+            host_peak_ns,
+            bandwidth_gain: host_peak_ns / time_ns,
+            peak_bandwidth_gain: banks_at_once * self.memory.burst().as_f64() / slot.as_ns(),
+            mac_ns: time.ns(GemvPart::Mac),
+            row_open_ns: time.ns(GemvPart::RowOpen),
+            input_ns: time.ns(GemvPart::Input),
+            drain_ns: time.ns(GemvPart::Drain),
+            sums_ns: time.ns(GemvPart::Sums),
+            refresh_ns: time.ns(GemvPart::Refresh),
+            rows: layout.rows,
+            columns: layout.columns,
+            output_tiles: layout.passes(),
+            input_tiles: layout.input_tiles(),
+            input_writes: counts.input_writes,
+            macs: counts.macs,
+            drains: counts.drains,
+            sum_writes: counts.sum_writes,
+            rows_opened: counts.rows_opened,
+            padding_share: 1.0 - used / offered,
+        })
+    }
+}

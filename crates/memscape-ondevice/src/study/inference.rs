@@ -1,0 +1,195 @@
+//! The study `ondevice.inference`: a prompt and its reply.
+
+use std::num::NonZeroU64;
+
+use memscape_dram::Dram;
+use memscape_study::{Headline, Served, Slot, Study, StudyError};
+use memscape_units::{Bytes, Nanoseconds, Picoseconds};
+use memscape_workload::{Format, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::slots;
+use crate::cost::footprint::{Footprint, Keeping, Padding};
+use crate::cost::gemv::PimMemory;
+use crate::cost::prefill::{PrefillPart, Prompt};
+use crate::cost::rates::StepCost;
+use crate::cost::token::token;
+use crate::hardware::{Cpu, PimBlocks};
+use crate::mapping::Scheme;
+use crate::mapping::layout::Placement;
+use crate::mapping::stages::Split;
+
+/// Prefill on the host, then decode on PIM, beside the same without PIM.
+///
+/// The phone works on one sequence at a time: a batch takes as many times as long.
+/// The key-value cache, of 16-bit numbers, takes memory but no time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model
+    pub model: Model,
+    /// Tokens of the prompt of each sequence
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated after it
+    pub generated_tokens: NonZeroU64,
+    /// Sequences, one after the other
+    pub batch: NonZeroU64,
+    /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    pub format: Format,
+    /// How weights in the PIM-aware layout are used by the host
+    pub scheme: Scheme,
+    /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
+    pub ff0_split: Split,
+    /// Bytes of one cacheable buffer; what the largest needs if not given
+    pub buffer_bytes: Option<NonZeroU64>,
+    /// Which steps pay `cpu.step_ms`
+    pub step_cost: StepCost,
+    /// Which elements share a burst
+    pub placement: Placement,
+    /// The DRAM
+    pub memory: Dram,
+    /// The PIM blocks
+    pub pim: PimBlocks,
+    /// The processor
+    pub cpu: Cpu,
+    /// Whether refresh is on
+    pub refresh: bool,
+}
+
+/// What `ondevice.inference` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What every system answers
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Time without PIM over that of the scheme, prompt and reply together
+    pub speedup: f64,
+    /// All generated tokens
+    pub decode_s: f64,
+    /// Prompt and reply without PIM
+    pub host_total_s: f64,
+    /// Time of one generated token of each sequence without PIM
+    pub host_token_ns: f64,
+    /// The speedup over that of an ideal memory controller (FACIL-O)
+    pub of_facil_o: f64,
+}
+
+impl Default for InferenceStudy {
+    /// Llama 3.2 1B with 128 tokens in and out, double buffered, on the paper's phone.
+    fn default() -> Self {
+        let phone = slots::phone();
+        let tokens = NonZeroU64::new(128).expect("not zero");
+        Self {
+            model: slots::model(),
+            prompt_tokens: tokens,
+            generated_tokens: tokens,
+            batch: NonZeroU64::MIN,
+            format: Format::BF16,
+            scheme: Scheme::Ddb,
+            ff0_split: Split::Equal,
+            buffer_bytes: None,
+            step_cost: StepCost::CreatedThreads,
+            placement: Placement::ColumnBursts,
+            memory: phone.memory,
+            pim: phone.pim,
+            cpu: phone.cpu,
+            refresh: true,
+        }
+    }
+}
+
+impl InferenceStudy {
+    fn prompt(&self) -> Prompt {
+        Prompt {
+            model: *self.model,
+            layers: self.model.layers.into(),
+            tokens: self.prompt_tokens.get(),
+            format: self.format,
+            scheme: self.scheme,
+            ff0_split: self.ff0_split,
+            buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
+        }
+    }
+
+    fn pim_memory(&self) -> PimMemory {
+        PimMemory {
+            memory: self.memory,
+            pim: self.pim,
+            format: self.format,
+            placement: self.placement,
+            refresh: self.refresh,
+        }
+    }
+
+    /// Weights as the scheme keeps them, and the key-value caches.
+    fn memory_bytes(&self) -> Result<u64, StudyError> {
+        let keeping = Keeping {
+            format: self.format,
+            scheme: self.scheme,
+            buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
+            padding: Padding::default(),
+            placement: self.placement,
+        };
+        let weights = Footprint::of(&self.model, &keeping, &self.memory, &self.pim)?.total().0;
+        Ok(weights.saturating_add(self.cache_bytes()))
+    }
+
+    /// Of all sequences, with every token in it; saturates.
+    fn cache_bytes(&self) -> u64 {
+        const BYTES_PER_ELEMENT: u64 = 2;
+        let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
+        let countable = tokens.checked_mul(self.model.kv_cache_elements(1)).is_some();
+        let elements = if countable { self.model.kv_cache_elements(tokens) } else { u64::MAX };
+        elements.saturating_mul(BYTES_PER_ELEMENT).saturating_mul(self.batch.get())
+    }
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "ondevice.inference";
+    const SUMMARY: &'static str = "A prompt and its reply on a phone: prefill on the host, decode on PIM";
+    type Answer = InferenceAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("total_s", &["ttft_s", "decode_s"])];
+
+    fn slots() -> Vec<Slot> {
+        slots::all()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let prompt = self.prompt();
+        let rates = prompt.rates(&self.cpu, self.step_cost)?;
+        let token = token(&self.model, &self.pim_memory(), &self.cpu)?;
+        let prefill = prompt.closed(&rates)?.time;
+
+        let (batch, generated) = (self.batch.get() as f64, self.generated_tokens.get() as f64);
+        let of_batch = |time: Picoseconds| time.as_ns() * batch;
+        let (ttft_ns, gemm_ns) = (of_batch(prefill.total()), of_batch(prefill[PrefillPart::Gemm]));
+        let (pim_ns, host_ns) = (of_batch(token.on_pim.total()), of_batch(token.on_host.total()));
+        let on_pim = self.scheme.decodes_on_pim();
+        let token_ns = if on_pim { pim_ns } else { host_ns };
+        let headline = Headline::of(&Served {
+            prompt_tokens: self.prompt_tokens.get(),
+            generated_tokens: self.generated_tokens.get(),
+            batch: self.batch.get(),
+            prompt: Nanoseconds::new(ttft_ns)?,
+            step: Nanoseconds::new(token_ns)?,
+            memory_bytes: self.memory_bytes()?,
+            memory_limit_bytes: Some(self.memory.capacity().0),
+            bound_by: token.bound_by(on_pim),
+            energy_j: None,
+            cost_usd: None,
+        });
+        let total_s = |prompt_ns: f64, step_ns: f64| (prompt_ns + generated * step_ns) * 1e-9;
+        let (host_total_s, facil_o_total_s) = (total_s(gemm_ns, host_ns), total_s(gemm_ns, pim_ns));
+        Ok(InferenceAnswer {
+            headline,
+            speedup: host_total_s / headline.total_s,
+            decode_s: generated * token_ns * 1e-9,
+            host_total_s,
+            host_token_ns: host_ns,
+            of_facil_o: facil_o_total_s / headline.total_s,
+        })
+    }
+}

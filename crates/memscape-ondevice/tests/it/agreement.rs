@@ -1,0 +1,236 @@
+//! Do closed forms say exactly what events and command streams do?
+
+use std::num::NonZeroU64;
+
+use memscape_dram::{Dram, Kind, MEMORIES, RefreshPolicy};
+use memscape_ondevice::cost::gemv::{closed_form, delays, on_engine};
+use memscape_ondevice::cost::rates::StepCost;
+use memscape_ondevice::hardware::PimBlocks;
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::layout::{Layout, Placement};
+use memscape_ondevice::mapping::schedule::{Counts, Op, for_each};
+use memscape_ondevice::mapping::stages::Split;
+use memscape_ondevice::{PrefillStudy, RooflineStudy};
+use memscape_study::{CostEngine, Study};
+use memscape_units::Nanoseconds;
+use memscape_workload::{Element, Gemv};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+use crate::count;
+
+pub fn memory() -> impl Strategy<Value = Dram> {
+    let shape = (prop::sample::select(vec![256_u32, 512, 1024, 2048]), any::<bool>());
+    let short = || prop_oneof![Just(0.0), Just(1.0), 0.0..40.0_f64];
+    let times = (short(), short(), 0.0..60.0_f64, 0.0..40.0_f64, 0.0..20.0_f64, 0.0..60.0_f64);
+    (shape, times).prop_map(|((row_bytes, hbm), (trp, trcd, tras, twr, trtp, trtw))| {
+        let ns = |value| Nanoseconds::new(value).unwrap();
+        let device = *MEMORIES.get(if hbm { "hbm2-2000" } else { "lpddr5x-8533" });
+        Dram {
+            channels: count(1),
+            bank_groups: count(1),
+            banks_per_channel: count(4),
+            row_bytes: count(row_bytes),
+            trp_ns: ns(trp),
+            trp_ab_ns: ns(trp),
+            trcd_ns: ns(trcd),
+            tras_ns: ns(tras),
+            twr_ns: ns(twr),
+            trtp_ns: ns(trtp),
+            trtw_ns: Some(ns(trtw)),
+            ..device
+        }
+    })
+}
+
+fn blocks() -> impl Strategy<Value = PimBlocks> {
+    (1_u32..12, 1_u32..12, 0_u32..3).prop_map(|(input, output, shared)| PimBlocks {
+        input_registers: count(input),
+        output_registers: count(output),
+        banks_per_block: count(1 << shared),
+    })
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    prop_oneof![Just(Placement::ColumnBursts), Just(Placement::RowBursts)]
+}
+
+fn case() -> impl Strategy<Value = (Dram, Layout)> {
+    let element = prop::sample::select(vec![Element::Int4, Element::Int8, Element::Bf16, Element::Fp32]);
+    (memory(), blocks(), placement(), element, 1_u64..2000, 1_u64..700).prop_map(
+        |(memory, pim, placement, element, rows, columns)| {
+            let gemv = Gemv::new(rows, columns).unwrap();
+            (memory, Layout::new(gemv, element, placement, &memory, &pim, 0).unwrap())
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
+        let delays = delays(&memory);
+        let Some(closed) = closed_form(&layout, &delays) else { return Ok(()) };
+        let events = on_engine(&layout, &memory, &delays, RefreshPolicy::Off, &mut ()).unwrap();
+        prop_assert_eq!(closed.total(), events, "{:?} {:?}", layout, delays);
+    }
+
+    #[test]
+    fn commands_are_as_many_as_counted((_, layout) in case()) {
+        let mut counts = Counts::default();
+        for_each(&layout, |op| {
+            match op {
+                Op::WriteInputs { .. } => counts.input_writes += 1,
+                Op::Mac { .. } => counts.macs += 1,
+                Op::Drain { .. } => counts.drains += 1,
+                Op::WriteSums { .. } => counts.sum_writes += 1,
+                Op::Open { row } if row < layout.end_row() => counts.rows_opened += 1,
+                Op::Open { .. } => counts.sum_rows_opened += 1,
+                Op::Close => {}
+            }
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        prop_assert_eq!(counts, Counts::of(&layout));
+    }
+}
+
+/// The random cases above must not all be left to the engine.
+#[test]
+fn most_random_cases_have_a_closed_form() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let closed = (0..400).filter(|_| {
+        let (memory, layout) = case().new_tree(&mut runner).unwrap().current();
+        closed_form(&layout, &delays(&memory)).is_some()
+    });
+    let closed = closed.count();
+    assert!(closed > 120, "only {closed} of 400");
+}
+
+/// Reads of weights come in the order in which the layout numbers them.
+#[test]
+fn a_stream_reads_each_burst_once_and_in_place() {
+    let memory = *MEMORIES.get("lpddr5x-8533");
+    let pim = PimBlocks { input_registers: count(2), output_registers: count(3), banks_per_block: count(1) };
+    for placement in [Placement::ColumnBursts, Placement::RowBursts] {
+        let gemv = Gemv::new(5000, 100).unwrap();
+        let layout = Layout::new(gemv, Element::Bf16, placement, &memory, &pim, 7).unwrap();
+        let mut next = 0;
+        let mut pass_and_line = Vec::new();
+        for_each(&layout, |op| {
+            if let Op::Mac { slot, register, burst } = op {
+                assert_eq!(slot, next);
+                next += 1;
+                pass_and_line.push((register, burst));
+                assert_eq!(op.command(&layout).kind, Kind::Mac);
+            }
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        assert_eq!(next, layout.slots());
+        for unit_line in 0..layout.unit_lines() {
+            for burst in 0..layout.line_bursts() {
+                let at = layout.slot(unit_line * layout.units, burst);
+                let read = pass_and_line[usize::try_from(at.slot).unwrap()];
+                assert_eq!(read, (unit_line % layout.output_registers, burst));
+            }
+        }
+    }
+}
+
+prop_compose! {
+    pub fn prefill()(
+        model in prop::sample::select(vec!["llama-3.2-1b", "llama-3.2-3b", "opt-125m", "gemma-3-1b", "qwen3-0.6b"]),
+        (layers, tokens) in (1_u64..=12, 1_u64..2000),
+        threads in (0_u32..=1, 0_u32..=2, 0_u32..=3, 1_u32..8),
+        (copy_gb_s, step_ms) in (0.1..20.0_f64, 0.0..5.0_f64),
+        (efficiency, copy_slowdown, gemm_slowdown) in (0.1..1.0_f64, 1.0..4.0_f64, 1.0..2.0_f64),
+        (by_compute, every_copy, owr) in any::<(bool, bool, bool)>(),
+    ) -> PrefillStudy {
+        let mut study = PrefillStudy {
+            model: model.parse().unwrap(),
+            layers: NonZeroU64::new(layers),
+            prompt_tokens: NonZeroU64::new(tokens).unwrap(),
+            ff0_split: if by_compute { Split::ByCompute } else { Split::Equal },
+            step_cost: if every_copy { StepCost::EveryCopy } else { StepCost::CreatedThreads },
+            scheme: if owr { Scheme::Owr } else { Scheme::Ddb },
+            ..PrefillStudy::default()
+        };
+        let (big, high, low, owr_threads) = threads;
+        let cpu = &mut study.cpu;
+        (cpu.big.gemm_threads, cpu.middle_high.gemm_threads) = (big, 2 - high);
+        cpu.middle_high.copy_threads = high;
+        (cpu.middle_low.gemm_threads, cpu.middle_low.copy_threads) = (low, 3 - low);
+        cpu.owr_threads = count(owr_threads);
+        (cpu.copy_gb_s, cpu.step_ms, cpu.gemm_efficiency) = (copy_gb_s, step_ms, efficiency);
+        (cpu.copy_slowdown, cpu.gemm_slowdown) = (copy_slowdown, gemm_slowdown);
+        study
+    }
+}
+
+fn ttft(study: &PrefillStudy) -> f64 {
+    study.answer().unwrap().ttft_s
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn a_prefill_in_closed_form_takes_what_its_threads_do(study in prefill()) {
+        prop_assume!(study.cpu.check().is_ok());
+        let events = PrefillStudy { engine: CostEngine::Events, ..study.clone() };
+        // Both are sums of whole picoseconds.
+        prop_assert_eq!(ttft(&study).to_bits(), ttft(&events).to_bits(), "{:?}", study);
+    }
+
+    /// Copying never makes prefill faster, and where nothing is slowed double
+    /// buffering is never slower than copying first with as many threads.
+    #[test]
+    fn overlap_is_between_its_bounds(study in prefill()) {
+        prop_assume!(study.cpu.check().is_ok());
+        let mut study = PrefillStudy { scheme: Scheme::Ddb, ..study };
+        let ddb = study.answer().unwrap();
+        prop_assert!(ddb.gemm_s <= ddb.ttft_s);
+        let layers = study.layers.unwrap().get();
+        let weights = u32::try_from(layers * study.model.layer_matrix_parameters()).unwrap();
+        prop_assert!((ddb.copied_bytes - 2.0 * f64::from(weights)).abs() < 0.5, "all, once");
+
+        (study.cpu.copy_slowdown, study.cpu.gemm_slowdown) = (1.0, 1.0);
+        study.cpu.owr_threads = count(u32::try_from(study.cpu.copy_threads()).unwrap());
+        let ddb = study.answer().unwrap();
+        let owr = PrefillStudy { scheme: Scheme::Owr, ..study.clone() }.answer().unwrap();
+        // A copy in parts is rounded in parts.
+        prop_assert!(ddb.ttft_s <= owr.ttft_s + 1e-9, "{} {}", ddb.ttft_s, owr.ttft_s);
+        prop_assert!(ddb.gemm_s.max(ddb.copy_s) <= ddb.ttft_s + 1e-9);
+        prop_assert!(ddb.ttft_s <= ddb.gemm_s + ddb.copy_s + 1e-9);
+    }
+}
+
+/// With ever longer prompts all that is left of copying is the first one.
+#[test]
+fn long_prompts_hide_all_but_the_preload() {
+    let study = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 15).unwrap(), ..PrefillStudy::default() };
+    let timeline = study.timeline().unwrap();
+    let preload_s = timeline.spans.iter().find(|it| it.name == "preload").unwrap().end.as_ns() * 1e-9;
+    let answer = study.answer().unwrap();
+    // A thousandth of the preload is far above rounding.
+    assert!((answer.exposed_s - preload_s).abs() < 1e-3 * preload_s);
+    assert_eq!(answer.hidden_stages, answer.stages);
+}
+
+/// At peak rates the model of one layer is Table 2's.
+#[test]
+fn roofline_is_a_ratio_of_times() {
+    let roofline = |tokens: u64| {
+        let study =
+            RooflineStudy { prompt_tokens: NonZeroU64::new(tokens).unwrap(), ..RooflineStudy::default() };
+        study.answer().unwrap()
+    };
+    for tokens in [1, 4, 8, 16, 100, 4096] {
+        let it = roofline(tokens);
+        assert!((it.serial_t - it.gemm_t - it.online_t).abs() < 1e-12);
+        assert!((it.overlapped_t - it.gemm_t.max(it.online_t)).abs() < 1e-12);
+        assert_eq!(it.overlapped_t <= it.gemm_t, it.hiding_tokens <= tokens);
+    }
+}

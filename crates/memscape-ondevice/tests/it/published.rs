@@ -1,0 +1,162 @@
+//! What the paper's Sec. 3 to 6 print that follows without a fit, and what the
+//! studies refuse.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::layout::Placement;
+use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
+use memscape_study::{BoundBy, Study};
+use memscape_workload::{Experts, Llm, Model};
+
+/// Sec. 6: K and V of Llama 3.2 1B fill half a row tile each, the LM head all but
+/// 2816 rows of 16 times 8192.
+#[test]
+fn padding_is_that_of_k_v_and_the_lm_head() {
+    let answer = CapacityStudy::default().answer().unwrap();
+    assert_eq!(answer.weight_bytes, 2_471_628_800);
+    assert_eq!(answer.tile_rows, 1024);
+    assert_eq!(answer.padding_bytes, 16 * 2 * 512 * 2048 * 2 + 2816 * 2048 * 2);
+    assert_eq!(answer.one_buffer_bytes, 32 << 20);
+    let three = CapacityStudy { model: "llama-3.2-3b".parse().unwrap(), ..CapacityStudy::default() };
+    let three = three.answer().unwrap();
+    assert_eq!((three.weight_bytes, three.one_buffer_bytes), (6_425_499_648, 48 << 20));
+}
+
+#[test]
+fn schemes_keep_what_they_say() {
+    let of = |scheme| CapacityStudy { scheme, ..CapacityStudy::default() }.answer().unwrap();
+    let [wd, facil, ddb, owr, host] =
+        [Scheme::WeightDuplication, Scheme::FacilO, Scheme::Ddb, Scheme::Owr, Scheme::CacheableGemm].map(of);
+    assert_eq!(wd.total_bytes, wd.duplication_bytes);
+    assert_eq!(wd.saving.to_bits(), 0.0_f64.to_bits());
+    assert_eq!(ddb.total_bytes - owr.total_bytes, 32 << 20);
+    assert_eq!(owr.total_bytes - facil.total_bytes, 32 << 20);
+    assert_eq!(host.total_bytes, host.weight_bytes);
+    // Untied: the input table is the host's alone.
+    let untied = |kept| {
+        let model = "qwen3-8b".parse().unwrap();
+        let it = CapacityStudy {
+            model,
+            scheme: Scheme::FacilO,
+            pim_copies_embedding: kept,
+            ..CapacityStudy::default()
+        };
+        it.answer().unwrap()
+    };
+    assert_eq!(untied(true).total_bytes, untied(false).total_bytes);
+    assert_eq!(untied(true).pim_bytes - untied(false).pim_bytes, 151_936 * 4096 * 2);
+}
+
+#[test]
+fn bad_input_is_told_what_to_change() {
+    let base = PrefillStudy::default();
+    let error = |study: &PrefillStudy| study.answer().unwrap_err().to_string();
+    let small = PrefillStudy { buffer_bytes: NonZeroU64::new(1 << 20), ..base.clone() };
+    assert_eq!(
+        error(&small),
+        "q + k + v + out of a layer take 20971520 B, but a cacheable buffer has 1048576 B; raise `buffer_bytes` to \
+         20971520 or use a narrower format"
+    );
+    let owr = PrefillStudy { scheme: Scheme::Owr, buffer_bytes: NonZeroU64::new(9 << 20), ..base.clone() };
+    assert!(error(&owr).starts_with("gate of a layer take 33554432 B"));
+    let layers = PrefillStudy { layers: NonZeroU64::new(17), ..base.clone() };
+    assert_eq!(error(&layers), "`layers` is 17, but the model has 16");
+    let mut threads = base.clone();
+    threads.cpu.middle_high.gemm_threads = 1;
+    assert!(error(&threads).starts_with("`cpu.middle_high` has 1 GEMM and 2 copy threads on 2 cores"));
+    threads.cpu.middle_high.copy_threads = 0;
+    assert!(error(&threads).starts_with("there are 0 copy threads"));
+    let mut rates = base.clone();
+    rates.cpu.copy_slowdown = f64::NAN;
+    assert_eq!(error(&rates), "`cpu.copy_slowdown` is NaN; it must be from 1 to 1000");
+    let long = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
+    assert!(error(&long).contains("beyond the model's clock"), "{}", error(&long));
+    assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "prompt_tokens": 0 })).is_err());
+
+    let mut ranks = GemvStudy::default();
+    ranks.memory.ranks = NonZeroU32::new(2).unwrap();
+    assert!(ranks.answer().unwrap_err().to_string().starts_with("`memory.ranks` is 2"));
+    let scaled = GemvStudy { format: "mx-int8-b32".parse().unwrap(), ..GemvStudy::default() };
+    assert!(scaled.answer().unwrap_err().to_string().contains("no scale factors"));
+    let half = GemvStudy { m: NonZeroU64::new(8), ..GemvStudy::default() };
+    assert!(half.answer().unwrap_err().to_string().contains("go together"));
+    let experts = Llm { experts: Some(Experts { count: 8, active: 2 }), ..*base.model };
+    let model = Model::of(experts).unwrap();
+    assert!(error(&PrefillStudy { model, ..base }).starts_with("the model has 8 experts in each layer"));
+    for refused in [
+        CapacityStudy { model, ..CapacityStudy::default() }.answer().err(),
+        DecodeStudy { model, ..DecodeStudy::default() }.answer().err(),
+        InferenceStudy { model, ..InferenceStudy::default() }.answer().err(),
+    ] {
+        assert!(refused.unwrap().to_string().contains("use a model without experts"));
+    }
+    let mut tiny = DecodeStudy::default();
+    tiny.memory.rows = NonZeroU32::new(16).unwrap();
+    assert!(tiny.answer().unwrap_err().to_string().contains("needs DRAM rows 0 to"));
+}
+
+/// What a GEMV gains is bounded by banks over command rate, and halved where two
+/// banks share a PIM block.
+#[test]
+fn gains_are_below_their_peak() {
+    let one = GemvStudy::default().answer().unwrap();
+    assert!((one.peak_bandwidth_gain - 8.0).abs() < 0.01, "{}", one.peak_bandwidth_gain);
+    assert!(one.bandwidth_gain < one.peak_bandwidth_gain);
+    let mut shared = GemvStudy::default();
+    shared.pim.banks_per_block = NonZeroU32::new(2).unwrap();
+    let shared = shared.answer().unwrap();
+    assert!((shared.peak_bandwidth_gain - 4.0).abs() < 0.01);
+    assert!(shared.bandwidth_gain < one.bandwidth_gain);
+    // 512 rows fill half of the lanes.
+    let narrow = GemvStudy { gemv: memscape_workload::Matrix::K, ..GemvStudy::default() }.answer().unwrap();
+    assert!((narrow.padding_share - 0.5).abs() < 1e-12);
+}
+
+/// Strictly in the host's order, neighbours in a column lie in other DRAM rows of the
+/// same banks; columns together share an open row.
+#[test]
+fn columns_together_share_dram_rows() {
+    let at = |together| {
+        let together = NonZeroU64::new(together).unwrap();
+        LayoutStudy { together, ..LayoutStudy::default() }.answer().unwrap()
+    };
+    let (one, eight) = (at(1), at(8));
+    assert!(4.0 * one.read_gb_s < eight.read_gb_s, "{} {}", one.read_gb_s, eight.read_gb_s);
+    assert!((one.run_bursts - 1.0).abs() < 1e-9 && (eight.run_bursts - 4.0).abs() < 0.1);
+    assert!(eight.read_efficiency <= 1.0);
+}
+
+/// A batch is one sequence after the other, and its caches lie side by side.
+#[test]
+fn a_batch_takes_as_many_times_as_long() {
+    let one = InferenceStudy::default();
+    let three = InferenceStudy { batch: NonZeroU64::new(3).unwrap(), ..one.clone() };
+    let (one, three) = (one.answer().unwrap(), three.answer().unwrap());
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    close(3.0 * one.headline.ttft_s, three.headline.ttft_s);
+    close(3.0 * one.headline.token_ns, three.headline.token_ns);
+    close(one.headline.tokens_per_s, three.headline.tokens_per_s);
+    close(one.speedup, three.speedup);
+    // 16 layers, 8 heads of 64, keys and values, 256 tokens of two bytes.
+    assert_eq!(three.headline.memory_bytes - one.headline.memory_bytes, 2 * (16 * 8 * 64 * 2 * 256 * 2));
+    let capacity = CapacityStudy::default().answer().unwrap();
+    assert!(capacity.total_bytes < one.headline.memory_bytes);
+    assert_eq!(one.headline.memory_limit_bytes, Some(capacity.dram_bytes));
+}
+
+/// With PIM as fast as it is, most of a token is the host's; else PIM reads weights,
+/// unless small registers make it do other things.
+#[test]
+fn what_binds_is_what_takes_most() {
+    let mut study = InferenceStudy::default();
+    let bound = |study: &InferenceStudy| study.answer().unwrap().headline.bound_by;
+    assert_eq!(bound(&study), BoundBy::Host);
+    study.cpu.token_overhead_ms = 0.0;
+    assert_eq!(bound(&study), BoundBy::DramBandwidth);
+    (study.pim.input_registers, study.pim.output_registers) = (NonZeroU32::MIN, NonZeroU32::MIN);
+    study.placement = Placement::RowBursts;
+    assert_eq!(bound(&study), BoundBy::CommandIssue);
+    study.scheme = Scheme::CacheableGemm;
+    assert_eq!(bound(&study), BoundBy::DramBandwidth);
+}

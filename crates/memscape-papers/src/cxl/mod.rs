@@ -1,0 +1,17 @@
+//! A CXL memory expander: what its link can carry, and what a model pays for it.
+//! The example of how a system's figures and printed numbers are added.
+
+mod layers;
+mod link;
+
+use crate::experiment::Experiment;
+use crate::paper::Paper;
+
+pub const PAPER: Paper = Paper {
+    id: "cxl",
+    experiments: &[
+        Experiment::new("cxl.link", "What a link carries, both directions", link::table, link::plot),
+        Experiment::new("cxl.layers", "Tokens per second over layers in the expander", layers::table, layers::plot),
+    ],
+    published: include_str!("../../../../data/published/cxl.toml"),
+};

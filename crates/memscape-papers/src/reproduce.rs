@@ -1,0 +1,44 @@
+//! Experiments as files.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use memscape_explore::write_atomically;
+use rayon::prelude::*;
+
+use crate::error::Error;
+use crate::experiment::Experiment;
+
+/// Runs experiments on all cores and writes `<out>/<paper>/<figure>.{csv,svg,png}`
+/// of each, every file when it is whole.
+///
+/// `finished` hears of each experiment as it ends, with how many have. What became
+/// of them is told in their order; one that fails stops no other.
+pub fn reproduce(
+    experiments: &[&Experiment],
+    out: &Path,
+    finished: impl Fn(&Experiment, usize) + Sync,
+) -> Vec<Result<(), Error>> {
+    let done = AtomicUsize::new(0);
+    let run = |experiment: &&Experiment| {
+        let outcome = write(experiment, out);
+        finished(experiment, done.fetch_add(1, Ordering::Relaxed) + 1);
+        outcome
+    };
+    // One by one: some take a second, some a millisecond.
+    experiments.par_iter().with_max_len(1).map(run).collect()
+}
+
+fn write(experiment: &Experiment, out: &Path) -> Result<(), Error> {
+    let figure_name = experiment.id.split_once('.').map_or(experiment.id, |(_, it)| it);
+    let folder = out.join(experiment.paper());
+    std::fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
+    let table = experiment.table()?;
+    let figure = experiment.plot(&table)?;
+    let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
+    table.write_csv(&path("csv"))?;
+    for (path, bytes) in [(path("svg"), figure.svg()?.into_bytes()), (path("png"), figure.png()?)] {
+        write_atomically(&path, |out| out.write_all(&bytes)).map_err(|it| Error::file(&path, &it))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! The command stream of a plan on the DRAM engine, for its time and for whoever
+//! wants to see the commands.
+
+use std::io::Write;
+
+use memscape_dram::export::{CommandCsv, CommandTimeline, DramSim3Trace, RamulatorTrace};
+use memscape_dram::{AddressMap, Dram, Engine, Field, ProtocolError, RefreshPolicy, Sink};
+use memscape_study::{Recorder, StudyError};
+use memscape_units::Picoseconds;
+
+use super::timing::Timing;
+use crate::mapping::{Plan, schedule};
+
+/// All channels of a split get the same commands, so a stream is that of one.
+const CHANNEL: u32 = 0;
+
+/// Lowest digit first: `DRAMsim3`'s `address_mapping = rochrababgco`.
+const DRAMSIM3_ORDER: [Field; 6] =
+    [Field::Column, Field::BankGroup, Field::Bank, Field::Rank, Field::Channel, Field::Row];
+
+/// The commands of one GEMV, and the memory that they go to.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandStream<'a> {
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// The memory, which must have been checked.
+    pub memory: &'a Dram,
+    /// The delays of PIM commands.
+    pub timing: &'a Timing,
+    /// When refreshes come between.
+    pub refresh: RefreshPolicy,
+}
+
+impl CommandStream<'_> {
+    /// Walks the stream; the time includes closing the last row.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
+    /// bug.
+    ///
+    /// # Panics
+    /// Never for a checked memory: its rules and geometry always make an engine.
+    pub fn walk(&self, sink: &mut impl Sink) -> Result<Picoseconds, ProtocolError> {
+        let mut engine = Engine::new(self.memory.geometry(), &self.timing.constraints(self.memory))
+            .and_then(|it| it.with_refresh(self.refresh))
+            .expect("a checked device has valid rules");
+        let mut end = Picoseconds::ZERO;
+        schedule::for_each(self.plan, |op| {
+            end = engine.issue_into(op.command(), sink)?;
+            Ok(())
+        })?;
+        Ok(end + self.timing.close_to_open)
+    }
+
+    /// Tells each command as a span of what it keeps busy.
+    ///
+    /// # Errors
+    /// As [`CommandStream::walk`].
+    pub fn tell(&self, recorder: &mut dyn Recorder) -> Result<(), ProtocolError> {
+        self.walk(&mut CommandTimeline::new(recorder, self.memory, CHANNEL, self.timing.slot)).map(drop)
+    }
+
+    /// Writes the columns of [`CommandCsv`], in clocks.
+    ///
+    /// # Errors
+    /// Those of [`CommandStream::walk`], and the writer's first.
+    pub fn write_commands(&self, out: &mut dyn Write) -> Result<(), StudyError> {
+        let mut sink = CommandCsv::new(out, CHANNEL, self.memory.tck_ns.to_picoseconds());
+        self.walk(&mut sink)?;
+        Ok(sink.finish().map(drop)?)
+    }
+
+    /// Writes the lines of [`RamulatorTrace`].
+    ///
+    /// # Errors
+    /// Those of [`CommandStream::walk`], and the writer's first.
+    pub fn write_ramulator(&self, out: &mut dyn Write) -> Result<(), StudyError> {
+        let mut sink = RamulatorTrace::new(out, CHANNEL, self.memory.geometry());
+        self.walk(&mut sink)?;
+        Ok(sink.finish().map(drop)?)
+    }
+
+    /// Writes the lines of [`DramSim3Trace`], in clocks.
+    ///
+    /// # Errors
+    /// Those of [`CommandStream::walk`], and the writer's first.
+    pub fn write_dramsim3(&self, out: &mut dyn Write) -> Result<(), StudyError> {
+        let map = AddressMap::new(self.memory, DRAMSIM3_ORDER);
+        let mut sink =
+            DramSim3Trace::new(out, self.memory, map, CHANNEL, self.memory.tck_ns.to_picoseconds());
+        self.walk(&mut sink)?;
+        Ok(sink.finish().map(drop)?)
+    }
+}

@@ -1,0 +1,153 @@
+//! A whole machine: the memory, its PIM units and the processor.
+
+use std::num::NonZeroU64;
+
+use memscape_dram::{Dram, DramError, MEMORIES};
+use memscape_study::{Calibration, Catalog, Nested};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::soc::Soc;
+use super::unit::PimUnit;
+
+/// Memory with a PIM unit beside each bank, and a processor.
+///
+/// What a user writes in place of a built-in name, as a file or a table:
+///
+/// ```
+/// use memscape_pim::hardware::MACHINES;
+/// use memscape_study::{AnyCatalog, Form};
+///
+/// let form = Form::from_toml(
+///     "mine",
+///     r#"
+///     base = "lpddr5x-7500-pim"
+///     [parameters]
+///     memory = "lpddr5x-8533"
+///     pim.registers = 32
+///     "#,
+/// )?;
+/// let mine = MACHINES.complete(form, &|catalog, name| Ok(catalog.find_plain(name)?.clone()))?;
+/// assert_eq!(mine.parameters["memory"]["data_rate_mt_s"], 8533.0);
+/// assert_eq!(mine.parameters["pim"]["swap_commands"], 2, "calibrated");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// The DRAM
+    pub memory: Dram,
+    /// Bytes in one interleaving unit of memory, which a tile fills
+    #[schemars(range(min = 1))]
+    pub interleave_bytes: NonZeroU64,
+    /// The PIM unit of each bank
+    pub pim: PimUnit,
+    /// The processor
+    pub soc: Soc,
+}
+
+/// The free parameters of this model: `data/calibration/pimnast.toml`.
+pub static CALIBRATION: Calibration =
+    Calibration::new("pimnast", include_str!("../../../../data/calibration/pimnast.toml"));
+
+/// Machines with PIM: those of `data/hardware/pim`, and the form of a user's own.
+pub static MACHINES: Catalog<Machine> = Catalog::new(
+    "hardware",
+    "memories with a PIM unit at each bank, and a processor",
+    &[include_str!("../../../../data/hardware/pim/lpddr5x-7500-pim.toml")],
+)
+.with_nested(&[Nested { path: "memory", catalog: &MEMORIES }])
+.calibrated(&CALIBRATION, "")
+.checked_by(|it| it.check().map_err(|error| error.to_string()));
+
+/// The machine of the paper.
+pub const DEFAULT_MACHINE: &str = "lpddr5x-7500-pim";
+
+/// Why there is no such machine.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HardwareError {
+    /// The memory contradicts itself.
+    #[error("`memory`: {0}")]
+    Memory(#[from] DramError),
+    /// A width that the bit-sliced SIMD unit cannot have.
+    #[error("`{key}` is {given}; it must be a power of two")]
+    NotPowerOfTwo {
+        /// The parameter.
+        key: &'static str,
+        /// Its value.
+        given: u32,
+    },
+    /// An interleaving unit that is no whole number of column accesses.
+    #[error(
+        "`interleave_bytes` is {given}; it must be a power of two from {column_bytes} (one column access) \
+         to {row_bytes} (one row)"
+    )]
+    Interleave {
+        /// Bytes as given.
+        given: u64,
+        /// Bytes of one column access.
+        column_bytes: u64,
+        /// Bytes of one row.
+        row_bytes: u64,
+    },
+    /// A value beyond any PIM unit.
+    #[error("`{key}` is {given:e}; at most {max:e} is allowed")]
+    TooLarge {
+        /// The parameter.
+        key: &'static str,
+        /// Its value.
+        given: f64,
+        /// The largest allowed.
+        max: f64,
+    },
+    /// A command ratio below 1 or not a number.
+    #[error("`pim.command_ratio` is {given:e}; it must be from 1 (as fast as plain reads) to 1000")]
+    CommandRatio {
+        /// As given.
+        given: f64,
+    },
+}
+
+impl Machine {
+    /// Checks that the numbers can describe one machine.
+    ///
+    /// # Errors
+    /// [`HardwareError`] names the parameter at fault.
+    pub fn check(&self) -> Result<(), HardwareError> {
+        self.memory.check()?;
+        self.check_unit()
+    }
+
+    /// What the PIM unit and the interleaving ask for, the memory being one.
+    pub(crate) fn check_unit(&self) -> Result<(), HardwareError> {
+        let Self { memory, pim, .. } = self;
+        let widths = [
+            ("memory.column_bytes", memory.column_bytes),
+            ("pim.register_bits", pim.register_bits),
+            ("pim.sum_bits", pim.sum_bits),
+        ];
+        if let Some((key, given)) = widths.into_iter().find(|it| !it.1.is_power_of_two()) {
+            return Err(HardwareError::NotPowerOfTwo { key, given: given.get() });
+        }
+        let limits = [
+            ("memory.column_bytes", f64::from(memory.column_bytes.get()), 65_536.0),
+            ("pim.register_bits", f64::from(pim.register_bits.get()), 65_536.0),
+            ("pim.registers", f64::from(pim.registers.get()), 1024.0),
+            ("pim.host_turnaround_ns", pim.host_turnaround_ns.as_f64(), 1e6),
+            ("pim.swap_commands", f64::from(pim.swap_commands), 1000.0),
+        ];
+        if let Some((key, given, max)) = limits.into_iter().find(|it| it.1 > it.2) {
+            return Err(HardwareError::TooLarge { key, given, max });
+        }
+        let given = self.interleave_bytes.get();
+        let [column_bytes, row_bytes] = [memory.column_bytes, memory.row_bytes].map(|it| u64::from(it.get()));
+        if !given.is_power_of_two() || !(column_bytes..=row_bytes).contains(&given) {
+            return Err(HardwareError::Interleave { given, column_bytes, row_bytes });
+        }
+        if !(1.0..=1000.0).contains(&pim.command_ratio) {
+            return Err(HardwareError::CommandRatio { given: pim.command_ratio });
+        }
+        Ok(())
+    }
+}

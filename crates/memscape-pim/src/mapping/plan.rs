@@ -1,0 +1,536 @@
+//! What a placement means for one bank: the plan that the functional machine
+//! executes, the DRAM engine times and the closed form counts.
+//!
+//! All banks do the same at the same time, so one bank's plan is every bank's.
+//! The weights lie in the order in which they are used: pass by pass (a group of
+//! row-blocks that share the input vector), burst by burst (the input elements
+//! that the registers hold), row-block by row-block.
+
+use memscape_dram::Dram;
+use memscape_workload::{Format, Gemv};
+
+use super::placement::{CrDegree, Policy, RegisterRule, TilePolicy, TileShape, max_cr_degree, tile_shape};
+use super::registers::Registers;
+use crate::hardware::{CrossLane, HardwareError, Machine};
+
+/// The placement of one weight matrix, resolved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// The matrix; `k` is the whole input vector, before split-K.
+    pub gemv: Gemv,
+    /// How its elements are stored.
+    pub format: Format,
+    /// Parts of the input vector that different banks work on.
+    pub split_k: u64,
+    /// Banks of all channels that share one part.
+    pub banks: u64,
+    /// Banks of one channel.
+    pub banks_per_channel: u64,
+    /// Tile shape.
+    pub tile: TileShape,
+    /// SIMD lanes: elements in one column access.
+    pub lanes: u64,
+    /// Sums that one register holds.
+    pub sums_per_register: u64,
+    /// Registers that the sums of one row-block take until they are folded.
+    pub accumulators: u64,
+    /// Registers that they take afterwards.
+    pub output_registers: u64,
+    /// Row-blocks in the fullest bank.
+    pub row_blocks: u64,
+    /// Row-blocks that share a pass.
+    pub cr_degree: u64,
+    /// Registers of the unit.
+    pub registers: u64,
+    /// Registers for the input vector.
+    pub input_registers: u64,
+    /// Input elements in one register.
+    pub inputs_per_register: u64,
+    /// Input elements of one burst of register writes.
+    pub burst_inputs: u64,
+    /// Input elements between two applications of scale factors; 0 without.
+    pub event_inputs: u64,
+    /// Column accesses of one DRAM row that hold weights.
+    pub row_words: u64,
+    /// Column accesses of one DRAM row that hold scale factors.
+    pub scale_words: u64,
+    /// Cross-lane hardware.
+    pub cross_lane: CrossLane,
+    /// PIM commands to exchange one accumulator register.
+    pub swap_commands: u64,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The machine contradicts itself.
+    #[error(transparent)]
+    Hardware(#[from] HardwareError),
+    /// Split-K does not divide the input vector or the channels.
+    #[error(
+        "`split_k` is {split_k}, which must divide both K = {k} and the {channels} channels; \
+         use {allowed}"
+    )]
+    SplitK {
+        /// The degree as given.
+        split_k: u64,
+        /// Columns of the matrix.
+        k: u64,
+        /// Channels of the memory.
+        channels: u64,
+        /// Degrees that work.
+        allowed: String,
+    },
+    /// Blocks that the bit-sliced SIMD unit cannot have.
+    #[error("the scale block of `format` is {block}; it must be a power of two")]
+    BlockNotPowerOfTwo {
+        /// Elements that share a scale.
+        block: u64,
+    },
+    /// Blocks that share a scale do not divide the input vector.
+    #[error(
+        "K = {k} per split-K part is not a whole number of scale blocks of {block}; \
+         pad the matrix or use another block"
+    )]
+    ScaleBlock {
+        /// Columns of one part.
+        k: u64,
+        /// Elements that share a scale.
+        block: u64,
+    },
+    /// No room for even one row-block.
+    #[error(
+        "a tile of {m} rows needs {need} registers for its sums and at least {inputs} for inputs, but the unit \
+         has {have}; use more registers, a lower tile, wider elements or narrower sums"
+    )]
+    Registers {
+        /// Rows of the tile.
+        m: u64,
+        /// Registers for sums (and scales).
+        need: u64,
+        /// Registers for inputs.
+        inputs: u64,
+        /// Registers of the unit.
+        have: u64,
+    },
+    /// A tile height that does not exist.
+    #[error(
+        "`tile` is {m}, and a tile of that many rows does not exist; allowed are powers of two up to {max}"
+    )]
+    TileHeight {
+        /// Rows as given.
+        m: u64,
+        /// Elements of one interleaving unit.
+        max: u64,
+    },
+    /// The printed register rule with scale factors.
+    #[error(
+        "`register_rule = \"printed\"` has no place for the second set of sums that scale factors need; \
+         use `accumulators`"
+    )]
+    PrintedScales,
+    /// More weights than a bank holds.
+    #[error(
+        "{m} x {k} weights take {need} rows of the fullest bank, but a bank has {have}; use more banks or \
+         fewer bits"
+    )]
+    Capacity {
+        /// Rows of the matrix.
+        m: u64,
+        /// Columns of the matrix.
+        k: u64,
+        /// DRAM rows needed.
+        need: u64,
+        /// DRAM rows of a bank.
+        have: u64,
+    },
+    /// A CR degree that row-blocks or registers do not allow.
+    #[error(
+        "`cr_degree` is {given}, but this matrix and these registers allow {most} at most; use a lower one or `max`"
+    )]
+    CrDegree {
+        /// As given.
+        given: u64,
+        /// The most that fits.
+        most: u64,
+    },
+    /// Outputs of one row-block that do not fit one DRAM row.
+    #[error(
+        "the outputs of one row-block take {need} column accesses, but a DRAM row has {have}; use a lower tile or \
+         longer rows"
+    )]
+    OutputRow {
+        /// Column accesses needed.
+        need: u64,
+        /// Column accesses of a row.
+        have: u64,
+    },
+    /// A register that does not hold even one input or sum.
+    #[error(
+        "`pim.register_bits` is {register_bits}, too narrow for one element of {element_bits} or one sum of {sum_bits} bit"
+    )]
+    NarrowRegister {
+        /// Bits of a register.
+        register_bits: u64,
+        /// Bits of one input.
+        element_bits: u64,
+        /// Bits of one sum.
+        sum_bits: u64,
+    },
+}
+
+impl Plan {
+    /// Resolves the placement of `gemv`.
+    ///
+    /// `TilePolicy::Best` needs a cost and is resolved by the caller; here it
+    /// means algorithm 1.
+    ///
+    /// # Errors
+    /// [`PlanError`] says which rule matrix, format and hardware break.
+    pub fn new(gemv: Gemv, format: Format, machine: &Machine, policy: &Policy) -> Result<Self, PlanError> {
+        machine.check_unit()?;
+        let Machine { memory, interleave_bytes, pim, .. } = machine;
+        let [column_bytes, row_bytes, channels, banks_per_channel] =
+            [memory.column_bytes, memory.row_bytes, memory.channels, memory.banks_per_channel]
+                .map(|it| u64::from(it.get()));
+        let columns = row_bytes / column_bytes;
+
+        let split_k = check_split_k(gemv, channels, policy)?;
+        let banks = banks_per_channel * channels / split_k;
+        let lanes = column_bytes * 8 / format.element_bits();
+        let (inputs_per_register, sums_per_register) = register_contents(format, machine)?;
+        let block = scale_block(format, gemv.k() / split_k, policy)?;
+        let registers = Registers {
+            count: u64::from(pim.registers.get()),
+            lanes,
+            inputs_per_register,
+            sums_per_register,
+            rule: policy.register_rule,
+            scaled: block.is_some(),
+        };
+
+        let tile_elements = interleave_bytes.get() * 8 / format.element_bits();
+        let tile = choose_tile(gemv, banks, tile_elements, &registers, policy)?;
+        let input_registers = registers.inputs(tile.m, u64::from(pim.input_registers.get()));
+        let row_blocks = Share::of(gemv.m(), tile.m * banks);
+        let cr_degree = choose_cr_degree(row_blocks, tile, &registers, input_registers, columns, policy)?;
+        let bursts = Bursts::new(tile, lanes, input_registers * inputs_per_register, block);
+        let scale_words =
+            block.map_or(0, |block| bursts.scale_words(tile, lanes, block, columns, column_bytes));
+
+        let plan = Self {
+            gemv,
+            format,
+            split_k,
+            banks,
+            banks_per_channel,
+            tile,
+            lanes,
+            sums_per_register,
+            accumulators: registers.accumulators(tile.m),
+            output_registers: registers.outputs(tile.m),
+            row_blocks: row_blocks.fullest,
+            cr_degree,
+            registers: registers.count,
+            input_registers,
+            inputs_per_register,
+            burst_inputs: bursts.inputs,
+            event_inputs: bursts.event_inputs,
+            row_words: columns - scale_words,
+            scale_words,
+            cross_lane: pim.cross_lane,
+            swap_commands: u64::from(pim.swap_commands),
+        };
+        plan.check_capacity(memory)?;
+        Ok(plan)
+    }
+
+    /// Whether a bank has the rows for weights and outputs.
+    fn check_capacity(&self, memory: &Dram) -> Result<(), PlanError> {
+        let (need, have) = (self.weight_rows() + self.passes(), u64::from(memory.rows.get()));
+        if need > have {
+            return Err(PlanError::Capacity { m: self.gemv.m(), k: self.gemv.k(), need, have });
+        }
+        Ok(())
+    }
+
+    /// Columns of the matrix that one split-K part works on.
+    #[must_use]
+    pub fn k(&self) -> u64 {
+        self.gemv.k() / self.split_k
+    }
+
+    /// Column accesses that read `inputs` columns of one row-block.
+    #[must_use]
+    pub fn words(&self, inputs: u64) -> u64 {
+        if self.tile.m >= self.lanes {
+            inputs * (self.tile.m / self.lanes)
+        } else {
+            inputs.div_ceil(self.lanes / self.tile.m)
+        }
+    }
+
+    /// Column accesses of one row-block.
+    #[must_use]
+    pub fn row_block_words(&self) -> u64 {
+        self.words(self.k())
+    }
+
+    /// Passes over the input vector.
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.row_blocks.div_ceil(self.cr_degree)
+    }
+
+    /// Row-blocks of one pass; the last may have fewer.
+    #[must_use]
+    pub fn pass_row_blocks(&self, pass: u64) -> u64 {
+        (self.row_blocks - pass * self.cr_degree).min(self.cr_degree)
+    }
+
+    /// Bursts of register writes in one pass.
+    #[must_use]
+    pub fn bursts(&self) -> u64 {
+        self.k().div_ceil(self.burst_inputs)
+    }
+
+    /// Inputs of one burst; the last may have fewer.
+    #[must_use]
+    pub fn inputs_of_burst(&self, burst: u64) -> u64 {
+        (self.k() - burst * self.burst_inputs).min(self.burst_inputs)
+    }
+
+    /// Register writes of a burst of `inputs`, the scale register's included.
+    #[must_use]
+    pub fn register_writes(&self, inputs: u64) -> u64 {
+        inputs.div_ceil(self.inputs_per_register) + u64::from(self.has_scales())
+    }
+
+    /// Whether blocks of weights and inputs share scale factors.
+    #[must_use]
+    pub fn has_scales(&self) -> bool {
+        self.event_inputs > 0
+    }
+
+    /// DRAM rows of the fullest bank that hold weights.
+    #[must_use]
+    pub fn weight_rows(&self) -> u64 {
+        (self.row_blocks * self.row_block_words()).div_ceil(self.row_words)
+    }
+
+    /// Bits of the weights' scales of one event.
+    #[must_use]
+    pub fn event_scale_bits(&self) -> u64 {
+        self.format
+            .scale()
+            .map_or(0, |scale| self.tile.m * (self.event_inputs / scale.elements()) * scale.bits())
+    }
+
+    /// Reads that fetch the weights' scales of one event.
+    #[must_use]
+    pub fn scale_loads(&self) -> u64 {
+        self.event_scale_bits().div_ceil(self.lanes * self.format.element_bits())
+    }
+
+    /// Register commands after those reads: sums times the weights' scales, then
+    /// times the inputs' and onto the scaled sums.
+    #[must_use]
+    pub fn scale_commands(&self) -> u64 {
+        if self.has_scales() { 2 * self.accumulators } else { 0 }
+    }
+
+    /// Register commands that exchange one row-block's sums for the next one's.
+    #[must_use]
+    pub fn visit_swaps(&self, pass_row_blocks: u64) -> u64 {
+        if pass_row_blocks > 1 { self.swap_commands * self.accumulators } else { 0 }
+    }
+
+    /// Steps of the fold, widest first: by how many lanes sums are shifted.
+    pub fn fold_steps(&self) -> impl Iterator<Item = u64> {
+        let (widest, m) = (self.sums_per_register.min(self.lanes) / 2, self.tile.m);
+        std::iter::successors(Some(widest), |it| Some(it / 2)).take_while(move |it| *it >= m && *it > 0)
+    }
+
+    /// Whether sums of one row lie in several lanes when the pass ends.
+    #[must_use]
+    pub fn needs_fold(&self) -> bool {
+        self.cross_lane != CrossLane::Tree && self.tile.m < self.lanes
+    }
+
+    /// Register commands that fold one row-block.
+    #[must_use]
+    pub fn fold_commands(&self) -> u64 {
+        if !self.needs_fold() {
+            return 0;
+        }
+        let adds = self.accumulators - self.output_registers;
+        let steps = self.fold_steps().count() as u64;
+        let lanes: u64 = self.fold_steps().sum();
+        match self.cross_lane {
+            CrossLane::LaneShift => self.accumulators * (lanes + steps) + adds,
+            CrossLane::LaneShiftLast => adds + self.output_registers * (lanes + steps),
+            CrossLane::AnyShift => self.accumulators * 2 * steps + adds,
+            CrossLane::Tree => 0,
+        }
+    }
+}
+
+/// The split-K degree, if it divides columns and channels.
+fn check_split_k(gemv: Gemv, channels: u64, policy: &Policy) -> Result<u64, PlanError> {
+    let split_k = u64::from(policy.split_k.get());
+    let divides = |it: u64| gemv.k().is_multiple_of(it) && channels.is_multiple_of(it);
+    if divides(split_k) {
+        return Ok(split_k);
+    }
+    let allowed: Vec<_> =
+        (1..=channels.min(1024)).filter(|it| divides(*it)).map(|it| it.to_string()).collect();
+    Err(PlanError::SplitK { split_k, k: gemv.k(), channels, allowed: allowed.join(", ") })
+}
+
+/// Input elements and sums in one register.
+fn register_contents(format: Format, machine: &Machine) -> Result<(u64, u64), PlanError> {
+    let element_bits = format.element_bits();
+    let [register_bits, sum_bits] =
+        [machine.pim.register_bits, machine.pim.sum_bits].map(|it| u64::from(it.get()));
+    if register_bits < element_bits || register_bits < sum_bits {
+        return Err(PlanError::NarrowRegister { register_bits, element_bits, sum_bits });
+    }
+    Ok((register_bits / element_bits, register_bits / sum_bits))
+}
+
+/// Elements that share a scale factor, and its bits.
+#[derive(Debug, Clone, Copy)]
+struct ScaleBlock {
+    elements: u64,
+    bits: u64,
+}
+
+fn scale_block(format: Format, k: u64, policy: &Policy) -> Result<Option<ScaleBlock>, PlanError> {
+    let Some(scale) = format.scale() else { return Ok(None) };
+    let block = scale.elements();
+    if policy.register_rule == RegisterRule::Printed {
+        return Err(PlanError::PrintedScales);
+    }
+    if !block.is_power_of_two() {
+        return Err(PlanError::BlockNotPowerOfTwo { block });
+    }
+    if !k.is_multiple_of(block) {
+        return Err(PlanError::ScaleBlock { k, block });
+    }
+    Ok(Some(ScaleBlock { elements: block, bits: scale.bits() }))
+}
+
+/// Rows of the matrix, dealt out in pieces of a tile for each bank.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// Pieces of the fullest bank.
+    fullest: u64,
+    /// Pieces that every bank has.
+    every: u64,
+}
+
+impl Share {
+    const fn of(rows: u64, piece: u64) -> Self {
+        Self { fullest: rows.div_ceil(piece), every: rows / piece }
+    }
+}
+
+/// The tile that the policy asks for, if the registers hold a row-block of it.
+fn choose_tile(
+    gemv: Gemv,
+    banks: u64,
+    tile_elements: u64,
+    registers: &Registers,
+    policy: &Policy,
+) -> Result<TileShape, PlanError> {
+    let tile = match policy.tile {
+        TilePolicy::Fixed(m) => fixed_tile(u64::from(m.get()), tile_elements)?,
+        TilePolicy::Algorithm1 | TilePolicy::Best => {
+            tile_shape(gemv.m(), banks, tile_elements, |m| registers.fit(m))
+        }
+    };
+    let m = tile.m;
+    if !registers.fit(m) {
+        let (need, inputs) = (registers.for_sums(m), registers.least_inputs(m));
+        return Err(PlanError::Registers { m, need, inputs, have: registers.count });
+    }
+    Ok(tile)
+}
+
+/// The tile of a given height.
+fn fixed_tile(m: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
+    if m.is_power_of_two() && m <= tile_elements {
+        Ok(TileShape { m, k: tile_elements / m })
+    } else {
+        Err(PlanError::TileHeight { m, max: tile_elements })
+    }
+}
+
+/// How many row-blocks share a pass: as the policy asks, if the registers hold
+/// their sums and a DRAM row of so many columns their outputs.
+fn choose_cr_degree(
+    row_blocks: Share,
+    tile: TileShape,
+    registers: &Registers,
+    input_registers: u64,
+    columns: u64,
+    policy: &Policy,
+) -> Result<u64, PlanError> {
+    let outputs = registers.outputs(tile.m);
+    if outputs > columns {
+        return Err(PlanError::OutputRow { need: outputs, have: columns });
+    }
+    let free = registers.count - registers.for_scales() - input_registers;
+    let most = max_cr_degree(row_blocks.every, free, registers.per_row_block(tile.m)).min(columns / outputs);
+    match policy.cr_degree {
+        CrDegree::Max => Ok(most),
+        CrDegree::Divisor => {
+            Ok((1..=most).rev().find(|it| row_blocks.fullest.is_multiple_of(*it)).unwrap_or(1))
+        }
+        CrDegree::Fixed(degree) => {
+            let given = u64::from(degree.get());
+            if given <= most { Ok(given) } else { Err(PlanError::CrDegree { given, most }) }
+        }
+    }
+}
+
+/// In which portions a row-block meets inputs and scale factors.
+#[derive(Debug, Clone, Copy)]
+struct Bursts {
+    /// Input elements of one burst of register writes.
+    inputs: u64,
+    /// Input elements between two applications of scale factors; 0 without.
+    event_inputs: u64,
+}
+
+impl Bursts {
+    /// Bursts hold whole words and, where the registers can, whole scale blocks;
+    /// where they cannot, whole bursts fill a block.
+    fn new(tile: TileShape, lanes: u64, held: u64, block: Option<ScaleBlock>) -> Self {
+        let word_inputs = (lanes / tile.m.min(lanes)).max(1);
+        let event_inputs = block.map_or(0, |block| block.elements.max(word_inputs));
+        let unit = event_inputs.max(word_inputs);
+        let inputs = if held >= unit { held / unit * unit } else { 1 << held.ilog2() };
+        Self { inputs, event_inputs }
+    }
+
+    /// The least number of scale words in a DRAM row of so many columns that hold
+    /// the scales of all events which end in the row's weight words.
+    fn scale_words(
+        self,
+        tile: TileShape,
+        lanes: u64,
+        block: ScaleBlock,
+        columns: u64,
+        column_bytes: u64,
+    ) -> u64 {
+        // Where bursts are shorter than blocks, the blocks of several row-blocks
+        // end one visit apart.
+        let event_words = (self.event_inputs.min(self.inputs) * tile.m).div_ceil(lanes).max(1);
+        let event_bits = tile.m * (self.event_inputs / block.elements) * block.bits;
+        let holds =
+            |scale: u64| (columns - scale).div_ceil(event_words) * event_bits <= scale * column_bytes * 8;
+        (1..columns).find(|it| holds(*it)).unwrap_or(columns - 1)
+    }
+}

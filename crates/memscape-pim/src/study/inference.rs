@@ -1,0 +1,359 @@
+//! The study `pim.inference`: a prompt and a reply, with the weight GEMVs of the
+//! layers on PIM and everything else on the processor.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::ops::Add;
+
+use memscape_dram::Dram;
+use memscape_study::{
+    BoundBy, Breakdown, CostEngine, Headline, Part, Served, Slot, Study, StudyError, parts,
+};
+use memscape_units::Nanoseconds;
+use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::gemv::{GemvStudy, Placement};
+use crate::cost::GemvPart;
+use crate::hardware::{PimUnit, Soc};
+use crate::mapping::placement::{CrDegree, RegisterRule, TilePolicy};
+
+/// A prompt, and a reply generated token by token: weight matrices of the layers
+/// on PIM, the rest on the processor.
+///
+/// A PIM command multiplies with one vector, so the sequences of a batch are
+/// computed one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model
+    pub model: Model,
+    /// How weights are stored: `int8`, `int4`, `fp16`, or scaled blocks such as `mx-int8-b32`
+    pub format: Format,
+    /// Tokens of the prompt
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated after it
+    pub generated_tokens: NonZeroU64,
+    /// Sequences, one after the other
+    pub batch: NonZeroU32,
+    /// Width of one element of the key-value cache
+    pub kv_bits: NonZeroU32,
+    /// Width of one activation between operators
+    pub activation_bits: NonZeroU32,
+    /// Whether attention scores stay on the chip
+    pub attention: Attention,
+    /// Where the language-model head runs
+    pub lm_head: LmHead,
+    /// Whether Q, K and V (and gate and up) are one matrix
+    pub projections: Projections,
+    /// The DRAM
+    pub memory: Dram,
+    /// Bytes in one interleaving unit of memory, which a tile fills
+    pub interleave_bytes: NonZeroU64,
+    /// The PIM unit of each bank
+    pub pim: PimUnit,
+    /// The processor
+    pub soc: Soc,
+    /// Tile height: `algorithm1`, `best`, or rows per tile
+    pub tile: TilePolicy,
+    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
+    pub cr_degree: CrDegree,
+    /// Parts into which the columns are cut, each with its share of the channels
+    pub split_k: NonZeroU32,
+    /// Which registers tile height and CR degree are held to
+    pub register_rule: RegisterRule,
+    /// Whether the processor's adding of split-K partial sums is charged
+    pub charge_reduction: bool,
+    /// Whether refresh is on (the paper's models have it off)
+    pub refresh: bool,
+}
+
+/// Whether attention scores pass through memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attention {
+    /// Scores stay on the chip.
+    Fused,
+    /// Scores are written to memory and read back.
+    Unfused,
+}
+
+/// Where the language-model head runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LmHead {
+    /// On the processor.
+    Soc,
+    /// On PIM, like the matrices of the layers.
+    Pim,
+}
+
+/// What `pim.inference` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What all systems answer.
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Time per token on the processor alone over that with PIM
+    pub token_speedup: f64,
+    /// The same for prompt and all generated tokens
+    pub end_to_end_speedup: f64,
+    /// Time of a token on the processor alone
+    pub soc_token_ns: f64,
+    /// Share of token generation in prompt and reply, on the processor alone
+    pub soc_generation_share: f64,
+    /// Weight matrices on PIM
+    pub pim_gemv_ns: f64,
+    /// The same matrices on the processor
+    pub soc_gemv_ns: f64,
+    /// Language-model head and embedding projections on the processor
+    pub head_ns: f64,
+    /// Attention over the context
+    pub attention_ns: f64,
+    /// Norms, activations, residuals
+    pub vector_ns: f64,
+    /// Context at which a generated token is timed: the mean
+    pub context_tokens: u64,
+}
+
+parts! {
+    /// What a generated token takes its time for.
+    pub enum TokenPart {
+        /// Weight matrices that PIM can take.
+        Gemv = "gemv",
+        /// Language-model head and embedding projections on the processor.
+        Head = "head",
+        /// Attention over the context.
+        Attention = "attention",
+        /// Norms, activations, residuals.
+        Vector = "vector",
+    }
+}
+
+/// A generated token of one sequence.
+struct Token {
+    /// Its GEMVs on PIM.
+    gemvs: Breakdown<GemvPart>,
+    /// All of it, with these.
+    pim: Breakdown<TokenPart>,
+    /// All of it on the processor alone.
+    soc: Breakdown<TokenPart>,
+}
+
+impl Default for InferenceStudy {
+    /// OPT-6.7B with the paper's prompt of 1920 and 128 generated tokens.
+    fn default() -> Self {
+        let gemv = GemvStudy::default();
+        let count = |value| NonZeroU32::new(value).expect("not zero");
+        Self {
+            model: gemv.model,
+            format: gemv.format,
+            prompt_tokens: count(1920).into(),
+            generated_tokens: count(128).into(),
+            batch: count(1),
+            kv_bits: count(8),
+            activation_bits: count(16),
+            attention: Attention::Fused,
+            lm_head: LmHead::Soc,
+            projections: Projections::Merged,
+            memory: gemv.memory,
+            interleave_bytes: gemv.interleave_bytes,
+            pim: gemv.pim,
+            soc: gemv.soc,
+            tile: gemv.tile,
+            cr_degree: gemv.cr_degree,
+            split_k: gemv.split_k,
+            register_rule: gemv.register_rule,
+            charge_reduction: gemv.charge_reduction,
+            refresh: gemv.refresh,
+        }
+    }
+}
+
+impl InferenceStudy {
+    /// The study of one of the model's matrices on the same machine.
+    #[must_use]
+    pub fn gemv(&self, matrix: Matrix) -> GemvStudy {
+        GemvStudy {
+            model: self.model,
+            gemv: matrix,
+            m: None,
+            k: None,
+            format: self.format,
+            memory: self.memory,
+            interleave_bytes: self.interleave_bytes,
+            pim: self.pim,
+            soc: self.soc,
+            tile: self.tile,
+            cr_degree: self.cr_degree,
+            split_k: self.split_k,
+            register_rule: self.register_rule,
+            placement: Placement::Pimnast,
+            charge_reduction: self.charge_reduction,
+            refresh: self.refresh,
+            engine: CostEngine::Closed,
+        }
+    }
+
+    /// A token of one sequence after so many others.
+    fn token(&self, context: u64) -> Result<Token, StudyError> {
+        let layers = u64::from(self.model.layers);
+        let mut gemvs = Breakdown::default();
+        let mut soc = Vec::new();
+        let matrices: Vec<Matrix> = self.model.layer_gemvs(self.projections).map(|it| it.0).collect();
+        for &matrix in &matrices {
+            let solved = self.gemv(matrix).solve()?;
+            gemvs += solved.cost.time * layers;
+            soc.push((TokenPart::Gemv, times(layers, solved.soc)));
+        }
+        for operator in self.model.decode_operators(context, self.projections)? {
+            let part = match operator.kind {
+                // The layers' matrices are timed above, one by one.
+                OperatorKind::Matrix if matrices.iter().any(|it| it.name() == operator.name) => continue,
+                OperatorKind::Matrix if operator.name == "lm_head" && self.lm_head == LmHead::Pim => {
+                    gemvs += self.gemv(Matrix::LmHead).solve()?.cost.time;
+                    TokenPart::Gemv
+                }
+                OperatorKind::Matrix => TokenPart::Head,
+                OperatorKind::Attention => TokenPart::Attention,
+                OperatorKind::Vector => TokenPart::Vector,
+            };
+            soc.push((part, self.soc_time(&operator)));
+        }
+        // Rounded to picoseconds once, not operator by operator.
+        let sum = |part| total(soc.iter().filter(|it| it.0 == part).map(|it| it.1)).to_picoseconds();
+        let soc: Breakdown<TokenPart> = TokenPart::ALL.iter().map(|it| (*it, sum(*it))).collect();
+        let mut pim = soc;
+        pim[TokenPart::Gemv] = gemvs.total();
+        Ok(Token { gemvs, pim, soc })
+    }
+
+    /// The prompt of one sequence, on the processor.
+    fn prompt(&self) -> Result<Nanoseconds, StudyError> {
+        let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
+        Ok(total(operators.iter().map(|it| self.soc_time(it))))
+    }
+
+    /// An operator on the processor, all its instances: the slower of computing
+    /// and moving its data.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn soc_time(&self, operator: &Operator) -> Nanoseconds {
+        let scores = match self.attention {
+            Attention::Fused => 0,
+            Attention::Unfused => operator.score_read_elements + operator.score_written_elements,
+        };
+        let activations = operator.activation_read_elements
+            + operator.activation_written_elements
+            + operator.vector_weight_elements
+            + scores;
+        let kv = operator.kv_read_elements + operator.kv_written_elements;
+        let bytes = self.format.storage_bits(operator.weight_elements) as f64 / 8.0
+            + kv as f64 * f64::from(self.kv_bits.get()) / 8.0
+            + activations as f64 * f64::from(self.activation_bits.get()) / 8.0;
+        let bits = self.format.element_bits();
+        let bandwidth = self.gemv(Matrix::LmHead).bandwidth();
+        times(operator.count, self.soc.gemv_time(operator.operations, bits, bytes, bandwidth))
+    }
+
+    /// Weights, and keys and values of all sequences at their end.
+    fn memory_bytes(&self) -> u64 {
+        let model = &self.model;
+        let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
+        let vectors = u64::from(model.layers) * model.layer_vector_parameters()
+            + final_norm * model.norm.parameters_per_element();
+        let matrices = self.format.storage_bytes(model.parameters() - vectors).0;
+        let tokens = self.prompt_tokens.get() + self.generated_tokens.get();
+        let bytes = |elements: u64, bits: NonZeroU32, times: u64| {
+            elements.saturating_mul(u64::from(bits.get())).div_ceil(8).saturating_mul(times)
+        };
+        matrices.saturating_add(bytes(vectors, self.activation_bits, 1)).saturating_add(bytes(
+            model.kv_cache_elements(tokens),
+            self.kv_bits,
+            self.batch.get().into(),
+        ))
+    }
+}
+
+impl Token {
+    /// What takes most of it: reading weights, the commands between, or what the
+    /// processor does beside.
+    fn bound_by(&self) -> BoundBy {
+        let (whole, gemvs) = (self.pim.total(), self.gemvs.total());
+        let reading =
+            self.gemvs[GemvPart::Mac] + self.gemvs[GemvPart::RowOpen] + self.gemvs[GemvPart::Refresh];
+        let host = whole - gemvs + self.gemvs[GemvPart::SocReduction];
+        let commands = whole - reading - host;
+        if reading >= commands.max(host) {
+            BoundBy::DramBandwidth
+        } else if host >= commands {
+            BoundBy::Host
+        } else {
+            BoundBy::CommandIssue
+        }
+    }
+}
+
+/// So many times after each other.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn times(count: u64, time: Nanoseconds) -> Nanoseconds {
+    Nanoseconds::new(count as f64 * time.as_f64()).expect("a product of finite positive numbers")
+}
+
+fn total(spans: impl Iterator<Item = Nanoseconds>) -> Nanoseconds {
+    spans.fold(Nanoseconds::ZERO, Add::add)
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "pim.inference";
+    const SUMMARY: &'static str = "A prompt and a reply of a language model with its GEMVs on LPDDR-PIM";
+    type Answer = InferenceAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("token_ns", &["pim_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
+        ("soc_token_ns", &["soc_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
+    ];
+
+    fn slots() -> Vec<Slot> {
+        GemvStudy::slots()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        // Time is linear in the context, so the mean context gives the mean time.
+        let context = prompt_tokens.saturating_add(generated_tokens.div_ceil(2));
+        let token = self.token(context)?;
+        let prompt = self.prompt()?;
+
+        let batch = u64::from(self.batch.get());
+        let step = Nanoseconds::new(token.pim.total().as_ns())?;
+        let headline = Headline::of(&Served {
+            prompt_tokens,
+            generated_tokens,
+            batch,
+            prompt: times(batch, prompt),
+            step: times(batch, step),
+            memory_bytes: self.memory_bytes(),
+            memory_limit_bytes: Some(self.memory.capacity().0),
+            bound_by: token.bound_by(),
+            energy_j: None,
+            cost_usd: None,
+        });
+        let (token_ns, soc_token_ns) = (token.pim.total().as_ns(), token.soc.total().as_ns());
+        let (prompt_ns, tokens) = (prompt.as_f64(), generated_tokens as f64);
+        let ns = |time: &Breakdown<TokenPart>, part| batch as f64 * time.ns(part);
+        Ok(InferenceAnswer {
+            headline,
+            token_speedup: soc_token_ns / token_ns,
+            end_to_end_speedup: (prompt_ns + tokens * soc_token_ns) / (prompt_ns + tokens * token_ns),
+            soc_token_ns: batch as f64 * soc_token_ns,
+            soc_generation_share: tokens * soc_token_ns / (prompt_ns + tokens * soc_token_ns),
+            pim_gemv_ns: ns(&token.pim, TokenPart::Gemv),
+            soc_gemv_ns: ns(&token.soc, TokenPart::Gemv),
+            head_ns: ns(&token.soc, TokenPart::Head),
+            attention_ns: ns(&token.soc, TokenPart::Attention),
+            vector_ns: ns(&token.soc, TokenPart::Vector),
+            context_tokens: context,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! The study `pim.regret`: how far PIMnast's choice is from the best.
+
+use std::num::NonZeroU32;
+
+use memscape_study::{Slot, Study, StudyError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::gemv::{GemvAnswer, GemvStudy, Placement};
+use crate::mapping::placement::{CrDegree, TilePolicy};
+
+/// PIMnast's choice for one matrix beside an exhaustive search.
+///
+/// The search tries every tile height, CR degree, division of the registers
+/// between inputs and sums, and split-K degree (with the processor's reduction
+/// charged), and column-major order; whatever the registers cannot hold is left
+/// out. Row order is not among them: it spreads a matrix row over all banks,
+/// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RegretStudy(pub GemvStudy);
+
+/// What `pim.regret` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RegretAnswer {
+    /// Time of the placement as asked for, reduction of split-K charged
+    pub chosen_ns: f64,
+    /// Least time found
+    pub best_ns: f64,
+    /// Chosen over best; 1 is no regret
+    pub regret: f64,
+    /// Least time found without split-K
+    pub best_unsplit_ns: f64,
+    /// Chosen over best without split-K
+    pub unsplit_regret: f64,
+    /// Tile height of the best without split-K
+    pub best_unsplit_m_tile: u64,
+    /// CR degree of the best without split-K
+    pub best_unsplit_cr_degree: u64,
+    /// Input registers of the best without split-K
+    pub best_unsplit_input_registers: u64,
+    /// Tile height as chosen
+    pub chosen_m_tile: u64,
+    /// CR degree as chosen
+    pub chosen_cr_degree: u64,
+    /// Tile height of the best
+    pub best_m_tile: u64,
+    /// CR degree of the best
+    pub best_cr_degree: u64,
+    /// Input registers of the best
+    pub best_input_registers: u64,
+    /// Split-K degree of the best
+    pub best_split_k: u32,
+    /// Order of the best
+    pub best_placement: Placement,
+    /// Placements that fit and were timed
+    pub tried: u64,
+}
+
+impl Study for RegretStudy {
+    const NAME: &'static str = "pim.regret";
+    const SUMMARY: &'static str = "PIMnast's placement of one matrix beside the best of an exhaustive search";
+    type Answer = RegretAnswer;
+
+    fn slots() -> Vec<Slot> {
+        GemvStudy::slots()
+    }
+
+    fn answer(&self) -> Result<RegretAnswer, StudyError> {
+        let base = GemvStudy { charge_reduction: true, ..self.0 };
+        let chosen = base.answer()?;
+        let mut tried = 0;
+        let (mut best, mut best_unsplit) = ((base, chosen), None);
+        if base.split_k.get() == 1 {
+            best_unsplit = Some(chosen);
+        }
+        let mut try_one = |candidate: GemvStudy, answer: GemvAnswer| {
+            tried += 1;
+            if answer.time_ns < best.1.time_ns {
+                best = (candidate, answer);
+            }
+            if candidate.split_k.get() == 1 && best_unsplit.is_none_or(|it| answer.time_ns < it.time_ns) {
+                best_unsplit = Some(answer);
+            }
+        };
+        let heights: Vec<_> =
+            (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
+        let channels = base.memory.channels.get();
+        let registers = base.pim.registers.get();
+        let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
+        for split_k in counts(channels).filter(|it| channels.is_multiple_of(it.get())) {
+            for &height in &heights {
+                for input_registers in counts(registers) {
+                    let mut candidate = GemvStudy {
+                        placement: Placement::Pimnast,
+                        tile: TilePolicy::Fixed(height),
+                        split_k,
+                        ..base
+                    };
+                    candidate.pim.input_registers = input_registers;
+                    let fits = |candidate: &GemvStudy| {
+                        let answer = candidate.answer().ok()?;
+                        // Otherwise it resolves to another count's placement.
+                        (answer.input_registers_used == u64::from(input_registers.get())).then_some(answer)
+                    };
+                    for degree in counts(registers) {
+                        candidate.cr_degree = CrDegree::Fixed(degree);
+                        let Some(answer) = fits(&candidate) else { break };
+                        try_one(candidate, answer);
+                    }
+                }
+            }
+        }
+        let column_major = GemvStudy { placement: Placement::ColumnMajor, split_k: NonZeroU32::MIN, ..base };
+        if let Ok(answer) = column_major.answer() {
+            try_one(column_major, answer);
+        }
+        let best_unsplit = best_unsplit.unwrap_or(best.1);
+        let (study, answer) = best;
+        Ok(RegretAnswer {
+            chosen_ns: chosen.time_ns,
+            best_ns: answer.time_ns,
+            regret: chosen.time_ns / answer.time_ns,
+            best_unsplit_ns: best_unsplit.time_ns,
+            unsplit_regret: chosen.time_ns / best_unsplit.time_ns,
+            best_unsplit_m_tile: best_unsplit.m_tile,
+            best_unsplit_cr_degree: best_unsplit.cr_degree_used,
+            best_unsplit_input_registers: best_unsplit.input_registers_used,
+            chosen_m_tile: chosen.m_tile,
+            chosen_cr_degree: chosen.cr_degree_used,
+            best_m_tile: answer.m_tile,
+            best_cr_degree: answer.cr_degree_used,
+            best_input_registers: answer.input_registers_used,
+            best_split_k: study.split_k.get(),
+            best_placement: study.placement,
+            tried,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Do the studies' columns hold together, and does what happens end with the time
+//! that they answer?
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::MEMORIES;
+use memscape_pim::hardware::{CALIBRATION, CrossLane, DEFAULT_MACHINE, MACHINES, RowAfterWrite};
+use memscape_pim::mapping::placement::{CrDegree, TilePolicy};
+use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
+use memscape_study::random::Key;
+use memscape_study::{
+    AnyCatalog, CostEngine, FreeParameter, Study, StudyError, StudyVisitor, System, Timeline,
+};
+use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_workload::{Matrix, Model, Projections};
+use serde_json::Value;
+
+fn count(value: u64) -> NonZeroU32 {
+    NonZeroU32::new(value.try_into().unwrap()).unwrap()
+}
+
+/// Random choices by name.
+struct Choices {
+    key: Key,
+    next: u64,
+}
+
+impl Choices {
+    fn new(seed: u64) -> Self {
+        Self { key: Key::new(seed), next: 0 }
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next += 1;
+        self.key.bits(self.next) % end
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+
+    fn flag(&mut self) -> bool {
+        self.below(2) == 1
+    }
+}
+
+fn random_gemv(seed: u64) -> GemvStudy {
+    let mut any = Choices::new(seed);
+    let mut study = GemvStudy {
+        model: Model::named(any.one(&["opt-125m", "opt-350m", "opt-1.3b", "llama-3.2-1b"])).unwrap(),
+        gemv: any.one(&[Matrix::Qkv, Matrix::Out, Matrix::K]),
+        format: any.one(&["int8", "int4", "fp16", "mx-int8-b32", "mx-int4-b64"]).parse().unwrap(),
+        tile: any.one(&[TilePolicy::Algorithm1, TilePolicy::Best, TilePolicy::Fixed(count(16))]),
+        cr_degree: any.one(&[CrDegree::Max, CrDegree::Divisor, CrDegree::Fixed(NonZeroU32::MIN)]),
+        split_k: any.one(&[count(1), count(2), count(8)]),
+        placement: any.one(&[Placement::Pimnast, Placement::Pimnast, Placement::ColumnMajor]),
+        charge_reduction: any.flag(),
+        refresh: any.flag(),
+        engine: any.one(&[CostEngine::Closed, CostEngine::Events]),
+        ..GemvStudy::default()
+    };
+    study.pim.registers = count(10 + any.below(30));
+    study.pim.swap_commands = u32::try_from(any.below(3)).unwrap();
+    study.pim.command_ratio = any.one(&[1.0, 2.0, 3.3]);
+    study.pim.row_after_write = any.one(&[RowAfterWrite::InOrder, RowAfterWrite::Overlapped]);
+    study.pim.cross_lane = any.one(&[CrossLane::LaneShift, CrossLane::AnyShift, CrossLane::Tree]);
+    study.memory.tras_ns = Nanoseconds::new(any.one(&[42.0, 60.0, 300.0])).unwrap();
+    study
+}
+
+fn random_inference(seed: u64) -> InferenceStudy {
+    let mut any = Choices::new(seed);
+    InferenceStudy {
+        model: Model::named(any.one(&["opt-125m", "opt-6.7b", "llama-2-70b", "gemma-3-1b"])).unwrap(),
+        format: any.one(&["int8", "int4", "fp16", "mx-int8-b32"]).parse().unwrap(),
+        prompt_tokens: NonZeroU64::new(1 + any.below(4000)).unwrap(),
+        generated_tokens: NonZeroU64::new(1 + any.below(1000)).unwrap(),
+        batch: count(1 + any.below(9)),
+        kv_bits: count(any.one(&[4, 8, 16])),
+        attention: any.one(&[Attention::Fused, Attention::Unfused]),
+        lm_head: any.one(&[LmHead::Soc, LmHead::Pim]),
+        projections: any.one(&[Projections::Merged, Projections::Separate]),
+        split_k: count(any.one(&[1, 2, 4])),
+        charge_reduction: any.flag(),
+        refresh: any.flag(),
+        ..InferenceStudy::default()
+    }
+}
+
+/// Checks `SUMS`; whether there was an answer.
+fn check_sums<S: Study>(study: &S) -> bool {
+    let Ok(answer) = study.answer() else { return false };
+    let answer = serde_json::to_value(answer).unwrap();
+    let column = |name: &str| answer[name].as_f64().unwrap_or_else(|| panic!("no column {name}"));
+    for (whole, parts) in S::SUMS {
+        let (whole, parts) = (column(whole), parts.iter().map(|it| column(it)).sum::<f64>());
+        assert!((whole - parts).abs() <= 1e-9 * whole, "{whole} is not {parts}: {answer}");
+    }
+    true
+}
+
+#[test]
+fn wholes_are_the_sums_of_their_parts() {
+    let answered = (0..300).filter(|it| check_sums(&random_gemv(*it))).count();
+    assert!(answered > 150, "only {answered} of 300");
+    let answered = (0..300).filter(|it| check_sums(&random_inference(*it))).count();
+    assert!(answered > 150, "only {answered} of 300");
+}
+
+fn timeline(study: &GemvStudy) -> Result<Timeline, StudyError> {
+    let mut timeline = Timeline::default();
+    GemvStudy::TIMELINE.expect("pim.gemv has one")(study, &mut timeline)?;
+    Ok(timeline)
+}
+
+#[test]
+fn a_timeline_ends_with_the_time_that_is_answered() {
+    let mut told = 0;
+    for seed in 0..150 {
+        let mut study = GemvStudy { engine: CostEngine::Events, ..random_gemv(seed) };
+        study.model = Model::named("opt-125m").unwrap();
+        study.charge_reduction = false;
+        let (Ok(answer), Ok(timeline)) = (study.answer(), timeline(&study)) else { continue };
+        told += 1;
+        assert!((timeline.end().as_ns() - answer.time_ns).abs() < 1e-6, "{study:?}");
+
+        let mut free = vec![Picoseconds::ZERO; timeline.tracks.len()];
+        for span in &timeline.spans {
+            let free = &mut free[span.track.index()];
+            assert!(*free <= span.start && span.start <= span.end, "{span:?} of {study:?}");
+            *free = span.end;
+        }
+    }
+    assert!(told > 50, "only {told} of 150");
+}
+
+#[test]
+fn column_major_weights_have_no_stream() {
+    let study = GemvStudy { placement: Placement::ColumnMajor, ..GemvStudy::default() };
+    let no_stream = "the column-major baseline has no command stream; use `engine = \"closed\"`";
+    assert_eq!(timeline(&study).unwrap_err().to_string(), no_stream);
+    for format in GemvStudy::TRACES {
+        assert_eq!((format.write)(&study, &mut Vec::new()).unwrap_err().to_string(), no_stream);
+    }
+}
+
+#[test]
+fn traces_hold_the_same_reads_and_writes() {
+    let study = GemvStudy { model: Model::named("opt-125m").unwrap(), ..GemvStudy::default() };
+    let lines = |name: &str| {
+        let format = GemvStudy::TRACES.iter().find(|it| it.name == name).unwrap();
+        let mut text = Vec::new();
+        (format.write)(&study, &mut text).unwrap();
+        String::from_utf8(text).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let commands = lines("commands");
+    assert_eq!(commands[0], "clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source");
+    let accesses = commands.iter().filter(|it| it.contains(",MAC,") || it.contains(",SPILL,")).count();
+    let banks = 16;
+    assert_eq!((lines("ramulator").len(), lines("dramsim3").len()), (accesses * banks, accesses * banks));
+}
+
+#[test]
+fn a_batch_is_computed_one_sequence_after_the_other() {
+    let alone = random_inference(3);
+    let one = InferenceStudy { batch: count(1), ..alone }.answer().unwrap();
+    let four = InferenceStudy { batch: count(4), ..alone }.answer().unwrap();
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b, "{a} is not {b}");
+    near(four.headline.ttft_s, 4.0 * one.headline.ttft_s);
+    near(four.headline.token_ns, 4.0 * one.headline.token_ns);
+    near(four.headline.tokens_per_s, one.headline.tokens_per_s);
+    near(four.end_to_end_speedup, one.end_to_end_speedup);
+    assert!(four.headline.memory_bytes > one.headline.memory_bytes);
+}
+
+#[test]
+fn memory_holds_weights_and_the_key_value_cache() {
+    // 6.7B parameters of 8 bit; norms and biases, 0.02 %, stay at 16 bit. 2048
+    // tokens of 2 x 4096 elements in 32 layers, 8 bit each.
+    let study = InferenceStudy::default();
+    let answer = study.answer().unwrap();
+    let (weights, cache) = (study.model.parameters(), 2048 * 2 * 4096 * 32);
+    assert!((weights + cache..weights + cache + (1 << 22)).contains(&answer.headline.memory_bytes));
+    assert_eq!(answer.headline.memory_limit_bytes, Some(16 << 30));
+}
+
+/// Collects names, and checks that slots' defaults are what `Default` says.
+struct Names(Vec<&'static str>);
+
+impl StudyVisitor for Names {
+    fn visit<S: Study>(&mut self) {
+        let study = serde_json::to_value(S::default()).unwrap();
+        for slot in S::slots() {
+            let preset = slot.catalog.find_plain(slot.default).unwrap();
+            let tables = preset.parameters.as_object().unwrap();
+            match (slot.whole, study[slot.path].as_str()) {
+                (true, _) => assert!(tables.iter().all(|(key, it)| study[key] == *it), "{}", slot.path),
+                (false, Some(name)) => assert_eq!(name, slot.default),
+                (false, None) => assert_eq!(study[slot.path], preset.parameters, "{}", slot.path),
+            }
+        }
+        self.0.push(S::NAME);
+    }
+}
+
+fn names<S: System>(_: S) -> Vec<&'static str> {
+    let mut names = Names(Vec::new());
+    S::studies(&mut names);
+    names.0
+}
+
+#[test]
+fn the_system_lists_its_studies_with_their_descriptions() {
+    assert_eq!(names(SYSTEM), ["pim.gemv", "pim.inference", "pim.regret"]);
+}
+
+#[test]
+fn the_built_in_machine_has_a_source_for_every_number() {
+    let machine = MACHINES.find(DEFAULT_MACHINE).unwrap();
+    let plain = MACHINES.find_plain(DEFAULT_MACHINE).unwrap();
+    assert_eq!(machine.parameters.memory, *MEMORIES.get("lpddr5x-7500"));
+    let without = paths("", &plain.parameters).into_iter().filter(|it| machine.source(it).is_none());
+    // What a description may leave out has no source where it does.
+    assert_eq!(without.collect::<Vec<_>>(), ["memory.trc_ns"]);
+    let free = CALIBRATION.parameters().iter().map(FreeParameter::key).collect::<Vec<_>>();
+    assert_eq!(free, ["pim.host_turnaround_ns", "pim.swap_commands"]);
+    assert!(machine.source("pim.swap_commands").unwrap().starts_with("calibrated: data/calibration/pimnast"));
+}
+
+fn paths(prefix: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(table) => {
+            table.iter().flat_map(|(key, it)| paths(&format!("{prefix}.{key}"), it)).collect()
+        }
+        _ => vec![prefix.trim_start_matches('.').to_owned()],
+    }
+}
+
+#[test]
+fn a_machine_that_cannot_be_built_is_refused() {
+    let machine = *MACHINES.get(DEFAULT_MACHINE);
+    let error = |change: fn(&mut memscape_pim::hardware::Machine)| {
+        let mut machine = machine;
+        change(&mut machine);
+        machine.check().unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(|it| it.interleave_bytes = NonZeroU64::new(100).unwrap()),
+        "`interleave_bytes` is 100; it must be a power of two from 32 (one column access) to 2048 (one row)"
+    );
+    assert_eq!(
+        error(|it| it.pim.sum_bits = NonZeroU32::new(24).unwrap()),
+        "`pim.sum_bits` is 24; it must be a power of two"
+    );
+    assert!(
+        error(|it| it.memory.tras_ns = Nanoseconds::ZERO).starts_with("`memory`: DRAM rule `tRAS >= tRCD`")
+    );
+    assert!(error(|it| it.pim.command_ratio = f64::NAN).starts_with("`pim.command_ratio` is NaN"));
+}

@@ -1,0 +1,300 @@
+//! A figure: panels laid out on a page.
+
+use crate::bars::{GroupedBars, StackedBars};
+use crate::canvas::{Align, Rect, Scene};
+use crate::curves::Lines;
+use crate::error::PlotError;
+use crate::gantt::Gantt;
+use crate::grids::{HeatMap, TileGrid};
+use crate::legend::{self, Entry};
+use crate::plot::{Margins, Plot};
+use crate::style::{Font, Width};
+use crate::table::TextTable;
+
+/// A figure: panels in a grid, under an optional title, over an optional caption.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figure {
+    /// How wide it is on the page; its height follows from what it holds.
+    pub width: Width,
+    /// A line above everything.
+    pub title: String,
+    /// A remark below everything, broken into lines.
+    pub caption: String,
+    /// The charts, row by row.
+    pub panels: Vec<Panel>,
+    /// Panels per row; all in one row if missing.
+    pub columns: Option<usize>,
+    /// Height of each plot (inside the axes) in inches; by kind if missing.
+    pub plot_height_in: Option<f64>,
+}
+
+/// One chart of a figure, under its own title.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// For example `(a) Speedup`; may be empty.
+    pub title: String,
+    /// What it shows.
+    pub chart: Chart,
+}
+
+/// What a panel shows.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Chart {
+    /// Bars side by side.
+    GroupedBars(GroupedBars),
+    /// Bars on top of each other.
+    StackedBars(StackedBars),
+    /// Curves and points.
+    Lines(Lines),
+    /// Values as colours.
+    HeatMap(HeatMap),
+    /// A tiled matrix.
+    TileGrid(TileGrid),
+    /// Busy spans along time.
+    Gantt(Gantt),
+    /// A text table.
+    TextTable(TextTable),
+}
+
+macro_rules! charts {
+    ($($chart:ident),*) => {
+        $(impl From<$chart> for Chart {
+            fn from(chart: $chart) -> Self {
+                Self::$chart(chart)
+            }
+        })*
+
+        impl Chart {
+            fn plot(&self) -> &dyn Plot {
+                match self {
+                    $(Self::$chart(it) => it,)*
+                }
+            }
+        }
+    };
+}
+charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, Gantt, TextTable);
+
+impl Figure {
+    /// An empty figure for one column of a page.
+    #[must_use]
+    pub fn one_column() -> Self {
+        Self::default()
+    }
+
+    /// An empty figure as wide as a page.
+    #[must_use]
+    pub fn two_columns() -> Self {
+        Self { width: Width::TwoColumns, ..Self::default() }
+    }
+
+    /// Sets the line above everything.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// Sets the remark below everything.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
+    /// Adds a chart under its own title, which may be empty.
+    #[must_use]
+    pub fn panel(mut self, title: impl Into<String>, chart: impl Into<Chart>) -> Self {
+        self.panels.push(Panel { title: title.into(), chart: chart.into() });
+        self
+    }
+
+    /// Breaks the panels into rows of so many.
+    #[must_use]
+    pub fn columns(mut self, columns: usize) -> Self {
+        self.columns = Some(columns);
+        self
+    }
+
+    /// Sets the height of every plot (inside the axes) in inches.
+    #[must_use]
+    pub fn plot_height_in(mut self, inches: f64) -> Self {
+        self.plot_height_in = Some(inches);
+        self
+    }
+
+    /// The figure as an SVG document, sized in inches.
+    ///
+    /// Text stays text, in a font that is installed almost everywhere or has a
+    /// twin of the same widths (see `assets/README.md`).
+    ///
+    /// # Errors
+    /// [`PlotError`] names the series at fault.
+    pub fn svg(&self) -> Result<String, PlotError> {
+        let charts = self.panels.iter().map(|it| it.title.as_str());
+        let named = std::iter::once(self.title.as_str()).chain(charts).find(|it| !it.is_empty());
+        self.layout()?.scene.svg(named.unwrap_or_default())
+    }
+
+    /// The figure as a PNG image, 300 dots per inch.
+    ///
+    /// # Errors
+    /// [`PlotError`] names the series at fault.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        self.layout()?.scene.png()
+    }
+
+    /// Puts everything in its place.
+    pub(crate) fn layout(&self) -> Result<Layout, PlotError> {
+        self.check()?;
+        let mut page = Page::new(self.width.points(), self.panels.len());
+        if !self.title.is_empty() {
+            page.write_lines(Font::TITLE, &self.title, 2.0);
+        }
+        let per_row = self.columns.unwrap_or(self.panels.len());
+        let width = (page.inner_width() - BETWEEN_PANELS * (per_row - 1) as f64) / per_row as f64;
+        let heading = self.heading(width);
+        let shared = self.shared_legend();
+        if let Some(entries) = &shared {
+            page.place_legend(entries);
+        }
+        for (row, panels) in self.panels.chunks(per_row).enumerate() {
+            if 0 < row {
+                page.bottom += BETWEEN_ROWS;
+            }
+            self.lay_row(&mut page, panels, width, shared.is_some(), heading);
+        }
+        if !self.caption.is_empty() {
+            page.bottom += 4.0;
+            page.write_lines(Font::CAPTION, &self.caption, 0.0);
+        }
+        page.layout.scene.height = page.bottom + EDGE;
+        page.layout.scene.check_texts()?;
+        Ok(page.layout)
+    }
+
+    fn lay_row(&self, page: &mut Page, panels: &[Panel], width: f64, legend_is_shared: bool, heading: Font) {
+        let plots: Vec<_> = panels.iter().map(|it| it.chart.plot()).collect();
+        let height_for = |plot: &dyn Plot| {
+            let margins = plot.margins(width, 88.0);
+            let own = plot.plot_height(width - margins.left - margins.right);
+            self.plot_height_in.map_or(own, |it| it * 72.0)
+        };
+        let height = plots.iter().map(|it| height_for(*it)).fold(0.0, f64::max);
+        let margins: Vec<_> = plots.iter().map(|it| it.margins(width, height)).collect();
+        let most = |of: &dyn Fn(&Margins) -> f64| margins.iter().map(of).fold(0.0, f64::max);
+        let (above, below) = (most(&|it| it.top), most(&|it| it.bottom));
+        let titles: Vec<_> = panels.iter().map(|it| heading.wrap_evenly(&it.title, width)).collect();
+        let title_lines = titles.iter().map(Vec::len).max().unwrap_or(0) as f64;
+        let legends: Vec<_> =
+            plots.iter().map(|it| if legend_is_shared { Vec::new() } else { it.legend() }).collect();
+        let legend = legends.iter().map(|it| legend::height(it, width)).fold(0.0, f64::max);
+        let titles_end = page.bottom + title_lines * heading.line();
+        let top = if 0.0 < title_lines { titles_end + 2.0 } else { titles_end };
+
+        for (index, (plot, margins)) in plots.iter().zip(&margins).enumerate() {
+            let left = EDGE + index as f64 * (width + BETWEEN_PANELS);
+            for (line, text) in titles[index].iter().rev().enumerate() {
+                let y = titles_end - (line as f64 + 0.5) * heading.line();
+                page.layout.scene.write((left + width / 2.0, y), Align::Middle, heading, text.as_str());
+            }
+            let own = legend::height(&legends[index], width);
+            let keys = Rect { left, right: left + width, top: top + legend - own, bottom: top + legend };
+            legend::draw(&mut page.layout.scene, &legends[index], keys);
+            if 0.0 < own {
+                page.layout.legends.push(keys);
+            }
+            let area = Rect {
+                left: left + margins.left,
+                right: left + width - margins.right,
+                top: top + legend + above,
+                bottom: top + legend + above + height,
+            };
+            plot.draw(&mut page.layout.scene, area);
+            page.layout.plots.push(area);
+        }
+        page.bottom = top + legend + above + height + below;
+    }
+
+    /// The font of the panels' titles: all on one line if it need not be tiny.
+    fn heading(&self, width: f64) -> Font {
+        let longest = self.panels.iter().map(|it| Font::PANEL.width(&it.title)).fold(0.0, f64::max);
+        let fitting = Font::PANEL.size * width / longest;
+        Font::PANEL.sized(if fitting < 6.0 { 6.5 } else { fitting.min(Font::PANEL.size) })
+    }
+
+    /// The legend that all of several panels have in common.
+    fn shared_legend(&self) -> Option<Vec<Entry>> {
+        let (first, rest) = self.panels.split_first()?;
+        let entries = first.chart.plot().legend();
+        let same = rest.iter().all(|it| it.chart.plot().legend() == entries);
+        (!rest.is_empty() && !entries.is_empty() && same).then_some(entries)
+    }
+
+    fn check(&self) -> Result<(), PlotError> {
+        let outside = |what: &str, value: String, allowed: &str| {
+            Err(PlotError::Outside { what: what.to_owned(), value, allowed: allowed.to_owned() })
+        };
+        if self.panels.is_empty() {
+            return Err(PlotError::Empty { what: "figure".to_owned() });
+        }
+        if self.columns == Some(0) {
+            return outside("columns", "0".to_owned(), "one or more");
+        }
+        if let Some(height) = self.plot_height_in.filter(|it| !(0.4..=20.0).contains(it)) {
+            return outside("plot_height_in", height.to_string(), "0.4 to 20 inches");
+        }
+        self.panels.iter().try_for_each(|it| it.chart.plot().check())
+    }
+}
+
+const EDGE: f64 = 3.0;
+const BETWEEN_PANELS: f64 = 12.0;
+const BETWEEN_ROWS: f64 = 8.0;
+
+/// A figure in its place: shapes, and which boxes are what.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Layout {
+    pub scene: Scene,
+    pub plots: Vec<Rect>,
+    pub legends: Vec<Rect>,
+}
+
+/// A page being filled from the top down.
+struct Page {
+    layout: Layout,
+    bottom: f64,
+}
+
+impl Page {
+    fn new(width: f64, panels: usize) -> Self {
+        let scene = Scene { width, height: 0.0, shapes: Vec::new() };
+        Self {
+            layout: Layout { scene, plots: Vec::with_capacity(panels), legends: Vec::new() },
+            bottom: EDGE,
+        }
+    }
+
+    fn inner_width(&self) -> f64 {
+        self.layout.scene.width - 2.0 * EDGE
+    }
+
+    fn write_lines(&mut self, font: Font, text: &str, space_below: f64) {
+        for line in font.wrap_evenly(text, self.inner_width()) {
+            let middle = (self.layout.scene.width / 2.0, self.bottom + font.line() / 2.0);
+            self.layout.scene.write(middle, Align::Middle, font, line);
+            self.bottom += font.line();
+        }
+        self.bottom += space_below;
+    }
+
+    fn place_legend(&mut self, entries: &[Entry]) {
+        let (left, right) = (EDGE, EDGE + self.inner_width());
+        let height = legend::height(entries, right - left);
+        let keys = Rect { left, right, top: self.bottom, bottom: self.bottom + height };
+        legend::draw(&mut self.layout.scene, entries, keys);
+        self.layout.legends.push(keys);
+        self.bottom += height;
+    }
+}

@@ -1,0 +1,81 @@
+//! Numbers as a reader wants them: few digits, a true minus sign, no zeros for
+//! show.
+
+/// The factor to divide numbers of this size by, and what to write after them:
+/// nothing from 0.001 up to 9999, else thousands (k, M, G, T) or `e−9`.
+pub(crate) fn unit_of(largest: f64) -> (f64, String) {
+    const PLAIN: std::ops::Range<f64> = 1e-3..1e4;
+    if largest == 0.0 || PLAIN.contains(&largest) {
+        return (1.0, String::new());
+    }
+    let prefixes = [(1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+    if let Some((unit, prefix)) =
+        prefixes.iter().find(|(unit, _)| (10.0 * unit..1e4 * unit).contains(&largest))
+    {
+        return (*unit, (*prefix).to_owned());
+    }
+    let exponent = (largest.log10() / 3.0).floor() * 3.0;
+    (10_f64.powf(exponent), format!("e{}", signed(exponent, 0)))
+}
+
+/// How many decimals tell multiples of this step apart.
+pub(crate) fn decimals_of(step: f64) -> usize {
+    let mut scaled = step;
+    (0..9)
+        .find(|_| {
+            let whole = (scaled - scaled.round()).abs() < 1e-6;
+            scaled *= 10.0;
+            whole
+        })
+        .unwrap_or(9)
+}
+
+/// How many decimals show two significant digits of a number, at most two.
+pub(crate) fn decimals_for(largest: f64) -> usize {
+    match largest {
+        it if 10.0 <= it => 0,
+        it if 1.0 <= it => 1,
+        _ => 2,
+    }
+}
+
+/// How many decimals suit bars beside each other, whose heights say the rest.
+pub(crate) fn decimals_beside(values: impl Iterator<Item = f64>) -> usize {
+    match values.map(f64::abs).fold(0.0, f64::max) {
+        it if 100.0 <= it => 0,
+        it if 1.0 <= it => 1,
+        it if 0.1 <= it => 2,
+        _ => 3,
+    }
+}
+
+/// A number with a true minus sign, and no sign on a zero.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let plain = format!("{value:.decimals$}");
+    match plain.strip_prefix('-') {
+        Some(digits) if digits.contains(|it: char| ('1'..='9').contains(&it)) => format!("\u{2212}{digits}"),
+        Some(digits) => digits.to_owned(),
+        None => plain,
+    }
+}
+
+/// A number with at most three decimals, and a suffix if it is very large or small.
+pub(crate) fn short(value: f64) -> String {
+    let (unit, suffix) = unit_of(value.abs());
+    let fixed = signed(value / unit, 3);
+    let trimmed =
+        if fixed.contains('.') { fixed.trim_end_matches('0').trim_end_matches('.') } else { &fixed };
+    format!("{trimmed}{suffix}")
+}
+
+/// A number with so many decimals, or three digits and a suffix if it is very
+/// large or small.
+pub(crate) fn compact(value: f64, decimals: usize) -> String {
+    let (unit, suffix) = unit_of(value.abs());
+    if suffix.is_empty() {
+        return signed(value, decimals);
+    }
+    let scaled = value / unit;
+    let decimals = decimals_for(scaled.abs() / 10.0);
+    format!("{}{suffix}", signed(scaled, decimals))
+}

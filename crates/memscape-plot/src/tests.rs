@@ -1,0 +1,431 @@
+//! Does it draw, does nothing collide, and is bad data refused?
+
+use std::io::Cursor;
+
+use crate as plot;
+use crate::canvas::{Rect, Shape};
+use crate::figure::Layout;
+use crate::style::{Colour, DISTINCT, graded, ramp};
+use crate::*;
+
+/// The gallery's figures are the test cases: one of each shape.
+#[path = "../examples/gallery/figures.rs"]
+mod figures;
+
+/// Every figure of the gallery, laid out.
+fn layouts() -> Vec<(&'static str, Layout)> {
+    figures::all().into_iter().map(|(name, figure)| (name, figure.layout().unwrap())).collect()
+}
+
+fn bars(values: [Option<f64>; 2]) -> GroupedBars {
+    GroupedBars::new("Speedup [×]", ["left", "right"]).series("PIM", values)
+}
+
+fn lines(points: [(f64, f64); 2]) -> Lines {
+    Lines::new(Axis::linear("Threads"), Axis::log10("Time [ns]")).curve("local", points)
+}
+
+fn map(values: Vec<Vec<Option<f64>>>) -> HeatMap {
+    let names = |it: [&str; 2]| it.map(str::to_owned).to_vec();
+    HeatMap { rows: names(["a", "b"]), columns: names(["c", "d"]), values, ..HeatMap::default() }
+}
+
+fn grid(tiles: &[(usize, usize)]) -> TileGrid {
+    let tile = |(order, &(row, column)): (usize, &(usize, usize))| Tile {
+        row,
+        column,
+        rows: 1,
+        columns: 2,
+        bank: 0,
+        order,
+    };
+    TileGrid {
+        rows: 2,
+        columns: 4,
+        tiles: tiles.iter().enumerate().map(tile).collect(),
+        ..TileGrid::default()
+    }
+}
+
+#[test]
+fn no_text_meets_another() {
+    for (figure, layout) in layouts() {
+        assert_texts_apart(figure, &layout);
+    }
+}
+
+fn assert_texts_apart(figure: &str, layout: &Layout) {
+    let texts: Vec<_> = layout.scene.texts().collect();
+    for (index, one) in texts.iter().enumerate() {
+        for other in &texts[index + 1..] {
+            // Digits of turned values may come within a hair's breadth.
+            let apart = !one.bounds().grown(-0.2).meets(&other.bounds().grown(-0.2));
+            assert!(apart, "{figure}: `{}` meets `{}`", one.line, other.line);
+        }
+    }
+}
+
+/// From one bar to hundreds, from nanoseconds to gigabytes, with gaps.
+#[test]
+fn charts_of_any_size_and_magnitude_are_laid_out() {
+    for groups in [1, 2, 3, 7, 12, 24, 60] {
+        for series in [1, 2, 3, 5, 9] {
+            for exponent in [-9, -3, 0, 3, 7, 12] {
+                for scale in [Scale::Linear, Scale::Log10, Scale::Log2] {
+                    let value = |group: i32, it: i32| {
+                        let gap = (group + 2 * it) % 7 == 6 && 0 < group;
+                        (!gap).then(|| 10_f64.powi(exponent) * f64::from(1 + (3 * group + 5 * it) % 11))
+                    };
+                    let mut bars = GroupedBars::new("Time [ns]", (0..groups).map(|it| format!("group {it}")))
+                        .scale(scale);
+                    for it in 0..series {
+                        bars = bars.series(format!("s{it}"), (0..groups).map(|group| value(group, it)));
+                    }
+                    let name = format!("{groups} groups of {series}, 1e{exponent}, {scale:?}");
+                    for figure in [Figure::one_column(), Figure::two_columns()] {
+                        let layout = figure.panel("(a) Panel", bars.clone()).layout();
+                        let layout = layout.unwrap_or_else(|error| panic!("{name}: {error}"));
+                        assert_texts_apart(&name, &layout);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_and_maps_of_any_magnitude_are_laid_out() {
+    type Kind = fn(&'static str) -> Axis;
+    let kinds: [Kind; 3] = [Axis::linear, Axis::log10, Axis::log2];
+    for (kind, axis) in kinds.into_iter().enumerate() {
+        for exponent in [-9, -3, 0, 3, 7, 12] {
+            for points in [1, 2, 9, 40] {
+                for columns in 1..=4 {
+                    let factor = 10_f64.powi(exponent);
+                    let points = (1..=points).map(|it| (factor * f64::from(it), factor / f64::from(it)));
+                    let lines = Lines::new(axis("Size [B]"), axis("Time [ns]")).curve("one", points);
+                    let name = format!("axes {kind}, 1e{exponent}, {columns} panels");
+                    let page = if columns < 3 { Figure::one_column() } else { Figure::two_columns() };
+                    let figure = (0..columns).fold(page, |it, _| it.panel("(a) Panel", lines.clone()));
+                    let layout = figure.layout().unwrap_or_else(|error| panic!("{name}: {error}"));
+                    assert_texts_apart(&name, &layout);
+                }
+            }
+        }
+    }
+    for exponent in [-9, 0, 5] {
+        for columns in [1, 2, 12, 50] {
+            let cell = |it: i32| Some(10_f64.powi(exponent) * f64::from(it + 1));
+            let map = HeatMap {
+                rows: vec!["first".to_owned(), "second".to_owned()],
+                columns: (0..columns).map(|it| format!("column {it}")).collect(),
+                values: vec![(0..columns).map(cell).collect(), (0..columns).map(|_| None).collect()],
+                value_label: "Time [ns]".to_owned(),
+                ..HeatMap::default()
+            };
+            let layout = Figure::one_column().panel("", map).layout().unwrap();
+            assert_texts_apart(&format!("{columns} columns, 1e{exponent}"), &layout);
+        }
+    }
+}
+
+#[test]
+fn legends_and_plots_are_apart_and_on_the_page() {
+    for (figure, layout) in layouts() {
+        let page = Rect { left: 0.0, top: 0.0, right: layout.scene.width, bottom: layout.scene.height };
+        let boxes: Vec<_> = layout.legends.iter().chain(&layout.plots).collect();
+        for (index, one) in boxes.iter().enumerate() {
+            assert!(page.holds(one), "{figure}: {one:?} leaves the page");
+            for other in &boxes[index + 1..] {
+                assert!(!one.meets(other), "{figure}: {one:?} meets {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bars_and_curves_stay_inside_their_plots() {
+    for (figure, layout) in layouts() {
+        let page = Rect { left: 0.0, top: 0.0, right: layout.scene.width, bottom: layout.scene.height };
+        for shape in &layout.scene.shapes {
+            let points = match shape {
+                Shape::Path { points, .. } | Shape::Polygon { corners: points, .. } => points.clone(),
+                Shape::Box { rect, .. } => vec![(rect.left, rect.top), (rect.right, rect.bottom)],
+                Shape::Disc { x, y, .. } => vec![(*x, *y)],
+                Shape::Text(_) => Vec::new(),
+            };
+            for (x, y) in points {
+                let point = Rect { left: x, right: x, top: y, bottom: y };
+                assert!(page.holds(&point), "{figure}: {shape:?} leaves the page");
+            }
+        }
+    }
+}
+
+#[test]
+fn svg_is_well_formed_and_keeps_its_labels() {
+    for (name, figure) in figures::all() {
+        let svg = figure.svg().unwrap();
+        assert_balanced(name, &svg);
+        for text in figure.layout().unwrap().scene.texts() {
+            let escaped = text.line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            assert!(svg.contains(&format!("\n{escaped}\n</text>")), "{name}: `{escaped}` is missing");
+        }
+    }
+}
+
+/// Every tag is closed, in order, and no text or attribute holds a bare `<` or `&`.
+fn assert_balanced(name: &str, svg: &str) {
+    let mut open = Vec::new();
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap_or_else(|| panic!("{name}: `<{piece}` has no end"));
+        assert!(
+            !text
+                .replace("&amp;", "")
+                .replace("&lt;", "")
+                .replace("&gt;", "")
+                .replace("&quot;", "")
+                .contains('&'),
+            "{name}: {text}"
+        );
+        if let Some(closed) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "{name}");
+        } else if !tag.ends_with('/') {
+            open.push(tag.split(' ').next().unwrap());
+        }
+    }
+    assert!(open.is_empty(), "{name}: {open:?} stay open");
+}
+
+#[test]
+fn markup_in_names_is_escaped() {
+    let bars = GroupedBars::new("a < b & c", ["<g>"]).series("\"s\"", [1.0]);
+    let svg = Figure::one_column().title("1 < 2 & 3").panel("", bars).svg().unwrap();
+    assert_balanced("escaped", &svg);
+    assert!(svg.contains("<title>1 &lt; 2 &amp; 3</title>") && svg.contains("a &lt; b &amp; c"));
+}
+
+#[test]
+fn the_same_figure_gives_the_same_bytes() {
+    for (name, figure) in figures::all().into_iter().take(4) {
+        let other = figure.clone();
+        let elsewhere = std::thread::spawn(move || (other.svg().unwrap(), other.png().unwrap()));
+        assert!((figure.svg().unwrap(), figure.png().unwrap()) == elsewhere.join().unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn png_has_300_dots_per_inch_and_a_white_edge() {
+    for (name, figure) in figures::all().into_iter().filter(|(name, _)| ["bars_wide", "table"].contains(name))
+    {
+        let png = figure.png().unwrap();
+        let mut reader = png::Decoder::new(Cursor::new(&png)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert!((f64::from(info.width) - figure.width.inches() * 300.0).abs() < 0.5, "{name}");
+        let row = info.line_size;
+        let edges = [&pixels[..row], &pixels[pixels.len() - row..]];
+        assert!(
+            edges.iter().all(|it| it.iter().all(|&channel| channel == 255)),
+            "{name}: something is cut off"
+        );
+        assert!(pixels.iter().any(|&channel| channel < 64), "{name}: nothing is drawn");
+    }
+}
+
+#[test]
+fn bars_start_at_zero_and_are_as_high_as_their_values() {
+    let colour = Colour::hex(0x12_34_56);
+    let mut chart = bars([Some(1.0), Some(4.0)]);
+    chart.series[0].colour = Some(colour);
+    let layout = Figure::one_column().panel("", chart).layout().unwrap();
+    let drawn: Vec<_> = layout
+        .scene
+        .shapes
+        .iter()
+        .filter_map(|it| match it {
+            Shape::Box { rect, colour: own, .. } if *own == colour => Some(*rect),
+            _ => None,
+        })
+        .skip(1) // the legend's
+        .collect();
+    assert_eq!(drawn.len(), 2);
+    assert!((drawn[1].height() / drawn[0].height() - 4.0).abs() < 1e-9);
+    assert!(drawn.iter().all(|it| (it.bottom - layout.plots[0].bottom).abs() < 1e-9));
+}
+
+#[test]
+fn a_missing_value_is_said_and_leaves_no_average() {
+    let chart = bars([Some(1.0), None]).series("SoC", [2.0, 4.0]).with_average("Average");
+    assert_eq!(chart.series[0].values[2], None);
+    assert_eq!(chart.series[1].values[2], Some(3.0));
+    let svg = Figure::one_column().panel("", chart).svg().unwrap();
+    assert_eq!(svg.matches("\nn/a\n").count(), 2);
+}
+
+#[test]
+fn ticks_are_round_numbers_inside_the_axis() {
+    let labels = |axis: Axis, most: usize| -> Vec<String> {
+        let (low, high) = axis.range.unwrap();
+        let ticks = axis::Span::of_values(&axis, [low, high].into_iter()).ticks(most);
+        ticks.into_iter().map(|it| it.label).filter(|it| !it.is_empty()).collect()
+    };
+    let linear = |low, high| labels(Axis::linear("").range(low, high), 5);
+    assert_eq!(linear(0.0, 7.3), ["0", "2", "4", "6"]);
+    assert_eq!(linear(-1.0, 1.0), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
+    assert_eq!(linear(0.0, 0.03), ["0.00", "0.01", "0.02", "0.03"]);
+    assert_eq!(linear(0.0, 45_000.0), ["0", "10k", "20k", "30k", "40k"]);
+    assert_eq!(labels(Axis::log10("").range(0.5, 2000.0), 6), ["1", "10", "100", "1000"]);
+    assert_eq!(labels(Axis::log10("").range(2.0, 30.0), 6), ["2", "5", "10", "20"]);
+    assert_eq!(labels(Axis::log2("").range(1.0, 64.0), 7), ["1", "2", "4", "8", "16", "32", "64"]);
+}
+
+#[test]
+fn numbers_are_short() {
+    use crate::numbers::{compact, short};
+    let shorts = [0.0, 0.5, 1.25, 100.0, 2048.0, 20_000.0, 3e-9, 5e20, -1.0].map(short);
+    assert_eq!(shorts, ["0", "0.5", "1.25", "100", "2048", "20k", "3e−9", "500e18", "−1"]);
+    let compacts = [0.0, 6.62, 12_400.0, 165_300.0, 1.25e7, 4.2e-5].map(|it| compact(it, 1));
+    assert_eq!(compacts, ["0.0", "6.6", "12.4k", "165k", "12.5M", "42.0e−6"]);
+}
+
+const LONG: &str =
+    "a legend entry that is a good deal longer than one column of a printed page could ever be wide";
+
+#[test]
+fn bad_data_is_refused_by_name() {
+    let check = |chart: Chart, expected: &str| {
+        let error = Figure::one_column().panel("", chart).svg().unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        bars([Some(1.0), Some(f64::NAN)]).into(),
+        "`PIM` is NaN at `right`; a figure needs finite numbers (leave the value out where there is none)",
+    );
+    check(
+        bars([Some(1.0), None]).reference("roofline", f64::INFINITY).into(),
+        "`reference line roofline` is inf at its place; a figure needs finite numbers (leave the value out where there is none)",
+    );
+    check(bars([None, None]).into(), "`Speedup [×]` has nothing to draw; give it at least one value");
+    check(
+        GroupedBars::new("Speedup [×]", ["left", "right"]).series("PIM", [1.0]).into(),
+        "`PIM` has 1 values for 2 groups; give one each",
+    );
+    check(
+        bars([Some(1.0), Some(0.0)]).scale(Scale::Log10).into(),
+        "`PIM` is 0 at `right`, but a logarithmic axis needs positive numbers; use a linear one",
+    );
+    check(
+        StackedBars::new("Share [%]", ["one"]).part("MAC", [-1.0]).into(),
+        "`MAC at one`: -1 does not fit; allowed are parts of zero or more",
+    );
+    check(
+        lines([(1.0, 1.0), (2.0, f64::NAN)]).into(),
+        "`local` is NaN at x = 2; a figure needs finite numbers (leave the value out where there is none)",
+    );
+    check(
+        lines([(1.0, 1.0), (2.0, 0.0)]).into(),
+        "`local` is 0 at x = 2, but a logarithmic axis needs positive numbers; use a linear one",
+    );
+    check(Lines::default().into(), "`` has nothing to draw; give it at least one value");
+    check(map(vec![vec![Some(1.0); 2]]).into(), "`` has 1 values for 2 rows; give one each");
+    check(
+        map(vec![vec![Some(1.0); 2], vec![Some(1.0), Some(f64::NEG_INFINITY)]]).into(),
+        "`b` is -inf at `d`; a figure needs finite numbers (leave the value out where there is none)",
+    );
+    check(grid(&[]).into(), "`tile grid` has nothing to draw; give it at least one value");
+    check(
+        grid(&[(0, 0), (0, 1)]).into(),
+        "`tile 1`: row 0, column 1 does not fit; allowed are elements that tile 0 does not hold",
+    );
+    check(
+        grid(&[(0, 3)]).into(),
+        "`tile 0`: 1 x 2 at row 0, column 3 does not fit; allowed are a matrix of 2 x 4",
+    );
+    check(TextTable::new(["a", "b"]).row(["1"]).into(), "`row 1` has 1 values for 2 columns; give one each");
+    check(
+        GroupedBars::new("速度", ["a"]).series("PIM", [1.0]).into(),
+        "no glyph for `速` in `速度`; the figures' font has Latin, Greek and common mathematical signs",
+    );
+    check(
+        bars([Some(1.0); 2]).series(LONG, [1.0; 2]).into(),
+        &format!("`{LONG}` does not fit on the page; shorten it, or make the figure wider"),
+    );
+    assert_eq!(
+        Figure::one_column().svg().unwrap_err().to_string(),
+        "`figure` has nothing to draw; give it at least one value"
+    );
+}
+
+/// Two colours that a reader may have to tell apart differ by this much in
+/// CIE L*a*b*; about seven times a just noticeable difference.
+const APART: f64 = 17.0;
+
+/// G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A Physiologically-based
+/// Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009,
+/// severity 1.0: protanopia, deuteranopia, tritanopia; on linear RGB.
+const BLINDNESS: [[[f64; 3]; 3]; 3] = [
+    [
+        [0.152_286, 1.052_583, -0.204_868],
+        [0.114_503, 0.786_281, 0.099_216],
+        [-0.003_882, -0.048_116, 1.051_998],
+    ],
+    [
+        [0.367_322, 0.860_646, -0.227_968],
+        [0.280_085, 0.672_501, 0.047_413],
+        [-0.011_820, 0.042_940, 0.968_881],
+    ],
+    [
+        [1.255_528, -0.076_749, -0.178_779],
+        [-0.078_411, 0.930_809, 0.147_602],
+        [0.004_733, 0.691_367, 0.303_900],
+    ],
+];
+
+fn lab(colour: Colour, seen: &[[f64; 3]; 3]) -> [f64; 3] {
+    let linear = [colour.red, colour.green, colour.blue].map(|channel| {
+        let it = f64::from(channel) / 255.0;
+        if it <= 0.04045 { it / 12.92 } else { ((it + 0.055) / 1.055).powf(2.4) }
+    });
+    let times = |matrix: &[[f64; 3]; 3], it: [f64; 3]| {
+        matrix.map(|row| row.iter().zip(it).map(|(a, b)| a * b).sum::<f64>().max(0.0))
+    };
+    let to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+    let [x, y, z] = times(&to_xyz, times(seen, linear));
+    let f = |it: f64| if it <= 0.008_856 { 7.787 * it + 16.0 / 116.0 } else { it.cbrt() };
+    let (fx, fy, fz) = (f(x / 0.9505), f(y), f(z / 1.089));
+    [116.0 * fy - 16.0, 500.0 * (fx - fy), 200.0 * (fy - fz)]
+}
+
+#[test]
+fn colour_blind_readers_tell_series_apart() {
+    let healthy = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    for seen in BLINDNESS.iter().chain([&healthy]) {
+        for (index, &one) in DISTINCT.iter().enumerate() {
+            for &other in &DISTINCT[index + 1..] {
+                let distance = lab(one, seen)
+                    .iter()
+                    .zip(lab(other, seen))
+                    .map(|(a, b)| (a - b).powi(2))
+                    .sum::<f64>()
+                    .sqrt();
+                assert!(APART <= distance, "{one:?} and {other:?} are {distance:.1} apart");
+            }
+        }
+    }
+}
+
+#[test]
+fn grey_prints_keep_the_first_series_and_every_order() {
+    for (index, one) in DISTINCT[..3].iter().enumerate() {
+        for other in &DISTINCT[index + 1..3] {
+            assert!(15.0 < (one.lightness() - other.lightness()).abs());
+        }
+    }
+    for count in 2..6 {
+        let lightness: Vec<_> = graded(count).into_iter().map(Colour::lightness).collect();
+        assert!(lightness.windows(2).all(|it| it[1] + 9.0 < it[0]), "{lightness:?}");
+    }
+    let lightness: Vec<_> = (0..=50).map(|it| ramp(f64::from(it) / 50.0).lightness()).collect();
+    assert!(lightness.windows(2).all(|it| it[1] < it[0]));
+}

@@ -1,0 +1,203 @@
+//! What holds for every system, whichever are registered.
+
+use std::path::Path;
+
+use memscape_explore::{Parameters, Sweep};
+use memscape_systems::{registry, studies, study};
+use serde_json::{Value, json};
+
+fn parameters(value: &Value) -> Parameters {
+    value.as_object().unwrap().clone()
+}
+
+/// Every registered study describes itself, and answers at its defaults.
+#[test]
+fn every_study_holds_together() {
+    for study in studies() {
+        let description = study.describe();
+        assert!(!description.parameters.is_empty() && !description.columns.is_empty(), "{}", study.name());
+        for it in &description.parameters {
+            assert!(!it.meaning.is_empty(), "{}: `{}` has no doc comment", study.name(), it.path);
+        }
+        for it in &description.columns {
+            assert!(!it.meaning.is_empty(), "{}: column `{}` has no doc comment", study.name(), it.name);
+        }
+        study.run(&Parameters::new()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
+        // Each default is a value that can be given.
+        let defaults = description.parameters.iter().map(|it| (it.path.clone(), it.default.clone()));
+        study.run(&defaults.collect()).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
+    }
+}
+
+#[test]
+fn parts_sum_to_the_whole() {
+    for study in studies() {
+        let row = study.run(&Parameters::new()).unwrap();
+        let value = |column: &str| {
+            let found = row.iter().find(|it| it.0 == column);
+            found.unwrap_or_else(|| panic!("{}: no column `{column}`", study.name())).1.as_f64().unwrap()
+        };
+        for (whole, parts) in study.sums() {
+            let sum: f64 = parts.iter().map(|it| value(it)).sum();
+            let off = (sum - value(whole)).abs();
+            assert!(off <= 1e-9 * value(whole).abs().max(1e-9), "{}: {whole} is {}, its parts {sum}", study.name(), value(whole));
+        }
+    }
+}
+
+/// One vocabulary: the headline columns stand in every `*.inference` study.
+#[test]
+fn every_inference_answers_the_same_columns() {
+    let headline = [
+        "ttft_s", "token_ns", "prompt_tokens_per_s", "generation_tokens_per_s", "total_s", "tokens_per_s",
+        "memory_bytes", "memory_limit_bytes", "bound_by", "energy_j", "energy_per_token_j", "cost_usd",
+    ];
+    let workload = ["model", "format", "prompt_tokens", "generated_tokens", "batch"];
+    let mut found = 0;
+    for study in studies().filter(|it| it.name().ends_with(".inference")) {
+        let description = study.describe();
+        let columns: Vec<&str> = description.columns.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(columns[..headline.len()], headline, "{}", study.name());
+        for name in workload {
+            let known = description.parameters.iter().any(|it| it.path == name);
+            // Hermes' weights are FP16 throughout.
+            assert!(known || (study.name() == "ndp.inference" && name == "format"), "{}: `{name}`", study.name());
+        }
+        found += 1;
+    }
+    assert!(found >= 5, "{found}");
+}
+
+/// Each slot takes a name, a file and a table, and says what is wrong with others.
+#[test]
+fn every_slot_takes_a_description_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for study in studies() {
+        let expected = study.run(&Parameters::new()).unwrap();
+        for slot in study.slots() {
+            let run = |value: Value| study.run(&Parameters::from_iter([(slot.path.to_owned(), value)]));
+            let context = format!("{}: {}", study.name(), slot.path);
+            if slot.catalog.takes().extensions.contains(&"toml") {
+                let path = folder.path().join(format!("{}.toml", slot.path));
+                std::fs::write(&path, format!("base = {:?}\n[parameters]\n", slot.default)).unwrap();
+                let answer = run(json!(path.to_str().unwrap())).unwrap_or_else(|it| panic!("{context}: {it}"));
+                assert_eq!(answer, expected, "{context}");
+                let inline = json!({ "base": slot.default, "parameters": {} });
+                assert_eq!(run(inline).unwrap(), expected, "{context}");
+            }
+            let error = run(json!("no-such-thing")).unwrap_err().to_string();
+            assert!(error.contains("there is no ") && error.contains("`no-such-thing`"), "{context}: {error}");
+            let missing = format!("missing.{}", slot.catalog.takes().extensions[0]);
+            let error = run(json!(missing)).unwrap_err().to_string();
+            assert!(error.contains("there is no such file"), "{context}: {error}");
+        }
+    }
+}
+
+const TINY: &str = r#"{
+    "model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+    "num_key_value_heads": 4, "intermediate_size": 4096, "vocab_size": 32000, "tie_word_embeddings": true
+}"#;
+
+#[test]
+fn a_config_json_is_a_model_of_every_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    std::fs::write(&path, TINY).unwrap();
+    let path = path.to_str().unwrap();
+    let inline: Value = serde_json::from_str(TINY).unwrap();
+    let mut asked = 0;
+    for study in studies().filter(|it| it.slots().iter().any(|it| it.path == "model")) {
+        let run = |value: &Value| study.run(&Parameters::from_iter([("model".to_owned(), value.clone())]));
+        let answer = run(&json!(path)).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
+        assert_eq!(answer, run(&inline).unwrap(), "{}", study.name());
+        // On an axis, beside a built-in one.
+        let table = study.sweep(&Sweep::default().axis("model", [json!("opt-125m"), json!(path)]), &()).unwrap();
+        assert_eq!(table.text("error").unwrap()[1], None, "{}", study.name());
+        asked += 1;
+    }
+    assert!(asked >= 12, "{asked}");
+}
+
+#[test]
+fn a_field_of_a_model_can_be_changed_and_swept() {
+    let study = study("pim.gemv").unwrap();
+    let run = |value: Value| study.run(&parameters(&value));
+    let wider = run(json!({ "model": "opt-125m", "model.ffn_size": 4096, "gemv": "fc1" })).unwrap();
+    assert_eq!(wider.iter().find(|it| it.0 == "rows").unwrap().1, json!(4096));
+    let sweep = Sweep::of(parameters(&json!({ "model": "opt-125m", "gemv": "fc1" })))
+        .axis("model.ffn_size", [2048, 4096]);
+    assert_eq!(study.sweep(&sweep, &()).unwrap().f64("rows").unwrap(), [Some(2048.0), Some(4096.0)]);
+    let error = run(json!({ "model.layer": 3 })).unwrap_err().to_string();
+    assert_eq!(error, "there is no parameter `model.layer`; did you mean `layers`?");
+    let error = run(json!({ "model.heads": 7 })).unwrap_err().to_string();
+    assert!(error.contains("query heads cannot share"), "{error}");
+}
+
+#[test]
+fn a_table_and_a_name_merge() {
+    let study = study("pim.gemv").unwrap();
+    let expected = study.run(&parameters(&json!({ "memory": "lpddr5x-8533", "memory.channels": 16 }))).unwrap();
+    let layers = [json!({ "memory": { "channels": 16 } }), json!({ "memory": "lpddr5x-8533" })];
+    let layers: Vec<Parameters> = layers.iter().map(parameters).collect();
+    assert_eq!(study.run_layers(&layers.iter().collect::<Vec<_>>()).unwrap(), expected);
+    let below = Sweep::of(layers[0].clone()).axis("memory", ["lpddr5x-7500", "lpddr5x-8533"]);
+    let table = study.sweep(&below, &()).unwrap();
+    let time = expected.iter().find(|it| it.0 == "time_ns").unwrap().1.as_f64();
+    assert_eq!(table.f64("time_ns").unwrap()[1], time);
+}
+
+#[test]
+fn one_name_is_suggested_wherever_one_asks() {
+    let nearest = "did you mean `opt-6.7b`?";
+    let error = registry().preset("opt-6.6b").unwrap_err().to_string();
+    assert!(error.contains(nearest), "{error}");
+    let model = json!({ "model": "opt-6.6b" });
+    for study in studies().filter(|it| it.slots().iter().any(|it| it.path == "model")) {
+        let error = study.run(&parameters(&model)).unwrap_err().to_string();
+        assert!(error.contains(nearest), "{}: {error}", study.name());
+    }
+}
+
+/// The names of presets and of the files that hold them in `data/`.
+#[test]
+fn every_preset_has_a_source_for_every_number() {
+    let mut all = 0;
+    for (kind, preset) in registry().presets() {
+        let Value::Object(parameters) = &preset.parameters else { continue };
+        for (path, value) in parameters {
+            if value.is_number() {
+                assert!(preset.source(path).is_some(), "{kind} {}: `{path}`", preset.name);
+            }
+        }
+        all += 1;
+    }
+    assert!(all > 50, "{all}");
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/models").is_dir());
+}
+
+/// Whoever has times tells them in each of its forms.
+#[test]
+fn every_timeline_can_be_written() {
+    let mut told = 0;
+    for study in studies() {
+        for (form, _) in study.traces() {
+            let mut out = Vec::new();
+            match study.trace(&[&small(study.name())], form, &mut out) {
+                Ok(()) => assert!(!out.is_empty(), "{} as {form}", study.name()),
+                Err(error) => panic!("{} as {form}: {error}", study.name()),
+            }
+            told += 1;
+        }
+    }
+    assert!(told >= 14, "{told}");
+}
+
+/// A question whose timeline is short.
+fn small(study: &str) -> Parameters {
+    parameters(&match study {
+        "pim.gemv" => json!({ "m": 64, "k": 128 }),
+        "ndp.inference" => json!({ "model": "opt-1.3b", "engine": "events", "generated_tokens": 2 }),
+        _ => json!({}),
+    })
+}
