@@ -1,7 +1,7 @@
 //! Figs. 11 and 17: throughput over the batch.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines, Scale};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_ndp::InferenceStudy;
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use serde_json::json;
 
 use super::activity::similarity;

@@ -1,7 +1,7 @@
 //! Figs. 14 to 16 and beyond: throughput over DIMMs, GPUs, multipliers, dollars.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 

@@ -10,7 +10,7 @@ mod rates;
 mod strategies;
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -96,7 +96,7 @@ const OPT: [&str; 3] = ["opt-13b", "opt-30b", "opt-66b"];
 /// All models of section V-A3.
 const MODELS: [&str; 6] = ["opt-13b", "opt-30b", "opt-66b", "llama-2-13b", "falcon-40b", "llama-2-70b"];
 /// The recording of a small ReLU transformer.
-const RECORDING: &str = memscape_ndp::trace::SAMPLE;
+const RECORDING: &str = memscape_ndp::activity::SAMPLE;
 
 /// A model's name as the figures print it.
 fn short(model: &str) -> String {
