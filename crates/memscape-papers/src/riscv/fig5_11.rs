@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars, StackedBars};
 
-use super::strategies;
+use super::common::strategies;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

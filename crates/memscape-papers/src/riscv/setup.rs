@@ -5,7 +5,7 @@ use memscape_riscv::InferenceStudy;
 use memscape_riscv::dispatch::Criteria;
 use memscape_riscv::quant::BLOCK;
 
-use super::without;
+use super::common::without;
 use crate::error::Error;
 use crate::quantities;
 

@@ -4,7 +4,7 @@ use memscape_explore::Sweep;
 use memscape_explore::{Parameters, Table, study};
 use memscape_plot::{Figure, TextTable};
 
-use super::of_gemm;
+use super::common::of_gemm;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -4,7 +4,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, TextTable};
 
-use super::strategies;
+use super::common::strategies;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
