@@ -125,11 +125,7 @@ fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// Later layers of parameters go over earlier ones.
 #[pyfunction]
-fn run<'py>(
-    py: Python<'py>,
-    study: &str,
-    layers: Vec<Bound<'_, PyDict>>,
-) -> PyResult<Bound<'py, PyDict>> {
+fn run<'py>(py: Python<'py>, study: &str, layers: Vec<Bound<'_, PyDict>>) -> PyResult<Bound<'py, PyDict>> {
     let study = systems::study(study).map_err(explore_error)?;
     let layers = value::layers(&layers)?;
     let answer = move || study.run_layers(&layers.iter().collect::<Vec<_>>());

@@ -150,6 +150,7 @@ impl Add for Nanoseconds {
 /// infinity nothing.
 impl Mul<f64> for Nanoseconds {
     type Output = Self;
+    #[inline]
     fn mul(self, count: f64) -> Self {
         Self(scaled(self.0, count))
     }
@@ -161,6 +162,7 @@ impl Mul<f64> for Nanoseconds {
 /// If `parts` is not above 0.
 impl Div<f64> for Nanoseconds {
     type Output = Self;
+    #[inline]
     fn div(self, parts: f64) -> Self {
         assert!(parts > 0.0, "{self} cannot be divided into {parts} parts");
         Self((self.0 / parts).min(f64::MAX))
@@ -203,6 +205,7 @@ impl Mul<f64> for Cycles {
 ///
 /// # Panics
 /// If `count` is negative or NaN.
+#[inline]
 fn scaled(value: f64, count: f64) -> f64 {
     assert!(count >= 0.0, "a quantity cannot be taken {count} times");
     let product = value * count;

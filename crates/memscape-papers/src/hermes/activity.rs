@@ -6,7 +6,7 @@ use memscape_ndp::{ActivityStudy, InferenceStudy};
 use memscape_plot::{Axis, Figure, HeatMap, Lines, TextTable};
 use serde_json::{Value, json};
 
-use super::{RECORDING, short};
+use super::common::{RECORDING, short};
 use crate::error::Error;
 use crate::sweeps::{concat, distinct, with_first_column};
 

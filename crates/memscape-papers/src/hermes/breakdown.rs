@@ -4,7 +4,7 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_ndp::study::System;
 use memscape_plot::{Figure, StackedBars};
 
-use super::{MODELS, OPT, axis, inference, short, systems};
+use super::common::{MODELS, OPT, axis, inference, short, systems};
 use crate::error::Error;
 
 const BATCHES: [u32; 3] = [1, 4, 16];

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::activity::similarity;
 use super::batches::table11;
+use super::common::{axis, inference, systems};
 use super::design::{table14, table16};
-use super::{axis, inference, systems};
 use crate::error::Error;
 use crate::quantities;
 

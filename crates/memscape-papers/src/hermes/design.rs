@@ -5,7 +5,7 @@ use memscape_ndp::study::System;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
-use super::{MODELS, axis, inference, series, short, systems};
+use super::common::{MODELS, axis, inference, series, short, systems};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, TextTable};
 use serde_json::{Value, json};
 
-use super::{RECORDING, axis, derive, inference, short};
+use super::common::{RECORDING, axis, derive, inference, short};
 use crate::error::Error;
 use crate::sweeps::variant;
 

@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_ndp::study::System;
 use memscape_plot::{Figure, GroupedBars, Scale};
 
-use super::{MODELS, OPT, axis, derive, inference, series, short, systems};
+use super::common::{MODELS, OPT, axis, derive, inference, series, short, systems};
 use crate::error::Error;
 use crate::sweeps::distinct;
 

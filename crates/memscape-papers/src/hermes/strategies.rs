@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::{Value, json};
 
-use super::{MODELS, RECORDING, axis, derive, inference, series, short};
+use super::common::{MODELS, RECORDING, axis, derive, inference, series, short};
 use crate::error::Error;
 use crate::sweeps::{Variant, distinct, variant};
 

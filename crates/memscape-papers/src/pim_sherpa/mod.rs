@@ -16,9 +16,9 @@ mod table2;
 mod table4;
 mod text;
 
-use crate::quantities;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
+use crate::quantities;
 
 pub const PAPER: Paper = Paper {
     id: "pim-sherpa",

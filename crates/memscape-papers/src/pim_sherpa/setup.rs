@@ -6,7 +6,7 @@ use memscape_ondevice::{GemvStudy, InferenceStudy};
 use memscape_study::Study;
 use memscape_workload::Model;
 
-use super::common::{MODELS, no_answer};
+use super::common::no_answer;
 use crate::error::Error;
 use crate::quantities;
 

@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::sweeps::{Variant, distinct, sweep_variants, variant};
 
 /// The models of section VI-A2.
-pub const SUITE: [&str; 7] = ["opt-125m", "opt-350m", "opt-1.3b", "opt-2.7b", "opt-6.7b", "opt-13b", "opt-30b"];
+pub const SUITE: [&str; 7] =
+    ["opt-125m", "opt-350m", "opt-1.3b", "opt-2.7b", "opt-6.7b", "opt-13b", "opt-30b"];
 
 /// The four weight GEMVs of a layer.
 pub const GEMVS: [&str; 4] = ["qkv", "out", "fc1", "fc2"];

@@ -5,8 +5,8 @@ use memscape_plot::{Figure, Reference};
 use serde_json::json;
 
 use super::common::{bars_per_model, suite};
-use crate::sweeps::{distinct, variant};
 use crate::error::Error;
+use crate::sweeps::{distinct, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let banks =

@@ -5,8 +5,8 @@ use memscape_plot::Figure;
 use serde_json::json;
 
 use super::common::{speedup_figure, suite};
-use crate::sweeps::variant;
 use crate::error::Error;
+use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let format = |name: &str, format: &str| variant(name, [("format", json!(format))]);

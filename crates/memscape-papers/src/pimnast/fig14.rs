@@ -5,8 +5,8 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
 use super::common::{SUITE, short};
-use crate::sweeps::{sweep_variants, variant};
 use crate::error::Error;
+use crate::sweeps::{sweep_variants, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     sweep_variants("pim.inference", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])

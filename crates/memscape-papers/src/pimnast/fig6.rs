@@ -5,8 +5,8 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::mapping::placement::{TileOrder, TileShape, tile_order};
 use memscape_plot::{Figure, Order, Tile, TileGrid};
 
-use crate::sweeps::distinct;
 use crate::error::Error;
+use crate::sweeps::distinct;
 
 /// An 8 x 8 matrix in tiles of four elements over two banks.
 const SIZE: u64 = 8;

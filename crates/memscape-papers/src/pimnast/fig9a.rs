@@ -5,8 +5,8 @@ use memscape_plot::Figure;
 use serde_json::json;
 
 use super::common::{speedup_figure, suite};
-use crate::sweeps::variant;
 use crate::error::Error;
+use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     suite(changed, &[variant("PIMnast", [("cr_degree", json!(1))]), variant("PIMnast-opt", [])])

@@ -6,8 +6,8 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
 use super::common::suite;
-use crate::sweeps::variant;
 use crate::error::Error;
+use crate::sweeps::variant;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -5,8 +5,8 @@ use memscape_plot::Figure;
 use serde_json::json;
 
 use super::common::{bars_per_model, roofline, suite};
-use crate::sweeps::variant;
 use crate::error::Error;
+use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let unit = |bytes: u32| variant(format!("{bytes} B"), [("interleave_bytes", json!(bytes))]);

@@ -17,9 +17,9 @@ mod sec2;
 mod setup;
 mod table1;
 
-use crate::quantities;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
+use crate::quantities;
 
 pub const PAPER: Paper = Paper {
     id: "pimnast",

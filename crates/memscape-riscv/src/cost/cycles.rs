@@ -1,19 +1,22 @@
 //! From counted instructions to cycles of one core.
 
-use crate::platform::{Core, Overlap};
-use crate::vector::{Class, Counts};
+use memscape_units::Cycles;
+
+use super::vector::{Class, Counts};
+use crate::hardware::{Core, Overlap};
+use crate::number::float;
 
 /// Where a kernel's cycles go.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cycles {
+pub struct CoreCycles {
     /// All of them.
-    pub total: f64,
+    pub total: Cycles,
     /// Decoding every instruction.
-    pub decode: f64,
+    pub decode: Cycles,
     /// Vector arithmetic.
-    pub arithmetic: f64,
+    pub arithmetic: Cycles,
     /// The load pipe.
-    pub load: f64,
+    pub load: Cycles,
 }
 
 impl Core {
@@ -24,12 +27,15 @@ impl Core {
     /// both. Stores have a pipe of their own, and a change of the vector
     /// configuration costs its place in the decoder.
     ///
+    /// # Panics
+    /// If a rate is negative or NaN, which [`Core::check`] excludes.
+    ///
     /// # Source
     /// Rates: see `memscape describe sg2042`. That loads and arithmetic add up is a
     /// reading: with it, the printed 7.5 GOPS and 1.38x come out without a fitted
     /// number; overlapped, `complex` would be almost twice as fast.
     #[must_use]
-    pub fn cycles(&self, counts: &Counts) -> Cycles {
+    pub fn cycles(&self, counts: &Counts) -> CoreCycles {
         let decode = float(counts.instructions()) / f64::from(self.decode_width.get());
         let rates = [
             (Class::Alu, self.alu_cycles),
@@ -51,12 +57,12 @@ impl Core {
             Overlap::Serial => arithmetic + load,
             Overlap::Overlapped => arithmetic.max(load),
         };
-        Cycles { total: decode.max(vector), decode, arithmetic, load }
+        let cycles = |it: f64| Cycles::new(it).expect("checked rates and counts make a number");
+        CoreCycles {
+            total: cycles(decode.max(vector)),
+            decode: cycles(decode),
+            arithmetic: cycles(arithmetic),
+            load: cycles(load),
+        }
     }
-}
-
-/// Counts stay far below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-pub(crate) fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -1,11 +1,12 @@
 //! Which code ggml chooses for one product: Algorithm 1 and Listing 4.3.
 
-use memscape_workload::{Llm, Projections};
+use memscape_workload::{Format, Llm, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::census::{Census, Operand, Run, Shape};
-use crate::quant::{BLOCK, Quantisation};
+use super::census::{Census, Operand, Run, Shape};
+use super::quant::BLOCK;
+use crate::number::float;
 
 /// What ggml knows of a product before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Product {
     /// Its dimensions: `ne10`, `ne0`, `ne1`.
     pub shape: Shape,
     /// How the first operand is stored.
-    pub quantisation: Quantisation,
+    pub format: Format,
     /// Whether the first operand is contiguous.
     pub first_contiguous: bool,
     /// Whether the second operand is contiguous.
@@ -116,10 +117,10 @@ pub fn rejection(product: &Product, criteria: &Criteria) -> Rejection {
 /// ```
 /// use memscape_riscv::census::Shape;
 /// use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch};
-/// use memscape_riscv::quant::Quantisation;
+/// use memscape_workload::Format;
 /// let token = Product {
 ///     shape: Shape { shared: 4096, dst0: 4096, dst1: 1 },
-///     quantisation: Quantisation::Q4_0,
+///     format: Format::Q4_0,
 ///     first_contiguous: true,
 ///     second_contiguous: true,
 ///     indexed: false,
@@ -136,12 +137,7 @@ pub fn dispatch(product: &Product, criteria: &Criteria) -> Path {
     let contiguous = product.first_contiguous && product.second_contiguous;
     if !rejection(product, criteria).any() {
         Path::Blas
-    } else if criteria.custom
-        && product.quantisation == Quantisation::Q4_0
-        && even
-        && contiguous
-        && !product.indexed
-    {
+    } else if criteria.custom && product.format == Format::Q4_0 && even && contiguous && !product.indexed {
         Path::Custom
     } else {
         Path::Default
@@ -172,11 +168,11 @@ pub fn shares(
     model: &Llm,
     projections: Projections,
     run: &Run,
-    quantisation: Quantisation,
+    format: Format,
     criteria: &Criteria,
 ) -> Shares {
     let census = Census::of(model, projections, run);
-    let total = crate::cycles::float(census.total());
+    let total = float(census.total());
     let mut shares = Shares {
         blas: 0.0,
         custom: 0.0,
@@ -186,11 +182,11 @@ pub fn shares(
         dimension_and_contiguity: 0.0,
     };
     for (shape, operand, count) in census.rows() {
-        let share = crate::cycles::float(count) / total;
+        let share = float(count) / total;
         let weights = operand == Operand::Weights;
         let product = Product {
             shape,
-            quantisation: if weights { quantisation } else { Quantisation::F16 },
+            format: if weights { format } else { Format::FP16 },
             first_contiguous: weights,
             second_contiguous: true,
             indexed: false,

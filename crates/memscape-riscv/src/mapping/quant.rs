@@ -1,9 +1,7 @@
 //! Q4_0 and Q8_0: ggml's blocks of 32 weights with one fp16 scale, bit for bit.
 
 use half::f16;
-use memscape_workload::Format;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use memscape_workload::{Format, Llm};
 
 /// Weights per block.
 pub const BLOCK: usize = 32;
@@ -12,63 +10,36 @@ pub const Q4_0_BYTES: usize = 18;
 /// Bytes of a Q8_0 block: the scale, then 32 signed bytes.
 pub const Q8_0_BYTES: usize = 34;
 
-/// How weights are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Quantisation {
-    /// Blocks of 32 four-bit weights with an fp16 scale.
-    #[serde(rename = "q4_0")]
-    Q4_0,
-    /// Blocks of 32 eight-bit weights with an fp16 scale.
-    #[serde(rename = "q8_0")]
-    Q8_0,
-    /// Half precision.
-    #[serde(rename = "f16")]
-    F16,
-    /// Single precision.
-    #[serde(rename = "f32")]
-    F32,
+/// How ggml's code on this machine takes weights, narrowest first.
+pub const FORMATS: [Format; 4] = [Format::Q4_0, Format::Q8_0, Format::FP16, Format::FP32];
+
+/// A format that no code here takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("llama.cpp has no code here for weights stored as `{0}`; there are q4_0, q8_0, fp16 and fp32")]
+pub struct NoCode(pub Format);
+
+/// # Errors
+/// [`NoCode`] lists [`FORMATS`] if the format is none of them.
+pub fn check_format(format: Format) -> Result<(), NoCode> {
+    if FORMATS.contains(&format) { Ok(()) } else { Err(NoCode(format)) }
 }
 
-impl Quantisation {
-    /// All of them, narrowest first.
-    pub const ALL: [Self; 4] = [Self::Q4_0, Self::Q8_0, Self::F16, Self::F32];
+/// Bytes of [`BLOCK`] weights.
+#[must_use]
+pub const fn block_bytes(format: Format) -> u64 {
+    format.storage_bytes(BLOCK as u64).0
+}
 
-    /// The name, for example `q4_0`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Q4_0 => "q4_0",
-            Self::Q8_0 => "q8_0",
-            Self::F16 => "f16",
-            Self::F32 => "f32",
-        }
-    }
+/// Bytes of a matrix, whose rows are padded to whole blocks.
+#[must_use]
+pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
+    rows * columns.div_ceil(BLOCK as u64) * block_bytes(format)
+}
 
-    /// Bytes of 32 weights.
-    #[must_use]
-    pub const fn block_bytes(self) -> u64 {
-        match self {
-            Self::Q4_0 => Q4_0_BYTES as u64,
-            Self::Q8_0 => Q8_0_BYTES as u64,
-            Self::F16 => 64,
-            Self::F32 => 128,
-        }
-    }
-
-    /// The same as the workload crate's format: equal bits, another layout.
-    ///
-    /// # Panics
-    /// Never: the names are formats.
-    #[must_use]
-    pub fn format(self) -> Format {
-        let name = match self {
-            Self::Q4_0 => "mx-int4-b32-s16",
-            Self::Q8_0 => "mx-int8-b32-s16",
-            Self::F16 => "fp16",
-            Self::F32 => "fp32",
-        };
-        name.parse().expect("a format of the workload crate")
-    }
+/// Bytes of the file that llama.cpp maps: all parameters in one format.
+#[must_use]
+pub fn file_bytes(model: &Llm, format: Format) -> u64 {
+    model.parameters() / BLOCK as u64 * block_bytes(format)
 }
 
 /// Why numbers cannot be quantised, or bytes are no blocks.

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_workload::{Llm, Matrix, Projections};
+use memscape_workload::{Experts, Llm, Matrix, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::cells;
 
 /// The shape of one `MUL_MAT`, as the thesis prints it: shared dimension, then the
 /// result's. One operation covers all heads.
@@ -72,9 +74,42 @@ impl Run {
     /// Cells of the cache that attention reads when `used` are in use.
     #[must_use]
     pub fn attended(&self, used: u64) -> u64 {
-        let padding = self.kv_padding.get();
-        used.max(1).div_ceil(padding).saturating_mul(padding)
+        cells::attended(used, self.kv_padding)
     }
+}
+
+/// A model that is not counted: ggml multiplies with experts by an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the model has {count} experts, {active} of which a token passes through; ggml multiplies with them by an index \
+     (`MUL_MAT_ID`), which is not modelled; use a model without experts"
+)]
+pub struct MixtureOfExperts {
+    count: u32,
+    active: u32,
+}
+
+/// # Errors
+/// [`MixtureOfExperts`] if the model has experts.
+pub fn check_dense(model: &Llm) -> Result<(), MixtureOfExperts> {
+    match model.experts {
+        Some(Experts { count, active }) => Err(MixtureOfExperts { count, active }),
+        None => Ok(()),
+    }
+}
+
+/// A run too long to be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{prompt} prompt tokens and {generated} generated ones are not supported; together they may be 2^24")]
+pub struct TooLong {
+    prompt: u64,
+    generated: u64,
+}
+
+/// # Errors
+/// [`TooLong`] above what a census is for.
+pub fn check_length(prompt: u64, generated: u64) -> Result<(), TooLong> {
+    if prompt.saturating_add(generated) <= 1 << 24 { Ok(()) } else { Err(TooLong { prompt, generated }) }
 }
 
 /// Products by shape and operand.
