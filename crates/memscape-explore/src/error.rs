@@ -113,6 +113,13 @@ fn at(path: &str, given: &str) -> String {
     }
 }
 
+/// What a writer says.
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Write(error.to_string())
+    }
+}
+
 /// Only for what cannot fail on checked input: shapes of frames.
 impl From<polars::error::PolarsError> for Error {
     fn from(error: polars::error::PolarsError) -> Self {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use memscape_papers::claims::{Claim, builtin, read};
 use memscape_papers::{Error, Experiment, select};
+use memscape_study::Unknown;
 
 /// The experiment of this id, such as `pimnast.fig10`.
 ///
@@ -13,11 +14,7 @@ pub fn experiment(id: &str) -> Result<&'static Experiment, Error> {
     match select(&[id])?[..] {
         [found] if found.id == id => Ok(found),
         // The paper's name alone selects all its experiments.
-        [first, ..] => {
-            let hint = format!("; it is a paper, so name one of its figures, such as `{}`", first.id);
-            Err(Error::Unknown { what: "experiment", name: id.to_owned(), hint })
-        }
-        [] => Err(Error::Unknown { what: "experiment", name: id.to_owned(), hint: String::new() }),
+        ref several => Err(Unknown::new("experiment", id, several.iter().map(|it| it.id)).into()),
     }
 }
 

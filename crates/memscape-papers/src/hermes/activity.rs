@@ -1,9 +1,10 @@
 //! Fig. 4 and section III: which neurons are active, and when.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
 use memscape_ndp::activity::{BlockKind, Source, Synthetic};
 use memscape_ndp::{ActivityStudy, InferenceStudy};
 use memscape_plot::{Axis, Figure, HeatMap, Lines, TextTable};
+use memscape_systems::study;
 use serde_json::{Value, json};
 
 use super::common::{RECORDING, short};

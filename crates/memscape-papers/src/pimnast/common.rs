@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
 use crate::error::Error;
-use crate::sweeps::{Variant, distinct, sweep_variants, variant};
+use crate::sweeps::{Variant, distinct, sweep_variants};
 
 /// The models of section VI-A2.
 pub const SUITE: [&str; 7] =

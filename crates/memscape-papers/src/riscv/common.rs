@@ -1,7 +1,8 @@
 //! What the figures and tables of this paper share.
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
+use memscape_explore::{Column, Parameters, Sweep, Table};
 use memscape_plot::{Axis, Figure, Lines};
+use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;

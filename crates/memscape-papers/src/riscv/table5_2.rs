@@ -1,8 +1,9 @@
 //! Table 5.2: OpenBLAS, 4096 x 4096 times 128 columns on one core, by stored type.
 
 use memscape_explore::Sweep;
-use memscape_explore::{Parameters, Table, study};
+use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 
 use super::common::of_gemm;
 use crate::error::Error;
