@@ -147,10 +147,7 @@ impl Prompt {
             }
             Scheme::Owr => {
                 let buffer = self.single_buffer()?;
-                let matrices = self.matrices()?;
-                let copies =
-                    matrices.iter().map(|it| rates.joined_copy(elements_bytes(it.1.macs(), self.format)));
-                let copy = copies.sum::<Picoseconds>() * self.layers;
+                let copy = self.joined_copies(rates)?;
                 let (time, copied) = (exposed(gemm + copy), self.weight_bytes()?);
                 Ok(Prefill { time, copy, hidden_stages: 0, copied, buffer })
             }
@@ -185,6 +182,13 @@ impl Prompt {
     fn uncached_read(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
         let bytes: f64 = self.matrices()?.iter().map(|it| elements_bytes(it.1.macs(), self.format)).sum();
         Ok(rates.uncached_read(bytes * self.layers as f64 * self.tokens as f64))
+    }
+
+    /// Every matrix by all threads, one after the other.
+    fn joined_copies(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
+        let matrices = self.matrices()?;
+        let times = matrices.iter().map(|it| rates.joined_copy(elements_bytes(it.1.macs(), self.format)));
+        Ok(times.sum::<Picoseconds>() * self.layers)
     }
 
     fn weight_bytes(&self) -> Result<Bytes, PrefillError> {

@@ -331,12 +331,8 @@ impl Layout {
     #[must_use]
     pub fn element_bit(&self, map: &BurstMap, row: u64, column: u64) -> u64 {
         let (place, lane) = self.element_place(row, column);
-        (self.burst(map, &place) * self.lanes + lane) * self.element.bits()
-    }
-
-    /// The number of a burst of this layout.
-    pub(crate) fn burst(&self, map: &BurstMap, place: &Place) -> u64 {
-        map.encode(place).expect("a map of the layout's memory")
+        let burst = map.encode(&place).expect("a map of the layout's memory");
+        (burst * self.lanes + lane) * self.element.bits()
     }
 }
 

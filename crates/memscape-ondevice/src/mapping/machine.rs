@@ -146,7 +146,8 @@ impl<'a> Machine<'a> {
         if self.open != Some(place.row) {
             return Err(MachineError::Closed { slot: slot.slot, row: place.row, open: self.open });
         }
-        let byte = self.layout.burst(self.map, &place) * self.layout.burst_bytes();
+        let burst = self.map.encode(&place).expect("a map of the layout's memory");
+        let byte = burst * self.layout.burst_bytes();
         let bytes = self.image.get(at(byte)..at(byte + self.layout.burst_bytes()));
         let bytes = bytes.ok_or(MachineError::Image { given: self.image.len(), needed: byte })?;
         Ok(self.layout.element.decode(bytes, at(self.layout.lanes))?)
