@@ -19,6 +19,8 @@ MEMSCAPE := $(CARGO_TARGET_DIR)/release/memscape
 # knows nothing but the wheel.
 FRESH := $(CARGO_TARGET_DIR)/fresh-venv
 WHEELS := $(CARGO_TARGET_DIR)/wheels
+# What `figures` is compared with.
+REDRAWN := $(CARGO_TARGET_DIR)/figures
 
 EVCXR_VERSION := 0.22.0
 EVCXR := $(TOOLS)/evcxr_jupyter-$(EVCXR_VERSION)
@@ -41,7 +43,7 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 	$(MEMSCAPE) claims || [ $$? -eq 1 ]
 
 .PHONY: test
-test: lint test-rust doc test-python test-notebooks ## check everything; what CI runs
+test: lint test-rust doc test-figures test-python test-notebooks ## check everything; what CI runs
 
 .PHONY: fmt
 fmt: ## format the Rust code
@@ -53,12 +55,23 @@ lint: ## rustfmt check, and clippy with warnings denied
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 
 .PHONY: test-rust
-test-rust: ## Rust tests and doctests
+test-rust: ## Rust tests, doctests and the pages' Rust snippets
 	cargo test $(CARGO_FLAGS)
 
 .PHONY: doc
 doc: ## API documentation, with warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
+
+.PHONY: test-figures
+test-figures: $(MEMSCAPE) ## every file in figures/ is what the code draws now
+	rm -rf $(REDRAWN)
+	$(MEMSCAPE) reproduce --out $(REDRAWN)
+	@diff --recursive --brief figures $(REDRAWN) || \
+		{ echo "figures/ is not what the code draws: \`make reproduce\` redraws it; what is only there is left over"; exit 1; }
+
+.PHONY: docs-numbers
+docs-numbers: $(MEMSCAPE) ## rewrite the totals that README, docs and CHANGELOG quote from the claims report
+	$(PYTHON) python/tools/docs_numbers.py $(MEMSCAPE)
 
 .PHONY: bench
 bench: $(FRESH) ## speed of the timing engine and of sweeps
@@ -71,7 +84,7 @@ wheel: .venv/bin/maturin ## build the Python wheel
 	.venv/bin/maturin build --release --locked --out $(WHEELS)
 
 .PHONY: test-python
-test-python: $(FRESH) ## pytest with doctests, and the stub check, against the built wheel
+test-python: $(FRESH) ## pytest, doctests, the pages' commands, the repository's rules, and the stub check
 	$(FRESH)/bin/python -m pytest
 	$(FRESH)/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml memscape
 

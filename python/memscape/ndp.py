@@ -26,7 +26,8 @@ def load(
     Parameters
     ----------
     name
-        What it is to be called.
+        What it is to be called; another recording that was loaded under this
+        name is forgotten, a built-in one is not.
     traces
         ``.npz`` files, one per sequence: ``qkv`` and ``mlp`` (bits, packed with
         ``numpy.packbits(..., axis=-1, bitorder="little")``, [tokens, layers,
@@ -44,12 +45,17 @@ def load(
     Raises
     ------
     MemscapeError
-        If a file is no trace; the message names the array.
+        If a file is no trace, which the message names with the array, or the
+        name is built in.
     OSError
         If a file cannot be read.
     """
-    read = [Path(it).read_bytes() for it in traces]
-    return _memscape.ndp_add_recording(name, read, None if profile is None else Path(profile).read_bytes())
+    def read(path: str | PathLike[str]) -> tuple[str, bytes]:
+        return Path(path).name, Path(path).read_bytes()
+
+    return _memscape.ndp_add_recording(
+        name, [read(it) for it in traces], None if profile is None else read(profile)
+    )
 
 
 def partition(**parameters: Any) -> NdpPartition:
@@ -58,7 +64,7 @@ def partition(**parameters: Any) -> NdpPartition:
     Parameters
     ----------
     **parameters
-        Those of the study ``ndp.inference``; dotted paths go in as
+        Those of the study ``ndp.partition``; dotted paths go in as
         ``**{"gpu.memory_gb": 16}``.
 
     Returns

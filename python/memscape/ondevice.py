@@ -81,7 +81,7 @@ def timeline(**parameters: Any) -> polars.DataFrame:
     Examples
     --------
     >>> import memscape as ms
-    >>> spans = ms.ondevice.timeline(layers=2, input_tokens=64)
+    >>> spans = ms.ondevice.timeline(layers=2, prompt_tokens=64)
     >>> spans.filter(work="copy", layer=0, matrix="k")["thread"].to_list()
     [0, 1]
     """

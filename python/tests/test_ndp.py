@@ -53,27 +53,29 @@ def test_a_trace_of_ones_own_is_read_and_walked(tmp_path):
     said = ms.ndp.load("mine", [path])
     assert said == "mine: 1 sequences of 8 + 32 tokens, 2 layers of 16 QKV inputs and 64 feed-forward neurons"
     answer = ms.run(
-        "ndp.activity", model=None, trace="mine", engine="trace", generated_tokens=32, block="mlp"
+        "ndp.activity", model=None, trace="mine", engine="events", generated_tokens=32, block="mlp"
     )
     assert answer["density"] == pytest.approx(bits["mlp"][8:].mean(), abs=1e-12)
     walked = ms.run(
-        "ndp.inference", model=None, trace="mine", engine="trace", generated_tokens=32, hot_share=0.2
+        "ndp.inference", model=None, trace="mine", engine="events", generated_tokens=32, hot_share=0.2
     )
     assert walked["tokens_per_s"] > 0
     for there in (path, tmp_path):
         read = ms.run(
-            "ndp.inference", model=None, trace=there, engine="trace", generated_tokens=32, hot_share=0.2
+            "ndp.inference", model=None, trace=there, engine="events", generated_tokens=32, hot_share=0.2
         )
         assert read == walked
     np.savez(path, **{**packed, "mlp": packed["mlp"][:-1]}, n_prefill=np.int32(8), meta=np.array("{}"))
-    with pytest.raises(ms.MemscapeError, match="tokens and layers must be those of `qkv`"):
+    with pytest.raises(ms.MemscapeError, match=r"mine\.npz`: array `mlp`.*tokens and layers must be those of `qkv`"):
         ms.ndp.load("mine", [path])
+    with pytest.raises(ms.MemscapeError, match="`relu-6m` is a built-in recording; choose another name"):
+        ms.ndp.load("relu-6m", [DATA / "traces" / "trace_00.npz"])
     with pytest.raises(ms.MemscapeError, match=r"mine\.npz`: array `mlp`"):
-        ms.run("ndp.activity", model=None, trace=path, engine="trace")
+        ms.run("ndp.activity", model=None, trace=path, engine="events")
 
 
 def test_the_built_in_recording_can_be_loaded_from_its_files():
     traces = sorted((DATA / "traces").glob("trace_*.npz"))
     ms.ndp.load("files", traces, profile=DATA / "traces" / "profile.npz")
-    ask = {"model": None, "engine": "trace", "batch": 2, "hot_share": 0.1}
+    ask = {"model": None, "engine": "events", "batch": 2, "hot_share": 0.1}
     assert ms.run("ndp.inference", trace="files", **ask) == ms.run("ndp.inference", trace="relu-6m", **ask)

@@ -1,9 +1,10 @@
 //! The claims report.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use memscape::papers::PAPERS;
-use memscape::papers::claims::{Bound, bars};
+use memscape::papers::claims::{Bound, bars, builtin};
 use memscape::prelude::{Role, Verdict, claims, evaluate};
 
 use crate::failure::Failure;
@@ -77,9 +78,9 @@ fn print_table(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure>
 /// What each paper's model is held to, and whether it is met.
 fn print_bars(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
     for paper in PAPERS {
-        let prefix = format!("{}.", paper.id);
-        let of_paper: Vec<Verdict> =
-            verdicts.iter().filter(|it| it.id.starts_with(&prefix)).cloned().collect();
+        let ids: BTreeSet<String> =
+            builtin(Some(paper.id)).map_err(Failure::of)?.into_iter().map(|it| it.id).collect();
+        let of_paper: Vec<Verdict> = verdicts.iter().filter(|it| ids.contains(&it.id)).cloned().collect();
         for bar in bars(paper) {
             let (met, of) = bar.count(&of_paper);
             if of == 0 {

@@ -102,10 +102,7 @@ fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Res
 
 /// A study by name or of a study file, and its parameters: the file's, then those of
 /// the command line.
-fn question(
-    name: &str,
-    overrides: &[String],
-) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
+fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
     let overrides = parameters::parse(overrides)?;
     if Path::new(name).extension().is_none_or(|it| it != "toml") {
         return Ok((study(name).map_err(Failure::of)?, vec![overrides]));

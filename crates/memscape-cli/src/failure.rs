@@ -3,6 +3,15 @@
 use std::fmt::{self, Display};
 use std::io;
 
+/// Done.
+pub const DONE: u8 = 0;
+/// A result falls short: a claim is out of tolerance.
+pub const SHORT: u8 = 1;
+/// What was asked makes no sense.
+pub const BAD_INPUT: u8 = 2;
+/// Stopped by Ctrl-C; what was done is saved.
+pub const INTERRUPTED: u8 = 130;
+
 /// What became of a command that is not done.
 #[derive(Debug)]
 pub enum Failure {

@@ -20,15 +20,7 @@ use clap::error::ErrorKind;
 
 use args::Cli;
 use failure::Failure;
-
-/// Done.
-pub const DONE: u8 = 0;
-/// A result falls short: a claim is out of tolerance.
-pub const SHORT: u8 = 1;
-/// What was asked makes no sense.
-pub const BAD_INPUT: u8 = 2;
-/// Stopped by Ctrl-C; what was done is saved.
-pub const INTERRUPTED: u8 = 130;
+pub use failure::{BAD_INPUT, DONE, INTERRUPTED, SHORT};
 
 /// Does what the arguments say, the first being the program's name.
 ///

@@ -4,11 +4,9 @@ use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use memscape::ndp::activity::BlockKind;
-use memscape::ndp::inference::Engine;
-use memscape::ndp::trace::{Recording, SAMPLE, add};
+use memscape::ndp::activity::{BlockKind, Recording, RecordingName, SAMPLE, keep, parse};
 use memscape::ndp::{ActivityAnswer, ActivityStudy};
-use memscape::study::Study;
+use memscape::study::{CostEngine, File, Study};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -28,29 +26,13 @@ pub fn report(
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let name = if traces.is_empty() {
-        if profile.is_some() {
-            return Err(Failure::BadInput(
-                "--profile goes with traces; name at least one .npz file".to_owned(),
-            ));
-        }
-        SAMPLE
-    } else if let ([folder], None) = (traces, profile)
-        && folder.is_dir()
-    {
-        &folder.display().to_string()
-    } else {
-        add(Recording::read(GIVEN, traces, profile).map_err(Failure::of)?);
-        GIVEN
-    };
-    let recording = memscape::ndp::trace::find(name).map_err(Failure::of)?;
+    let (name, recording) = recorded(traces, profile)?;
     let lines = lines(&recording, dimms)?;
     if json {
         let pair = |(what, [qkv, mlp]): Line| (what, serde_json::json!({ "qkv": qkv, "mlp": mlp }));
         return Ok(writeln!(out, "{}", Value::Object(lines.into_iter().map(pair).collect::<Map<_, _>>()))?);
     }
-    let summary = memscape::ndp::study::recording_summary(name).map_err(Failure::of)?;
-    writeln!(out, "{summary}")?;
+    writeln!(out, "{name}: {}", recording.summary())?;
     writeln!(out, "{:<48}{:>10}{:>14}", "", "QKV", "feed-forward")?;
     for (what, [qkv, mlp]) in lines {
         writeln!(out, "{what:<48}{qkv:>10.3}{mlp:>14.3}")?;
@@ -58,7 +40,42 @@ pub fn report(
     Ok(())
 }
 
-fn lines(recording: &Recording, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {
+/// What is looked at, and what it is called: files, all of a folder, or what is
+/// built in.
+fn recorded(traces: &[PathBuf], profile: Option<&Path>) -> Result<(String, RecordingName), Failure> {
+    match (traces, profile) {
+        ([], Some(_)) => {
+            let problem = "--profile goes with traces; name at least one .npz file";
+            Err(Failure::BadInput(problem.to_owned()))
+        }
+        ([], None) => Ok((SAMPLE.to_owned(), RecordingName::named(SAMPLE).map_err(Failure::of)?)),
+        ([folder], None) if folder.is_dir() => {
+            let unreadable = |it| Failure::of(format!("{}: {it}", folder.display()));
+            let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let paths = entries.map_err(unreadable)?.into_iter().map(|it| it.path());
+            let recordings = paths.filter(|it| it.extension().is_some_and(|it| it == "npz"));
+            let files = recordings.map(|it| read(&it)).collect::<Result<Vec<_>, _>>()?;
+            let name = folder.display().to_string();
+            let recording = parse(&files).map_err(|it| Failure::of(format!("{name}: {it}")))?;
+            Ok((name, keep(recording)))
+        }
+        _ => {
+            let files = traces.iter().map(|it| read(it)).collect::<Result<Vec<_>, _>>()?;
+            let profile = profile.map(read).transpose()?;
+            let files: Vec<&File> = files.iter().collect();
+            let recording = Recording::from_files(GIVEN, &files, profile.as_ref()).map_err(Failure::of)?;
+            Ok((GIVEN.to_owned(), keep(recording)))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<File, Failure> {
+    let bytes =
+        std::fs::read(path).map_err(|it| Failure::of(format!("cannot read `{}`: {it}", path.display())))?;
+    Ok(File { name: path.display().to_string(), bytes })
+}
+
+fn lines(recording: &RecordingName, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {
     let shortest = recording.sequences.iter().map(|it| it.tokens() - it.prefill).min().unwrap_or_default();
     let shortest = u32::try_from(shortest).unwrap_or(u32::MAX);
     let sequences = u32::try_from(recording.sequences.len()).unwrap_or(u32::MAX);
@@ -68,8 +85,8 @@ fn lines(recording: &Recording, dimms: NonZeroU32) -> Result<Vec<Line>, Failure>
             for sequence in 0..sequences {
                 let study = ActivityStudy {
                     model: None,
-                    trace: Some(recording.name.clone()),
-                    engine: Engine::Trace,
+                    trace: Some(recording.clone()),
+                    engine: CostEngine::Events,
                     block,
                     distance: NonZeroU32::new(distance).unwrap_or(NonZeroU32::MIN),
                     shards: dimms,

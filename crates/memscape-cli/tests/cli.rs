@@ -181,7 +181,9 @@ fn every_study_can_be_described() {
 fn traces_are_written_in_each_format() {
     let small = ["m=64", "k=128", "model=opt-125m"];
     let trace = |format: &str| done(&[&["trace", "pim.gemv", "--format", format], &small[..]].concat());
-    assert!(trace("commands").starts_with("clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source\n"));
+    assert!(
+        trace("commands").starts_with("clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source\n")
+    );
     assert!(trace("ramulator").starts_with("R 0,0,0,0,"));
     assert!(trace("dramsim3").starts_with("0x"));
     let json: serde_json::Value = serde_json::from_str(&trace("perfetto")).unwrap();
@@ -221,7 +223,8 @@ fn a_description_of_ones_own_is_named_by_its_path() {
 
     // In a study file, seen from the file.
     let study = folder.path().join("study.toml");
-    fs::write(&study, "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\nmemory = \"mine.toml\"\n").unwrap();
+    fs::write(&study, "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\nmemory = \"mine.toml\"\n")
+        .unwrap();
     assert_eq!(done(&["run", study.to_str().unwrap(), "--json"]), mine);
     let error = refused(&["run", "pim.gemv", "memory=yours.toml"]);
     assert!(error.contains("`memory` = \"yours.toml\": there is no such file"), "{error}");

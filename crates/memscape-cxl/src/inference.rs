@@ -3,9 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{
-    BoundBy, Breakdown, Headline, Recorder, Served, Slot, Span, Study, StudyError, parts,
-};
+use memscape_study::{BoundBy, Breakdown, Headline, Recorder, Served, Slot, Span, Study, StudyError, parts};
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
@@ -135,7 +133,8 @@ impl InferenceStudy {
         let slower = |a: Nanoseconds, b: Nanoseconds| if a < b { b } else { a };
         let near_read = read(machine.accelerator.bandwidth_gb_s.as_f64(), weights + cache);
         let near_layer = slower(compute, near_read).to_picoseconds();
-        let far_layer = slower(compute, read(machine.expander_rate().as_f64(), weights + cache)).to_picoseconds();
+        let far_layer =
+            slower(compute, read(machine.expander_rate().as_f64(), weights + cache)).to_picoseconds();
         let head_elements = model.embedding_parameters();
         let head_bytes = self.format.storage_bytes(head_elements).0 as f64;
         let head = slower(
@@ -153,7 +152,8 @@ impl InferenceStudy {
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
         self.link.check()?;
         let placement = Placement::of(&self.needs(), &self.machine())?;
-        let (prompt, generated) = (f64::from(self.prompt_tokens.get()), f64::from(self.generated_tokens.get()));
+        let (prompt, generated) =
+            (f64::from(self.prompt_tokens.get()), f64::from(self.generated_tokens.get()));
         // A prompt's tokens see half of it on average.
         let first = self.pass(placement, prompt, (prompt + 1.0) / 2.0);
         let token = self.pass(placement, 1.0, prompt + (generated + 1.0) / 2.0);
@@ -219,7 +219,8 @@ impl InferenceStudy {
             let layers = layers.chain((0..placement.far_layers).map(|_| (far, pass.far_layer)));
             for (layer, (track, time)) in (0..).zip(layers) {
                 let end = start + time;
-                recorder.span(track, Span { name: "layer", category, start, end, details: &[("layer", layer)] });
+                recorder
+                    .span(track, Span { name: "layer", category, start, end, details: &[("layer", layer)] });
                 start = end;
             }
             let end = start + pass.head;

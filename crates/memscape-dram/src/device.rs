@@ -131,6 +131,7 @@ const FILES: &[&str] = &[
     include_str!("../../../data/hardware/dram/lpddr5x-8533.toml"),
     include_str!("../../../data/hardware/dram/lpddr5-6400.toml"),
     include_str!("../../../data/hardware/dram/ddr4-3200.toml"),
+    include_str!("../../../data/hardware/dram/ddr4-3200-4ch.toml"),
     include_str!("../../../data/hardware/dram/hbm2-2000.toml"),
     include_str!("../../../data/hardware/dram/ndp-dimm-rank.toml"),
 ];

@@ -140,8 +140,9 @@ impl Anatomy {
         };
         let here = Path::new("");
         match value {
-            // One parameter, whose type knows the names that are built in.
-            Value::String(name) if self.is_leaf(slot) && slot.catalog.find_plain(name).is_ok() => {
+            // One parameter, whose type knows the names that are built in. What else a
+            // catalog finds is put in by content.
+            Value::String(name) if self.is_leaf(slot) && is_built_in(slot, name) => {
                 assignments.push(Assignment::value(path, value.clone()));
             }
             Value::String(text) => {
@@ -306,7 +307,7 @@ impl Anatomy {
             for it in assignments.iter().filter(|it| it.path == slot.path) {
                 match &it.given {
                     Given::Description(preset) if slot.whole => self.shape.fill(tree, &preset.parameters),
-                    Given::Description(preset) => self.put(tree, slot.path, &preset.parameters)?,
+                    Given::Description(preset) => self.put_part(tree, slot, &preset.parameters)?,
                     Given::Partial(inner) => self.apply(tree, inner)?,
                     Given::Value(value) => self.put(tree, slot.path, value)?,
                 }
@@ -362,6 +363,19 @@ impl Anatomy {
         Ok(complete.parameters)
     }
 
+    /// A description at a slot's place: what the study has of it, or the one
+    /// parameter that it is.
+    fn put_part(&self, tree: &mut Node, slot: &Slot, description: &Value) -> Result<(), Error> {
+        match self.shape.at(slot.path) {
+            Some(shape @ Shape::Group { nullable: false, .. }) => {
+                let node = slot.path.split('.').try_fold(tree, |node, name| node.child_mut(name));
+                shape.fill(node.ok_or_else(|| self.unknown(slot.path.to_owned()))?, description);
+                Ok(())
+            }
+            _ => self.put(tree, slot.path, description),
+        }
+    }
+
     fn put(&self, tree: &mut Node, path: &str, value: &Value) -> Result<(), Error> {
         let node = path.split('.').try_fold(tree, |node, name| node.child_mut(name));
         *node.ok_or_else(|| self.unknown(path.to_owned()))? = Node::from(value);
@@ -408,6 +422,10 @@ impl Anatomy {
             _ => {}
         }
     }
+}
+
+fn is_built_in(slot: &Slot, name: &str) -> bool {
+    slot.catalog.presets().iter().any(|it| it.name.eq_ignore_ascii_case(name))
 }
 
 fn absolute(folder: &Path, text: &str) -> String {

@@ -269,7 +269,8 @@ impl Table {
         let texts = |pick: &dyn Fn(&TimelineSpan) -> String| {
             Column::Text(spans.iter().map(|it| Some(pick(it))).collect())
         };
-        let times = |pick: fn(&TimelineSpan) -> f64| Column::Float(spans.iter().map(|it| Some(pick(it))).collect());
+        let times =
+            |pick: fn(&TimelineSpan) -> f64| Column::Float(spans.iter().map(|it| Some(pick(it))).collect());
         let mut columns = vec![
             ("group", texts(&|it| timeline.tracks[it.track.index()].group.clone())),
             ("track", texts(&|it| timeline.tracks[it.track.index()].name.clone())),

@@ -9,10 +9,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use memscape_ndp::inference::{Engine, InferenceStudy};
-use memscape_ndp::npz::Npz;
+use memscape_ndp::InferenceStudy;
+use memscape_ndp::activity::npz::Npz;
 use memscape_ndp::partition::{Block, Devices, Sizes, solve};
-use memscape_study::Study;
+use memscape_study::{CostEngine, Study};
+use memscape_units::Nanoseconds;
 
 const INSTANCE: &[u8] = include_bytes!("../../../data/partition/placement.npz");
 
@@ -26,7 +27,8 @@ fn partition(criterion: &mut Criterion) {
     let mut read = |name: &str| file.array(name).expect("there").floats(name).expect("numbers");
     let (size, frequency, bandwidth, capacity) = (read("size"), read("freq"), read("bw"), read("cap"));
     let frequency: Vec<f32> = frequency.iter().map(|it| *it as f32).collect();
-    let block = |(size, frequency)| Block { bytes: Sizes::Each(size), frequency, gpu_fixed_s: 0.0 };
+    let block =
+        |(size, frequency)| Block { bytes: Sizes::Each(size), frequency, gpu_fixed: Nanoseconds::ZERO };
     let blocks: Vec<Block> = size.chunks(64).zip(frequency.chunks(64)).map(block).collect();
     let devices = Devices {
         gpu_bandwidth: bandwidth[0],
@@ -42,9 +44,9 @@ fn partition(criterion: &mut Criterion) {
 
     // Llama-2-70B: two blocks per layer, activity by the law.
     let study = InferenceStudy::default();
-    let resolved = study.resolve().expect("the default");
-    let source = study.source(&resolved).expect("the law");
-    let shape = resolved.shape;
+    let work = study.work().expect("the default");
+    let source = work.source().expect("the law");
+    let shape = work.shape;
     let kinds = memscape_ndp::activity::BlockKind::ALL;
     let order = (0..shape.layers).flat_map(|layer| kinds.map(|block| (layer, block)));
     let rows: Vec<_> = order.map(|(layer, block)| (block, source.frequency(block, layer))).collect();
@@ -53,7 +55,7 @@ fn partition(criterion: &mut Criterion) {
         .map(|(block, frequency)| Block {
             bytes: Sizes::Equal(2.0 * shape.neuron_weights(*block)),
             frequency,
-            gpu_fixed_s: 15e-6,
+            gpu_fixed: Nanoseconds::new(15e3).expect("a time"),
         })
         .collect();
     let devices = Devices {
@@ -70,8 +72,8 @@ fn partition(criterion: &mut Criterion) {
 }
 
 fn walk(criterion: &mut Criterion) {
-    let study = InferenceStudy { engine: Engine::Trace, ..InferenceStudy::default() };
-    let mut group = criterion.benchmark_group("trace");
+    let study = InferenceStudy { engine: CostEngine::Events, ..InferenceStudy::default() };
+    let mut group = criterion.benchmark_group("walk");
     group.sample_size(10).measurement_time(Duration::from_secs(40));
     group.bench_function("Llama-2-70B, 128 tokens, 8 DIMMs", |bench| {
         bench.iter(|| black_box(study.answer().expect("it fits")));
@@ -88,7 +90,7 @@ fn closed(criterion: &mut Criterion) {
             let mut study = base.clone();
             study.dimms = number(6 + it % 11);
             study.dimm.multipliers = number(32 + 8 * (it % 61));
-            study.gpu.memory_gb = f64::from(20 + it % 29).try_into().expect("an amount");
+            study.gpu.memory_gb = f64::from(20 + it % 29).try_into().expect("a capacity");
             study
         })
         .collect();
@@ -97,7 +99,9 @@ fn closed(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(points.len() as u64));
     group.bench_function("points, one core", |bench| {
         bench.iter(|| {
-            pool.install(|| points.iter().map(|it| it.answer().expect("it fits").tokens_per_s).sum::<f64>())
+            pool.install(|| {
+                points.iter().map(|it| it.answer().expect("it fits").headline.tokens_per_s).sum::<f64>()
+            })
         });
     });
     group.finish();

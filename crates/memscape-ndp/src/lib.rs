@@ -1,27 +1,29 @@
 //! Hermes: a consumer GPU with NDP-DIMMs, hot and cold neurons.
+//!
+//! In the order in which data flows: [`hardware`] describes what is built and how
+//! often neurons are active; [`activity`] says which are, by the law or a
+//! recording; [`work`] is what a model then asks for; [`partition`] places neurons
+//! and [`scheduler`] moves them; [`cost`] knows how long each piece takes;
+//! [`hermes`] and [`baseline`] put pieces together; [`study`] asks them.
 
 pub mod activity;
-mod balance;
-mod baseline;
+pub mod baseline;
 pub mod cost;
-mod exchange;
-pub mod expected;
+mod error;
 pub mod hardware;
 pub mod hermes;
-pub mod inference;
 pub mod normal;
-pub mod npz;
-pub mod online;
+mod numbers;
 pub mod partition;
-pub mod planes;
-pub mod random;
-pub mod remap;
-pub mod shape;
-pub mod statistics;
+pub mod scheduler;
 pub mod study;
-pub mod trace;
+mod system;
+pub mod work;
 
-pub use inference::{InferenceAnswer, InferenceStudy};
+pub use error::NdpError;
+pub use numbers::{Efficiency, MeanNeurons, Share};
 pub use study::{
-    ActivityAnswer, ActivityStudy, PartitionAnswer, PartitionStudy, PredictorAnswer, PredictorStudy,
+    ActivityAnswer, ActivityStudy, InferenceAnswer, InferenceStudy, PartitionAnswer, PartitionStudy,
+    PredictorAnswer, PredictorStudy,
 };
+pub use system::{Ndp, SYSTEM};

@@ -1,5 +1,7 @@
 //! The standard normal distribution.
 
+use memscape_study::random::Key;
+
 /// Probability of at most `x`.
 #[must_use]
 pub fn cdf(x: f64) -> f64 {
@@ -59,6 +61,28 @@ pub fn quantile(p: f64) -> f64 {
         let r = q * q;
         horner(&A, r) * q / (horner(&B, r) * r + 1.0)
     }
+}
+
+/// A number from the standard normal distribution, for a counter of a stream.
+#[must_use]
+pub fn normal(key: Key, counter: u64) -> f64 {
+    quantile(key.uniform(counter))
+}
+
+/// Points of [`quadrature`].
+const POINTS: usize = 200;
+
+/// The mean of a function of a standard normal number: the middle of each of
+/// 200 equally likely parts.
+#[must_use]
+pub fn quadrature(function: impl Fn(f64) -> f64) -> f64 {
+    static NODES: std::sync::LazyLock<[f64; POINTS]> = std::sync::LazyLock::new(|| {
+        #[expect(clippy::cast_precision_loss, reason = "200 points")]
+        std::array::from_fn(|it| quantile((it as f64 + 0.5) / POINTS as f64))
+    });
+    #[expect(clippy::cast_precision_loss, reason = "200 points")]
+    let points = POINTS as f64;
+    NODES.iter().map(|it| function(*it)).sum::<f64>() / points
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memscape_explore::{Parameters, Table};
+use memscape_study::Unknown;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -339,7 +340,7 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
         claims.iter().filter_map(|it| it.query.as_ref()).map(|it| &it.experiment).collect();
     let known: Vec<_> = experiments().map(|it| it.id).collect();
     if let Some(unknown) = asked.iter().find(|it| !known.contains(&it.as_str())) {
-        return Err(Error::unknown("experiment", unknown, &known));
+        return Err(Unknown::new("experiment", unknown.as_str(), known.iter().copied()).into());
     }
     let table = |id: &String| Ok((id.clone(), select(&[id])?[0].table_with(changed)?));
     let tables: BTreeMap<String, Table> =

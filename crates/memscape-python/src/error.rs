@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use memscape::{explore, papers};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
@@ -21,4 +22,20 @@ create_exception!(
 /// An error of any crate below: bad input, told in one line.
 pub fn to_py_err(error: impl Display) -> PyErr {
     MemscapeError::new_err(error.to_string())
+}
+
+/// As [`to_py_err`], but for our own mistakes.
+pub fn explore_error(error: explore::Error) -> PyErr {
+    match error {
+        explore::Error::Internal(text) => InternalError::new_err(text),
+        error => to_py_err(error),
+    }
+}
+
+/// As [`explore_error`], of an experiment or a claim.
+pub fn papers_error(error: papers::Error) -> PyErr {
+    match error {
+        papers::Error::Explore(error) => explore_error(error),
+        error => to_py_err(error),
+    }
 }

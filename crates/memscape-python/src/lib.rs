@@ -25,7 +25,7 @@ use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
 use compute::{compute, watch};
-use error::{InternalError, to_py_err};
+use error::{explore_error, papers_error, to_py_err};
 
 /// Name and summary of every study.
 #[pyfunction]
@@ -125,11 +125,7 @@ fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// Later layers of parameters go over earlier ones.
 #[pyfunction]
-fn run<'py>(
-    py: Python<'py>,
-    study: &str,
-    layers: Vec<Bound<'_, PyDict>>,
-) -> PyResult<Bound<'py, PyDict>> {
+fn run<'py>(py: Python<'py>, study: &str, layers: Vec<Bound<'_, PyDict>>) -> PyResult<Bound<'py, PyDict>> {
     let study = systems::study(study).map_err(explore_error)?;
     let layers = value::layers(&layers)?;
     let answer = move || study.run_layers(&layers.iter().collect::<Vec<_>>());
@@ -308,20 +304,6 @@ fn calibrate(py: Python<'_>, paper: String) -> PyResult<Bound<'_, PyAny>> {
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| memscape_cli::run(arguments, &mut std::io::stdout(), &mut std::io::stderr()))
-}
-
-fn explore_error(error: explore::Error) -> PyErr {
-    match error {
-        explore::Error::Internal(text) => InternalError::new_err(text),
-        error => to_py_err(error),
-    }
-}
-
-fn papers_error(error: papers::Error) -> PyErr {
-    match error {
-        papers::Error::Explore(error) => explore_error(error),
-        error => to_py_err(error),
-    }
 }
 
 #[pymodule]

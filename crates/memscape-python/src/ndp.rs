@@ -2,9 +2,10 @@
 
 use memscape::explore;
 use memscape::ndp::PartitionStudy;
+use memscape::ndp::activity::{Recording, register};
 use memscape::ndp::partition::{Block, Devices, Partition, Sizes, solve};
-use memscape::ndp::study::recording_summary;
-use memscape::ndp::trace::{Profile, Recording, Trace, add};
+use memscape::study::File;
+use memscape::units::Nanoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,12 +21,12 @@ pub struct NdpPartition(Partition);
 impl NdpPartition {
     #[getter]
     fn objective_ms(&self) -> f64 {
-        self.0.objective_s * 1e3
+        self.0.objective.as_f64() * 1e-6
     }
 
     #[getter]
     fn lower_bound_ms(&self) -> f64 {
-        self.0.lower_bound_s * 1e3
+        self.0.lower_bound.as_f64() * 1e-6
     }
 
     #[getter]
@@ -56,7 +57,7 @@ impl NdpPartition {
         format!(
             "Partition({hot} of {neurons} neurons on the GPU, {} DIMMs, {:.6} ms, at most {:.4} % above the optimum)",
             self.0.bytes.len() - 1,
-            self.0.objective_s * 1e3,
+            self.0.objective.as_f64() * 1e-6,
             self.0.gap() * 100.0,
         )
     }
@@ -97,23 +98,27 @@ pub fn ndp_solve(
         dimm_capacity: dimm_capacity.to_vec(),
     };
     let solved = compute(py, move || {
-        let block = |(bytes, frequency)| Block { bytes: Sizes::Each(bytes), frequency, gpu_fixed_s: 0.0 };
+        let block =
+            |(bytes, frequency)| Block { bytes: Sizes::Each(bytes), frequency, gpu_fixed: Nanoseconds::ZERO };
         let rows = size_bytes.iter().map(Vec::as_slice).zip(frequency.iter().map(Vec::as_slice));
         solve(&rows.map(block).collect::<Vec<_>>(), &devices)
     })?;
     solved.map(NdpPartition).map_err(to_py_err)
 }
 
-/// Makes a recording known by its name; returns what it is in one line.
+/// Makes a recording known by its name; returns what it is in one line. Files are
+/// names and contents, one sequence each.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "Python hands over what it converts")]
-pub fn ndp_add_recording(name: &str, sequences: Vec<Vec<u8>>, profile: Option<Vec<u8>>) -> PyResult<String> {
-    let sequences =
-        sequences.iter().map(|it| Trace::from_npz(it)).collect::<Result<Vec<_>, _>>().map_err(to_py_err)?;
-    let profile = match profile {
-        Some(bytes) => Profile::from_npz(&bytes),
-        None => Profile::of_prompts(name, &sequences),
-    };
-    add(Recording::new(name, profile.map_err(to_py_err)?, sequences).map_err(to_py_err)?);
-    recording_summary(name).map_err(to_py_err)
+pub fn ndp_add_recording(
+    name: &str,
+    sequences: Vec<(String, Vec<u8>)>,
+    profile: Option<(String, Vec<u8>)>,
+) -> PyResult<String> {
+    let file = |(name, bytes): (String, Vec<u8>)| File { name, bytes };
+    let (sequences, profile): (Vec<File>, Option<File>) =
+        (sequences.into_iter().map(file).collect(), profile.map(file));
+    let sequences: Vec<&File> = sequences.iter().collect();
+    let recording = Recording::from_files(name, &sequences, profile.as_ref()).map_err(to_py_err)?;
+    let kept = register(recording).map_err(to_py_err)?;
+    Ok(format!("{name}: {}", kept.summary()))
 }

@@ -2,9 +2,10 @@
 //! timeline below `ondevice.prefill`.
 
 use memscape::explore;
-use memscape::ondevice::address::AddressMap;
-use memscape::ondevice::timeline::Work;
+use memscape::ondevice::hardware::BurstMap;
+use memscape::ondevice::mapping::stages::layer_matrices;
 use memscape::ondevice::{LayoutStudy, PrefillStudy, Swizzle};
+use memscape::study::TimelineSpan;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -16,7 +17,7 @@ use crate::{explore_error, value};
 #[pyclass(frozen, module = "memscape._memscape")]
 pub struct OndeviceLayout {
     swizzle: Swizzle,
-    map: AddressMap,
+    map: BurstMap,
 }
 
 #[pymethods]
@@ -131,19 +132,14 @@ type BusySpan = (usize, &'static str, u64, Option<&'static str>, f64, f64);
 #[pyfunction]
 pub fn ondevice_timeline(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<Vec<BusySpan>> {
     let study: PrefillStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let matrices = layer_matrices(&study.model).map_err(to_py_err)?;
     let timeline = compute(py, move || study.timeline())?.map_err(to_py_err)?;
-    #[expect(clippy::cast_precision_loss, reason = "picoseconds of a prompt stay far below 2^53")]
-    let seconds = |ps: u64| ps as f64 * 1e-12;
-    let span = |it: &memscape::ondevice::timeline::Span| {
-        let work = if it.work == Work::Copy { "copy" } else { "gemm" };
-        (
-            it.thread,
-            work,
-            it.layer,
-            it.stage.map(memscape::workload::Matrix::name),
-            seconds(it.start_ps),
-            seconds(it.end_ps),
-        )
+    let span = |it: &TimelineSpan| {
+        let detail = |name: &str| it.details.iter().find(|it| it.0 == name).map(|it| it.1);
+        let stage = detail("stage").and_then(|it| usize::try_from(it).ok());
+        let matrix = stage.and_then(|it| matrices.get(it)).map(|it| it.0.name());
+        let [start, end] = [it.start, it.end].map(|it| it.as_ns() * 1e-9);
+        (it.track.index(), it.category, detail("layer").unwrap_or(0), matrix, start, end)
     };
     Ok(timeline.spans.iter().map(span).collect())
 }

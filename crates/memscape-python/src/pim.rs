@@ -1,11 +1,10 @@
 //! The placement itself, below the study `pim.gemv`.
 
 use memscape::explore;
-use memscape::pim::GemvStudy;
-use memscape::pim::layout::Place;
-use memscape::pim::machine::{Memory, Operands, execute};
-use memscape::pim::placement::tile_shape;
-use memscape::pim::plan::Plan;
+use memscape::pim::mapping::execute::{Memory, Operands, execute};
+use memscape::pim::mapping::layout::Place;
+use memscape::pim::mapping::placement::tile_shape;
+use memscape::pim::{GemvStudy, Plan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

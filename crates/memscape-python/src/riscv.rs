@@ -1,12 +1,13 @@
 //! Census, quantised blocks and kernels, below the studies `riscv.*`.
 
 use memscape::explore;
-use memscape::riscv::census::{Census, Observed, Operand, Shape};
+use memscape::riscv::census::{Census, Observed, Operand, Shape, check_dense};
 use memscape::riscv::quant::{
-    BLOCK, Q8_0_BYTES, Quantisation, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
+    BLOCK, Q8_0_BYTES, block_bytes, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
 };
 use memscape::riscv::vector::Counts;
 use memscape::riscv::{CensusStudy, KernelStudy};
+use memscape::workload::Format;
 use memscape::{Runs, explain_census};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,6 +22,7 @@ type Row = (u64, u64, u64, &'static str, u64);
 #[pyfunction]
 pub fn riscv_census(parameters: &Bound<'_, PyDict>) -> PyResult<Vec<Row>> {
     let study: CensusStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    check_dense(&study.model).map_err(to_py_err)?;
     let census = Census::of(&study.model, study.projections, &study.run());
     let mut rows: Vec<_> = census
         .rows()
@@ -50,8 +52,9 @@ pub fn riscv_explain(
     if generated_tokens.1.max(prompt_tokens.1) > 1 << 24 {
         return Err(to_py_err("a run of over 2^24 tokens is not searched; narrow the ranges"));
     }
+    check_dense(&study.model).map_err(to_py_err)?;
     let observed = Observed {
-        model: study.model.preset().parameters.clone(),
+        model: *study.model,
         projections: study.projections,
         counts: counts
             .into_iter()
@@ -72,19 +75,18 @@ pub fn riscv_explain(
     Ok(plain.collect())
 }
 
-fn quantisation(name: &str) -> PyResult<Quantisation> {
-    match name {
-        "q4_0" => Ok(Quantisation::Q4_0),
-        "q8_0" => Ok(Quantisation::Q8_0),
+fn block_format(name: &str) -> PyResult<Format> {
+    match name.parse() {
+        Ok(format @ (Format::Q4_0 | Format::Q8_0)) => Ok(format),
         _ => Err(to_py_err(format!("`{name}` has no blocks; allowed are \"q4_0\", \"q8_0\""))),
     }
 }
 
 #[pyfunction]
 pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> PyResult<Bound<'py, PyBytes>> {
-    let kind = quantisation(kind)?;
-    let bytes = compute(py, move || match kind {
-        Quantisation::Q4_0 => quantise_q4_0(&weights),
+    let format = block_format(kind)?;
+    let bytes = compute(py, move || match format {
+        Format::Q4_0 => quantise_q4_0(&weights),
         _ => quantise_q8_0(&weights),
     })?;
     Ok(PyBytes::new(py, &bytes.map_err(to_py_err)?))
@@ -92,8 +94,8 @@ pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> Py
 
 #[pyfunction]
 pub fn riscv_dequantise(kind: &str, data: &[u8]) -> PyResult<Vec<f32>> {
-    let weights = match quantisation(kind)? {
-        Quantisation::Q4_0 => dequantise_q4_0(data),
+    let weights = match block_format(kind)? {
+        Format::Q4_0 => dequantise_q4_0(data),
         _ => dequantise_q8_0(data),
     };
     weights.map_err(to_py_err)
@@ -118,7 +120,7 @@ pub fn riscv_multiply(
         )));
     }
     let blocks = columns / BLOCK;
-    let row_bytes = blocks * usize::try_from(study.quantisation.block_bytes()).unwrap_or(usize::MAX);
+    let row_bytes = blocks * usize::try_from(block_bytes(study.format)).unwrap_or(usize::MAX);
     if vectors.len() < blocks * Q8_0_BYTES {
         return Err(to_py_err(format!("the vectors have {} bytes, fewer than one row takes", vectors.len())));
     }

@@ -5,12 +5,11 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_riscv::CensusStudy;
 use memscape_riscv::census::{Census, Observed, OutputRows, Run, Shape};
 use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch, shares};
-use memscape_riscv::quant::Quantisation;
 use memscape_study::Study;
-use memscape_workload::{ModelName, Projections};
+use memscape_workload::{Experts, Format, Llm, Model, Projections};
 use proptest::prelude::*;
 
-fn model(name: &str) -> ModelName {
+fn model(name: &str) -> Model {
     name.parse().unwrap()
 }
 
@@ -57,11 +56,8 @@ fn published_table_4_2() {
 /// and 2 to 100 generated tokens.
 #[test]
 fn the_inverse_of_table_4_2_is_unique() {
-    let observed = Observed {
-        model: model("llama-2-7b").preset().parameters.clone(),
-        projections: Projections::Separate,
-        counts: printed(),
-    };
+    let observed =
+        Observed { model: *model("llama-2-7b"), projections: Projections::Separate, counts: printed() };
     let mut found = Vec::new();
     for repetitions in 1..=6 {
         for prompt in 3..=9 {
@@ -77,7 +73,7 @@ fn the_inverse_of_table_4_2_is_unique() {
 }
 
 /// The closed form counts what walking token by token counts.
-fn walked(model: ModelName, projections: Projections, run: &Run) -> u64 {
+fn walked(model: Model, projections: Projections, run: &Run) -> u64 {
     let evaluated = run.generated_tokens.get() - 1 + 1 + u64::from(run.warm_up_tokens > 0);
     let per_graph = u64::from(model.layers) * (model.layer_gemvs(projections).count() as u64 + 2)
         + 1
@@ -85,8 +81,8 @@ fn walked(model: ModelName, projections: Projections, run: &Run) -> u64 {
     u64::from(run.repetitions.get()) * evaluated * per_graph
 }
 
-fn any_model() -> impl Strategy<Value = ModelName> {
-    prop::sample::select(ModelName::all().collect::<Vec<_>>())
+fn any_model() -> impl Strategy<Value = Model> {
+    prop::sample::select(Model::all().collect::<Vec<_>>())
 }
 
 proptest! {
@@ -121,7 +117,7 @@ proptest! {
         blas in any::<bool>(), min_columns in 1..64_u64,
     ) {
         let criteria = Criteria { blas, custom, min_columns, ..Criteria::default() };
-        let it = shares(&model, Projections::Separate, &run(prompt, generated, 1), Quantisation::Q4_0, &criteria);
+        let it = shares(&model, Projections::Separate, &run(prompt, generated, 1), Format::Q4_0, &criteria);
         prop_assert!((it.blas + it.custom + it.default - 1.0).abs() < 1e-9);
         let rejected = it.dimension_only + it.contiguity_only + it.dimension_and_contiguity;
         prop_assert!(!blas || (it.blas + rejected - 1.0).abs() < 1e-9);
@@ -144,7 +140,7 @@ fn published_classes_of_columns() {
 fn blas_gets_long_prompts_only() {
     let product = |dst1| Product {
         shape: Shape { shared: 4096, dst0: 4096, dst1 },
-        quantisation: Quantisation::Q4_0,
+        format: Format::Q4_0,
         first_contiguous: true,
         second_contiguous: true,
         indexed: false,
@@ -154,10 +150,7 @@ fn blas_gets_long_prompts_only() {
     assert_eq!(dispatch(&product(32), &criteria), Path::Blas);
     assert_eq!(dispatch(&Product { first_contiguous: false, ..product(32) }, &criteria), Path::Default);
     assert_eq!(dispatch(&Product { indexed: true, ..product(32) }, &criteria), Path::Default);
-    assert_eq!(
-        dispatch(&Product { quantisation: Quantisation::Q8_0, ..product(6) }, &criteria),
-        Path::Default
-    );
+    assert_eq!(dispatch(&Product { format: Format::Q8_0, ..product(6) }, &criteria), Path::Default);
     let odd = Product { shape: Shape { shared: 4096, dst0: 33, dst1: 1 }, ..product(1) };
     assert_eq!(dispatch(&odd, &criteria), Path::Default, "the two-row kernel needs even rows");
 }
@@ -166,4 +159,21 @@ fn blas_gets_long_prompts_only() {
 fn a_run_beyond_counting_is_refused() {
     let study = CensusStudy { generated_tokens: NonZeroU64::MAX, ..CensusStudy::default() };
     assert!(study.answer().unwrap_err().to_string().contains("together they may be 2^24"));
+}
+
+#[test]
+fn what_ggml_has_no_code_for_is_refused() {
+    let error = |study: CensusStudy| study.answer().unwrap_err().to_string();
+    let base = CensusStudy::default();
+    assert_eq!(
+        error(CensusStudy { format: "mx-int4-b32-s16".parse().unwrap(), ..base }),
+        "llama.cpp has no code here for weights stored as `mx-int4-b32-s16`; there are q4_0, q8_0, fp16 and fp32"
+    );
+    let experts = Some(Experts { count: 8, active: 2 });
+    let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
+    assert_eq!(
+        error(CensusStudy { model: mixtral, ..base }),
+        "the model has 8 experts, 2 of which a token passes through; ggml multiplies with them by an index \
+         (`MUL_MAT_ID`), which is not modelled; use a model without experts"
+    );
 }

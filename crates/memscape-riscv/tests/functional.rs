@@ -1,11 +1,9 @@
 //! Blocks against ggml's, kernels against the reference product, all on real numbers.
 
-use memscape_riscv::gemm::listing;
+use memscape_riscv::cost::sgemm::listing;
 use memscape_riscv::kernels::{Code, Immediates, Kernel};
-use memscape_riscv::quant::{
-    QuantError, Quantisation, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
-};
-use memscape_workload::Gemm;
+use memscape_riscv::quant::{QuantError, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0};
+use memscape_workload::{Format, Gemm, ScalePlace};
 use proptest::prelude::*;
 
 /// Weights, bytes and restored weights of one golden block.
@@ -70,6 +68,23 @@ fn what_a_block_cannot_hold_is_refused() {
     assert!(dequantise_q4_0(&[0; 17]).is_err());
 }
 
+/// Blocks are as long as their format says, and their scale lies where it says.
+#[test]
+fn blocks_are_what_their_formats_are() {
+    let mut weights = [0.0; 64];
+    weights[32] = 8.0 * 127.0;
+    for (format, bytes, scale) in [
+        (Format::Q4_0, quantise_q4_0(&weights).unwrap(), -127.0),
+        (Format::Q8_0, quantise_q8_0(&weights).unwrap(), 8.0),
+    ] {
+        assert_eq!(bytes.len() as u64, format.storage_bytes(64).0, "{format}");
+        assert_eq!(format.scale().unwrap().place(), ScalePlace::Before);
+        let second = &bytes[bytes.len() / 2..];
+        let stored = half::f16::from_le_bytes([second[0], second[1]]);
+        assert_eq!(stored, half::f16::from_f32(scale), "{format}");
+    }
+}
+
 /// Numbers that C divides by zero for are a block of zeros.
 #[test]
 fn a_scale_without_inverse_makes_zeros() {
@@ -91,8 +106,8 @@ fn any_code() -> impl Strategy<Value = Code> {
     )
         .prop_map(|(kernel, q8, immediates, (rows, blocks), lmul, vlen_bits)| {
             let q8 = q8 && matches!(kernel, Kernel::Default | Kernel::Vector);
-            let quantisation = if q8 { Quantisation::Q8_0 } else { Quantisation::Q4_0 };
-            Code { kernel, quantisation, immediates, rows, blocks, lmul, vlen_bits, load_bits: 128 }
+            let format = if q8 { Format::Q8_0 } else { Format::Q4_0 };
+            Code { kernel, format, immediates, rows, blocks, lmul, vlen_bits, load_bits: 128 }
         })
 }
 
@@ -112,7 +127,7 @@ proptest! {
     ) {
         let (a, b) = seed.split_at(7 * 5 * 32);
         let (a, b) = (&a[..rows * blocks * 32], &b[..columns * blocks * 32]);
-        let q4 = code.quantisation == Quantisation::Q4_0;
+        let q4 = code.format == Format::Q4_0;
         let matrix = if q4 { quantise_q4_0(a) } else { quantise_q8_0(a) }.unwrap();
         let restored = if q4 { dequantise_q4_0(&matrix) } else { dequantise_q8_0(&matrix) }.unwrap();
         let vectors = quantise_q8_0(b).unwrap();
@@ -141,7 +156,7 @@ proptest! {
         let (rows, blocks) = code.tile();
         let count = |tiles: usize| {
             let weights = vec![1.0; rows * tiles * blocks * 32];
-            let q4 = code.quantisation == Quantisation::Q4_0;
+            let q4 = code.format == Format::Q4_0;
             let matrix = if q4 { quantise_q4_0(&weights) } else { quantise_q8_0(&weights) }.unwrap();
             let vector = quantise_q8_0(&vec![1.0; tiles * blocks * 32]).unwrap();
             code.multiply(&matrix, &vector, rows, tiles * blocks).unwrap().1
@@ -178,7 +193,7 @@ proptest! {
 fn published_instruction_counts_of_a_compiler() {
     let code = |kernel| Code {
         kernel,
-        quantisation: Quantisation::Q4_0,
+        format: Format::Q4_0,
         immediates: Immediates::Always,
         rows: 2,
         blocks: 2,
@@ -205,7 +220,7 @@ fn published_instruction_counts_of_a_compiler() {
 fn kernels_that_do_not_exist_are_refused() {
     let good = Code {
         kernel: Kernel::Complex,
-        quantisation: Quantisation::Q4_0,
+        format: Format::Q4_0,
         immediates: Immediates::AsCompiled,
         rows: 2,
         blocks: 2,
@@ -215,9 +230,19 @@ fn kernels_that_do_not_exist_are_refused() {
     };
     let error = |code: Code| code.per_tile().unwrap_err().to_string();
     assert_eq!(
-        error(Code { quantisation: Quantisation::Q8_0, ..good }),
+        error(Code { format: Format::Q8_0, ..good }),
         "the kernel `complex` does not multiply q8_0; it is written for q4_0"
     );
+    for (kernel, written_for) in [
+        (Kernel::Default, "q4_0, q8_0, fp16 and fp32"),
+        (Kernel::Vector, "q4_0 and q8_0"),
+        (Kernel::Simple, "q4_0"),
+    ] {
+        assert_eq!(
+            error(Code { kernel, format: Format::BF16, ..good }),
+            format!("the kernel `{}` does not multiply bf16; it is written for {written_for}", kernel.name())
+        );
+    }
     assert!(error(Code { vlen_bits: 96, ..good }).contains("a power of two from 64 to 1024"));
     assert!(error(Code { lmul: 8, ..good }).contains("must be 1, 2 or 4"));
     assert!(error(Code { rows: 9, ..good }).contains("rows and blocks must be from 1 to 8"));

@@ -3,15 +3,13 @@
 use std::borrow::Borrow;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_riscv::gemm::Method;
-use memscape_riscv::inference::Bound;
+use memscape_riscv::cost::sgemm::Method;
+use memscape_riscv::hardware::{Distances, MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
-use memscape_riscv::numa::{Distances, Policy, place};
-use memscape_riscv::platform::{SlcScope, WeightPages};
-use memscape_riscv::quant::Quantisation;
+use memscape_riscv::placement::{Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
-use memscape_study::Study;
-use memscape_workload::{Matrix, ModelName};
+use memscape_study::{BoundBy, Study};
+use memscape_workload::{Experts, Format, Llm, Matrix, Model};
 use proptest::prelude::*;
 
 fn count(value: u32) -> NonZeroU32 {
@@ -24,6 +22,27 @@ fn tokens(value: u64) -> NonZeroU64 {
 
 fn ask(study: impl Borrow<InferenceStudy>) -> InferenceAnswer {
     study.borrow().answer().unwrap()
+}
+
+fn token_ns(study: impl Borrow<InferenceStudy>) -> f64 {
+    ask(study).headline.token_ns
+}
+
+fn ttft_s(study: impl Borrow<InferenceStudy>) -> f64 {
+    ask(study).headline.ttft_s
+}
+
+/// Columns that are said to be sums are.
+fn check_sums<S: Study>(study: &S) -> Result<(), TestCaseError> {
+    let answer =
+        serde_json::to_value(study.answer().map_err(|it| TestCaseError::fail(it.to_string()))?).unwrap();
+    let column = |name: &str| answer[name].as_f64().unwrap();
+    prop_assert!(!S::SUMS.is_empty());
+    for (whole, parts) in S::SUMS {
+        let sum: f64 = parts.iter().map(|it| column(it)).sum();
+        prop_assert!((sum / column(whole) - 1.0).abs() < 1e-9, "{}: {sum} is not {}", whole, column(whole));
+    }
+    Ok(())
 }
 
 fn error(study: impl Borrow<InferenceStudy>) -> String {
@@ -41,7 +60,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
 prop_compose! {
     fn study()(
         policy in policy(), kernel in kernel(), threads in 1..65_u32, prompt in 1..200_u64, generated in 1..200_u64,
-        model in prop::sample::select(ModelName::all().collect::<Vec<_>>()),
+        model in prop::sample::select(Model::all().collect::<Vec<_>>()),
     ) -> InferenceStudy {
         InferenceStudy {
             policy,
@@ -59,26 +78,61 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_token_is_the_sum_of_its_causes(study in study()) {
+    fn the_whole_is_the_sum_of_its_parts(
+        study in study(), method in prop::sample::select(vec![Method::Listing, Method::Openblas, Method::OpenblasGemv]),
+        (m, k, n) in (1..5000_u64, 1..5000_u64, 1..300_u64),
+    ) {
+        check_sums(&study)?;
+        let (m, k, n) = (tokens(m), tokens(k), tokens(n));
+        if study.kernel != Kernel::Openblas {
+            check_sums(&KernelStudy { kernel: study.kernel, m, k, n, ..KernelStudy::default() })?;
+        }
+        let (policy, threads) = (study.policy, study.threads);
+        check_sums(&GemmStudy { m, k, n, method, policy, threads, ..GemmStudy::default() })?;
         let it = ask(study);
-        let sum = it.kernel_ns + it.weights_ns + it.attention_ns + it.sync_ns + it.balancing_ns;
-        prop_assert!((sum / it.token_ns - 1.0).abs() < 1e-12);
-        prop_assert!((it.generation_tokens_per_s * it.token_ns / 1e9 - 1.0).abs() < 1e-12);
         prop_assert!(0.0 < it.mul_mat_share && it.mul_mat_share < 1.0);
+    }
+
+    /// Weights are read once per step by llama.cpp's own kernel, and once per column by
+    /// the thesis'; each sequence has attention of its own, and all meet together.
+    #[test]
+    fn a_batch_shares_the_weights_and_the_meetings(study in study(), batch in 2..=16_u32) {
+        let one = InferenceStudy { context_cells: tokens(1 << 20), ..study };
+        let (one, all) = (ask(one), ask(InferenceStudy { batch: count(batch), ..one }));
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+        let times = |whole: f64, part: f64| (whole / part - f64::from(batch)).abs() < 1e-6;
+        prop_assert!(same(all.synchronisation_ns, one.synchronisation_ns));
+        prop_assert!(times(all.attention_ns, one.attention_ns));
+        match study.kernel {
+            Kernel::Default | Kernel::Vector => {
+                prop_assert!(same(all.weights_ns, one.weights_ns));
+                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+            }
+            Kernel::Simple | Kernel::Complex => {
+                prop_assert!(all.weights_ns >= one.weights_ns, "again from a cache, at no cost if it is the nearest");
+                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+            }
+            Kernel::Openblas => prop_assert!(same(all.weights_ns, one.weights_ns)),
+        }
+        let (one, all) = (one.headline, all.headline);
+        prop_assert!(all.token_ns >= one.token_ns && all.ttft_s >= one.ttft_s);
+        prop_assert!(all.tokens_per_s >= one.tokens_per_s * (1.0 - 1e-9));
+        prop_assert!(all.prompt_tokens_per_s >= one.prompt_tokens_per_s * (1.0 - 1e-9));
+        prop_assert!((all.generation_tokens_per_s * all.token_ns / 1e9 - f64::from(batch)).abs() < 1e-9);
     }
 
     #[test]
     fn more_memory_is_never_slower(study in study(), more in 1.0..4.0_f64) {
         let mut faster = study;
-        faster.dram.data_rate_mt_s = memscape_units::Megahertz::new(3200.0 * more).unwrap();
-        prop_assert!(ask(faster).token_ns <= ask(study).token_ns);
+        faster.memory.data_rate_mt_s = memscape_units::Megahertz::new(3200.0 * more).unwrap();
+        prop_assert!(token_ns(faster) <= token_ns(study));
         let mut wider = study;
-        wider.dram.controllers = count(8);
-        prop_assert!(ask(wider).token_ns <= ask(study).token_ns);
-        prop_assert!(ask(wider).prompt_ns <= ask(study).prompt_ns);
+        wider.memory.channels = count(8);
+        prop_assert!(token_ns(wider) <= token_ns(study));
+        prop_assert!(ttft_s(wider) <= ttft_s(study));
         let mut roomier = study;
         roomier.cache.slc_bytes_per_node *= 4;
-        prop_assert!(ask(roomier).prompt_ns <= ask(study).prompt_ns);
+        prop_assert!(ttft_s(roomier) <= ttft_s(study));
     }
 
     #[test]
@@ -86,17 +140,17 @@ proptest! {
         let with = |remote| {
             let mut it = study;
             it.numa.distances = Distances::uniform(remote).unwrap();
-            ask(it)
+            ask(it).headline
         };
         prop_assert!(with(remote).token_ns <= with(remote + 1).token_ns);
-        prop_assert!(with(remote).prompt_ns <= with(remote + 1).prompt_ns);
+        prop_assert!(with(remote).ttft_s <= with(remote + 1).ttft_s);
     }
 
     #[test]
     fn a_longer_context_is_never_faster(study in study(), more in 1..300_u64) {
         let longer = InferenceStudy { prompt_tokens: tokens(study.prompt_tokens.get() + more), context_cells: tokens(1024), ..study };
-        prop_assert!(ask(study).token_ns <= ask(longer).token_ns);
-        prop_assert!(ask(study).prompt_ns <= ask(longer).prompt_ns);
+        prop_assert!(token_ns(study) <= token_ns(longer));
+        prop_assert!(ttft_s(study) <= ttft_s(longer));
     }
 
     /// Cycles of a row are cycles of its blocks: twice the rows take twice as long
@@ -131,7 +185,7 @@ fn threads_beyond_the_cores_only_wait() {
     let with = |threads| ask(InferenceStudy { threads: count(threads), ..InferenceStudy::default() });
     let (all, twice) = (with(64), with(128));
     assert_eq!((all.kernel_ns, all.weights_ns), (twice.kernel_ns, twice.weights_ns));
-    assert!((twice.sync_ns / all.sync_ns - 4.0).abs() < 1e-9);
+    assert!((twice.synchronisation_ns / all.synchronisation_ns - 4.0).abs() < 1e-9);
 }
 
 #[test]
@@ -139,13 +193,14 @@ fn scopes_caches_and_mappings_are_options() {
     let base = InferenceStudy { policy: Policy::NoBalancing, threads: count(1), ..InferenceStudy::default() };
     let mut of_node = base;
     of_node.cache.slc_scope = SlcScope::Node;
-    assert!(ask(base).prompt_ns < ask(of_node).prompt_ns, "25 MB fit 64 MiB, not 16");
+    assert!(ttft_s(base) < ttft_s(of_node), "25 MB fit 64 MiB, not 16");
     let mut lazy = base;
     lazy.os.weights = WeightPages::Lazy;
     assert_eq!(ask(base).page_faults, 65536, "512 cells of 32 layers, 4096 wide, keys and values in f16");
     assert!(ask(lazy).page_faults > ask(base).page_faults + 50_000);
-    let bound_by = ask(InferenceStudy { policy: Policy::NoBalancing, ..InferenceStudy::default() }).bound_by;
-    assert_eq!(bound_by, Bound::Memory);
+    let bound_by =
+        ask(InferenceStudy { policy: Policy::NoBalancing, ..InferenceStudy::default() }).headline.bound_by;
+    assert_eq!(bound_by, BoundBy::DramBandwidth);
 }
 
 #[test]
@@ -175,17 +230,37 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { prompt_tokens: tokens(500), ..base }).contains("do not fit the 512 cells")
     );
     assert_eq!(
-        error(InferenceStudy { quantisation: Quantisation::F16, ..base }),
-        "the kernel `complex` does not multiply f16; it is written for q4_0"
+        error(InferenceStudy { batch: count(6), ..base }),
+        "10 prompt tokens and 78 generated ones of each of 6 sequences do not fit the 512 cells of `context_cells`; \
+         raise it"
     );
+    assert_eq!(
+        error(InferenceStudy { format: Format::FP16, ..base }),
+        "the kernel `complex` does not multiply fp16; it is written for q4_0"
+    );
+    assert_eq!(
+        error(InferenceStudy { kernel: Kernel::Openblas, format: Format::INT8, ..base }),
+        "llama.cpp has no code here for weights stored as `int8`; there are q4_0, q8_0, fp16 and fp32"
+    );
+    let experts = Some(Experts { count: 8, active: 2 });
+    let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
+    assert!(error(InferenceStudy { model: mixtral, ..base }).contains("use a model without experts"));
+    let mut conflict = base;
+    conflict.controller.row_conflict = -2.0;
+    assert_eq!(error(conflict), "`controller.row_conflict` is -2; it must be from 0 to 100");
+    let mut slow = InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: tokens(1 << 40), ..base };
+    slow.core.frequency_mhz = memscape_units::Megahertz::new(1.0).unwrap();
+    slow.threads = count(1);
+    assert!(error(slow).contains("at most 104 are modelled: ask for fewer tokens"), "{}", error(slow));
     let mut broken = base;
     broken.core.move_cycles = -1.0;
     assert_eq!(error(broken), "`core.move_cycles` is -1; it must be from 0 to 100");
     broken.core.move_cycles = f64::NAN;
     assert!(error(broken).starts_with("`core.move_cycles` is NaN"));
-    let gemm =
-        GemmStudy { method: Method::Listing, quantisation: Quantisation::Q4_0, ..GemmStudy::default() };
-    assert!(gemm.answer().unwrap_err().to_string().contains("multiplies f32 weights"));
+    let gemm = GemmStudy { method: Method::Listing, format: Format::Q4_0, ..GemmStudy::default() };
+    assert!(gemm.answer().unwrap_err().to_string().contains("multiplies fp32 weights"));
+    let gemm = GemmStudy { format: Format::BF16, ..GemmStudy::default() };
+    assert!(gemm.answer().unwrap_err().to_string().ends_with("there are q4_0, q8_0, fp16 and fp32"));
     for (text, problem) in [
         ("[[10, 20], [20]]", "must be square"),
         ("[[10, 20], [20, 11]]", "the diagonal of a SLIT matrix is 10"),
@@ -197,13 +272,35 @@ fn bad_questions_say_what_to_change() {
         let error = serde_json::from_str::<Distances>(text).unwrap_err().to_string();
         assert!(error.contains(problem), "{text}: {error}");
     }
-    assert!(serde_json::from_str::<Quantisation>("\"q5_0\"").is_err());
+    for old in ["q5_0", "f16", "f32"] {
+        assert!(serde_json::from_value::<Format>(old.into()).is_err());
+    }
+}
+
+/// What must fit is the file and all cells of the cache; there are 128 GB.
+#[test]
+fn memory_is_the_file_and_the_cache() {
+    let base = InferenceStudy::default();
+    let it = ask(base).headline;
+    assert_eq!(it.memory_bytes, base.model.parameters() / 32 * 18 + 2 * base.model.kv_cache_elements(512));
+    assert_eq!(it.memory_limit_bytes, Some(128 << 30));
+    let batch = InferenceStudy { batch: count(4), ..base };
+    assert_eq!(ask(batch).headline.memory_bytes, it.memory_bytes, "the cells are those of all sequences");
+}
+
+#[test]
+fn a_study_begins_as_the_machine_of_its_slot() {
+    let plain = serde_json::to_value(MACHINES.get("sg2042")).unwrap();
+    let study = serde_json::to_value(InferenceStudy::default()).unwrap();
+    for (table, value) in plain.as_object().unwrap() {
+        assert_eq!(&study[table], value, "{table}");
+    }
 }
 
 /// Weights outside of the layers are those that the workload crate knows.
 #[test]
 fn a_token_reads_every_matrix_once() {
-    for model in ModelName::all() {
+    for model in Model::all() {
         let study = InferenceStudy { model, ..InferenceStudy::default() };
         let mut matrices: Vec<_> =
             model.layer_gemvs(study.projections).map(|it| (it.1, u64::from(model.layers))).collect();

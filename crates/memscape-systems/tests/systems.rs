@@ -40,7 +40,12 @@ fn parts_sum_to_the_whole() {
         for (whole, parts) in study.sums() {
             let sum: f64 = parts.iter().map(|it| value(it)).sum();
             let off = (sum - value(whole)).abs();
-            assert!(off <= 1e-9 * value(whole).abs().max(1e-9), "{}: {whole} is {}, its parts {sum}", study.name(), value(whole));
+            assert!(
+                off <= 1e-9 * value(whole).abs().max(1e-9),
+                "{}: {whole} is {}, its parts {sum}",
+                study.name(),
+                value(whole)
+            );
         }
     }
 }
@@ -49,8 +54,18 @@ fn parts_sum_to_the_whole() {
 #[test]
 fn every_inference_answers_the_same_columns() {
     let headline = [
-        "ttft_s", "token_ns", "prompt_tokens_per_s", "generation_tokens_per_s", "total_s", "tokens_per_s",
-        "memory_bytes", "memory_limit_bytes", "bound_by", "energy_j", "energy_per_token_j", "cost_usd",
+        "ttft_s",
+        "token_ns",
+        "prompt_tokens_per_s",
+        "generation_tokens_per_s",
+        "total_s",
+        "tokens_per_s",
+        "memory_bytes",
+        "memory_limit_bytes",
+        "bound_by",
+        "energy_j",
+        "energy_per_token_j",
+        "cost_usd",
     ];
     let workload = ["model", "format", "prompt_tokens", "generated_tokens", "batch"];
     let mut found = 0;
@@ -61,7 +76,11 @@ fn every_inference_answers_the_same_columns() {
         for name in workload {
             let known = description.parameters.iter().any(|it| it.path == name);
             // Hermes' weights are FP16 throughout.
-            assert!(known || (study.name() == "ndp.inference" && name == "format"), "{}: `{name}`", study.name());
+            assert!(
+                known || (study.name() == "ndp.inference" && name == "format"),
+                "{}: `{name}`",
+                study.name()
+            );
         }
         found += 1;
     }
@@ -80,13 +99,17 @@ fn every_slot_takes_a_description_of_ones_own() {
             if slot.catalog.takes().extensions.contains(&"toml") {
                 let path = folder.path().join(format!("{}.toml", slot.path));
                 std::fs::write(&path, format!("base = {:?}\n[parameters]\n", slot.default)).unwrap();
-                let answer = run(json!(path.to_str().unwrap())).unwrap_or_else(|it| panic!("{context}: {it}"));
+                let answer =
+                    run(json!(path.to_str().unwrap())).unwrap_or_else(|it| panic!("{context}: {it}"));
                 assert_eq!(answer, expected, "{context}");
                 let inline = json!({ "base": slot.default, "parameters": {} });
                 assert_eq!(run(inline).unwrap(), expected, "{context}");
             }
             let error = run(json!("no-such-thing")).unwrap_err().to_string();
-            assert!(error.contains("there is no ") && error.contains("`no-such-thing`"), "{context}: {error}");
+            assert!(
+                error.contains("there is no ") && error.contains("`no-such-thing`"),
+                "{context}: {error}"
+            );
             let missing = format!("missing.{}", slot.catalog.takes().extensions[0]);
             let error = run(json!(missing)).unwrap_err().to_string();
             assert!(error.contains("there is no such file"), "{context}: {error}");
@@ -112,7 +135,8 @@ fn a_config_json_is_a_model_of_every_study() {
         let answer = run(&json!(path)).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
         assert_eq!(answer, run(&inline).unwrap(), "{}", study.name());
         // On an axis, beside a built-in one.
-        let table = study.sweep(&Sweep::default().axis("model", [json!("opt-125m"), json!(path)]), &()).unwrap();
+        let table =
+            study.sweep(&Sweep::default().axis("model", [json!("opt-125m"), json!(path)]), &()).unwrap();
         assert_eq!(table.text("error").unwrap()[1], None, "{}", study.name());
         asked += 1;
     }
@@ -137,7 +161,8 @@ fn a_field_of_a_model_can_be_changed_and_swept() {
 #[test]
 fn a_table_and_a_name_merge() {
     let study = study("pim.gemv").unwrap();
-    let expected = study.run(&parameters(&json!({ "memory": "lpddr5x-8533", "memory.channels": 16 }))).unwrap();
+    let expected =
+        study.run(&parameters(&json!({ "memory": "lpddr5x-8533", "memory.channels": 16 }))).unwrap();
     let layers = [json!({ "memory": { "channels": 16 } }), json!({ "memory": "lpddr5x-8533" })];
     let layers: Vec<Parameters> = layers.iter().map(parameters).collect();
     assert_eq!(study.run_layers(&layers.iter().collect::<Vec<_>>()).unwrap(), expected);

@@ -150,6 +150,7 @@ impl Add for Nanoseconds {
 /// infinity nothing.
 impl Mul<f64> for Nanoseconds {
     type Output = Self;
+    #[inline]
     fn mul(self, count: f64) -> Self {
         Self(scaled(self.0, count))
     }
@@ -161,6 +162,7 @@ impl Mul<f64> for Nanoseconds {
 /// If `parts` is not above 0.
 impl Div<f64> for Nanoseconds {
     type Output = Self;
+    #[inline]
     fn div(self, parts: f64) -> Self {
         assert!(parts > 0.0, "{self} cannot be divided into {parts} parts");
         Self((self.0 / parts).min(f64::MAX))
@@ -203,6 +205,7 @@ impl Mul<f64> for Cycles {
 ///
 /// # Panics
 /// If `count` is negative or NaN.
+#[inline]
 fn scaled(value: f64, count: f64) -> f64 {
     assert!(count >= 0.0, "a quantity cannot be taken {count} times");
     let product = value * count;
@@ -359,6 +362,72 @@ impl fmt::Display for Bytes {
     }
 }
 
+quantity!(
+    /// A time span as software people state it, finite and never negative.
+    Microseconds, "us", "time", "at least 0", "minimum", |it| it >= 0.0
+);
+quantity!(
+    /// A memory's size in 10^9 bytes, finite and never negative.
+    Gigabytes, "GB", "capacity", "at least 0", "minimum", |it| it >= 0.0
+);
+quantity!(
+    /// A clock of 10^9 cycles per second, finite and positive.
+    Gigahertz, "GHz", "frequency", "above 0", "exclusiveMinimum", |it| it > 0.0
+);
+quantity!(
+    /// A price in US dollars, finite and never negative.
+    Usd, "USD", "price", "at least 0", "minimum", |it| it >= 0.0
+);
+
+impl From<Microseconds> for Nanoseconds {
+    fn from(it: Microseconds) -> Self {
+        Self(it.0 * 1e3)
+    }
+}
+
+impl Nanoseconds {
+    /// A time that follows from others: what rounding makes negative, and what is
+    /// no number, is none; what is infinite is the longest there is.
+    #[must_use]
+    pub const fn saturating(value: f64) -> Self {
+        Self(value.max(0.0).min(f64::MAX))
+    }
+
+    /// The later, or longer, of the two.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+}
+
+impl AddAssign for Nanoseconds {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+/// No time where the right side is the longer one.
+impl Sub for Nanoseconds {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self::saturating(self.0 - other.0)
+    }
+}
+
+/// How many times as long.
+impl Div for Nanoseconds {
+    type Output = f64;
+    fn div(self, other: Self) -> f64 {
+        self.0 / other.0
+    }
+}
+
+impl Sum for Nanoseconds {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,5 +472,16 @@ mod tests {
     fn bytes_print_in_binary_prefixes() {
         let printed = [0, 1023, 1024, 1536, 256 << 10, 3 << 30].map(|it| Bytes(it).to_string());
         assert_eq!(printed, ["0 B", "1023 B", "1 KiB", "1.5 KiB", "256 KiB", "3 GiB"]);
+    }
+
+    #[test]
+    fn nanoseconds_stay_times_whatever_they_are_made_of() {
+        let [short, long] = [1.5, 4.0].map(|it| Nanoseconds::new(it).unwrap());
+        assert_eq!((short - long, long - short), (Nanoseconds::ZERO, Nanoseconds::new(2.5).unwrap()));
+        assert_eq!(long / short * 1.5, 4.0);
+        assert_eq!([short, long].into_iter().sum::<Nanoseconds>().max(long).as_f64(), 5.5);
+        assert_eq!(Nanoseconds::saturating(f64::NAN), Nanoseconds::ZERO);
+        assert!(Nanoseconds::saturating(f64::INFINITY).as_f64().is_finite());
+        assert_eq!(Nanoseconds::from(Microseconds::new(15.51).unwrap()).as_f64(), 15_510.0);
     }
 }

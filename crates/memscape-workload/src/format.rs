@@ -212,6 +212,16 @@ pub enum EncodeError {
 pub struct BlockScale {
     elements: u16,
     bits: u8,
+    place: ScalePlace,
+}
+
+/// Where the scale of a block lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScalePlace {
+    /// Apart from its elements, wherever a layout has room for scales.
+    Apart,
+    /// Right before its elements, as in ggml's blocks.
+    Before,
 }
 
 impl BlockScale {
@@ -226,6 +236,12 @@ impl BlockScale {
     pub const fn bits(self) -> u64 {
         self.bits as u64
     }
+
+    /// Where it lies.
+    #[must_use]
+    pub const fn place(self) -> ScalePlace {
+        self.place
+    }
 }
 
 /// How numbers are stored: an element, alone or in blocks that share a scale.
@@ -233,12 +249,16 @@ impl BlockScale {
 /// Names are `ELEMENT`, or `mx-ELEMENT-bBLOCK` with an eight-bit scale, or
 /// `mx-ELEMENT-bBLOCK-sBITS`: `int8`, `mx-int8-b32`, `mx-int4-b16-s16`.
 /// `ELEMENT` is one of [`Element::ALL`], `BLOCK` counts 16 to 256 elements,
-/// `BITS` is 1 to 32.
+/// `BITS` is 1 to 32. `q4_0` and `q8_0` are ggml's blocks: as many bits as
+/// `mx-int4-b32-s16` and `mx-int8-b32-s16`, but a block is its scale and then its
+/// elements ([`ScalePlace::Before`]).
 ///
 /// # Source
 /// OCP Microscaling Formats (MX) Specification v1.0, 2023: blocks of 32 with an
 /// eight-bit scale, elements contiguous. Differs from it: any block size and
-/// scale width, and elements of [`Element`].
+/// scale width, and elements of [`Element`]. ggml, `block_q4_0` and `block_q8_0`:
+/// an fp16 scale, then 32 elements; those of `q4_0` are written as 0 to 15, which
+/// stand for -8 to 7.
 ///
 /// # Example
 /// ```
@@ -265,6 +285,10 @@ impl Format {
     pub const BF16: Self = Self::plain(Element::Bf16);
     /// Plain single precision.
     pub const FP32: Self = Self::plain(Element::Fp32);
+    /// ggml's blocks of 32 four-bit integers behind an fp16 scale.
+    pub const Q4_0: Self = Self::ggml(Element::Int4);
+    /// ggml's blocks of 32 eight-bit integers behind an fp16 scale.
+    pub const Q8_0: Self = Self::ggml(Element::Int8);
 
     /// Elements without a scale.
     #[must_use]
@@ -281,9 +305,24 @@ impl Format {
         let elements = u16::try_from(block).ok().filter(|it| (16..=256).contains(it));
         let bits = u8::try_from(scale_bits).ok().filter(|it| (1..=32).contains(it));
         match (elements, bits) {
-            (Some(elements), Some(bits)) => Ok(Self { element, scale: Some(BlockScale { elements, bits }) }),
+            (Some(elements), Some(bits)) => {
+                Ok(Self { element, scale: Some(BlockScale { elements, bits, place: ScalePlace::Apart }) })
+            }
             (None, _) => Err(FormatError::Block { given: block }),
             (_, None) => Err(FormatError::ScaleBits { given: scale_bits }),
+        }
+    }
+
+    const fn ggml(element: Element) -> Self {
+        Self { element, scale: Some(BlockScale { elements: 32, bits: 16, place: ScalePlace::Before }) }
+    }
+
+    /// The name of a format that is no combination of an element and a scale.
+    const fn own_name(self) -> Option<&'static str> {
+        match self {
+            Self::Q4_0 => Some("q4_0"),
+            Self::Q8_0 => Some("q8_0"),
+            _ => None,
         }
     }
 
@@ -350,7 +389,7 @@ pub enum FormatError {
     /// Not of the grammar.
     #[error(
         "`{given}` is not a data format; allowed are int4, int8, fp16, bf16, fp32, or one of them in blocks \
-         with a shared scale: mx-ELEMENT-bBLOCK[-sBITS], for example mx-int8-b32"
+         with a shared scale: mx-ELEMENT-bBLOCK[-sBITS], for example mx-int8-b32, and ggml's q4_0 and q8_0"
     )]
     Name {
         /// The text as given.
@@ -379,7 +418,10 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, FormatError> {
         let bad = || FormatError::Name { given: text.to_owned() };
         let element = |name: &str| Element::ALL.into_iter().find(|it| it.name() == name).ok_or_else(bad);
-        let Some(mx) = text.strip_prefix("mx-") else { return element(text).map(Self::plain) };
+        let Some(mx) = text.strip_prefix("mx-") else {
+            let ggml = [Self::Q4_0, Self::Q8_0].into_iter().find(|it| it.own_name() == Some(text));
+            return ggml.map_or_else(|| element(text).map(Self::plain), Ok);
+        };
         let number = |part: Option<&str>, letter: char| {
             let digits = part?.strip_prefix(letter)?;
             // `u64::from_str` would also take a sign.
@@ -401,6 +443,9 @@ impl FromStr for Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.own_name() {
+            return f.write_str(name);
+        }
         let Some(scale) = self.scale else { return self.element.fmt(f) };
         write!(f, "mx-{}-b{}", self.element, scale.elements)?;
         if scale.bits() == DEFAULT_SCALE_BITS { Ok(()) } else { write!(f, "-s{}", scale.bits) }
@@ -444,8 +489,8 @@ impl JsonSchema for Format {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": "^(int4|int8|fp16|bf16|fp32|mx-(int4|int8|fp16|bf16|fp32)-b[0-9]+(-s[0-9]+)?)$",
-            "examples": ["int4", "int8", "fp16", "bf16", "fp32", "mx-int8-b32"],
+            "pattern": "^(int4|int8|fp16|bf16|fp32|q4_0|q8_0|mx-(int4|int8|fp16|bf16|fp32)-b[0-9]+(-s[0-9]+)?)$",
+            "examples": ["int4", "int8", "fp16", "bf16", "fp32", "q4_0", "q8_0", "mx-int8-b32"],
         })
     }
 }
@@ -458,10 +503,27 @@ mod tests {
 
     fn any_format() -> impl Strategy<Value = Format> {
         let element = prop::sample::select(Element::ALL.to_vec());
-        (element, prop::option::of((16..=256_u64, 1..=32_u64))).prop_map(|(element, scale)| match scale {
-            None => Format::plain(element),
-            Some((block, bits)) => Format::mx(element, block, bits).unwrap(),
-        })
+        let made = (element, prop::option::of((16..=256_u64, 1..=32_u64))).prop_map(|(element, scale)| {
+            scale.map_or(Format::plain(element), |(block, bits)| Format::mx(element, block, bits).unwrap())
+        });
+        prop_oneof![8 => made, 1 => Just(Format::Q4_0), 1 => Just(Format::Q8_0)]
+    }
+
+    /// ggml, `block_q4_0` and `block_q8_0`: 18 and 34 bytes for 32 weights.
+    #[test]
+    fn published_sizes_of_ggmls_blocks() {
+        for (name, bytes, twin) in [("q4_0", 18, "mx-int4-b32-s16"), ("q8_0", 34, "mx-int8-b32-s16")] {
+            let (format, twin): (Format, Format) = (name.parse().unwrap(), twin.parse().unwrap());
+            assert_eq!(format.to_string(), name);
+            assert_eq!(format.storage_bytes(32), Bytes(bytes));
+            assert_ne!(format, twin, "the layout differs");
+            for elements in [1, 31, 32, 33, 4096] {
+                assert_eq!(format.storage_bits(elements), twin.storage_bits(elements));
+            }
+            assert_eq!(format.bits_per_element().to_bits(), twin.bits_per_element().to_bits());
+            let places = [format, twin].map(|it| it.scale().unwrap().place());
+            assert_eq!(places, [ScalePlace::Before, ScalePlace::Apart]);
+        }
     }
 
     #[test]
@@ -470,9 +532,18 @@ mod tests {
         assert!(text("int3").starts_with("`int3` is not a data format; allowed are int4, int8,"));
         assert!(text("mx-int8-b8").starts_with("a block of 8 elements is not supported"));
         assert!(text("mx-int8-b32-s64").starts_with("a scale of 64 bits is not supported"));
-        for bad in
-            ["", "INT8", "mx-", "mx-int8", "mx-int8-b", "mx-int8-b+32", "mx-int8-b32-", "mx-int8-b32-s8-s8"]
-        {
+        for bad in [
+            "",
+            "INT8",
+            "mx-",
+            "mx-int8",
+            "mx-int8-b",
+            "mx-int8-b+32",
+            "mx-int8-b32-",
+            "mx-int8-b32-s8-s8",
+            "q4_1",
+            "mx-q4_0",
+        ] {
             assert!(matches!(bad.parse::<Format>(), Err(FormatError::Name { .. })), "{bad}");
         }
         let error = serde_json::from_str::<Format>("8").unwrap_err().to_string();

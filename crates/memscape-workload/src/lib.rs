@@ -24,7 +24,7 @@ pub mod model;
 pub mod operators;
 pub mod shape;
 
-pub use format::{BlockScale, Element, EncodeError, Format, FormatError};
+pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePlace};
 pub use hf::HfConfigError;
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};

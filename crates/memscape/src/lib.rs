@@ -72,3 +72,20 @@ macro_rules! parameters {
         parameters
     }};
 }
+
+/// The pages, whose Rust snippets are run as these items' examples are.
+#[cfg(doctest)]
+pub mod pages {
+    #[doc = include_str!("../../../README.md")]
+    pub struct Readme;
+    #[doc = include_str!("../../../docs/hermes.md")]
+    pub struct Hermes;
+    #[doc = include_str!("../../../docs/npu-gemm.md")]
+    pub struct NpuGemm;
+    #[doc = include_str!("../../../docs/pim-sherpa.md")]
+    pub struct PimSherpa;
+    #[doc = include_str!("../../../docs/pimnast.md")]
+    pub struct Pimnast;
+    #[doc = include_str!("../../../docs/riscv-sg2042.md")]
+    pub struct RiscvSg2042;
+}

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
 use memscape::ondevice::PrefillStudy;
-use memscape::study::Study;
+use memscape::study::{Perfetto, Study};
 use memscape::workload::Format;
 use serde_json::json;
 
@@ -38,7 +38,11 @@ pub fn run(options: &Ondevice, quiet: bool, out: &mut dyn Write, err: &mut dyn W
         create(path, |out| Ok(out.write_all(study_file(&fitted).as_bytes())?))?;
     }
     if let Some(path) = &options.trace {
-        create(path, |out| Ok(measured.timeline.write_perfetto(BufWriter::new(out))?))?;
+        create(path, |out| {
+            let mut perfetto = Perfetto::new(BufWriter::new(out));
+            measured.timeline.replay(&mut perfetto);
+            Ok(perfetto.finish().map(drop)?)
+        })?;
     }
     if measured.outputs_equal { Ok(()) } else { Err(Failure::Short) }
 }
@@ -86,7 +90,7 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
     for it in &measured.prefills {
         let study = PrefillStudy {
             scheme: it.scheme,
-            input_tokens: NonZeroU64::new(it.tokens as u64).unwrap_or(NonZeroU64::MIN),
+            prompt_tokens: NonZeroU64::new(it.tokens as u64).unwrap_or(NonZeroU64::MIN),
             ..fitted.study.clone()
         };
         let model = study.answer().map_err(Failure::of)?.ttft_s;
@@ -99,14 +103,14 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
             it.tokens, it.ttft_s
         )?;
     }
-    let soc = &fitted.study.soc;
+    let cpu = &fitted.study.cpu;
     writeln!(out, "\nfitted to all of these, root mean square error {:.1} %:", 100.0 * fitted.rms_error)?;
     for (path, value, unit) in [
-        ("soc.copy_gb_s", soc.copy_gb_s, "GB/s"),
-        ("soc.step_ms", soc.step_ms, "ms"),
-        ("soc.gemm_efficiency", soc.gemm_efficiency, "of peak"),
-        ("soc.copy_slowdown", soc.copy_slowdown, "x"),
-        ("soc.gemm_slowdown", soc.gemm_slowdown, "x"),
+        ("cpu.copy_gb_s", cpu.copy_gb_s, "GB/s"),
+        ("cpu.step_ms", cpu.step_ms, "ms"),
+        ("cpu.gemm_efficiency", cpu.gemm_efficiency, "of peak"),
+        ("cpu.copy_slowdown", cpu.copy_slowdown, "x"),
+        ("cpu.gemm_slowdown", cpu.gemm_slowdown, "x"),
     ] {
         writeln!(out, "{path:<20}  {value:>9.4} {unit}")?;
     }
@@ -124,7 +128,7 @@ fn study_file(fitted: &HostFit) -> String {
             "model": study.model,
             "layers": study.layers,
             "format": study.format,
-            "soc": study.soc,
+            "cpu": study.cpu,
         },
     });
     let toml = toml::to_string_pretty(&base).unwrap_or_default();

@@ -19,7 +19,15 @@ fn count(value: u32) -> NonZeroU32 {
 #[test]
 fn every_preset_is_consistent_and_known_by_its_name() {
     let names: Vec<&str> = MEMORIES.names().collect();
-    let known = ["lpddr5x-7500", "lpddr5x-8533", "lpddr5-6400", "ddr4-3200", "hbm2-2000", "ndp-dimm-rank"];
+    let known = [
+        "lpddr5x-7500",
+        "lpddr5x-8533",
+        "lpddr5-6400",
+        "ddr4-3200",
+        "ddr4-3200-4ch",
+        "hbm2-2000",
+        "ndp-dimm-rank",
+    ];
     assert_eq!(names, known);
     for preset in MEMORIES.all() {
         preset.parameters.check().unwrap();
@@ -36,6 +44,7 @@ fn published_bandwidths_and_capacities() {
     assert_eq!(peak("lpddr5x-7500"), (120.0, "16 GiB".to_owned()));
     assert_eq!(peak("lpddr5-6400"), (12.8, "1 GiB".to_owned()));
     assert_eq!(peak("ddr4-3200"), (25.6, "8 GiB".to_owned()));
+    assert_eq!(peak("ddr4-3200-4ch"), (102.4, "128 GiB".to_owned()));
     assert_eq!(peak("hbm2-2000"), (256.0, "4 GiB".to_owned()));
     assert_eq!(preset("lpddr5x-7500").channel_gb_s(), GbPerS::new(15.0).unwrap());
     assert_eq!(preset("lpddr5x-7500").total_banks(), 128);

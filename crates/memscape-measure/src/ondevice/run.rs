@@ -6,7 +6,9 @@ use std::thread;
 
 use memscape_ondevice::cost::threads::{Step, Task, Threads};
 use memscape_ondevice::mapping::Scheme;
-use memscape_ondevice::mapping::stages::{Piece, Split, StageError, StagePlan, Weights as Of, least_buffer_bytes};
+use memscape_ondevice::mapping::stages::{
+    Piece, Split, StageError, StagePlan, Weights as Of, least_buffer_bytes,
+};
 use memscape_study::Timeline;
 use memscape_units::Picoseconds;
 use memscape_workload::Format;

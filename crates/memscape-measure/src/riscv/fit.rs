@@ -4,8 +4,10 @@ use std::num::NonZeroU32;
 
 use memscape_explore::{FitMethod, FitParameter, Residual};
 use memscape_riscv::InferenceStudy;
+use memscape_riscv::cost::memory::Hierarchy;
+use memscape_riscv::hardware::Distances;
 use memscape_riscv::kernels::Kernel;
-use memscape_riscv::numa::{Distances, Placed, Policy, place};
+use memscape_riscv::placement::{Placed, Policy, place};
 use memscape_riscv::quant::BLOCK;
 use memscape_units::Megahertz;
 use serde::Serialize;
@@ -16,7 +18,7 @@ use super::measure::Measurement;
 /// The model of this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostFit {
-    /// `riscv.inference` with the fitted memory and kernel: one node, one controller
+    /// `riscv.inference` with the fitted memory and kernel: one node, one channel
     /// that stands for all
     pub study: InferenceStudy,
     /// Time of one thread per 32 weights in the first-level cache, by kernel
@@ -95,10 +97,16 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
     study.numa.nodes = NonZeroU32::MIN;
     study.numa.cores_per_node = count(cores);
     study.numa.distances = Distances::uniform(20).map_err(|it| FitError::Model(it.to_string()))?;
-    study.dram.controllers = NonZeroU32::MIN;
+    study.memory.channels = NonZeroU32::MIN;
     // No rows close each other: what all read together is measured as it is.
-    study.dram.row_conflict = 0.0;
+    study.controller.row_conflict = 0.0;
     Ok(study)
+}
+
+/// What threads placed so read together from memory.
+fn dram_gb_s(study: &InferenceStudy, placed: &Placed) -> f64 {
+    let InferenceStudy { core, cache, numa, memory, controller, .. } = study;
+    Hierarchy { core, cache, numa, memory, controller }.dram(placed).as_f64()
 }
 
 /// The model and what it is held against.
@@ -111,9 +119,9 @@ impl Host<'_> {
     /// The study with these rates.
     fn with_rates(&self, core_gb_s: f64, shared_gb_s: f64) -> Result<InferenceStudy, FitError> {
         let mut study = self.study;
-        study.core.dram_bytes_per_cycle = core_gb_s * study.core.cycle_ns();
-        let bytes = f64::from(study.dram.bus_bits.get()) / 8.0;
-        study.dram.data_rate_mt_s =
+        study.core.dram_bytes_per_cycle = core_gb_s * study.core.cycle().as_f64();
+        let bytes = f64::from(study.memory.bus_bits.get()) / 8.0;
+        study.memory.data_rate_mt_s =
             Megahertz::new(shared_gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
         Ok(study)
     }
@@ -134,7 +142,7 @@ impl Host<'_> {
     ) -> Result<(f64, f64), FitError> {
         let blocks = float(self.measured.rows * self.measured.columns / BLOCK);
         let placed = self.placed(threads)?;
-        let rate = placed.dram_gb_s(&study.core, &study.numa, &study.dram);
+        let rate = dram_gb_s(study, &placed);
         let read = blocks * float(kernel.block_bytes()) / rate * 1e-9;
         Ok((read, blocks * block_ns * 1e-9 / f64::from(placed.active_cores)))
     }
@@ -144,7 +152,7 @@ impl Host<'_> {
         let study = self.with_rates(point[0], point[1])?;
         let mut all = Vec::new();
         for it in &self.measured.stream {
-            let rate = self.placed(it.threads)?.dram_gb_s(&study.core, &study.numa, &study.dram);
+            let rate = dram_gb_s(&study, &self.placed(it.threads)?);
             all.push(Residual::new(it.gb_s / rate - 1.0));
         }
         for it in &self.measured.points {
@@ -163,7 +171,8 @@ impl Host<'_> {
         let code = memscape_riscv::KernelStudy { kernel: Kernel::Complex, ..Default::default() }.code();
         let counts = code.per_tile().map_err(|it| FitError::Model(it.to_string()))?;
         let (rows, blocks) = code.tile();
-        let counted = study.core.cycles(&counts).total * study.core.cycle_ns() / float(rows * blocks);
+        let cycles = study.core.cycles(&counts).total.as_f64();
+        let counted = cycles * study.core.cycle().as_f64() / float(rows * blocks);
         study.compiler_factor = block_ns[HostKernel::TwoRows as usize].1 / counted;
         let operations = 2.0 * float(self.measured.rows * self.measured.columns) * 1e-9;
         let table = self.measured.points.iter().map(|it| {
@@ -203,7 +212,7 @@ mod tests {
         let study = model.with_rates(truth[0], truth[1]).unwrap();
         let mut measured = empty.clone();
         for threads in [1, 2, 4, 8, 16] {
-            let rate = model.placed(threads).unwrap().dram_gb_s(&study.core, &study.numa, &study.dram);
+            let rate = dram_gb_s(&study, &model.placed(threads).unwrap());
             measured.stream.push(StreamPoint { threads, gb_s: rate });
             for kernel in HostKernel::ALL {
                 let (read, compute) =

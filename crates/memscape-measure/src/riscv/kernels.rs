@@ -156,7 +156,8 @@ pub(super) fn multiply_f32(weights: &[f32], vector: &[f32], results: &mut [f32])
 #[cfg(test)]
 mod tests {
     use memscape_riscv::kernels::{Code, Immediates, Kernel};
-    use memscape_riscv::quant::{Quantisation, quantise_q4_0, quantise_q8_0};
+    use memscape_riscv::quant::{quantise_q4_0, quantise_q8_0};
+    use memscape_workload::Format;
 
     use super::*;
 
@@ -165,7 +166,7 @@ mod tests {
     fn host_kernels_compute_what_the_modelled_ones_do() {
         let code = Code {
             kernel: Kernel::Complex,
-            quantisation: Quantisation::Q4_0,
+            format: Format::Q4_0,
             immediates: Immediates::Always,
             rows: 2,
             blocks: 2,

@@ -1,226 +1,162 @@
 //! What the sparse blocks of a step do, walked neuron by neuron.
 
+use memscape_study::random::Key;
+use memscape_units::{Nanoseconds, Picoseconds};
 use rayon::prelude::*;
 
-use super::{Sparse, placing, swap_share};
-use crate::activity::{BlockKind, quadrature};
-use crate::cost::Costs;
-use crate::inference::{InferenceError, InferenceStudy, RandomFill, Resolved, System};
-use crate::online::{Rules, Strategy, Walk, Walked};
-use crate::partition::{Block, Device, Devices, Partition, Sizes, solve};
-use crate::random::Key;
-use crate::trace::Source;
+use super::placement::{offline, scatter};
+use super::setting::{Hermes, swap_share};
+use super::sparse::{Sparse, cause};
+use crate::activity::{BlockKind, LayerActivity, Source};
+use crate::cost::{Causes, ColdSide};
+use crate::error::NdpError;
+use crate::numbers::precise;
+use crate::partition::Device;
+use crate::scheduler::{BlockCost, Rules, Strategy, Token, Walk, Walked};
 
-/// The offline partition of a study, block by block: QKV and feed-forward of
-/// each layer in turn.
-pub(crate) fn partition(
-    study: &InferenceStudy,
-    resolved: &Resolved,
-    costs: &Costs,
-    capacity: f64,
-    source: &Source,
-) -> Result<Partition, InferenceError> {
-    let shape = &resolved.shape;
-    let order: Vec<(usize, BlockKind)> =
-        (0..shape.layers).flat_map(|layer| BlockKind::ALL.map(|block| (layer, block))).collect();
-    let batch = i32::try_from(study.batch.get()).unwrap_or(i32::MAX);
-    let frequency: Vec<Vec<f32>> = order
-        .par_iter()
-        .map(|(layer, block)| {
-            let mut frequency = source.frequency(*block, *layer);
-            if batch > 1 {
-                for it in &mut frequency {
-                    *it = 1.0 - (1.0 - *it).powi(batch);
-                }
+/// Who watches a walk: one watcher for each block of each layer, which are walked
+/// on all threads.
+pub(super) trait Watch: Default + Send {
+    /// Sees a token of its block.
+    fn see(&mut self, token: &Token<'_>);
+}
+
+/// Nobody.
+impl Watch for () {
+    fn see(&mut self, _: &Token<'_>) {}
+}
+
+/// A walk of all layers' two blocks.
+pub(super) type Walks<W> = Vec<[(Walked, W); 2]>;
+
+/// Layers that one thread takes at a time; those next to each other share the
+/// work of drawing activity.
+const RUN: usize = 10;
+
+impl Hermes<'_> {
+    /// Places all neurons and walks every block.
+    ///
+    /// * `capacity`: bytes of sparse neurons that the GPU may hold
+    pub(super) fn sparse<W: Watch>(&self, capacity: f64) -> Result<(Sparse, Walks<W>), NdpError> {
+        let source = self.work.source()?;
+        let device = self.place(&source, capacity)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+        let dimms = self.rates.dimms as usize;
+        let walks = walk_layers(self, &source, &device, dimms);
+        let mut sparse = self.sum(&walks);
+        for (index, device) in device.iter().enumerate() {
+            let cost = self.rates.block(&self.work.shape, BlockKind::ALL[index % 2]);
+            let hot = device.iter().filter(|it| **it == 0).count();
+            sparse.hot_bytes += precise(hot as u64) * cost.neuron_bytes;
+        }
+        Ok((sparse, walks))
+    }
+
+    /// Where neurons lie before the first token.
+    fn place(&self, source: &Source, capacity: f64) -> Result<Vec<Vec<Device>>, NdpError> {
+        let mut device = offline(&self.placing_rates(), &self.work.shape, source, capacity)?.device;
+        if self.policy.strategy == Strategy::Random {
+            let share = self.random_share(capacity);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+            let dimms = self.rates.dimms as usize;
+            for (block, device) in device.iter_mut().enumerate() {
+                scatter(device, Key::new(self.policy.seed).fork(7).fork(block as u64), dimms, share);
             }
-            frequency
-        })
-        .collect();
-    // Where multiplying is slower than reading, it sets the DIMMs' pace.
-    let union = match source {
-        Source::Law(law) => quadrature(|z| 1.0 - (1.0 - law.law.profiled(z)).powi(batch)),
-        Source::Recorded(_) => mean(&frequency),
-    };
-    let activations = costs.batch
-        * match source {
-            Source::Law(law) => law.law.density,
-            Source::Recorded(recording) => {
-                recording.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0
+        }
+        if self.cold == ColdSide::Host {
+            for it in device.iter_mut().flatten() {
+                *it = (*it).min(1);
             }
-        };
-    let cost = costs.block(study, shape, BlockKind::Mlp);
-    let cold = cost.cold_ns(union, activations);
-    let gpu = (union * cost.gpu_neuron_ns).max(activations * cost.gpu_activation_ns);
-    let rate = |ns: f64| union * cost.neuron_bytes / ns * 1e9;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
-    let dimms = costs.dimms as usize;
-    let devices = Devices {
-        gpu_bandwidth: rate(gpu),
-        gpu_capacity: capacity,
-        dimm_bandwidth: vec![rate(cold); dimms],
-        // All weights lie on the DIMMs, hot ones as well (Sec. IV-C2), which was
-        // checked before; placement is free to fill any DIMM.
-        dimm_capacity: vec![shape.bytes(); dimms],
-    };
-    let blocks: Vec<Block> = order
-        .iter()
-        .zip(&frequency)
-        .map(|((_, block), frequency)| {
-            let cost = costs.block(study, shape, *block);
-            Block { bytes: Sizes::Equal(cost.neuron_bytes), frequency, gpu_fixed_s: cost.gpu_fixed_ns * 1e-9 }
-        })
-        .collect();
-    Ok(solve(&blocks, &devices)?)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of neurons")]
-fn mean(rows: &[Vec<f32>]) -> f64 {
-    let count: usize = rows.iter().map(Vec::len).sum();
-    rows.iter().flatten().map(|it| f64::from(*it)).sum::<f64>() / count.max(1) as f64
-}
-
-/// Neurons anywhere: as many on the GPU as were there before, or as fit.
-fn scatter(device: &mut [Device], key: Key, dimms: usize, fill: Option<f64>) {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of neurons"
-    )]
-    let hot = match fill {
-        Some(share) => (share * device.len() as f64) as usize,
-        None => device.iter().filter(|it| **it == 0).count(),
-    };
-    let mut order: Vec<(u64, usize)> = (0..device.len()).map(|it| (key.bits(it as u64), it)).collect();
-    order.sort_unstable();
-    for (rank, (bits, neuron)) in order.into_iter().enumerate() {
-        let dimm = Device::try_from(bits % dimms as u64 + 1).expect("at most 4096 DIMMs");
-        device[neuron] = if rank < hot { 0 } else { dimm };
-    }
-}
-
-pub(super) fn sparse(
-    study: &InferenceStudy,
-    resolved: &Resolved,
-    costs: &Costs,
-    capacity: f64,
-) -> Result<Sparse, InferenceError> {
-    let source = study.source(resolved)?;
-    let shape = &resolved.shape;
-    let placing = placing(study);
-    let mut placed = partition(&placing, resolved, &Costs::new(&placing, resolved), capacity, &source)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
-    let dimms = costs.dimms as usize;
-    if study.strategy == Strategy::Random {
-        let fill =
-            (study.random_fill == RandomFill::Capacity).then(|| (capacity / shape.sparse_bytes()).min(1.0));
-        for (block, device) in placed.device.iter_mut().enumerate() {
-            scatter(device, Key::new(study.seed).fork(7).fork(block as u64), dimms, fill);
         }
+        Ok(device)
     }
-    if study.system == System::HermesHost {
-        for it in placed.device.iter_mut().flatten() {
-            *it = (*it).min(1);
+
+    /// All layers, per step.
+    fn sum<W>(&self, walks: &Walks<W>) -> Sparse {
+        let mut sparse = Sparse::default();
+        let (mut all, mut causes) = (Walked::default(), Causes::of([]));
+        for block in BlockKind::ALL {
+            let cost = self.rates.block(&self.work.shape, block);
+            let mut sum = Walked::default();
+            for it in walks {
+                sum += it[block.index()].0;
+            }
+            self.add(block, &cost, &sum, &mut sparse);
+            causes.add(self.cause(&cost, &sum), self.per_step(sum.time));
+            all += sum;
         }
+        if all.windows > 0 {
+            sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
+        }
+        let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
+        if judged > 0 {
+            sparse.accuracy = Some(precise(all.hits + all.correct_rejections) / precise(judged));
+            sparse.recall = Some(precise(all.hits) / precise((all.hits + all.misses).max(1)));
+        }
+        Sparse { bound_by: causes.largest(), ..sparse }
     }
-    let walks = walk_layers(study, resolved, costs, &source, &placed.device, dimms);
-    let steps = f64::from(resolved.generated);
-    let mut sparse = Sparse::default();
-    let mut all = Walked::default();
-    for block in BlockKind::ALL {
-        let cost = costs.block(study, shape, block);
-        let mut sum = Walked::default();
-        for it in &walks {
-            sum += it[block.index()];
-        }
-        let per_step = |ps: u64| precise(ps) * 1e-3 / steps;
-        sparse.time_ns += per_step(sum.time_ps);
-        sparse.exposed_ns += per_step(sum.exposed_ps);
-        sparse.gpu_ns += per_step(sum.gpu_ps);
-        sparse.cold_ns += per_step(sum.cold_ps);
-        sparse.level_ns += per_step(sum.level_ps);
+
+    fn steps(&self) -> f64 {
+        f64::from(self.work.generated)
+    }
+
+    fn per_step(&self, time: Picoseconds) -> Nanoseconds {
+        Nanoseconds::saturating(precise(time.0) * 1e-3 / self.steps())
+    }
+
+    /// Adds what all layers' blocks of a kind did.
+    fn add(&self, block: BlockKind, cost: &BlockCost, sum: &Walked, sparse: &mut Sparse) {
+        sparse.time += self.per_step(sum.time);
+        sparse.exposed += self.per_step(sum.exposed);
+        sparse.gpu += self.per_step(sum.gpu);
+        sparse.cold += self.per_step(sum.cold);
+        sparse.level += self.per_step(sum.level);
         if block == BlockKind::Mlp {
-            sparse.mlp_ns = per_step(sum.time_ps);
+            sparse.mlp = self.per_step(sum.time);
         }
-        let bytes = |neurons: u64| precise(neurons) * cost.neuron_bytes / steps;
+        let bytes = |neurons: u64| precise(neurons) * cost.neuron_bytes / self.steps();
         sparse.gpu_read += bytes(sum.gpu_neurons);
         sparse.cold_read += bytes(sum.cold_neurons);
         sparse.gpu_macs += bytes(sum.gpu_activations);
         sparse.cold_macs += bytes(sum.cold_activations);
-        sparse.swaps += precise(sum.swapped) / steps;
-        sparse.moves += precise(sum.moved) / steps;
+        sparse.swaps += precise(sum.swapped) / self.steps();
+        let moves = precise(sum.moved) / self.steps();
+        sparse.moves += moves;
         sparse.moved_bytes_slowest += bytes(sum.moved_slowest_pair);
-        sparse.moved_host_ns += precise(sum.moved) / steps * Costs::host_move_ns(study, cost.neuron_bytes);
-        all += sum;
+        sparse.moved_by_host += self.rates.host_move(cost.neuron_bytes) * moves;
     }
-    for (index, device) in placed.device.iter().enumerate() {
-        let cost = costs.block(study, shape, BlockKind::ALL[index % 2]);
-        let hot = device.iter().filter(|it| **it == 0).count();
-        sparse.hot_bytes += precise(hot as u64) * cost.neuron_bytes;
+
+    fn cause(&self, cost: &BlockCost, sum: &Walked) -> memscape_study::BoundBy {
+        let blocks = self.steps() * self.work.layers();
+        let sides = [sum.gpu, sum.cold].map(|it| Nanoseconds::saturating(it.as_ns() / blocks));
+        let each = |gpu: u64, cold: u64| [precise(gpu), precise(cold) / self.rates.dimms];
+        let reads = each(sum.gpu_neurons, sum.cold_neurons);
+        let activations = each(sum.gpu_activations, sum.cold_activations);
+        cause(cost, self.rates.dispatch, sides, reads, activations)
     }
-    if all.windows > 0 {
-        sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
-    }
-    let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
-    if judged > 0 {
-        sparse.accuracy = Some(precise(all.hits + all.correct_rejections) / precise(judged));
-        sparse.recall = Some(precise(all.hits) / precise((all.hits + all.misses).max(1)));
-    }
-    Ok(sparse)
 }
 
-/// Walks every layer's two blocks; layers next to each other share the work of
-/// drawing activity.
-pub(crate) fn walk_layers(
-    study: &InferenceStudy,
-    resolved: &Resolved,
-    costs: &Costs,
-    source: &Source,
-    device: &[Vec<Device>],
-    dimms: usize,
-) -> Vec<[Walked; 2]> {
-    /// Layers that one thread takes at a time.
-    const RUN: usize = 10;
-    let shape = &resolved.shape;
-    let batch = study.batch.get() as usize;
-    let fetched = swap_share(resolved, costs);
-    let runs: Vec<usize> = (0..shape.layers).step_by(RUN).collect();
-    let walk_run = |first: &usize| -> Vec<[Walked; 2]> {
+/// Walks every layer's two blocks from a placement, and sums up all of them.
+#[must_use]
+pub fn walk(hermes: &Hermes, source: &Source, device: &[Vec<Device>], dimms: usize) -> Walked {
+    let mut all = Walked::default();
+    walk_layers::<()>(hermes, source, device, dimms).iter().flatten().for_each(|it| all += it.0);
+    all
+}
+
+fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, device: &[Vec<Device>], dimms: usize) -> Walks<W> {
+    let layers = hermes.work.shape.layers;
+    let runs: Vec<usize> = (0..layers).step_by(RUN).collect();
+    let walk_run = |first: &usize| -> Walks<W> {
+        let batch = hermes.work.batch as usize;
         let mut before = first.checked_sub(1).map(|it| source.layer(it, batch));
         let mut walks = Vec::with_capacity(RUN);
-        for layer in *first..(*first + RUN).min(shape.layers) {
+        for layer in *first..(*first + RUN).min(layers) {
             let activity = source.layer(layer, batch);
             walks.push(BlockKind::ALL.map(|block| {
-                let cost = costs.block(study, shape, block);
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    clippy::cast_precision_loss,
-                    reason = "a share of neurons"
-                )]
-                let swaps = (fetched * shape.neurons(block) as f64) as usize;
-                let rules = Rules {
-                    predictor: &study.predictor,
-                    remap: &study.remap,
-                    strategy: study.strategy,
-                    exchange: study.exchange,
-                    dimms,
-                    swaps,
-                    prefill: resolved.prompt as usize,
-                    decode: resolved.generated as usize,
-                    judge: true,
-                };
-                let bits = |it: &crate::trace::LayerActivity| it.blocks[block.index()].clone();
-                let before = before.as_ref().map_or_else(Vec::new, bits);
                 let device = &device[layer * 2 + block.index()];
-                Walk::new(
-                    rules,
-                    &activity.blocks[block.index()],
-                    &before,
-                    source.parents(block, layer),
-                    device,
-                )
-                .run(&cost)
+                let parents = source.parents(block, layer);
+                walk_block(hermes, block, &activity, before.as_ref(), parents, device, dimms)
             }));
             before = Some(activity);
         }
@@ -229,7 +165,33 @@ pub(crate) fn walk_layers(
     runs.par_iter().map(walk_run).collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and picoseconds stay far below 2^53")]
-fn precise(count: u64) -> f64 {
-    count as f64
+fn walk_block<W: Watch>(
+    hermes: &Hermes,
+    block: BlockKind,
+    activity: &LayerActivity,
+    before: Option<&LayerActivity>,
+    parents: Option<Vec<[u32; 2]>>,
+    device: &[Device],
+    dimms: usize,
+) -> (Walked, W) {
+    let (shape, fetched) = (&hermes.work.shape, swap_share(&hermes.rates, &hermes.work.shape));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of neurons")]
+    let swaps = (fetched * precise(shape.neurons(block) as u64)) as usize;
+    let rules = Rules {
+        predictor: &hermes.machine.predictor,
+        remap: &hermes.machine.remap,
+        strategy: hermes.policy.strategy,
+        exchange: hermes.policy.exchange,
+        dimms,
+        swaps,
+        prefill: hermes.work.prompt as usize,
+        decode: hermes.work.generated as usize,
+        judge: true,
+    };
+    let bits = |it: &LayerActivity| it.blocks[block.index()].clone();
+    let before = before.map_or_else(Vec::new, bits);
+    let mut watch = W::default();
+    let walk = Walk::new(rules, &activity.blocks[block.index()], &before, parents, device);
+    let walked = walk.watched(&hermes.rates.block(shape, block), |token| watch.see(&token));
+    (walked, watch)
 }

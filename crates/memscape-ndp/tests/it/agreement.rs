@@ -3,10 +3,11 @@
 use std::num::NonZeroU32;
 
 use memscape_ndp::hardware::Interleave;
-use memscape_ndp::inference::{Engine, InferenceStudy, System};
-use memscape_ndp::online::{Exchange, Strategy};
-use memscape_ndp::{ActivityStudy, InferenceAnswer};
-use memscape_study::Study;
+use memscape_ndp::scheduler::{Exchange, Strategy};
+use memscape_ndp::study::System;
+use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
+use memscape_study::{CostEngine, Study};
+use memscape_workload::Model;
 
 fn number(it: u32) -> NonZeroU32 {
     NonZeroU32::new(it).unwrap()
@@ -14,16 +15,13 @@ fn number(it: u32) -> NonZeroU32 {
 
 fn both(study: &InferenceStudy) -> (InferenceAnswer, InferenceAnswer) {
     let with = |engine| InferenceStudy { engine, ..study.clone() }.answer().unwrap();
-    (with(Engine::Closed), with(Engine::Trace))
+    (with(CostEngine::Closed), with(CostEngine::Events))
 }
 
 /// A stationary trace has no prompt of its own: neurons are as active as they
 /// were offline.
 fn stationary(model: &str) -> InferenceStudy {
-    let mut study = InferenceStudy {
-        model: Some(serde_json::from_value(model.into()).unwrap()),
-        ..InferenceStudy::default()
-    };
+    let mut study = InferenceStudy { model: Some(Model::named(model).unwrap()), ..InferenceStudy::default() };
     study.activity.prompt_drift = 0.0.try_into().unwrap();
     study.activity.cluster_drift = 0.0.try_into().unwrap();
     study
@@ -53,7 +51,7 @@ fn agreement_on_stationary_traces() {
             }
             let study = InferenceStudy { strategy, batch: number(batch), ..stationary(model) };
             let (closed, walked) = both(&study);
-            let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+            let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
             assert!(error.abs() <= 0.03, "{model} {strategy:?} batch {batch}: {error}");
             checked += 1;
         }
@@ -69,7 +67,7 @@ fn agreement_of_an_exchange_until_level() {
             let study =
                 InferenceStudy { exchange: Exchange::UntilLevel, batch: number(batch), ..stationary(model) };
             let (closed, walked) = both(&study);
-            let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+            let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
             assert!(error.abs() <= 0.03, "{model} batch {batch}: {error}");
         }
     }
@@ -82,7 +80,7 @@ fn an_exchange_until_level_gains_where_the_printed_one_loses() {
     let rate = |strategy, exchange| {
         let base = InferenceStudy { model: stationary("opt-13b").model, ..InferenceStudy::default() };
         let (closed, walked) = both(&InferenceStudy { strategy, exchange, ..base });
-        [closed.tokens_per_s, walked.tokens_per_s]
+        [closed.headline.tokens_per_s, walked.headline.tokens_per_s]
     };
     let partition = rate(Strategy::Partition, Exchange::Unchecked);
     let printed = rate(Strategy::Full, Exchange::Unchecked);
@@ -100,7 +98,7 @@ fn agreement_with_drift() {
         let study = InferenceStudy { strategy, ..InferenceStudy::default() };
         let study = InferenceStudy { model: stationary("opt-13b").model, ..study };
         let (closed, walked) = both(&study);
-        let error = closed.tokens_per_s / walked.tokens_per_s - 1.0;
+        let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
         assert!(error.abs() <= 0.05, "{strategy:?}: {error}");
     }
 }
@@ -108,14 +106,14 @@ fn agreement_with_drift() {
 #[test]
 fn agreement_of_statistics() {
     let base = ActivityStudy {
-        model: Some(serde_json::from_value("llama-2-13b".into()).unwrap()),
+        model: Some(Model::named("llama-2-13b").unwrap()),
         layers: Some(number(12)),
         ..ActivityStudy::default()
     };
     for distance in [1, 10, 25] {
         let with =
             |engine| ActivityStudy { engine, distance: number(distance), ..base.clone() }.answer().unwrap();
-        let (closed, measured) = (with(Engine::Closed), with(Engine::Trace));
+        let (closed, measured) = (with(CostEngine::Closed), with(CostEngine::Events));
         // One prompt's drift over twelve layers that share features is one draw of
         // a few thousand features: 3 % of the shares.
         for (name, closed, measured) in [
@@ -134,7 +132,7 @@ fn agreement_of_statistics() {
 #[test]
 fn the_same_seed_gives_the_same_walk_on_any_number_of_threads() {
     let study =
-        InferenceStudy { engine: Engine::Trace, generated_tokens: number(16), ..stationary("opt-1.3b") };
+        InferenceStudy { engine: CostEngine::Events, generated_tokens: number(16), ..stationary("opt-1.3b") };
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| study.answer().unwrap())
@@ -165,7 +163,7 @@ fn agreement_of_a_rank_with_the_dram_engine() {
 #[test]
 fn more_of_anything_is_never_slower_without_sparsity() {
     let base = InferenceStudy { system: System::HermesBase, ..InferenceStudy::default() };
-    let rate = |it: &InferenceStudy| it.answer().unwrap().tokens_per_s;
+    let rate = |it: &InferenceStudy| it.answer().unwrap().headline.tokens_per_s;
     let mut more = base.clone();
     more.dimms = number(16);
     assert!(rate(&more) > rate(&base));

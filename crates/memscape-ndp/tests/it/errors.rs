@@ -1,7 +1,8 @@
 //! Does bad input say what was asked, what there is, and what to change?
 
-use memscape_ndp::inference::InferenceStudy;
+use memscape_ndp::InferenceStudy;
 use memscape_study::Study;
+use memscape_workload::{Experts, Llm};
 use serde_json::{Value, json};
 
 /// The message of a study with parameters changed.
@@ -16,7 +17,9 @@ fn message(changes: &[(&str, Value)]) -> String {
     }
     match serde_json::from_value::<InferenceStudy>(tree) {
         Err(error) => error.to_string(),
-        Ok(study) => study.answer().map_or_else(|it| it.to_string(), |it| it.tokens_per_s.to_string()),
+        Ok(study) => {
+            study.answer().map_or_else(|it| it.to_string(), |it| it.headline.tokens_per_s.to_string())
+        }
     }
 }
 
@@ -45,27 +48,35 @@ fn numbers_out_of_range_are_refused() {
     check(&[("predictor.lambda", json!(16))], "16 does not fit the 4-bit states; it must be from 0 to 15");
     check(&[("activity.native_density", json!(1.5))], "1.5 is no share; it must be from 0 to 1");
     check(&[("density", json!(0.0))], "an activity density of 0; it must be above 0 and below 1");
-    check(&[("gpu.memory_gb", json!(-1.0))], "-1 must be finite and at least 0");
+    check(&[("gpu.memory_gb", json!(-1.0))], "-1 GB is not a capacity; it must be finite and at least 0");
     check(
         &[("activity.prompt_drift", json!(0.7)), ("activity.cluster_drift", json!(0.3))],
         "`prompt_drift` 0.7 and `cluster_drift` 0.3 are shares of one variance; their sum must stay below 1",
     );
-    check(&[("remap.window", json!(5000))], "`remap.window` is 5000; it must be from 1 to 4095 tokens");
+    check(&[("remap.window", json!(5000))], "5000 is no window; it must be from 1 to 4095 tokens");
+    check(
+        &[("overhead.gpu_bandwidth_efficiency", json!(0.0))],
+        "0 is no efficiency; it must be above 0 and at most 1",
+    );
+    check(
+        &[("overhead.sync_us", json!(1e15))],
+        "a step takes 5555556 days; parameters so far off say nothing",
+    );
     check(&[("gpus", json!(2))], "`gpus` is 2; only `system` tensorrt-llm uses more than one");
-    check(&[("dimm.clock_ghz", json!(0.0))], "`dimm.clock_ghz` is 0; it must be above");
+    check(&[("dimm.clock_ghz", json!(0.0))], "0 GHz is not a frequency; it must be finite and above 0");
 }
 
 #[test]
 fn a_trace_must_be_that_of_the_model() {
     check(
-        &[("trace", json!("relu-6m")), ("engine", json!("trace"))],
+        &[("trace", json!("relu-6m")), ("engine", json!("events"))],
         "`trace` relu-6m has 8 layers of 256 QKV inputs and 1024 feed-forward neurons, but llama-2-70b has 80 of 8192 \
          and 28672; set `model` to null to take the trace's own",
     );
     let own = [("trace", json!("relu-6m")), ("model", Value::Null)];
     check(&own, "`engine` closed knows the activity law only");
     let with =
-        |more: (&'static str, Value)| [own[0].clone(), own[1].clone(), ("engine", json!("trace")), more];
+        |more: (&'static str, Value)| [own[0].clone(), own[1].clone(), ("engine", json!("events")), more];
     check(
         &with(("batch", json!(5))),
         "`relu-6m` has 4 sequences, but 5 are asked for; lower `batch` or record more",
@@ -76,9 +87,22 @@ fn a_trace_must_be_that_of_the_model() {
     );
     check(
         &[("trace", json!("mine"))],
-        "there is no recording `mine`, and no such file or folder; recordings: relu-6m; or give an .npz file",
+        "there is no recording `mine`; there are `relu-6m`; or give an .npz file, or a folder of them, in which \
+         `profile.npz` is the profile",
     );
     check(&[("model", Value::Null)], "`model` is null, but there is no `trace` to take it from");
+}
+
+#[test]
+fn a_mixture_of_experts_is_refused() {
+    let llama = *memscape_workload::Model::named("llama-2-7b").unwrap();
+    let mixtral = Llm { experts: Some(Experts { count: 8, active: 2 }), ..llama };
+    let model = serde_json::to_value(mixtral).unwrap();
+    check(
+        &[("model", model)],
+        "a model of 32 layers, 4096 wide is a mixture of 8 experts, but Hermes' hot and cold neurons are those of one \
+         feed-forward network per layer; give a model without experts",
+    );
 }
 
 #[test]

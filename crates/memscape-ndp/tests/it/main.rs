@@ -5,4 +5,5 @@ mod errors;
 mod partition;
 mod published;
 mod scheduler;
+mod timeline;
 mod traces;

@@ -1,9 +1,9 @@
 //! Do descriptions say what the paper and data sheets print?
 
-use memscape_ndp::hardware::{FREE_PARAMETERS, find_gpu, find_machine};
-use memscape_ndp::inference::InferenceStudy;
-use memscape_ndp::{ActivityStudy, PartitionStudy, PredictorStudy};
-use memscape_study::Study;
+use memscape_ndp::hardware::{ACTIVITIES, CALIBRATION, DIMMS, GPUS, HOSTS, MACHINES};
+use memscape_ndp::{ActivityStudy, InferenceStudy, PartitionStudy, PredictorStudy};
+use memscape_study::{AnyCatalog, Study};
+use memscape_workload::Model;
 
 /// Hermes, Table II: 32 GB per DIMM in four ranks of two bank groups of four
 /// banks; a 32-cycle FP16 multiplication makes 64 multiply-accumulates per
@@ -29,37 +29,61 @@ fn published_dimm() {
 #[test]
 fn every_description_is_read_and_every_free_parameter_has_its_place() {
     for name in ["rtx-4090", "rtx-3090", "tesla-t4", "a100-40gb"] {
-        assert!(find_gpu(name).is_some(), "{name}");
+        assert!(GPUS.find(name).is_ok(), "{name}");
     }
-    let machine = find_machine("hermes").unwrap();
-    for free in FREE_PARAMETERS.iter() {
+    for catalog in [&DIMMS as &dyn AnyCatalog, &HOSTS, &ACTIVITIES] {
+        assert_eq!(catalog.presets().len(), 1, "{}", catalog.kind());
+    }
+    let machine = MACHINES.find_plain("hermes").unwrap();
+    for free in CALIBRATION.parameters() {
         let value = free.path.split('.').fold(&machine.parameters, |tree, key| &tree[key]);
         assert_eq!(value.as_f64(), Some(free.value), "{}", free.path);
         assert!(free.min <= free.value && free.value <= free.max, "{}", free.path);
         assert!(machine.sources[&free.path].starts_with("calibrated"), "{}", free.path);
     }
-    assert!(FREE_PARAMETERS.len() <= 13);
-    assert!(find_machine("zeus").is_none());
+    assert!(CALIBRATION.parameters().len() <= 13);
+    assert!(MACHINES.find("zeus").is_err());
+}
+
+/// A name's description is what each study holds by default, as far as it does.
+#[test]
+fn slots_name_their_defaults() {
+    fn check<S: Study>() {
+        let study = serde_json::to_value(S::default()).unwrap();
+        for slot in S::slots().into_iter().filter(|it| !it.default.is_empty() && it.path != "model") {
+            let found = slot.catalog.find_plain(slot.default).unwrap();
+            let place = slot.path.split('.').fold(&study, |tree, key| &tree[key]);
+            holds(if slot.whole { &study } else { place }, &found.parameters, slot.path);
+        }
+    }
+    fn holds(study: &serde_json::Value, described: &serde_json::Value, path: &str) {
+        let Some(table) = described.as_object() else { return assert_eq!(study, described, "{path}") };
+        for (key, described) in table {
+            if let Some(value) = study.get(key) {
+                holds(value, described, &format!("{path}.{key}"));
+            }
+        }
+    }
+    check::<InferenceStudy>();
+    check::<PartitionStudy>();
+    check::<PredictorStudy>();
+    check::<ActivityStudy>();
 }
 
 /// Sec. V-F: Hermes costs about 2500 dollars.
 #[test]
 fn published_cost() {
     let answer = InferenceStudy::default().answer().unwrap();
-    assert!((answer.cost_usd - 2500.0).abs() < 1e-9);
+    assert!((answer.headline.cost_usd.unwrap() - 2500.0).abs() < 1e-9);
 }
 
 #[test]
 fn every_study_answers_its_default() {
-    assert!(InferenceStudy::default().answer().unwrap().tokens_per_s > 0.0);
+    assert!(InferenceStudy::default().answer().unwrap().headline.tokens_per_s > 0.0);
     assert!(ActivityStudy::default().answer().unwrap().density > 0.0);
-    let small = || InferenceStudy {
-        model: Some(serde_json::from_value("opt-1.3b".into()).unwrap()),
-        hot_share: Some(0.1.try_into().unwrap()),
-        ..InferenceStudy::default()
-    };
-    let partition = PartitionStudy(small()).answer().unwrap();
+    let (model, hot_share) = (Some(Model::named("opt-1.3b").unwrap()), Some(0.1.try_into().unwrap()));
+    let partition = PartitionStudy { model, hot_share, ..PartitionStudy::default() }.answer().unwrap();
     assert!(partition.gap < 1e-3 && partition.gpu_gb <= partition.gpu_capacity_gb);
-    let predictor = PredictorStudy(small()).answer().unwrap();
+    let predictor = PredictorStudy { model, hot_share, ..PredictorStudy::default() }.answer().unwrap();
     assert!(predictor.accuracy > 0.9 && predictor.recall > 0.5, "{predictor:?}");
 }

@@ -1,21 +1,26 @@
 //! Does the scheduler do what the paper says, neuron by neuron?
 
+use memscape_ndp::InferenceStudy;
 use memscape_ndp::activity::Bits;
-use memscape_ndp::inference::InferenceStudy;
-use memscape_ndp::online::{BlockCost, Exchange, Rules, Strategy, Walk, Walked};
+use memscape_ndp::hardware::{Pairing, Remap, Stop};
 use memscape_ndp::partition::Device;
-use memscape_ndp::remap::{Pairing, Remap, Remapping, Stop};
+use memscape_ndp::scheduler::{BlockCost, Exchange, Remapping, Rules, Strategy, Walk, Walked};
+use memscape_units::Nanoseconds;
 use proptest::prelude::*;
 
-const COST: BlockCost = BlockCost {
-    neuron_bytes: 1.0,
-    gpu_fixed_ns: 0.0,
-    gpu_neuron_ns: 1.0,
-    gpu_activation_ns: 0.0,
-    cold_fixed_ns: 0.0,
-    cold_neuron_ns: 10.0,
-    cold_activation_ns: 0.0,
-};
+/// Ten times as long on a DIMM.
+fn cost() -> BlockCost {
+    let (none, one) = (Nanoseconds::ZERO, Nanoseconds::new(1.0).unwrap());
+    BlockCost {
+        neuron_bytes: 1.0,
+        gpu_fixed: none,
+        gpu_neuron: one,
+        gpu_activation: none,
+        cold_fixed: none,
+        cold_neuron: one * 10.0,
+        cold_activation: none,
+    }
+}
 
 /// The predictor and the exchange as one would write them down: a state and a
 /// place per neuron. Returns neurons read by the GPU, exchanged, and predicted
@@ -111,7 +116,7 @@ fn walk(
         judge: true,
     };
     let (activity, before) = ([bits.clone()], [before.clone()]);
-    Walk::new(rules, &activity, &before, Some(parents.to_vec()), device).run(&COST)
+    Walk::new(rules, &activity, &before, Some(parents.to_vec()), device).run(&cost())
 }
 
 proptest! {
@@ -174,7 +179,7 @@ proptest! {
 /// Sec. IV-C1's own example: neuron 6 goes from 7 to 11, neuron 5 from 10 to 9.
 #[test]
 fn published_states_of_fig_7() {
-    use memscape_ndp::planes::{add, get, saturate};
+    use memscape_ndp::scheduler::planes::{add, get, saturate};
     let mut state = [0_u64; 4];
     add(&mut state, 1 << 6, 7);
     add(&mut state, 1 << 5, 10);

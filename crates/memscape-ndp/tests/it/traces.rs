@@ -4,10 +4,11 @@ use std::io::Write;
 use std::num::NonZeroU32;
 
 use memscape_ndp::ActivityStudy;
-use memscape_ndp::activity::BlockKind;
-use memscape_ndp::inference::Engine;
-use memscape_ndp::trace::{self, Profile, Recording, Trace};
-use memscape_study::Study;
+use memscape_ndp::activity::{
+    BlockKind, PROFILE, Profile, RECORDINGS, Recording, RecordingName, SAMPLE, Trace, register,
+};
+use memscape_study::{AnyCatalog, CatalogError, CostEngine, File, Find, Preset, Study};
+use serde_json::Value;
 use zip::write::SimpleFileOptions;
 
 /// An array: name, type, shape, bytes.
@@ -86,7 +87,7 @@ fn damaged_traces_say_what_is_wrong() {
 
 #[test]
 fn a_profile_of_another_model_is_refused() {
-    let sample = trace::find(trace::SAMPLE).unwrap();
+    let sample = RecordingName::named(SAMPLE).unwrap();
     let mut profile: Profile = sample.profile.clone();
     profile.frequency[1].pop();
     profile.frequency[0].pop();
@@ -96,38 +97,96 @@ fn a_profile_of_another_model_is_refused() {
         "sequence 0 of `mine` has 8 layers of 256 and 1024 neurons, but its profile has 7 of 256 and 1024"
     );
     assert_eq!(
-        trace::find("mine").unwrap_err().to_string(),
-        "there is no recording `mine`, and no such file or folder; recordings: relu-6m; or give an .npz file, or a \
-         folder of them, in which `profile.npz` is the profile"
+        RecordingName::named("mine").unwrap_err().to_string(),
+        "there is no recording `mine`; there are `relu-6m`; or give an .npz file, or a folder of them, in which \
+         `profile.npz` is the profile"
     );
+}
+
+/// A file of `data/traces`, under another name if one is given.
+fn data(file: &str) -> File {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/traces").join(file);
+    File { name: file.to_owned(), bytes: std::fs::read(path).unwrap() }
+}
+
+/// What a resolver does with files that a user names.
+fn resolve(files: &[File]) -> Result<Preset<Value>, CatalogError> {
+    let by_name: Find<'_> = &|catalog, name| Ok(catalog.find_plain(name)?.clone());
+    RECORDINGS.complete(RECORDINGS.read(files)?, by_name)
+}
+
+fn held(parameter: &Value) -> RecordingName {
+    serde_json::from_value(parameter.clone()).unwrap()
+}
+
+#[test]
+fn what_was_read_is_known_by_its_content() {
+    let one = resolve(&[data("trace_01.npz")]).unwrap();
+    assert_eq!(one.name, "trace_01");
+    let text = one.parameters.as_str().unwrap();
+    assert!(text.starts_with("recording:") && text.len() == 10 + 32, "{text}");
+    let recording = held(&one.parameters);
+    assert_eq!(serde_json::to_value(&recording).unwrap(), one.parameters);
+    let sample = RecordingName::named(SAMPLE).unwrap();
+    assert_eq!(recording.sequences, sample.sequences[1..2]);
+    assert_ne!(recording.profile, sample.profile, "its own prompt stands in");
+
+    // Another name of the same content is the same question, another content is not.
+    let renamed = File { name: "other.npz".to_owned(), ..data("trace_01.npz") };
+    assert_eq!(resolve(&[renamed]).unwrap().parameters, one.parameters);
+    assert_ne!(resolve(&[data("trace_00.npz")]).unwrap().parameters, one.parameters);
+    assert_eq!(RECORDINGS.find_plain(text).unwrap().parameters, one.parameters);
+    let elsewhere = RecordingName::named("recording:00").unwrap_err().to_string();
+    assert!(elsewhere.ends_with("read elsewhere; give that file, or its folder, again"), "{elsewhere}");
 }
 
 #[test]
 fn a_folder_is_a_recording() {
-    let folder = tempfile::tempdir().unwrap();
-    let name = folder.path().to_str().unwrap();
-    let nothing = trace::find(name).unwrap_err().to_string();
-    assert!(nothing.ends_with("`: the folder has no .npz file of a sequence"), "{nothing}");
+    let names = ["trace_11.npz", "trace_00.npz", PROFILE, "trace_10.npz", "trace_01.npz"];
+    let mut files = names.map(data);
+    // The same as what is built in, in whatever order they come.
+    assert_eq!(resolve(&files).unwrap().parameters, SAMPLE);
+    let sample = RecordingName::named(SAMPLE).unwrap();
+    let read = held(&resolve(&files[..2]).unwrap().parameters);
+    assert_eq!(read.sequences[..], [sample.sequences[0].clone(), sample.sequences[3].clone()]);
+    assert_eq!(read.name, "trace_00 to trace_11");
 
-    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/traces");
-    for file in ["trace_00.npz", "trace_01.npz", "trace_10.npz", "trace_11.npz", "profile.npz"] {
-        std::fs::copy(data.join(file), folder.path().join(file)).unwrap();
+    let nothing = resolve(&files[2..3]).unwrap_err().to_string();
+    assert!(nothing.starts_with("there is no .npz file of a sequence, only `profile.npz`"), "{nothing}");
+    files[0].bytes = b"PK no".to_vec();
+    let damaged = resolve(&files).unwrap_err().to_string();
+    assert!(damaged.starts_with("`trace_11.npz`: not a readable .npz file"), "{damaged}");
+    let mistaken = resolve(&[File { name: "mine.npz".to_owned(), ..data(PROFILE) }]).unwrap_err().to_string();
+    assert!(mistaken.starts_with("`mine.npz`: there is no array `qkv`"), "{mistaken}");
+    let table = RECORDINGS.inline(&serde_json::Map::new()).unwrap().unwrap_err().to_string();
+    assert_eq!(table, "a recording is a name, an .npz file or a folder of them, not a table");
+}
+
+#[test]
+fn a_user_s_own_name_stands_beside_the_built_in_one() {
+    let recording = |name: &str| {
+        let files = ["trace_10.npz", "trace_11.npz"].map(data);
+        Recording::from_files(name, &files.iter().collect::<Vec<_>>(), None).unwrap()
+    };
+    let kept = register(recording("own")).unwrap();
+    let study = ActivityStudy {
+        model: None,
+        trace: Some(RecordingName::named("own").unwrap()),
+        engine: CostEngine::Events,
+        ..ActivityStudy::default()
+    };
+    assert_eq!(study.trace.as_ref().map(RecordingName::as_str), Some(kept.as_str()), "known by content");
+    assert!(study.answer().is_ok());
+    assert_eq!(RECORDINGS.find_plain("own").unwrap().parameters, kept.as_str());
+    for (name, expected) in [
+        (SAMPLE, "`relu-6m` is a built-in recording; choose another name"),
+        (
+            "a/b",
+            "`a/b` is no name for a recording: it would be taken for a file or a hash; choose a plain one",
+        ),
+    ] {
+        assert_eq!(register(recording(name)).unwrap_err().to_string(), expected);
     }
-    let sample = trace::find(trace::SAMPLE).unwrap();
-    let read = trace::find(name).unwrap();
-    assert_eq!((&read.profile, &read.sequences), (&sample.profile, &sample.sequences));
-
-    // What has changed is read again, and named if it is no good.
-    std::fs::write(folder.path().join("trace_11.npz"), b"PK no").unwrap();
-    let damaged = trace::find(name).unwrap_err().to_string();
-    assert!(damaged.contains("trace_11.npz`: not a readable .npz file"), "{damaged}");
-    let profile = folder.path().join("profile.npz");
-    let mistaken = trace::find(profile.to_str().unwrap()).unwrap_err().to_string();
-    assert!(mistaken.contains("profile.npz`: there is no array `qkv`"), "{mistaken}");
-    let one = folder.path().join("trace_00.npz");
-    let alone = trace::find(one.to_str().unwrap()).unwrap();
-    assert_eq!(alone.sequences, sample.sequences[..1]);
-    assert_ne!(alone.profile, sample.profile, "its own prompt stands in");
 }
 
 /// The recorder's own statistics of these four of its sequences (`data/traces`),
@@ -137,8 +196,8 @@ fn a_folder_is_a_recording() {
 fn published_statistics_of_the_recording() {
     let study = |block, distance, sequence| ActivityStudy {
         model: None,
-        trace: Some(trace::SAMPLE.to_owned()),
-        engine: Engine::Trace,
+        trace: Some(RecordingName::named(SAMPLE).unwrap()),
+        engine: CostEngine::Events,
         block,
         distance: NonZeroU32::new(distance).unwrap(),
         sequence,

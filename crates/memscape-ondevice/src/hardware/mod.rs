@@ -15,4 +15,5 @@ pub use burst_map::BurstMap;
 pub use cpu::{Cores, Cpu, CpuError, MAX_THREADS};
 pub use host::{FlopPerByteError, HOSTS, Host};
 pub use map_text::{MapText, MapTextError};
+pub use memscape_dram::{Dims, Field, Place};
 pub use phone::{CALIBRATION, PHONES, Phone};

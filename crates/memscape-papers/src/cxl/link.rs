@@ -30,9 +30,10 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let lanes = LANES.map(|it| format!("x{it}"));
-    let bars = GENERATIONS.iter().try_fold(
-        GroupedBars::new("Both directions (GB/s)", lanes),
-        |bars, (name, _)| Ok::<_, Error>(bars.series(*name, table.filter("series", *name)?.f64("raw_gb_s")?)),
-    )?;
+    let bars = GENERATIONS
+        .iter()
+        .try_fold(GroupedBars::new("Both directions (GB/s)", lanes), |bars, (name, _)| {
+            Ok::<_, Error>(bars.series(*name, table.filter("series", *name)?.f64("raw_gb_s")?))
+        })?;
     Ok(Figure::one_column().panel("", bars))
 }

@@ -11,7 +11,12 @@ pub const PAPER: Paper = Paper {
     id: "cxl",
     experiments: &[
         Experiment::new("cxl.link", "What a link carries, both directions", link::table, link::plot),
-        Experiment::new("cxl.layers", "Tokens per second over layers in the expander", layers::table, layers::plot),
+        Experiment::new(
+            "cxl.layers",
+            "Tokens per second over layers in the expander",
+            layers::table,
+            layers::plot,
+        ),
     ],
     published: include_str!("../../../../data/published/cxl.toml"),
 };

@@ -1,13 +1,12 @@
 //! Fig. 4 and section III: which neurons are active, and when.
 
 use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_ndp::activity::{BlockKind, Synthetic};
-use memscape_ndp::trace::Source;
+use memscape_ndp::activity::{BlockKind, Source, Synthetic};
 use memscape_ndp::{ActivityStudy, InferenceStudy};
 use memscape_plot::{Axis, Figure, HeatMap, Lines, TextTable};
 use serde_json::{Value, json};
 
-use super::{RECORDING, short};
+use super::common::{RECORDING, short};
 use crate::error::Error;
 use crate::sweeps::{concat, distinct, with_first_column};
 
@@ -71,7 +70,7 @@ pub fn table4a(changed: &Parameters) -> Result<Table, Error> {
     let recorded = |block: &str, name: &str| {
         let mut base = own(changed);
         for (path, value) in
-            [("trace", json!(RECORDING)), ("engine", json!("trace")), ("block", json!(block))]
+            [("trace", json!(RECORDING)), ("engine", json!("events")), ("block", json!(block))]
         {
             base.insert(path.to_owned(), value);
         }

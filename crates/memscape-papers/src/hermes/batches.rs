@@ -1,11 +1,11 @@
 //! Figs. 11 and 17: throughput over the batch.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines, Scale};
 use serde_json::json;
 
-use super::{MODELS, axis, inference, series, short, systems, with_family};
+use super::common::{MODELS, axis, inference, series, short, systems, with_family};
 use crate::error::Error;
 use crate::sweeps::{concat, distinct};
 

@@ -1,10 +1,10 @@
 //! Fig. 12: where the time goes, as shares.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Figure, StackedBars};
 
-use super::{MODELS, OPT, axis, inference, short, systems};
+use super::common::{MODELS, OPT, axis, inference, short, systems};
 use crate::error::Error;
 
 const BATCHES: [u32; 3] = [1, 4, 16];
@@ -33,12 +33,12 @@ pub fn table12b(changed: &Parameters) -> Result<Table, Error> {
 
 /// Adds each part's share of prompt and reply.
 fn with_shares(mut table: Table) -> Result<Table, Error> {
-    let (total, prompt, step) = (table.f64("total_s")?, table.f64("prompt_s")?, table.f64("step_ms")?);
+    let (total, prompt, step) = (table.f64("total_s")?, table.f64("ttft_s")?, table.f64("token_ns")?);
     for (column, _) in PARTS {
         let shares = if column == "prompt_share" {
             prompt.iter().zip(&total).map(|(part, total)| Some((*part)? / (*total)?)).collect()
         } else {
-            let parts = table.f64(&column.replace("_share", "_ms"))?;
+            let parts = table.f64(&column.replace("_share", "_ns"))?;
             let share = |row: usize| Some(parts[row]? / step[row]? * (1.0 - prompt[row]? / total[row]?));
             (0..parts.len()).map(share).collect()
         };

@@ -2,13 +2,13 @@
 
 use memscape_explore::{Parameters, Table};
 use memscape_ndp::InferenceStudy;
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use serde_json::json;
 
 use super::activity::similarity;
 use super::batches::table11;
+use super::common::{axis, inference, systems};
 use super::design::{table14, table16};
-use super::{axis, inference, systems};
 use crate::error::Error;
 use crate::quantities;
 

@@ -1,11 +1,11 @@
 //! Figs. 14 to 16 and beyond: throughput over DIMMs, GPUs, multipliers, dollars.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
-use super::{MODELS, axis, inference, series, short, systems};
+use super::common::{MODELS, axis, inference, series, short, systems};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 

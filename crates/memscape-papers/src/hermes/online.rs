@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, TextTable};
 use serde_json::{Value, json};
 
-use super::{RECORDING, axis, derive, inference, short};
+use super::common::{RECORDING, axis, derive, inference, short};
 use crate::error::Error;
 use crate::sweeps::variant;
 
@@ -19,12 +19,12 @@ const COLUMNS: [(&str, &str, f64); 6] = [
 ];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let walked = variant("law", [("engine", json!("trace"))]);
+    let walked = variant("law", [("engine", json!("events"))]);
     let law = inference(changed, &[walked], &[axis("model", ["llama-2-13b", "opt-66b"])])?;
     let small = variant(
         "recording",
         [
-            ("engine", json!("trace")),
+            ("engine", json!("events")),
             ("trace", json!(RECORDING)),
             ("hot_share", json!(0.1)),
             ("overhead.sync_us", json!(0.0)),

@@ -1,10 +1,10 @@
 //! Figs. 9 and 10: throughput beside other systems.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ndp::inference::System;
+use memscape_ndp::study::System;
 use memscape_plot::{Figure, GroupedBars, Scale};
 
-use super::{MODELS, OPT, axis, derive, inference, series, short, systems};
+use super::common::{MODELS, OPT, axis, derive, inference, series, short, systems};
 use crate::error::Error;
 use crate::sweeps::distinct;
 

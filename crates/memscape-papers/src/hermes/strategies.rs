@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::{Value, json};
 
-use super::{MODELS, RECORDING, axis, derive, inference, series, short};
+use super::common::{MODELS, RECORDING, axis, derive, inference, series, short};
 use crate::error::Error;
 use crate::sweeps::{Variant, distinct, variant};
 
@@ -49,7 +49,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let mut small = changed.clone();
     for (path, value) in [
         ("trace", json!(RECORDING)),
-        ("engine", json!("trace")),
+        ("engine", json!("events")),
         ("hot_share", json!(0.1)),
         ("overhead.sync_us", json!(0.0)),
         ("overhead.launch_us", json!(0.0)),
@@ -65,10 +65,10 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let models: Vec<String> = distinct(table, "model")?;
-    let random = series(table, "Random", "mlp_ms")?;
+    let random = series(table, "Random", "mlp_ns")?;
     let mut bars = GroupedBars::new("Feed-forward time / random", models.iter().map(|it| short(it)));
     for (_, name) in STRATEGIES {
-        let times = series(table, name, "mlp_ms")?;
+        let times = series(table, name, "mlp_ns")?;
         bars = bars.series(name, times.iter().zip(&random).map(|(time, random)| Some((*time)? / (*random)?)));
     }
     Ok(Figure::two_columns().panel("", bars.decimals(2)))

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{about_4k, design};
+use super::common::{about_4k, design};
 use crate::error::Error;
 use crate::sweeps::concat;
 

@@ -5,7 +5,7 @@ use memscape_npu::DESIGNS;
 use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
-use super::{Design, NPUS, of_design, precisions, printed, texts, tiles};
+use super::common::{Design, NPUS, of_design, precisions, printed, texts, tiles};
 use crate::error::Error;
 use crate::sweeps::concat;
 

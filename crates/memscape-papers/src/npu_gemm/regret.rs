@@ -6,7 +6,7 @@ use memscape_plot::{Figure, GroupedBars};
 use memscape_systems::study;
 use serde_json::json;
 
-use super::{NPUS, precisions, printed};
+use super::common::{NPUS, precisions, printed};
 use crate::error::Error;
 use crate::sweeps::{concat, for_preset, with_first_column};
 

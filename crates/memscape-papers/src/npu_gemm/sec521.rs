@@ -4,7 +4,7 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, printed};
+use super::common::{NPUS, about_4k, design, printed};
 use crate::error::Error;
 use crate::sweeps::concat;
 

@@ -6,7 +6,7 @@ use memscape_plot::{Figure, StackedBars};
 use memscape_systems::study;
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, printed, texts};
+use super::common::{NPUS, about_4k, design, printed, texts};
 use crate::error::Error;
 use crate::sweeps::{concat, for_preset, with_first_column};
 

@@ -5,7 +5,7 @@ use memscape_npu::DESIGNS;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
-use super::{NPUS, about_4k, design, native, npu, of_design, printed, step};
+use super::common::{NPUS, about_4k, design, native, npu, of_design, printed, step};
 use crate::error::Error;
 use crate::sweeps::concat;
 
@@ -44,7 +44,7 @@ pub fn drain_table(changed: &Parameters) -> Result<Table, Error> {
         DESIGNS.all().iter().filter(|it| it.name == format!("{}-{}", npu(it), it.parameters.precision));
     concat(balanced.flat_map(|it| STEPS.map(|steps| (it, steps))).map(|(design, steps)| {
         let [m, k, n] = native(design, step(design));
-        let [m, n] = [m, n].map(|it| super::ABOUT_4K.next_multiple_of(it));
+        let [m, n] = [m, n].map(|it| super::common::ABOUT_4K.next_multiple_of(it));
         let shown = [("m", json!(m)), ("k", json!(k * steps)), ("n", json!(n))];
         let table = of_design("npu.gemm", changed, design, &shown, &[("engine", json!("events"))])?;
         let share = table.f64("output_wait_ns")?[0].zip(table.f64("time_ns")?[0]).map(|it| it.0 / it.1);
@@ -64,7 +64,7 @@ pub fn drain_plot(table: &Table) -> Result<Figure, Error> {
             Axis::log2("K / k_ct (calls per tile of C)"),
             Axis::linear("Time that cores wait for C (%)").range(0.0, 10.0),
         );
-        for precision in super::precisions() {
+        for precision in super::common::precisions() {
             let rows = rows.filter("precision", json!(precision))?;
             let (x, y) = (rows.f64("calls")?, rows.f64("output_wait_share")?);
             let points = x.into_iter().zip(y).filter_map(|(x, y)| Some((x?, y.map(|it| 100.0 * it))));

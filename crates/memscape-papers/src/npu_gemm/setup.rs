@@ -4,7 +4,7 @@ use memscape_explore::{Column, Parameters, Table, read};
 use memscape_npu::{Device, GemmStudy};
 use memscape_plot::{Figure, TextTable};
 
-use super::{NPUS, printed, texts};
+use super::common::{NPUS, printed, texts};
 use crate::error::Error;
 use crate::sweeps::for_preset;
 

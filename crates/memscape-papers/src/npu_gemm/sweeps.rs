@@ -7,7 +7,7 @@ use memscape_study::random::{STEP, mix};
 use memscape_systems::study;
 use serde_json::{Value, json};
 
-use super::{design, native, npu, step};
+use super::common::{design, native, npu, step};
 use crate::error::Error;
 use crate::sweeps::{for_preset, with_first_column};
 

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
 
-use super::{NPUS, numbers, precisions, printed, texts, tiles};
+use super::common::{NPUS, numbers, precisions, printed, texts, tiles};
 use crate::error::Error;
 use crate::sweeps::{concat, for_preset, with_first_column};
 

@@ -6,7 +6,7 @@ use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
 use serde_json::json;
 
-use super::{about_4k, design, native, numbers, of_design, precisions, step, texts, tiles};
+use super::common::{about_4k, design, native, numbers, of_design, precisions, step, texts, tiles};
 use crate::error::Error;
 use crate::sweeps::{concat, for_preset};
 

@@ -5,8 +5,8 @@
 use std::num::NonZeroU64;
 
 use memscape_explore::{Column, Parameters, Table, read};
-use memscape_ondevice::PrefillStudy;
-use memscape_ondevice::prefill::{PrefillAnswer, Scheme};
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::{PrefillAnswer, PrefillStudy};
 use memscape_plot::{Axis, Figure, Lines};
 use memscape_study::Study;
 
@@ -28,13 +28,13 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     for copy in COPY {
         for compute in COMPUTE {
             let mut study = phone.clone();
-            study.soc.copy_gb_s *= copy;
-            for cores in [&mut study.soc.big, &mut study.soc.middle_high, &mut study.soc.middle_low] {
+            study.cpu.copy_gb_s *= copy;
+            for cores in [&mut study.cpu.big, &mut study.cpu.middle_high, &mut study.cpu.middle_low] {
                 cores.peak_gflops *= compute;
             }
             let ask = |scheme, tokens: u64| -> Option<PrefillAnswer> {
-                let input_tokens = NonZeroU64::new(tokens)?;
-                PrefillStudy { scheme, input_tokens, ..study.clone() }.answer().ok()
+                let prompt_tokens = NonZeroU64::new(tokens)?;
+                PrefillStudy { scheme, prompt_tokens, ..study.clone() }.answer().ok()
             };
             let comparable =
                 |scheme| first(|tokens| ask(scheme, tokens).is_some_and(|it| it.over_gemm <= COMPARABLE));
@@ -50,7 +50,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
             ] {
                 events.push(Some(event.to_owned()));
                 #[expect(clippy::cast_precision_loss, reason = "at most 2^17")]
-                let row = [flop_per_byte, Some(study.soc.copy_gb_s), tokens.map(|it| it as f64)];
+                let row = [flop_per_byte, Some(study.cpu.copy_gb_s), tokens.map(|it| it as f64)];
                 numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
             }
         }

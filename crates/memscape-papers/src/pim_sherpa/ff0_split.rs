@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::series;
+use super::common::series;
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 
@@ -14,7 +14,7 @@ const TOKENS: [u32; 6] = [64, 96, 128, 160, 192, 256];
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let split = |name: &str, split: &str| variant(name, [("ff0_split", json!(split))]);
     let variants = [split("Quarters (paper)", "equal"), split("By compute time", "by-compute")];
-    series("ondevice.prefill", changed, &variants, |it| it.axis("input_tokens", TOKENS))
+    series("ondevice.prefill", changed, &variants, |it| it.axis("prompt_tokens", TOKENS))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -1,10 +1,10 @@
 //! Fig. 10: time to first token over the prompt.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ondevice::prefill::Scheme;
+use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Axis, Figure, Lines};
 
-use super::{MODELS, scheme, series, with};
+use super::common::{MODELS, scheme, series, with};
 use crate::error::Error;
 use crate::sweeps::distinct;
 
@@ -13,7 +13,9 @@ const TOKENS: [u32; 6] = [32, 64, 96, 128, 160, 192];
 
 fn table(changed: &Parameters, model: &str) -> Result<Table, Error> {
     let schemes = [Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
-    series("ondevice.prefill", &with(changed, "model", model), &schemes, |it| it.axis("input_tokens", TOKENS))
+    series("ondevice.prefill", &with(changed, "model", model), &schemes, |it| {
+        it.axis("prompt_tokens", TOKENS)
+    })
 }
 
 pub fn table_1b(changed: &Parameters) -> Result<Table, Error> {
@@ -30,13 +32,13 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         let mut lines = Lines::new(tokens, Axis::linear(label));
         for name in distinct(table, "series")? {
             let rows = table.filter("series", name.as_str())?;
-            let x = rows.f64("input_tokens")?.into_iter().flatten();
+            let x = rows.f64("prompt_tokens")?.into_iter().flatten();
             lines = lines.curve(name, x.zip(rows.f64(column)?));
         }
         Ok(lines)
     };
     Ok(Figure::two_columns()
-        .panel("Prompt tokens per second", chart("tokens_per_s", "Throughput (tokens/s)")?)
+        .panel("Prompt tokens per second", chart("prompt_tokens_per_s", "Throughput (tokens/s)")?)
         .panel("Time to first token", chart("ttft_s", "Time (s)")?)
         .caption("Weight duplication takes the time of FACIL-O."))
 }

@@ -2,10 +2,12 @@
 
 use memscape_explore::{Column, Parameters, Table, read};
 use memscape_ondevice::PrefillStudy;
-use memscape_ondevice::timeline::Work;
+use memscape_ondevice::cost::threads::Task;
+use memscape_ondevice::mapping::stages::layer_matrices;
 use memscape_plot::{Busy, Figure, Gantt};
+use memscape_study::TimelineSpan;
 
-use super::{no_answer, with};
+use super::common::{no_answer, with};
 use crate::error::Error;
 
 /// A layer in the middle: the first has a preload before it, the last no copy of
@@ -13,29 +15,38 @@ use crate::error::Error;
 const LAYER: u64 = 1;
 
 fn table(changed: &Parameters, tokens: u32) -> Result<Table, Error> {
-    let study: PrefillStudy = read(&with(changed, "input_tokens", tokens))?;
+    let study: PrefillStudy = read(&with(changed, "prompt_tokens", tokens))?;
+    let matrices = layer_matrices(&study.model).map_err(no_answer)?;
     let timeline = study.timeline().map_err(no_answer)?;
-    let spans: Vec<_> = timeline.spans.iter().filter(|it| it.layer == LAYER && it.stage.is_some()).collect();
-    let zero = spans.iter().map(|it| it.start_ps).min().unwrap_or(0);
+    let spans: Vec<_> = timeline.spans.iter().filter(|it| detail(it, "layer") == Some(LAYER)).collect();
+    let zero = spans.iter().map(|it| it.start).min().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "picoseconds of a layer")]
-    let ms = |ps: u64| Some((ps - zero) as f64 * 1e-9);
+    let ms = |of: fn(&TimelineSpan) -> u64| {
+        Column::Float(spans.iter().map(|it| Some((of(it) - zero.0) as f64 * 1e-9)).collect())
+    };
     // Who ends last in its stage is what the others wait for.
-    let stage_end =
-        |start: u64| spans.iter().filter(|it| it.start_ps == start).map(|it| it.end_ps).max().unwrap_or(0);
-    let texts = |of: &dyn Fn(&&memscape_ondevice::timeline::Span) -> String| {
-        Column::Text(spans.iter().map(|it| Some(of(it))).collect())
+    let stage_end = |start| spans.iter().filter(|it| it.start == start).map(|it| it.end).max();
+    let texts =
+        |of: &dyn Fn(&TimelineSpan) -> String| Column::Text(spans.iter().map(|it| Some(of(it))).collect());
+    let matrix = |span: &TimelineSpan| {
+        let stage = detail(span, "stage").and_then(|it| usize::try_from(it).ok());
+        stage.and_then(|it| matrices.get(it)).map_or_else(String::new, |it| it.0.name().to_owned())
     };
     Ok(Table::from_columns([
-        ("thread", Column::Int(spans.iter().map(|it| i64::try_from(it.thread).ok()).collect())),
-        ("work", texts(&|it| if it.work == Work::Copy { "copy" } else { "GEMM" }.to_owned())),
-        ("matrix", texts(&|it| it.stage.map_or_else(String::new, |it| it.name().to_owned()))),
-        ("start_ms", Column::Float(spans.iter().map(|it| ms(it.start_ps)).collect())),
-        ("end_ms", Column::Float(spans.iter().map(|it| ms(it.end_ps)).collect())),
+        ("thread", Column::Int(spans.iter().map(|it| i64::try_from(it.track.index()).ok()).collect())),
+        ("work", texts(&|it| if it.category == Task::COPY { "copy" } else { "GEMM" }.to_owned())),
+        ("matrix", texts(&matrix)),
+        ("start_ms", ms(|it| it.start.0)),
+        ("end_ms", ms(|it| it.end.0)),
         (
             "critical",
-            Column::Bool(spans.iter().map(|it| Some(it.end_ps == stage_end(it.start_ps))).collect()),
+            Column::Bool(spans.iter().map(|it| Some(Some(it.end) == stage_end(it.start))).collect()),
         ),
     ])?)
+}
+
+fn detail(span: &TimelineSpan, name: &str) -> Option<u64> {
+    span.details.iter().find(|it| it.0 == name).map(|it| it.1)
 }
 
 pub fn table_64(changed: &Parameters) -> Result<Table, Error> {

@@ -1,15 +1,15 @@
 //! Fig. 12: end-to-end speedup over a host without PIM.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ondevice::prefill::Scheme;
+use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, HeatMap};
 
-use super::{TOKENS, scheme, series};
+use super::common::{TOKENS, scheme, series};
 use crate::error::Error;
 
 fn table(changed: &Parameters, of: Scheme) -> Result<Table, Error> {
     series("ondevice.inference", changed, &[scheme(of)], |it| {
-        it.axis("input_tokens", TOKENS).axis("output_tokens", TOKENS)
+        it.axis("prompt_tokens", TOKENS).axis("generated_tokens", TOKENS)
     })
 }
 
@@ -31,11 +31,11 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         .iter()
         .rev()
         .map(|output| {
-            let row = table.filter("output_tokens", *output)?;
+            let row = table.filter("generated_tokens", *output)?;
             TOKENS
                 .iter()
                 .map(|input| {
-                    Ok(row.filter("input_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
+                    Ok(row.filter("prompt_tokens", *input)?.f64("speedup")?.into_iter().next().flatten())
                 })
                 .collect()
         })

@@ -1,10 +1,10 @@
 //! Fig. 13: time to first token when there is room for one copy of the weights.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ondevice::prefill::Scheme;
+use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, GroupedBars, Scale};
 
-use super::{MODELS, scheme, series, with};
+use super::common::{MODELS, scheme, series, with};
 use crate::error::Error;
 use crate::sweeps::distinct;
 
@@ -13,7 +13,7 @@ const TOKENS: [u32; 3] = [64, 128, 192];
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let schemes = [Scheme::CacheableGemm, Scheme::Ddb, Scheme::Owr, Scheme::NonCacheableGemm].map(scheme);
     series("ondevice.prefill", &with(changed, "model", MODELS[1]), &schemes, |it| {
-        it.axis("input_tokens", TOKENS)
+        it.axis("prompt_tokens", TOKENS)
     })
 }
 
@@ -28,5 +28,5 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     };
     Ok(Figure::two_columns()
         .panel("Time to first token", chart("ttft_s", "Time (s)")?)
-        .panel("Prompt tokens per second", chart("tokens_per_s", "Throughput (tokens/s)")?))
+        .panel("Prompt tokens per second", chart("prompt_tokens_per_s", "Throughput (tokens/s)")?))
 }

@@ -8,16 +8,16 @@ use std::num::NonZeroU32;
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_ondevice::MapText;
-use memscape_ondevice::address::{Dims, Place};
-use memscape_ondevice::layout::{HostOrder, Layout, PimBlocks, Placement};
+use memscape_ondevice::hardware::{Dims, PimBlocks};
+use memscape_ondevice::mapping::layout::{HostOrder, Layout, Placement};
 use memscape_plot::{Figure, Tile, TileGrid};
 use memscape_workload::{Element, Gemv};
 
-use super::no_answer;
+use super::common::no_answer;
 use crate::error::Error;
 use crate::sweeps::distinct;
 
-const DIMS: Dims = Dims { channels: 1, ranks: 1, banks: 4, rows: 1, columns: 3 };
+const DIMS: Dims = Dims { banks: 4, columns: 3, ..Dims::ONE };
 const LANES: u64 = 16;
 const ORDERS: [(&str, &str); 2] = [
     ("column digit lowest", "column bank channel rank row"),
@@ -41,13 +41,17 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
                     // The host fills consecutive addresses along matrix columns.
                     let in_order =
                         HostOrder::ColumnMajor.index(layout.lines(), layout.line_bursts(), line, burst);
-                    let place: Place =
-                        if pim_aware { layout.place(layout.slot(line, burst)) } else { map.decode(in_order) };
+                    let place = if pim_aware {
+                        layout.place(layout.slot(line, burst))
+                    } else {
+                        map.decode(in_order).unwrap_or_default()
+                    };
                     orders.push(Some(name.to_owned()));
                     layouts.push(Some(kind.to_owned()));
-                    let row = [line, burst, place.bank, place.column, map.encode(&place)];
-                    for (column, value) in numbers.iter_mut().zip(row) {
-                        column.push(i64::try_from(value).ok());
+                    let row = [line, burst, place.bank, place.column].map(Some);
+                    for (column, value) in numbers.iter_mut().zip(row.into_iter().chain([map.encode(&place)]))
+                    {
+                        column.push(value.and_then(|it| i64::try_from(it).ok()));
                     }
                 }
             }

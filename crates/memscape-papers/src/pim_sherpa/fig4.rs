@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars, Scale};
 use serde_json::json;
 
-use super::{series, title, without_soc};
+use super::common::{series, title, without_cpu};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 
@@ -27,7 +27,7 @@ const MODELS: [&str; 12] = [
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let duplicated = variant("weight duplication", [("scheme", json!("weight-duplication"))]);
-    series("ondevice.capacity", &without_soc(changed), &[duplicated], |it| it.axis("model", MODELS))
+    series("ondevice.capacity", &without_cpu(changed), &[duplicated], |it| it.axis("model", MODELS))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

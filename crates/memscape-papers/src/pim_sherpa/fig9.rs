@@ -1,16 +1,16 @@
 //! Fig. 9: DRAM by scheme.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ondevice::prefill::Scheme;
+use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, StackedBars};
 
-use super::{MODELS, scheme, series, title, without_soc};
+use super::common::{MODELS, scheme, series, title, without_cpu};
 use crate::error::Error;
 use crate::sweeps::distinct;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let schemes = [Scheme::WeightDuplication, Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
-    series("ondevice.capacity", &without_soc(changed), &schemes, |it| it.axis("model", MODELS))
+    series("ondevice.capacity", &without_cpu(changed), &schemes, |it| it.axis("model", MODELS))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

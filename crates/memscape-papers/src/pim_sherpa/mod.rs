@@ -1,5 +1,6 @@
 //! PIM-SHERPA: sections 2 to 7, one module per figure or table.
 
+mod common;
 mod crossover;
 mod ff0_split;
 mod fig10;
@@ -15,15 +16,9 @@ mod table2;
 mod table4;
 mod text;
 
-use memscape_explore::{Parameters, Sweep, Table, study};
-use memscape_ondevice::prefill::Scheme;
-use serde_json::json;
-
-use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
 use crate::quantities;
-use crate::sweeps::{Variant, concat, variant, with_first_column};
 
 pub const PAPER: Paper = Paper {
     id: "pim-sherpa",
@@ -77,66 +72,3 @@ const EXPERIMENTS: &[Experiment] = &[
     ),
     Experiment::new("pim-sherpa.ff0_split", "FF0 divided by compute time", ff0_split::table, ff0_split::plot),
 ];
-
-/// Llama 3.2 1B and 3B: the models of section 6.
-const MODELS: [&str; 2] = ["llama-3.2-1b", "llama-3.2-3b"];
-
-/// Prompts of Fig. 10 and Fig. 12.
-const TOKENS: [u32; 5] = [64, 96, 128, 160, 192];
-
-/// A scheme under the name that the paper gives it.
-fn scheme(scheme: Scheme) -> Variant {
-    let name = match scheme {
-        Scheme::WeightDuplication => "WD",
-        Scheme::FacilO => "FACIL-O",
-        Scheme::Ddb => "S-DDB",
-        Scheme::Owr => "S-OWR",
-        Scheme::CacheableGemm => "C-GEMM",
-        Scheme::NonCacheableGemm => "NC-GEMM",
-    };
-    variant(name, [("scheme", json!(scheme))])
-}
-
-/// What is changed that a study without a processor can take.
-fn without_soc(changed: &Parameters) -> Parameters {
-    let kept = changed.iter().filter(|(path, _)| !path.starts_with("soc."));
-    kept.map(|(path, value)| (path.clone(), value.clone())).collect()
-}
-
-/// Sweeps a study once per variant; `axes` adds what each is swept over. The
-/// table's first column, `series`, names the variant.
-fn series(
-    study_name: &str,
-    changed: &Parameters,
-    variants: &[Variant],
-    axes: impl Fn(Sweep) -> Sweep,
-) -> Result<Table, Error> {
-    concat(variants.iter().map(|variant| {
-        let mut base = changed.clone();
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        let table = study(study_name)?.sweep(&axes(Sweep::of(base)), &())?.without_errors()?;
-        with_first_column(table, "series", &variant.name)
-    }))
-}
-
-/// `changed` with one parameter more.
-fn with(changed: &Parameters, path: &str, value: impl Into<serde_json::Value>) -> Parameters {
-    let mut all = changed.clone();
-    all.insert(path.to_owned(), value.into());
-    all
-}
-
-/// What a model says that was asked without a sweep.
-fn no_answer(error: impl std::fmt::Display) -> Error {
-    memscape_explore::Error::NoAnswer(error.to_string()).into()
-}
-
-/// `llama-3.2-1b` as figures print it.
-fn title(model: &str) -> String {
-    let spelled = [("llama-", "Llama "), ("qwen3-", "Qwen3 "), ("gemma-3-", "Gemma 3 ")];
-    let found = spelled.iter().find_map(|(prefix, name)| Some((name, model.strip_prefix(prefix)?)));
-    found.map_or_else(
-        || model.to_owned(),
-        |(name, rest)| format!("{name}{}", rest.replace('-', " ").to_uppercase()),
-    )
-}

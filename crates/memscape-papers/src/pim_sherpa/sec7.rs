@@ -1,11 +1,11 @@
 //! Sec. 7: what online rearrangement costs on hosts with more compute per byte.
 
 use memscape_explore::{Parameters, Table};
-use memscape_ondevice::roofline::host_names;
+use memscape_ondevice::hardware::HOSTS;
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{series, without_soc};
+use super::common::{series, without_cpu};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 
@@ -14,8 +14,8 @@ const TOKENS: [u32; 15] =
     [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let hosts: Vec<_> = host_names().into_iter().map(|it| variant(it, [("host", json!(it))])).collect();
-    series("ondevice.roofline", &without_soc(changed), &hosts, |it| it.axis("input_tokens", TOKENS))
+    let hosts: Vec<_> = HOSTS.names().map(|it| variant(it, [("host", json!(it))])).collect();
+    series("ondevice.roofline", &without_cpu(changed), &hosts, |it| it.axis("prompt_tokens", TOKENS))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
@@ -26,7 +26,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         );
         for host in distinct(table, "series")? {
             let rows = table.filter("series", host.as_str())?;
-            let x = rows.f64("input_tokens")?.into_iter().flatten();
+            let x = rows.f64("prompt_tokens")?.into_iter().flatten();
             lines = lines.curve(label(&host), x.zip(rows.f64(column)?));
         }
         Ok(lines)

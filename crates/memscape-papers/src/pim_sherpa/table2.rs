@@ -1,23 +1,24 @@
 //! Table 2: GEMM and online rearrangement at peak rates, in units of the time that
 //! reading the weights once takes.
 
-use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 
-use super::without_soc;
+use super::common::without_cpu;
 use crate::error::Error;
 
 /// The first row of the table stands for 1 to 4.
 const TOKENS: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let base = super::with(&without_soc(changed), "host", "galaxy-s24-plus-cpu");
-    let sweep = Sweep::of(base).axis("input_tokens", TOKENS);
+    let base = super::common::with(&without_cpu(changed), "host", "galaxy-s24-plus-cpu");
+    let sweep = Sweep::of(base).axis("prompt_tokens", TOKENS);
     Ok(study("ondevice.roofline")?.sweep(&sweep, &())?.without_errors()?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let tokens = table.text("input_tokens")?;
+    let tokens = table.text("prompt_tokens")?;
     let columns = ["gemm_t", "online_t", "serial_t", "serial_percent", "overlapped_t", "overlapped_percent"];
     let columns = columns.iter().map(|it| Ok(table.f64(it)?)).collect::<Result<Vec<_>, Error>>()?;
     let header = ["Tokens", "GEMM", "Online", "Sum", "Sum over GEMM", "Max", "Max over GEMM"];

@@ -4,8 +4,9 @@
 //! The table's relative times compare two machines, real HBM-PIM and its emulation
 //! on plain HBM; no model can tell them apart, and they stand among the claims alone.
 
-use memscape_explore::{Parameters, Sweep, Table, study};
+use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
+use memscape_systems::study;
 use serde_json::json;
 
 use crate::error::Error;

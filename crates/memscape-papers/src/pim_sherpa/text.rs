@@ -1,13 +1,15 @@
 //! Numbers that the text prints and no figure's table holds.
 
 use memscape_explore::{Column, Parameters, Table, read};
-use memscape_ondevice::prefill::{PrefillAnswer, Scheme};
-use memscape_ondevice::{PrefillStudy, RooflineStudy};
+use memscape_ondevice::hardware::HOSTS;
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::{PrefillAnswer, PrefillStudy};
 use memscape_plot::{Figure, TextTable};
 use memscape_study::Study;
+use memscape_workload::Model;
 use std::num::NonZeroU64;
 
-use super::{MODELS, no_answer, title};
+use super::common::{MODELS, no_answer, title};
 use crate::error::Error;
 
 /// What counts as comparable: within 5 %.
@@ -23,9 +25,9 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let phone: PrefillStudy = read(changed)?;
     let answer = |model: &str, scheme, tokens: u64| -> Result<PrefillAnswer, Error> {
         let study = PrefillStudy {
-            model: model.parse().map_err(|it: memscape_workload::UnknownModel| no_answer(it))?,
+            model: Model::named(model).map_err(no_answer)?,
             scheme,
-            input_tokens: NonZeroU64::new(tokens).unwrap_or(NonZeroU64::MIN),
+            prompt_tokens: NonZeroU64::new(tokens).unwrap_or(NonZeroU64::MIN),
             ..phone.clone()
         };
         study.answer().map_err(no_answer)
@@ -56,8 +58,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         }
     }
     let phone_intensity = answer(MODELS[0], Scheme::Ddb, 1)?.flop_per_byte;
-    let edge = (RooflineStudy::presets()[0].find)("jetson-agx-orin-gpu");
-    let edge = edge.and_then(|it| it.parameters["flop_per_byte"].as_f64()).unwrap_or(phone_intensity);
+    let edge = HOSTS.find("jetson-agx-orin-gpu").map_err(no_answer)?.parameters.flop_per_byte;
     let growth = LONG_PROMPT / (edge / phone_intensity);
     rows.push(("growth of prompts over that of FLOP per byte", "any".to_owned(), growth, "×"));
     let texts = |pick: &dyn Fn(&Row) -> String| Column::Text(rows.iter().map(|it| Some(pick(it))).collect());

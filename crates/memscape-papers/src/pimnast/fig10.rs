@@ -4,8 +4,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, Reference};
 use serde_json::json;
 
-use super::{bars_per_model, distinct, suite, variant};
+use super::common::{bars_per_model, suite};
 use crate::error::Error;
+use crate::sweeps::{distinct, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let banks =
@@ -16,7 +17,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut bars = bars_per_model(table, "speedup", "Speedup over SoC (×)")?.graded();
     for (index, series) in distinct(table, "series")?.into_iter().enumerate() {
-        let roofline = super::roofline(&table.filter("series", series)?)?;
+        let roofline = super::common::roofline(&table.filter("series", series)?)?;
         bars.references.push(Reference::of_series("Roofline", roofline, index));
     }
     Ok(Figure::two_columns().panel("", bars))

@@ -4,8 +4,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{speedup_figure, suite, variant};
+use super::common::{speedup_figure, suite};
 use crate::error::Error;
+use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let format = |name: &str, format: &str| variant(name, [("format", json!(format))]);

@@ -4,11 +4,12 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
-use super::{SUITE, short, sweep_variants, variant};
+use super::common::{SUITE, short};
 use crate::error::Error;
+use crate::sweeps::{sweep_variants, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    sweep_variants("pim.token", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])
+    sweep_variants("pim.inference", changed, &[variant("PIMnast-opt", [])], &[("model", &SUITE)])
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -5,8 +5,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::{GEMVS, distinct, roofline, sweep_variants, variant};
+use super::common::{GEMVS, roofline};
 use crate::error::Error;
+use crate::sweeps::{distinct, sweep_variants, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let split = |degree: u32| variant(format!("split-K = {degree}"), [("split_k", json!(degree))]);

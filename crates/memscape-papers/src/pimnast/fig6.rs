@@ -2,11 +2,11 @@
 //! matrix over two banks.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_pim::placement::{TileOrder, TileShape, tile_order};
+use memscape_pim::mapping::placement::{TileOrder, TileShape, tile_order};
 use memscape_plot::{Figure, Order, Tile, TileGrid};
 
-use super::distinct;
 use crate::error::Error;
+use crate::sweeps::distinct;
 
 /// An 8 x 8 matrix in tiles of four elements over two banks.
 const SIZE: u64 = 8;

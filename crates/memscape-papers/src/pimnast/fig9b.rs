@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 
-use super::{suite, variant};
+use super::common::suite;
 use crate::error::Error;
+use crate::sweeps::variant;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -4,8 +4,9 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{bars_per_model, roofline, suite, variant};
+use super::common::{bars_per_model, roofline, suite};
 use crate::error::Error;
+use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let unit = |bytes: u32| variant(format!("{bytes} B"), [("interleave_bytes", json!(bytes))]);

@@ -3,8 +3,9 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, HeatMap};
 
-use super::{GEMVS, SUITE, distinct, short, sweep_variants, variant};
+use super::common::{GEMVS, SUITE, short};
 use crate::error::Error;
+use crate::sweeps::{distinct, sweep_variants, variant};
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     sweep_variants(

@@ -4,9 +4,9 @@
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::GemvStudy;
 use memscape_plot::{Figure, GroupedBars};
-use memscape_workload::{Format, Llm};
+use memscape_workload::{Format, MODELS};
 
-use super::{SUITE, short};
+use super::common::{SUITE, short};
 use crate::error::Error;
 
 /// Time per token that the section assumes.
@@ -14,12 +14,10 @@ const TOKEN_S: f64 = 0.1;
 
 #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
 pub fn table(_: &Parameters) -> Result<Table, Error> {
-    let known: Vec<_> = Llm::all().iter().map(|it| it.name.as_str()).collect();
     let bandwidth = SUITE
         .iter()
         .map(|name| {
-            let model = Llm::find(name).map_err(|_| Error::unknown("model", name, &known))?;
-            let bytes = Format::INT8.storage_bytes(model.parameters.parameters()).0;
+            let bytes = Format::INT8.storage_bytes(MODELS.find(name)?.parameters.parameters()).0;
             Ok(Some(bytes as f64 / TOKEN_S * 1e-9))
         })
         .collect::<Result<Vec<_>, Error>>()?;

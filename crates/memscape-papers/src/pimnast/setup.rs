@@ -1,7 +1,7 @@
 //! Sec. VI-A: the evaluated machine, as the model has it.
 
 use memscape_explore::{Parameters, Table};
-use memscape_pim::{GemvStudy, TokenStudy};
+use memscape_pim::{GemvStudy, InferenceStudy};
 
 use crate::error::Error;
 use crate::quantities;
@@ -9,7 +9,7 @@ use crate::quantities;
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(_: &Parameters) -> Result<Table, Error> {
     let gemv = GemvStudy::default();
-    let token = TokenStudy::default();
+    let inference = InferenceStudy::default();
     let memory = &gemv.memory;
     let rows = [
         ("peak bandwidth", memory.peak_gb_s().as_f64(), "GB/s"),
@@ -22,8 +22,8 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
         ("interleaving unit", gemv.interleave_bytes.get() as f64, "B"),
         ("data rate", memory.data_rate_mt_s.as_f64(), "MT/s"),
         ("row buffer", f64::from(memory.row_bytes.get()) / 1024.0, "KB"),
-        ("prompt", token.prompt_tokens.get() as f64, "tokens"),
-        ("generated", token.generated_tokens.get() as f64, "tokens"),
+        ("prompt", inference.prompt_tokens.get() as f64, "tokens"),
+        ("generated", inference.generated_tokens.get() as f64, "tokens"),
     ];
     quantities::table(&rows)
 }

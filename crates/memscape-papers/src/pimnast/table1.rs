@@ -2,7 +2,7 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::GemvStudy;
-use memscape_pim::placement::preferred_page_bytes;
+use memscape_pim::mapping::placement::preferred_page_bytes;
 use memscape_plot::{Figure, TextTable};
 
 use crate::error::Error;

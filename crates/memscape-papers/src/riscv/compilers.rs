@@ -6,7 +6,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{THREADS, series, threads_figure};
+use super::common::{THREADS, series, threads_figure};
 use crate::error::Error;
 use crate::sweeps::variant;
 

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{curves, of_gemm, series};
+use super::common::{curves, of_gemm, series};
 use crate::error::Error;
 use crate::sweeps::variant;
 

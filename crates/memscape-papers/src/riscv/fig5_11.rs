@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars, StackedBars};
 
-use super::strategies;
+use super::common::strategies;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -20,7 +20,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         ("kernel_ns", "Kernels"),
         ("weights_ns", "Reading weights"),
         ("attention_ns", "Attention"),
-        ("sync_ns", "Synchronising"),
+        ("synchronisation_ns", "Synchronising"),
         ("balancing_ns", "NUMA balancing"),
     ] {
         token = token.part(name, table.f64(column)?.into_iter().map(|it| it.map(|it| it * 1e-6)));

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::{THREADS, compare, of_gemm, threads_figure, with};
+use super::common::{THREADS, compare, of_gemm, threads_figure, with};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{compare, curves, of_gemm, of_kernel, with};
+use super::common::{compare, curves, of_gemm, of_kernel, with};
 use crate::error::Error;
 use crate::sweeps::concat;
 
@@ -14,11 +14,11 @@ const COLUMNS: [u64; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let square = [("m", json!(4096)), ("k", json!(4096))];
     let kernels = [("default", "Default"), ("vector", "Vector"), ("complex", "Complex")];
-    let stored = [("q4_0", "OpenBLAS, Q4_0"), ("f32", "OpenBLAS, f32")];
+    let stored = [("q4_0", "OpenBLAS, Q4_0"), ("fp32", "OpenBLAS, f32")];
     let base = with(&of_kernel(changed), square.clone());
     let kernels = compare("riscv.kernel", base, ("kernel", &kernels), &["n"], &COLUMNS)?;
     let base = with(&of_gemm(changed), square);
-    let gemms = compare("riscv.gemm", base, ("quantisation", &stored), &["n"], &COLUMNS)?;
+    let gemms = compare("riscv.gemm", base, ("format", &stored), &["n"], &COLUMNS)?;
     let columns = ["series", "n", "gops", "time_ns"];
     concat([Ok(kernels.select(&columns)?), Ok(gemms.select(&columns)?)])
 }

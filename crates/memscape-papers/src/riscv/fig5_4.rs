@@ -4,7 +4,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::{compare, curves, of_gemm, of_kernel, with};
+use super::common::{compare, curves, of_gemm, of_kernel, with};
 use crate::error::Error;
 use crate::sweeps::concat;
 

@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 
-use super::{curves, single_core};
+use super::common::{curves, single_core};
 use crate::error::Error;
 
 /// Tokens generated; the thesis does not print its own.

@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Axis, Figure, Lines};
 
-use super::{curves, single_core};
+use super::common::{curves, single_core};
 use crate::error::Error;
 
 /// Tokens of the prompt; "Once upon a time, there was a kingdom" has ten.

@@ -3,7 +3,7 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 
-use super::{over_threads, threads_figure, with_best};
+use super::common::{over_threads, threads_figure, with_best};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

@@ -1,5 +1,6 @@
 //! llama.cpp on the SG2042: the tables and figures of the thesis' chapters 4 and 5.
 
+mod common;
 mod compilers;
 mod fig5_1;
 mod fig5_10;
@@ -18,15 +19,9 @@ mod table5_1;
 mod table5_2;
 mod table5_4;
 
-use memscape_explore::{Column, Parameters, Sweep, Table, study};
-use memscape_plot::{Axis, Figure, Lines};
-use serde_json::{Value, json};
-
-use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
 use crate::quantities;
-use crate::sweeps::{Variant, concat, distinct, with_first_column};
 
 pub const PAPER: Paper = Paper {
     id: "riscv-sg2042",
@@ -95,137 +90,3 @@ const EXPERIMENTS: &[Experiment] = &[
         table5_4::plot,
     ),
 ];
-
-/// Threads of the multi-threaded figures: doubled each time.
-const THREADS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
-
-/// The five strategies of Fig. 5.11 and Table 5.4, as they are called there.
-const STRATEGIES: [(&str, &str); 5] = [
-    ("base", "Base"),
-    ("no-balancing", "No balancing"),
-    ("bind-cores-memory", "Bind {C,M} 2,3"),
-    ("bind-cores", "Bind {C} 2,3"),
-    ("interleave", "Interleave all"),
-];
-
-/// What is changed, less the parameters that a study does not have: a fit changes
-/// those of all studies at once.
-fn without(changed: &Parameters, absent: &[&str]) -> Parameters {
-    let keep = |path: &str| !absent.iter().any(|it| path == *it || path.starts_with(&format!("{it}.")));
-    changed.iter().filter(|(path, _)| keep(path)).map(|(path, value)| (path.clone(), value.clone())).collect()
-}
-
-/// What is changed, for `riscv.gemm`.
-fn of_gemm(changed: &Parameters) -> Parameters {
-    without(changed, &["generated_tokens"])
-}
-
-/// What is changed, for `riscv.kernel`.
-fn of_kernel(changed: &Parameters) -> Parameters {
-    without(changed, &["generated_tokens", "os"])
-}
-
-/// One sweep per series over numbers that all `paths` take together. The first
-/// column names the series, the second is the first path's.
-fn series(
-    study_name: &str,
-    changed: &Parameters,
-    variants: &[Variant],
-    paths: &[&str],
-    values: &[u64],
-) -> Result<Table, Error> {
-    concat(variants.iter().map(|variant| {
-        let mut base = changed.clone();
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        let sweep = Sweep::of(base).zip(paths.iter().map(|path| (*path, values.iter().copied())));
-        let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
-        with_first_column(table, "series", &variant.name)
-    }))
-}
-
-/// One sweep over the values of `path`, each with the name of its series, and over
-/// numbers that all `paths` take together: [`series`], in one go.
-fn compare(
-    study_name: &str,
-    base: Parameters,
-    (path, names): (&str, &[(&str, &str)]),
-    paths: &[&str],
-    values: &[u64],
-) -> Result<Table, Error> {
-    let sweep = Sweep::of(base)
-        .axis(path, names.iter().map(|it| it.0))
-        .zip(paths.iter().map(|path| (*path, values.iter().copied())));
-    let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
-    let name = |value: &Option<String>| {
-        names.iter().find(|it| Some(it.0) == value.as_deref()).map(|it| it.1.to_owned())
-    };
-    let column = Column::Text(table.text(path)?.iter().map(name).collect());
-    let order: Vec<String> = table.column_names().into_iter().map(str::to_owned).collect();
-    let order: Vec<&str> = std::iter::once("series").chain(order.iter().map(String::as_str)).collect();
-    Ok(table.with_column("series", column)?.select(&order)?)
-}
-
-/// What is changed, with these set on top.
-fn with<const N: usize>(changed: &Parameters, set: [(&str, Value); N]) -> Parameters {
-    let mut all = changed.clone();
-    all.extend(set.map(|(path, value)| (path.to_owned(), value)));
-    all
-}
-
-/// A curve per series.
-fn curves(table: &Table, x: &str, y: &str, lines: Lines) -> Result<Lines, Error> {
-    let mut lines = lines;
-    for name in distinct(table, "series")? {
-        let rows = table.filter("series", name.as_str())?;
-        let (xs, ys) = (rows.f64(x)?, rows.f64(y)?);
-        lines = lines.curve(name, xs.into_iter().zip(ys).filter_map(|(x, y)| Some((x?, y))));
-    }
-    Ok(lines)
-}
-
-/// The five strategies on 32 threads.
-fn strategies(changed: &Parameters) -> Result<Table, Error> {
-    compare("riscv.inference", changed.clone(), ("policy", &STRATEGIES), &["threads"], &[32])
-}
-
-/// Policies of Figs. 5.9 and 5.10 over threads.
-fn over_threads(changed: &Parameters) -> Result<Table, Error> {
-    let policies = [
-        ("base", "Base"),
-        ("no-balancing", "No balancing"),
-        ("bind-cores", "Bind cores"),
-        ("interleave", "Interleave"),
-    ];
-    compare("riscv.inference", changed.clone(), ("policy", &policies), &["threads"], &THREADS)
-}
-
-/// The kernels on one core, over one parameter.
-fn single_core(changed: &Parameters, path: &str, values: &[u64]) -> Result<Table, Error> {
-    let kernels = [
-        ("default", "Default"),
-        ("vector", "Vector"),
-        ("simple", "Simple"),
-        ("complex", "Complex"),
-        ("openblas", "OpenBLAS"),
-    ];
-    let base = with(changed, [("threads", json!(1)), ("policy", json!("no-balancing"))]);
-    compare("riscv.inference", base, ("kernel", &kernels), &[path], values)
-}
-
-/// In every row, where the row's series has its largest `value`.
-fn with_best(table: Table, of: &str, value: &str, name: &str) -> Result<Table, Error> {
-    let (series, at, values) = (table.text("series")?, table.f64(of)?, table.f64(value)?);
-    let best = |name: &Option<String>| {
-        let rows = (0..table.height()).filter(|it| series[*it] == *name);
-        rows.max_by(|a, b| values[*a].unwrap_or(0.0).total_cmp(&values[*b].unwrap_or(0.0)))
-            .and_then(|it| at[it])
-    };
-    let column = Column::Float(series.iter().map(best).collect());
-    Ok(table.with_column(name, column)?)
-}
-
-/// A figure of one quantity over threads.
-fn threads_figure(table: &Table, value: &str, label: &str) -> Result<Figure, Error> {
-    let lines = Lines::new(Axis::log2("Threads"), Axis::linear(label));
-    Ok(Figure::one_column().panel("", curves(table, "threads", value, lines)?))
-}

@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, StackedBars};
 use serde_json::json;
 
-use super::series;
+use super::common::series;
 use crate::error::Error;
 use crate::sweeps::variant;
 

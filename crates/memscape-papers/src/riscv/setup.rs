@@ -5,7 +5,7 @@ use memscape_riscv::InferenceStudy;
 use memscape_riscv::dispatch::Criteria;
 use memscape_riscv::quant::BLOCK;
 
-use super::without;
+use super::common::without;
 use crate::error::Error;
 use crate::quantities;
 
@@ -29,9 +29,9 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("L2 cache per cluster", it.cache.l2_bytes as f64 / mib, "MiB"),
         ("system-level cache", slc, "MiB"),
         ("system-level cache per cluster", slc / clusters, "MiB"),
-        ("memory controllers", f64::from(it.dram.controllers.get()), ""),
-        ("data rate", it.dram.data_rate_mt_s.as_f64(), "MT/s"),
-        ("peak per controller", it.dram.controller_gb_s().as_f64(), "GB/s"),
+        ("memory controllers", f64::from(it.memory.channels.get()), ""),
+        ("data rate", it.memory.data_rate_mt_s.as_f64(), "MT/s"),
+        ("peak per controller", it.memory.channel_gb_s().as_f64(), "GB/s"),
         ("weights per block", BLOCK as f64, ""),
         ("least dimension for BLAS", Criteria::default().min_rows as f64, ""),
     ];

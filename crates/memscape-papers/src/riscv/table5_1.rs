@@ -24,7 +24,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let study: InferenceStudy = read(&parameters)?;
     let answer = study.answer().map_err(|it| memscape_explore::Error::BadSweep(it.to_string()))?;
     let graph = Graph::of(&study.model, study.model.layer_gemvs(study.projections).count() as u64);
-    let sync_ms = study.os.sync_ns * f64::from(study.threads.get()) * 1e-6;
+    let sync_ms = study.os.sync_ns.as_f64() * f64::from(study.threads.get()) * 1e-6;
     let mut rows: Vec<_> =
         graph.others().iter().map(|(name, count)| (*name, *count, *count, *count as f64 * sync_ms)).collect();
     let others = graph.other_syncs();

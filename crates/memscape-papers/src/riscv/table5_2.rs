@@ -4,16 +4,16 @@ use memscape_explore::Sweep;
 use memscape_explore::{Parameters, Table, study};
 use memscape_plot::{Figure, TextTable};
 
-use super::of_gemm;
+use super::common::of_gemm;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let sweep = Sweep::of(of_gemm(changed)).axis("quantisation", ["q4_0", "q8_0", "f32"]);
+    let sweep = Sweep::of(of_gemm(changed)).axis("format", ["q4_0", "q8_0", "fp32"]);
     Ok(study("riscv.gemm")?.sweep(&sweep, &())?.without_errors()?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let names = table.text("quantisation")?;
+    let names = table.text("format")?;
     let (gops, time, dequantise) = (table.f64("gops")?, table.f64("time_ns")?, table.f64("dequantise_ns")?);
     let header = ["Weights", "Performance (GOPS)", "Time (ms)", "Dequantising (ms)"];
     let text = (0..table.height()).fold(TextTable::new(header), |text, row| {

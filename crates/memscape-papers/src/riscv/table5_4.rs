@@ -4,12 +4,12 @@
 use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, TextTable};
 
-use super::strategies;
+use super::common::strategies;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let table = strategies(changed)?;
-    Ok(table.select(&["series", "threads", "task_clock_ms", "page_faults", "token_ns", "prompt_ns"])?)
+    Ok(table.select(&["series", "threads", "task_clock_ms", "page_faults", "token_ns", "ttft_s"])?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

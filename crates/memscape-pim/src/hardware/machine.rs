@@ -52,7 +52,7 @@ pub static CALIBRATION: Calibration =
 
 /// Machines with PIM: those of `data/hardware/pim`, and the form of a user's own.
 pub static MACHINES: Catalog<Machine> = Catalog::new(
-    "pim-machine",
+    "hardware",
     "memories with a PIM unit at each bank, and a processor",
     &[include_str!("../../../../data/hardware/pim/lpddr5x-7500-pim.toml")],
 )

@@ -1,0 +1,58 @@
+//! Deja Vu: only active neurons come to the GPU.
+
+use memscape_study::BoundBy;
+use memscape_units::Nanoseconds;
+
+use super::offloading::{Offloaded, Step};
+use crate::activity::{BlockKind, Law};
+use crate::cost::{Account, Rates};
+use crate::error::NdpError;
+use crate::hardware::Machine;
+use crate::normal::quadrature;
+use crate::work::{Activity, Work};
+
+/// Deja Vu: for each token, the active neurons that are not on the GPU, one
+/// copy each; or all of them as `FlexGen` does, if that is faster.
+///
+/// # Errors
+/// [`NdpError`] if the DIMMs do not hold model and cache, the model is not OPT, or
+/// activity is recorded.
+pub fn deja_vu(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
+    let offloaded = Offloaded::new(machine, work, 1.0)?;
+    if !work.shape.native_relu {
+        return Err(NdpError::Unsupported { system: "Deja Vu" });
+    }
+    let law = match &work.activity {
+        Activity::Recorded(recording) => return Err(NdpError::DejaVuRecording(recording.name.clone())),
+        Activity::Law { law, density, .. } => law.at(*density)?,
+    };
+    let copied = copied(machine, work, &offloaded.rates, &law);
+    let step = if copied.transfer < offloaded.transfer { copied } else { offloaded.step(true) };
+    offloaded.account(work, true, &step)
+}
+
+/// A step that copies active neurons one by one.
+fn copied(machine: &Machine, work: &Work, rates: &Rates, law: &Law) -> Step {
+    let (shape, layers) = (&work.shape, work.layers());
+    let active = quadrature(|z| 1.0 - (1.0 - law.profiled(z)).powf(rates.batch));
+    // Low-rank predictors: from the hidden width to each block's neurons.
+    let widths = f64::from(u32::try_from(3 * shape.hidden + shape.ffn).unwrap_or(u32::MAX));
+    let predictor_weights = machine.overhead.predictor_rank.as_f64() * widths * layers;
+    let room = rates.usable_bytes - shape.dense_bytes() - rates.weight_bytes * predictor_weights;
+    let away = (1.0 - room / shape.sparse_bytes()).clamp(0.0, 1.0);
+    let mut transfer = Nanoseconds::ZERO;
+    for block in BlockKind::ALL {
+        let bytes = rates.weight_bytes * shape.neuron_weights(block);
+        let neurons = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX));
+        transfer += (rates.copy_call + rates.pageable(bytes, 1.0)) * (neurons * layers * active * away);
+    }
+    let dense = shape.dense_bytes() / rates.weight_bytes;
+    let sparse = active * shape.sparse_bytes() / rates.weight_bytes;
+    Step {
+        gpu: rates.gpu_dense(dense) + rates.gpu_dense(sparse),
+        transfer,
+        // Calls and copies are a thread's work.
+        transfer_cause: BoundBy::Host,
+        predictor: rates.gpu_dense(predictor_weights),
+    }
+}

@@ -1,0 +1,11 @@
+//! The systems that Hermes is compared with.
+
+mod deja_vu;
+mod hermes_base;
+mod offloading;
+mod tensorrt;
+
+pub use deja_vu::deja_vu;
+pub use hermes_base::hermes_base;
+pub use offloading::{accelerate, flexgen};
+pub use tensorrt::tensorrt;

@@ -1,0 +1,110 @@
+//! Systems that bring weights to the GPU for each token.
+
+use memscape_study::BoundBy;
+use memscape_units::Nanoseconds;
+
+use crate::cost::{Account, Causes, ColdSide, Held, Prompt, Rates, StepPart, on_dimms, step};
+use crate::error::NdpError;
+use crate::hardware::Machine;
+use crate::work::Work;
+
+/// Kernels of a layer.
+pub(super) const KERNELS: f64 = 6.0;
+
+/// Weights that do not fit the GPU, for each token, from pageable memory.
+pub(super) struct Offloaded {
+    pub rates: Rates,
+    held: Held,
+    /// Share of the weights that stay on the GPU.
+    resident: f64,
+    /// Passes of the host over a weight.
+    passes: f64,
+    pub transfer: Nanoseconds,
+    gpu: Nanoseconds,
+}
+
+/// What an offloading system does in a step, one after the other.
+pub(super) struct Step {
+    pub gpu: Nanoseconds,
+    /// What computing does not hide.
+    pub transfer: Nanoseconds,
+    /// What takes longest of a transfer.
+    pub transfer_cause: BoundBy,
+    pub predictor: Nanoseconds,
+}
+
+impl Offloaded {
+    pub fn new(machine: &Machine, work: &Work, passes: f64) -> Result<Self, NdpError> {
+        let held = on_dimms(machine, work)?;
+        let shape = &work.shape;
+        let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
+        let resident = (rates.usable_bytes / shape.bytes()).min(1.0);
+        let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
+        let transfer = rates.pageable((1.0 - resident) * shape.bytes(), passes);
+        Ok(Self { held, resident, passes, transfer, gpu: rates.gpu_dense(weights), rates })
+    }
+
+    /// A step that transfers all that is not resident.
+    pub fn step(&self, overlapped: bool) -> Step {
+        let transfer = if overlapped { self.transfer - self.gpu } else { self.transfer };
+        let transfer_cause = self.rates.pageable_cause(self.passes);
+        Step { gpu: self.gpu, transfer, transfer_cause, predictor: Nanoseconds::ZERO }
+    }
+
+    /// Prompt and step, with transfer and computing at the same time or not.
+    pub fn account(&self, work: &Work, overlapped: bool, it: &Step) -> Result<Account, NdpError> {
+        let rates = &self.rates;
+        let attention = rates.gpu_attention(&work.shape, work.layers(), work.mean_context());
+        let launches = rates.launch * (work.layers() * KERNELS);
+        let parts = step([
+            (StepPart::Fc, it.gpu + launches),
+            (StepPart::Attention, attention),
+            (StepPart::Communication, it.transfer),
+            (StepPart::Predictor, it.predictor),
+        ])?;
+        let bound_by = Causes::of([
+            (rates.gpu_dense_cause(), it.gpu + it.predictor),
+            (BoundBy::CommandIssue, launches),
+            (BoundBy::DramBandwidth, attention),
+            (it.transfer_cause, it.transfer),
+        ])
+        .largest();
+        let compute = rates.prompt_compute(&work.shape, work.prompt);
+        let prompt = Prompt {
+            compute,
+            transfer: self.transfer,
+            overlapped,
+            load: Nanoseconds::ZERO,
+            pcie: if overlapped { self.transfer - compute } else { self.transfer },
+        };
+        Ok(Account {
+            pcie: it.transfer,
+            gpu: it.gpu,
+            hot_share: self.resident,
+            ..Account::dense(prompt, parts, bound_by, self.held)
+        })
+    }
+}
+
+/// Huggingface Accelerate: for each token, every weight that does not fit is
+/// copied into a fresh tensor and then to the GPU, and only then used.
+///
+/// # Errors
+/// [`NdpError::Dimms`] if the DIMMs do not hold model and cache.
+pub fn accelerate(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
+    let passes = f64::from(machine.host.accelerate_passes.get());
+    let offloaded = Offloaded::new(machine, work, passes)?;
+    offloaded.account(work, false, &offloaded.step(false))
+}
+
+/// `FlexGen`: the next layer's weights come while this one computes.
+///
+/// # Errors
+/// [`NdpError`] if the DIMMs do not hold model and cache, or the model is not OPT.
+pub fn flexgen(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
+    let offloaded = Offloaded::new(machine, work, 1.0)?;
+    if !work.shape.native_relu {
+        return Err(NdpError::Unsupported { system: "FlexGen" });
+    }
+    offloaded.account(work, true, &offloaded.step(true))
+}

@@ -1,0 +1,99 @@
+//! What must fit where.
+
+use crate::activity::BlockKind;
+use crate::error::NdpError;
+use crate::hardware::Machine;
+use crate::numbers::{Share, precise};
+use crate::work::{Shape, Work};
+
+/// Weights and key-value cache at the reply's end, and what holds them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    /// Bytes that must fit.
+    pub bytes: f64,
+    /// Bytes that there are.
+    pub limit: f64,
+}
+
+impl Held {
+    fn new(work: &Work, limit: f64) -> Self {
+        let cache = work.layers() * work.shape.kv_bytes() * work.last_context() * f64::from(work.batch);
+        Self { bytes: work.shape.bytes() + cache, limit }
+    }
+}
+
+/// Weights and key-value cache on DIMMs, where all of them must fit: the GPU
+/// holds copies.
+///
+/// # Errors
+/// [`NdpError::Dimms`] says by how much they do not.
+pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
+    let (dimms, capacity_gb) = (machine.dimms.get(), machine.dimm.capacity_gb.as_f64());
+    let held = Held::new(work, f64::from(dimms) * capacity_gb * 1e9);
+    let need_gb = held.bytes * 1e-9;
+    if need_gb <= f64::from(dimms) * capacity_gb {
+        return Ok(held);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+    let needed = (need_gb / capacity_gb.max(1e-9)).ceil() as u32;
+    Err(NdpError::Dimms { need_gb, dimms, capacity_gb, needed })
+}
+
+/// The same on GPUs alone.
+///
+/// # Errors
+/// [`NdpError::Gpus`] says by how much they do not.
+pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpError> {
+    let one = machine.gpu.memory_gb.as_f64() * 1e9;
+    let held = Held::new(work, one * f64::from(gpus));
+    if held.bytes <= held.limit {
+        return Ok(held);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of GPUs")]
+    let needed = (held.bytes / one.max(1.0)).ceil() as u32;
+    let (need_gb, have_gb) = (held.bytes * 1e-9, held.limit * 1e-9);
+    Err(NdpError::Gpus { need_gb, have_gb, gpus, needed })
+}
+
+/// Bytes of sparse neurons that the GPU can hold: a share of them, or what is
+/// left beside what every token needs whole.
+///
+/// # Errors
+/// [`NdpError::Dense`] if nothing is left.
+pub fn hot_capacity(share: Option<Share>, shape: &Shape, usable_bytes: f64) -> Result<f64, NdpError> {
+    if let Some(share) = share {
+        return Ok(share.as_f64() * shape.sparse_bytes());
+    }
+    let (need, have) = (shape.dense_bytes(), usable_bytes);
+    if need > have {
+        return Err(NdpError::Dense { need_gb: need * 1e-9, have_gb: have * 1e-9 });
+    }
+    Ok(have - need)
+}
+
+/// Bytes of the predictor's tables for one block: states read and written, and
+/// two parents read per neuron.
+#[must_use]
+pub fn predictor_bytes(neurons: usize) -> f64 {
+    2.0 * state_bytes(neurons) + correlation_bytes(neurons)
+}
+
+/// Bytes of the predictor's two tables over all layers: states, and parents.
+#[must_use]
+pub fn table_bytes(shape: &Shape) -> (f64, f64) {
+    let layers = precise(shape.layers as u64);
+    let sum =
+        |of: fn(usize) -> f64| BlockKind::ALL.iter().map(|it| of(shape.neurons(*it))).sum::<f64>() * layers;
+    (sum(state_bytes), sum(correlation_bytes))
+}
+
+/// The state table of one block: four bits per neuron.
+fn state_bytes(neurons: usize) -> f64 {
+    precise(neurons as u64) / 2.0
+}
+
+/// The correlation table of one block: two neuron numbers per neuron.
+fn correlation_bytes(neurons: usize) -> f64 {
+    let bits = f64::from(usize::BITS - neurons.saturating_sub(1).leading_zeros());
+    precise(neurons as u64) * 2.0 * bits / 8.0
+}

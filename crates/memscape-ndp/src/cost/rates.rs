@@ -1,0 +1,280 @@
+//! Rates of a machine for a batch: weights read and multiplied on the GPU, on
+//! DIMMs or on the host, transfers and synchronisation.
+
+use memscape_study::BoundBy;
+use memscape_units::Nanoseconds;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::BlockKind;
+use crate::hardware::Machine;
+use crate::scheduler::BlockCost;
+use crate::work::{FP16, Shape};
+
+/// What computes the cold neurons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColdSide {
+    /// The NDP-DIMMs.
+    Dimms,
+    /// The host's processor.
+    Host,
+}
+
+/// How the prompt's weights reach the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptStage {
+    /// From pinned pages, at the PCIe's bandwidth.
+    Pinned,
+    /// From pageable memory, as `FlexGen` does.
+    Pageable,
+}
+
+/// Rates of a machine for a batch, in bytes or multiply-accumulates per nanosecond.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Bytes of weights that the GPU can hold.
+    pub usable_bytes: f64,
+    /// Bandwidth of the GPU's kernels.
+    pub gpu_bytes_per_ns: f64,
+    /// Multiply-accumulates of the GPU's kernels.
+    pub gpu_macs_per_ns: f64,
+    /// Bandwidth over PCIe from pinned pages.
+    pub pcie_bytes_per_ns: f64,
+    /// Bandwidth of one link between DIMMs.
+    pub link_bytes_per_ns: f64,
+    /// One pass of one thread over pageable memory.
+    pub copy_bytes_per_ns: f64,
+    /// The host's last-level cache, where the predictor's tables are.
+    pub cache_bytes_per_ns: f64,
+    /// What feeds the cold neurons: all DIMMs, or the host's memory.
+    pub cold_bytes_per_ns: f64,
+    /// Multiply-accumulates of all DIMMs; infinite on the host, which is bound by memory.
+    pub cold_macs_per_ns: f64,
+    /// FP16 values of a softmax, on all DIMMs.
+    pub softmax_per_ns: f64,
+    /// DIMMs that cold neurons are spread over; one where the host computes.
+    pub dimms: f64,
+    /// Pairs of DIMMs that exchange neurons at the same time.
+    pub pairs: f64,
+    /// Sequences.
+    pub batch: f64,
+    /// Bytes of one weight.
+    pub weight_bytes: f64,
+    /// One GPU kernel that depends on the other side: launch, and both directions of
+    /// synchronisation.
+    pub exchange: Nanoseconds,
+    /// One kernel's launch.
+    pub launch: Nanoseconds,
+    /// One call that copies a neuron.
+    pub copy_call: Nanoseconds,
+    /// Handing one active neuron to a core; none on DIMMs.
+    pub dispatch: Nanoseconds,
+}
+
+/// An amount at a rate.
+fn at(amount: f64, per_ns: f64) -> Nanoseconds {
+    Nanoseconds::saturating(amount / per_ns)
+}
+
+/// The slower of reading and multiplying.
+fn roofline(bytes: f64, bytes_per_ns: f64, macs: f64, macs_per_ns: f64) -> Nanoseconds {
+    at(bytes, bytes_per_ns).max(at(macs, macs_per_ns))
+}
+
+impl Rates {
+    /// Rates of a machine.
+    ///
+    /// * `batch`: sequences at the same time
+    /// * `weight_bytes`: bytes of one weight
+    #[must_use]
+    pub fn new(machine: &Machine, cold: ColdSide, batch: u32, weight_bytes: f64) -> Self {
+        let Machine { gpu, dimm, host, overhead, .. } = machine;
+        let count = f64::from(machine.dimms.get());
+        let (cold_bytes_per_ns, cold_macs_per_ns, dimms, dispatch) = match cold {
+            ColdSide::Dimms => {
+                (dimm.bandwidth_gb_s() * count, dimm.macs_per_ns() * count, count, Nanoseconds::ZERO)
+            }
+            ColdSide::Host => {
+                let memory = host.bandwidth_gb_s.as_f64() * host.bandwidth_efficiency.as_f64();
+                (memory, f64::INFINITY, 1.0, host.dispatch_us.into())
+            }
+        };
+        let (sync, launch) = (overhead.sync_us.as_f64(), overhead.launch_us.as_f64());
+        Self {
+            usable_bytes: gpu.memory_gb.as_f64() * 1e9 * overhead.gpu_usable.as_f64(),
+            gpu_bytes_per_ns: gpu.bandwidth_gb_s.as_f64() * overhead.gpu_bandwidth_efficiency.as_f64(),
+            // Two operations each, and 10^12 per second are 10^3 per nanosecond.
+            gpu_macs_per_ns: gpu.fp16_tops.as_f64() * 1e3 / 2.0 * overhead.gpu_compute_efficiency.as_f64(),
+            pcie_bytes_per_ns: gpu.pcie_gb_s.as_f64(),
+            link_bytes_per_ns: machine.link_gb_s.as_f64(),
+            copy_bytes_per_ns: host.copy_gb_s.as_f64(),
+            cache_bytes_per_ns: host.cache_gb_s.as_f64(),
+            cold_bytes_per_ns,
+            cold_macs_per_ns,
+            softmax_per_ns: dimms * f64::from(dimm.activation_units.get()) * dimm.clock_ghz.as_f64(),
+            dimms,
+            pairs: f64::from((machine.dimms.get() / 2).max(1)),
+            batch: f64::from(batch),
+            weight_bytes,
+            exchange: Nanoseconds::saturating((2.0 * sync + launch) * 1e3),
+            launch: overhead.launch_us.into(),
+            copy_call: host.copy_call_us.into(),
+            dispatch,
+        }
+    }
+
+    /// Moving one neuron from DIMM to DIMM over a link.
+    #[must_use]
+    pub fn link_move(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.link_bytes_per_ns)
+    }
+
+    /// Moving it through the host: a call, and a pass of one thread each to read
+    /// and to write.
+    #[must_use]
+    pub fn host_move(&self, bytes: f64) -> Nanoseconds {
+        self.copy_call + at(2.0 * bytes, self.copy_bytes_per_ns)
+    }
+
+    /// How much faster a neuron moves between DIMMs over the links than through the
+    /// host: pairs of DIMMs at the same time, the host one neuron after the other.
+    #[must_use]
+    pub fn link_speedup(&self, neuron_bytes: f64) -> f64 {
+        self.host_move(neuron_bytes) / self.link_move(neuron_bytes) * self.pairs
+    }
+
+    /// Bytes from pinned pages to the GPU.
+    #[must_use]
+    pub fn pinned(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.pcie_bytes_per_ns)
+    }
+
+    /// Bytes from pageable memory to the GPU: passes of one thread, then the bus,
+    /// one after the other.
+    #[must_use]
+    pub fn pageable(&self, bytes: f64, passes: f64) -> Nanoseconds {
+        Nanoseconds::saturating(bytes * (passes / self.copy_bytes_per_ns + 1.0 / self.pcie_bytes_per_ns))
+    }
+
+    /// What takes longer of that: the thread's passes, or the bus.
+    #[must_use]
+    pub fn pageable_cause(&self, passes: f64) -> BoundBy {
+        if passes / self.copy_bytes_per_ns > 1.0 / self.pcie_bytes_per_ns {
+            BoundBy::Host
+        } else {
+            BoundBy::Link
+        }
+    }
+
+    /// Reading and multiplying dense weights on the GPU.
+    #[must_use]
+    pub fn gpu_dense(&self, weights: f64) -> Nanoseconds {
+        let (bytes, macs) = (self.weight_bytes * weights, weights * self.batch);
+        roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns)
+    }
+
+    /// What takes longer of that.
+    #[must_use]
+    pub fn gpu_dense_cause(&self) -> BoundBy {
+        let (bytes, macs) = (self.weight_bytes, self.batch);
+        cause(at(bytes, self.gpu_bytes_per_ns), at(macs, self.gpu_macs_per_ns))
+    }
+
+    /// The same on all DIMMs.
+    #[must_use]
+    pub fn cold_dense(&self, weights: f64) -> Nanoseconds {
+        let (bytes, macs) = (self.weight_bytes * weights, weights * self.batch);
+        roofline(bytes, self.cold_bytes_per_ns, macs, self.cold_macs_per_ns)
+    }
+
+    /// What takes longer of that.
+    #[must_use]
+    pub fn cold_dense_cause(&self) -> BoundBy {
+        let (bytes, macs) = (self.weight_bytes, self.batch);
+        cause(at(bytes, self.cold_bytes_per_ns), at(macs, self.cold_macs_per_ns))
+    }
+
+    /// Activations of one width to the GPU and back, for the whole batch.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn activations(&self, width: usize) -> Nanoseconds {
+        at(2.0 * self.batch * FP16 * width as f64, self.pcie_bytes_per_ns)
+    }
+
+    /// What a sparse block costs per neuron.
+    #[must_use]
+    pub fn block(&self, shape: &Shape, block: BlockKind) -> BlockCost {
+        let weights = shape.neuron_weights(block);
+        let bytes = self.weight_bytes * weights;
+        BlockCost {
+            neuron_bytes: bytes,
+            gpu_fixed: self.exchange + self.activations(shape.hidden),
+            gpu_neuron: at(bytes, self.gpu_bytes_per_ns),
+            gpu_activation: at(weights, self.gpu_macs_per_ns),
+            cold_fixed: Nanoseconds::ZERO,
+            cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch,
+            cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms,
+        }
+    }
+
+    /// Adding up the DIMMs' partial sums over the links, as a tree.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn merge(&self, width: usize) -> Nanoseconds {
+        let rounds = self.dimms.log2().ceil();
+        at(rounds * self.batch * FP16 * width as f64, self.link_bytes_per_ns)
+    }
+
+    /// Attention of one layer where the key-value cache is, at a context.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn attention(&self, shape: &Shape, context: f64) -> Nanoseconds {
+        let read = shape.kv_bytes() * context * self.batch;
+        // Each query head meets every key and every value.
+        let macs = 2.0 * shape.q as f64 * context * self.batch;
+        let softmax = at(context * self.batch * (shape.q as f64 / 128.0).max(1.0), self.softmax_per_ns);
+        roofline(read, self.cold_bytes_per_ns, macs, self.cold_macs_per_ns) + softmax
+    }
+
+    /// What takes longest of that.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn attention_cause(&self, shape: &Shape) -> BoundBy {
+        let softmax = at((shape.q as f64 / 128.0).max(1.0), self.softmax_per_ns);
+        let computing = at(2.0 * shape.q as f64, self.cold_macs_per_ns).max(softmax);
+        cause(at(shape.kv_bytes(), self.cold_bytes_per_ns), computing)
+    }
+
+    /// Attention of all layers on the GPU, where the key-value cache is.
+    #[must_use]
+    pub fn gpu_attention(&self, shape: &Shape, layers: f64, context: f64) -> Nanoseconds {
+        at(layers * shape.kv_bytes() * context * self.batch, self.gpu_bytes_per_ns)
+    }
+
+    /// The prompt's arithmetic on the GPU.
+    #[must_use]
+    pub fn prompt_compute(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
+        at(shape.parameters * f64::from(tokens) * self.batch, self.gpu_macs_per_ns)
+    }
+
+    /// The prompt's weights on their way to the GPU.
+    #[must_use]
+    pub fn prompt_transfer(&self, stage: PromptStage, bytes: f64) -> Nanoseconds {
+        match stage {
+            PromptStage::Pinned => self.pinned(bytes),
+            PromptStage::Pageable => self.pageable(bytes, 1.0),
+        }
+    }
+
+    /// Reading bytes from the host's cache.
+    #[must_use]
+    pub fn cached(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.cache_bytes_per_ns)
+    }
+}
+
+/// What binds a roofline.
+fn cause(reading: Nanoseconds, multiplying: Nanoseconds) -> BoundBy {
+    if multiplying > reading { BoundBy::Compute } else { BoundBy::DramBandwidth }
+}

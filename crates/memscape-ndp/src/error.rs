@@ -1,0 +1,82 @@
+//! Why a system has no answer.
+
+use crate::activity::LawError;
+use crate::partition::PartitionError;
+use crate::work::WorkError;
+
+/// Why a system has no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NdpError {
+    /// Nothing to compute.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// The law.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// A memory that contradicts itself.
+    #[error("`dimm.memory`: {0}")]
+    Memory(#[from] memscape_dram::DramError),
+    /// No placement.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// More than the DIMMs hold.
+    #[error(
+        "weights and key-value cache take {need_gb:.1} GB, but {dimms} DIMMs of {capacity_gb} GB hold {:.1} GB: \
+         {:.1} GB short; {needed} DIMMs would do", f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb
+    )]
+    Dimms {
+        /// What is needed.
+        need_gb: f64,
+        /// DIMMs that there are.
+        dimms: u32,
+        /// What one holds.
+        capacity_gb: f64,
+        /// DIMMs that would do.
+        needed: u32,
+    },
+    /// What every token needs whole does not fit the GPU.
+    #[error(
+        "output projections and LM head take {need_gb:.1} GB, but the GPU can hold {have_gb:.1} GB: {:.1} GB short; \
+         raise `gpu.memory_gb` or `overhead.gpu_usable`", need_gb - have_gb
+    )]
+    Dense {
+        /// What is needed.
+        need_gb: f64,
+        /// What there is.
+        have_gb: f64,
+    },
+    /// TensorRT-LLM needs all weights on GPUs.
+    #[error("weights and key-value cache take {need_gb:.1} GB, but {gpus} GPUs hold {have_gb:.1} GB: {:.1} GB short; {needed} GPUs would do", need_gb - have_gb)]
+    Gpus {
+        /// What is needed.
+        need_gb: f64,
+        /// What there is.
+        have_gb: f64,
+        /// GPUs that there are.
+        gpus: u32,
+        /// GPUs that would do.
+        needed: u32,
+    },
+    /// A baseline for one family of models.
+    #[error("{system} supports models with ReLU of their own (OPT) only")]
+    Unsupported {
+        /// The baseline.
+        system: &'static str,
+    },
+    /// Expected values need the law.
+    #[error("`engine` closed knows the activity law only; use `engine` events for the recording `{0}`")]
+    ClosedRecording(String),
+    /// Deja Vu has expected values only.
+    #[error("Deja Vu is known by the activity law only; set `trace` to null instead of the recording `{0}`")]
+    DejaVuRecording(String),
+    /// Several GPUs for a system of one.
+    #[error("`gpus` is {0}; only `system` tensorrt-llm uses more than one")]
+    ManyGpus(u32),
+    /// Longer than the clock can count.
+    #[error("a step takes {days:.0} days; parameters so far off say nothing")]
+    TooLong {
+        /// How long.
+        days: f64,
+    },
+}

@@ -1,0 +1,88 @@
+//! DIMMs that compute.
+
+use std::num::NonZeroU32;
+
+use memscape_dram::{Dram, MEMORIES, Pattern};
+use memscape_study::{Catalog, Nested};
+use memscape_units::{Gigabytes, Gigahertz, Usd};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A DIMM whose center buffer computes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dimm {
+    /// One rank, which the center buffer reads by itself
+    pub memory: Dram,
+    /// Ranks that are read at the same time
+    pub ranks: NonZeroU32,
+    /// Capacity, in 10^9 bytes
+    pub capacity_gb: Gigabytes,
+    /// How a neuron's bytes lie in the banks of a rank
+    pub interleave: Interleave,
+    /// Bit-serial multipliers of the GEMV unit
+    pub multipliers: NonZeroU32,
+    /// FP16 values that a multiplier works on at once
+    pub lanes: NonZeroU32,
+    /// Cycles of one FP16 multiplication
+    pub cycles_per_multiply: NonZeroU32,
+    /// Clock of the GEMV and activation units
+    #[schemars(range(min = 0.001, max = 100.0))]
+    pub clock_ghz: Gigahertz,
+    /// FP16 units of each kind (exponential, add, multiply) for softmax and ReLU
+    pub activation_units: NonZeroU32,
+    /// Price of one
+    pub price_usd: Usd,
+}
+
+/// How consecutive bytes lie in the banks of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interleave {
+    /// A whole row of one bank, then one of another bank group: bursts are
+    /// `tCCD_L` apart.
+    RowByRow,
+    /// Bank groups in turn: bursts are `tCCD_S` apart.
+    BankGroups,
+}
+
+impl Interleave {
+    /// The stream of the DRAM engine that it stands for.
+    #[must_use]
+    pub const fn pattern(self) -> Pattern {
+        match self {
+            Self::RowByRow => Pattern::RowByRow,
+            Self::BankGroups => Pattern::Interleaved,
+        }
+    }
+}
+
+impl Dimm {
+    /// Bandwidth between the ranks and the center buffer: that of one rank's
+    /// stream, times the ranks. Rows are opened ahead in other banks.
+    #[must_use]
+    pub fn bandwidth_gb_s(&self) -> f64 {
+        self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64() * f64::from(self.ranks.get())
+    }
+
+    /// Multiply-accumulates per nanosecond.
+    #[must_use]
+    pub fn macs_per_ns(&self) -> f64 {
+        f64::from(self.multipliers.get()) * f64::from(self.lanes.get())
+            / f64::from(self.cycles_per_multiply.get())
+            * self.clock_ghz.as_f64()
+    }
+}
+
+/// DIMMs that compute: those of `data/hardware/ndp/dimms`, and the form of a
+/// user's own. `memory` is one of [`MEMORIES`].
+pub static DIMMS: Catalog<Dimm> =
+    Catalog::new("ndp-dimm", "DIMMs that compute", FILES).with_nested(NESTED).checked_by(check);
+
+const FILES: &[&str] = &[include_str!("../../../../data/hardware/ndp/dimms/hermes-32gb.toml")];
+
+const NESTED: &[Nested] = &[Nested { path: "memory", catalog: &MEMORIES }];
+
+fn check(dimm: &Dimm) -> Result<(), String> {
+    dimm.memory.check().map_err(|error| format!("`memory`: {error}"))
+}

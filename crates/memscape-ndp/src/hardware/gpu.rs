@@ -1,0 +1,40 @@
+//! Graphics cards.
+
+use memscape_study::Catalog;
+use memscape_units::{GbPerS, Gigabytes, Tops, Usd};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A graphics card.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gpu {
+    /// Memory, in 10^9 bytes
+    pub memory_gb: Gigabytes,
+    /// Peak bandwidth of its memory
+    pub bandwidth_gb_s: GbPerS,
+    /// Peak rate with FP16 operands
+    pub fp16_tops: Tops,
+    /// Bandwidth to the host's memory with pinned pages
+    pub pcie_gb_s: GbPerS,
+    /// Price of one
+    pub price_usd: Usd,
+}
+
+/// Graphics cards: those of `data/hardware/gpu`, and the form of a user's own.
+///
+/// ```
+/// use memscape_ndp::hardware::GPUS;
+/// assert_eq!(GPUS.find("rtx-4090")?.parameters.memory_gb.as_f64(), 24.0);
+/// let error = GPUS.find("rtx-4900").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no gpu `rtx-4900`; did you mean `rtx-4090`?");
+/// # Ok::<(), memscape_study::Unknown>(())
+/// ```
+pub static GPUS: Catalog<Gpu> = Catalog::new("gpu", "graphics cards", FILES);
+
+const FILES: &[&str] = &[
+    include_str!("../../../../data/hardware/gpu/rtx-4090.toml"),
+    include_str!("../../../../data/hardware/gpu/rtx-3090.toml"),
+    include_str!("../../../../data/hardware/gpu/tesla-t4.toml"),
+    include_str!("../../../../data/hardware/gpu/a100-40gb.toml"),
+];

@@ -1,0 +1,133 @@
+//! Prompt and reply on Hermes, or with the host in the DIMMs' place.
+
+use memscape_study::{BoundBy, CostEngine};
+use memscape_units::Nanoseconds;
+
+use super::closed;
+use super::setting::Hermes;
+use super::sparse::Sparse;
+use crate::activity::BlockKind;
+use crate::cost::{Account, Causes, ColdSide, Prompt, StepPart, on_dimms, predictor_bytes, step};
+use crate::error::NdpError;
+use crate::work::Activity;
+
+/// Prompt and reply on Hermes, or with the host in the DIMMs' place.
+///
+/// # Errors
+/// [`NdpError`] says what does not fit, or cannot be known.
+pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
+    let held = on_dimms(hermes.machine, hermes.work)?;
+    let capacity = hermes.hot_capacity()?;
+    let sparse = match (hermes.policy.engine, &hermes.work.activity) {
+        (CostEngine::Closed, Activity::Recorded(recording)) => {
+            return Err(NdpError::ClosedRecording(recording.name.clone()));
+        }
+        (CostEngine::Closed, Activity::Law { law, density, .. }) => {
+            closed::sparse(hermes, law.at(*density)?, capacity)
+        }
+        (CostEngine::Events, _) => hermes.sparse::<()>(capacity)?.0,
+    };
+    let rest = Rest::new(hermes, &sparse);
+    let step = step([
+        (StepPart::Fc, sparse.time - sparse.exposed + rest.projection * rest.layers + rest.head),
+        (StepPart::Attention, hermes.attention(hermes.work.mean_context()) * rest.layers),
+        (StepPart::Communication, sparse.exposed + rest.single * rest.layers + rest.merging() + rest.late),
+        (StepPart::Predictor, rest.predictor),
+    ])?;
+    Ok(Account {
+        pcie: hermes.rates.activations(hermes.work.shape.hidden) * (rest.layers * 3.0),
+        mlp: sparse.mlp,
+        gpu: sparse.gpu,
+        cold: sparse.cold,
+        hot_share: sparse.hot_bytes / hermes.work.shape.sparse_bytes(),
+        gpu_read_share: sparse.gpu_read / (sparse.gpu_read + sparse.cold_read).max(1e-300),
+        cold_compute_share: sparse.cold_macs / (sparse.gpu_macs + sparse.cold_macs).max(1e-300),
+        imbalance: if sparse.level > Nanoseconds::ZERO { sparse.cold / sparse.level } else { 1.0 },
+        window_imbalance: sparse.window_imbalance,
+        swaps: sparse.swaps,
+        moves: sparse.moves,
+        link_moves: hermes.rates.link_move(sparse.moved_bytes_slowest),
+        host_moves: sparse.moved_by_host,
+        accuracy: sparse.accuracy,
+        recall: sparse.recall,
+        ..Account::dense(hermes.prompt(&sparse), step, rest.bound_by(hermes, &sparse), held)
+    })
+}
+
+impl Hermes<'_> {
+    /// The prompt on the GPU: weights streamed, layer by layer, while it computes;
+    /// then hot neurons are loaded.
+    pub(super) fn prompt(&self, sparse: &Sparse) -> Prompt {
+        let shape = &self.work.shape;
+        Prompt::streamed(
+            self.rates.prompt_compute(shape, self.work.prompt),
+            self.rates.prompt_transfer(self.policy.prompt, shape.bytes()),
+            self.rates.pinned(sparse.hot_bytes + shape.dense_bytes()),
+        )
+    }
+
+    /// Attention of one layer.
+    pub(super) fn attention(&self, context: f64) -> Nanoseconds {
+        self.rates.attention(&self.work.shape, context)
+    }
+}
+
+/// What a step has beside sparse blocks and attention.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rest {
+    /// Layers.
+    pub layers: f64,
+    /// One layer's output projection on the GPU.
+    pub projection: Nanoseconds,
+    /// One layer's synchronisation and transfer before it.
+    pub single: Nanoseconds,
+    /// Bringing together the DIMMs' sums of one layer's blocks.
+    pub merges: [Nanoseconds; 2],
+    /// LM head on the GPU.
+    pub head: Nanoseconds,
+    /// Of neurons that move between DIMMs: what projections do not hide.
+    pub late: Nanoseconds,
+    /// The predictor's tables.
+    pub predictor: Nanoseconds,
+}
+
+impl Rest {
+    pub fn new(hermes: &Hermes, sparse: &Sparse) -> Self {
+        let (rates, shape, layers) = (&hermes.rates, &hermes.work.shape, hermes.work.layers());
+        let projection = rates.gpu_dense(shape.projection_weights());
+        let merges = match hermes.cold {
+            ColdSide::Host => [Nanoseconds::ZERO; 2],
+            ColdSide::Dimms => [rates.merge(shape.q + 2 * shape.kv), rates.merge(shape.hidden)],
+        };
+        let tables: f64 = BlockKind::ALL.iter().map(|it| layers * predictor_bytes(shape.neurons(*it))).sum();
+        Self {
+            layers,
+            projection,
+            single: rates.exchange + rates.activations(shape.hidden),
+            merges,
+            head: rates.gpu_dense(shape.head) + rates.launch,
+            late: rates.link_move(sparse.moved_bytes_slowest) - projection * layers,
+            predictor: rates.cached(tables),
+        }
+    }
+
+    /// Of all layers.
+    fn merging(&self) -> Nanoseconds {
+        (self.merges[0] + self.merges[1]) * self.layers
+    }
+
+    fn bound_by(&self, hermes: &Hermes, sparse: &Sparse) -> BoundBy {
+        let (rates, shape) = (&hermes.rates, &hermes.work.shape);
+        let transfer = rates.activations(shape.hidden);
+        Causes::of([
+            (sparse.bound_by, sparse.time - sparse.exposed),
+            (rates.gpu_dense_cause(), self.projection * self.layers + self.head - rates.launch),
+            (rates.attention_cause(shape), hermes.attention(hermes.work.mean_context()) * self.layers),
+            (BoundBy::Synchronisation, sparse.exposed + (self.single - transfer) * self.layers),
+            (BoundBy::Link, transfer * self.layers + self.merging() + self.late),
+            (BoundBy::CommandIssue, rates.launch),
+            (BoundBy::Host, self.predictor),
+        ])
+        .largest()
+    }
+}

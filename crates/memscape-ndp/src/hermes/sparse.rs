@@ -1,0 +1,87 @@
+//! What the sparse blocks of one step do, over all layers.
+
+use memscape_study::BoundBy;
+use memscape_units::Nanoseconds;
+
+use crate::scheduler::BlockCost;
+
+/// What the sparse blocks of one step do, over all layers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sparse {
+    pub time: Nanoseconds,
+    pub mlp: Nanoseconds,
+    /// Of the time: synchronisation that computing does not hide.
+    pub exposed: Nanoseconds,
+    pub gpu: Nanoseconds,
+    pub cold: Nanoseconds,
+    pub level: Nanoseconds,
+    /// What binds the slower side while it computes.
+    pub bound_by: BoundBy,
+    /// Bytes read per step, weighted alike on both sides.
+    pub gpu_read: f64,
+    pub cold_read: f64,
+    pub gpu_macs: f64,
+    pub cold_macs: f64,
+    pub hot_bytes: f64,
+    pub swaps: f64,
+    pub moves: f64,
+    pub moved_bytes_slowest: f64,
+    pub moved_by_host: Nanoseconds,
+    pub window_imbalance: Option<f64>,
+    pub accuracy: Option<f64>,
+    pub recall: Option<f64>,
+}
+
+impl Default for Sparse {
+    fn default() -> Self {
+        let none = Nanoseconds::ZERO;
+        Self {
+            time: none,
+            mlp: none,
+            exposed: none,
+            gpu: none,
+            cold: none,
+            level: none,
+            bound_by: BoundBy::DramBandwidth,
+            gpu_read: 0.0,
+            cold_read: 0.0,
+            gpu_macs: 0.0,
+            cold_macs: 0.0,
+            hot_bytes: 0.0,
+            swaps: 0.0,
+            moves: 0.0,
+            moved_bytes_slowest: 0.0,
+            moved_by_host: none,
+            window_imbalance: None,
+            accuracy: None,
+            recall: None,
+        }
+    }
+}
+
+/// What binds a block: reading or multiplying on the slower side, or handing out
+/// neurons to the host's cores.
+///
+/// * `gpu`, `cold`: time of either side
+/// * `reads`, `activations`: neurons of the GPU and of the cold side
+pub(super) fn cause(
+    cost: &BlockCost,
+    dispatch: Nanoseconds,
+    [gpu, cold]: [Nanoseconds; 2],
+    reads: [f64; 2],
+    activations: [f64; 2],
+) -> BoundBy {
+    let on_gpu = gpu - cost.gpu_fixed > cold;
+    let (side, neuron, activation) = if on_gpu {
+        (0, cost.gpu_neuron, cost.gpu_activation)
+    } else {
+        (1, cost.cold_neuron, cost.cold_activation)
+    };
+    if activation * activations[side] > neuron * reads[side] {
+        BoundBy::Compute
+    } else if !on_gpu && dispatch > cost.cold_neuron - dispatch {
+        BoundBy::Host
+    } else {
+        BoundBy::DramBandwidth
+    }
+}

@@ -1,0 +1,66 @@
+//! Numbers with a range of their own, checked where they come in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A number that is refused with a text outside its range.
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $what:literal, $($schema:tt)*) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+        #[serde(try_from = "f64", into = "f64")]
+        #[schemars(extend($($schema)*))]
+        pub struct $name(f64);
+
+        impl $name {
+            /// Checks it.
+            ///
+            /// # Errors
+            /// A text that says what is allowed.
+            pub fn new(value: f64) -> Result<Self, String> {
+                let check: fn(f64) -> bool = $check;
+                if check(value) { Ok(Self(value)) } else { Err(format!("{value} {}", $what)) }
+            }
+
+            /// The bare number.
+            #[must_use]
+            pub const fn as_f64(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl TryFrom<f64> for $name {
+            type Error = String;
+            fn try_from(value: f64) -> Result<Self, String> {
+                Self::new(value)
+            }
+        }
+
+        impl From<$name> for f64 {
+            fn from(it: $name) -> Self {
+                it.0
+            }
+        }
+    };
+}
+
+number!(
+    /// A share, from 0 to 1.
+    Share, |it| (0.0..=1.0).contains(&it), "is no share; it must be from 0 to 1", "minimum" = 0, "maximum" = 1
+);
+number!(
+    /// The share of a peak that is reached: above 0, at most 1.
+    Efficiency, |it| it > 0.0 && it <= 1.0, "is no efficiency; it must be above 0 and at most 1",
+    "exclusiveMinimum" = 0, "maximum" = 1
+);
+number!(
+    /// A number of neurons that need not be whole: finite and never negative.
+    MeanNeurons, |it| it.is_finite() && it >= 0.0,
+    "is no number of neurons; it must be finite and at least 0", "minimum" = 0
+);
+
+/// A count among real numbers.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(crate) const fn precise(count: u64) -> f64 {
+    count as f64
+}

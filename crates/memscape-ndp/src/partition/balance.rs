@@ -1,0 +1,213 @@
+//! Spreading the cold neurons of each block evenly over the DIMMs.
+
+use super::problem::{Block, Device, PartitionError};
+
+/// Devices, the GPU first: bandwidth, and room that is left.
+pub(super) struct Bins {
+    pub bandwidth: Vec<f64>,
+    pub free: Vec<f64>,
+}
+
+/// Exchanges are looked for among at most as many neurons of one block: where
+/// there are more, they are so small that longest-first is level already.
+const SEARCHED: usize = 512;
+
+/// Gives the neurons after each block's prefix to the DIMMs.
+///
+/// * `order`: neurons by falling frequency, per block
+/// * `prefix`: how many of them lie on the GPU, per block
+/// * returns the device of each neuron and the bytes on each device
+pub(super) fn balance(
+    blocks: &[Block],
+    order: &[&[u32]],
+    prefix: &[usize],
+    mut bins: Bins,
+) -> Result<(Vec<Vec<Device>>, Vec<f64>), PartitionError> {
+    let capacity = bins.free.clone();
+    let mut devices = Vec::with_capacity(blocks.len());
+    for ((block, order), prefix) in blocks.iter().zip(order).zip(prefix) {
+        devices.push(longest_first(block, order, *prefix, &mut bins)?);
+    }
+    // Searched when all neurons have a place, so that what room is left is known.
+    for (block, device) in blocks.iter().zip(&mut devices) {
+        if device.len() <= SEARCHED {
+            Search::new(block, device, &bins).run(device, &mut bins);
+        }
+    }
+    let mut bytes: Vec<f64> = capacity.iter().zip(&bins.free).map(|(all, free)| all - free).collect();
+    bytes[0] = 0.0;
+    for (block, device) in blocks.iter().zip(&devices) {
+        bytes[0] += (0..device.len()).filter(|it| device[*it] == 0).map(|it| block.bytes.of(it)).sum::<f64>();
+    }
+    Ok((devices, bytes))
+}
+
+/// Longest processing time first: each neuron, by falling work, to the DIMM
+/// that is done with it earliest.
+fn longest_first(
+    block: &Block,
+    order: &[u32],
+    prefix: usize,
+    bins: &mut Bins,
+) -> Result<Vec<Device>, PartitionError> {
+    let mut device = vec![0; block.frequency.len()];
+    let mut cold: Vec<u32> = order[prefix..].to_vec();
+    let work = |neuron: u32| block.bytes.of(neuron as usize) * f64::from(block.frequency[neuron as usize]);
+    if matches!(block.bytes, super::problem::Sizes::Each(_)) {
+        cold.sort_by(|a, b| work(*b).total_cmp(&work(*a)).then(a.cmp(b)));
+    }
+    let mut load = vec![0.0; bins.free.len()];
+    for neuron in cold {
+        let bytes = block.bytes.of(neuron as usize);
+        let work = work(neuron);
+        let mut best: Option<(f64, f64, usize)> = None;
+        for (dimm, load) in load.iter().enumerate().skip(1) {
+            if bins.free[dimm] < bytes {
+                continue;
+            }
+            // Equally early, as at no work at all: the emptier one.
+            let done = (load + work) / bins.bandwidth[dimm];
+            let free = -bins.free[dimm];
+            if best.is_none_or(|it| done < it.0 || (done <= it.0 && free < it.1)) {
+                best = Some((done, free, dimm));
+            }
+        }
+        let Some((_, _, dimm)) = best else { return Err(PartitionError::Fragmented { bytes }) };
+        load[dimm] += work;
+        bins.free[dimm] -= bytes;
+        device[neuron as usize] = Device::try_from(dimm).expect("at most 4096 DIMMs");
+    }
+    Ok(device)
+}
+
+/// Local search in one block: takes work out of the slowest device.
+struct Search {
+    bytes: Vec<f64>,
+    work: Vec<f64>,
+    /// Neurons of each device.
+    members: Vec<Vec<usize>>,
+    /// Work of each device.
+    load: Vec<f64>,
+    fixed: Vec<f64>,
+}
+
+/// Neurons that change places: out of the slowest device, and back into it.
+#[derive(Clone)]
+struct Exchange {
+    other: usize,
+    out: Vec<usize>,
+    back: Vec<usize>,
+    /// The slower of the two devices afterwards.
+    time: f64,
+}
+
+impl Search {
+    fn new(block: &Block, device: &[Device], bins: &Bins) -> Self {
+        let mut members = vec![Vec::new(); bins.free.len()];
+        let mut load = vec![0.0; bins.free.len()];
+        let bytes: Vec<f64> = (0..device.len()).map(|it| block.bytes.of(it)).collect();
+        let work: Vec<f64> = bytes
+            .iter()
+            .zip(block.frequency)
+            .map(|(bytes, frequency)| bytes * f64::from(*frequency))
+            .collect();
+        for (neuron, device) in device.iter().enumerate() {
+            members[usize::from(*device)].push(neuron);
+            load[usize::from(*device)] += work[neuron];
+        }
+        let mut fixed = vec![0.0; bins.free.len()];
+        fixed[0] = block.fixed();
+        Self { bytes, work, members, load, fixed }
+    }
+
+    fn time(&self, device: usize, load: f64, bins: &Bins) -> f64 {
+        self.fixed[device] + load / bins.bandwidth[device]
+    }
+
+    fn run(mut self, device: &mut [Device], bins: &mut Bins) {
+        // Each round lowers the slowest device or one of several equally slow.
+        for _ in 0..4000 {
+            let slowest = (0..self.load.len())
+                .max_by(|a, b| {
+                    self.time(*a, self.load[*a], bins).total_cmp(&self.time(*b, self.load[*b], bins))
+                })
+                .expect("a GPU and at least one DIMM");
+            let Some(exchange) = self.best_exchange(slowest, bins) else { break };
+            for (neurons, from, to) in
+                [(&exchange.out, slowest, exchange.other), (&exchange.back, exchange.other, slowest)]
+            {
+                for neuron in neurons {
+                    self.members[from].retain(|it| it != neuron);
+                    self.members[to].push(*neuron);
+                    self.load[from] -= self.work[*neuron];
+                    self.load[to] += self.work[*neuron];
+                    bins.free[from] += self.bytes[*neuron];
+                    bins.free[to] -= self.bytes[*neuron];
+                    device[*neuron] = Device::try_from(to).expect("at most 4096 DIMMs");
+                }
+            }
+        }
+    }
+
+    /// The exchange of up to two neurons against up to two that leaves the
+    /// slower of the two devices fastest; none if nothing becomes faster.
+    fn best_exchange(&self, slowest: usize, bins: &Bins) -> Option<Exchange> {
+        let now = self.time(slowest, self.load[slowest], bins);
+        let mut best: Option<Exchange> = None;
+        let outs = up_to_two(&self.members[slowest], &self.work, &self.bytes);
+        for other in (0..self.load.len()).filter(|it| *it != slowest) {
+            // Sorted by work: the best partner of a set is found by bisection.
+            let mut backs = up_to_two(&self.members[other], &self.work, &self.bytes);
+            backs.push(Few { neurons: [None, None], work: 0.0, bytes: 0.0 });
+            backs.sort_by(|a, b| a.work.total_cmp(&b.work));
+            for out in &outs {
+                // The net work that would make the two devices level.
+                let (speed, speed_other) = (bins.bandwidth[slowest], bins.bandwidth[other]);
+                let level =
+                    (now - self.time(other, self.load[other], bins)) / (1.0 / speed + 1.0 / speed_other);
+                let middle = backs.partition_point(|it| it.work < out.work - level);
+                // Where room is short, a farther partner may be the nearest that fits.
+                for back in &backs[middle.saturating_sub(4)..(middle + 4).min(backs.len())] {
+                    let bytes = out.bytes - back.bytes;
+                    if bytes > bins.free[other] || -bytes > bins.free[slowest] {
+                        continue;
+                    }
+                    let moved = out.work - back.work;
+                    let time = self.time(slowest, self.load[slowest] - moved, bins).max(self.time(
+                        other,
+                        self.load[other] + moved,
+                        bins,
+                    ));
+                    let limit = best.as_ref().map_or(now * (1.0 - 1e-9), |it| it.time);
+                    if time < limit {
+                        let list = |few: &Few| few.neurons.iter().flatten().copied().collect();
+                        best = Some(Exchange { other, out: list(out), back: list(back), time });
+                    }
+                }
+            }
+        }
+        best
+    }
+}
+
+/// One or two neurons.
+struct Few {
+    neurons: [Option<usize>; 2],
+    work: f64,
+    bytes: f64,
+}
+
+fn up_to_two(members: &[usize], work: &[f64], bytes: &[f64]) -> Vec<Few> {
+    let mut all = Vec::with_capacity(members.len() * (members.len() + 1) / 2 + 1);
+    for (index, a) in members.iter().enumerate() {
+        all.push(Few { neurons: [Some(*a), None], work: work[*a], bytes: bytes[*a] });
+        for b in &members[index + 1..] {
+            all.push(Few {
+                neurons: [Some(*a), Some(*b)],
+                work: work[*a] + work[*b],
+                bytes: bytes[*a] + bytes[*b],
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,207 @@
+//! What is to be placed, on what, and what a placement is.
+
+use memscape_units::Nanoseconds;
+
+/// One block of neurons that are computed together: a layer's QKV projection or
+/// its feed-forward network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block<'a> {
+    /// Bytes of each neuron: one for all, or one each.
+    pub bytes: Sizes<'a>,
+    /// Share of tokens for which each neuron is active, from 0 to 1.
+    pub frequency: &'a [f32],
+    /// Time of the GPU whatever it computes, such as synchronisation.
+    pub gpu_fixed: Nanoseconds,
+}
+
+/// Bytes of a block's neurons.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sizes<'a> {
+    /// All neurons have as many.
+    Equal(f64),
+    /// One number per neuron.
+    Each(&'a [f64]),
+}
+
+impl Sizes<'_> {
+    /// Bytes of one neuron.
+    #[must_use]
+    pub fn of(&self, neuron: usize) -> f64 {
+        match self {
+            Self::Equal(bytes) => *bytes,
+            Self::Each(bytes) => bytes[neuron],
+        }
+    }
+}
+
+/// A GPU and DIMMs: bandwidth and capacity of each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Devices {
+    /// Bytes per second of the GPU.
+    pub gpu_bandwidth: f64,
+    /// Bytes that the GPU can hold.
+    pub gpu_capacity: f64,
+    /// Bytes per second of each DIMM.
+    pub dimm_bandwidth: Vec<f64>,
+    /// Bytes that each DIMM can hold.
+    pub dimm_capacity: Vec<f64>,
+}
+
+/// Where a neuron lies: 0 is the GPU, `1..` the DIMMs.
+pub type Device = u16;
+
+/// A placement of all neurons, and how good it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partition {
+    /// Device of each neuron, per block.
+    pub device: Vec<Vec<Device>>,
+    /// Sum over blocks of the slowest device's time.
+    pub objective: Nanoseconds,
+    /// No placement is faster than this.
+    pub lower_bound: Nanoseconds,
+    /// Bytes on each device, the GPU first.
+    pub bytes: Vec<f64>,
+}
+
+impl Partition {
+    /// How much longer the placement takes than the bound, as a share of the
+    /// bound.
+    #[must_use]
+    pub fn gap(&self) -> f64 {
+        self.objective / self.lower_bound - 1.0
+    }
+}
+
+/// Why an instance has no placement.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartitionError {
+    /// No DIMMs, or more than can be numbered.
+    #[error("{0} DIMMs; there must be from 1 to 4096")]
+    Dimms(usize),
+    /// Bandwidths and capacities of different lengths.
+    #[error("{bandwidths} DIMM bandwidths but {capacities} DIMM capacities; give one of each per DIMM")]
+    Lengths {
+        /// How many bandwidths.
+        bandwidths: usize,
+        /// How many capacities.
+        capacities: usize,
+    },
+    /// A number that is no bandwidth, capacity, size, time or share.
+    #[error("{what} is {value}; it must be {allowed}")]
+    BadNumber {
+        /// What was given.
+        what: &'static str,
+        /// The number.
+        value: f64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// Sizes and frequencies of different lengths.
+    #[error("block {block} has {sizes} sizes but {frequencies} frequencies; give one of each per neuron")]
+    BlockLengths {
+        /// Which block.
+        block: usize,
+        /// How many sizes.
+        sizes: usize,
+        /// How many frequencies.
+        frequencies: usize,
+    },
+    /// More bytes than all devices hold.
+    #[error(
+        "the neurons take {:.3} GB, but GPU and DIMMs hold {:.3} GB: {:.3} GB short; \
+         {needed_dimms} DIMMs of this size would do", need * 1e-9, have * 1e-9, (need - have) * 1e-9
+    )]
+    DoesNotFit {
+        /// Bytes of all neurons.
+        need: f64,
+        /// Bytes of all devices.
+        have: f64,
+        /// DIMMs, as large as the largest, that would hold them.
+        needed_dimms: usize,
+    },
+    /// There is room, but neurons are too large to fill it.
+    #[error(
+        "no DIMM has room left for a neuron of {bytes} bytes, although all neurons together would fit; \
+         use smaller neurons or one more DIMM"
+    )]
+    Fragmented {
+        /// The neuron's bytes.
+        bytes: f64,
+    },
+}
+
+impl Block<'_> {
+    /// The GPU's fixed time in seconds, which go with bytes per second.
+    pub(super) fn fixed(&self) -> f64 {
+        self.gpu_fixed.as_f64() * 1e-9
+    }
+
+    /// Bytes times how often they are read.
+    pub(super) fn work(&self, neuron: usize) -> f64 {
+        self.bytes.of(neuron) * f64::from(self.frequency[neuron])
+    }
+
+    pub(super) fn check(&self, index: usize) -> Result<(), PartitionError> {
+        let bad = |what, value, allowed| Err(PartitionError::BadNumber { what, value, allowed });
+        if let Sizes::Each(sizes) = self.bytes
+            && sizes.len() != self.frequency.len()
+        {
+            let (sizes, frequencies) = (sizes.len(), self.frequency.len());
+            return Err(PartitionError::BlockLengths { block: index, sizes, frequencies });
+        }
+        let sizes = match &self.bytes {
+            Sizes::Equal(bytes) => std::slice::from_ref(bytes),
+            Sizes::Each(bytes) => bytes,
+        };
+        if let Some(value) = sizes.iter().find(|it| !(it.is_finite() && **it > 0.0)) {
+            return bad("a neuron's size", *value, "above 0 bytes");
+        }
+        match self.frequency.iter().find(|it| !(0.0..=1.0).contains(*it)) {
+            Some(value) => bad("an activation frequency", f64::from(*value), "from 0 to 1"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether numbers are in range, and the neurons fit.
+pub(super) fn check(blocks: &[Block], devices: &Devices) -> Result<(), PartitionError> {
+    let dimms = devices.dimm_bandwidth.len();
+    if !(1..=4096).contains(&dimms) {
+        return Err(PartitionError::Dimms(dimms));
+    }
+    if devices.dimm_capacity.len() != dimms {
+        let capacities = devices.dimm_capacity.len();
+        return Err(PartitionError::Lengths { bandwidths: dimms, capacities });
+    }
+    let bandwidths = std::iter::once(&devices.gpu_bandwidth).chain(&devices.dimm_bandwidth);
+    if let Some(value) = bandwidths.into_iter().find(|it| !(it.is_finite() && **it > 0.0)) {
+        let (what, allowed) = ("a bandwidth", "above 0 bytes/s");
+        return Err(PartitionError::BadNumber { what, value: *value, allowed });
+    }
+    let capacities = std::iter::once(&devices.gpu_capacity).chain(&devices.dimm_capacity);
+    if let Some(value) = capacities.into_iter().find(|it| !(it.is_finite() && **it >= 0.0)) {
+        let (what, allowed) = ("a capacity", "at least 0 bytes");
+        return Err(PartitionError::BadNumber { what, value: *value, allowed });
+    }
+    for (index, block) in blocks.iter().enumerate() {
+        block.check(index)?;
+    }
+    let need: f64 = blocks.iter().map(total_bytes).sum();
+    let have = devices.gpu_capacity + devices.dimm_capacity.iter().sum::<f64>();
+    if need > have {
+        let largest = devices.dimm_capacity.iter().copied().fold(1.0, f64::max);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+        let needed_dimms = ((need - devices.gpu_capacity) / largest).ceil() as usize;
+        return Err(PartitionError::DoesNotFit { need, have, needed_dimms });
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 neurons")]
+pub(super) fn total_bytes(block: &Block) -> f64 {
+    match block.bytes {
+        Sizes::Equal(bytes) => bytes * block.frequency.len() as f64,
+        Sizes::Each(bytes) => bytes.iter().sum(),
+    }
+}

@@ -1,0 +1,510 @@
+//! What the scheduler does while tokens are generated: it predicts active
+//! neurons, exchanges hot against cold ones on the GPU, and moves cold ones
+//! between DIMMs. One block of one layer at a time; layers do not depend on
+//! each other.
+
+use memscape_units::{Nanoseconds, Picoseconds};
+
+use super::block::BlockCost;
+use super::planes::{above, add, count, equal, get, saturate};
+use super::policy::{Exchange, Strategy};
+use super::remap::Remapping;
+use crate::activity::{Bits, NO_PARENT};
+use crate::hardware::{Predictor, Remap};
+use crate::partition::Device;
+
+/// Everything a walk needs beside activity.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The predictor.
+    pub predictor: &'a Predictor,
+    /// How cold neurons are moved.
+    pub remap: &'a Remap,
+    /// Which steps are taken.
+    pub strategy: Strategy,
+    /// How far the exchange goes.
+    pub exchange: Exchange,
+    /// How many DIMMs.
+    pub dimms: usize,
+    /// Neurons that the GPU can fetch per token while the projection runs.
+    pub swaps: usize,
+    /// Tokens of the prompt.
+    pub prefill: usize,
+    /// Tokens generated after it.
+    pub decode: usize,
+    /// Whether predictions are counted, also where no step needs them.
+    pub judge: bool,
+}
+
+/// What a walk over the generated tokens found, summed over tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Walked {
+    /// Time of the slower side.
+    pub time: Picoseconds,
+    /// Of it: synchronisation that computing does not hide.
+    pub exposed: Picoseconds,
+    /// Time of the GPU.
+    pub gpu: Picoseconds,
+    /// Time of the slowest DIMM.
+    pub cold: Picoseconds,
+    /// Time of the DIMMs if they were level.
+    pub level: Picoseconds,
+    /// Neurons read by the GPU.
+    pub gpu_neurons: u64,
+    /// Neurons read by DIMMs.
+    pub cold_neurons: u64,
+    /// The same, each as often as sequences activate it.
+    pub gpu_activations: u64,
+    /// The same of the DIMMs.
+    pub cold_activations: u64,
+    /// Neurons fetched by the GPU.
+    pub swapped: u64,
+    /// Neurons moved between DIMMs.
+    pub moved: u64,
+    /// The most neurons that one pair of DIMMs exchanged, summed over windows.
+    pub moved_slowest_pair: u64,
+    /// Fullest DIMM over the mean, summed over windows.
+    pub window_imbalance: f64,
+    /// Windows with any cold work.
+    pub windows: u64,
+    /// Predicted active, and were.
+    pub hits: u64,
+    /// Predicted active, but were not.
+    pub false_alarms: u64,
+    /// Active, but not predicted.
+    pub misses: u64,
+    /// Neither.
+    pub correct_rejections: u64,
+}
+
+impl std::ops::AddAssign for Walked {
+    fn add_assign(&mut self, other: Self) {
+        self.time += other.time;
+        self.exposed += other.exposed;
+        self.gpu += other.gpu;
+        self.gpu_activations += other.gpu_activations;
+        self.cold_activations += other.cold_activations;
+        self.cold += other.cold;
+        self.level += other.level;
+        self.gpu_neurons += other.gpu_neurons;
+        self.cold_neurons += other.cold_neurons;
+        self.swapped += other.swapped;
+        self.moved += other.moved;
+        self.moved_slowest_pair += other.moved_slowest_pair;
+        self.window_imbalance += other.window_imbalance;
+        self.windows += other.windows;
+        self.hits += other.hits;
+        self.false_alarms += other.false_alarms;
+        self.misses += other.misses;
+        self.correct_rejections += other.correct_rejections;
+    }
+}
+
+/// One generated token of a block, as whoever watches a walk is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Token<'a> {
+    /// Which one, from 0.
+    pub step: usize,
+    /// Time of the slower side.
+    pub time: Picoseconds,
+    /// Time of the GPU.
+    pub gpu: Nanoseconds,
+    /// Time of each DIMM.
+    pub dimms: &'a [Nanoseconds],
+    /// Neurons read by the GPU.
+    pub gpu_neurons: u64,
+    /// Neurons read by each DIMM.
+    pub loads: &'a [u32],
+    /// Neurons fetched by the GPU.
+    pub swapped: u64,
+    /// Neurons moved between DIMMs after it.
+    pub moved: u64,
+}
+
+/// Planes of a score: a state of 15 and two parents of 15 stay below 64.
+const SCORE: usize = 6;
+
+/// One block of one layer on its way through the tokens.
+pub struct Walk<'a> {
+    rules: Rules<'a>,
+    activity: &'a [Bits],
+    /// Activity of the layer before.
+    before: &'a [Bits],
+    parents: Vec<[u32; 2]>,
+    state: Vec<[u64; 4]>,
+    score: Vec<[u64; SCORE]>,
+    predicted: Vec<u64>,
+    /// Sequences that activated an active neuron at the last token, on average.
+    per_active: f64,
+    gpu: Vec<u64>,
+    /// Where each neuron lies on the DIMMs, also those that the GPU has a copy of.
+    home: Remapping,
+    capacity: u32,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts after the prompt.
+    ///
+    /// * `activity`, `before`: bits of each sequence in this layer and the one
+    ///   before (empty for the first)
+    /// * `parents`: two neurons of the layer before per neuron, if it is known
+    /// * `device`: 0 for the GPU, else the DIMM, per neuron
+    ///
+    /// # Panics
+    /// If lengths disagree or a trace is shorter than `rules` say.
+    #[must_use]
+    pub fn new(
+        rules: Rules<'a>,
+        activity: &'a [Bits],
+        before: &'a [Bits],
+        parents: Option<Vec<[u32; 2]>>,
+        device: &[Device],
+    ) -> Self {
+        let (neurons, stride) = (activity[0].neurons, activity[0].stride);
+        assert_eq!(device.len(), neurons, "a device per neuron");
+        assert!(activity[0].tokens() >= rules.prefill + rules.decode, "activity for every token");
+        let mut gpu = vec![0_u64; stride];
+        for (neuron, _) in device.iter().enumerate().filter(|it| *it.1 == 0) {
+            gpu[neuron / 64] |= 1 << (neuron % 64);
+        }
+        // Beyond the last word of a row lies one of zeros, for those without parents.
+        let outside = u32::try_from(stride * 64).expect("fewer than 2^32 neurons");
+        let mut parents = parents.unwrap_or_default();
+        parents.iter_mut().flatten().filter(|it| **it == NO_PARENT).for_each(|it| *it = outside);
+        let capacity = gpu.iter().map(|it| it.count_ones()).sum();
+        let home = Remapping::new(device, rules.dimms, stride);
+        let score = vec![[0; SCORE]; stride];
+        let mut walk = Self {
+            rules,
+            activity,
+            before,
+            parents,
+            state: vec![[0; 4]; stride],
+            score,
+            predicted: vec![0; stride],
+            per_active: 1.0,
+            gpu,
+            home,
+            capacity,
+        };
+        walk.start();
+        walk
+    }
+
+    /// States from the prompt.
+    fn start(&mut self) {
+        /// Tokens that eight planes count.
+        const RUN: usize = 255;
+        let neurons = self.activity[0].neurons;
+        let mut sums = vec![0_u32; self.state.len() * 64];
+        let mut row = vec![0; self.state.len()];
+        for first in (0..self.rules.prefill).step_by(RUN) {
+            let mut counts = vec![[0_u64; 8]; self.state.len()];
+            for token in first..(first + RUN).min(self.rules.prefill) {
+                union(self.activity, token, &mut row);
+                counts.iter_mut().zip(&row).for_each(|(planes, active)| count(planes, *active));
+            }
+            for (sums, planes) in sums.chunks_exact_mut(64).zip(&counts) {
+                sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += get(planes, lane));
+            }
+        }
+        let prefill = u32::try_from(self.rules.prefill).unwrap_or(u32::MAX);
+        let starts: Vec<u32> =
+            (0..=prefill).map(|it| self.rules.predictor.start(f64::from(it) / f64::from(prefill))).collect();
+        for (neuron, sum) in sums[..neurons].iter().enumerate() {
+            for (bit, plane) in self.state[neuron / 64].iter_mut().enumerate() {
+                *plane |= u64::from(starts[*sum as usize] >> bit & 1) << (neuron % 64);
+            }
+        }
+    }
+
+    /// Walks all generated tokens.
+    #[must_use]
+    pub fn run(self, cost: &BlockCost) -> Walked {
+        self.watched(cost, |_| ())
+    }
+
+    /// Walks all generated tokens, and tells of each.
+    #[must_use]
+    pub fn watched(mut self, cost: &BlockCost, mut watch: impl FnMut(Token<'_>)) -> Walked {
+        let mut walked = Walked::default();
+        let stride = self.state.len();
+        let (mut row, mut before) =
+            (vec![0; stride], vec![0; self.before.first().map_or(0, |it| it.stride) + 1]);
+        let adjusts = self.rules.strategy.adjusts();
+        for step in 0..self.rules.decode {
+            let token = self.rules.prefill + step;
+            union(self.activity, token, &mut row);
+            if adjusts || self.rules.judge {
+                if !self.before.is_empty() {
+                    let words = before.len() - 1;
+                    union(self.before, token, &mut before[..words]);
+                }
+                self.judge(&row, &before, &mut walked);
+            }
+            let swapped = if adjusts { self.adjust(cost) } else { 0 };
+            walked.swapped += swapped;
+            let loads = self.loads(token, &row);
+            let times = self.times(&loads, cost);
+            times.add_to(&loads, cost, &mut walked);
+            for (state, active) in self.state.iter_mut().zip(&row) {
+                saturate(state, *active, self.rules.predictor.increment.get());
+            }
+            self.home.see(&row, &loads.dimms);
+            let ends = (step + 1).is_multiple_of(self.rules.remap.window.get() as usize);
+            let moved = if ends { self.end_window(&mut walked) } else { 0 };
+            watch(Token {
+                step,
+                time: times.slower().to_picoseconds(),
+                gpu: times.gpu,
+                dimms: &times.dimms,
+                gpu_neurons: times.gpu_neurons,
+                loads: &loads.dimms,
+                swapped,
+                moved,
+            });
+        }
+        walked
+    }
+
+    /// Moves neurons between DIMMs by what the window saw; how many.
+    fn end_window(&mut self, walked: &mut Walked) -> u64 {
+        if let Some(imbalance) = self.home.imbalance() {
+            walked.window_imbalance += imbalance;
+            walked.windows += 1;
+        }
+        let mut moved = 0;
+        if self.rules.strategy == Strategy::Full {
+            let moves = self.home.remap(self.rules.remap, &self.gpu);
+            moved = moves.total;
+            walked.moved += moves.total;
+            walked.moved_slowest_pair += moves.slowest_pair;
+        }
+        self.home.forget();
+        moved
+    }
+
+    /// Scores of all neurons for the adjustment, and the prediction.
+    fn judge(&mut self, row: &[u64], before: &[u64], walked: &mut Walked) {
+        let Rules { predictor, strategy, .. } = self.rules;
+        let lambda = predictor.lambda.get();
+        let neurons = self.activity[0].neurons;
+        for (word, score) in self.score.iter_mut().enumerate() {
+            let state = &self.state[word];
+            let mut masks = [0_u64; 2];
+            let first = (word * 64).min(self.parents.len());
+            for (lane, parents) in
+                self.parents[first..(first + 64).min(self.parents.len())].iter().enumerate()
+            {
+                for (mask, parent) in masks.iter_mut().zip(parents) {
+                    *mask |= (before[(parent >> 6) as usize] >> (parent & 63) & 1) << lane;
+                }
+            }
+            let states = [state[0], state[1], state[2], state[3], 0, 0];
+            let mut both = states;
+            add(&mut both, masks[0], lambda);
+            add(&mut both, masks[1], lambda);
+            *score = match (strategy.sees_states(), strategy.sees_parents()) {
+                (true, true) => both,
+                (true, false) => states,
+                _ => {
+                    let mut parents = [0; SCORE];
+                    add(&mut parents, masks[0], lambda);
+                    add(&mut parents, masks[1], lambda);
+                    parents
+                }
+            };
+            let valid = if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
+            let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
+            self.predicted[word] = predicted & valid;
+            if self.rules.judge {
+                let ones = |mask: u64| u64::from((mask & valid).count_ones());
+                let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
+                walked.hits += hits;
+                walked.false_alarms += alarms - hits;
+                walked.misses += active - hits;
+                walked.correct_rejections += u64::from(valid.count_ones()) + hits - alarms - active;
+            }
+        }
+    }
+
+    /// Exchanges the hottest neurons that the GPU lacks against the coldest
+    /// that it has, as many as can be fetched, while that gains anything.
+    fn adjust(&mut self, cost: &BlockCost) -> u64 {
+        let highest = 15 + 2 * self.rules.predictor.lambda.get();
+        let hot = self.rules.predictor.hot_threshold;
+        let wanted: u32 = self
+            .score
+            .iter()
+            .zip(&self.gpu)
+            .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
+            .sum();
+        let most = u32::try_from(self.rules.swaps).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
+        let most = most.min(self.until_level(cost));
+        if most == 0 {
+            return 0;
+        }
+        let neurons = self.activity[0].neurons;
+        let incoming = self.ranked(most, (hot.saturating_add(1)..=highest).rev(), |gpu| !gpu);
+        let outgoing = self.ranked(most, 0..=highest, |gpu| gpu);
+        let mut swapped = 0;
+        for ((to, gain), (from, loss)) in incoming.into_iter().zip(outgoing) {
+            if gain <= loss {
+                break;
+            }
+            debug_assert!(to < neurons);
+            self.gpu[to / 64] |= 1 << (to % 64);
+            self.gpu[from / 64] &= !(1 << (from % 64));
+            swapped += 1;
+        }
+        swapped
+    }
+
+    /// How many more active neurons the GPU can take before it is the slower side,
+    /// as far as the scheduler can tell.
+    fn until_level(&self, cost: &BlockCost) -> u32 {
+        if self.rules.exchange == Exchange::Unchecked {
+            return u32::MAX;
+        }
+        let of = |pick: fn((&u64, &u64)) -> u64| -> f64 {
+            self.predicted.iter().zip(&self.gpu).map(|it| f64::from(pick(it).count_ones())).sum()
+        };
+        let (hot, all) = (of(|it| it.0 & it.1), of(|it| *it.0));
+        let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
+        let level = cost.level(all, all * self.per_active, all, dimms);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
+        let more = (level - hot + 1e-9).max(0.0) as u32;
+        more
+    }
+
+    /// The first `most` neurons in the order of these scores.
+    fn ranked(
+        &self,
+        most: u32,
+        scores: impl Iterator<Item = u32>,
+        pick: impl Fn(u64) -> u64,
+    ) -> Vec<(usize, u32)> {
+        let mut found = Vec::with_capacity(most as usize);
+        for value in scores {
+            for (word, (score, gpu)) in self.score.iter().zip(&self.gpu).enumerate() {
+                let mut mask = equal(score, value) & pick(*gpu);
+                while mask != 0 {
+                    if found.len() == most as usize {
+                        return found;
+                    }
+                    found.push((word * 64 + mask.trailing_zeros() as usize, value));
+                    mask &= mask - 1;
+                }
+            }
+        }
+        // Lanes beyond the last neuron are never on the GPU and never score.
+        found
+    }
+
+    /// What one token reads and computes, and where.
+    fn loads(&mut self, token: usize, row: &[u64]) -> Loads {
+        let on_gpu = |row: &[u64], gpu: &[u64]| -> u32 {
+            row.iter().zip(gpu).map(|(row, gpu)| (row & gpu).count_ones()).sum()
+        };
+        let gpu = on_gpu(row, &self.gpu);
+        let dimms = self.home.loads(row, &self.gpu);
+        let (mut gpu_activations, mut dimm_activations) = (gpu, dimms.clone());
+        if self.activity.len() > 1 {
+            gpu_activations = self.activity.iter().map(|it| on_gpu(it.row(token), &self.gpu)).sum();
+            dimm_activations.fill(0);
+            for sequence in self.activity {
+                let loads = self.home.loads(sequence.row(token), &self.gpu);
+                dimm_activations.iter_mut().zip(loads).for_each(|(sum, load)| *sum += load);
+            }
+        }
+        let cold: u32 = dimms.iter().sum();
+        let cold_activations: u32 = dimm_activations.iter().sum();
+        self.per_active = f64::from(gpu_activations + cold_activations) / f64::from((gpu + cold).max(1));
+        Loads { gpu, gpu_activations, dimms, dimm_activations, cold, cold_activations }
+    }
+
+    /// How long that takes.
+    fn times(&self, loads: &Loads, cost: &BlockCost) -> Times {
+        let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
+        let level = cost.cold(f64::from(loads.cold) / dimms, f64::from(loads.cold_activations) / dimms);
+        if self.rules.strategy == Strategy::Oracle {
+            let active = f64::from(loads.gpu + loads.cold);
+            let activations = f64::from(loads.gpu_activations + loads.cold_activations);
+            let on_gpu = cost.level(active, activations, f64::from(self.capacity), dimms);
+            let share = activations / active.max(1.0);
+            let cold = cost.cold((active - on_gpu) / dimms, (active - on_gpu) * share / dimms);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
+            let rounded = on_gpu.round() as u64;
+            return Times {
+                gpu: cost.gpu(on_gpu, on_gpu * share),
+                dimms: vec![cold; self.rules.dimms],
+                level,
+                gpu_neurons: rounded,
+                cold_neurons: u64::from(loads.gpu + loads.cold) - rounded,
+            };
+        }
+        let each = loads.dimms.iter().zip(&loads.dimm_activations);
+        Times {
+            gpu: cost.gpu(f64::from(loads.gpu), f64::from(loads.gpu_activations)),
+            dimms: each.map(|it| cost.cold(f64::from(*it.0), f64::from(*it.1))).collect(),
+            level,
+            gpu_neurons: u64::from(loads.gpu),
+            cold_neurons: u64::from(loads.cold),
+        }
+    }
+}
+
+/// Active neurons of one token, and how often sequences activate them.
+struct Loads {
+    gpu: u32,
+    gpu_activations: u32,
+    dimms: Vec<u32>,
+    dimm_activations: Vec<u32>,
+    /// Of all DIMMs.
+    cold: u32,
+    cold_activations: u32,
+}
+
+/// How long one token takes on either side, and what either reads.
+struct Times {
+    gpu: Nanoseconds,
+    dimms: Vec<Nanoseconds>,
+    /// Of the DIMMs if they were level.
+    level: Nanoseconds,
+    gpu_neurons: u64,
+    cold_neurons: u64,
+}
+
+impl Times {
+    fn cold(&self) -> Nanoseconds {
+        self.dimms.iter().copied().fold(Nanoseconds::ZERO, Nanoseconds::max)
+    }
+
+    fn slower(&self) -> Nanoseconds {
+        self.gpu.max(self.cold())
+    }
+
+    fn add_to(&self, loads: &Loads, cost: &BlockCost, walked: &mut Walked) {
+        let (time, cold) = (self.slower(), self.cold());
+        let computing = (self.gpu - cost.gpu_fixed).max(cold);
+        walked.time += time.to_picoseconds();
+        walked.exposed += (time - computing).to_picoseconds();
+        walked.gpu_activations += u64::from(loads.gpu_activations);
+        walked.cold_activations += u64::from(loads.cold_activations);
+        walked.gpu += self.gpu.to_picoseconds();
+        walked.cold += cold.to_picoseconds();
+        walked.level += self.level.to_picoseconds();
+        walked.gpu_neurons += self.gpu_neurons;
+        walked.cold_neurons += self.cold_neurons;
+    }
+}
+
+/// Which neurons any sequence activates.
+fn union(activity: &[Bits], token: usize, row: &mut [u64]) {
+    row.copy_from_slice(activity[0].row(token));
+    for sequence in &activity[1..] {
+        for (all, word) in row.iter_mut().zip(sequence.row(token)) {
+            *all |= word;
+        }
+    }
+}

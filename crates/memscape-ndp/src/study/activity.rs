@@ -1,0 +1,195 @@
+//! The study `ndp.activity`: what activity looks like.
+
+use std::num::NonZeroU32;
+
+use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_workload::{Format, MODELS, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::{
+    BlockKind, Inquiry, RECORDINGS, RecordingName, Source, Statistics, Synthetic, TraceError, expected,
+    measure,
+};
+use crate::error::NdpError;
+use crate::hardware::{ACTIVITIES, ActivityLaw, MACHINES};
+use crate::numbers::Share;
+use crate::work::{Activity, Shape, Work, WorkError};
+
+/// Statistics of activity: how sparse, how alike from token to token and layer to
+/// layer, how uneven over DIMMs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivityStudy {
+    /// Language model; null for that of `trace`
+    pub model: Option<Model>,
+    /// Recording: a name, an .npz file or a folder of them; null for the law
+    pub trace: Option<RecordingName>,
+    /// Expected values of the law, or measured on tokens and neurons
+    pub engine: CostEngine,
+    /// Which block of each layer
+    pub block: BlockKind,
+    /// Layers that are measured, from the first on; null for all
+    #[schemars(range(min = 1, max = 4096))]
+    pub layers: Option<NonZeroU32>,
+    /// Tokens between those that are compared
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub distance: NonZeroU32,
+    /// Share of neurons that count as hot
+    pub hot_fraction: Share,
+    /// Contiguous shards that cold neurons are cut into, one per DIMM
+    #[schemars(range(min = 1, max = 1024))]
+    pub shards: NonZeroU32,
+    /// Tokens of a window
+    #[schemars(range(min = 1, max = 4095))]
+    pub window: NonZeroU32,
+    /// Tokens of the prompt, by the law
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub prompt_tokens: NonZeroU32,
+    /// Tokens generated after it
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub generated_tokens: NonZeroU32,
+    /// Which sequence
+    pub sequence: u32,
+    /// How often neurons are active, and when
+    pub activity: ActivityLaw,
+    /// Share of neurons that a token activates; null for that of the model's kind
+    pub density: Option<Share>,
+    /// Seed of the law
+    pub seed: u64,
+}
+
+/// What `ndp.activity` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ActivityAnswer {
+    /// Share of neurons that a token activates
+    pub density: f64,
+    /// Share of active neurons that were active `distance` tokens before
+    pub overlap: f64,
+    /// Share of activations in the neurons that are hot by the profile
+    pub top_share: f64,
+    /// Activations per hot neuron over activations per cold one
+    pub intensity_ratio: f64,
+    /// Share of hot neurons that are not among this prompt's hot ones
+    pub hot_varied: f64,
+    /// Share of neurons that are active when both parents are
+    pub child_given_parents: f64,
+    /// Fullest shard of cold neurons over the mean, in each token
+    pub token_imbalance: f64,
+    /// The same over windows
+    pub window_imbalance: f64,
+    /// The same over the reply, in the most even layer
+    pub least_imbalance: f64,
+    /// The same in the least even layer
+    pub most_imbalance: f64,
+}
+
+impl Default for ActivityStudy {
+    fn default() -> Self {
+        let machine = MACHINES.get("hermes");
+        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
+        Self {
+            model: Some(Model::named("llama-2-70b").expect("a built-in model")),
+            trace: None,
+            engine: CostEngine::Closed,
+            block: BlockKind::Mlp,
+            layers: None,
+            distance: NonZeroU32::MIN,
+            hot_fraction: Share::new(0.2).expect("a share"),
+            shards: machine.dimms,
+            window: count(machine.remap.window.get()),
+            prompt_tokens: count(128),
+            generated_tokens: count(128),
+            sequence: 0,
+            activity: machine.activity,
+            density: None,
+            seed: 0,
+        }
+    }
+}
+
+impl ActivityStudy {
+    fn work(&self) -> Result<Work, NdpError> {
+        // Weights are not looked at.
+        let shape = Shape::resolve(self.model.as_ref(), Format::FP16, self.trace.as_ref())?;
+        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        Ok(Work::new(shape, activity, self.prompt_tokens.get(), self.generated_tokens.get(), 1)?)
+    }
+
+    fn inquiry(&self, work: &Work) -> Result<Inquiry, NdpError> {
+        let inquiry = Inquiry {
+            block: self.block,
+            distance: self.distance.get() as usize,
+            hot: self.hot_fraction.as_f64(),
+            shards: self.shards.get() as usize,
+            window: self.window.get() as usize,
+            prefill: work.prompt as usize,
+            decode: work.generated as usize,
+            sequence: self.sequence as usize,
+        };
+        if inquiry.distance < inquiry.decode {
+            return Ok(inquiry);
+        }
+        Err(self.too_short("generated tokens", inquiry.decode, inquiry.distance + 1, "distance"))
+    }
+
+    fn too_short(&self, what: &'static str, have: usize, need: usize, parameter: &'static str) -> NdpError {
+        let name = self.trace.as_ref().map_or_else(|| "the law".to_owned(), |it| it.name.clone());
+        WorkError::from(TraceError::TooShort { name, what, have, need, parameter }).into()
+    }
+
+    fn statistics(&self) -> Result<Statistics, NdpError> {
+        let work = self.work()?;
+        let inquiry = self.inquiry(&work)?;
+        let all = work.shape.layers;
+        let layers = self.layers.map_or(all, |it| (it.get() as usize).min(all));
+        let source = work.source()?;
+        match (&source, self.engine) {
+            (Source::Law(Synthetic { law, .. }), CostEngine::Closed) => {
+                return Ok(expected(law, layers, &inquiry, self.seed));
+            }
+            (Source::Recorded(recording), CostEngine::Closed) => {
+                return Err(NdpError::ClosedRecording(recording.name.clone()));
+            }
+            (Source::Recorded(recording), CostEngine::Events) => {
+                let (have, need) = (recording.sequences.len(), inquiry.sequence + 1);
+                if have < need {
+                    return Err(self.too_short("sequences", have, need, "sequence"));
+                }
+            }
+            (Source::Law(_), CostEngine::Events) => {}
+        }
+        Ok(measure(&source, &(0..layers).collect::<Vec<_>>(), &inquiry))
+    }
+}
+
+impl Study for ActivityStudy {
+    const NAME: &'static str = "ndp.activity";
+    const SUMMARY: &'static str = "Statistics of neurons' activity, of the law or of a recording";
+    type Answer = ActivityAnswer;
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("activity", &ACTIVITIES, "relu-llm"),
+            Slot::part("trace", &RECORDINGS, ""),
+        ]
+    }
+
+    fn answer(&self) -> Result<ActivityAnswer, StudyError> {
+        let statistics = self.statistics()?;
+        let (hot, top) = (self.hot_fraction.as_f64(), statistics.top_share);
+        Ok(ActivityAnswer {
+            density: statistics.density,
+            overlap: statistics.overlap,
+            top_share: top,
+            intensity_ratio: top / hot.max(1e-12) / ((1.0 - top) / (1.0 - hot).max(1e-12)).max(1e-12),
+            hot_varied: statistics.hot_varied,
+            child_given_parents: statistics.child_given_parents,
+            token_imbalance: statistics.token_imbalance,
+            window_imbalance: statistics.window_imbalance,
+            least_imbalance: statistics.least_imbalance,
+            most_imbalance: statistics.most_imbalance,
+        })
+    }
+}

@@ -1,0 +1,387 @@
+//! The study `ndp.inference`: a prompt and a reply, on Hermes or a baseline.
+
+use std::num::NonZeroU32;
+
+use memscape_dram::MEMORIES;
+use memscape_study::{CostEngine, Headline, Recorder, Served, Slot, Study, StudyError};
+use memscape_units::{GbPerS, Nanoseconds};
+use memscape_workload::{Format, MODELS, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::{RECORDINGS, RecordingName};
+use crate::baseline;
+use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, table_bytes, timeline};
+use crate::error::NdpError;
+use crate::hardware::{
+    ACTIVITIES, ActivityLaw, DIMMS, Dimm, GPUS, Gpu, HOSTS, Host, MACHINES, Machine, Overhead, Predictor,
+    Remap,
+};
+use crate::hermes::{self, Hermes, HostPlacement, Policy, RandomFill};
+use crate::numbers::Share;
+use crate::scheduler::{Exchange, Strategy};
+use crate::work::{Activity, Shape, Work};
+
+/// A prompt and a reply of a language model on a GPU with NDP-DIMMs, or on a
+/// system that Hermes is compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model; null for that of `trace`
+    pub model: Option<Model>,
+    /// How weights are stored; they are multiplied as FP16 all the same
+    pub format: Format,
+    /// What computes it
+    pub system: System,
+    /// Expected values, or a walk over tokens, layers and neurons
+    pub engine: CostEngine,
+    /// Which of the scheduler's steps are taken
+    pub strategy: Strategy,
+    /// Sequences at the same time
+    #[schemars(range(min = 1, max = 4096))]
+    pub batch: NonZeroU32,
+    /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub prompt_tokens: NonZeroU32,
+    /// Tokens generated after it
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub generated_tokens: NonZeroU32,
+    /// The GPU
+    pub gpu: Gpu,
+    /// GPUs; only TensorRT-LLM uses more than one
+    #[schemars(range(min = 1, max = 1024))]
+    pub gpus: NonZeroU32,
+    /// One NDP-DIMM
+    pub dimm: Dimm,
+    /// NDP-DIMMs; for systems without NDP, plain DIMMs of the same capacity
+    #[schemars(range(min = 1, max = 1024))]
+    pub dimms: NonZeroU32,
+    /// Bandwidth of one link between DIMMs
+    pub link_gb_s: GbPerS,
+    /// The host
+    pub host: Host,
+    /// What kernels and software reach
+    pub overhead: Overhead,
+    /// How often neurons are active, and when
+    pub activity: ActivityLaw,
+    /// Share of neurons that a token activates; null for that of the model's kind
+    pub density: Option<Share>,
+    /// The 4-bit state predictor
+    pub predictor: Predictor,
+    /// How far the exchange of hot and cold neurons goes
+    pub exchange: Exchange,
+    /// How cold neurons are moved between DIMMs
+    pub remap: Remap,
+    /// How the prompt's weights reach the GPU
+    pub prompt: PromptStage,
+    /// How much of the GPU a random placement fills
+    pub random_fill: RandomFill,
+    /// Which placement Hermes-host uses
+    pub host_placement: HostPlacement,
+    /// Share of the sparse weights that the GPU may hold; null for what fits
+    pub hot_share: Option<Share>,
+    /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
+    pub trace: Option<RecordingName>,
+    /// Seed of the law and of random placements
+    pub seed: u64,
+}
+
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum System {
+    /// GPU and NDP-DIMMs, hot and cold neurons.
+    Hermes,
+    /// GPU and NDP-DIMMs, without activation sparsity.
+    HermesBase,
+    /// GPU and host processor, hot and cold neurons.
+    HermesHost,
+    /// Huggingface Accelerate: weights beyond the GPU's memory come over PCIe for each token.
+    Accelerate,
+    /// `FlexGen`: the same, overlapped with computing. OPT models only.
+    Flexgen,
+    /// Deja Vu: only active neurons come over PCIe. OPT models only.
+    DejaVu,
+    /// TensorRT-LLM on several GPUs that hold all weights.
+    TensorrtLlm,
+}
+
+/// What `ndp.inference` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What every system answers
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Of a step: QKV, output projection, feed-forward and LM head
+    pub fc_ns: f64,
+    /// Of a step: attention
+    pub attention_ns: f64,
+    /// Of a step: transfers, synchronisation and merging
+    pub communication_ns: f64,
+    /// Of a step: predicting active neurons
+    pub predictor_ns: f64,
+    /// The feed-forward networks, with their synchronisation, over a step
+    pub mlp_ns: f64,
+    /// Sparse blocks on the GPU, over a step
+    pub gpu_ns: f64,
+    /// Sparse blocks on the slowest DIMM (or the host), over a step
+    pub cold_ns: f64,
+    /// Share of a step that is communication over PCIe
+    pub pcie_share: f64,
+    /// Share of prompt and reply that is communication over PCIe
+    pub pcie_run_share: f64,
+    /// Predicting over computing, without communication
+    pub predictor_compute_share: f64,
+    /// Predicting over the whole run
+    pub predictor_run_share: f64,
+    /// Share of the model's weights that the GPU can hold
+    pub resident_share: f64,
+    /// Share of sparse neurons that the GPU holds
+    pub hot_share_used: f64,
+    /// Share of read neurons that the GPU reads
+    pub gpu_read_share: f64,
+    /// Share of multiply-accumulates that the DIMMs (or the host) do
+    pub cold_compute_share: f64,
+    /// Slowest DIMM over the mean
+    pub imbalance: f64,
+    /// The same over a window; null for the closed form
+    pub window_imbalance: Option<f64>,
+    /// Neurons that the GPU fetches per token
+    pub swaps_per_token: f64,
+    /// Neurons that change DIMM per token
+    pub moves_per_token: f64,
+    /// Time to move them over the links, as a share of the run
+    pub link_migration_share: f64,
+    /// Time to move them through the host instead, as a share of the run with it
+    pub host_migration_share: f64,
+    /// How much faster a neuron moves over the links than through the host
+    pub link_speedup: f64,
+    /// Share of neurons whose activity is predicted; null for the closed form
+    pub prediction_accuracy: Option<f64>,
+    /// Share of active neurons that are predicted; null for the closed form
+    pub prediction_recall: Option<f64>,
+    /// The predictor's state table, in units of 1024 bytes
+    pub state_table_kib: f64,
+    /// Its correlation table, in units of 1024 bytes
+    pub correlation_table_kib: f64,
+    /// Bandwidth between the ranks of one DIMM and its unit
+    pub dimm_bandwidth_gb_s: f64,
+    /// Tokens per second for each thousand dollars
+    pub tokens_per_s_per_kusd: f64,
+}
+
+impl Default for InferenceStudy {
+    fn default() -> Self {
+        let Machine { gpu, dimm, dimms, link_gb_s, host, overhead, predictor, remap, activity } =
+            *MACHINES.get("hermes");
+        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
+        Self {
+            model: Some(Model::named("llama-2-70b").expect("a built-in model")),
+            format: Format::FP16,
+            system: System::Hermes,
+            engine: CostEngine::Closed,
+            strategy: Strategy::Full,
+            batch: NonZeroU32::MIN,
+            prompt_tokens: count(128),
+            generated_tokens: count(128),
+            gpu,
+            gpus: NonZeroU32::MIN,
+            dimm,
+            dimms,
+            link_gb_s,
+            host,
+            overhead,
+            activity,
+            density: None,
+            predictor,
+            exchange: Exchange::Unchecked,
+            remap,
+            prompt: PromptStage::Pinned,
+            random_fill: RandomFill::Partition,
+            host_placement: HostPlacement::AsHermes,
+            hot_share: None,
+            trace: None,
+            seed: 0,
+        }
+    }
+}
+
+/// Whose equations answer.
+enum Asked {
+    Hermes(ColdSide),
+    Baseline(Account),
+}
+
+impl InferenceStudy {
+    /// What it runs on.
+    ///
+    /// # Errors
+    /// [`NdpError::Memory`] if the memory's numbers contradict each other.
+    pub fn machine(&self) -> Result<Machine, NdpError> {
+        self.dimm.memory.check()?;
+        Ok(Machine {
+            gpu: self.gpu,
+            dimm: self.dimm,
+            dimms: self.dimms,
+            link_gb_s: self.link_gb_s,
+            host: self.host,
+            overhead: self.overhead,
+            predictor: self.predictor,
+            remap: self.remap,
+            activity: self.activity,
+        })
+    }
+
+    /// What is to be computed.
+    ///
+    /// # Errors
+    /// [`NdpError::Work`] if model and recording do not go together.
+    pub fn work(&self) -> Result<Work, NdpError> {
+        let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
+        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        let [prompt, generated, batch] =
+            [self.prompt_tokens, self.generated_tokens, self.batch].map(NonZeroU32::get);
+        Ok(Work::new(shape, activity, prompt, generated, batch)?)
+    }
+
+    fn policy(&self) -> Policy {
+        Policy {
+            engine: self.engine,
+            strategy: self.strategy,
+            exchange: self.exchange,
+            prompt: self.prompt,
+            random_fill: self.random_fill,
+            host_placement: self.host_placement,
+            hot_share: self.hot_share,
+            seed: self.seed,
+        }
+    }
+
+    fn ask(&self, machine: &Machine, work: &Work) -> Result<Asked, NdpError> {
+        if self.system != System::TensorrtLlm && self.gpus.get() > 1 {
+            return Err(NdpError::ManyGpus(self.gpus.get()));
+        }
+        Ok(match self.system {
+            System::Hermes => Asked::Hermes(ColdSide::Dimms),
+            System::HermesHost => Asked::Hermes(ColdSide::Host),
+            System::HermesBase => Asked::Baseline(baseline::hermes_base(machine, work, self.prompt)?),
+            System::Accelerate => Asked::Baseline(baseline::accelerate(machine, work)?),
+            System::Flexgen => Asked::Baseline(baseline::flexgen(machine, work)?),
+            System::DejaVu => Asked::Baseline(baseline::deja_vu(machine, work)?),
+            System::TensorrtLlm => Asked::Baseline(baseline::tensorrt(machine, work, self.gpus.get())?),
+        })
+    }
+
+    fn account(&self, machine: &Machine, work: &Work) -> Result<Account, NdpError> {
+        match self.ask(machine, work)? {
+            Asked::Hermes(cold) => hermes::account(&Hermes::new(machine, work, cold, self.policy())),
+            Asked::Baseline(account) => Ok(account),
+        }
+    }
+
+    /// What happens when: on Hermes each block of each layer, walked whatever
+    /// `engine` says; on a baseline the parts of a mean step. Layers of the first 8
+    /// tokens are shown one by one, of those up to 4096 the length, and one span for
+    /// the rest.
+    fn timeline(&self, to: &mut dyn Recorder) -> Result<(), StudyError> {
+        let (machine, work) = (self.machine()?, self.work()?);
+        match self.ask(&machine, &work)? {
+            Asked::Hermes(cold) => hermes::record(&Hermes::new(&machine, &work, cold, self.policy()), to)?,
+            Asked::Baseline(account) => timeline::record(&account, work.generated, to),
+        }
+        Ok(())
+    }
+
+    fn price_usd(&self) -> f64 {
+        let gpus = self.gpu.price_usd.as_f64() * f64::from(self.gpus.get());
+        let dimms = self.dimm.price_usd.as_f64() * f64::from(self.dimms.get());
+        if self.system == System::TensorrtLlm { gpus } else { gpus + dimms }
+    }
+
+    fn headline(&self, work: &Work, account: &Account) -> Headline {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes; `as` saturates")]
+        let bytes = |it: f64| it.round() as u64;
+        Headline::of(&Served {
+            prompt_tokens: u64::from(work.prompt),
+            generated_tokens: u64::from(work.generated),
+            batch: u64::from(work.batch),
+            prompt: account.prompt.time(),
+            step: Nanoseconds::saturating(account.step.total().as_ns()),
+            memory_bytes: bytes(account.held.bytes),
+            memory_limit_bytes: Some(bytes(account.held.limit)),
+            bound_by: account.bound_by,
+            energy_j: None,
+            cost_usd: Some(self.price_usd()),
+        })
+    }
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "ndp.inference";
+    const SUMMARY: &'static str = "A prompt and a reply on a GPU with NDP-DIMMs (Hermes), or on a baseline";
+    type Answer = InferenceAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("token_ns", &["fc_ns", "attention_ns", "communication_ns", "predictor_ns"])];
+
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::timeline);
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, "hermes"),
+            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("gpu", &GPUS, "rtx-4090"),
+            Slot::part("dimm", &DIMMS, "hermes-32gb"),
+            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
+            Slot::part("host", &HOSTS, "core-i9-13900k"),
+            Slot::part("activity", &ACTIVITIES, "relu-llm"),
+            Slot::part("trace", &RECORDINGS, ""),
+        ]
+    }
+
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let (machine, work) = (self.machine()?, self.work()?);
+        let account = self.account(&machine, &work)?;
+        let headline = self.headline(&work, &account);
+        let rates = Rates::new(&machine, ColdSide::Dimms, work.batch, work.shape.weight_bytes);
+        let (states, parents) = table_bytes(&work.shape);
+        let (step, generated) = (account.step.total().as_ns(), f64::from(work.generated));
+        let prompt = account.prompt.time().as_f64();
+        let run = prompt + generated * step;
+        let [pcie, predictor] = [account.pcie.as_f64(), account.step.ns(StepPart::Predictor)];
+        let [by_link, by_host] = [account.link_moves, account.host_moves].map(Nanoseconds::as_f64);
+        let mlp_bytes = work.shape.weight_bytes * work.shape.neuron_weights(crate::activity::BlockKind::Mlp);
+        let cost_usd = self.price_usd();
+        Ok(InferenceAnswer {
+            headline,
+            fc_ns: account.step.ns(StepPart::Fc),
+            attention_ns: account.step.ns(StepPart::Attention),
+            communication_ns: account.step.ns(StepPart::Communication),
+            predictor_ns: predictor,
+            mlp_ns: account.mlp.as_f64(),
+            gpu_ns: account.gpu.as_f64(),
+            cold_ns: account.cold.as_f64(),
+            pcie_share: pcie / step,
+            pcie_run_share: (account.prompt.pcie.as_f64() + generated * pcie) / run,
+            predictor_compute_share: predictor / (step - account.step.ns(StepPart::Communication)),
+            predictor_run_share: predictor * generated / run,
+            resident_share: (rates.usable_bytes / work.shape.bytes()).min(1.0),
+            hot_share_used: account.hot_share,
+            gpu_read_share: account.gpu_read_share,
+            cold_compute_share: account.cold_compute_share,
+            imbalance: account.imbalance,
+            window_imbalance: account.window_imbalance,
+            swaps_per_token: account.swaps,
+            moves_per_token: account.moves,
+            link_migration_share: by_link * generated / run,
+            host_migration_share: by_host * generated / (run + by_host * generated),
+            link_speedup: rates.link_speedup(mlp_bytes),
+            prediction_accuracy: account.accuracy,
+            prediction_recall: account.recall,
+            state_table_kib: states / 1024.0,
+            correlation_table_kib: parents / 1024.0,
+            dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
+            tokens_per_s_per_kusd: headline.tokens_per_s / (cost_usd * 1e-3).max(1e-9),
+        })
+    }
+}

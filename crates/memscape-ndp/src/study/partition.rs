@@ -1,0 +1,206 @@
+//! The study `ndp.partition`: where neurons lie before the first token.
+
+use std::num::NonZeroU32;
+
+use memscape_dram::MEMORIES;
+use memscape_study::{Slot, Study, StudyError};
+use memscape_workload::{Format, MODELS, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
+use crate::activity::{RECORDINGS, RecordingName};
+use crate::cost::{Rates, hot_capacity};
+use crate::error::NdpError;
+use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES};
+use crate::hermes::offline;
+use crate::numbers::{Share, precise};
+use crate::partition::Partition;
+use crate::work::{Activity, Shape, Work};
+
+/// The offline partition of a model's neurons between GPU and DIMMs, with a
+/// proven bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionStudy {
+    /// Language model; null for that of `trace`
+    pub model: Option<Model>,
+    /// How weights are stored; they are multiplied as FP16 all the same
+    pub format: Format,
+    /// Who computes cold neurons
+    pub system: SparseSystem,
+    /// Sequences at the same time
+    #[schemars(range(min = 1, max = 4096))]
+    pub batch: NonZeroU32,
+    /// The GPU
+    pub gpu: GpuSpeed,
+    /// One NDP-DIMM
+    pub dimm: DimmSpeed,
+    /// NDP-DIMMs
+    #[schemars(range(min = 1, max = 1024))]
+    pub dimms: NonZeroU32,
+    /// The host
+    pub host: HostSpeed,
+    /// What kernels and software reach
+    pub overhead: KernelSpeed,
+    /// How often neurons are active
+    pub activity: ProfiledLaw,
+    /// Share of neurons that a token activates; null for that of the model's kind
+    pub density: Option<Share>,
+    /// Share of the sparse weights that the GPU may hold; null for what fits
+    pub hot_share: Option<Share>,
+    /// Recording whose profile is taken: a name, an .npz file or a folder of them; null for the law
+    pub trace: Option<RecordingName>,
+    /// Seed of the law
+    pub seed: u64,
+}
+
+/// How often neurons are active over many prompts, which is what an offline
+/// profile sees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledLaw {
+    /// Share of neurons that a token activates in models with ReLU of their own (OPT)
+    pub native_density: Share,
+    /// Share of neurons that a token activates in models whose activation was replaced by ReLU
+    pub relufied_density: Share,
+    /// Spread of neurons' activity: 0 is all alike, the larger the more are either hot or cold
+    #[schemars(range(min = 0.0, max = 20.0))]
+    pub spread: f64,
+    /// Share of neurons that follow one of the layer before
+    pub layer_link: Share,
+    /// Share of the latent's variance that each prompt draws anew
+    pub prompt_drift: Share,
+    /// Share of the latent's variance that a cluster of neighbours draws together for each prompt
+    pub cluster_drift: Share,
+}
+
+impl From<ActivityLaw> for ProfiledLaw {
+    fn from(it: ActivityLaw) -> Self {
+        let ActivityLaw { native_density, relufied_density, spread, layer_link, .. } = it;
+        let ActivityLaw { prompt_drift, cluster_drift, .. } = it;
+        Self { native_density, relufied_density, spread, layer_link, prompt_drift, cluster_drift }
+    }
+}
+
+impl ProfiledLaw {
+    /// The law; what is left out is the paper's, and no profile sees it.
+    fn law(self) -> ActivityLaw {
+        let Self { native_density, relufied_density, spread, layer_link, prompt_drift, cluster_drift } = self;
+        ActivityLaw {
+            native_density,
+            relufied_density,
+            spread,
+            layer_link,
+            prompt_drift,
+            cluster_drift,
+            ..MACHINES.get("hermes").activity
+        }
+    }
+}
+
+/// What `ndp.partition` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct PartitionAnswer {
+    /// Sum over blocks of the slower of GPU and slowest DIMM
+    pub objective_ms: f64,
+    /// No partition is faster than this
+    pub lower_bound_ms: f64,
+    /// Objective over bound, less 1
+    pub gap: f64,
+    /// Neurons of the model
+    pub neurons: u64,
+    /// Share of them on the GPU
+    pub gpu_neuron_share: f64,
+    /// Bytes on the GPU
+    pub gpu_gb: f64,
+    /// Bytes that fit the GPU beside what every token needs
+    pub gpu_capacity_gb: f64,
+    /// Bytes on the fullest DIMM
+    pub fullest_dimm_gb: f64,
+    /// Bytes on the emptiest DIMM
+    pub emptiest_dimm_gb: f64,
+}
+
+impl Default for PartitionStudy {
+    fn default() -> Self {
+        let machine = *MACHINES.get("hermes");
+        Self {
+            model: Some(Model::named("llama-2-70b").expect("a built-in model")),
+            format: Format::FP16,
+            system: SparseSystem::Hermes,
+            batch: NonZeroU32::MIN,
+            gpu: machine.gpu.into(),
+            dimm: machine.dimm.into(),
+            dimms: machine.dimms,
+            host: machine.host.into(),
+            overhead: machine.overhead.into(),
+            activity: machine.activity.into(),
+            density: None,
+            hot_share: None,
+            trace: None,
+            seed: 0,
+        }
+    }
+}
+
+impl PartitionStudy {
+    /// The partition itself: QKV and feed-forward neurons of each layer in turn.
+    ///
+    /// # Errors
+    /// [`NdpError`] says what does not fit.
+    pub fn partition(&self) -> Result<Partition, NdpError> {
+        Ok(self.solve()?.0)
+    }
+
+    /// The partition, and bytes of sparse neurons that the GPU may hold.
+    fn solve(&self) -> Result<(Partition, f64), NdpError> {
+        let machine = machine(self.gpu, self.dimm, self.dimms, self.host, self.overhead)?;
+        let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
+        let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
+        let capacity = hot_capacity(self.hot_share, &shape, rates.usable_bytes)?;
+        let law = self.activity.law();
+        let activity = Activity::new(&shape, self.trace.as_ref(), law, self.density, self.seed);
+        // A profile is of no prompt and no reply.
+        let work = Work { shape, prompt: 1, generated: 1, batch: self.batch.get(), activity };
+        Ok((offline(&rates, &work.shape, &work.source()?, capacity)?, capacity))
+    }
+}
+
+impl Study for PartitionStudy {
+    const NAME: &'static str = "ndp.partition";
+    const SUMMARY: &'static str =
+        "Hot neurons on the GPU, cold ones on DIMMs: the offline partition, with a proven bound";
+    type Answer = PartitionAnswer;
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, "hermes"),
+            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("gpu", &GPUS, "rtx-4090"),
+            Slot::part("dimm", &DIMMS, "hermes-32gb"),
+            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
+            Slot::part("host", &HOSTS, "core-i9-13900k"),
+            Slot::part("activity", &ACTIVITIES, "relu-llm"),
+            Slot::part("trace", &RECORDINGS, ""),
+        ]
+    }
+
+    fn answer(&self) -> Result<PartitionAnswer, StudyError> {
+        let (found, capacity) = self.solve()?;
+        let neurons: u64 = found.device.iter().map(|it| it.len() as u64).sum();
+        let hot: u64 = found.device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
+        let dimms = &found.bytes[1..];
+        Ok(PartitionAnswer {
+            objective_ms: found.objective.as_f64() * 1e-6,
+            lower_bound_ms: found.lower_bound.as_f64() * 1e-6,
+            gap: found.gap(),
+            neurons,
+            gpu_neuron_share: precise(hot) / precise(neurons),
+            gpu_gb: found.bytes[0] * 1e-9,
+            gpu_capacity_gb: capacity * 1e-9,
+            fullest_dimm_gb: dimms.iter().copied().fold(0.0, f64::max) * 1e-9,
+            emptiest_dimm_gb: dimms.iter().copied().fold(f64::INFINITY, f64::min) * 1e-9,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! The study `ndp.predictor`: what the scheduler foresees.
+
+use std::num::NonZeroU32;
+
+use memscape_dram::MEMORIES;
+use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_workload::{Format, MODELS, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
+use crate::activity::{RECORDINGS, RecordingName};
+use crate::cost::{PromptStage, table_bytes};
+use crate::error::NdpError;
+use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES, Machine, Predictor, Remap};
+use crate::hermes::{Hermes, HostPlacement, Policy, RandomFill, offline, walk};
+use crate::numbers::{Share, precise};
+use crate::scheduler::{Exchange, Strategy};
+use crate::work::{Activity, Shape, Work};
+
+/// How well the 4-bit state predictor does, and what the scheduler makes of it:
+/// every token, layer and neuron is walked, from the offline partition on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PredictorStudy {
+    /// Language model; null for that of `trace`
+    pub model: Option<Model>,
+    /// How weights are stored; they are multiplied as FP16 all the same
+    pub format: Format,
+    /// Who computes cold neurons
+    pub system: SparseSystem,
+    /// Which of the scheduler's steps are taken
+    pub strategy: Strategy,
+    /// Sequences at the same time
+    #[schemars(range(min = 1, max = 4096))]
+    pub batch: NonZeroU32,
+    /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub prompt_tokens: NonZeroU32,
+    /// Tokens generated after it
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub generated_tokens: NonZeroU32,
+    /// The GPU
+    pub gpu: GpuSpeed,
+    /// One NDP-DIMM
+    pub dimm: DimmSpeed,
+    /// NDP-DIMMs
+    #[schemars(range(min = 1, max = 1024))]
+    pub dimms: NonZeroU32,
+    /// The host
+    pub host: HostSpeed,
+    /// What kernels and software reach
+    pub overhead: KernelSpeed,
+    /// How often neurons are active, and when
+    pub activity: ActivityLaw,
+    /// Share of neurons that a token activates; null for that of the model's kind
+    pub density: Option<Share>,
+    /// The 4-bit state predictor
+    pub predictor: Predictor,
+    /// How far the exchange of hot and cold neurons goes
+    pub exchange: Exchange,
+    /// How cold neurons are moved between DIMMs
+    pub remap: Remap,
+    /// Share of the sparse weights that the GPU may hold; null for what fits
+    pub hot_share: Option<Share>,
+    /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
+    pub trace: Option<RecordingName>,
+    /// Seed of the law
+    pub seed: u64,
+}
+
+/// What `ndp.predictor` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct PredictorAnswer {
+    /// Share of neurons whose activity is predicted
+    pub accuracy: f64,
+    /// Share of active neurons that are predicted active
+    pub recall: f64,
+    /// Share of neurons predicted active that are
+    pub precision: f64,
+    /// Share of neurons that are active
+    pub density: f64,
+    /// Share of read neurons that the GPU reads
+    pub gpu_read_share: f64,
+    /// Fullest DIMM over the mean, over a window's cold work
+    pub window_imbalance: f64,
+    /// Share of the GPU's neurons exchanged per token
+    pub swapped_share: f64,
+    /// Neurons moved between DIMMs per token
+    pub moves_per_token: f64,
+    /// State table of the whole model, in units of 1024 bytes
+    pub state_table_kib: f64,
+    /// Correlation table of the whole model, in units of 1024 bytes
+    pub correlation_table_kib: f64,
+}
+
+impl Default for PredictorStudy {
+    fn default() -> Self {
+        let machine = *MACHINES.get("hermes");
+        let count = |it: u32| NonZeroU32::new(it).expect("not zero");
+        Self {
+            model: Some(Model::named("llama-2-70b").expect("a built-in model")),
+            format: Format::FP16,
+            system: SparseSystem::Hermes,
+            strategy: Strategy::Full,
+            batch: NonZeroU32::MIN,
+            prompt_tokens: count(128),
+            generated_tokens: count(128),
+            gpu: machine.gpu.into(),
+            dimm: machine.dimm.into(),
+            dimms: machine.dimms,
+            host: machine.host.into(),
+            overhead: machine.overhead.into(),
+            activity: machine.activity,
+            density: None,
+            predictor: machine.predictor,
+            exchange: Exchange::Unchecked,
+            remap: machine.remap,
+            hot_share: None,
+            trace: None,
+            seed: 0,
+        }
+    }
+}
+
+impl PredictorStudy {
+    fn machine(&self) -> Result<Machine, NdpError> {
+        let machine = machine(self.gpu, self.dimm, self.dimms, self.host, self.overhead)?;
+        Ok(Machine { predictor: self.predictor, remap: self.remap, activity: self.activity, ..machine })
+    }
+
+    fn work(&self) -> Result<Work, NdpError> {
+        let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
+        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        let [prompt, generated, batch] =
+            [self.prompt_tokens, self.generated_tokens, self.batch].map(NonZeroU32::get);
+        Ok(Work::new(shape, activity, prompt, generated, batch)?)
+    }
+
+    /// From the offline partition of this system itself, whatever fits.
+    fn policy(&self) -> Policy {
+        Policy {
+            engine: CostEngine::Events,
+            strategy: self.strategy,
+            exchange: self.exchange,
+            prompt: PromptStage::Pinned,
+            random_fill: RandomFill::Partition,
+            host_placement: HostPlacement::Own,
+            hot_share: self.hot_share,
+            seed: self.seed,
+        }
+    }
+}
+
+impl Study for PredictorStudy {
+    const NAME: &'static str = "ndp.predictor";
+    const SUMMARY: &'static str = "The 4-bit state predictor on a trace: accuracy, exchange and balance";
+    type Answer = PredictorAnswer;
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, "hermes"),
+            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("gpu", &GPUS, "rtx-4090"),
+            Slot::part("dimm", &DIMMS, "hermes-32gb"),
+            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
+            Slot::part("host", &HOSTS, "core-i9-13900k"),
+            Slot::part("activity", &ACTIVITIES, "relu-llm"),
+            Slot::part("trace", &RECORDINGS, ""),
+        ]
+    }
+
+    fn answer(&self) -> Result<PredictorAnswer, StudyError> {
+        let (machine, work) = (self.machine()?, self.work()?);
+        let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
+        let source = work.source().map_err(NdpError::from)?;
+        let device = offline(&hermes.rates, &work.shape, &source, hermes.hot_capacity()?)?.device;
+        let all = walk(&hermes, &source, &device, self.dimms.get() as usize);
+        let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };
+        let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
+        let hot: u64 = device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
+        let steps = u64::from(work.generated);
+        let (states, parents) = table_bytes(&work.shape);
+        Ok(PredictorAnswer {
+            accuracy: ratio(all.hits + all.correct_rejections, judged),
+            recall: ratio(all.hits, all.hits + all.misses),
+            precision: ratio(all.hits, all.hits + all.false_alarms),
+            density: ratio(all.hits + all.misses, judged),
+            gpu_read_share: ratio(all.gpu_neurons, all.gpu_neurons + all.cold_neurons),
+            window_imbalance: if all.windows > 0 { all.window_imbalance / precise(all.windows) } else { 1.0 },
+            swapped_share: ratio(all.swapped, hot * steps),
+            moves_per_token: ratio(all.moved, steps),
+            state_table_kib: states / 1024.0,
+            correlation_table_kib: parents / 1024.0,
+        })
+    }
+}

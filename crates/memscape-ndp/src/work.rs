@@ -1,0 +1,357 @@
+//! What is to be computed: a model's two sparse blocks per layer and its dense
+//! rest, a prompt and a reply, and which neurons they activate.
+
+use memscape_workload::{Format, Llm, Model};
+
+use crate::activity::{BlockKind, Law, LawError, Recording, RecordingName, Source, Synthetic, TraceError};
+use crate::hardware::ActivityLaw;
+use crate::numbers::Share;
+
+/// Bytes of one activation, which is FP16.
+pub const FP16: f64 = 2.0;
+
+/// A model's widths, as far as they matter here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Layers.
+    pub layers: usize,
+    /// Width of the residual stream: neurons of a QKV block.
+    pub hidden: usize,
+    /// Width of all queries.
+    pub q: usize,
+    /// Width of all keys, and of all values.
+    pub kv: usize,
+    /// Neurons of a feed-forward network.
+    pub ffn: usize,
+    /// Its matrices: three if it is gated, else two.
+    pub matrices: usize,
+    /// Parameters of the LM head.
+    pub head: f64,
+    /// All parameters.
+    pub parameters: f64,
+    /// Bytes of one weight, on average; it is multiplied as FP16 all the same.
+    pub weight_bytes: f64,
+    /// Whether its activation is a ReLU of its own.
+    pub native_relu: bool,
+}
+
+impl Shape {
+    /// A described model, its weights stored in a format.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "parameters stay below 2^53")]
+    pub fn of(model: &Llm, format: Format) -> Self {
+        Self {
+            layers: model.layers as usize,
+            hidden: model.hidden_size as usize,
+            q: usize::try_from(model.q_size()).unwrap_or(usize::MAX),
+            kv: usize::try_from(model.kv_size()).unwrap_or(usize::MAX),
+            ffn: model.ffn_size as usize,
+            matrices: if model.gated { 3 } else { 2 },
+            head: f64::from(model.vocab_size) * f64::from(model.embedding_size),
+            parameters: model.parameters() as f64,
+            weight_bytes: format.bits_per_element() / 8.0,
+            native_relu: model.activation == memscape_workload::Activation::Relu,
+        }
+    }
+
+    /// The model that was recorded: as many layers and neurons, two feed-forward
+    /// matrices, as many keys and values as queries, no LM head.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "parameters stay below 2^53")]
+    pub fn recorded(recording: &Recording, format: Format) -> Self {
+        let ([hidden, ffn], layers) = (recording.profile.neurons(), recording.profile.layers());
+        let parameters = (layers * (4 * hidden * hidden + 2 * hidden * ffn)) as f64;
+        Self {
+            layers,
+            hidden,
+            q: hidden,
+            kv: hidden,
+            ffn,
+            matrices: 2,
+            head: 0.0,
+            parameters,
+            weight_bytes: format.bits_per_element() / 8.0,
+            native_relu: true,
+        }
+    }
+
+    /// Neurons of a block.
+    #[must_use]
+    pub const fn neurons(&self, block: BlockKind) -> usize {
+        match block {
+            BlockKind::Qkv => self.hidden,
+            BlockKind::Mlp => self.ffn,
+        }
+    }
+
+    /// Weights of one neuron: a column of Q, K and V, or a row or column of each
+    /// feed-forward matrix.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn neuron_weights(&self, block: BlockKind) -> f64 {
+        match block {
+            BlockKind::Qkv => (self.q + 2 * self.kv) as f64,
+            BlockKind::Mlp => (self.hidden * self.matrices) as f64,
+        }
+    }
+
+    /// Weights of one layer's block.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn block_weights(&self, block: BlockKind) -> f64 {
+        self.neurons(block) as f64 * self.neuron_weights(block)
+    }
+
+    /// Bytes of all sparse blocks.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "layers")]
+    pub fn sparse_bytes(&self) -> f64 {
+        self.weight_bytes
+            * self.layers as f64
+            * BlockKind::ALL.iter().map(|it| self.block_weights(*it)).sum::<f64>()
+    }
+
+    /// Weights of one layer's output projection.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn projection_weights(&self) -> f64 {
+        (self.q * self.hidden) as f64
+    }
+
+    /// Bytes that every token needs whole: output projections and LM head.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "layers")]
+    pub fn dense_bytes(&self) -> f64 {
+        self.weight_bytes * (self.layers as f64 * self.projection_weights() + self.head)
+    }
+
+    /// Bytes of all weights.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        self.weight_bytes * self.parameters
+    }
+
+    /// Bytes of keys and values of one token in one layer.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn kv_bytes(&self) -> f64 {
+        FP16 * 2.0 * self.kv as f64
+    }
+}
+
+/// A prompt and a reply of a model, and which neurons they activate.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// The model.
+    pub shape: Shape,
+    /// Tokens of the prompt.
+    pub prompt: u32,
+    /// Tokens generated after it.
+    pub generated: u32,
+    /// Sequences at the same time.
+    pub batch: u32,
+    /// Where activity comes from.
+    pub activity: Activity,
+}
+
+/// Where activity comes from, before a law is checked: a system that is dense
+/// needs none.
+#[derive(Debug, Clone)]
+pub enum Activity {
+    /// The law, at a density.
+    Law {
+        /// How often neurons are active.
+        law: ActivityLaw,
+        /// Share of neurons that a token activates.
+        density: f64,
+        /// Seed of everything.
+        seed: u64,
+    },
+    /// A recording.
+    Recorded(RecordingName),
+}
+
+/// Why there is nothing to compute.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkError {
+    /// Neither a model nor a trace.
+    #[error("`model` is null, but there is no `trace` to take it from; give one of them")]
+    NoModel,
+    /// A feed-forward network that is several.
+    #[error(
+        "{model} is a mixture of {experts} experts, but Hermes' hot and cold neurons are those of one feed-forward \
+         network per layer; give a model without experts"
+    )]
+    Experts {
+        /// The model.
+        model: String,
+        /// Its experts.
+        experts: u32,
+    },
+    /// A trace of another model.
+    #[error(
+        "`trace` {name} has {found_layers} layers of {} QKV inputs and {} feed-forward neurons, but {model} has \
+         {layers} of {} and {}; set `model` to null to take the trace's own", found[0], found[1], neurons[0], neurons[1]
+    )]
+    TraceShape {
+        /// The trace.
+        name: String,
+        /// Its layers.
+        found_layers: usize,
+        /// Its neurons.
+        found: [usize; 2],
+        /// The model.
+        model: String,
+        /// Its layers.
+        layers: usize,
+        /// Its neurons.
+        neurons: [usize; 2],
+    },
+    /// Too little in the trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl Shape {
+    /// The shape of a model, or of what was recorded where there is no model.
+    ///
+    /// # Errors
+    /// [`WorkError`] if there is neither, or the two are of different shapes.
+    pub fn resolve(
+        model: Option<&Model>,
+        format: Format,
+        recording: Option<&RecordingName>,
+    ) -> Result<Self, WorkError> {
+        let Some(model) = model else {
+            return recording.map(|it| Self::recorded(it, format)).ok_or(WorkError::NoModel);
+        };
+        if let Some(experts) = model.experts {
+            return Err(WorkError::Experts { model: model.to_string(), experts: experts.count });
+        }
+        let shape = Self::of(model, format);
+        if let Some(recording) = recording {
+            let (found_layers, found) = (recording.profile.layers(), recording.profile.neurons());
+            let (layers, neurons) = (shape.layers, [shape.hidden, shape.ffn]);
+            if (found_layers, found) != (layers, neurons) {
+                let (name, model) = (recording.name.clone(), model.to_string());
+                return Err(WorkError::TraceShape { name, found_layers, found, model, layers, neurons });
+            }
+        }
+        Ok(shape)
+    }
+}
+
+impl Activity {
+    /// That of a recording, or of a law at the density of the model's kind unless
+    /// another is given.
+    #[must_use]
+    pub fn new(
+        shape: &Shape,
+        recording: Option<&RecordingName>,
+        law: ActivityLaw,
+        density: Option<Share>,
+        seed: u64,
+    ) -> Self {
+        match recording {
+            Some(recording) => Self::Recorded(recording.clone()),
+            None => {
+                let density = density.unwrap_or(law.density_of(shape.native_relu)).as_f64();
+                Self::Law { law, density, seed }
+            }
+        }
+    }
+}
+
+impl Work {
+    /// Puts a workload together. A recording has a prompt of its own.
+    ///
+    /// # Errors
+    /// [`WorkError::Trace`] if the recording is too short.
+    pub fn new(
+        shape: Shape,
+        activity: Activity,
+        prompt: u32,
+        generated: u32,
+        batch: u32,
+    ) -> Result<Self, WorkError> {
+        let mut work = Self { shape, prompt, generated, batch, activity };
+        if let Activity::Recorded(recording) = &work.activity {
+            work.prompt = recorded_prompt(recording, generated as usize, batch as usize)?;
+        }
+        Ok(work)
+    }
+
+    /// Layers, among real numbers.
+    #[must_use]
+    pub fn layers(&self) -> f64 {
+        f64::from(u32::try_from(self.shape.layers).unwrap_or(u32::MAX))
+    }
+
+    /// Tokens in the cache, on average over the reply.
+    #[must_use]
+    pub fn mean_context(&self) -> f64 {
+        f64::from(self.prompt) + f64::from(self.generated) / 2.0
+    }
+
+    /// Tokens in the cache, in the end.
+    #[must_use]
+    pub fn last_context(&self) -> f64 {
+        f64::from(self.prompt) + f64::from(self.generated)
+    }
+
+    /// The law at its density; none of a recording.
+    ///
+    /// # Errors
+    /// [`LawError`] if the law contradicts itself.
+    pub fn law(&self) -> Result<Option<Law>, LawError> {
+        match &self.activity {
+            Activity::Law { law, density, .. } => law.at(*density).map(Some),
+            Activity::Recorded(_) => Ok(None),
+        }
+    }
+
+    /// Activity itself.
+    ///
+    /// # Errors
+    /// [`LawError`] if the law contradicts itself.
+    pub fn source(&self) -> Result<Source, LawError> {
+        Ok(match &self.activity {
+            Activity::Recorded(recording) => Source::Recorded(recording.clone()),
+            Activity::Law { law, density, seed } => Source::Law(Synthetic {
+                law: law.at(*density)?,
+                layers: self.shape.layers,
+                neurons: [self.shape.hidden, self.shape.ffn],
+                prefill: self.prompt as usize,
+                decode: self.generated as usize,
+                seed: *seed,
+            }),
+        })
+    }
+}
+
+/// Tokens of the prompts of a batch, which are all as long.
+fn recorded_prompt(recording: &Recording, generated: usize, batch: usize) -> Result<u32, TraceError> {
+    let short = |what, have, need, parameter| TraceError::TooShort {
+        name: recording.name.clone(),
+        what,
+        have,
+        need,
+        parameter,
+    };
+    let sequences = recording.sequences.len();
+    if batch > sequences {
+        return Err(short("sequences", sequences, batch, "batch"));
+    }
+    let prompt = recording.sequences[0].prefill;
+    for sequence in &recording.sequences[..batch] {
+        let have = sequence.tokens() - sequence.prefill;
+        if have < generated {
+            return Err(short("generated tokens", have, generated, "generated_tokens"));
+        }
+        if sequence.prefill != prompt {
+            return Err(short("prompt tokens in one of its sequences", sequence.prefill, prompt, "batch"));
+        }
+    }
+    Ok(u32::try_from(prompt).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,72 @@
+//! What the figures and tables of this paper share.
+
+use memscape_explore::{Parameters, Sweep, Table};
+use memscape_ondevice::mapping::Scheme;
+use memscape_systems::study;
+use serde_json::json;
+
+use crate::error::Error;
+use crate::sweeps::{Variant, concat, variant, with_first_column};
+
+/// Llama 3.2 1B and 3B: the models of section 6.
+pub const MODELS: [&str; 2] = ["llama-3.2-1b", "llama-3.2-3b"];
+
+/// Prompts of Fig. 10 and Fig. 12.
+pub const TOKENS: [u32; 5] = [64, 96, 128, 160, 192];
+
+/// A scheme under the name that the paper gives it.
+pub fn scheme(scheme: Scheme) -> Variant {
+    let name = match scheme {
+        Scheme::WeightDuplication => "WD",
+        Scheme::FacilO => "FACIL-O",
+        Scheme::Ddb => "S-DDB",
+        Scheme::Owr => "S-OWR",
+        Scheme::CacheableGemm => "C-GEMM",
+        Scheme::NonCacheableGemm => "NC-GEMM",
+    };
+    variant(name, [("scheme", json!(scheme))])
+}
+
+/// What is changed that a study without a processor can take.
+pub fn without_cpu(changed: &Parameters) -> Parameters {
+    let kept = changed.iter().filter(|(path, _)| !path.starts_with("cpu."));
+    kept.map(|(path, value)| (path.clone(), value.clone())).collect()
+}
+
+/// Sweeps a study once per variant; `axes` adds what each is swept over. The
+/// table's first column, `series`, names the variant.
+pub fn series(
+    study_name: &str,
+    changed: &Parameters,
+    variants: &[Variant],
+    axes: impl Fn(Sweep) -> Sweep,
+) -> Result<Table, Error> {
+    concat(variants.iter().map(|variant| {
+        let mut base = changed.clone();
+        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
+        let table = study(study_name)?.sweep(&axes(Sweep::of(base)), &())?.without_errors()?;
+        with_first_column(table, "series", &variant.name)
+    }))
+}
+
+/// `changed` with one parameter more.
+pub fn with(changed: &Parameters, path: &str, value: impl Into<serde_json::Value>) -> Parameters {
+    let mut all = changed.clone();
+    all.insert(path.to_owned(), value.into());
+    all
+}
+
+/// What a model says that was asked without a sweep.
+pub fn no_answer(error: impl std::fmt::Display) -> Error {
+    memscape_explore::Error::NoAnswer(error.to_string()).into()
+}
+
+/// `llama-3.2-1b` as figures print it.
+pub fn title(model: &str) -> String {
+    let spelled = [("llama-", "Llama "), ("qwen3-", "Qwen3 "), ("gemma-3-", "Gemma 3 ")];
+    let found = spelled.iter().find_map(|(prefix, name)| Some((name, model.strip_prefix(prefix)?)));
+    found.map_or_else(
+        || model.to_owned(),
+        |(name, rest)| format!("{name}{}", rest.replace('-', " ").to_uppercase()),
+    )
+}

@@ -1,0 +1,173 @@
+//! Which kernels there are, and how they may be compiled.
+
+use memscape_workload::Format;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mapping::quant::FORMATS;
+
+/// Which kernel multiplies quantised weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kernel {
+    /// llama.cpp's scalar code.
+    Default,
+    /// One block of one row in vector registers (Listing 4.4).
+    Vector,
+    /// Two rows by two blocks behind a function call for each tile (Listing 4.5).
+    Simple,
+    /// Two rows by two blocks, the loop over the row inside (Listing A.1).
+    Complex,
+    /// Dequantise and call OpenBLAS.
+    Openblas,
+}
+
+impl Kernel {
+    /// All of them, slowest code first.
+    pub const ALL: [Self; 5] = [Self::Default, Self::Vector, Self::Simple, Self::Complex, Self::Openblas];
+
+    /// The name, for example `complex`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Vector => "vector",
+            Self::Simple => "simple",
+            Self::Complex => "complex",
+            Self::Openblas => "openblas",
+        }
+    }
+}
+
+/// Whether small constants are part of the instruction.
+///
+/// # Source
+/// Thesis, Sec. 4.2.3: the Xuantie compiler, which built `vector` and `simple`, "did
+/// not use all the immediate functions available"; `complex` is GCC 14.2's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Immediates {
+    /// As the kernel's compiler did: `complex` only.
+    AsCompiled,
+    /// In every kernel.
+    Always,
+    /// In none.
+    Never,
+}
+
+/// One way to compile one kernel for one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Code {
+    /// Which kernel.
+    pub kernel: Kernel,
+    /// What it multiplies.
+    pub format: Format,
+    /// Whether constants are immediates.
+    pub immediates: Immediates,
+    /// Rows of a tile; of `simple` and `complex`, else 1.
+    pub rows: usize,
+    /// Blocks of a tile; of `simple` and `complex`, else 1.
+    pub blocks: usize,
+    /// Registers that an eight-bit vector takes: 1, 2 or 4.
+    pub lmul: u32,
+    /// Bits of a register.
+    pub vlen_bits: u32,
+    /// Bits of the load pipe.
+    pub load_bits: u32,
+}
+
+/// Why there is no such kernel.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// A format the kernel is not written for.
+    #[error("the kernel `{}` does not multiply {format}; it is written for {written_for}", kernel.name())]
+    Unsupported {
+        /// The kernel.
+        kernel: Kernel,
+        /// The format.
+        format: Format,
+        /// Formats it knows.
+        written_for: &'static str,
+    },
+    /// Not a register width.
+    #[error("`core.vlen_bits` is {0}; it must be a power of two from 64 to 1024")]
+    Vlen(u32),
+    /// A group that widening does not leave registers for.
+    #[error("`lmul` is {0}; the kernels widen twice, so it must be 1, 2 or 4")]
+    Lmul(u32),
+    /// A tile of nothing, or of more than the registers hold.
+    #[error("a tile of {rows} x {blocks} blocks is not supported; rows and blocks must be from 1 to 8")]
+    Tile {
+        /// Rows asked for.
+        rows: usize,
+        /// Blocks asked for.
+        blocks: usize,
+    },
+    /// OpenBLAS is not code on this machine.
+    #[error(
+        "`openblas` is modelled by its packing and micro-kernel (`riscv.gemm`), not as quantised code; choose another kernel"
+    )]
+    Blas,
+    /// Operands of the wrong length.
+    #[error("{what} has {given} bytes, but {rows} rows of {blocks} blocks take {expected}")]
+    Operand {
+        /// Which one.
+        what: &'static str,
+        /// Its length.
+        given: usize,
+        /// Rows asked for.
+        rows: usize,
+        /// Blocks of each.
+        blocks: usize,
+        /// The length these take.
+        expected: usize,
+    },
+}
+
+impl Code {
+    /// Checks that the kernel exists for this format and machine.
+    ///
+    /// # Errors
+    /// [`KernelError`] says what to change.
+    pub fn check(&self) -> Result<(), KernelError> {
+        let Self { kernel, format, rows, blocks, lmul, vlen_bits, .. } = *self;
+        if !vlen_bits.is_power_of_two() || !(64..=1024).contains(&vlen_bits) {
+            return Err(KernelError::Vlen(vlen_bits));
+        }
+        if ![1, 2, 4].contains(&lmul) {
+            return Err(KernelError::Lmul(lmul));
+        }
+        if !(1..=8).contains(&rows) || !(1..=8).contains(&blocks) {
+            return Err(KernelError::Tile { rows, blocks });
+        }
+        let unsupported = |written_for| Err(KernelError::Unsupported { kernel, format, written_for });
+        match (kernel, format) {
+            (Kernel::Openblas, _) => Err(KernelError::Blas),
+            (Kernel::Default, _) if FORMATS.contains(&format) => Ok(()),
+            (_, Format::Q4_0) | (Kernel::Vector, Format::Q8_0) => Ok(()),
+            (Kernel::Default, _) => unsupported("q4_0, q8_0, fp16 and fp32"),
+            (Kernel::Vector, _) => unsupported("q4_0 and q8_0"),
+            _ => unsupported("q4_0"),
+        }
+    }
+
+    /// Rows and blocks of a tile.
+    #[must_use]
+    pub const fn tile(&self) -> (usize, usize) {
+        match self.kernel {
+            Kernel::Simple | Kernel::Complex => (self.rows, self.blocks),
+            _ => (1, 1),
+        }
+    }
+
+    /// Whether constants are part of the instruction.
+    #[must_use]
+    pub fn has_immediates(&self) -> bool {
+        match self.immediates {
+            Immediates::AsCompiled => self.kernel == Kernel::Complex,
+            Immediates::Always => true,
+            Immediates::Never => false,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The kernels of the thesis, executed on a [`VectorMachine`](super::vector::VectorMachine).
+
+mod code;
+mod run;
+mod scalar;
+mod tile;
+
+pub use code::{Code, Immediates, Kernel, KernelError};

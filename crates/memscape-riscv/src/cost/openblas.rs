@@ -1,0 +1,109 @@
+//! OpenBLAS on one core: dequantising for it, its packing and its micro-kernels.
+
+use memscape_units::{Cycles, Nanoseconds};
+use memscape_workload::Format;
+
+use super::vector::{Counts, Floats, Sew, VectorMachine};
+use crate::hardware::Core;
+use crate::mapping::quant::{BLOCK, block_bytes};
+use crate::number::float;
+
+/// Rows of OpenBLAS' micro-kernel for the C910V.
+///
+/// # Source
+/// OpenBLAS, `KERNEL.C910V`: `sgemm_kernel_16x4_c910v.c`, with generic packing.
+pub const MICRO_ROWS: u64 = 16;
+/// Columns of OpenBLAS' micro-kernel for the C910V.
+pub const MICRO_COLUMNS: u64 = 4;
+
+/// Scalar instructions that dequantise one block, and what they move.
+///
+/// # Source
+/// ggml's `dequantize_row_q4_0` and `dequantize_row_q8_0` as GCC 12.2 compiles them (-O3,
+/// rv64gc): Q4_0 unrolled, 184 instructions; Q8_0 a loop, 234.
+fn dequantise_counts(format: Format) -> Counts {
+    let mut machine = VectorMachine::<false>::new(128, 128);
+    let block = BLOCK as u64;
+    match format {
+        Format::Q4_0 => {
+            // lbu; andi, srliw, two addiw, two fcvt, two fmul; two fsw
+            for _ in 0..block / 2 {
+                machine.scalar(8);
+                machine.spill(1, 2);
+            }
+            machine.scalar(6);
+            machine.spill(2, 0);
+        }
+        Format::Q8_0 => {
+            // lb; two addi, fcvt, fmul, bne; fsw
+            for _ in 0..block {
+                machine.scalar(5);
+                machine.spill(1, 1);
+            }
+            machine.scalar(8);
+            machine.spill(2, 0);
+        }
+        _ => {
+            // fp16: lhu, table; two addi, slli, add, bne; fsw
+            for _ in 0..block {
+                machine.scalar(5);
+                machine.spill(2, 1);
+            }
+        }
+    }
+    machine.counts
+}
+
+/// Time of one core to dequantise one weight into memory; `format` is one of
+/// [`FORMATS`](crate::mapping::quant::FORMATS).
+#[must_use]
+pub fn dequantise(core: &Core, format: Format) -> Nanoseconds {
+    if format == Format::FP32 {
+        return Nanoseconds::ZERO;
+    }
+    let cycles = core.cycles(&dequantise_counts(format)).total.as_f64();
+    let moved = float(block_bytes(format) + block_bytes(Format::FP32));
+    core.cycle() * (cycles + moved / core.dram_bytes_per_cycle) / float(BLOCK as u64)
+}
+
+/// One step of the micro-kernel along the shared dimension: 16 weights and four
+/// inputs make 64 multiply-accumulates.
+fn micro_step(core: &Core) -> Counts {
+    let mut machine = VectorMachine::<false>::new(core.vlen_bits, core.load_bits.get());
+    let lanes = machine.vlmax(Sew::E32, 1).min(16);
+    machine.set(Sew::E32, 1, lanes);
+    let before = machine.counts;
+    for _ in 0..16 / lanes {
+        machine.load_floats(&[], 0);
+    }
+    for _ in 0..MICRO_COLUMNS {
+        let input = machine.load_float(&[], 0);
+        for _ in 0..16 / lanes {
+            machine.multiply_add(&mut Floats::new(), input, &Floats::new());
+        }
+    }
+    machine.scalar(3);
+    machine.counts - before
+}
+
+/// The micro-kernel on one core: time per weight and [`MICRO_COLUMNS`] columns. Fewer
+/// columns take as long.
+#[must_use]
+pub fn micro_kernel(core: &Core) -> Nanoseconds {
+    core.cycle() * core.cycles(&micro_step(core)).total.as_f64() / float(MICRO_ROWS)
+}
+
+/// SGEMV on one core: one step, a vector of weights and one of inputs at LMUL 4, and the
+/// weights of it.
+#[must_use]
+pub fn gemv_step(core: &Core) -> (Cycles, u64) {
+    let mut machine = VectorMachine::<false>::new(core.vlen_bits, core.load_bits.get());
+    let lanes = machine.vlmax(Sew::E32, 4);
+    machine.set(Sew::E32, 4, lanes);
+    let before = machine.counts;
+    machine.load_floats(&[], 0);
+    machine.load_floats(&[], 0);
+    machine.multiply_add(&mut Floats::new(), 0.0, &Floats::new());
+    machine.scalar(4);
+    (core.cycles(&(machine.counts - before)).total, lanes as u64)
+}

@@ -1,0 +1,173 @@
+//! Products in single precision: OpenBLAS, and the thesis' vector SGEMM.
+
+use memscape_units::{Bytes, Nanoseconds};
+use memscape_workload::{Format, Gemm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::memory::{Hierarchy, Level, Rates};
+use super::openblas::{MICRO_COLUMNS, dequantise, gemv_step, micro_kernel};
+use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
+use crate::hardware::Core;
+use crate::number::float;
+
+/// Who multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The vector SGEMM of Listing 4.2, one row at a time.
+    Listing,
+    /// The same on blocks of 16 x 16, which stay in the first-level cache.
+    Blocked,
+    /// OpenBLAS' SGEMM: packs the weights, then multiplies by its micro-kernel.
+    Openblas,
+    /// OpenBLAS' SGEMV: one column at a time, no packing.
+    OpenblasGemv,
+}
+
+/// How a product is made: by whom, from which weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sgemm {
+    /// Its shape.
+    pub gemm: Gemm,
+    /// How the weights are stored; single precision for vector code.
+    pub format: Format,
+    /// Who multiplies.
+    pub method: Method,
+    /// Registers that a vector takes, of vector code.
+    pub lmul: u32,
+}
+
+/// The time of a product by cause. The causes add up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SgemmCost {
+    /// Dequantising the weights.
+    pub dequantise: Nanoseconds,
+    /// Packing the weights.
+    pub pack: Nanoseconds,
+    /// Multiplying.
+    pub multiply: Nanoseconds,
+    /// Reading what the caches do not hold.
+    pub memory: Nanoseconds,
+}
+
+impl SgemmCost {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Nanoseconds {
+        self.dequantise + self.pack + self.multiply + self.memory
+    }
+}
+
+impl Sgemm {
+    /// What it takes on `cores` cores.
+    #[must_use]
+    pub fn cost(&self, cores: u32, hierarchy: &Hierarchy<'_>, rates: &Rates) -> SgemmCost {
+        let (core, cores) = (hierarchy.core, f64::from(cores));
+        let (weights, columns) = (float(self.gemm.m()) * float(self.gemm.k()), self.gemm.n());
+        let zero = Nanoseconds::ZERO;
+        let mut cost = SgemmCost { dequantise: zero, pack: zero, multiply: zero, memory: zero };
+        if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
+            cost.dequantise = dequantise(core, self.format) * weights / cores;
+        }
+        match self.method {
+            Method::Openblas => {
+                cost.pack = core.pack_ns * weights / cores;
+                cost.multiply = micro_kernel(core) * weights * float(columns.div_ceil(MICRO_COLUMNS)) / cores;
+            }
+            Method::OpenblasGemv => {
+                let (step, elements) = gemv_step(core);
+                let cycles = weights * float(columns) / float(elements) * step.as_f64();
+                cost.multiply = core.cycle() * cycles / cores;
+                cost.memory = rates.dram.time_of(self.gemm.weight_bytes(Format::FP32)) * float(columns);
+            }
+            Method::Listing | Method::Blocked => {
+                let (step, lanes) = vector_step(core, self.lmul);
+                let (bytes, level) = self.panel(hierarchy, rates);
+                let cycles = weights * float(columns.div_ceil(lanes)) * step;
+                cost.multiply = core.cycle() * cycles / cores;
+                cost.memory = rates.read(bytes, level) * float(self.gemm.m());
+            }
+        }
+        cost
+    }
+
+    /// Bytes that the listing's inputs move to the core for one row of weights.
+    ///
+    /// The panel of one vector's width stays where it fits; a line that holds more
+    /// than the vector is fetched again for the next one unless the panel fits the
+    /// first-level cache.
+    fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Level) {
+        const LINE: u64 = 64;
+        let (k, n, l1) = (self.gemm.k(), self.gemm.n(), hierarchy.cache.l1_bytes);
+        let whole = k.saturating_mul(n).saturating_mul(4);
+        if self.method == Method::Blocked || whole <= l1 {
+            return (Bytes(0), Level::L2);
+        }
+        let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
+        let again = if k.saturating_mul(LINE) <= l1 { 1 } else { LINE.div_ceil(vector) };
+        (Bytes(whole.saturating_mul(again)), rates.level(Bytes(whole)))
+    }
+}
+
+/// Cycles of one step of Listing 4.2 on one core, and the columns of it.
+fn vector_step(core: &Core, lmul: u32) -> (f64, u64) {
+    let mut machine = VectorMachine::<false>::new(core.vlen_bits, core.load_bits.get());
+    let lanes = machine.vlmax(Sew::E32, lmul);
+    machine.set(Sew::E32, lmul, lanes);
+    let before = machine.counts;
+    listing_step(&mut machine, &mut Floats::new(), (&[], 0), (&[], 0));
+    let throughput = core.cycles(&(machine.counts - before)).total.as_f64();
+    // One group of sums: each step waits for the one before it.
+    (throughput.max(f64::from(core.fma_latency_cycles)), lanes as u64)
+}
+
+/// The inner loop of Listing 4.2: loads a vector of inputs, multiplies it with one
+/// weight, and adds.
+fn listing_step<const EXECUTE: bool>(
+    machine: &mut VectorMachine<EXECUTE>,
+    sums: &mut Floats,
+    weight: (&[f32], usize),
+    input: (&[f32], usize),
+) {
+    let row = machine.load_floats(input.0, input.1);
+    let weight = machine.load_float(weight.0, weight.1);
+    machine.multiply_add(sums, weight, &row);
+    machine.scalar(3);
+}
+
+/// Executes Listing 4.2 and counts: `result += weights x inputs`, all row-major, of
+/// shape `m x k`, `k x n` and `m x n`.
+///
+/// # Panics
+/// If a slice is shorter than its shape.
+#[must_use]
+pub fn listing(
+    vlen_bits: u32,
+    lmul: u32,
+    shape: &Gemm,
+    weights: &[f32],
+    inputs: &[f32],
+    result: &mut [f32],
+) -> Counts {
+    let side = |it: u64| usize::try_from(it).expect("a shape in memory");
+    let (rows, shared, columns) = (side(shape.m()), side(shape.k()), side(shape.n()));
+    let mut machine = VectorMachine::<true>::new(vlen_bits, 128);
+    let vlmax = machine.vlmax(Sew::E32, lmul);
+    for row in 0..rows {
+        for column in (0..columns).step_by(vlmax) {
+            machine.set(Sew::E32, lmul, vlmax.min(columns - column));
+            let at = row * columns + column;
+            let mut sums = machine.load_floats(result, at);
+            for inner in 0..shared {
+                let (weight, input) = ((weights, row * shared + inner), (inputs, inner * columns + column));
+                listing_step(&mut machine, &mut sums, weight, input);
+            }
+            machine.store_floats(result, at, &sums);
+        }
+    }
+    machine.counts
+}
+
+// Named in the classes' order, so that a change there is noticed here.
+const _: () = assert!(Class::Fma as usize == super::vector::CLASSES - 1);

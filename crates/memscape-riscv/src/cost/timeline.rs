@@ -1,0 +1,184 @@
+//! A run as it happens: graph by graph, and some graphs operation by operation.
+//!
+//! Every thread does an equal share of everything, so there is one group of tracks for
+//! all of them. The model has no order within an operation: its causes are shown one
+//! after the other, as they add up.
+
+use memscape_study::{Part, Recorder, Span, TrackId};
+use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_workload::{Llm, Projections};
+
+use super::pass::{Crew, GraphCost, GraphPart};
+use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::graph::{Operation, follows_attention, operations};
+
+/// Steps of the reply that are shown one by one; all others are one span.
+pub const SHOWN_STEPS: u64 = 256;
+
+/// Tells what happens in a run. The warm-up, the prompt and the first step are told
+/// operation by operation, the next steps by cause, up to [`SHOWN_STEPS`]; what is left of the
+/// reply is one span.
+pub fn record(
+    crew: &Crew,
+    model: &Llm,
+    projections: Projections,
+    run: &Conversation,
+    recorder: &mut dyn Recorder,
+) {
+    let mut told = Told::new(crew, model, projections, recorder);
+    if let Some(columns) = run.warm_up() {
+        told.graph("warm-up", &columns);
+    }
+    told.graph("prompt", &run.prompt());
+    let (steps, shown) = (run.steps(), run.steps().min(SHOWN_STEPS));
+    if shown > 0 {
+        told.graph("step 1", &run.step(1, 1));
+    }
+    for step in 2..=shown {
+        told.steps(&format!("step {step}"), 1, &run.step(step, step));
+    }
+    if steps > shown {
+        let name = format!("steps {} to {steps}", shown + 1);
+        told.steps(&name, steps - shown, &run.step(shown + 1, steps));
+    }
+}
+
+/// A run so far.
+struct Told<'a> {
+    crew: &'a Crew,
+    model: &'a Llm,
+    operations: [Vec<Operation>; 3],
+    projections: Projections,
+    recorder: &'a mut dyn Recorder,
+    graphs: TrackId,
+    layers: TrackId,
+    each: TrackId,
+    causes: TrackId,
+    /// Exact, so that positions do not drift: they alone are rounded.
+    now: Nanoseconds,
+}
+
+impl<'a> Told<'a> {
+    fn new(crew: &'a Crew, model: &'a Llm, projections: Projections, recorder: &'a mut dyn Recorder) -> Self {
+        let group = format!("{} threads on {} cores", crew.placed.threads, crew.placed.active_cores);
+        let [graphs, layers, each, causes] =
+            ["graphs", "layers", "operations", "what for"].map(|it| recorder.track(&group, it));
+        let operations = operations(model, projections);
+        Self {
+            crew,
+            model,
+            operations,
+            projections,
+            recorder,
+            graphs,
+            layers,
+            each,
+            causes,
+            now: Nanoseconds::ZERO,
+        }
+    }
+
+    fn at(&self) -> Picoseconds {
+        self.now.to_picoseconds()
+    }
+
+    /// From `start` to now.
+    fn span(
+        &mut self,
+        track: TrackId,
+        name: &str,
+        category: &'static str,
+        start: Picoseconds,
+        details: &[(&'static str, u64)],
+    ) {
+        let span = Span { name, category, start, end: self.at(), details };
+        if span.start < span.end {
+            self.recorder.span(track, span);
+        }
+    }
+
+    /// A graph, operation by operation.
+    fn graph(&mut self, name: &str, columns: &Columns) {
+        let start = self.at();
+        let [inwards, layer, behind] = std::mem::take(&mut self.operations);
+        let last = Columns { all: columns.sequences, ..*columns };
+        for it in &inwards {
+            self.operation(*it, columns);
+        }
+        for index in 1..=self.model.layers {
+            let start = self.at();
+            for it in &layer {
+                // After its attention, the last layer goes on with one row per sequence.
+                let only_last = index == self.model.layers
+                    && matches!(it, Operation::Product(matrix, _) if follows_attention(*matrix));
+                self.operation(*it, if only_last { &last } else { columns });
+            }
+            self.span(self.layers, &format!("layer {index}"), "layer", start, &[("layer", index.into())]);
+        }
+        for it in &behind {
+            self.operation(*it, &last);
+        }
+        self.operations = [inwards, layer, behind];
+        self.span(self.graphs, name, "graph", start, &details(columns, 1));
+    }
+
+    /// `count` graphs of the reply, by cause.
+    fn steps(&mut self, name: &str, count: u64, columns: &Columns) {
+        let start = self.at();
+        let cost = GraphCost::ZERO.and(self.crew.pass(self.model, self.projections, columns), count);
+        self.causes(&cost);
+        self.span(self.graphs, name, "graph", start, &details(columns, count));
+    }
+
+    fn operation(&mut self, operation: Operation, columns: &Columns) {
+        let start = self.at();
+        let half = |cost: GraphCost| GraphCost {
+            attention: cost.attention / 2.0,
+            cache: cost.cache / 2.0,
+            ..GraphCost::ZERO
+        };
+        let (category, work) = match operation {
+            Operation::Product(_, gemv) => ("product", self.crew.product(gemv.m(), gemv.k(), columns.all)),
+            // Keys and values are equally many.
+            Operation::Scores | Operation::Values => {
+                ("attention", half(self.crew.attention(self.model, columns, 1)))
+            }
+            Operation::Other(_) => ("other", GraphCost::ZERO),
+        };
+        self.causes(&work.and(self.crew.meet(operation.syncs()), 1));
+        let mut about = vec![("columns", columns.all)];
+        if let Operation::Product(_, gemv) = operation {
+            about.extend([("rows", gemv.m()), ("shared", gemv.k())]);
+        }
+        self.span(self.each, operation.name(), category, start, &about);
+    }
+
+    /// Causes, one after the other.
+    fn causes(&mut self, cost: &GraphCost) {
+        let balancing = cost.total() * self.crew.balancing;
+        for (part, name, time) in [
+            (GraphPart::Kernel, "multiply", cost.kernel),
+            (GraphPart::Weights, "read weights", cost.weights),
+            (GraphPart::Attention, "multiply with the cache", cost.attention),
+            (GraphPart::Attention, "read the cache", cost.cache),
+            (GraphPart::Synchronisation, "synchronise", cost.synchronisation),
+            (GraphPart::Balancing, "NUMA balancing", balancing),
+        ] {
+            let start = self.at();
+            self.now = self.now + time;
+            self.span(self.causes, name, part.name(), start, &[]);
+        }
+    }
+}
+
+/// What to know about graphs.
+fn details(columns: &Columns, graphs: u64) -> [(&'static str, u64); 4] {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive count")]
+    let attended = columns.attended.round() as u64;
+    [
+        ("graphs", graphs),
+        ("sequences", columns.sequences),
+        ("columns", columns.all),
+        ("attended_cells", attended),
+    ]
+}

@@ -1,0 +1,10 @@
+//! What is built.
+
+mod distances;
+mod machine;
+mod platform;
+
+pub use distances::{DistanceError, Distances, LOCAL_DISTANCE, MOST_NODES};
+pub use machine::{CALIBRATION, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Machine};
+pub use platform::{Cache, Controller, Core, Numa, Os, OutOfRange, Overlap, SlcScope, WeightPages};
+pub(crate) use platform::{rate, within};

@@ -1,0 +1,239 @@
+//! What is built: cores, caches, NUMA nodes, memory controllers, and what the
+//! operating system adds.
+
+use std::num::NonZeroU32;
+
+use memscape_units::{GbPerS, Megahertz, Nanoseconds};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::distances::Distances;
+
+/// One core and its vector unit. Vector rates are cycles per register: an
+/// instruction at LMUL 4 takes four times as long, as measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// Clock
+    pub frequency_mhz: Megahertz,
+    /// Bits of one vector register, a power of two from 64 to 1024
+    pub vlen_bits: u32,
+    /// Instructions decoded per cycle
+    pub decode_width: NonZeroU32,
+    /// Width of the load pipe
+    pub load_bits: NonZeroU32,
+    /// Slots of the load pipe that one unaligned vector load of a block takes
+    pub unaligned_load_slots: u32,
+    /// Vector and, add, move with an immediate
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub alu_cycles: f64,
+    /// The same with a scalar register as operand (.vx)
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub alu_scalar_cycles: f64,
+    /// Vector shift, and slide
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub shift_cycles: f64,
+    /// Widening multiply and multiply-accumulate, per source register
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub multiply_cycles: f64,
+    /// Widening sum over a vector, per source register
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub reduce_cycles: f64,
+    /// From a vector's first element to a scalar register
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub move_cycles: f64,
+    /// f32 multiply-accumulate with a scalar (vfmacc.vf)
+    #[schemars(range(min = 0.01, max = 100.0))]
+    pub fma_cycles: f64,
+    /// From one multiply-accumulate to the next on the same register
+    pub fma_latency_cycles: u32,
+    /// Whether vector loads and vector arithmetic of a kernel run side by side
+    pub overlap: Overlap,
+    /// OpenBLAS' scalar packing of one weight
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub pack_ns: Nanoseconds,
+    /// Read rate of one core from the system-level cache
+    #[schemars(range(min = 0.01, max = 1024.0))]
+    pub slc_bytes_per_cycle: f64,
+    /// Read rate of one core from local DRAM
+    #[schemars(range(min = 0.01, max = 1024.0))]
+    pub dram_bytes_per_cycle: f64,
+}
+
+/// Whether vector loads and vector arithmetic run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overlap {
+    /// One after the other: their times add up.
+    Serial,
+    /// Side by side: the longer one counts.
+    Overlapped,
+}
+
+impl Core {
+    /// Time of one cycle.
+    #[must_use]
+    pub fn cycle(&self) -> Nanoseconds {
+        self.frequency_mhz.period()
+    }
+
+    /// Read rate of one core at `bytes_per_cycle`.
+    #[must_use]
+    pub fn rate(&self, bytes_per_cycle: f64) -> GbPerS {
+        rate(bytes_per_cycle / self.cycle().as_f64())
+    }
+
+    /// # Errors
+    /// [`OutOfRange`] names the first number the model is not for.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([
+            ("core.vlen_bits", f64::from(self.vlen_bits), 64.0, 1024.0),
+            ("core.frequency_mhz", self.frequency_mhz.as_f64(), 1.0, 1e5),
+            ("core.unaligned_load_slots", f64::from(self.unaligned_load_slots), 1.0, 100.0),
+            ("core.alu_cycles", self.alu_cycles, 0.0, 100.0),
+            ("core.alu_scalar_cycles", self.alu_scalar_cycles, 0.0, 100.0),
+            ("core.shift_cycles", self.shift_cycles, 0.0, 100.0),
+            ("core.multiply_cycles", self.multiply_cycles, 0.0, 100.0),
+            ("core.reduce_cycles", self.reduce_cycles, 0.0, 100.0),
+            ("core.move_cycles", self.move_cycles, 0.0, 100.0),
+            ("core.fma_cycles", self.fma_cycles, 0.01, 100.0),
+            ("core.fma_latency_cycles", f64::from(self.fma_latency_cycles), 0.0, 1000.0),
+            ("core.pack_ns", self.pack_ns.as_f64(), 0.0, 1000.0),
+            ("core.slc_bytes_per_cycle", self.slc_bytes_per_cycle, 0.01, 1024.0),
+            ("core.dram_bytes_per_cycle", self.dram_bytes_per_cycle, 0.01, 1024.0),
+        ])
+    }
+}
+
+/// A rate of checked numbers, kept above nothing and below everything.
+pub(crate) fn rate(gb_s: f64) -> GbPerS {
+    GbPerS::new(gb_s.clamp(f64::MIN_POSITIVE, f64::MAX)).expect("checked numbers make a number")
+}
+
+/// The caches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// First-level data cache of each core
+    pub l1_bytes: u64,
+    /// Second-level cache of each cluster
+    pub l2_bytes: u64,
+    /// Cores that share a second-level cache
+    pub cores_per_cluster: NonZeroU32,
+    /// System-level cache of each node
+    pub slc_bytes_per_node: u64,
+    /// Which part of the system-level cache holds a matrix
+    pub slc_scope: SlcScope,
+}
+
+/// Which part of the system-level cache may hold a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlcScope {
+    /// That of the node whose memory the line is in.
+    Node,
+    /// All of it.
+    Global,
+}
+
+/// The NUMA nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Numa {
+    /// Nodes, 1 to 8
+    pub nodes: NonZeroU32,
+    /// Cores of each
+    pub cores_per_node: NonZeroU32,
+    /// SLIT distances: a list of rows, or one number for every remote node
+    pub distances: Distances,
+    /// Growth of an access' time from distance 10 (local) to 20
+    #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "x"))]
+    pub distance_penalty: f64,
+}
+
+impl Numa {
+    /// Cores of the machine.
+    #[must_use]
+    pub fn cores(&self) -> u32 {
+        self.nodes.get().saturating_mul(self.cores_per_node.get())
+    }
+}
+
+/// How a memory controller takes the streams of many threads. There is one for each
+/// channel of the memory, and they are spread evenly over the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// Extra time of a line whose row another stream closed, relative to the line's own
+    #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "x"))]
+    pub row_conflict: f64,
+}
+
+impl Controller {
+    /// # Errors
+    /// [`OutOfRange`] names the number the model is not for.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([("controller.row_conflict", self.row_conflict, 0.0, 100.0)])
+    }
+}
+
+/// What the operating system and the threads' runtime add.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Os {
+    /// Base page
+    pub page_bytes: NonZeroU32,
+    /// Pages that one fault of a file mapping maps
+    pub fault_around_pages: NonZeroU32,
+    /// How the weights come into memory
+    pub weights: WeightPages,
+    /// What each thread adds to one synchronisation of all threads
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub sync_ns: Nanoseconds,
+    /// Slowdown by NUMA balancing when all cores run the program
+    #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "x"))]
+    pub balancing_cost: f64,
+}
+
+/// How the weights' file mapping gets its pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightPages {
+    /// All at once when the file is mapped, without faults.
+    Populated,
+    /// At the first touch, a fault for each `fault_around_pages`.
+    Lazy,
+}
+
+impl Os {
+    /// # Errors
+    /// [`OutOfRange`] names the first number the model is not for.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([
+            ("os.sync_ns", self.sync_ns.as_f64(), 0.0, 1e9),
+            ("os.balancing_cost", self.balancing_cost, 0.0, 100.0),
+        ])
+    }
+}
+
+/// A value outside what the model is for.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("`{path}` is {given}; it must be from {min} to {max}")]
+pub struct OutOfRange {
+    /// Dotted path of the parameter.
+    pub path: &'static str,
+    /// Its value.
+    pub given: f64,
+    /// Lowest value.
+    pub min: f64,
+    /// Highest value.
+    pub max: f64,
+}
+
+/// Checks numbers whose type allows more than the model does.
+pub(crate) fn within<const N: usize>(numbers: [(&'static str, f64, f64, f64); N]) -> Result<(), OutOfRange> {
+    match numbers.into_iter().find(|(_, given, min, max)| !(min..=max).contains(&given)) {
+        Some((path, given, min, max)) => Err(OutOfRange { path, given, min, max }),
+        None => Ok(()),
+    }
+}

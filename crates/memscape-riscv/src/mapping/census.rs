@@ -1,0 +1,260 @@
+//! Which matrix products a llama.cpp run makes, counted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_workload::{Experts, Llm, Matrix, Projections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cells;
+
+/// The shape of one `MUL_MAT`, as the thesis prints it: shared dimension, then the
+/// result's. One operation covers all heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Shape {
+    /// Elements summed over.
+    pub shared: u64,
+    /// Rows of the first operand.
+    pub dst0: u64,
+    /// Columns of the second: tokens.
+    pub dst1: u64,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} x {}", self.shared, self.dst0, self.dst1)
+    }
+}
+
+/// What the first operand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operand {
+    /// A weight matrix, contiguous.
+    Weights,
+    /// Keys or values of the cache: permuted or transposed views.
+    Cache,
+}
+
+/// Which rows the last layer computes after its attention.
+///
+/// # Source
+/// llama.cpp (June 2024) keeps, from the last attention on, only the rows whose
+/// logits are asked for: Table 4.2 counts 31 of 32 feed-forward products with all
+/// tokens of the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputRows {
+    /// The last token's only.
+    Last,
+    /// Every token's.
+    All,
+}
+
+/// What llama.cpp is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Run {
+    /// Tokens of the prompt.
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated; the last one is not evaluated.
+    pub generated_tokens: NonZeroU64,
+    /// How often all of it is done.
+    pub repetitions: NonZeroU32,
+    /// Tokens of the warm-up (BOS and EOS); 0 without one.
+    pub warm_up_tokens: u64,
+    /// Cells that the attended part of the cache is rounded up to.
+    pub kv_padding: NonZeroU64,
+    /// Rows of the last layer.
+    pub output_rows: OutputRows,
+}
+
+impl Run {
+    /// Cells of the cache that attention reads when `used` are in use.
+    #[must_use]
+    pub fn attended(&self, used: u64) -> u64 {
+        cells::attended(used, self.kv_padding)
+    }
+}
+
+/// A model that is not counted: ggml multiplies with experts by an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the model has {count} experts, {active} of which a token passes through; ggml multiplies with them by an index \
+     (`MUL_MAT_ID`), which is not modelled; use a model without experts"
+)]
+pub struct MixtureOfExperts {
+    count: u32,
+    active: u32,
+}
+
+/// # Errors
+/// [`MixtureOfExperts`] if the model has experts.
+pub fn check_dense(model: &Llm) -> Result<(), MixtureOfExperts> {
+    match model.experts {
+        Some(Experts { count, active }) => Err(MixtureOfExperts { count, active }),
+        None => Ok(()),
+    }
+}
+
+/// A run too long to be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{prompt} prompt tokens and {generated} generated ones are not supported; together they may be 2^24")]
+pub struct TooLong {
+    prompt: u64,
+    generated: u64,
+}
+
+/// # Errors
+/// [`TooLong`] above what a census is for.
+pub fn check_length(prompt: u64, generated: u64) -> Result<(), TooLong> {
+    if prompt.saturating_add(generated) <= 1 << 24 { Ok(()) } else { Err(TooLong { prompt, generated }) }
+}
+
+/// Products by shape and operand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Census(BTreeMap<(Shape, Operand), u64>);
+
+impl Census {
+    /// Counts the products of a run in closed form: tokens that attend to equally
+    /// many cells are counted together, so a run of any length takes microseconds.
+    ///
+    /// `run = repetitions x [graph(warm-up) + graph(prompt) + one graph per token]`,
+    /// each graph with its layers' weight products, `K x Q` and `V x scores`, and
+    /// the language-model head for one row.
+    ///
+    /// # Source
+    /// Thesis, Table 4.2; with a prompt of 6, 32 generated tokens and 3 repetitions
+    /// all its counts come out. The caption says 20 generated tokens.
+    ///
+    /// # Example
+    /// ```
+    /// use memscape_riscv::census::{Census, Run, Shape};
+    /// use memscape_riscv::CensusStudy;
+    /// let study = CensusStudy::default();
+    /// let census = Census::of(&study.model, study.projections, &study.run());
+    /// assert_eq!(census.count(Shape { shared: 4096, dst0: 4096, dst1: 1 }), 11904);
+    /// ```
+    #[must_use]
+    pub fn of(model: &Llm, projections: Projections, run: &Run) -> Self {
+        let mut census = Self::default();
+        let times = u64::from(run.repetitions.get());
+        let prompt = run.prompt_tokens.get();
+        if run.warm_up_tokens > 0 {
+            census.graph(model, projections, run, run.warm_up_tokens, run.warm_up_tokens, times);
+        }
+        census.graph(model, projections, run, prompt, prompt, times);
+        // Tokens 1 to `last` of the reply are evaluated, each with `prompt + i` cells used.
+        let last = run.generated_tokens.get() - 1;
+        let mut done = 0;
+        while done < last {
+            let cells = run.attended(prompt.saturating_add(done + 1));
+            let end = cells.saturating_sub(prompt).min(last);
+            census.graph(model, projections, run, 1, cells, times * (end - done));
+            done = end;
+        }
+        census
+    }
+
+    /// The products of `times` graphs of `tokens` tokens.
+    fn graph(
+        &mut self,
+        model: &Llm,
+        projections: Projections,
+        run: &Run,
+        tokens: u64,
+        used: u64,
+        times: u64,
+    ) {
+        let layers = u64::from(model.layers);
+        let cells = run.attended(used);
+        let head = u64::from(model.head_dim);
+        let last_rows = match run.output_rows {
+            OutputRows::Last => 1,
+            OutputRows::All => tokens,
+        };
+        let mut add = |shared, dst0, dst1, operand, count| {
+            if count > 0 {
+                *self.0.entry((Shape { shared, dst0, dst1 }, operand)).or_insert(0) += count * times;
+            }
+        };
+        for (matrix, gemv) in model.layer_gemvs(projections) {
+            let feed_forward = matches!(
+                matrix,
+                Matrix::Fc1 | Matrix::Fc2 | Matrix::Gate | Matrix::Up | Matrix::GateUp | Matrix::Down
+            );
+            let of_last = if feed_forward { last_rows } else { tokens };
+            add(gemv.k(), gemv.m(), tokens, Operand::Weights, layers - 1);
+            add(gemv.k(), gemv.m(), of_last, Operand::Weights, 1);
+        }
+        add(head, cells, tokens, Operand::Cache, layers);
+        add(cells, head, tokens, Operand::Cache, layers);
+        for (matrix, rows) in
+            [(Matrix::ProjectIn, tokens), (Matrix::ProjectOut, last_rows), (Matrix::LmHead, last_rows)]
+        {
+            // Asking for a matrix that is not there costs a message each time.
+            if matrix != Matrix::LmHead && !model.projects_embedding() {
+                continue;
+            }
+            if let Ok(gemv) = model.gemv(matrix) {
+                add(gemv.k(), gemv.m(), rows, Operand::Weights, 1);
+            }
+        }
+    }
+
+    /// All products.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// Products of this shape.
+    #[must_use]
+    pub fn count(&self, shape: Shape) -> u64 {
+        [Operand::Weights, Operand::Cache].iter().filter_map(|it| self.0.get(&(shape, *it))).sum()
+    }
+
+    /// Products with this many columns.
+    #[must_use]
+    pub fn with_columns(&self, columns: u64) -> u64 {
+        self.rows().filter(|it| it.0.dst1 == columns).map(|it| it.2).sum()
+    }
+
+    /// Shape, operand and count, by shape.
+    pub fn rows(&self) -> impl Iterator<Item = (Shape, Operand, u64)> + '_ {
+        self.0.iter().map(|((shape, operand), count)| (*shape, *operand, *count))
+    }
+
+    /// Counts by shape alone, most frequent first.
+    #[must_use]
+    pub fn by_shape(&self) -> Vec<(Shape, u64)> {
+        let mut shapes: BTreeMap<Shape, u64> = BTreeMap::new();
+        for (shape, _, count) in self.rows() {
+            *shapes.entry(shape).or_insert(0) += count;
+        }
+        let mut shapes: Vec<_> = shapes.into_iter().collect();
+        shapes.sort_by_key(|(shape, count)| (std::cmp::Reverse(*count), *shape));
+        shapes
+    }
+}
+
+/// Counts that were seen somewhere: which runs explain them?
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// The model that ran.
+    pub model: Llm,
+    /// Whether its projections are one matrix.
+    pub projections: Projections,
+    /// Count by shape; shapes that are not listed are not compared.
+    pub counts: Vec<(Shape, u64)>,
+}
+
+impl Observed {
+    /// Whether this run makes exactly the observed counts.
+    #[must_use]
+    pub fn explained_by(&self, run: &Run) -> bool {
+        let census = Census::of(&self.model, self.projections, run);
+        self.counts.iter().all(|(shape, count)| census.count(*shape) == *count)
+    }
+}

@@ -1,0 +1,217 @@
+//! The operations of one pass through the model, and where its threads meet.
+
+use memscape_workload::{Block, Gemv, Llm, Matrix, Projections};
+
+/// Operations of one graph that all threads work on, by ggml's name.
+///
+/// # Source
+/// llama.cpp (June 2024), `llm_build_llama`, and the operations of Table 5.1. Views, reshapes
+/// and row look-ups are one thread's and synchronise nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Graph {
+    /// Residuals and biases.
+    pub add: u64,
+    /// Norm weights and gates.
+    pub mul: u64,
+    /// Norms.
+    pub norm: u64,
+    /// Rotary positions of queries and keys.
+    pub rope: u64,
+    /// Keys and values into the cache.
+    pub cpy: u64,
+    /// Attention's result made contiguous.
+    pub cont: u64,
+    /// Attention scores.
+    pub soft_max: u64,
+    /// Activation functions.
+    pub unary: u64,
+    /// Matrix products.
+    pub mul_mat: u64,
+}
+
+/// Synchronisations of one matrix product: after quantising the input, and at the
+/// end.
+pub const SYNCS_PER_PRODUCT: u64 = 2;
+
+impl Graph {
+    /// The graph of a model.
+    #[must_use]
+    pub fn of(model: &Llm, products_per_layer: u64) -> Self {
+        let layers = u64::from(model.layers);
+        let of = |present: bool| u64::from(present);
+        let norms = model.block.norms() + 2 * of(model.qk_norm);
+        let biases = 3 * of(model.qkv_bias) + of(model.out_bias) + 2 * of(model.ffn_bias);
+        let last = of(model.final_norm);
+        Self {
+            add: layers * (2 + biases),
+            mul: layers * (norms + of(model.gated)) + last,
+            norm: layers * norms + last,
+            rope: layers * 2 * of(model.rotary()),
+            cpy: layers * 2,
+            cont: layers,
+            soft_max: layers,
+            unary: layers,
+            // Two of the products are attention's.
+            mul_mat: layers * (products_per_layer + 2) + 1,
+        }
+    }
+
+    /// Name and count of each but the matrix products.
+    #[must_use]
+    pub const fn others(&self) -> [(&'static str, u64); 8] {
+        [
+            ("ADD", self.add),
+            ("MUL", self.mul),
+            ("RMS_NORM", self.norm),
+            ("CPY", self.cpy),
+            ("CONT", self.cont),
+            ("SOFT_MAX", self.soft_max),
+            ("ROPE", self.rope),
+            ("UNARY", self.unary),
+        ]
+    }
+
+    /// Synchronisations outside of matrix products.
+    #[must_use]
+    pub fn other_syncs(&self) -> u64 {
+        self.others().iter().map(|it| it.1).sum()
+    }
+
+    /// Synchronisations of the matrix products.
+    #[must_use]
+    pub const fn product_syncs(&self) -> u64 {
+        self.mul_mat * SYNCS_PER_PRODUCT
+    }
+}
+
+/// One operation of a graph, as all threads work on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operation {
+    /// A weight matrix times all columns.
+    Product(Matrix, Gemv),
+    /// Keys times queries.
+    Scores,
+    /// Values times scores.
+    Values,
+    /// Anything else, by ggml's name.
+    Other(&'static str),
+}
+
+impl Operation {
+    /// What it is called, for example `gate` or `RMS_NORM`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Product(matrix, _) => matrix.name(),
+            Self::Scores => "scores",
+            Self::Values => "values",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// How often the threads meet at it. The projections of OPT-350M in front of and
+    /// behind the layers are not counted, as in [`Graph`].
+    #[must_use]
+    pub const fn syncs(self) -> u64 {
+        match self {
+            Self::Product(Matrix::ProjectIn | Matrix::ProjectOut, _) => 0,
+            Self::Product(..) | Self::Scores | Self::Values => SYNCS_PER_PRODUCT,
+            Self::Other(_) => 1,
+        }
+    }
+}
+
+/// Whether the last layer does it for its last row alone: what follows attention.
+#[must_use]
+pub const fn follows_attention(matrix: Matrix) -> bool {
+    !matches!(matrix, Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V | Matrix::Out)
+}
+
+/// What a graph does in front of the layers, in one layer, and behind them, in order.
+///
+/// # Source
+/// llama.cpp (June 2024), `llm_build_llama`; elsewhere norms stand where the model's
+/// [`Block`] has them. [`Graph::of`] counts the same.
+#[must_use]
+pub fn operations(model: &Llm, projections: Projections) -> [Vec<Operation>; 3] {
+    let matrix = |it: Matrix| model.gemv(it).ok().map(|shape| Operation::Product(it, shape));
+    let inwards = matrix(Matrix::ProjectIn).into_iter().collect();
+    let mut behind = Vec::new();
+    if model.final_norm {
+        behind.extend(NORM);
+    }
+    behind.extend(matrix(Matrix::ProjectOut).into_iter().chain(matrix(Matrix::LmHead)));
+    [inwards, layer(model, projections), behind]
+}
+
+const NORM: [Operation; 2] = [Operation::Other("RMS_NORM"), Operation::Other("MUL")];
+
+/// The operations of one layer.
+fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
+    use Operation::{Other, Product, Scores, Values};
+    let [before_attention, after_attention, before_ffn, after_ffn] = match model.block {
+        Block::PreNorm | Block::Parallel => [true, false, true, false],
+        Block::PostNorm => [false, true, false, true],
+        Block::SandwichNorm => [true; 4],
+        Block::ParallelSharedNorm => [true, false, false, false],
+    };
+    let mut all = Vec::with_capacity(32);
+    let norm = |all: &mut Vec<Operation>, present: bool| all.extend(NORM.iter().filter(|_| present));
+    let other =
+        |all: &mut Vec<Operation>, name, count: usize| all.extend(std::iter::repeat_n(Other(name), count));
+    let gemvs: Vec<(Matrix, Gemv)> = model.layer_gemvs(projections).collect();
+    let products = |all: &mut Vec<Operation>, which: fn(Matrix) -> bool| {
+        all.extend(gemvs.iter().filter(|it| which(it.0)).map(|it| Product(it.0, it.1)));
+    };
+    norm(&mut all, before_attention);
+    products(&mut all, |it| !follows_attention(it) && it != Matrix::Out);
+    other(&mut all, "ADD", 3 * usize::from(model.qkv_bias));
+    norm(&mut all, model.qk_norm);
+    norm(&mut all, model.qk_norm);
+    other(&mut all, "ROPE", 2 * usize::from(model.rotary()));
+    other(&mut all, "CPY", 2);
+    all.extend([Scores, Other("SOFT_MAX"), Values, Other("CONT")]);
+    products(&mut all, |it| it == Matrix::Out);
+    other(&mut all, "ADD", usize::from(model.out_bias));
+    norm(&mut all, after_attention);
+    other(&mut all, "ADD", 1);
+    norm(&mut all, before_ffn);
+    products(&mut all, |it| follows_attention(it) && !matches!(it, Matrix::Fc2 | Matrix::Down));
+    other(&mut all, "ADD", usize::from(model.ffn_bias));
+    other(&mut all, "UNARY", 1);
+    other(&mut all, "MUL", usize::from(model.gated));
+    products(&mut all, |it| matches!(it, Matrix::Fc2 | Matrix::Down));
+    other(&mut all, "ADD", usize::from(model.ffn_bias));
+    norm(&mut all, after_ffn);
+    other(&mut all, "ADD", 1);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use memscape_workload::Model;
+
+    use super::*;
+
+    /// What is walked is what is counted.
+    #[test]
+    fn a_graph_is_made_of_its_operations() {
+        for model in Model::all() {
+            for projections in [Projections::Merged, Projections::Separate] {
+                let [inwards, layer, behind] = operations(&model, projections);
+                let layers = (0..model.layers).flat_map(|_| &layer);
+                let all: Vec<_> = inwards.iter().chain(layers).chain(&behind).collect();
+                let graph = Graph::of(&model, model.layer_gemvs(projections).count() as u64);
+                for (name, count) in graph.others() {
+                    assert_eq!(
+                        all.iter().filter(|it| it.name() == name).count() as u64,
+                        count,
+                        "{model}: {name}"
+                    );
+                }
+                let syncs: u64 = all.iter().map(|it| it.syncs()).sum();
+                assert_eq!(syncs, graph.other_syncs() + graph.product_syncs(), "{model}");
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Q4_0 and Q8_0: ggml's blocks of 32 weights with one fp16 scale, bit for bit.
+
+use half::f16;
+use memscape_workload::{Format, Llm};
+
+/// Weights per block.
+pub const BLOCK: usize = 32;
+/// Bytes of a Q4_0 block: the scale, then sixteen bytes of nibbles.
+pub const Q4_0_BYTES: usize = 18;
+/// Bytes of a Q8_0 block: the scale, then 32 signed bytes.
+pub const Q8_0_BYTES: usize = 34;
+
+/// How ggml's code on this machine takes weights, narrowest first.
+pub const FORMATS: [Format; 4] = [Format::Q4_0, Format::Q8_0, Format::FP16, Format::FP32];
+
+/// A format that no code here takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("llama.cpp has no code here for weights stored as `{0}`; there are q4_0, q8_0, fp16 and fp32")]
+pub struct NoCode(pub Format);
+
+/// # Errors
+/// [`NoCode`] lists [`FORMATS`] if the format is none of them.
+pub fn check_format(format: Format) -> Result<(), NoCode> {
+    if FORMATS.contains(&format) { Ok(()) } else { Err(NoCode(format)) }
+}
+
+/// Bytes of [`BLOCK`] weights.
+#[must_use]
+pub const fn block_bytes(format: Format) -> u64 {
+    format.storage_bytes(BLOCK as u64).0
+}
+
+/// Bytes of a matrix, whose rows are padded to whole blocks.
+#[must_use]
+pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
+    rows * columns.div_ceil(BLOCK as u64) * block_bytes(format)
+}
+
+/// Bytes of the file that llama.cpp maps: all parameters in one format.
+#[must_use]
+pub fn file_bytes(model: &Llm, format: Format) -> u64 {
+    model.parameters() / BLOCK as u64 * block_bytes(format)
+}
+
+/// Why numbers cannot be quantised, or bytes are no blocks.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuantError {
+    /// Not whole blocks.
+    #[error("{given} {what} are no whole number of blocks of {block}; pad them")]
+    Length {
+        /// What was counted.
+        what: &'static str,
+        /// How many.
+        given: usize,
+        /// A block's.
+        block: usize,
+    },
+    /// NaN or infinite.
+    #[error("weight {index} is {value}; only finite numbers can be quantised")]
+    NotFinite {
+        /// Which one.
+        index: usize,
+        /// The number.
+        value: f32,
+    },
+    /// A scale beyond fp16.
+    #[error(
+        "block {block} reaches {largest:e}, so its scale exceeds the 65504 of fp16; rescale the weights below {limit:e}"
+    )]
+    Scale {
+        /// Which block.
+        block: usize,
+        /// Its largest magnitude.
+        largest: f32,
+        /// What the format holds.
+        limit: f32,
+    },
+}
+
+/// Quantises to Q4_0: `18` bytes per 32 weights.
+///
+/// The scale is the weight of largest magnitude over -8, so that weight itself
+/// becomes -8; the others round half up. Byte `j` holds weight `j` in its low
+/// nibble and weight `16 + j` in the high one.
+///
+/// # Errors
+/// [`QuantError`] for NaN, infinities, scales beyond fp16 and partial blocks.
+///
+/// # Source
+/// ggml, `quantize_row_q4_0_reference`, and the `gguf` Python package, to the bit.
+/// Differs from them: where `1 / d` overflows (weights below 1e-37), which C leaves
+/// undefined, every weight of the block is zero.
+///
+/// # Example
+/// ```
+/// use memscape_riscv::quant::{dequantise_q4_0, quantise_q4_0};
+/// let weights: Vec<f32> = (0..32).map(|it| it as f32 - 16.0).collect();
+/// let bytes = quantise_q4_0(&weights)?;
+/// assert_eq!(bytes.len(), 18);
+/// assert_eq!(dequantise_q4_0(&bytes)?[..4], [-16.0, -14.0, -14.0, -12.0]);
+/// # Ok::<(), memscape_riscv::quant::QuantError>(())
+/// ```
+pub fn quantise_q4_0(weights: &[f32]) -> Result<Vec<u8>, QuantError> {
+    let mut bytes = Vec::with_capacity(weights.len() / BLOCK * Q4_0_BYTES);
+    for (index, block) in blocks(weights)?.enumerate() {
+        // The first of equals, as ggml's comparison keeps it.
+        let largest =
+            block.iter().fold(0.0_f32, |largest, it| if it.abs() > largest.abs() { *it } else { largest });
+        let scale = largest / -8.0;
+        bytes.extend(scale_bytes(scale, index, largest, 8.0)?);
+        let inverse = inverse(scale);
+        // Two roundings, as C without contraction: a fused multiply-add would differ.
+        #[expect(clippy::suboptimal_flops, reason = "bit-compatible")]
+        let nibble = |weight: f32| (weight * inverse + 8.5).trunc().clamp(0.0, 15.0);
+        let (low, high) = block.split_at(BLOCK / 2);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, from 0 to 15")]
+        bytes.extend(low.iter().zip(high).map(|(low, high)| nibble(*low) as u8 | (nibble(*high) as u8) << 4));
+    }
+    Ok(bytes)
+}
+
+/// Quantises to Q8_0: `34` bytes per 32 weights. The scale is the largest
+/// magnitude over 127; weights round to nearest, halves away from zero.
+///
+/// # Errors
+/// As [`quantise_q4_0`].
+///
+/// # Source
+/// ggml, `quantize_row_q8_0_reference`.
+pub fn quantise_q8_0(weights: &[f32]) -> Result<Vec<u8>, QuantError> {
+    let mut bytes = Vec::with_capacity(weights.len() / BLOCK * Q8_0_BYTES);
+    for (index, block) in blocks(weights)?.enumerate() {
+        let largest = block.iter().fold(0.0_f32, |largest, it| largest.max(it.abs()));
+        let scale = largest / 127.0;
+        bytes.extend(scale_bytes(scale, index, largest, 127.0)?);
+        let inverse = inverse(scale);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates at 127")]
+        bytes.extend(block.iter().map(|it| (it * inverse).round() as i8 as u8));
+    }
+    Ok(bytes)
+}
+
+/// The weights of Q4_0 blocks.
+///
+/// # Errors
+/// [`QuantError::Length`] for partial blocks.
+///
+/// # Source
+/// ggml, `dequantize_row_q4_0`.
+pub fn dequantise_q4_0(bytes: &[u8]) -> Result<Vec<f32>, QuantError> {
+    let mut weights = Vec::with_capacity(bytes.len() / Q4_0_BYTES * BLOCK);
+    for block in chunks::<Q4_0_BYTES>(bytes)? {
+        let scale = f16::from_le_bytes([block[0], block[1]]).to_f32();
+        let weight = |nibble: u8| f32::from(nibble.cast_signed() - 8) * scale;
+        weights.extend(block[2..].iter().map(|it| weight(it & 0xf)));
+        weights.extend(block[2..].iter().map(|it| weight(it >> 4)));
+    }
+    Ok(weights)
+}
+
+/// The weights of Q8_0 blocks.
+///
+/// # Errors
+/// [`QuantError::Length`] for partial blocks.
+///
+/// # Source
+/// ggml, `dequantize_row_q8_0`.
+pub fn dequantise_q8_0(bytes: &[u8]) -> Result<Vec<f32>, QuantError> {
+    let mut weights = Vec::with_capacity(bytes.len() / Q8_0_BYTES * BLOCK);
+    for block in chunks::<Q8_0_BYTES>(bytes)? {
+        let scale = f16::from_le_bytes([block[0], block[1]]).to_f32();
+        weights.extend(block[2..].iter().map(|it| f32::from(it.cast_signed()) * scale));
+    }
+    Ok(weights)
+}
+
+fn blocks(weights: &[f32]) -> Result<impl Iterator<Item = &[f32; BLOCK]>, QuantError> {
+    let (blocks, rest) = weights.as_chunks();
+    if !rest.is_empty() {
+        return Err(QuantError::Length { what: "weights", given: weights.len(), block: BLOCK });
+    }
+    match weights.iter().position(|it| !it.is_finite()) {
+        Some(index) => Err(QuantError::NotFinite { index, value: weights[index] }),
+        None => Ok(blocks.iter()),
+    }
+}
+
+fn chunks<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], QuantError> {
+    match bytes.as_chunks() {
+        (blocks, []) => Ok(blocks),
+        _ => Err(QuantError::Length { what: "bytes", given: bytes.len(), block: N }),
+    }
+}
+
+fn scale_bytes(scale: f32, block: usize, largest: f32, steps: f32) -> Result<[u8; 2], QuantError> {
+    let half = f16::from_f32(scale);
+    if half.is_finite() {
+        Ok(half.to_le_bytes())
+    } else {
+        Err(QuantError::Scale { block, largest: largest.abs(), limit: 65504.0 * steps })
+    }
+}
+
+/// `1 / scale`, or 0 where there is none.
+fn inverse(scale: f32) -> f32 {
+    let inverse = 1.0 / scale;
+    if inverse.is_finite() { inverse } else { 0.0 }
+}

@@ -1,0 +1,391 @@
+//! The study `riscv.inference`: llama.cpp on all cores, prompt and reply.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::{Dram, MEMORIES};
+use memscape_study::{BoundBy, Breakdown, Headline, Recorder, Served, Slot, Study, StudyError};
+use memscape_units::{Nanoseconds, UnitError};
+use memscape_workload::{Format, MODELS, Model, Projections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cost::kernels::{Code, Immediates, Kernel, KernelError};
+use crate::cost::memory::Hierarchy;
+use crate::cost::pass::{Crew, GraphCost, GraphPart, TooSlow, outside_layers};
+use crate::cost::timeline;
+use crate::hardware::{
+    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange, WeightPages,
+    within,
+};
+use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
+use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::graph::Graph;
+use crate::mapping::placement::{NumaError, Policy, place};
+use crate::mapping::quant::{NoCode, check_format, file_bytes, matrix_bytes};
+use crate::number::{count, float, long};
+
+/// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
+/// and where the time goes.
+///
+/// Computing, reading and synchronising add up: the kernels do not overlap with
+/// their memory accesses. A step multiplies the weights with one column of each sequence
+/// of the batch; how often that reads them is the kernel's choice. Each sequence attends to its own cells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model
+    pub model: Model,
+    /// Whether Q, K and V (and gate and up) are one matrix
+    pub projections: Projections,
+    /// How the weights are stored
+    pub format: Format,
+    /// Which kernel multiplies them
+    pub kernel: Kernel,
+    /// Rows of a tile, of `simple` and `complex`
+    pub tile_rows: NonZeroU32,
+    /// Blocks of a tile, of `simple` and `complex`
+    pub tile_blocks: NonZeroU32,
+    /// Registers that a vector of bytes takes: 1, 2 or 4
+    pub lmul: u32,
+    /// Whether small constants are part of the instruction
+    pub immediates: Immediates,
+    /// Cycles of the kernels' code relative to Clang 19's; the thesis prints no number
+    /// that separates its compilers
+    #[schemars(range(min = 0.01, max = 100.0), extend("unit" = "x"))]
+    pub compiler_factor: f64,
+    /// Threads
+    pub threads: NonZeroU32,
+    /// How threads and pages are kept to nodes
+    pub policy: Policy,
+    /// Nodes to bind to, for policies that bind; as few as hold the threads if null
+    pub bind_nodes: Option<NonZeroU32>,
+    /// Tokens of each prompt
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated of each sequence; the last one is not evaluated
+    pub generated_tokens: NonZeroU64,
+    /// Sequences at once: their prompts are one graph, and each step is one token of all
+    pub batch: NonZeroU32,
+    /// Tokens of the warm-up; 0 without one
+    pub warm_up_tokens: u64,
+    /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`)
+    #[schemars(extend("unit" = "cells"))]
+    pub context_cells: NonZeroU64,
+    /// Cells that the attended part of the cache is rounded up to
+    #[schemars(extend("unit" = "cells"))]
+    pub kv_padding: NonZeroU64,
+    /// One core
+    pub core: Core,
+    /// The caches
+    pub cache: Cache,
+    /// The NUMA nodes
+    pub numa: Numa,
+    /// The DRAM behind the nodes, a controller for each channel
+    pub memory: Dram,
+    /// The memory controllers
+    pub controller: Controller,
+    /// Operating system and runtime
+    pub os: Os,
+}
+
+/// What `riscv.inference` answers. A step is one token of each sequence.
+///
+/// As in every system, `total_s` takes a step for each generated token; llama.cpp does not
+/// evaluate the last one, and `task_clock_ms` leaves it out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What all systems answer; a step at the mean context of the reply
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Multiplying with the weights, per step
+    pub kernel_ns: f64,
+    /// Reading weights, per step
+    pub weights_ns: f64,
+    /// Attention: computing and reading the cache, per step
+    pub attention_ns: f64,
+    /// Synchronising, per step
+    pub synchronisation_ns: f64,
+    /// What NUMA balancing adds, per step
+    pub balancing_ns: f64,
+    /// Matrix products, per step, as ggml's counters see them
+    pub mul_mat_ns: f64,
+    /// Share of matrix products in a step's time
+    pub mul_mat_share: f64,
+    /// Multiplying with the weights, whole prompt
+    pub prompt_kernel_s: f64,
+    /// Reading weights, whole prompt
+    pub prompt_weights_s: f64,
+    /// Attention: computing and reading the cache, whole prompt
+    pub prompt_attention_s: f64,
+    /// Synchronising, whole prompt
+    pub prompt_synchronisation_s: f64,
+    /// What NUMA balancing adds, whole prompt
+    pub prompt_balancing_s: f64,
+    /// Processor time of warm-up, prompt and reply: waiting threads spin
+    pub task_clock_ms: f64,
+    /// Page faults that cannot be avoided: the cache's pages, and the weights' if they
+    /// are mapped lazily
+    pub page_faults: u64,
+    /// What all threads read from memory together
+    pub bandwidth_gb_s: f64,
+    /// Mean SLIT distance from threads to weights
+    pub mean_distance: f64,
+    /// Bytes of the weights that a token meets
+    pub weight_bytes: u64,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InferenceError {
+    /// The cache is smaller than the conversation.
+    #[error(
+        "{prompt} prompt tokens and {generated} generated ones{} do not fit the {cells} cells of `context_cells`; raise it",
+        if *batch == 1 { String::new() } else { format!(" of each of {batch} sequences") }
+    )]
+    Context {
+        /// Sequences.
+        batch: u64,
+        /// Tokens of the prompt.
+        prompt: u64,
+        /// Tokens generated.
+        generated: u64,
+        /// Cells there are.
+        cells: u64,
+    },
+    /// No such kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Threads that cannot be placed.
+    #[error(transparent)]
+    Numa(#[from] NumaError),
+    /// A number the model is not for.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// A format that ggml does not dequantise.
+    #[error(transparent)]
+    Format(#[from] NoCode),
+    /// A model whose products are not modelled.
+    #[error(transparent)]
+    Experts(#[from] MixtureOfExperts),
+    /// A run too long to be counted.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// A graph too long to be timed.
+    #[error(transparent)]
+    TooSlow(#[from] TooSlow),
+}
+
+impl Default for InferenceStudy {
+    /// Llama 2 7B in Q4_0 on 32 threads, pages interleaved, as in Fig. 5.11.
+    fn default() -> Self {
+        let machine = MACHINES.get(DEFAULT_MACHINE);
+        Self {
+            model: Model::named(DEFAULT_MODEL).expect("a built-in model"),
+            projections: Projections::Separate,
+            format: Format::Q4_0,
+            kernel: Kernel::Complex,
+            tile_rows: count(2),
+            tile_blocks: count(2),
+            lmul: 1,
+            immediates: Immediates::AsCompiled,
+            compiler_factor: 1.0,
+            threads: count(32),
+            policy: Policy::Interleave,
+            bind_nodes: None,
+            prompt_tokens: long(10),
+            generated_tokens: machine.generated_tokens,
+            batch: count(1),
+            warm_up_tokens: 2,
+            context_cells: long(512),
+            kv_padding: long(32),
+            core: machine.core,
+            cache: machine.cache,
+            numa: machine.numa,
+            memory: machine.memory,
+            controller: machine.controller,
+            os: machine.os,
+        }
+    }
+}
+
+/// The model of the thesis.
+const DEFAULT_MODEL: &str = "llama-2-7b";
+
+impl InferenceStudy {
+    fn check(&self) -> Result<Conversation, InferenceError> {
+        self.core.check()?;
+        self.controller.check()?;
+        self.os.check()?;
+        within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
+        check_dense(&self.model)?;
+        if self.kernel == Kernel::Openblas {
+            check_format(self.format)?;
+        }
+        let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        let (batch, cells) = (u64::from(self.batch.get()), self.context_cells.get());
+        let longest = prompt.max(self.warm_up_tokens);
+        check_length(longest.saturating_mul(batch), generated.saturating_mul(batch))?;
+        // The last token is not evaluated, so it takes no cell.
+        if batch.saturating_mul(longest + generated - 1) > cells {
+            return Err(InferenceError::Context { batch, prompt, generated, cells });
+        }
+        Ok(Conversation {
+            warm_up_tokens: self.warm_up_tokens,
+            prompt_tokens: prompt,
+            generated_tokens: generated,
+            batch,
+            kv_padding: self.kv_padding,
+        })
+    }
+
+    const fn hierarchy(&self) -> Hierarchy<'_> {
+        let Self { core, cache, numa, memory, controller, .. } = self;
+        Hierarchy { core, cache, numa, memory, controller }
+    }
+
+    fn crew(&self) -> Result<Crew, InferenceError> {
+        let bind = self.bind_nodes.map(NonZeroU32::get);
+        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
+        let code = Code {
+            kernel: self.kernel,
+            format: self.format,
+            immediates: self.immediates,
+            rows: self.tile_rows.get() as usize,
+            blocks: self.tile_blocks.get() as usize,
+            lmul: self.lmul,
+            vlen_bits: self.core.vlen_bits,
+            load_bits: self.core.load_bits.get(),
+        };
+        let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
+        let hierarchy = self.hierarchy();
+        Ok(Crew::new(placed, &code, self.compiler_factor, &hierarchy, self.os.sync_ns, balancing)?)
+    }
+
+    /// Bytes of the key-value cache, in half precision: all cells, as llama.cpp makes it.
+    fn cache_bytes(&self) -> u64 {
+        let elements = self.context_cells.get().saturating_mul(u64::from(self.model.layers));
+        elements.saturating_mul(2 * 2 * self.model.kv_size())
+    }
+
+    /// # Source
+    /// Linux and llama.cpp (June 2024): the cache is cleared when it is made, which
+    /// touches every page of it; the weights' mapping is populated at once.
+    fn page_faults(&self) -> u64 {
+        let page = u64::from(self.os.page_bytes.get());
+        let weights = match self.os.weights {
+            WeightPages::Populated => 0,
+            WeightPages::Lazy => file_bytes(&self.model, self.format)
+                .div_ceil(page * u64::from(self.os.fault_around_pages.get())),
+        };
+        self.cache_bytes().div_ceil(page) + weights
+    }
+
+    /// Weights that one token meets.
+    fn weight_bytes(&self) -> u64 {
+        let bytes = |rows: u64, columns: u64| matrix_bytes(rows, columns, self.format);
+        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| bytes(it.1.m(), it.1.k())).sum();
+        let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
+        u64::from(self.model.layers) * layer + rest
+    }
+
+    fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
+        let conversation = self.check()?;
+        timeline::record(&self.crew()?, &self.model, self.projections, &conversation, recorder);
+        Ok(())
+    }
+}
+
+/// What a step is mostly spent on, NUMA balancing aside, which slows everything alike.
+fn bound_by(step: &GraphCost) -> BoundBy {
+    let attention = step.attention + step.cache;
+    let of_attention = if step.cache > step.attention { BoundBy::DramBandwidth } else { BoundBy::Compute };
+    [
+        (step.kernel, BoundBy::Compute),
+        (step.weights, BoundBy::DramBandwidth),
+        (attention, of_attention),
+        (step.synchronisation, BoundBy::Synchronisation),
+    ]
+    .into_iter()
+    .max_by(|a, b| a.0.as_f64().total_cmp(&b.0.as_f64()))
+    .map_or(BoundBy::Compute, |it| it.1)
+}
+
+fn total(breakdown: &Breakdown<GraphPart>) -> Result<Nanoseconds, UnitError> {
+    Nanoseconds::new(breakdown.total().as_ns())
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "riscv.inference";
+    const SUMMARY: &'static str =
+        "llama.cpp on the many-core RISC-V SG2042: tokens per second over kernels, threads, NUMA";
+    type Answer = InferenceAnswer;
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("token_ns", &["kernel_ns", "weights_ns", "attention_ns", "synchronisation_ns", "balancing_ns"]),
+        (
+            "ttft_s",
+            &[
+                "prompt_kernel_s",
+                "prompt_weights_s",
+                "prompt_attention_s",
+                "prompt_synchronisation_s",
+                "prompt_balancing_s",
+            ],
+        ),
+    ];
+    const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
+            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
+            Slot::part("model", &MODELS, DEFAULT_MODEL),
+        ]
+    }
+
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let run = self.check()?;
+        let crew = self.crew()?;
+        let pass = |columns: &Columns| crew.pass(&self.model, self.projections, columns);
+        let (mean_step, whole_prompt) = (pass(&run.mean_step()), pass(&run.prompt()));
+        let step = mean_step.breakdown(crew.balancing)?;
+        let prompt = whole_prompt.breakdown(crew.balancing)?;
+        let headline = Headline::of(&Served {
+            prompt_tokens: run.prompt_tokens,
+            generated_tokens: run.generated_tokens,
+            batch: run.batch,
+            prompt: total(&prompt)?,
+            step: total(&step)?,
+            memory_bytes: file_bytes(&self.model, self.format).saturating_add(self.cache_bytes()),
+            memory_limit_bytes: Some(self.memory.capacity().0),
+            bound_by: bound_by(&mean_step),
+            energy_j: None,
+            cost_usd: None,
+        });
+        let slowed = 1.0 + crew.balancing;
+        let graph = Graph::of(&self.model, self.model.layer_gemvs(self.projections).count() as u64);
+        let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
+        let warm_up = run.warm_up().map_or(GraphCost::ZERO, |it| pass(&it)).total().as_f64() * slowed;
+        let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;
+        let prompt_s = |part| float(prompt[part].0) / 1e12;
+        Ok(InferenceAnswer {
+            headline,
+            kernel_ns: step.ns(GraphPart::Kernel),
+            weights_ns: step.ns(GraphPart::Weights),
+            attention_ns: step.ns(GraphPart::Attention),
+            synchronisation_ns: step.ns(GraphPart::Synchronisation),
+            balancing_ns: step.ns(GraphPart::Balancing),
+            mul_mat_ns: headline.token_ns - others,
+            mul_mat_share: 1.0 - others / headline.token_ns,
+            prompt_kernel_s: prompt_s(GraphPart::Kernel),
+            prompt_weights_s: prompt_s(GraphPart::Weights),
+            prompt_attention_s: prompt_s(GraphPart::Attention),
+            prompt_synchronisation_s: prompt_s(GraphPart::Synchronisation),
+            prompt_balancing_s: prompt_s(GraphPart::Balancing),
+            task_clock_ms: f64::from(crew.placed.active_cores) * run_ns * 1e-6,
+            page_faults: self.page_faults(),
+            bandwidth_gb_s: crew.rates.dram.as_f64(),
+            mean_distance: crew.placed.mean_distance,
+            weight_bytes: self.weight_bytes(),
+        })
+    }
+}

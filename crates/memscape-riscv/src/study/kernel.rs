@@ -1,0 +1,192 @@
+//! The study `riscv.kernel`: one quantised product on one core.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::{Dram, MEMORIES};
+use memscape_study::{Slot, Study, StudyError};
+use memscape_units::Bytes;
+use memscape_workload::{Format, Gemm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cost::kernels::{Code, Immediates, Kernel};
+use crate::cost::memory::{Hierarchy, Level, Rates};
+use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
+use crate::mapping::placement::{Policy, place};
+use crate::mapping::quant::{BLOCK, matrix_bytes};
+use crate::number::{count, float, long};
+
+/// One quantised product on one core: instructions counted, cycles modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelStudy {
+    /// Which kernel
+    pub kernel: Kernel,
+    /// How the weights are stored
+    pub format: Format,
+    /// Rows of the matrix
+    pub m: NonZeroU64,
+    /// Its columns
+    pub k: NonZeroU64,
+    /// Vectors multiplied
+    pub n: NonZeroU64,
+    /// Matrices used in turn, so that the caches hold less of each
+    pub matrices: NonZeroU32,
+    /// Rows of a tile, of `simple` and `complex`
+    pub tile_rows: NonZeroU32,
+    /// Blocks of a tile, of `simple` and `complex`
+    pub tile_blocks: NonZeroU32,
+    /// Registers that a vector of bytes takes: 1, 2 or 4
+    pub lmul: u32,
+    /// Whether small constants are part of the instruction
+    pub immediates: Immediates,
+    /// One core
+    pub core: Core,
+    /// The caches
+    pub cache: Cache,
+    /// The NUMA nodes
+    pub numa: Numa,
+    /// The DRAM behind the nodes, a controller for each channel
+    pub memory: Dram,
+    /// The memory controllers
+    pub controller: Controller,
+}
+
+/// What `riscv.kernel` answers. "Per block" is per 32 weights and vector.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct KernelAnswer {
+    /// Operations per second, two per multiply-accumulate
+    pub gops: f64,
+    /// Time of the product
+    pub time_ns: f64,
+    /// Cycles per block, memory included
+    pub cycles_per_block: f64,
+    /// Cycles per block with everything in the first-level cache
+    pub core_cycles_per_block: f64,
+    /// Decoding, per block
+    pub decode_cycles: f64,
+    /// Vector arithmetic, per block
+    pub arithmetic_cycles: f64,
+    /// Load pipe, per block
+    pub load_cycles: f64,
+    /// Waiting for weights, per block
+    pub memory_cycles: f64,
+    /// Instructions per block
+    pub instructions: f64,
+    /// Vector instructions per block, configuration left out
+    pub vector_instructions: f64,
+    /// Changes of the vector configuration per block
+    pub vset_instructions: f64,
+    /// Loads per block, scalar and vector
+    pub loads: f64,
+    /// Bytes of the matrix loaded per block
+    pub weight_bytes: f64,
+    /// Bytes of the vector loaded per block
+    pub activation_bytes: f64,
+    /// Where the matrix is when it is read
+    pub level: Level,
+}
+
+impl Default for KernelStudy {
+    /// The thesis' fastest point: `complex`, 2048 x 2048 times one vector.
+    fn default() -> Self {
+        let machine = MACHINES.get(DEFAULT_MACHINE);
+        Self {
+            kernel: Kernel::Complex,
+            format: Format::Q4_0,
+            m: long(2048),
+            k: long(2048),
+            n: long(1),
+            matrices: count(2),
+            tile_rows: count(2),
+            tile_blocks: count(2),
+            lmul: 1,
+            immediates: Immediates::AsCompiled,
+            core: machine.core,
+            cache: machine.cache,
+            numa: machine.numa,
+            memory: machine.memory,
+            controller: machine.controller,
+        }
+    }
+}
+
+impl KernelStudy {
+    /// The kernel as it is compiled for the core.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code {
+            kernel: self.kernel,
+            format: self.format,
+            immediates: self.immediates,
+            rows: self.tile_rows.get() as usize,
+            blocks: self.tile_blocks.get() as usize,
+            lmul: self.lmul,
+            vlen_bits: self.core.vlen_bits,
+            load_bits: self.core.load_bits.get(),
+        }
+    }
+
+    const fn hierarchy(&self) -> Hierarchy<'_> {
+        let Self { core, cache, numa, memory, controller, .. } = self;
+        Hierarchy { core, cache, numa, memory, controller }
+    }
+}
+
+impl Study for KernelStudy {
+    const NAME: &'static str = "riscv.kernel";
+    const SUMMARY: &'static str = "One quantised matrix product on one RISC-V core: instructions and cycles";
+    type Answer = KernelAnswer;
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("cycles_per_block", &["core_cycles_per_block", "memory_cycles"])];
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
+            Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
+        ]
+    }
+
+    fn answer(&self) -> Result<KernelAnswer, StudyError> {
+        self.core.check()?;
+        self.controller.check()?;
+        let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
+        let code = self.code();
+        let counts = code.per_tile()?;
+        let (rows, blocks) = code.tile();
+        let tile_blocks = float((rows * blocks) as u64);
+        let per_block = |it: u64| float(it) / tile_blocks;
+        let cycles = self.core.cycles(&counts);
+        let core_cycles = cycles.total.as_f64() / tile_blocks;
+
+        let placed = place(Policy::NoBalancing, 1, None, &self.numa, &self.cache)?;
+        let rates = Rates::of(&placed, &self.hierarchy());
+        let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
+        let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
+        // The next pass over the same matrix finds what the caches kept of it.
+        let again = float(self.kernel.passes(gemm.n()) - 1);
+        let reading = rates.read(bytes, level) + rates.read(bytes, rates.level(bytes)) * again;
+        let matrix_blocks = gemm.m() * gemm.k().div_ceil(BLOCK as u64);
+        let products = float(matrix_blocks) * float(gemm.n());
+        let memory_cycles = reading.as_f64() / self.core.cycle().as_f64() / products;
+        let total = core_cycles + memory_cycles;
+        let time = self.core.cycle() * (total * products);
+        Ok(KernelAnswer {
+            gops: float(gemm.operations()) / time.as_f64(),
+            time_ns: time.as_f64(),
+            cycles_per_block: total,
+            core_cycles_per_block: core_cycles,
+            decode_cycles: cycles.decode.as_f64() / tile_blocks,
+            arithmetic_cycles: cycles.arithmetic.as_f64() / tile_blocks,
+            load_cycles: cycles.load.as_f64() / tile_blocks,
+            memory_cycles,
+            instructions: per_block(counts.instructions()),
+            vector_instructions: per_block(counts.vector_instructions()),
+            vset_instructions: per_block(counts.vset),
+            loads: per_block(counts.scalar_loads + counts.vector_loads),
+            weight_bytes: per_block(counts.weight_bytes),
+            activation_bytes: per_block(counts.activation_bytes),
+            level,
+        })
+    }
+}

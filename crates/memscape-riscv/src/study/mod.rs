@@ -1,0 +1,11 @@
+//! The questions.
+
+mod census;
+mod gemm;
+mod inference;
+mod kernel;
+
+pub use census::{CensusAnswer, CensusStudy};
+pub use gemm::{GemmAnswer, GemmError, GemmStudy};
+pub use inference::{InferenceAnswer, InferenceError, InferenceStudy};
+pub use kernel::{KernelAnswer, KernelStudy};

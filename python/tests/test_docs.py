@@ -1,0 +1,184 @@
+"""What the pages show is what happens: commands, snippets and totals."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from glob import glob
+from pathlib import Path
+
+import docs_numbers
+import memscape as ms
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+if not PAGES[0].is_file():
+    pytest.skip(f"{ROOT} is not the repository: there is no README.md", allow_module_level=True)
+
+NAMES = [it.relative_to(ROOT).as_posix() for it in PAGES]
+# What is there before memscape is, and what `make test` itself does.
+NOT_RUN = {"make reproduce", "make test", "pip install ."}
+
+BLOCK = re.compile(
+    r"(?:^<!-- not run: (?P<why>.+?) -->\n+)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; `why` says why it is not run."""
+
+    language: str
+    code: str
+    line: int
+    why: str | None
+
+
+def blocks(text):
+    return [
+        Block(it["language"], it["code"], text.count("\n", 0, it.start("code")) + 1, it["why"])
+        for it in BLOCK.finditer(text)
+    ]
+
+
+def commands(code):
+    """Each line of a shell block as its words, comments apart; a last `\\` continues a line."""
+    lines = code.replace("\\\n", " ").splitlines()
+    return [words for it in lines if (words := shlex.split(it, comments=True))]
+
+
+def run(words):
+    """Runs `memscape ...` as a reader's shell would in the current folder."""
+    words = [found for it in words[1:] for found in (sorted(glob(it)) if "*" in it else [it])]
+    done = subprocess.run(
+        [sys.executable, "-m", "memscape", "--quiet", *words], capture_output=True, text=True, timeout=600
+    )
+    # A claim out of tolerance is what that report is about.
+    assert done.returncode in ((0, 1) if words[0] == "claims" else (0,)), done.stderr
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A folder like the repository for who only reads: its data, and nothing that can be spoilt."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_of_a_page_runs(name, reader):
+    path = ROOT / name
+    page = blocks(path.read_text(encoding="utf-8"))
+    for block in page:
+        if block.language == "toml":
+            file = block.code.split("\n", 1)[0].removeprefix("# ")
+            assert re.fullmatch(r"[\w-]+\.toml", file), f"{name}:{block.line}: the first line names no file"
+            (reader / file).write_text(block.code, encoding="utf-8")
+    namespace = {"__name__": "__main__"}
+    for block in page:
+        where = f"{name}:{block.line}"
+        match block.language:
+            case "python":
+                # Padded, so that a traceback shows the page's line.
+                code = compile("\n" * (block.line - 1) + block.code, str(path), "exec")
+                if block.why is None:
+                    exec(code, namespace)
+            case "sh":
+                for words in commands(block.code):
+                    if words[0] == "memscape" and block.why is None:
+                        run(words)
+                    elif words[0] != "memscape":
+                        assert " ".join(words) in NOT_RUN, f"{where}: nothing runs `{' '.join(words)}`"
+            case "toml":
+                pass  # written above
+            case "rust":
+                # Cargo runs it, if the crate shows it the page.
+                shown = (ROOT / "crates/memscape/src/lib.rs").read_text(encoding="utf-8")
+                assert f'include_str!("../../../{name}")' in shown, f"{where}: the crate's tests lack this page"
+            case other:
+                pytest.fail(f"{where}: nothing knows how to run a block of `{other}`")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_a_sentence_exists(name):
+    text = BLOCK.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    wanted = {tuple(shlex.split(it)) for it in re.findall(r"`memscape ([^`]+)`", text)}
+    for words in {it[: 2 if it[0] == "measure" else 1] for it in wanted}:
+        run(["memscape", *words, "--help"])
+
+
+def test_few_blocks_are_not_run():
+    why = [block.why for page in PAGES for block in blocks(page.read_text(encoding="utf-8")) if block.why]
+    assert len(why) <= 3, why
+
+
+@cache
+def report(paper):
+    return ms.claims(paper).to_dicts()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "CHANGELOG.md"])
+def test_totals_are_those_of_the_claims_report(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    reports = {paper: report(paper) for paper in docs_numbers.papers(text)}
+    assert text == docs_numbers.rewritten(text, reports), "`make docs-numbers` renews it"
+
+
+# The tests' own tests.
+
+
+def test_blocks_are_found_with_their_reasons():
+    text = "a\n\n<!-- not run: needs a GPU -->\n```python\nx = 1\n```\n\n```sh\nmemscape studies\n```\n"
+    assert blocks(text) == [
+        Block("python", "x = 1\n", 5, "needs a GPU"),
+        Block("sh", "memscape studies\n", 9, None),
+    ]
+
+
+def test_shell_lines_are_words_without_comments():
+    code = "memscape run a 'b=[1, 2]'   # why\n\n# nothing\nmemscape sweep \\\n  c\n"
+    assert commands(code) == [["memscape", "run", "a", "b=[1, 2]"], ["memscape", "sweep", "c"]]
+
+
+def test_a_command_that_fails_is_told(reader):
+    with pytest.raises(AssertionError, match=r"did you mean `pim\.gemv`"):
+        run(["memscape", "run", "pim.gmev"])
+
+
+def verdict(name, error, *, exact=False, role="predict"):
+    return {"id": name, "relative_error": error, "exact": exact, "role": role}
+
+
+def test_totals_count_what_each_bar_is_about():
+    bars = [
+        {"says": "sizes", "claims": ["p.size.*"]},
+        {"says": "other predictions", "except": ["p.size.*"], "tolerance": 0.05},
+        {"says": "other predictions", "except": ["p.size.*"], "tolerance": 0.125},
+    ]
+    verdicts = [
+        verdict("p.size.a", 0.001, exact=True),
+        verdict("p.size.b", 0.01),
+        verdict("p.rate.a", -0.04),
+        verdict("p.rate.b", 0.11),
+        verdict("p.rate.c", None),
+        verdict("p.rate.d", 0.0, role="calibrate"),
+    ]
+    assert docs_numbers.sentence(verdicts, bars, free=2) == (
+        "Of 2 sizes, 1 is exact to the printed digits. Of 2 other predictions, 1 is within 5 % and 2 within 12.5 %. "
+        "2 free parameters."
+    )
+
+
+def test_totals_stand_between_marks_and_nothing_else_moves():
+    text = "- Before\n  <!-- claims: pimnast -->\n  old, on\n  two lines\n  <!-- /claims -->\n  after\n"
+    verdicts = [verdict("pimnast.a", 0.01), verdict("pimnast.b", 0.5)]
+    assert docs_numbers.papers(text) == ["pimnast"]
+    new = docs_numbers.rewritten(text, {"pimnast": verdicts})
+    assert new.startswith("- Before\n  <!-- claims: pimnast -->\n  Of 2 predictions, 1 is within 5 % and 1 within 10 %.")
+    assert new.endswith("\n  <!-- /claims -->\n  after\n")
+    assert docs_numbers.rewritten(new, {"pimnast": verdicts}) == new
