@@ -664,7 +664,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             }
         };
         // Brent's method comes close to the ends, but never asks there.
-        let near = |end: f64| (found - end).abs() <= 1e-2 * step;
+        let near = |end: f64| self.method.digits.is_none() && (found - end).abs() <= 1e-2 * step;
         for (end, value) in [(lowest, parameter.min), (highest, parameter.max)] {
             if near(end) && line.cost_at(value)? <= line.cost_at(parameter.value(found))? {
                 return Ok(value);
@@ -762,12 +762,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
                 value,
                 standard_error: known.map(|all| all[index][index].sqrt()),
                 moved: differ(value, it.start),
-                limit: match value {
-                    _ if !differ(it.min, it.max) => None,
-                    value if value <= it.min => Some(Limit::Lowest),
-                    value if it.max <= value => Some(Limit::Highest),
-                    _ => None,
-                },
+                limit: self.limit(it, value),
                 identified,
             }
         };
@@ -781,6 +776,20 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             converged,
             residuals: place.residuals,
         })
+    }
+
+    /// The end of a parameter's range that a value is as near to as the search comes.
+    fn limit(&self, it: &FitParameter, value: f64) -> Option<Limit> {
+        let near = |end: f64| {
+            let width = value.abs().max(1e-2 * (it.max - it.min));
+            (value - end).abs() <= 4.0 * self.method.precision() * width
+        };
+        match value {
+            _ if !differ(it.min, it.max) => None,
+            _ if near(it.min) => Some(Limit::Lowest),
+            _ if near(it.max) => Some(Limit::Highest),
+            _ => None,
+        }
     }
 
     /// Of all parameters' values: 0 for those that are held.
@@ -985,6 +994,9 @@ mod tests {
         let free = [FitParameter::new("a", 10.0, 100.0), FitParameter::new("b", 0.0, 9.0)];
         let fitted = line(&free, &FitMethod::MEASURED).unwrap();
         assert_eq!((fitted.parameters[0].value, fitted.parameters[0].limit), (10.0, Some(Limit::Lowest)));
+        let rough = line(&free, &FitMethod::PRINTED).unwrap();
+        close(rough.parameters[0].value, 10.0, 1e-3);
+        assert_eq!(rough.parameters[0].limit, Some(Limit::Lowest));
     }
 
     #[test]
