@@ -155,8 +155,8 @@ impl InferenceStudy {
         let (prompt, generated) =
             (f64::from(self.prompt_tokens.get()), f64::from(self.generated_tokens.get()));
         // A prompt's tokens see half of it on average.
-        let first = self.pass(placement, prompt, (prompt + 1.0) / 2.0);
-        let token = self.pass(placement, 1.0, prompt + (generated + 1.0) / 2.0);
+        let first = self.pass(placement, prompt, f64::midpoint(prompt, 1.0));
+        let token = self.pass(placement, 1.0, prompt + f64::midpoint(generated, 1.0));
         Ok((placement, first, token))
     }
 }
@@ -232,6 +232,7 @@ impl InferenceStudy {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
 mod tests {
     use memscape_study::Timeline;
     use proptest::prelude::*;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memscape_dram::{
-    Address, Command, Dram, Engine, Kind, MEMORIES, Pattern, PimTiming, RefreshPolicy, constraints,
+    Address, Command, Engine, Kind, MEMORIES, Pattern, PimTiming, RefreshPolicy, constraints,
     pim_constraints, stream,
 };
 use memscape_units::Picoseconds;

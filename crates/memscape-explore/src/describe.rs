@@ -74,9 +74,10 @@ impl Description {
                 Shape::Group { .. } => Value::Null,
             };
             let filled = defaults.iter().rev().find_map(|(slot, it)| {
-                let below = match slot.whole {
-                    true => path.as_str(),
-                    false => path.strip_prefix(slot.path)?.strip_prefix('.')?,
+                let below = if slot.whole {
+                    path.as_str()
+                } else {
+                    path.strip_prefix(slot.path)?.strip_prefix('.')?
                 };
                 // Only what the description really says, and the default has kept.
                 let value = below.split('.').try_fold(&it.parameters, |value, name| value.get(name))?;

@@ -42,7 +42,7 @@ pub(crate) fn complete_in(
 pub(crate) fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
     let ends = |it: &&str| Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
     catalog.find_plain(text).is_err()
-        && (text.contains(['/', '\\']) || catalog.takes().extensions.iter().any(|it| ends(it)))
+        && (text.contains(['/', '\\']) || catalog.takes().extensions.iter().any(ends))
 }
 
 fn find_below(

@@ -115,7 +115,7 @@ impl FitParameter {
         if !(min.is_finite() && max.is_finite()) {
             return Err(format!("its range is from {min} to {max}; give two numbers"));
         }
-        if max < min || (max == min && !self.whole) {
+        if max < min || (max <= min && !self.whole) {
             return Err(format!("its range from {min} to {max} is empty; give `min` below `max`"));
         }
         if self.whole && (min.fract() != 0.0 || max.fract() != 0.0) {
@@ -432,6 +432,9 @@ impl fmt::Display for At {
 /// [`FitError::BadParameter`] if a range is empty or two parameters have one key,
 /// [`FitError::NoParameters`] and [`FitError::NoResiduals`] if there are none,
 /// [`FitError::Model`] if the model has no answer somewhere in the ranges.
+///
+/// # Panics
+/// Never: what could is checked before.
 pub fn fit<E>(
     parameters: &[FitParameter],
     method: &FitMethod,
@@ -479,12 +482,13 @@ fn check<E>(parameters: &[FitParameter]) -> Result<Vec<Vec<f64>>, FitError<E>> {
         if !seen.insert(&it.key) {
             return Err(bad(it, "it is given twice; remove one".to_owned()));
         }
-        let values = match it.whole {
-            true => whole_numbers(it).ok_or_else(|| {
+        let values = if it.whole {
+            whole_numbers(it).ok_or_else(|| {
                 let problem = format!("from {} to {} are too many whole numbers", it.min, it.max);
                 bad(it, format!("{problem}; each is a fit of its own, so give at most {MOST_COMBINATIONS}"))
-            })?,
-            false => vec![it.start],
+            })?
+        } else {
+            vec![it.start]
         };
         points = points
             .into_iter()
@@ -577,7 +581,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             }
             let change = |index: usize| {
                 let (from, to) = (before[index], place.point[index]);
-                if from == to { 0.0 } else { (to - from).abs() / to.abs().max(f64::MIN_POSITIVE) }
+                (to - from).abs() / to.abs().max(f64::MIN_POSITIVE)
             };
             let moved = self.continuous().map(change).fold(0.0, f64::max);
             self.done_one();
@@ -648,10 +652,8 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         let (lowest, highest) = parameter.ends();
         let step = (highest - lowest) / f64::from(COARSE);
         let line = Line { search: self, point: &place.point, index, failed: RefCell::default() };
-        let middle = match everywhere {
-            true => line.best_of(lowest, step)?,
-            false => parameter.coordinate(place.point[index]),
-        };
+        let middle =
+            if everywhere { line.best_of(lowest, step)? } else { parameter.coordinate(place.point[index]) };
         let (low, high) = ((middle - step).max(lowest), (middle + step).min(highest));
         let precision = self.method.precision();
         let solver = BrentOpt::new(low, high).set_tolerance(precision, 1e-2 * precision * (high - low));
@@ -863,6 +865,7 @@ fn float(count: usize) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, clippy::many_single_char_names, reason = "what is exact, and formulas")]
 mod tests {
     use std::cell::Cell;
     use std::convert::Infallible;

@@ -325,42 +325,11 @@ impl Anatomy {
         for slot in self.slots.iter().filter(|it| self.is_leaf(it)) {
             let own: Vec<_> = fields.iter().filter(|it| it.0.path == slot.path).collect();
             if !own.is_empty() {
-                let changed = self.changed(tree, slot, &own)?;
+                let changed = changed(tree, slot, &own)?;
                 self.put(tree, slot.path, &changed)?;
             }
         }
         Ok(())
-    }
-
-    /// A description that is one parameter, with some of its fields changed.
-    fn changed(&self, tree: &Node, slot: &Slot, fields: &[&(&Slot, &str, &Value)]) -> Result<Value, Error> {
-        let bad = |error: CatalogError| {
-            let given: Vec<String> =
-                fields.iter().map(|(_, field, value)| format!("{}.{field} = {value}", slot.path)).collect();
-            Error::BadDescription {
-                parameter: slot.path.to_owned(),
-                given: given.join(", "),
-                error: Box::new(error),
-            }
-        };
-        let current = tree.at(slot.path).map(Value::from).unwrap_or_default();
-        let mut all = match current {
-            Value::String(name) => {
-                slot.catalog.find_plain(&name).map_err(|it| bad(it.into()))?.parameters.clone()
-            }
-            // Nothing to change: it must be described whole.
-            Value::Null => json!({}),
-            table => table,
-        };
-        for (_, field, value) in fields {
-            let nested = field.rsplit('.').fold((*value).clone(), |inner, key| json!({ key: inner }));
-            merge(&mut all, nested);
-        }
-        let form = json!({ "parameters": all });
-        let form = Form::from_value(form.as_object().cloned().unwrap_or_default());
-        let form = form.map_err(|it| bad(it.into()))?;
-        let complete = descriptions::complete_in(slot.catalog, form, Path::new("")).map_err(bad)?;
-        Ok(complete.parameters)
     }
 
     /// A description at a slot's place: what the study has of it, or the one
@@ -426,6 +395,37 @@ impl Anatomy {
 
 fn is_built_in(slot: &Slot, name: &str) -> bool {
     slot.catalog.presets().iter().any(|it| it.name.eq_ignore_ascii_case(name))
+}
+
+/// A description that is one parameter, with some of its fields changed.
+fn changed(tree: &Node, slot: &Slot, fields: &[&(&Slot, &str, &Value)]) -> Result<Value, Error> {
+    let bad = |error: CatalogError| {
+        let given: Vec<String> =
+            fields.iter().map(|(_, field, value)| format!("{}.{field} = {value}", slot.path)).collect();
+        Error::BadDescription {
+            parameter: slot.path.to_owned(),
+            given: given.join(", "),
+            error: Box::new(error),
+        }
+    };
+    let current = tree.at(slot.path).map(Value::from).unwrap_or_default();
+    let mut all = match current {
+        Value::String(name) => {
+            slot.catalog.find_plain(&name).map_err(|it| bad(it.into()))?.parameters.clone()
+        }
+        // Nothing to change: it must be described whole.
+        Value::Null => json!({}),
+        table => table,
+    };
+    for (_, field, value) in fields {
+        let nested = field.rsplit('.').fold((*value).clone(), |inner, key| json!({ key: inner }));
+        merge(&mut all, nested);
+    }
+    let form = json!({ "parameters": all });
+    let form = Form::from_value(form.as_object().cloned().unwrap_or_default());
+    let form = form.map_err(|it| bad(it.into()))?;
+    let complete = descriptions::complete_in(slot.catalog, form, Path::new("")).map_err(bad)?;
+    Ok(complete.parameters)
 }
 
 fn absolute(folder: &Path, text: &str) -> String {

@@ -88,7 +88,7 @@ impl Registry {
     /// [`Error::Unknown`] suggests the nearest name.
     pub fn study(&self, name: &str) -> Result<&dyn DynStudy, Error> {
         let found = self.studies().find(|it| it.name() == name);
-        found.ok_or_else(|| Unknown::new("study", name, self.studies().map(|it| it.name())).into())
+        found.ok_or_else(|| Unknown::new("study", name, self.studies().map(DynStudy::name)).into())
     }
 
     /// All catalogs, each once, those of several systems where they first stand.
@@ -348,7 +348,9 @@ impl<S: Study> DynStudy for Entry<S> {
     fn anchored_axis(&self, path: &str, values: &[Value], folder: &Path) -> Vec<Value> {
         let mut values = values.to_vec();
         if let Some(slot) = self.anatomy().slot(path) {
-            values.iter_mut().for_each(|it| self.anatomy().anchor_value(slot, it, folder));
+            for it in &mut values {
+                self.anatomy().anchor_value(slot, it, folder);
+            }
         }
         values
     }

@@ -51,7 +51,9 @@ impl Slopes {
             .collect();
         let mut moves = columns;
         for (column, scale) in moves.iter_mut().zip(&scales) {
-            column.iter_mut().for_each(|it| *it *= scale);
+            for it in column.iter_mut() {
+                *it *= scale;
+            }
         }
         let unit = |index| (0..all).map(|it| if it == index { 1.0 } else { 0.0 }).collect();
         let mut along: Vec<Vec<f64>> = (0..all).map(unit).collect();

@@ -100,7 +100,7 @@ impl StudyFile {
             .map_err(|it| Error::File { path: path.to_owned(), problem: it.to_string() })?;
         let bad = |it: Error| Error::File { path: path.to_owned(), problem: it.to_string() };
         let mut file = Self::parse(&text).map_err(bad)?;
-        file.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        path.parent().unwrap_or(Path::new("")).clone_into(&mut file.folder);
         Ok(file)
     }
 

@@ -31,6 +31,7 @@ pub enum Node {
     UInt(u64),
     /// Finite.
     Float(f64),
+    /// A text.
     Text(Arc<str>),
     /// Values in order.
     List(Vec<Node>),
@@ -95,6 +96,7 @@ impl Node {
     }
 
     /// Which child to take at each level to get to `path`.
+    #[must_use]
     pub fn route(&self, path: &str) -> Option<Vec<usize>> {
         let mut node = self;
         path.split('.')
@@ -150,8 +152,8 @@ impl From<&Node> for Value {
             Node::Text(it) => (&**it).into(),
             Node::List(items) => items.iter().map(Value::from).collect(),
             Node::Table(fields) => {
-                let entry = |(name, value): (&Box<str>, &Node)| (name.to_string(), Value::from(value));
-                Value::Object(fields.names.iter().zip(&fields.values).map(entry).collect())
+                let names = fields.names.iter().map(ToString::to_string);
+                Value::Object(names.zip(fields.values.iter().map(Value::from)).collect())
             }
         }
     }

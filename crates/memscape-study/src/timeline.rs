@@ -212,14 +212,12 @@ impl<W: Write> Perfetto<W> {
 
 impl<W: Write> Recorder for Perfetto<W> {
     fn track(&mut self, group: &str, name: &str) -> TrackId {
-        let group = match self.groups.iter().position(|it| it == group) {
-            Some(known) => known,
-            None => {
-                self.groups.push(group.to_owned());
-                self.name("process_name", self.groups.len() - 1, 0, group);
-                self.groups.len() - 1
-            }
-        };
+        let known = self.groups.iter().position(|it| it == group);
+        let group = known.unwrap_or_else(|| {
+            self.groups.push(group.to_owned());
+            self.name("process_name", self.groups.len() - 1, 0, group);
+            self.groups.len() - 1
+        });
         let id = next_id(self.tracks.len());
         self.tracks.push(group);
         self.name("thread_name", group, id.index(), name);

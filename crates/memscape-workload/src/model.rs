@@ -751,7 +751,7 @@ mod tests {
         huge.check().unwrap();
         assert!(huge.parameters() > 1 << 60, "and no overflow");
         let experts = |count, active| Some(Experts { count, active });
-        let error = Llm { experts: experts(2, 1), ..huge.clone() }.check().unwrap_err().to_string();
+        let error = Llm { experts: experts(2, 1), ..huge }.check().unwrap_err().to_string();
         assert_eq!(error, "`experts.count` is 2; it must be from 1 to 1");
         let mut many = Llm { ffn_size: 1 << 12, ffn_bias: true, experts: experts(1 << 12, 1), ..huge };
         many.check().unwrap();
@@ -789,12 +789,11 @@ mod tests {
         let gemma = &MODELS.find("gemma-3-27b").unwrap().parameters;
         let layers = |global_every, global_first| {
             let window = Some(Window { tokens: 1024, global_every, global_first });
-            Llm { window, ..gemma.clone() }.window_layers()
+            Llm { window, ..*gemma }.window_layers()
         };
         assert_eq!((layers(6, 0), layers(0, 0), layers(0, 28), layers(0, 62)), (52, 62, 34, 0));
         assert_eq!(layers(6, 7), 62 - 7 - 9, "layer 6 is counted once");
-        let error =
-            Llm { window: Some(Window { tokens: 1, global_every: 0, global_first: 63 }), ..gemma.clone() };
+        let error = Llm { window: Some(Window { tokens: 1, global_every: 0, global_first: 63 }), ..*gemma };
         assert_eq!(
             error.check().unwrap_err().to_string(),
             "`window.global_first` is 63; it must be from 0 to 62"

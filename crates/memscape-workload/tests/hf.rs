@@ -509,7 +509,7 @@ fn experts_do_not_change_what_a_prompt_computes() {
 #[test]
 fn one_expert_is_a_dense_model() {
     let one = read(&with("mixtral-8x7b", &[("num_local_experts", "1"), ("num_experts_per_tok", "1")]));
-    let dense = Llm { experts: None, ..one.clone() };
+    let dense = Llm { experts: None, ..one };
     assert_eq!(one.parameters(), dense.parameters() + 32 * 4096);
     let extra = ["router", "routing", "expert_sum"];
     let mut operators = one.prefill_operators(9, Projections::Separate).unwrap();

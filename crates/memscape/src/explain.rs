@@ -33,7 +33,7 @@ pub struct Runs {
 /// let study = CensusStudy::default();
 /// let census = Census::of(&study.model, study.projections, &study.run());
 /// let observed = Observed {
-///     model: study.model.preset().parameters.clone(),
+///     model: *study.model,
 ///     projections: study.projections,
 ///     counts: census.by_shape(),
 /// };

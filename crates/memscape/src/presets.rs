@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memscape_explore::Error;
+use memscape_explore::{DynStudy, Error};
 use memscape_study::{Preset, Unknown};
 use memscape_systems::registry;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub fn preset(name: &str) -> Result<Preset<Value>, Error> {
 /// slip in either.
 #[must_use]
 pub fn neither(name: &str) -> Unknown {
-    let studies = registry().studies().map(|it| it.name());
+    let studies = registry().studies().map(DynStudy::name);
     let presets = registry().presets().map(|it| it.1.name.as_str());
     Unknown::new("study or preset", name, studies.chain(presets).collect::<Vec<_>>())
 }

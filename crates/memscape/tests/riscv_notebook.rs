@@ -6,12 +6,13 @@ use memscape::prelude::*;
 use memscape::riscv::CensusStudy;
 use memscape::riscv::census::{Census, Observed};
 use memscape::riscv::kernels::{Code, Immediates, Kernel};
-use memscape::riscv::quant::{Quantisation, quantise_q4_0, quantise_q8_0};
+use memscape::riscv::quant::{quantise_q4_0, quantise_q8_0};
+use memscape::workload::Format;
 
 fn code(kernel: Kernel) -> Code {
     Code {
         kernel,
-        quantisation: Quantisation::Q4_0,
+        format: Format::Q4_0,
         immediates: Immediates::AsCompiled,
         rows: 2,
         blocks: 2,
@@ -60,7 +61,7 @@ fn sweeps_figures_and_the_census_backwards() -> Result<(), Box<dyn Error>> {
     let census_study = CensusStudy::default();
     let census = Census::of(&census_study.model, census_study.projections, &census_study.run());
     let observed = Observed {
-        model: census_study.model.preset().parameters.clone(),
+        model: *census_study.model,
         projections: census_study.projections,
         counts: census.by_shape(),
     };

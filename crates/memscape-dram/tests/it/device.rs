@@ -123,7 +123,7 @@ fn a_users_description_is_read_and_checked() {
     insta::assert_snapshot!(error("tfaw_ns = 21.25", "tfaw_ns = nan"), @"`tfaw_ns` = nan: a description holds finite numbers, texts, lists and tables");
     insta::assert_snapshot!(error("ranks = 1", "ranks = 0"), @"`ranks` = 0: expected a whole number from 1 to 4294967295");
     insta::assert_snapshot!(error("ranks = 1", "ranks = -1"), @"`ranks` = -1: expected a whole number from 1 to 4294967295");
-    insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`memory`: there is no `banks` in it; did you mean `ranks`?");
+    insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`memory`: there is no `banks` in it; did you mean `banks_per_channel`?");
     insta::assert_snapshot!(error("tck_ns = 0.625\n", ""), @"`ddr4-3200`: [sources] names `tck_ns`, which is not a parameter; remove it");
     let with_trc = text.replace("ranks = 1\n", "ranks = 1\ntrc_ns = 46.25\ntrtw_ns = 9.375\n");
     let dram = read(with_trc).unwrap();

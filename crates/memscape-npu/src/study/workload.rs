@@ -318,7 +318,7 @@ impl Study for WorkloadStudy {
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         for it in products.kinds() {
             let time = it.time * it.count as f64;
-            gemms = gemms + time;
+            gemms += time;
             operations += it.operations;
             computed += it.computed;
             if slowest.0 < time {

@@ -165,7 +165,7 @@ impl<'a> Told<'a> {
             (GraphPart::Balancing, "NUMA balancing", balancing),
         ] {
             let start = self.at();
-            self.now = self.now + time;
+            self.now += time;
             self.span(self.causes, name, part.name(), start, &[]);
         }
     }
