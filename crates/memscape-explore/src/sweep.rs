@@ -552,7 +552,7 @@ pub(crate) fn identity<S: Study>(anatomy: &Anatomy, sweep: &Sweep) -> Result<Str
     let axes: Vec<Value> = plan.axes().map(|it| json!([it.path, values(it), picks(it)])).collect();
     let lengths: Vec<u64> = plan.dimensions.iter().map(|it| it.length).collect();
     let question = json!([S::NAME, base, axes, lengths]);
-    Ok(blake3::hash(question.to_string().as_bytes()).to_hex().to_string())
+    Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(question.to_string().as_bytes())))
 }
 
 /// About how long all threads work before the caller is asked whether to go on.

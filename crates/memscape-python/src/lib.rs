@@ -86,7 +86,7 @@ fn presets() -> Vec<(String, &'static str, &'static str)> {
 /// A description by name or path: name, summary, parameters, and the source of
 /// each value by dotted path.
 #[pyfunction]
-fn preset<'py>(py: Python<'py>, name: String) -> PyResult<Bound<'py, PyAny>> {
+fn preset(py: Python<'_>, name: String) -> PyResult<Bound<'_, PyAny>> {
     let look = move || {
         memscape::preset(&name).map_err(|error| match error {
             explore::Error::Unknown(_) => memscape::neither(&name).into(),
@@ -106,7 +106,7 @@ fn preset<'py>(py: Python<'py>, name: String) -> PyResult<Bound<'py, PyAny>> {
 
 /// Where two descriptions differ: path, and what each says.
 #[pyfunction]
-fn difference<'py>(py: Python<'py>, a: String, b: String) -> PyResult<Bound<'py, PyAny>> {
+fn difference(py: Python<'_>, a: String, b: String) -> PyResult<Bound<'_, PyAny>> {
     let found = compute(py, move || Ok((memscape::preset(&a)?, memscape::preset(&b)?)))?;
     let (a, b) = found.map_err(explore_error)?;
     let rows: Vec<Value> = memscape::difference(&a, &b)
@@ -125,6 +125,7 @@ fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// Later layers of parameters go over earlier ones.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
 fn run<'py>(py: Python<'py>, study: &str, layers: Vec<Bound<'_, PyDict>>) -> PyResult<Bound<'py, PyDict>> {
     let study = systems::study(study).map_err(explore_error)?;
     let layers = value::layers(&layers)?;
@@ -135,6 +136,7 @@ fn run<'py>(py: Python<'py>, study: &str, layers: Vec<Bound<'_, PyDict>>) -> PyR
 
 /// What happens when, a row for each span.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
 fn timeline<'py>(
     py: Python<'py>,
     study: &str,
@@ -152,6 +154,7 @@ fn timeline<'py>(
 
 /// Writes what happens in one of a study's forms, such as `perfetto`.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
 fn trace(
     py: Python<'_>,
     study: &str,

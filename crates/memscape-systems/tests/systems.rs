@@ -74,13 +74,7 @@ fn every_inference_answers_the_same_columns() {
         let columns: Vec<&str> = description.columns.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(columns[..headline.len()], headline, "{}", study.name());
         for name in workload {
-            let known = description.parameters.iter().any(|it| it.path == name);
-            // Hermes' weights are FP16 throughout.
-            assert!(
-                known || (study.name() == "ndp.inference" && name == "format"),
-                "{}: `{name}`",
-                study.name()
-            );
+            assert!(description.parameters.iter().any(|it| it.path == name), "{}: `{name}`", study.name());
         }
         found += 1;
     }
