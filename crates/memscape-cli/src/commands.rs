@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::sweep_to_file;
+use memscape::explore::{Error, sweep_to_file};
 use memscape::papers;
 use memscape::prelude::{Control, DynStudy, Parameters, StudyFile, studies, study};
 use serde_json::Value;
@@ -35,7 +35,13 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Trace { study, overrides, format, out: file } => {
             let (study, layers) = question(&study, &overrides.parameters)?;
             let layers: Vec<&Parameters> = layers.iter().collect();
-            let trace = |out: &mut dyn Write| study.trace(&layers, &format, out).map_err(Failure::of);
+            let trace = |out: &mut dyn Write| {
+                study.trace(&layers, &format, out).map_err(|error| match error {
+                    // A reader that leaves is no error.
+                    Error::Write(error) => error.into(),
+                    error => Failure::of(error),
+                })
+            };
             match file {
                 None => trace(out),
                 Some(path) => create(&path, trace),

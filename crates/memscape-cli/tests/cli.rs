@@ -138,7 +138,7 @@ fn a_study_file_can_say_where_its_table_goes() {
 fn the_events_of_a_product_are_a_trace() {
     let csv = done(&["trace", "npu.gemm", "m=448", "k=448", "n=448"]);
     assert!(csv.starts_with("group,track,name,category,start_ns,end_ns,details\n"), "{csv}");
-    assert_eq!(csv.lines().count(), 5, "{csv}");
+    assert_eq!(csv.lines().count(), 6, "{csv}");
 }
 
 #[test]
@@ -300,7 +300,9 @@ fn a_reader_that_leaves_is_no_error() {
             Ok(())
         }
     }
-    for arguments in [&["memscape", "describe", "pim.gemv"][..], &["memscape", "trace", "m=64", "k=128"]] {
+    for arguments in
+        [&["memscape", "describe", "pim.gemv"][..], &["memscape", "trace", "pim.gemv", "m=64", "k=128"]]
+    {
         let mut err = Vec::new();
         assert_eq!(run(arguments, &mut Closed, &mut err), DONE);
         assert!(err.is_empty());

@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// A writer failed.
     #[error("cannot write: {0}")]
-    Write(String),
+    Write(#[from] std::io::Error),
     /// The axes, zips or samples do not make a sweep.
     #[error("{0}")]
     BadSweep(String),
@@ -110,13 +110,6 @@ fn at(path: &str, given: &str) -> String {
         ("", _) => String::new(),
         (_, "") => format!("`{path}`: "),
         _ => format!("`{path}` = {given}: "),
-    }
-}
-
-/// What a writer says.
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Self::Write(error.to_string())
     }
 }
 

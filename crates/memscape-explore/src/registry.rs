@@ -373,23 +373,26 @@ impl<S: Study> DynStudy for Entry<S> {
     }
 
     fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error> {
-        let failed = |it: std::io::Error| Error::Write(it.to_string());
         if let Some(own) = S::TRACES.iter().find(|it| it.name == form) {
             return guarded(|| {
                 let study: S = read_with(self.anatomy(), layers)?;
-                (own.write)(&study, out).map_err(|it| Error::NoAnswer(it.to_string()))
+                (own.write)(&study, out).map_err(|it| match it.into_io() {
+                    Ok(error) => Error::Write(error),
+                    Err(it) => Error::NoAnswer(it.to_string()),
+                })
             });
         }
         match form {
+            _ if S::TIMELINE.is_none() => Err(self.no_trace(form)),
             "perfetto" => {
                 let mut writer = Perfetto::new(out);
                 self.record(layers, &mut writer)?;
-                writer.finish().map(drop).map_err(failed)
+                Ok(writer.finish().map(drop)?)
             }
             "csv" => {
                 let mut writer = Csv::new(out);
                 self.record(layers, &mut writer)?;
-                writer.finish().map(drop).map_err(failed)
+                Ok(writer.finish().map(drop)?)
             }
             other => Err(self.no_trace(other)),
         }

@@ -110,6 +110,16 @@ impl<E: Error + Send + Sync + 'static> From<E> for StudyError {
     }
 }
 
+impl StudyError {
+    /// The error of a writer, if that is what it is.
+    ///
+    /// # Errors
+    /// Itself, if it is another.
+    pub fn into_io(self) -> Result<std::io::Error, Self> {
+        self.0.downcast::<std::io::Error>().map(|it| *it).map_err(Self)
+    }
+}
+
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
