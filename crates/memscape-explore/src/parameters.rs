@@ -275,8 +275,8 @@ impl Anatomy {
             let hint = match self.slot(leaf).and_then(|it| it.catalog.presets().first()) {
                 Some(preset) => {
                     let fields = preset.parameters.as_object().into_iter().flatten();
-                    let field = path[leaf.len()..].trim_start_matches('.');
-                    Unknown::new("field", field, fields.map(|it| it.0.as_str())).hint()
+                    let fields: Vec<String> = fields.map(|it| join(leaf, it.0)).collect();
+                    Unknown::new("parameter", path.as_str(), fields.iter().map(String::as_str)).hint()
                 }
                 None => format!("; `{leaf}` is a single value"),
             };
@@ -400,13 +400,14 @@ fn is_built_in(slot: &Slot, name: &str) -> bool {
 /// A description that is one parameter, with some of its fields changed.
 fn changed(tree: &Node, slot: &Slot, fields: &[&(&Slot, &str, &Value)]) -> Result<Value, Error> {
     let bad = |error: CatalogError| {
-        let given: Vec<String> =
-            fields.iter().map(|(_, field, value)| format!("{}.{field} = {value}", slot.path)).collect();
-        Error::BadDescription {
-            parameter: slot.path.to_owned(),
-            given: given.join(", "),
-            error: Box::new(error),
-        }
+        let (parameter, given) = match fields {
+            [(_, field, value)] => (join(slot.path, field), value.to_string()),
+            several => {
+                let given = several.iter().map(|(_, field, value)| format!("{field} = {value}"));
+                (slot.path.to_owned(), given.collect::<Vec<_>>().join(", "))
+            }
+        };
+        Error::BadDescription { parameter, given, error: Box::new(error) }
     };
     let current = tree.at(slot.path).map(Value::from).unwrap_or_default();
     let mut all = match current {

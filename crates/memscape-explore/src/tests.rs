@@ -148,10 +148,10 @@ fn a_description_says_everything() {
         toy.read: Time to read rows
 
         Parameters
-            hardware  old      What `memory`, `rows` are, one of the machines ("old", "new", a path to
-                               .toml, or a table)
-            memory    slow     What `memory.*` is, one of the memories ("slow", "fast", a path to .toml, or
-                               a table)
+            hardware  old      One of the machines; fills `memory`, `rows` ("old", "new", a path to .toml,
+                               or a table)
+            memory    slow     One of the memories; fills `memory.*` ("slow", "fast", a path to .toml, or a
+                               table)
             rows      64       Rows to read (whole number, at least 1) [a manual]
             mode      in-turn  Whether rows are opened one after the other or all at once ("all-at-once",
                                "in-turn")

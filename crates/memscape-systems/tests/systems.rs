@@ -85,7 +85,8 @@ fn every_inference_answers_the_same_columns() {
 #[test]
 fn every_slot_takes_a_description_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
-    for study in studies() {
+    // The predictor walks every token for seconds; its slots are ndp.inference's.
+    for study in studies().filter(|it| it.name() != "ndp.predictor") {
         let expected = study.run(&Parameters::new()).unwrap();
         for slot in study.slots() {
             let run = |value: Value| study.run(&Parameters::from_iter([(slot.path.to_owned(), value)]));
@@ -147,9 +148,9 @@ fn a_field_of_a_model_can_be_changed_and_swept() {
         .axis("model.ffn_size", [2048, 4096]);
     assert_eq!(study.sweep(&sweep, &()).unwrap().f64("rows").unwrap(), [Some(2048.0), Some(4096.0)]);
     let error = run(json!({ "model.layer": 3 })).unwrap_err().to_string();
-    assert_eq!(error, "there is no parameter `model.layer`; did you mean `layers`?");
+    assert_eq!(error, "there is no parameter `model.layer`; did you mean `model.layers`?");
     let error = run(json!({ "model.heads": 7 })).unwrap_err().to_string();
-    assert!(error.contains("query heads cannot share"), "{error}");
+    assert_eq!(error, "`model.heads` = 7: `kv_heads` is 32; it must be from 1 to 7");
 }
 
 #[test]
