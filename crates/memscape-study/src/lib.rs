@@ -9,6 +9,7 @@ mod breakdown;
 mod calibration;
 mod catalog;
 mod headline;
+mod law;
 mod nearest;
 pub mod node;
 mod preset;
@@ -21,6 +22,10 @@ pub use breakdown::{Breakdown, MOST_PARTS, Part};
 pub use calibration::{Calibration, FreeParameter};
 pub use catalog::{AnyCatalog, Catalog, CatalogError, File, Find, Foreign, Nested, Takes, merge};
 pub use headline::{BoundBy, Headline, Served};
+pub use law::{
+    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, When, either, faster, neutral,
+    slower, unused,
+};
 pub use nearest::{Unknown, list, nearest};
 pub use preset::{Form, Preset, PresetError};
 pub use study::{CostEngine, Slot, Study, StudyError, TraceFormat};

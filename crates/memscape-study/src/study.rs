@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::AnyCatalog;
+use crate::law::{Bound, Laws};
 use crate::timeline::Recorder;
 
 /// One question about a design point. Pure: no clocks, tables or files.
@@ -30,6 +31,9 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
     /// Columns that are the sum of others: the whole, and its parts.
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[];
 
+    /// What must hold of the answers on any machine.
+    const LAWS: Laws = Laws::NONE;
+
     /// What happens when, told to a recorder; `None` if nothing has a time.
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = None;
 
@@ -42,6 +46,12 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
     /// [`StudyError`] if the parameters contradict each other: what was asked,
     /// what was available, what to change.
     fn answer(&self) -> Result<Self::Answer, StudyError>;
+
+    /// What columns of the answer cannot pass, from the description alone and not
+    /// by the way in which the answer is found.
+    fn bounds(&self) -> Vec<Bound> {
+        Vec::new()
+    }
 
     /// Parameters that take a description: by name, by path, or as a table.
     #[must_use]
