@@ -346,7 +346,8 @@ mod tests {
     #[test]
     fn an_effect_reads_as_a_sentence() {
         const CASES: &[Exception] = &[Exception { when: When::is("policy", &["printed"]), reason: "kept" }];
-        let it = slower("a").only(&[When::is("engine", &["events"]), When::above("n", 0.0)]).except(CASES);
+        const ONLY: &[When] = &[When::is("engine", &["events"]), When::above("n", 0.0)];
+        let it = slower("a").only(ONLY).except(CASES);
         let text = "slower; only where engine is events and n > 0; not where policy is printed: kept";
         assert_eq!(it.to_string(), text);
     }
