@@ -1,9 +1,11 @@
 //! How long the commands of a GEMV take: the closed form, and the stream on the
 //! DRAM engine. They agree to the picosecond.
 
-use memscape_dram::{Dram, DramError, Engine, PimDelays, ProtocolError, RefreshPolicy, Sink};
+use memscape_dram::{
+    Dram, DramError, Engine, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
+};
 use memscape_study::{Breakdown, CostEngine, parts};
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv};
 
 use crate::hardware::PimBlocks;
@@ -88,7 +90,7 @@ impl PimMemory {
         let delays = delays(&self.memory);
         let closed = closed_form(layout, &delays);
         let mut parts = closed.unwrap_or_default();
-        let walk = |refresh| on_engine(layout, &self.memory, &delays, refresh, &mut ());
+        let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
         let refreshed = self.refresh && engine == CostEngine::Events;
         if closed.is_none() || engine == CostEngine::Events {
             let busy = walk(RefreshPolicy::Off)?;
@@ -100,7 +102,7 @@ impl PimMemory {
             }
         }
         if self.refresh && !refreshed {
-            parts[GemvPart::Refresh] = Picoseconds(delays.refresh_ps(&self.memory, parts.total().0));
+            parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
         }
         Ok(parts)
     }
@@ -116,8 +118,7 @@ impl PimMemory {
 /// group, two are `tCCD_L` apart.
 #[must_use]
 pub fn delays(memory: &Dram) -> PimDelays {
-    let slot = memory.tccd_l_ns.to_picoseconds().max(memory.burst().to_picoseconds());
-    PimDelays::new(memory, slot, Nanoseconds::ZERO)
+    PimDelays::new(memory, &PimTiming::NONE)
 }
 
 /// Walks the command stream on the DRAM engine; the time includes closing the last
@@ -131,11 +132,10 @@ pub fn delays(memory: &Dram) -> PimDelays {
 pub fn on_engine(
     layout: &Layout,
     memory: &Dram,
-    delays: &PimDelays,
     refresh: RefreshPolicy,
     sink: &mut impl Sink,
 ) -> Result<Picoseconds, ProtocolError> {
-    let mut engine = Engine::new(memory.geometry(), &delays.constraints(memory))
+    let mut engine = Engine::new(memory.geometry(), &pim_constraints(memory, &PimTiming::NONE))
         .and_then(|it| it.with_refresh(refresh))
         .expect("a checked device has valid rules");
     let mut end = Picoseconds::ZERO;
@@ -143,7 +143,7 @@ pub fn on_engine(
         end = engine.issue_into(op.command(layout), sink)?;
         Ok(())
     })?;
-    Ok(end + Picoseconds(delays.close_to_open))
+    Ok(end + memory.trp_ab_ns.to_picoseconds().max(engine.command_slot()))
 }
 
 /// Counts the command stream without walking it.
@@ -152,7 +152,7 @@ pub fn on_engine(
 /// decides when it can close: then only the stream itself can tell.
 #[must_use]
 pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown<GemvPart>> {
-    let held = |accesses: u64, close: u64| t.open_to_access + (accesses - 1) * t.slot + close;
+    let held = |accesses: u64, close: Picoseconds| t.open_to_access + t.slot * (accesses - 1) + close;
     let least_sums = layout.pass_lines(layout.passes() - 1);
     if least_visit(layout).is_some_and(|it| held(it, t.read_to_close) < t.open_to_close)
         || held(least_sums, t.spill_to_close) < t.open_to_close
@@ -172,18 +172,18 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown<GemvPart>
 
         // Into the pass. Every read is counted with the slot before it.
         let first_writes = if tiles > 1 { full_writes } else { last_writes };
-        let written = (first_writes - 1) * t.slot;
-        let (before, closed) = if pass == 0 { (0, 0) } else { (t.bus, t.close_to_open) };
+        let written = t.slot * (first_writes - 1);
+        let (before, closed) = if pass == 0 { (Picoseconds::ZERO, Picoseconds::ZERO) } else { (t.bus, t.close_to_open) };
         let open = (before + written + t.bus).max(closed);
         let read = (open + t.open_to_access).max(before + written + t.write_to_read);
-        sum[GemvPart::Input] += Picoseconds(before + written);
-        sum[GemvPart::RowOpen] += Picoseconds(read - before - written - t.slot);
+        sum[GemvPart::Input] += before + written;
+        sum[GemvPart::RowOpen] += read - before - written - t.slot;
 
         // Between reads: a row ends, a tile ends, or both.
         let row_ends = (slot + macs - 1) / row_slots - slot / row_slots;
         let row_gap = t.read_to_close + t.close_to_open + t.open_to_access;
         let tile_gap = |writes: u64, row: bool| {
-            let written = t.read_to_write + (writes - 1) * t.slot;
+            let written = t.read_to_write + t.slot * (writes - 1);
             let opened = (written + t.bus).max(t.read_to_close) + t.close_to_open + t.open_to_access;
             let read = written + t.write_to_read;
             if row { read.max(opened) } else { read }
@@ -193,23 +193,23 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown<GemvPart>
             let row = (slot + tile * tile_macs).is_multiple_of(row_slots);
             let writes = if tile + 1 < tiles { full_writes } else { last_writes };
             let plain = tile_gap(writes, false);
-            sum[GemvPart::Input] += Picoseconds(plain - t.slot);
+            sum[GemvPart::Input] += plain - t.slot;
             if row {
                 both += 1;
-                sum[GemvPart::RowOpen] += Picoseconds(tile_gap(writes, true) - plain);
+                sum[GemvPart::RowOpen] += tile_gap(writes, true) - plain;
             }
         }
-        sum[GemvPart::RowOpen] += Picoseconds((row_ends - both) * (row_gap - t.slot));
-        sum[GemvPart::Mac] += Picoseconds(macs * t.slot);
-        sum[GemvPart::Drain] += Picoseconds(DRAIN_READS * t.slot);
+        sum[GemvPart::RowOpen] += (row_gap - t.slot) * (row_ends - both);
+        sum[GemvPart::Mac] += t.slot * macs;
+        sum[GemvPart::Drain] += t.slot * DRAIN_READS;
 
         // Out of it.
         let opened = t.read_to_close + t.close_to_open;
         let first_sum = (opened + t.open_to_access).max(t.read_to_write);
-        sum[GemvPart::Sums] += Picoseconds(first_sum + (lines - 1) * t.slot + t.spill_to_close);
+        sum[GemvPart::Sums] += first_sum + t.slot * (lines - 1) + t.spill_to_close;
         slot += macs;
     }
-    sum[GemvPart::Sums] += Picoseconds(t.close_to_open);
+    sum[GemvPart::Sums] += t.close_to_open;
     Some(sum)
 }
 

@@ -1,13 +1,13 @@
 //! The time of one GEMV on PIM, by either engine.
 
-use memscape_dram::{Dram, ProtocolError, RefreshPolicy};
+use memscape_dram::{Dram, PimDelays, ProtocolError, RefreshPolicy};
 use memscape_study::CostEngine;
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
 use super::closed::closed_form;
 use super::parts::{GemvCost, GemvPart};
 use super::stream::CommandStream;
-use super::timing::Timing;
+use crate::hardware::Machine;
 use crate::mapping::Plan;
 
 /// The time of a plan on PIM. Where the closed form has no answer, the engine
@@ -18,13 +18,14 @@ use crate::mapping::Plan;
 /// bug.
 pub fn time_on_pim(
     plan: &Plan,
-    memory: &Dram,
-    timing: &Timing,
+    machine: &Machine,
     engine: CostEngine,
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
-    let walked = |refresh| CommandStream { plan, memory, timing, refresh }.walk(&mut ());
-    let closed = closed_form(plan, timing);
+    let memory = &machine.memory;
+    let delays = machine.pim_delays();
+    let walked = |refresh| CommandStream { plan, machine, refresh }.walk(&mut ());
+    let closed = closed_form(plan, &delays);
     let mut cost = closed.unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
         let uncounted = walked(RefreshPolicy::Off)? - cost.time.total();
@@ -34,7 +35,7 @@ pub fn time_on_pim(
         let busy = cost.time.total();
         cost.time[GemvPart::Refresh] = match engine {
             CostEngine::Events => walked(RefreshPolicy::all_bank(memory))?.saturating_sub(busy),
-            CostEngine::Closed => timing.refresh(memory, busy),
+            CostEngine::Closed => delays.refresh(memory, busy),
         };
     }
     Ok(cost)
@@ -53,13 +54,37 @@ pub fn reduction(partial_sums: u64, sum_bits: u32, bandwidth: GbPerS) -> Picosec
         .to_picoseconds()
 }
 
+/// A time that a plan cannot fall below: a slot for each command that needs one,
+/// and an opening for each row.
+#[must_use]
+pub fn least_time(plan: &Plan, delays: &PimDelays) -> Picoseconds {
+    let row_blocks = plan.row_blocks * plan.chunks;
+    let passes = plan.passes() * plan.chunks;
+    let full = plan.register_writes(plan.burst_inputs) * (plan.bursts() - 1);
+    let writes = full + plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
+    let per_row_block = plan.row_block_words() + plan.fold_commands() + plan.spill_words();
+    let commands = passes * writes + row_blocks * per_row_block;
+    // The switches between input bursts and reads; rows may open meanwhile.
+    let switches = passes * (plan.bursts() - 1);
+    let turn = (delays.read_to_write + delays.write_to_read).saturating_sub(delays.slot * 2);
+    let open = delays.row_open().saturating_sub(delays.slot * 2);
+    (delays.slot * commands + turn * switches + open * passes).saturating_sub(delays.slot)
+}
+
+/// The speedup of banks and command rate alone.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "picoseconds of a command")]
+pub fn peak_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
+    f64::from(memory.banks_per_channel.get()) * memory.burst().as_f64() * 1e3 / delays.slot.0 as f64
+}
+
 /// The speedup that row opening leaves of a perfect placement: whole rows, all
 /// banks busy, nothing else.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of one row")]
-pub fn roofline_speedup(memory: &Dram, timing: &Timing) -> f64 {
+pub fn roofline_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
     let columns = f64::from(memory.columns_per_row());
     let banks = f64::from(memory.banks_per_channel.get());
-    let read = columns * timing.slot.0 as f64;
-    banks * columns * memory.burst().as_f64() * 1e3 / (read + timing.row_open().0 as f64)
+    let read = columns * delays.slot.0 as f64;
+    banks * columns * memory.burst().as_f64() * 1e3 / (read + delays.row_open().0 as f64)
 }

@@ -6,8 +6,8 @@ use memscape_study::{Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gemv::{GemvAnswer, GemvStudy, Placement};
-use crate::mapping::placement::{CrDegree, TilePolicy};
+use super::gemv::{GemvAnswer, GemvStudy};
+use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 
 /// PIMnast's choice for one matrix beside an exhaustive search.
 ///
@@ -16,9 +16,17 @@ use crate::mapping::placement::{CrDegree, TilePolicy};
 /// charged), and column-major order; whatever the registers cannot hold is left
 /// out. Row order is not among them: it spreads a matrix row over all banks,
 /// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RegretStudy(pub GemvStudy);
+
+impl Default for RegretStudy {
+    /// `pim.gemv`'s, as the algorithms are printed.
+    fn default() -> Self {
+        let printed = |it| GemvStudy { tile: TilePolicy::Algorithm1, cr_degree: CrDegree::Max, ..it };
+        Self(printed(GemvStudy::default()))
+    }
+}
 
 /// What `pim.regret` answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -98,20 +106,21 @@ impl Study for RegretStudy {
                         ..base
                     };
                     candidate.pim.input_registers = input_registers;
-                    let fits = |candidate: &GemvStudy| {
-                        let answer = candidate.answer().ok()?;
-                        // Otherwise it resolves to another count's placement.
-                        (answer.input_registers_used == u64::from(input_registers.get())).then_some(answer)
-                    };
                     for degree in counts(registers) {
                         candidate.cr_degree = CrDegree::Fixed(degree);
-                        let Some(answer) = fits(&candidate) else { break };
+                        let Ok(answer) = candidate.answer() else { break };
                         try_one(candidate, answer);
                     }
                 }
             }
         }
-        let column_major = GemvStudy { placement: Placement::ColumnMajor, split_k: NonZeroU32::MIN, ..base };
+        let column_major = GemvStudy {
+            placement: Placement::ColumnMajor,
+            tile: TilePolicy::Best,
+            cr_degree: CrDegree::Best,
+            split_k: NonZeroU32::MIN,
+            ..base
+        };
         if let Ok(answer) = column_major.answer() {
             try_one(column_major, answer);
         }
