@@ -179,11 +179,8 @@ pub struct PimTiming {
 
 impl PimTiming {
     /// Units that keep up with their memory, and a host that adds nothing.
-    pub const NONE: Self = Self {
-        command: Nanoseconds::ZERO,
-        host_turnaround: Nanoseconds::ZERO,
-        rows_wait_for_writes: false,
-    };
+    pub const NONE: Self =
+        Self { command: Nanoseconds::ZERO, host_turnaround: Nanoseconds::ZERO, rows_wait_for_writes: false };
 }
 
 impl Constraints {

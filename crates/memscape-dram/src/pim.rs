@@ -83,8 +83,8 @@ impl PimDelays {
         self.close_to_open + self.open_to_access
     }
 
-    /// What all-bank refreshes add to a busy time: every tREFI, rows close, are
-    /// refreshed and open again.
+    /// What all-bank refreshes add to a busy time: every tREFI that it lasts, rows
+    /// close, are refreshed and open again.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -95,7 +95,9 @@ impl PimDelays {
     pub fn refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
         let interval = memory.trefi_ns.as_f64() * 1e3;
         let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open().0 as f64;
-        Picoseconds((busy.0 as f64 * cost / (interval - cost).max(1.0)).round() as u64)
+        // The n-th is due when n intervals less n - 1 refreshes of work are done.
+        let due = (busy.0 as f64 - cost) / (interval - cost).max(1.0);
+        Picoseconds((due.max(0.0).floor() * cost).round() as u64)
     }
 }
 

@@ -49,35 +49,35 @@ impl Pattern {
     ///
     /// Interleaved: the bus (burst), `tCCD_S`, or `tCCD_L` shared by the bank
     /// groups. Row by row: `tCCD_L`, but for the first access of a row. Rows are
-    /// opened ahead in other banks, so long as those have had their tRC,
-    /// activates obey tRRD and tFAW, and each command takes a clock. Row conflict: one access per tRC, or tRCD +
-    /// tRTP + tRP, `tCCD_L` or three clocks where one of these is longer.
+    /// opened ahead in other banks, so long as those have had their tRC, activates
+    /// obey tRRD and tFAW, and each command takes a clock. Row conflict: one access
+    /// per tRC, or tRCD + tRTP + tRP or `tCCD_L` where that is longer.
     ///
     /// # Panics
     /// Never for a checked device: the time of an access is finite and positive.
     #[must_use]
     pub fn bandwidth_gb_s(self, dram: &Dram) -> GbPerS {
-        GbPerS::new(f64::from(dram.column_bytes()) / self.access_ns(dram)).expect("a checked device's timings")
+        GbPerS::new(f64::from(dram.column_bytes()) / self.access_ns(dram))
+            .expect("a checked device's timings")
     }
 
     /// The mean time of an access.
     fn access_ns(self, dram: &Dram) -> f64 {
         let (short, long) = (dram.tccd_s().as_f64(), dram.tccd_l().as_f64());
         let (groups, columns) = (f64::from(dram.bank_groups.get()), f64::from(dram.columns_per_row()));
+        // A row's own commands, each at least a clock after the one before.
+        let in_turn = [dram.trcd_ns, dram.trtp_ns, dram.trp_ns].map(|it| it.max(dram.tck()).as_f64());
+        let in_turn = in_turn.iter().sum::<f64>();
         // Banks that take turns access by access, and the time of one such turn.
         let (together, turn) = match self {
             Self::Interleaved => (groups, long.max(groups * short)),
             Self::RowByRow => (1.0, long),
-            Self::RowConflict => {
-                let in_turn = dram.trcd_ns + dram.trtp_ns + dram.trp_ns;
-                let commands = dram.tck().as_f64() * 3.0;
-                return in_turn.max(dram.trc()).max(dram.tccd_l()).as_f64().max(commands);
-            }
+            Self::RowConflict => return in_turn.max(dram.trc().as_f64()).max(long),
         };
         let to_last = (columns - 1.0) * turn;
         let to_next_row = if together < groups { short } else { turn };
         let banks = f64::from(dram.banks_per_channel.get());
-        let row_cycle = (dram.trcd_ns + dram.trtp_ns + dram.trp_ns).as_f64() + to_last;
+        let row_cycle = in_turn + to_last;
         let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
         let rows = (to_last + to_next_row)
             .max(row_cycle.max(dram.trc().as_f64()) * together / banks)

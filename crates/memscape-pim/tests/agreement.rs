@@ -74,16 +74,18 @@ fn pim() -> impl Strategy<Value = PimUnit> {
     ]);
     let widths = (8u32..11, 4u32..6);
     (16u32..64, 1u32..16, 0u32..3, 1.0..4.0f64, lanes, 0.0..30.0f64, any::<bool>(), widths).prop_map(
-        |(registers, input_registers, swap_commands, command_ratio, cross_lane, host, overlapped, widths)| PimUnit {
-            row_after_write: if overlapped { RowAfterWrite::Overlapped } else { RowAfterWrite::InOrder },
-            registers: count(registers),
-            register_bits: count(1 << widths.0),
-            input_registers: count(input_registers),
-            sum_bits: count(1 << widths.1),
-            command_ratio,
-            cross_lane,
-            host_turnaround_ns: Nanoseconds::new(host).unwrap(),
-            swap_commands,
+        |(registers, input_registers, swap_commands, command_ratio, cross_lane, host, overlapped, widths)| {
+            PimUnit {
+                row_after_write: if overlapped { RowAfterWrite::Overlapped } else { RowAfterWrite::InOrder },
+                registers: count(registers),
+                register_bits: count(1 << widths.0),
+                input_registers: count(input_registers),
+                sum_bits: count(1 << widths.1),
+                command_ratio,
+                cross_lane,
+                host_turnaround_ns: Nanoseconds::new(host).unwrap(),
+                swap_commands,
+            }
         },
     )
 }

@@ -274,8 +274,7 @@ fn sums_have_the_width_of_their_registers() {
     let (plan, _) = toy();
     let compute = |weight: f32, input: f32, sums| {
         let (weights, inputs) = (vec![weight; 64 * 256], vec![input; 256]);
-        let operands =
-            Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
+        let operands = Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
         execute_with(&plan, &Memory::place(&plan, &operands).unwrap(), &operands, sums).unwrap()
     };
     let small = compute(7.0, 7.0, Sums::Registers);
@@ -304,9 +303,18 @@ fn baselines_refuse_what_they_do_not_know() {
         let gemv = Gemv::new(768, 768).unwrap();
         Plan::new(gemv, format.parse().unwrap(), &machine, &policy).unwrap_err().to_string()
     };
-    assert_eq!(refused("mx-int8-b32", |_| {}).to_string(), r#"`placement = "column-major"` has no place for scale factors; use a format without blocks"#);
-    assert_eq!(refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))).to_string(), r#"`placement = "column-major"` has no tile height of its own; use `tile = "best"`"#);
-    assert_eq!(refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))).to_string(), r#"`placement = "column-major"` has no CR degree; use `cr_degree = 1`"#);
+    assert_eq!(
+        refused("mx-int8-b32", |_| {}).to_string(),
+        r#"`placement = "column-major"` has no place for scale factors; use a format without blocks"#
+    );
+    assert_eq!(
+        refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))).to_string(),
+        r#"`placement = "column-major"` has no tile height of its own; use `tile = "best"`"#
+    );
+    assert_eq!(
+        refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))).to_string(),
+        r#"`placement = "column-major"` has no CR degree; use `cr_degree = 1`"#
+    );
 }
 
 #[test]
@@ -327,5 +335,8 @@ fn input_registers_are_honoured_or_refused() {
     // The tile gives way: eight registers of sums, then two.
     assert_eq!(plan(8).map(|it| (it.tile.m, it.input_registers)), Ok((128, 8)));
     assert_eq!(plan(14).map(|it| (it.tile.m, it.input_registers)), Ok((32, 14)));
-    assert_eq!(plan(15).unwrap_err().to_string(), "a tile of 1 rows needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums");
+    assert_eq!(
+        plan(15).unwrap_err().to_string(),
+        "a tile of 1 rows needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums"
+    );
 }

@@ -1,9 +1,9 @@
 //! Do the studies keep their laws on random machines?
 
 use memscape_pim::{GemvStudy, InferenceStudy};
-use memscape_study::{Limited, More};
-use memscape_study::random::Key;
 use memscape_study::Study;
+use memscape_study::random::Key;
+use memscape_study::{Limited, More};
 use serde_json::{Map, Value, json};
 
 /// Numbers by path.
@@ -30,7 +30,12 @@ fn read(value: &Value, path: &str) -> Value {
 
 fn times(value: &Value, factor: f64) -> Option<Value> {
     if let Some(count) = value.as_u64() {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "small"
+        )]
         let scaled = (count as f64 * factor).round() as u64;
         (scaled > 0).then(|| json!(scaled))
     } else {
@@ -139,7 +144,10 @@ fn check<S: Study>(seeds: std::ops::Range<u64>, choices: &[(&str, &[Value])]) ->
                     More::Either(_) => false,
                 };
                 if wrong || (inert && change.abs() > 1e-9) {
-                    report.falls.push(format!("{path} x {} to {}: {change:+e} of {parameters}", pair[0].0, pair[1].0));
+                    report.falls.push(format!(
+                        "{path} x {} to {}: {change:+e} of {parameters}",
+                        pair[0].0, pair[1].0
+                    ));
                 }
             }
         }
@@ -163,8 +171,9 @@ fn shown(name: &str, report: &Report) {
     println!("{count:?}");
 }
 
-fn seeds() -> u64 {
-    std::env::var("LAW_POINTS").ok().and_then(|it| it.parse().ok()).unwrap_or(60)
+/// Points, or as many as `LAW_POINTS` says.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("LAW_POINTS").ok().and_then(|it| it.parse().ok()).unwrap_or(usual)
 }
 
 #[test]
@@ -172,17 +181,23 @@ fn a_matrix() {
     let choices: [(&str, &[Value]); 11] = [
         ("model", &[json!("opt-125m"), json!("opt-1.3b"), json!("opt-2.7b"), json!("llama-3.2-3b")]),
         ("gemv", &[json!("qkv"), json!("out")]),
-        ("format", &[json!("int8"), json!("int4"), json!("fp16"), json!("mx-int8-b32"), json!("mx-int4-b64")]),
+        (
+            "format",
+            &[json!("int8"), json!("int4"), json!("fp16"), json!("mx-int8-b32"), json!("mx-int4-b64")],
+        ),
         ("tile", &[json!("best"), json!("best"), json!("algorithm1"), json!(16)]),
         ("cr_degree", &[json!("best"), json!("best"), json!("max"), json!(2)]),
         ("split_k", &[json!(1), json!(1), json!(2)]),
         ("placement", &[json!("pimnast"), json!("pimnast"), json!("column-major"), json!("fixed-tile")]),
         ("refresh", &[json!(false), json!(true)]),
         ("engine", &[json!("closed"), json!("events")]),
-        ("pim.cross_lane", &[json!("lane-shift"), json!("lane-shift-last"), json!("any-shift"), json!("tree")]),
+        (
+            "pim.cross_lane",
+            &[json!("lane-shift"), json!("lane-shift-last"), json!("any-shift"), json!("tree")],
+        ),
         ("pim.input_registers", &[json!(4), json!(8)]),
     ];
-    let report = check::<GemvStudy>(0..seeds(), &choices);
+    let report = check::<GemvStudy>(0..seeds(120), &choices);
     shown("pim.gemv", &report);
     assert!(report.falls.is_empty());
 }
@@ -199,7 +214,7 @@ fn a_reply() {
         ("lm_head", &[json!("soc"), json!("pim")]),
         ("pim.input_registers", &[json!(4), json!(8)]),
     ];
-    let report = check::<InferenceStudy>(0..seeds(), &choices);
+    let report = check::<InferenceStudy>(0..seeds(20), &choices);
     shown("pim.inference", &report);
     assert!(report.falls.is_empty());
 }

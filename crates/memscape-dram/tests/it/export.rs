@@ -7,7 +7,7 @@ use memscape_dram::{AddressMap, Command, Dram, Engine, Kind, Pattern, RefreshPol
 use memscape_study::{Csv, Timeline};
 use memscape_units::Picoseconds;
 
-use crate::{pim, at, preset};
+use crate::{at, pim, preset};
 
 /// A small device, so that all-bank lines stay readable.
 fn device() -> Dram {

@@ -13,7 +13,8 @@ fn ns(value: f64) -> Nanoseconds {
 /// Any device, whether or not a datasheet would print it.
 pub fn any_dram() -> impl Strategy<Value = Dram> {
     let organisation = (0_u32..3, 2_u32..6, 0_u32..5, 1_u32..4, 200.0..20_000.0_f64);
-    let rows = (0.0..60.0_f64, 0.0..60.0_f64, 0.0..60.0_f64, 0.0..120.0_f64, prop::option::of(0.0..300.0_f64));
+    let rows =
+        (0.0..60.0_f64, 0.0..60.0_f64, 0.0..60.0_f64, 0.0..120.0_f64, prop::option::of(0.0..300.0_f64));
     let columns = (0.0..40.0_f64, 0.0..40.0_f64, 0.0..60.0_f64, 0.0..30.0_f64, 0.0..30.0_f64);
     let optional = (
         prop::option::of(0.0..20.0_f64),

@@ -6,7 +6,7 @@ use memscape_dram::{
 };
 use memscape_units::Picoseconds;
 
-use crate::{pim, at, preset};
+use crate::{at, pim, preset};
 
 fn engine() -> Engine {
     let dram = preset("lpddr5x-7500");

@@ -6,7 +6,7 @@ use memscape_dram::{
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use crate::{pim, at, preset};
+use crate::{at, pim, preset};
 
 const START: Picoseconds = Picoseconds(1_000_000);
 

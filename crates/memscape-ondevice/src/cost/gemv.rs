@@ -173,7 +173,8 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown<GemvPart>
         // Into the pass. Every read is counted with the slot before it.
         let first_writes = if tiles > 1 { full_writes } else { last_writes };
         let written = t.slot * (first_writes - 1);
-        let (before, closed) = if pass == 0 { (Picoseconds::ZERO, Picoseconds::ZERO) } else { (t.bus, t.close_to_open) };
+        let (before, closed) =
+            if pass == 0 { (Picoseconds::ZERO, Picoseconds::ZERO) } else { (t.bus, t.close_to_open) };
         let open = (before + written + t.bus).max(closed);
         let read = (open + t.open_to_access).max(before + written + t.write_to_read);
         sum[GemvPart::Input] += before + written;

@@ -88,8 +88,7 @@ impl Plan {
             let (j, row) = (word / self.column_words(), word % self.column_words() * self.lanes + lane);
             let row_block = row / self.tile.m;
             let i = self.row_of_bank(bank % self.banks, row_block, row % self.tile.m);
-            return (i < self.gemv.m() && j < self.k())
-                .then_some((i, bank / self.banks * self.part_k() + j));
+            return (i < self.gemv.m() && j < self.k()).then_some((i, bank / self.banks * self.part_k() + j));
         }
         let chunk_words = self.row_blocks * self.row_block_words();
         let (chunk, word) = (word / chunk_words, word % chunk_words);

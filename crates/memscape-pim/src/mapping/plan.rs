@@ -203,6 +203,14 @@ pub enum PlanError {
         /// Column accesses of a row.
         have: u64,
     },
+    /// A column access that does not hold even one weight.
+    #[error("a burst of `memory` has {burst_bits} bit, too few for one element of {element_bits}")]
+    NarrowBurst {
+        /// Bits of a burst.
+        burst_bits: u64,
+        /// Bits of one weight.
+        element_bits: u64,
+    },
     /// A register that does not hold even one input or sum.
     #[error(
         "`pim.register_bits` is {register_bits}, too narrow for one element of {element_bits} or one sum of {sum_bits} bit"
@@ -236,7 +244,11 @@ impl Plan {
 
         let split_k = check_split_k(gemv, channels, policy)?;
         let banks = banks_per_channel * channels / split_k;
-        let lanes = column_bytes * 8 / format.element_bits();
+        let (burst_bits, element_bits) = (column_bytes * 8, format.element_bits());
+        if burst_bits < element_bits {
+            return Err(PlanError::NarrowBurst { burst_bits, element_bits });
+        }
+        let lanes = burst_bits / element_bits;
         let (inputs_per_register, sums_per_register) = register_contents(format, machine)?;
         let per_command = |contents: u64| {
             let register_bits = u64::from(pim.register_bits.get());
@@ -525,7 +537,11 @@ fn choose_chunks(k: u64, tile: TileShape, policy: &Policy) -> Result<u64, PlanEr
     if policy.placement != Placement::FixedTile {
         return Ok(1);
     }
-    if k.is_multiple_of(tile.k) { Ok(k / tile.k) } else { Err(PlanError::FixedTileColumns { k, tile: tile.k }) }
+    if k.is_multiple_of(tile.k) {
+        Ok(k / tile.k)
+    } else {
+        Err(PlanError::FixedTileColumns { k, tile: tile.k })
+    }
 }
 
 /// Input elements and sums in one register.
@@ -643,9 +659,8 @@ fn choose_cr_degree(
         return Ok(1);
     }
     let free = registers.count - registers.for_scales() - registers.inputs;
-    let most = |row_blocks| {
-        max_cr_degree(row_blocks, free, registers.per_row_block(tile.m)).min(columns / outputs)
-    };
+    let most =
+        |row_blocks| max_cr_degree(row_blocks, free, registers.per_row_block(tile.m)).min(columns / outputs);
     match policy.cr_degree {
         // Algorithm 3 counts the row-blocks that every bank has.
         CrDegree::Max | CrDegree::Best => Ok(most(row_blocks.every)),

@@ -159,7 +159,8 @@ impl Op {
 /// What `emit` returns.
 pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Result<(), E> {
     let mut weights = Cursor { plan, next: 0, open: None, event_bits: 0 };
-    for (chunk, pass) in (0..plan.chunks).flat_map(|chunk| (0..plan.passes()).map(move |pass| (chunk, pass))) {
+    for (chunk, pass) in (0..plan.chunks).flat_map(|chunk| (0..plan.passes()).map(move |pass| (chunk, pass)))
+    {
         let row_blocks = plan.pass_row_blocks(pass);
         for burst in 0..plan.bursts() {
             let first = chunk * plan.k() + burst * plan.burst_inputs;
@@ -305,12 +306,7 @@ fn fold<E>(plan: &Plan, row_block: u64, emit: &mut impl FnMut(Op) -> Result<(), 
 }
 
 /// Writes the outputs of a pass to a row of their own, below the weights.
-fn spill<E>(
-    plan: &Plan,
-    chunk: u64,
-    pass: u64,
-    emit: &mut impl FnMut(Op) -> Result<(), E>,
-) -> Result<(), E> {
+fn spill<E>(plan: &Plan, chunk: u64, pass: u64, emit: &mut impl FnMut(Op) -> Result<(), E>) -> Result<(), E> {
     let row = plan.weight_rows() + chunk * plan.passes() + pass;
     emit(Op::Close)?;
     emit(Op::Open { row })?;

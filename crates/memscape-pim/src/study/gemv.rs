@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laws;
 use crate::cost::{
-    CommandStream, GemvCost, GemvPart, least_time, reduction, peak_speedup, roofline_speedup, soc_time,
+    CommandStream, GemvCost, GemvPart, least_time, peak_speedup, reduction, roofline_speedup, soc_time,
     time_on_pim, weight_bytes,
 };
 use crate::hardware::{DEFAULT_MACHINE, HardwareError, MACHINES, Machine, PimUnit, Soc};
@@ -249,8 +249,7 @@ impl GemvStudy {
         let policy = self.policy();
         // The baselines have one shape of tile, and the column-major one no degree.
         let any_tile = policy.tile == TilePolicy::Best && policy.placement == Placement::Pimnast;
-        let any_degree =
-            policy.cr_degree == CrDegree::Best && policy.placement != Placement::ColumnMajor;
+        let any_degree = policy.cr_degree == CrDegree::Best && policy.placement != Placement::ColumnMajor;
         if !any_tile && !any_degree {
             return Vec::new();
         }
@@ -264,9 +263,8 @@ impl GemvStudy {
         let delays = machine.pim_delays();
         let mut candidates = Vec::new();
         for tile in heights {
-            let try_degree = |cr_degree| {
-                Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy }).ok()
-            };
+            let try_degree =
+                |cr_degree| Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy }).ok();
             if any_degree {
                 let degrees = (1..=machine.pim.registers.get()).filter_map(NonZeroU32::new);
                 candidates.extend(degrees.map(CrDegree::Fixed).map_while(try_degree));
@@ -274,7 +272,8 @@ impl GemvStudy {
                 candidates.extend(try_degree(policy.cr_degree));
             }
         }
-        let mut candidates: Vec<_> = candidates.into_iter().map(|it| (least_time(&it, &delays), it)).collect();
+        let mut candidates: Vec<_> =
+            candidates.into_iter().map(|it| (least_time(&it, &delays), it)).collect();
         candidates.sort_by_key(|it| it.0);
         candidates
     }

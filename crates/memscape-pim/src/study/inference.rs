@@ -286,8 +286,8 @@ impl InferenceStudy {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
-        let vectors = layers * model.layer_vector_parameters()
-            + final_norm * model.norm.parameters_per_element();
+        let vectors =
+            layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
         let placed: u64 = matrices.iter().map(|it| layers * it.1.plan.gemv.m() * it.1.plan.gemv.k()).sum();
         let row = self.memory.row_of_all_banks().0;
         let rows: u64 = matrices.iter().map(|it| layers * it.1.plan.weight_rows()).sum();
