@@ -51,7 +51,7 @@ impl Pattern {
     /// groups. Row by row: `tCCD_L`, but for the first access of a row. Rows are
     /// opened ahead in other banks, so long as those have had their tRC, activates
     /// obey tRRD and tFAW, and each command takes a clock. Row conflict: one access
-    /// per tRC, or tRCD + tRTP + tRP or `tCCD_L` where that is longer.
+    /// per tRC, or tRCD + tRTP + tRP, tRRD or `tCCD_L` where that is longer.
     ///
     /// # Panics
     /// Never for a checked device: the time of an access is finite and positive.
@@ -72,7 +72,10 @@ impl Pattern {
         let (together, turn) = match self {
             Self::Interleaved => (groups, long.max(groups * short)),
             Self::RowByRow => (1.0, long),
-            Self::RowConflict => return in_turn.max(dram.trc().as_f64()).max(long),
+            Self::RowConflict => {
+                let activates = dram.trrd_s_ns.max(dram.trrd_l_ns).as_f64().max(dram.tfaw_ns.as_f64() / 4.0);
+                return in_turn.max(dram.trc().as_f64()).max(long).max(activates);
+            }
         };
         let to_last = (columns - 1.0) * turn;
         let to_next_row = if together < groups { short } else { turn };
