@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 use memscape_dram::Dram;
 use memscape_dram::export::CommandTimeline;
 use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
-use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -148,7 +147,7 @@ impl GemvStudy {
     /// The commands of one channel, which all get the same.
     fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let (pim, layout) = (self.pim_memory(), self.layout()?);
-        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, Picoseconds(delays.slot));
+        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, delays(&self.memory).slot);
         on_engine(&layout, &self.memory, pim.refresh_policy(), &mut commands)?;
         Ok(())
     }
