@@ -120,11 +120,10 @@ fn case() -> impl Strategy<Value = Case> {
             },
             policy: Policy {
                 placement,
-                tile: TilePolicy::Algorithm1,
+                tile: TilePolicy::Auto,
                 cr_degree: match degree {
                     0 => CrDegree::Fixed(count(fixed)),
-                    1 => CrDegree::Divisor,
-                    _ => CrDegree::Max,
+                    _ => CrDegree::Auto,
                 },
                 split_k: count(1 << split),
                 register_rule: RegisterRule::Accumulators,

@@ -136,11 +136,10 @@ prop_compose! {
         let (split, degree, fixed, height) = policy;
         let policy = Policy {
             placement,
-            tile: height.map_or(TilePolicy::Algorithm1, |it| TilePolicy::Fixed(count(1 << it))),
+            tile: height.map_or(TilePolicy::Auto, |it| TilePolicy::Fixed(count(1 << it))),
             cr_degree: match degree {
                 0 => CrDegree::Fixed(count(fixed)),
-                1 => CrDegree::Divisor,
-                _ => CrDegree::Max,
+                _ => CrDegree::Auto,
             },
             split_k: count(1 << split),
             register_rule: RegisterRule::Accumulators,
@@ -227,7 +226,7 @@ fn toy() -> (Plan, Numbers) {
     let memory = small_memory(0, 1, 2048);
     let policy = Policy {
         placement: Placement::Pimnast,
-        tile: TilePolicy::Algorithm1,
+        tile: TilePolicy::Auto,
         cr_degree: CrDegree::Fixed(count(2)),
         split_k: count(1),
         register_rule: RegisterRule::Accumulators,
@@ -294,8 +293,8 @@ fn baselines_refuse_what_they_do_not_know() {
     let refused = |format: &str, change: fn(&mut Policy)| {
         let mut policy = Policy {
             placement: Placement::ColumnMajor,
-            tile: TilePolicy::Best,
-            cr_degree: CrDegree::Best,
+            tile: TilePolicy::Auto,
+            cr_degree: CrDegree::Auto,
             split_k: count(1),
             register_rule: RegisterRule::Accumulators,
         };
@@ -309,7 +308,7 @@ fn baselines_refuse_what_they_do_not_know() {
     );
     assert_eq!(
         refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))).to_string(),
-        r#"`placement = "column-major"` has no tile height of its own; use `tile = "best"`"#
+        r#"`placement = "column-major"` has no tile height of its own; use `tile = "auto"`"#
     );
     assert_eq!(
         refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))).to_string(),
@@ -322,8 +321,8 @@ fn input_registers_are_honoured_or_refused() {
     let mut machine = *MACHINES.get(DEFAULT_MACHINE);
     let policy = Policy {
         placement: Placement::Pimnast,
-        tile: TilePolicy::Algorithm1,
-        cr_degree: CrDegree::Max,
+        tile: TilePolicy::Auto,
+        cr_degree: CrDegree::Auto,
         split_k: count(1),
         register_rule: RegisterRule::Accumulators,
     };

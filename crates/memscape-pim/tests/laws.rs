@@ -185,10 +185,13 @@ fn a_matrix() {
             "format",
             &[json!("int8"), json!("int4"), json!("fp16"), json!("mx-int8-b32"), json!("mx-int4-b64")],
         ),
-        ("tile", &[json!("best"), json!("best"), json!("algorithm1"), json!(16)]),
-        ("cr_degree", &[json!("best"), json!("best"), json!("max"), json!(2)]),
+        ("tile", &[json!("auto"), json!("auto"), json!(16)]),
+        ("cr_degree", &[json!("auto"), json!("auto"), json!(2)]),
         ("split_k", &[json!(1), json!(1), json!(2)]),
-        ("placement", &[json!("pimnast"), json!("pimnast"), json!("column-major"), json!("fixed-tile")]),
+        (
+            "placement",
+            &[json!("best"), json!("best"), json!("pimnast"), json!("column-major"), json!("fixed-tile")],
+        ),
         ("refresh", &[json!(false), json!(true)]),
         ("engine", &[json!("closed"), json!("events")]),
         (
@@ -204,11 +207,12 @@ fn a_matrix() {
 
 #[test]
 fn a_reply() {
-    let choices: [(&str, &[Value]); 8] = [
+    let choices: [(&str, &[Value]); 9] = [
+        ("placement", &[json!("best"), json!("best"), json!("pimnast"), json!("fixed-tile")]),
         ("model", &[json!("opt-125m"), json!("opt-1.3b"), json!("gemma-3-1b"), json!("llama-3.2-3b")]),
         ("format", &[json!("int8"), json!("int4"), json!("fp16"), json!("mx-int8-b32")]),
-        ("tile", &[json!("best"), json!("best"), json!("algorithm1"), json!(16)]),
-        ("cr_degree", &[json!("best"), json!("best"), json!("max"), json!(2)]),
+        ("tile", &[json!("auto"), json!("auto"), json!(16)]),
+        ("cr_degree", &[json!("auto"), json!("auto"), json!(2)]),
         ("refresh", &[json!(false), json!(true)]),
         ("attention", &[json!("fused"), json!("unfused")]),
         ("lm_head", &[json!("soc"), json!("pim")]),

@@ -17,9 +17,7 @@ pub const GEMVS: [&str; 4] = ["qkv", "out", "fc1", "fc2"];
 /// default is the best placement.
 pub fn as_printed(changed: &Parameters) -> Parameters {
     let mut all = Parameters::new();
-    all.extend(
-        [("tile", "algorithm1"), ("cr_degree", "max")].map(|(key, value)| (key.to_owned(), value.into())),
-    );
+    all.insert("placement".to_owned(), "pimnast".into());
     all.extend(changed.iter().map(|(key, value)| (key.clone(), value.clone())));
     all
 }

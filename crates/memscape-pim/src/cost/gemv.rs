@@ -13,6 +13,9 @@ use crate::mapping::Plan;
 /// The time of a plan on PIM. Where the closed form has no answer, the engine
 /// has: waiting for rows is then row opening.
 ///
+/// Either way a refresh stalls the stream for as long as it takes by itself. On
+/// the walked stream it may fall on a change of rows, which it then hides.
+///
 /// # Errors
 /// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
 /// bug.
@@ -22,21 +25,16 @@ pub fn time_on_pim(
     engine: CostEngine,
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
-    let memory = &machine.memory;
     let delays = machine.pim_delays();
-    let walked = |refresh| CommandStream { plan, machine, refresh }.walk(&mut ());
     let closed = closed_form(plan, &delays);
     let mut cost = closed.unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
-        let uncounted = walked(RefreshPolicy::Off)? - cost.time.total();
-        cost.time[GemvPart::RowOpen] += uncounted;
+        let walked = CommandStream { plan, machine, refresh: RefreshPolicy::Off }.walk(&mut ())?;
+        let counted = cost.time.total();
+        cost.time[GemvPart::RowOpen] += walked - counted;
     }
     if refresh {
-        let busy = cost.time.total();
-        cost.time[GemvPart::Refresh] = match engine {
-            CostEngine::Events => walked(RefreshPolicy::all_bank(memory))?.saturating_sub(busy),
-            CostEngine::Closed => delays.refresh(memory, busy),
-        };
+        cost.time[GemvPart::Refresh] = delays.refresh(&machine.memory, cost.time.total());
     }
     Ok(cost)
 }

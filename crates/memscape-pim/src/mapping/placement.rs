@@ -25,27 +25,20 @@ pub struct TileShape {
 keyword_or_count!(
     /// How the tile shape is chosen.
     TilePolicy, "This height, whatever its balance.", {
-        /// Algorithm 1: the tallest balanced tile that the registers hold.
-        Algorithm1 = "algorithm1",
-        /// The height of least time, by trying all.
-        Best = "best",
+        /// As the placement chooses it.
+        Auto = "auto",
     }
 );
 
 keyword_or_count!(
     /// How many row-blocks of a bank share one pass over the input vector.
     CrDegree, "This degree, if row-blocks and registers allow.", {
-        /// The degree of least time, by trying all.
-        Best = "best",
-        /// Algorithm 3: as many as the registers hold.
-        Max = "max",
-        /// The largest that the registers hold and that divides the row-blocks of a
-        /// bank, so that no pass is ragged.
-        Divisor = "divisor",
+        /// As the placement chooses it.
+        Auto = "auto",
     }
 );
 
-/// In which order the weights lie in the banks.
+/// How tile shape and CR degree are chosen, and in which order the weights lie.
 ///
 /// # Source
 /// The baselines are those that PIMnast argues against, in sections VI-B and VII;
@@ -54,7 +47,10 @@ keyword_or_count!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Algorithms 1 to 3: a row of tiles in one bank, in the order of use.
+    /// A row of tiles in one bank, in the order of use; of all tile heights and CR
+    /// degrees that fit, those of least time.
+    Best,
+    /// The same order; tile height and CR degree by algorithms 1 and 3, as printed.
     Pimnast,
     /// Interleaving units along matrix columns. All banks work on one column, and
     /// only those that hold its units do work. A unit has more sums than registers
@@ -86,11 +82,11 @@ pub enum RegisterRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// In which order the weights lie
+    /// How tile shape and CR degree are chosen, and in which order the weights lie
     pub placement: Placement,
-    /// Tile height: `best`, `algorithm1`, or rows per tile
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `best`, `max` (algorithm 3), `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,

@@ -228,8 +228,8 @@ pub enum PlanError {
 impl Plan {
     /// Resolves the placement of `gemv`.
     ///
-    /// `best` needs a cost and is resolved by the caller; here it means algorithms
-    /// 1 and 3, and for the baselines the one choice that they have.
+    /// [`Placement::Best`] needs a cost and is resolved by the caller; here it means
+    /// algorithms 1 and 3.
     ///
     /// # Errors
     /// [`PlanError`] says which rule matrix, format and hardware break.
@@ -512,7 +512,7 @@ fn check_split_k(gemv: Gemv, channels: u64, policy: &Policy) -> Result<u64, Plan
 /// What the baselines do not know is refused rather than ignored.
 fn check_baseline(format: Format, policy: &Policy) -> Result<(), PlanError> {
     let placement = match policy.placement {
-        Placement::Pimnast => return Ok(()),
+        Placement::Best | Placement::Pimnast => return Ok(()),
         Placement::ColumnMajor => "column-major",
         Placement::FixedTile => "fixed-tile",
     };
@@ -524,7 +524,7 @@ fn check_baseline(format: Format, policy: &Policy) -> Result<(), PlanError> {
         return Ok(());
     }
     if matches!(policy.tile, TilePolicy::Fixed(_)) {
-        return refuse("tile height of its own", "`tile = \"best\"`");
+        return refuse("tile height of its own", "`tile = \"auto\"`");
     }
     if matches!(policy.cr_degree, CrDegree::Fixed(degree) if degree.get() > 1) {
         return refuse("CR degree", "`cr_degree = 1`");
@@ -616,7 +616,7 @@ fn choose_tile(
         }
         (_, TilePolicy::Fixed(m)) => fixed_tile(u64::from(m.get()), tile_elements)?,
         (Placement::FixedTile, _) => fixed_tile(1, tile_elements)?,
-        (Placement::Pimnast, TilePolicy::Algorithm1 | TilePolicy::Best) => {
+        (Placement::Best | Placement::Pimnast, TilePolicy::Auto) => {
             tile_shape(gemv.m(), banks, tile_elements, |m| registers.fit(m))
         }
     };
@@ -663,11 +663,7 @@ fn choose_cr_degree(
         |row_blocks| max_cr_degree(row_blocks, free, registers.per_row_block(tile.m)).min(columns / outputs);
     match policy.cr_degree {
         // Algorithm 3 counts the row-blocks that every bank has.
-        CrDegree::Max | CrDegree::Best => Ok(most(row_blocks.every)),
-        CrDegree::Divisor => {
-            let most = most(row_blocks.every);
-            Ok((1..=most).rev().find(|it| row_blocks.fullest.is_multiple_of(*it)).unwrap_or(1))
-        }
+        CrDegree::Auto => Ok(most(row_blocks.every)),
         CrDegree::Fixed(degree) => {
             let (given, most) = (u64::from(degree.get()), most(row_blocks.fullest));
             if given <= most { Ok(given) } else { Err(PlanError::CrDegree { given, most }) }

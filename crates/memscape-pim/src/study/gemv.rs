@@ -41,22 +41,23 @@ pub struct GemvStudy {
     pub pim: PimUnit,
     /// The processor
     pub soc: Soc,
-    /// Tile height: `best` of all, `algorithm1` as printed, or rows per tile
+    /// How tile and CR degree are chosen and weights lie: the best of all, PIMnast's algorithms as
+    /// printed, or a baseline
+    pub placement: Placement,
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `best` of all, `max` (algorithm 3) as printed,
-    /// `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,
     /// Which registers tile height and CR degree are held to
     pub register_rule: RegisterRule,
-    /// In which order the weights lie: PIMnast's, or a baseline's
-    pub placement: Placement,
     /// Whether the processor's adding of split-K partial sums is charged; a fixed tile's always are
     pub charge_reduction: bool,
     /// Whether refresh is on (the paper's models have it off)
     pub refresh: bool,
-    /// Closed form, or the command stream on the DRAM engine: equal but for refresh
+    /// Closed form, or the command stream on the DRAM engine: equal. A refresh counts as a stall of
+    /// its own in both; the trace shows what it meets
     pub engine: CostEngine,
 }
 
@@ -169,11 +170,11 @@ impl Default for GemvStudy {
             interleave_bytes,
             pim,
             soc,
-            tile: TilePolicy::Best,
-            cr_degree: CrDegree::Best,
+            placement: Placement::Best,
+            tile: TilePolicy::Auto,
+            cr_degree: CrDegree::Auto,
             split_k: NonZeroU32::MIN,
             register_rule: RegisterRule::Accumulators,
-            placement: Placement::Pimnast,
             charge_reduction: false,
             refresh: false,
             engine: CostEngine::Closed,
@@ -247,9 +248,10 @@ impl GemvStudy {
     /// take, least first.
     fn candidates(&self, gemv: Gemv, machine: &Machine) -> Vec<(Picoseconds, Plan)> {
         let policy = self.policy();
-        // The baselines have one shape of tile, and the column-major one no degree.
-        let any_tile = policy.tile == TilePolicy::Best && policy.placement == Placement::Pimnast;
-        let any_degree = policy.cr_degree == CrDegree::Best && policy.placement != Placement::ColumnMajor;
+        // A fixed tile still leaves the degree to choose.
+        let any_tile = policy.tile == TilePolicy::Auto && policy.placement == Placement::Best;
+        let any_degree = policy.cr_degree == CrDegree::Auto
+            && matches!(policy.placement, Placement::Best | Placement::FixedTile);
         if !any_tile && !any_degree {
             return Vec::new();
         }
@@ -276,6 +278,11 @@ impl GemvStudy {
             candidates.into_iter().map(|it| (least_time(&it, &delays), it)).collect();
         candidates.sort_by_key(|it| it.0);
         candidates
+    }
+
+    /// A time that the placement cannot fall below.
+    pub(super) fn least_ns(&self) -> Result<f64, GemvError> {
+        Ok(least_time(&self.plan()?, &self.machine().pim_delays()).as_ns())
     }
 
     /// All that the columns are made of.

@@ -55,10 +55,12 @@ pub struct InferenceStudy {
     pub pim: PimUnit,
     /// The processor
     pub soc: Soc,
-    /// Tile height: `best` of all, `algorithm1` as printed, or rows per tile
+    /// How tile and CR degree are chosen and weights lie: the best of all, PIMnast's algorithms as
+    /// printed, or a baseline
+    pub placement: Placement,
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `best` of all, `max` (algorithm 3) as printed,
-    /// `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,
@@ -181,6 +183,7 @@ impl Default for InferenceStudy {
             interleave_bytes: gemv.interleave_bytes,
             pim: gemv.pim,
             soc: gemv.soc,
+            placement: gemv.placement,
             tile: gemv.tile,
             cr_degree: gemv.cr_degree,
             split_k: gemv.split_k,
@@ -209,7 +212,7 @@ impl InferenceStudy {
             cr_degree: self.cr_degree,
             split_k: self.split_k,
             register_rule: self.register_rule,
-            placement: Placement::Pimnast,
+            placement: self.placement,
             charge_reduction: self.charge_reduction,
             refresh: self.refresh,
             engine: CostEngine::Closed,
