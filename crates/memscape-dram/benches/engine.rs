@@ -10,7 +10,6 @@ use memscape_dram::{
     Address, Command, Engine, Kind, MEMORIES, Pattern, PimTiming, RefreshPolicy, constraints,
     pim_constraints, stream,
 };
-use memscape_units::Picoseconds;
 
 /// One row of a matrix-vector product: open, then bursts of input registers and
 /// MACs, spill, close.

@@ -278,12 +278,12 @@ fn sums_have_the_width_of_their_registers() {
     };
     let small = compute(7.0, 7.0, Sums::Registers);
     assert_eq!((small.sums[0], small.overflows), (7.0 * 7.0 * 256.0, 0));
-    assert_eq!(compute(127.0, 127.0, Sums::Exact).sums[0], 127.0 * 127.0 * 256.0);
+    assert_eq!(compute(127.0, 127.0, Sums::Exact).sums[..1], [127.0 * 127.0 * 256.0]);
     let large = compute(127.0, 127.0, Sums::Registers);
     let wrapped = (127_i64 * 127 * 256 + 32_768).rem_euclid(65_536) - 32_768;
     #[expect(clippy::cast_precision_loss, reason = "16 bit")]
     let expected = wrapped as f64;
-    assert_eq!(large.sums[0], expected);
+    assert_eq!(large.sums[..1], [expected]);
     assert!(large.overflows > 0);
 }
 
@@ -303,15 +303,15 @@ fn baselines_refuse_what_they_do_not_know() {
         Plan::new(gemv, format.parse().unwrap(), &machine, &policy).unwrap_err().to_string()
     };
     assert_eq!(
-        refused("mx-int8-b32", |_| {}).to_string(),
+        refused("mx-int8-b32", |_| {}),
         r#"`placement = "column-major"` has no place for scale factors; use a format without blocks"#
     );
     assert_eq!(
-        refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))).to_string(),
+        refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))),
         r#"`placement = "column-major"` has no tile height of its own; use `tile = "auto"`"#
     );
     assert_eq!(
-        refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))).to_string(),
+        refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))),
         r#"`placement = "column-major"` has no CR degree; use `cr_degree = 1`"#
     );
 }

@@ -33,7 +33,6 @@ macro_rules! with_machine {
             faster("memory.channels").except(PRINTED),
             unused("memory.trrd_s_ns", "tFAW is at least four of it"),
             unused("memory.ranks", "a PIM command reaches the banks of one rank"),
-            slower("memory.bank_groups"),
             faster("memory.banks_per_channel").except(PRINTED),
             neutral("memory.rows"),
             faster("memory.row_bytes"),
@@ -86,6 +85,7 @@ pub(super) const GEMV: Laws = Laws {
     effects: with_machine![
         slower("m"),
         slower("k"),
+        slower("memory.bank_groups"),
         // It shows in the processor's time beside, where that computes for longer than it reads.
         neutral("soc.tops_8bit"),
     ],
@@ -100,6 +100,10 @@ pub(super) const INFERENCE: Laws = Laws {
         slower("prompt_tokens"),
         slower("generated_tokens"),
         slower("batch"),
+        either(
+            "memory.bank_groups",
+            "plain reads take turns over bank groups, a PIM command waits for them all"
+        ),
         slower("kv_bits"),
         slower("activation_bits"),
         faster("soc.tops_8bit"),
@@ -111,7 +115,12 @@ const NO_REFRESH: &[Limit] = &[Limit { grow: &[("memory.trefi_ns", 1e5)], vanish
 
 pub(super) const REGRET: Laws = Laws {
     aim: Some(Aim::less("best_ns")),
-    effects: with_machine![slower("m"), slower("k"), unused("soc.tops_8bit", "no column is a speedup")],
+    effects: with_machine![
+        slower("m"),
+        slower("k"),
+        slower("memory.bank_groups"),
+        unused("soc.tops_8bit", "no column is a speedup")
+    ],
     slow: true,
     ..Laws::NONE
 };

@@ -63,6 +63,10 @@ pub struct RegretAnswer {
     pub best_placement: Placement,
     /// Placements that fit and were compared
     pub tried: u64,
+    /// Bytes that the placement as asked for takes in memory, padding included
+    pub memory_bytes: u64,
+    /// Bytes of the memory
+    pub memory_limit_bytes: u64,
 }
 
 impl Study for RegretStudy {
@@ -117,6 +121,8 @@ impl Study for RegretStudy {
             best_split_k: study.split_k.get(),
             best_placement: study.placement,
             tried,
+            memory_bytes: chosen.memory_bytes,
+            memory_limit_bytes: chosen.memory_limit_bytes,
         })
     }
 }
