@@ -59,6 +59,35 @@ impl Default for Criteria {
     }
 }
 
+/// How ggml is built: with a BLAS or without, and what it asks of a product before it
+/// hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// Whether ggml is built with a BLAS
+    pub blas: bool,
+    /// Least columns of the result for BLAS (`ne1`): the dimension that keeps products
+    /// with weights from it
+    #[schemars(extend("unit" = "columns"))]
+    pub min_columns: u64,
+}
+
+impl Default for Build {
+    /// Listing 4.3's least number, in a build without BLAS.
+    fn default() -> Self {
+        Self { blas: false, min_columns: Criteria::default().min_columns }
+    }
+}
+
+impl Build {
+    /// What is asked of a product, with the thesis' kernel or without.
+    #[must_use]
+    pub fn criteria(self, custom: bool) -> Criteria {
+        let Self { blas, min_columns } = self;
+        Criteria { blas, custom, min_columns, ..Criteria::default() }
+    }
+}
+
 /// Who makes the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -7,10 +7,11 @@ use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
 use crate::mapping::quant::check_format;
-use crate::number::{count, float, long};
+use crate::number::{float, long};
 
 /// The model of the thesis.
 const DEFAULT_MODEL: &str = "llama-2-7b";
@@ -77,8 +78,8 @@ impl Default for CensusStudy {
             projections: Projections::Separate,
             format: Format::Q4_0,
             prompt_tokens: long(6),
-            generated_tokens: long(32),
-            repetitions: count(3),
+            generated_tokens: inferred("table4_2", "generated_tokens"),
+            repetitions: NonZeroU32::try_from(inferred("table4_2", "repetitions")).expect("a few"),
             warm_up_tokens: 2,
             kv_padding: long(32),
             output_rows: OutputRows::Last,
