@@ -8,7 +8,7 @@ use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::dispatch::Build;
 use memscape_riscv::hardware::{Distances, MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
-use memscape_riscv::placement::{Nodes, Placed, Policy, place};
+use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Study};
 use memscape_workload::{Experts, Format, Llm, Matrix, Model};
@@ -170,7 +170,9 @@ proptest! {
 #[test]
 fn binding_follows_the_threads_and_interleaving_the_pages() {
     let study = InferenceStudy::default();
-    let at = |policy, threads, bind| place(policy, threads, bind, &study.numa, &study.cache).unwrap();
+    let at = |policy, threads, nodes| {
+        place(policy, threads, Bind { nodes, cores: None }, &study.numa, &study.cache).unwrap()
+    };
     let bound = at(Policy::BindCores, 32, None);
     assert_eq!((bound.mean_distance, bound.data_nodes, bound.clusters), (12.5, 1, 8));
     let with_memory = at(Policy::BindCoresMemory, 32, None);
@@ -180,6 +182,16 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     assert_eq!((these.mean_distance, these.thread_distance), (12.5, 12.5), "nodes 2 and 3");
     let apart = at(Policy::BindCores, 32, Some(Nodes::These(0b1001)));
     assert_eq!(apart.mean_distance, 20.0, "nodes 0 and 3");
+    let listed = |cores: &str| {
+        let bind = Bind { nodes: None, cores: Some(cores.parse().unwrap()) };
+        place(Policy::BindCores, 16, bind, &study.numa, &study.cache)
+    };
+    assert_eq!(listed("0-7,16-23").unwrap(), at(Policy::BindCores, 16, Some(Nodes::Count(1))), "Fig. 4.4");
+    assert_eq!(listed("0-15").unwrap().thread_distance, 12.5, "eight of node 0, eight of node 1");
+    assert_eq!(
+        listed("60-75").unwrap_err().to_string(),
+        "of the 16 cores of `bind_cores`, 4 are on the 4 nodes of `numa.cores`; list cores of these"
+    );
     let anywhere = at(Policy::Base, 32, None);
     assert_eq!((anywhere.mean_distance, anywhere.data_nodes, anywhere.stay), (20.0, 1, false));
     assert!(at(Policy::Base, 1, None).stay && at(Policy::NoBalancing, 64, None).stay);
@@ -205,7 +217,7 @@ fn memory_does_not_follow_the_cores_clock() {
 fn one_core_reads_as_measured() {
     let one = InferenceStudy { policy: Policy::NoBalancing, threads: count(1), ..InferenceStudy::default() };
     let InferenceStudy { core, cache, numa, memory, controller, .. } = &one;
-    let placed = place(one.policy, 1, None, numa, cache).unwrap();
+    let placed = place(one.policy, 1, Bind::default(), numa, cache).unwrap();
     let hierarchy = Hierarchy { core, cache, numa, memory, controller };
     assert!((hierarchy.dram(&placed).as_f64() - 5.0).abs() < 5e-4, "{}", hierarchy.dram(&placed));
     assert!((hierarchy.slc(&placed).as_f64() - 11.6).abs() < 1e-2, "{}", hierarchy.slc(&placed));
@@ -219,21 +231,28 @@ fn one_core_reads_as_measured() {
 #[test]
 fn blas_gets_long_prompts_alone() {
     let build = Build { blas: true, ..Build::default() };
-    let at = |dispatch, prompt| ask(InferenceStudy { dispatch, prompt_tokens: tokens(prompt), ..InferenceStudy::default() });
+    let at = |dispatch, prompt| {
+        ask(InferenceStudy { dispatch, prompt_tokens: tokens(prompt), ..InferenceStudy::default() })
+    };
     let (without, with) = (at(Build::default(), 31), at(build, 31));
     assert_eq!((without.headline.ttft_s, without.kernel_ns), (with.headline.ttft_s, with.kernel_ns));
     let (without, with) = (at(Build::default(), 32), at(build, 32));
     assert!(with.prompt_kernel_s != without.prompt_kernel_s);
     assert_eq!(with.kernel_ns, without.kernel_ns);
     let unpacked = 4 * 4096 * 32000;
-    assert_eq!(with.headline.memory_bytes, without.headline.memory_bytes + unpacked, "the largest matrix in fp32");
+    assert_eq!(
+        with.headline.memory_bytes,
+        without.headline.memory_bytes + unpacked,
+        "the largest matrix in fp32"
+    );
 }
 
 /// Tiles that do not fit the registers go to memory and back.
 #[test]
 fn tiles_beyond_the_registers_spill() {
     let with = |rows, registers| {
-        let mut it = KernelStudy { tile_rows: count(rows), tile_blocks: count(rows), ..KernelStudy::default() };
+        let mut it =
+            KernelStudy { tile_rows: count(rows), tile_blocks: count(rows), ..KernelStudy::default() };
         it.core.vector_registers = count(registers);
         it.answer().unwrap().core_cycles_per_block
     };
@@ -263,7 +282,7 @@ fn bad_questions_say_what_to_change() {
     let base = InferenceStudy::default();
     assert_eq!(
         error(InferenceStudy { policy: Policy::BindCores, threads: count(65), ..base }),
-        "65 threads do not fit 64 cores (4 nodes of 16), one each; use fewer threads"
+        "65 threads do not fit 64 cores on 4 nodes, one each; use fewer threads"
     );
     assert_eq!(
         error(InferenceStudy {
@@ -272,7 +291,7 @@ fn bad_questions_say_what_to_change() {
             threads: count(33),
             ..base
         }),
-        "33 threads do not fit 32 cores (2 nodes of 16), one each; use fewer threads, or bind to more nodes"
+        "33 threads do not fit 32 cores on 2 nodes, one each; use fewer threads, or bind to more nodes"
     );
     assert_eq!(
         error(InferenceStudy { policy: Policy::BindCores, bind_nodes: Some(Nodes::Count(5)), ..base }),
@@ -282,7 +301,10 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { policy: Policy::BindCores, bind_nodes: Some(Nodes::These(0b10010)), ..base }),
         "`bind_nodes` is [1, 4], but the machine has 4 nodes"
     );
-    assert!(error(InferenceStudy { threads: count(1000), ..base }).starts_with("1000 threads do not fit 64 cores"));
+    assert!(
+        error(InferenceStudy { threads: count(1000), ..base })
+            .starts_with("1000 threads do not fit 64 cores")
+    );
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(
@@ -312,7 +334,7 @@ fn bad_questions_say_what_to_change() {
     let experts = Some(Experts { count: 8, active: 2 });
     let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
     assert!(error(InferenceStudy { model: mixtral, ..base }).contains("use a model without experts"));
-     let mut slow = InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: tokens(1 << 24), ..base };
+    let mut slow = InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: tokens(1 << 24), ..base };
     slow.memory.rows = count(1 << 30);
     slow.core.frequency_mhz = memscape_units::Megahertz::new(1.0).unwrap();
     slow.threads = count(1);

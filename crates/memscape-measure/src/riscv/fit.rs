@@ -8,7 +8,7 @@ use memscape_riscv::InferenceStudy;
 use memscape_riscv::cost::memory::{Hierarchy, channel_line};
 use memscape_riscv::hardware::{Distances, LINE_BYTES};
 use memscape_riscv::kernels::Kernel;
-use memscape_riscv::placement::{Placed, Policy, place};
+use memscape_riscv::placement::{Bind, Placed, Policy, place};
 use memscape_riscv::quant::BLOCK;
 use memscape_units::{Megahertz, Nanoseconds};
 use serde::Serialize;
@@ -159,7 +159,7 @@ impl Host<'_> {
 
     fn placed(&self, threads: usize) -> Result<Placed, FitError> {
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        place(Policy::NoBalancing, threads, None, &self.study.numa, &self.study.cache)
+        place(Policy::NoBalancing, threads, Bind::default(), &self.study.numa, &self.study.cache)
             .map_err(|it| FitError::Model(it.to_string()))
     }
 

@@ -34,7 +34,9 @@ pub fn without(changed: &Parameters, absent: &[&str]) -> Parameters {
 pub fn of_run(changed: &Parameters, run: &str) -> Parameters {
     let mut all = without(changed, &[]);
     let stored = CALIBRATION.parameters().iter().filter(|it| it.preset.as_deref() == Some(run));
-    all.extend(stored.map(|it| (it.path.clone(), changed.get(&it.key()).cloned().unwrap_or(it.json(it.value)))));
+    all.extend(
+        stored.map(|it| (it.path.clone(), changed.get(&it.key()).cloned().unwrap_or(it.json(it.value)))),
+    );
     all
 }
 
@@ -136,11 +138,8 @@ pub fn single_core(changed: &Parameters, path: &str, values: &[u64]) -> Result<T
         ("complex", "Complex"),
         ("openblas", "OpenBLAS"),
     ];
-    let one = [
-        ("threads", json!(1)),
-        ("policy", json!("no-balancing")),
-        ("compiler", json!("xuantie-gcc-10")),
-    ];
+    let one =
+        [("threads", json!(1)), ("policy", json!("no-balancing")), ("compiler", json!("xuantie-gcc-10"))];
     let base = with(&of_inference(changed), one);
     compare("riscv.inference", base, ("kernel", &kernels), &[path], values)
 }

@@ -9,7 +9,8 @@ use super::common::{THREADS, compare, of_inference, threads_figure, with};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let compilers = [("xuantie-gcc-10", "Xuantie GCC 10.4"), ("gcc-13", "GCC 13.2"), ("clang-19", "Clang 19")];
+    let compilers =
+        [("xuantie-gcc-10", "Xuantie GCC 10.4"), ("gcc-13", "GCC 13.2"), ("clang-19", "Clang 19")];
     let base = with(&of_inference(changed), [("policy", json!("base"))]);
     compare("riscv.inference", base, ("compiler", &compilers), &["threads"], &THREADS)
 }
@@ -22,4 +23,5 @@ pub fn plot_generation(table: &Table) -> Result<Figure, Error> {
     Ok(threads_figure(table, "generation_tokens_per_s", "Token generation (tokens/s)")?.caption(CAPTION))
 }
 
-const CAPTION: &str = "The thesis' kernel is the same assembly in all; the compilers differ in llama.cpp's own code.";
+const CAPTION: &str =
+    "The thesis' kernel is the same assembly in all; the compilers differ in llama.cpp's own code.";

@@ -146,7 +146,9 @@ impl Hierarchy<'_> {
 
 /// Operands that the memory does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the operands take {needed} B, but the memory has {limit} B; use smaller or fewer ones, or more memory")]
+#[error(
+    "the operands take {needed} B, but the memory has {limit} B; use smaller or fewer ones, or more memory"
+)]
 pub struct NoRoom {
     needed: u64,
     limit: u64,

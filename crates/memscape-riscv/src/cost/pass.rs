@@ -274,7 +274,8 @@ impl Crew {
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
         let moved = Bytes(bytes.0 + blocks * work.written);
         let per_block = work.once + work.block * float(vectors.div_ceil(work.columns));
-        let inputs = if work.kernel == Kernel::Openblas { 0 } else { columns.div_ceil(BLOCK as u64) * vectors };
+        let inputs =
+            if work.kernel == Kernel::Openblas { 0 } else { columns.div_ceil(BLOCK as u64) * vectors };
         // The first reading is from memory: the weights exceed every cache.
         let again = float(work.kernel.passes(vectors) - 1);
         let read_again = self.rates.read(bytes, self.rates.level(bytes)) * again;

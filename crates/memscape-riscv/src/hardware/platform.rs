@@ -7,6 +7,7 @@ use memscape_units::{GbPerS, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cores::NodeCores;
 use super::distances::Distances;
 
 /// One core and its vector unit. Vector rates are cycles per register: an
@@ -163,6 +164,8 @@ pub struct Numa {
     pub nodes: NonZeroU32,
     /// Cores of each
     pub cores_per_node: NonZeroU32,
+    /// Which cores are whose, node by node, as `numactl --hardware` lists them
+    pub cores: NodeCores,
     /// SLIT distances: a list of rows, or one number for every remote node
     pub distances: Distances,
     /// Growth of the way of a line from distance 10 (local) to 20
@@ -173,7 +176,7 @@ pub struct Numa {
 impl Numa {
     /// Cores of the machine.
     #[must_use]
-    pub fn cores(&self) -> u32 {
+    pub fn all_cores(&self) -> u32 {
         self.nodes.get().saturating_mul(self.cores_per_node.get())
     }
 }

@@ -40,22 +40,12 @@ pub struct Criteria {
     pub min_shared: u64,
     /// Whether BLAS needs contiguous operands
     pub contiguous: bool,
-    /// Whether BLAS is kept from indexed products (`MUL_MAT_ID`)
-    pub not_indexed: bool,
 }
 
 impl Default for Criteria {
     /// Listing 4.3, in a build with BLAS and without the thesis' kernel.
     fn default() -> Self {
-        Self {
-            blas: true,
-            custom: false,
-            min_rows: 32,
-            min_columns: 32,
-            min_shared: 32,
-            contiguous: true,
-            not_indexed: true,
-        }
+        Self { blas: true, custom: false, min_rows: 32, min_columns: 32, min_shared: 32, contiguous: true }
     }
 }
 
@@ -129,7 +119,7 @@ pub fn rejection(product: &Product, criteria: &Criteria) -> Rejection {
     let contiguous = product.first_contiguous && product.second_contiguous;
     Rejection {
         no_blas: !criteria.blas,
-        indexed: criteria.not_indexed && product.indexed,
+        indexed: product.indexed,
         contiguity: criteria.contiguous && !contiguous,
         dimension: dst0 < criteria.min_rows || dst1 < criteria.min_columns || shared < criteria.min_shared,
     }

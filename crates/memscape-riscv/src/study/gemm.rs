@@ -10,14 +10,14 @@ use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NODES, SLC, all};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
-    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
-use crate::mapping::placement::{Nodes, NumaError, Policy, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format};
-use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NODES, SLC, all};
 use crate::number::{count, float, long};
 
 /// A product `m x k x n` of weights and `n` vectors, on one or many cores.
@@ -43,6 +43,8 @@ pub struct GemmStudy {
     /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
     /// hold the threads if null
     pub bind_nodes: Option<Nodes>,
+    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    pub bind_cores: Option<CoreList>,
     /// One core
     pub core: Core,
     /// The caches
@@ -136,6 +138,7 @@ impl Default for GemmStudy {
             threads: count(1),
             policy: Policy::NoBalancing,
             bind_nodes: None,
+            bind_cores: None,
             core: machine.core,
             cache: machine.cache,
             numa: machine.numa,
@@ -160,7 +163,10 @@ impl GemmStudy {
             return Err(GemmError::Lmul(self.lmul));
         }
         if 2 * self.lmul > self.core.vector_registers.get() {
-            return Err(GemmError::Registers { lmul: self.lmul, registers: self.core.vector_registers.get() });
+            return Err(GemmError::Registers {
+                lmul: self.lmul,
+                registers: self.core.vector_registers.get(),
+            });
         }
         check_format(self.format)?;
         let vector = matches!(self.method, Method::Listing | Method::Blocked);
@@ -238,7 +244,11 @@ impl Study for GemmStudy {
         let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());
         // No code works on more registers at once than the widest group has.
         let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(8) / 4.0;
-        vec![Bound::at_least("time_ns", operations / rate, "multiply-accumulates over what the decoders let through")]
+        vec![Bound::at_least(
+            "time_ns",
+            operations / rate,
+            "multiply-accumulates over what the decoders let through",
+        )]
     }
 
     fn slots() -> Vec<Slot> {
@@ -250,7 +260,8 @@ impl Study for GemmStudy {
 
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
         let product = self.check()?;
-        let placed = place(self.policy, self.threads.get(), self.bind_nodes, &self.numa, &self.cache)?;
+        let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
+        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
         let hierarchy = self.hierarchy();
         let cost = product.cost(placed.threads, &hierarchy, &Rates::of(&placed, &hierarchy));
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);

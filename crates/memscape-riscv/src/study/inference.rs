@@ -4,31 +4,29 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Effect, Exception, Headline, Laws, Recorder, Served, Slot, Study, StudyError,
-    When, either, neutral, slower, unused,
+    Aim, Bound, BoundBy, Breakdown, Effect, Exception, Headline, Laws, Recorder, Served, Slot, Study,
+    StudyError, When, either, neutral, slower, unused,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::Hierarchy;
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
-    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange, WeightPages,
-    within,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
+    WeightPages, within,
 };
 use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
 use crate::mapping::conversation::{Columns, Conversation};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
-use crate::mapping::placement::{Nodes, NumaError, Placed, Policy, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Placed, Policy, place};
 use crate::mapping::quant::{BLOCK, NoCode, block_bytes, check_format, file_bytes, matrix_bytes};
-use super::laws::{
-    BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all,
-};
 use crate::number::{count, float, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
@@ -71,6 +69,8 @@ pub struct InferenceStudy {
     /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
     /// hold the threads if null
     pub bind_nodes: Option<Nodes>,
+    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    pub bind_cores: Option<CoreList>,
     /// Tokens of each prompt
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated of each sequence; the last one is not evaluated
@@ -222,6 +222,7 @@ impl Default for InferenceStudy {
             threads: count(32),
             policy: Policy::Interleave,
             bind_nodes: None,
+            bind_cores: None,
             prompt_tokens: long(10),
             generated_tokens: long(32),
             batch: count(1),
@@ -291,7 +292,8 @@ impl InferenceStudy {
     }
 
     fn crew(&self, run: &Conversation) -> Result<Crew, InferenceError> {
-        let placed = place(self.policy, self.threads.get(), self.bind_nodes, &self.numa, &self.cache)?;
+        let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
+        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
         let software =
             Software { code: self.code(), compiler_factor: self.compiler_factor, build: self.dispatch };
         let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
@@ -318,7 +320,11 @@ impl InferenceStudy {
     /// Bytes of the nodes whose memory the run may use.
     fn memory_limit(&self, placed: &Placed) -> u64 {
         let (all, nodes) = (self.memory.capacity().0, u64::from(self.numa.nodes.get()));
-        if u64::from(placed.memory_nodes) == nodes { all } else { all / nodes * u64::from(placed.memory_nodes) }
+        if u64::from(placed.memory_nodes) == nodes {
+            all
+        } else {
+            all / nodes * u64::from(placed.memory_nodes)
+        }
     }
 
     /// Bytes of the key-value cache, in half precision: all cells, as llama.cpp makes it.
@@ -397,7 +403,10 @@ const EFFECTS: [Effect; 75] = all(&[
     &[
         slower("model.*").except(RULES),
         neutral("model.learned_positions"),
-        either("model.embedding_size", "projections stand before and behind the layers unless it is the hidden size"),
+        either(
+            "model.embedding_size",
+            "projections stand before and behind the layers unless it is the hidden size",
+        ),
         unused("model.window*", "llama.cpp of June 2024 multiplies with all cells"),
         unused("model.experts*", "models with experts are refused"),
         slower("prompt_tokens").except(&[BLAS]),

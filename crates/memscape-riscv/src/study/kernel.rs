@@ -3,20 +3,18 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{
-    Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, slower, unused,
-};
+use memscape_study::{Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, slower, unused};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
-use crate::mapping::placement::{Policy, place};
+use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, matrix_bytes};
-use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, SLC, TILE, TILED, all};
 use crate::number::{count, float, long};
 
 /// One quantised product on one core: instructions counted, cycles modelled.
@@ -205,7 +203,7 @@ impl Study for KernelStudy {
         let cycles = self.core.cycles(&counts);
         let core_cycles = cycles.total.as_f64() / tile_blocks;
 
-        let placed = place(Policy::NoBalancing, 1, None, &self.numa, &self.cache)?;
+        let placed = place(Policy::NoBalancing, 1, Bind::default(), &self.numa, &self.cache)?;
         let rates = Rates::of(&placed, &self.hierarchy());
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let memory_bytes = bytes.0.saturating_mul(self.matrices.get().into());

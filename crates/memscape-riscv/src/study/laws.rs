@@ -31,7 +31,10 @@ pub const MEMORY: [Effect; 28] = [
     faster("memory.row_bytes"),
     unused("memory.column_bytes", FOLLOWS),
     faster("memory.bus_bits"),
-    either("memory.burst_length", "a burst longer than a line is in part for nothing, a shorter one waits for tCCD"),
+    either(
+        "memory.burst_length",
+        "a burst longer than a line is in part for nothing, a shorter one waits for tCCD",
+    ),
     faster("memory.data_rate_mt_s"),
     unused("memory.tck_ns", FOLLOWS),
     slower("memory.trcd_ns"),

@@ -103,10 +103,7 @@ fn scale<const EXECUTE: bool>(
 
 /// llama.cpp's scalar f16 dot product, 32 elements: both from the table, summed in
 /// double precision.
-pub(super) fn count_fp16<const EXECUTE: bool>(
-    machine: &mut VectorMachine<EXECUTE>,
-    compiler: Compiler,
-) {
+pub(super) fn count_fp16<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUTE>, compiler: Compiler) {
     for _ in 0..BLOCK {
         machine.spill(2, 0);
         table_lookup(machine, compiler);
