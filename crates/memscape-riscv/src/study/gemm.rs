@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{
-    Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, faster, slower, unused,
+    Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
 use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
@@ -238,7 +238,12 @@ impl Study for GemmStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("time_ns", &["dequantise_ns", "pack_ns", "multiply_ns", "memory_ns", "balancing_ns"])];
 
-    const LAWS: Laws = Laws { aim: Some(Aim::less("time_ns")), effects: &EFFECTS, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("time_ns")),
+        effects: &EFFECTS,
+        limits: &[Limit { grow: &[("core.pack_ns", 1e-9)], vanish: &["pack_ns"] }],
+        ..Laws::NONE
+    };
 
     fn bounds(&self) -> Vec<Bound> {
         let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());

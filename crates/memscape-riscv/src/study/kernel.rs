@@ -120,10 +120,10 @@ impl Default for KernelStudy {
 }
 
 impl KernelStudy {
-    /// The kernel as it is compiled for the core.
+    /// The kernel as it is compiled for the core, laid out as is faster there.
     #[must_use]
     pub fn code(&self) -> Code {
-        Code {
+        let code = Code {
             kernel: self.kernel,
             format: self.format,
             immediates: self.immediates,
@@ -135,7 +135,9 @@ impl KernelStudy {
             vlen_bits: self.core.vlen_bits,
             vector_registers: self.core.vector_registers.get(),
             load_bits: self.core.load_bits.get(),
-        }
+        };
+        // Code that does not exist says so when it is counted.
+        code.laid_out_for(&self.core).unwrap_or(code)
     }
 
     const fn hierarchy(&self) -> Hierarchy<'_> {
@@ -195,7 +197,7 @@ impl Study for KernelStudy {
         self.cache.check()?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
-        let code = self.code().laid_out_for(&self.core)?;
+        let code = self.code();
         let counts = code.per_tile()?;
         let (rows, blocks) = code.tile();
         let tile_blocks = float((rows * blocks) as u64);
