@@ -9,7 +9,7 @@ use super::code::{Code, Kernel, KernelError, Layout};
 use super::scalar;
 use crate::cost::vector::{Counts, VectorMachine};
 use crate::hardware::Core;
-use crate::mapping::quant::{Q4_0_BYTES, Q8_0_BYTES};
+use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
 
 impl Code {
     /// What one more tile costs, once the loop runs: the difference between two
@@ -37,6 +37,12 @@ impl Code {
     /// # Errors
     /// As [`Code::check`].
     pub fn laid_out_for(self, core: &Core) -> Result<Self, KernelError> {
+        // Where a group does not hold a block, there is one way alone.
+        let holds = u64::from(self.vlen_bits) * u64::from(self.lmul) >= 8 * BLOCK as u64;
+        if !holds || self.kernel == Kernel::Default {
+            self.check()?;
+            return Ok(self);
+        }
         let cycles = |layout| {
             let code = Self { layout, ..self };
             Ok((code, core.cycles(&code.per_tile()?).total.as_f64()))
