@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Aim, Laws, Slot, Study, StudyError, neutral, slower};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,21 @@ impl Study for CensusStudy {
     const NAME: &'static str = "riscv.census";
     const SUMMARY: &'static str = "Which matrix products a llama.cpp run makes, and which code ggml chooses";
     type Answer = CensusAnswer;
+
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("products")),
+        effects: &[
+            neutral("prompt_tokens"),
+            slower("generated_tokens"),
+            slower("repetitions"),
+            slower("warm_up_tokens"),
+            neutral("kv_padding"),
+            neutral("dispatch.min_rows"),
+            neutral("dispatch.min_columns"),
+            neutral("dispatch.min_shared"),
+        ],
+        ..Laws::NONE
+    };
 
     fn slots() -> Vec<Slot> {
         vec![Slot::part("model", &MODELS, DEFAULT_MODEL)]

@@ -380,38 +380,22 @@ fn total(breakdown: &Breakdown<GraphPart>) -> Result<Nanoseconds, UnitError> {
     Nanoseconds::new(breakdown.total().as_ns())
 }
 
-/// Where a rule that is printed breaks the law.
-const RULES: &[Exception] = &[
-    Exception {
-        when: When::is("kernel", &["simple", "complex"]),
-        reason: "the thesis' kernels take even numbers of rows and blocks alone (Sec. 4.2.3)",
-    },
-    BLAS,
-];
-/// ggml's own rule.
-const BLAS: Exception = Exception {
+/// Where ggml's own rule breaks the law.
+const BLAS: &[Exception] = &[Exception {
     when: When::is("dispatch.blas", &["true"]),
     reason: "ggml hands products of 32 columns on to BLAS, faster or not (Listing 4.3)",
-};
+}];
 /// What the least number of columns is a matter of.
 const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 /// Where there is a least number.
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 75] = all(&[
+const EFFECTS: [Effect; 70] = all(&[
     &[
-        slower("model.*").except(RULES),
-        neutral("model.learned_positions"),
-        either(
-            "model.embedding_size",
-            "projections stand before and behind the layers unless it is the hidden size",
-        ),
-        unused("model.window*", "llama.cpp of June 2024 multiplies with all cells"),
-        unused("model.experts*", "models with experts are refused"),
-        slower("prompt_tokens").except(&[BLAS]),
+        slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),
-        slower("batch").except(&[BLAS]),
+        slower("batch").except(BLAS),
         neutral("warm_up_tokens"),
         neutral("context_cells"),
         either("kv_padding", "multiples of one number are not those of another"),
