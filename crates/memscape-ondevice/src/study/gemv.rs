@@ -4,13 +4,13 @@ use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
 use memscape_dram::export::CommandTimeline;
-use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
+use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
+use super::{floors, laws, slots};
 use crate::cost::gemv::{GemvPart, PimMemory, delays, on_engine};
 use crate::hardware::PimBlocks;
 use crate::mapping::layout::{Layout, Placement};
@@ -70,6 +70,10 @@ pub struct GemvAnswer {
     pub rows: u64,
     /// Columns of the matrix
     pub columns: u64,
+    /// Input registers that are used: as many as are best
+    pub input_registers_used: u64,
+    /// Rows of each bank that the weights take, over those there are
+    pub rows_share: f64,
     /// Output tiles: passes over the input
     pub output_tiles: u64,
     /// Input tiles of one pass
@@ -166,6 +170,14 @@ impl Study for GemvStudy {
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::walk);
 
+    const LAWS: Laws = laws::GEMV;
+
+    fn bounds(&self) -> Vec<Bound> {
+        self.shape().map_or(Vec::new(), |shape| {
+            floors::gemv_ns(shape.weight_bytes(self.format).0, &self.memory, &self.pim, "time_ns")
+        })
+    }
+
     fn slots() -> Vec<Slot> {
         slots::all()
     }
@@ -195,6 +207,8 @@ impl Study for GemvStudy {
             refresh_ns: time.ns(GemvPart::Refresh),
             rows: layout.rows,
             columns: layout.columns,
+            input_registers_used: layout.input_registers,
+            rows_share: layout.end_row() as f64 / layout.dims.rows as f64,
             output_tiles: layout.passes(),
             input_tiles: layout.input_tiles(),
             input_writes: counts.input_writes,
