@@ -102,7 +102,7 @@ pub(super) const GEMV: Laws = Laws {
         slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
-    engines: Some(Engines::closed_and_events(0.1)),
+    engines: Some(Engines::closed_and_events(0.05)),
     limits: &[],
 };
 
