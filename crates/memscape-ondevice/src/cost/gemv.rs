@@ -186,7 +186,7 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
             let mut ready = runs.read_after_columns().max(now);
             let end = slot + lines * bursts;
             while slot < end {
-                let reads = (end - slot).min(row_slots - slot % row_slots);
+                let macs = (end - slot).min(row_slots - slot % row_slots);
                 if row != Some(slot / row_slots) {
                     if row.is_some() {
                         runs.close();
@@ -194,13 +194,13 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
                     runs.open();
                     row = Some(slot / row_slots);
                 }
-                let first = runs.reads(reads);
+                let first = runs.reads(macs);
                 add(GemvPart::Input, now, ready);
                 add(GemvPart::RowOpen, ready, first);
-                now = first + reads * t.slot;
+                now = first + macs * t.slot;
                 add(GemvPart::Mac, first, now);
                 ready = now;
-                slot += reads;
+                slot += macs;
             }
         }
         runs.reads(DRAIN_READS);

@@ -206,7 +206,7 @@ impl Prompt {
             Scheme::Ddb => {
                 let (stages, buffered) = self.double_buffered(rates)?;
                 let (time, copied) = (exposed(stages), self.weight_bytes()?);
-                Ok(Prefill { time, copied, gemm_read_bytes, ..buffered })
+                Ok(Prefill { time, gemm_read_bytes, copied, ..buffered })
             }
         }
     }

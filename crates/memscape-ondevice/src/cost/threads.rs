@@ -245,19 +245,19 @@ fn crawl(copy: Picoseconds, gemm: &[Compute]) -> Picoseconds {
 pub fn one_by_one(
     matrices: &[(Matrix, Gemv)],
     layers: u64,
-    copies: bool,
+    with_copies: bool,
     rates: &Rates,
     work: &Work,
     recorder: &mut dyn Recorder,
 ) -> Picoseconds {
-    let copiers = if copies { rates.owr_threads() } else { 0 };
+    let copiers = if with_copies { rates.owr_threads() } else { 0 };
     let mut threads = Threads::of_one_kind(recorder, copiers.max(rates.gemm_threads()));
     let mut now = Picoseconds::ZERO;
     for layer in 0..layers {
         for (stage, &(matrix, gemv)) in matrices.iter().enumerate() {
             let step = Step { layer, stage, matrix };
-            let copy = rates.joined_copy(elements_bytes(gemv.macs(), work.format));
-            let copied = if copies { now + copy } else { now };
+            let length = rates.joined_copy(elements_bytes(gemv.macs(), work.format));
+            let copied = if with_copies { now + length } else { now };
             for thread in 0..copiers {
                 threads.busy(thread, Task::Copy(step), now, copied);
             }

@@ -69,7 +69,7 @@ pub(super) const PREFILL: Laws = Laws {
 
 /// Of `ondevice.gemv`.
 pub(super) const GEMV: Laws = Laws {
-    aim: Some(Aim::less("time_ns")),
+    aim: Some(Aim::less("busy_ns")),
     effects: &[
         slower("m"),
         slower("k"),
@@ -98,11 +98,11 @@ pub(super) const GEMV: Laws = Laws {
         slower("memory.tccd_l_ns"),
         slower("memory.twtr_l_ns"),
         slower("memory.trtw_ns"),
-        faster("memory.trefi_ns").only(REFRESHED),
-        slower("memory.trfc_ab_ns").only(REFRESHED),
+        neutral("memory.trefi_ns").only(REFRESHED),
+        neutral("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
-    engines: Some(Engines::closed_and_events(0.05)),
+    engines: Some(Engines::closed_and_events(0.0)),
     limits: &[],
 };
 

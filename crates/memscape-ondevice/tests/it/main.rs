@@ -2,7 +2,6 @@
 
 mod agreement;
 mod functional;
-mod laws;
 mod published;
 mod sums;
 mod system;
