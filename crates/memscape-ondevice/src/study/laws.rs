@@ -1,6 +1,6 @@
 //! What more of each parameter does, study by study.
 
-use memscape_study::{Aim, Effect, Engines, Laws, Limit, When, either, faster, neutral, slower, unused};
+use memscape_study::{Aim, Effect, Engines, Laws, When, either, faster, neutral, slower, unused};
 
 const COPIES: &[When] = &[When::is("scheme", &["ddb", "owr"])];
 const READS_PIM_AWARE: &[When] = &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"])];
@@ -64,7 +64,7 @@ pub(super) const PREFILL: Laws = Laws {
         unused("memory.*", TURNAROUNDS),
     ],
     engines: Some(Engines::closed_and_events(0.0)),
-    limits: &[Limit { grow: &[("cpu.copy_gb_s", 1e4), ("memory.channels", 1e3)], vanish: &["copy_s"] }],
+    limits: &[],
 };
 
 /// Of `ondevice.gemv`.
@@ -183,9 +183,9 @@ pub(super) const INFERENCE: Laws = Laws {
         slower("batch"),
         neutral("buffer_bytes").only(COPIES),
         faster("together").only(READS_PIM_AWARE),
-        faster("pim.input_registers").only(ON_PIM),
-        faster("pim.output_registers").only(ON_PIM),
-        either("pim.banks_per_block", FEWER_UNITS).only(ON_PIM),
+        faster("pim.input_registers"),
+        faster("pim.output_registers"),
+        either("pim.banks_per_block", FEWER_UNITS),
         neutral("cpu.big.cores"),
         neutral("cpu.middle_high.cores"),
         neutral("cpu.middle_low.cores"),
@@ -214,37 +214,34 @@ pub(super) const INFERENCE: Laws = Laws {
         faster("memory.bus_bits"),
         faster("memory.burst_length"),
         faster("memory.data_rate_mt_s"),
-        slower("memory.tck_ns").only(ON_PIM),
+        slower("memory.tck_ns"),
         slower("memory.trcd_ns"),
         slower("memory.trp_ns"),
-        slower("memory.trp_ab_ns").only(ON_PIM),
+        slower("memory.trp_ab_ns"),
         slower("memory.tras_ns"),
         slower("memory.trc_ns"),
-        slower("memory.twr_ns").only(ON_PIM),
+        slower("memory.twr_ns"),
         slower("memory.trtp_ns"),
-        slower("memory.cl_ns").only(ON_PIM),
-        either("memory.cwl_ns", LATER_WRITE).only(ON_PIM),
+        slower("memory.cl_ns"),
+        either("memory.cwl_ns", LATER_WRITE),
         slower("memory.tccd_s_ns"),
         slower("memory.tccd_l_ns"),
         slower("memory.tfaw_ns").only(READS_PIM_AWARE),
-        slower("memory.twtr_l_ns").only(ON_PIM),
-        slower("memory.trtw_ns").only(ON_PIM),
-        faster("memory.trefi_ns").only(REFRESHED_PIM),
-        slower("memory.trfc_ab_ns").only(REFRESHED_PIM),
+        slower("memory.twtr_l_ns"),
+        slower("memory.trtw_ns"),
+        faster("memory.trefi_ns").only(REFRESHED),
+        slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
     engines: None,
     limits: &[],
 };
 
-const ON_PIM: &[When] = &[When::is_not("scheme", &["cacheable-gemm"])];
-const REFRESHED_PIM: &[When] = &[When::is_not("scheme", &["cacheable-gemm"]), When::is("refresh", &["true"])];
-
 /// Of `ondevice.capacity`.
 pub(super) const CAPACITY: Laws = Laws {
     aim: Some(Aim::less("total_bytes")),
     effects: &[
-        slower("buffer_bytes").only(COPIES),
+        slower("buffer_bytes"),
         unused("pim.input_registers", "they hold no weights"),
         // Wider tiles leave more rows empty.
         slower("pim.output_registers"),
