@@ -64,7 +64,7 @@ pub(super) const PREFILL: Laws = Laws {
         unused("memory.*", TURNAROUNDS),
     ],
     engines: Some(Engines::closed_and_events(0.0)),
-    limits: &[],
+    ..Laws::NONE
 };
 
 /// Of `ondevice.gemv`.
@@ -103,7 +103,7 @@ pub(super) const GEMV: Laws = Laws {
         unused("memory.*", ALL_BANKS),
     ],
     engines: Some(Engines::closed_and_events(0.0)),
-    limits: &[],
+    ..Laws::NONE
 };
 
 /// Of `ondevice.decode`.
@@ -159,8 +159,7 @@ pub(super) const DECODE: Laws = Laws {
         slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
-    engines: None,
-    limits: &[],
+    ..Laws::NONE
 };
 
 const NO_PROMPT: &str = "no prompt is computed";
@@ -233,8 +232,7 @@ pub(super) const INFERENCE: Laws = Laws {
         slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
-    engines: None,
-    limits: &[],
+    ..Laws::NONE
 };
 
 /// Of `ondevice.capacity`.
@@ -254,14 +252,12 @@ pub(super) const CAPACITY: Laws = Laws {
         neutral("memory.row_bytes"),
         unused("memory.*", "bytes do not depend on how fast they are"),
     ],
-    engines: None,
-    limits: &[],
+    ..Laws::NONE
 };
 
 /// Of `ondevice.roofline`.
 pub(super) const ROOFLINE: Laws = Laws {
     aim: Some(Aim::less("serial_t")),
     effects: &[slower("prompt_tokens"), faster("flop_per_byte"), slower("copy_transactions")],
-    engines: None,
-    limits: &[],
+    ..Laws::NONE
 };
