@@ -103,6 +103,7 @@ pub(super) const GEMV: Laws = Laws {
         unused("memory.*", ALL_BANKS),
     ],
     engines: Some(Engines::closed_and_events(0.0)),
+    slow: true,
     ..Laws::NONE
 };
 
@@ -159,6 +160,7 @@ pub(super) const DECODE: Laws = Laws {
         slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
+    slow: true,
     ..Laws::NONE
 };
 
@@ -232,6 +234,7 @@ pub(super) const INFERENCE: Laws = Laws {
         slower("memory.trfc_ab_ns").only(REFRESHED),
         unused("memory.*", ALL_BANKS),
     ],
+    slow: true,
     ..Laws::NONE
 };
 
@@ -261,3 +264,7 @@ pub(super) const ROOFLINE: Laws = Laws {
     effects: &[slower("prompt_tokens"), faster("flop_per_byte"), slower("copy_transactions")],
     ..Laws::NONE
 };
+
+/// Of `ondevice.layout`, which promises no direction: how an order of rows and banks
+/// suits an address map has none.
+pub(super) const LAYOUT: Laws = Laws { slow: true, ..Laws::NONE };
