@@ -31,7 +31,6 @@ __all__ = [
     "npu_search",
     "npu_timeline",
     "ondevice_layout",
-    "ondevice_timeline",
     "pim_plan",
     "pim_tile_shape",
     "preset",
@@ -136,9 +135,6 @@ class PimPlan:
     def execute(self, weights: Sequence[float], inputs: Sequence[float]) -> list[float]: ...
 
 def ondevice_layout(parameters: dict[str, Any]) -> OndeviceLayout: ...
-def ondevice_timeline(
-    parameters: dict[str, Any],
-) -> list[tuple[int, str, int, str | None, float, float]]: ...
 def ndp_add_recording(
     name: str, sequences: Sequence[tuple[str, bytes]], profile: tuple[str, bytes] | None
 ) -> str: ...

@@ -357,7 +357,7 @@ mod _memscape {
     #[pymodule_export]
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
     #[pymodule_export]
-    use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
+    use super::ondevice::{OndeviceLayout, ondevice_layout};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]
