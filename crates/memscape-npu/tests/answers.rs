@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_npu::mapping::design::{BLayout, BdReconfiguration, DramSharing};
+use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy};
 use memscape_study::{CostEngine, Study, Timeline};
@@ -46,7 +46,6 @@ prop_compose! {
         bds_in_flight in 1u8..=5,
         b_layout in one_of(&[BLayout::ColumnMajor, BLayout::RowMajor]),
         bd_reconfiguration in one_of(&[BdReconfiguration::Overlapped, BdReconfiguration::Sequential]),
-        dram_sharing in one_of(&[DramSharing::Duplex, DramSharing::Shared]),
         buffers in one_of(&[OutputBuffers::Single, OutputBuffers::Double]),
         engine in one_of(&[CostEngine::Closed, CostEngine::Events]),
     ) -> GemmStudy {
@@ -56,7 +55,7 @@ prop_compose! {
         let bds_in_flight = NonZeroU8::new(bds_in_flight).unwrap();
         GemmStudy {
             device, precision, m, k, n, m_ct, k_ct, n_ct, k_mt, b_layout, output_buffers: buffers,
-            bd_reconfiguration, bds_in_flight, dram_sharing, engine, ..GemmStudy::default()
+            bd_reconfiguration, bds_in_flight, engine, ..GemmStudy::default()
         }
     }
 }
