@@ -81,7 +81,7 @@ def balance_trace(**parameters: Any) -> polars.DataFrame:
     Examples
     --------
     >>> import memscape as ms
-    >>> trace = ms.npu.balance_trace(device="xdna", iteration="skip-equal", k_start=160)
+    >>> trace = ms.npu.balance_trace(device="xdna", iteration="until-compute-bound", k_start=160)
     >>> trace["k_ct"].is_sorted(descending=True)
     True
     """

@@ -10,7 +10,7 @@ use crate::hardware::device::{Device, MmulError};
 use crate::mapping::chain::Chains;
 use crate::mapping::design::Design;
 use crate::mapping::dma::{DmaTile, WORD_BYTES};
-use crate::mapping::tile::Tile;
+use crate::mapping::tile::{OutputBuffers, Tile};
 use crate::search::{Objective, Search, TieBreak};
 
 /// The designs of an array.
@@ -65,7 +65,9 @@ impl Designs<'_> {
     /// The steps that memory tiles hold and whose runs a wrap register can count,
     /// shortest first.
     pub fn steps(&self, tile: Tile) -> impl Iterator<Item = Design> {
-        let longest = ((WORD_BYTES << DmaTile::Interface.registers().wrap) / self.base.precision.input_bytes()).min(u32::from(u16::MAX));
+        let longest = ((WORD_BYTES << DmaTile::Interface.registers().wrap)
+            / self.base.precision.input_bytes())
+        .min(u32::from(u16::MAX));
         let range = match self.k_mt_steps {
             Some(steps) => steps..=steps,
             None => 1..=(longest / tile.k).max(1),
@@ -75,11 +77,21 @@ impl Designs<'_> {
             .take_while(|it| it.k_mt <= u16::MAX.into() && it.l2(self.device).fits(self.device))
     }
 
+    /// A design's time for a product by an engine, if any clock can follow it.
+    fn time_by(&self, engine: CostEngine, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+        let schedule = Schedule::new(self.device, design, kernel, size).ok()?;
+        Some(times(&schedule, engine).total().as_ns())
+    }
+
     /// A design's time for a product, if any clock can follow it.
     #[must_use]
     pub fn time(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
-        let schedule = Schedule::new(self.device, design, kernel, size).ok()?;
-        Some(times(&schedule, self.engine).total().as_ns())
+        self.time_by(self.engine, kernel, design, size)
+    }
+
+    /// As [`Self::time`], or less: the closed form is never above the events.
+    fn quick(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+        self.time_by(CostEngine::Closed, kernel, design, size)
     }
 
     /// Whether descriptors can hold it.
@@ -88,8 +100,8 @@ impl Designs<'_> {
         Chains::check(self.device, design, size).is_ok()
     }
 
-    /// All tiles.
-    fn each(&self, visit: impl FnMut(Kernel)) -> Result<(), MmulError> {
+    /// All tiles, those of the least bound first.
+    fn by_bound(&self, bound: impl Fn(&Kernel) -> f64) -> Result<Vec<(f64, Kernel)>, MmulError> {
         let every = Search {
             objective: Objective::Throughput,
             tie_break: TieBreak::Traffic,
@@ -98,50 +110,76 @@ impl Designs<'_> {
             l1_rule: self.base.l1_rule,
             assumed_efficiency: None,
         };
-        every.each(self.device, self.base.precision, visit)
+        let mut kernels = Vec::new();
+        every.each(self.device, self.base.precision, |it| kernels.push((bound(&it), it)))?;
+        kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(kernels)
     }
 
     /// Nanoseconds that no design with this kernel goes below: the cores at work on
-    /// whole blocks of C, or A and B through the port to DRAM.
+    /// whole blocks of C and waiting for each to leave, or A and B through the port to
+    /// DRAM; then the last block on its way.
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
     fn at_least(&self, kernel: &Kernel, size: [u64; 3]) -> f64 {
-        let design = Design { tile: kernel.tile, k_mt: kernel.tile.k, ..self.base };
-        let [native_m, _, native_n] = design.native(self.device);
+        let (device, tile) = (self.device, kernel.tile);
+        let design = Design { tile, k_mt: tile.k, ..self.base };
+        let [native_m, _, native_n] = design.native(device);
         let blocks = size[0].div_ceil(native_m) as f64 * size[2].div_ceil(native_n) as f64;
         let k = size[1] as f64;
-        let calls = k / f64::from(kernel.tile.k);
-        let compute = self.device.clock_mhz.time_of(kernel.call() * calls).as_f64();
-        let bytes = (native_m + native_n) as f64 * k * f64::from(self.base.precision.input_bytes());
+        let [input, output] =
+            [design.precision.input_bytes(), design.precision.output_bytes()].map(f64::from);
+        let cycles = |it: f64| it * device.clock_mhz.period().as_f64();
+        let c = tile.outputs() as f64 * output;
+        let drain = cycles(c / f64::from(device.dma_bytes_per_cycle.get()));
+        let stall = match design.output_buffers {
+            OutputBuffers::Single => drain,
+            OutputBuffers::Double => 0.0,
+        } + cycles(c / f64::from(device.port_bytes_per_cycle.get()));
+        let compute =
+            blocks * cycles(kernel.call().as_f64() * k / f64::from(tile.k)) + (blocks - 1.0) * stall;
+        let port = device.dram.port_gb_s();
+        let read = blocks * (native_m + native_n) as f64 * k * input / port;
+        let written = (native_m * native_n) as f64 * output / port;
         // Rounding to picoseconds is not to exclude the best.
-        blocks * compute.max(bytes / self.device.dram.port_gb_s()) * (1.0 - 1e-6)
+        (device.dispatch_ns.as_f64() + compute.max(read) + drain + written) * (1.0 - 1e-6)
     }
 
-    /// The design of most operations per second, each tried on a product of its own,
-    /// and how many fit.
+    /// The design of most operations per second, each tried on a product of its own that is
+    /// whole multiples of its native size, and how many tiles there are.
     ///
     /// # Errors
     /// [`MmulError`] if the device lacks the instruction.
-    pub fn fastest(
-        &self,
-        size_of: impl Fn(&Design) -> [u64; 3],
-    ) -> Result<(Option<Timed>, u64), MmulError> {
-        let (mut best, mut tried): (Option<Timed>, u64) = (None, 0);
-        self.each(|kernel| {
+    pub fn fastest(&self, size_of: impl Fn(&Design) -> [u64; 3]) -> Result<(Option<Timed>, u64), MmulError> {
+        // Steps lengthen K; sizes that no step changes bound the time over operations.
+        let per_operation = |kernel: &Kernel| {
+            let design = Design { tile: kernel.tile, k_mt: kernel.tile.k, ..self.base };
+            let [m, k, n] = design.native(self.device);
+            // So many blocks and steps that what happens once does not count.
+            let size = [m << 8, k << 8, n << 8];
+            let ns = self.at_least(kernel, size) - self.device.dispatch_ns.as_f64();
+            Timed { kernel: *kernel, design, size, ns }.tops().recip()
+        };
+        let kernels = self.by_bound(per_operation)?;
+        let mut best: Option<Timed> = None;
+        for (bound, kernel) in &kernels {
+            if best.is_some_and(|it| it.tops().recip() <= *bound) {
+                break;
+            }
             for design in self.steps(kernel.tile) {
-                tried += 1;
                 let size = size_of(&design);
-                let bound = Timed { kernel, design, size, ns: self.at_least(&kernel, size) };
-                if best.is_some_and(|it| bound.tops() <= it.tops()) {
+                let Some(ns) = self.quick(kernel, &design, size) else { continue };
+                let quick = Timed { kernel: *kernel, design, size, ns };
+                if best.is_some_and(|it| quick.tops() <= it.tops()) {
                     continue;
                 }
-                let Some(ns) = self.time(&kernel, &design, size) else { continue };
-                let timed = Timed { ns, ..bound };
+                let Some(ns) = self.time(kernel, &design, size) else { continue };
+                let timed = Timed { ns, ..quick };
                 if best.is_none_or(|it| it.tops() < timed.tops()) && self.programmable(&design, size) {
                     best = Some(timed);
                 }
             }
-        })?;
-        Ok((best, tried))
+        }
+        Ok((best, kernels.len() as u64))
     }
 
     /// For every combination of the products the design that computes all of it in the
@@ -155,14 +193,22 @@ impl Designs<'_> {
     pub fn shared(&self, products: &[Demanded]) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
         assert!(products.len() <= MOST_PRODUCTS, "too many combinations");
         let mut best: Vec<Option<(Design, f64)>> = vec![None; 1 << products.len()];
-        self.each(|kernel| {
+        let all =
+            |kernel: &Kernel| *sums(products, |it| self.at_least(kernel, it.size)).last().unwrap_or(&0.0);
+        for (_, kernel) in self.by_bound(all)? {
             let bounds = sums(products, |it| self.at_least(&kernel, it.size));
-            if !bounds.iter().zip(&best).skip(1).any(|(bound, it)| it.is_none_or(|it| *bound < it.1)) {
-                return;
+            if !any_below(&bounds, &best) {
+                continue;
             }
             for design in self.steps(kernel.tile) {
-                let totals =
-                    sums(products, |it| self.time(&kernel, &design, it.size).unwrap_or(f64::INFINITY));
+                let never = f64::INFINITY;
+                let mut totals = sums(products, |it| self.quick(&kernel, &design, it.size).unwrap_or(never));
+                if !any_below(&totals, &best) {
+                    continue;
+                }
+                if self.engine != CostEngine::Closed {
+                    totals = sums(products, |it| self.time(&kernel, &design, it.size).unwrap_or(never));
+                }
                 let mut programmable = vec![None; products.len()];
                 for (combination, total) in totals.iter().enumerate().skip(1) {
                     let better = best[combination].is_none_or(|it| *total < it.1);
@@ -176,9 +222,14 @@ impl Designs<'_> {
                     }
                 }
             }
-        })?;
+        }
         Ok(best)
     }
+}
+
+/// Whether any combination takes less than it took before.
+fn any_below(totals: &[f64], best: &[Option<(Design, f64)>]) -> bool {
+    totals.iter().zip(best).skip(1).any(|(total, it)| it.is_none_or(|it| *total < it.1))
 }
 
 /// The sum over each combination of the products, all repetitions together.

@@ -165,7 +165,8 @@ mod tests {
     fn a_kernel_that_the_dma_cannot_feed_runs_at_its_pace() {
         for (name, macs) in [("xdna", 192.0), ("xdna2", 384.0)] {
             let tile = Tile { m: 48, k: 280, n: 48 };
-            let kernel = Kernel::new(DEVICES.get(name), Precision::Int8Int32, tile, OutputBuffers::Single).unwrap();
+            let kernel =
+                Kernel::new(DEVICES.get(name), Precision::Int8Int32, tile, OutputBuffers::Single).unwrap();
             assert!((kernel.macs_per_cycle() - macs).abs() < 1e-9);
             assert_ne!(kernel.bound(), KernelBound::Compute);
             let parts = kernel.compute() + kernel.dma_wait();

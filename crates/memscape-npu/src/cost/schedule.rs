@@ -236,23 +236,20 @@ fn dram_times(device: &Device, design: &Design, steps: u64) -> (Nanoseconds, Nan
     let a = f64::from(m) * f64::from(design.k_mt) * f64::from(input);
     let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input);
     let c = rows * f64::from(m) * f64::from(n) * f64::from(output);
-    let run = design.k_mt * input;
-    let read_a = dram.read(rows * a, run, 1.0);
+    let run = f64::from(design.k_mt) * f64::from(input);
+    let read_a = dram.read_runs(rows * a, run);
     let read_b = match design.b_layout {
-        BLayout::ColumnMajor => dram.read(columns * b, run, 1.0),
-        BLayout::RowMajor => dram.read(columns * b, n * input, columns),
+        BLayout::ColumnMajor => dram.read_runs(columns * b, run),
+        BLayout::RowMajor => dram.read_chunks(columns * b, n * input, columns),
     };
     let steps = steps as f64;
-    let block = Demand {
-        lines: (read_a.lines + read_b.lines) * steps,
-        port: (read_a.port + read_b.port) * steps,
-    };
-    let written = dram.write(columns * c, n * output);
+    let block =
+        Demand { bytes: (read_a.bytes + read_b.bytes) * steps, port: (read_a.port + read_b.port) * steps };
+    let written = dram.write_chunks(columns * c, n * output);
     let tiles_of_a = f64::from(device.a_tiles().into_iter().max().unwrap_or(0));
-    let channel = |bytes: f64| {
-        device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())))
-    };
-    let read = dram.beside(block, written.lines) / steps;
-    let write = dram.beside(written, block.lines);
+    let channel =
+        |bytes: f64| device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())));
+    let read = dram.beside(block, written.bytes) / steps;
+    let write = dram.beside(written, block.bytes);
     (read.max(channel(tiles_of_a * a)).max(channel(b)), write.max(channel(c)))
 }

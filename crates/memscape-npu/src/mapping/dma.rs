@@ -203,9 +203,7 @@ impl Pattern {
         let needed: Vec<_> = self.dims.iter().copied().filter(|it| it.size != 1).collect();
         let written = self.check_dims(&needed, linear, tile, element_bytes);
         // Folding saves dimensions, but can make one too long for its register.
-        written.or_else(|problem| {
-            self.check_dims(&folded, linear, tile, element_bytes).map_err(|_| problem)
-        })
+        written.or_else(|problem| self.check_dims(&folded, linear, tile, element_bytes).map_err(|_| problem))
     }
 
     fn check_dims(

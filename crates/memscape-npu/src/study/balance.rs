@@ -28,8 +28,9 @@ pub enum Iteration {
     /// To the letter: the reduction shrinks by one instruction's at a time, and the first point that
     /// is slower ends it
     AsPrinted,
-    /// As printed, but reductions whose largest tile of C is no larger than the last are passed over
-    SkipEqual,
+    /// Reductions whose largest tile of C is no larger than the last are passed over, and a slower point
+    /// ends it only where compute takes longer than DRAM, as the paper says of its last one
+    UntilComputeBound,
     /// Every reduction down to one instruction's; the fastest point counts
     Scan,
 }
@@ -122,7 +123,7 @@ pub struct BalanceAnswer {
     pub best_n_ct: u32,
     /// Length of the reduction in memory tiles of the best
     pub best_k_mt: u32,
-    /// Designs that fit
+    /// Tiles that L1 holds: each is tried with every step
     pub tried: u64,
     /// What else the designs take
     #[serde(flatten)]
@@ -258,11 +259,17 @@ impl BalanceStudy {
             let Some(timed) = largest.ok().and_then(|it| self.saturated(it[0])) else { continue };
             let outputs = timed.kernel.tile.outputs();
             let grows = trace.last().is_none_or(|it| it.tile().outputs() < outputs);
-            if self.iteration == Iteration::SkipEqual && !grows {
+            if self.iteration == Iteration::UntilComputeBound && !grows {
                 continue;
             }
-            trace.push(self.point(timed, assumed_efficiency));
-            if timed.tops() < best && self.iteration != Iteration::Scan {
+            let point = self.point(timed, assumed_efficiency);
+            trace.push(point);
+            let ends = match self.iteration {
+                Iteration::AsPrinted => true,
+                Iteration::UntilComputeBound => point.memory_ns <= point.compute_ns,
+                Iteration::Scan => false,
+            };
+            if timed.tops() < best && ends {
                 break;
             }
             best = best.max(timed.tops());
@@ -276,13 +283,12 @@ impl BalanceStudy {
         Point { timed, assumed_efficiency, compute_ns, memory_ns }
     }
 
-    /// The fastest of all designs that fit, and how many there are.
+    /// The fastest of all designs that fit, and how many tiles L1 holds.
     ///
     /// # Errors
     /// [`BalanceError`] if none fits.
     pub fn best(&self) -> Result<(Timed, u64), BalanceError> {
-        let (best, tried) =
-            self.designs().fastest(|design| self.size(design)).map_err(SearchError::from)?;
+        let (best, tried) = self.designs().fastest(|design| self.size(design)).map_err(SearchError::from)?;
         best.map(|it| (it, tried)).ok_or(BalanceError::NoDesign(self.precision))
     }
 }
@@ -376,11 +382,31 @@ mod tests {
 
     #[test]
     fn the_printed_iteration_stops_before_the_repaired_ones() {
-        let tops = [Iteration::AsPrinted, Iteration::SkipEqual, Iteration::Scan].map(|iteration| {
-            let study = BalanceStudy { iteration, ..BalanceStudy::default() };
-            study.answer().unwrap().tops
-        });
-        assert!(tops[0] < tops[1] && tops[1] <= tops[2], "{tops:?}");
+        for device in DEVICES.all() {
+            for precision in Precision::ALL {
+                let [printed, repaired, all] =
+                    [Iteration::AsPrinted, Iteration::UntilComputeBound, Iteration::Scan].map(|iteration| {
+                        let default = BalanceStudy::default();
+                        let study =
+                            BalanceStudy { device: device.parameters, precision, iteration, ..default };
+                        study.answer().unwrap()
+                    });
+                assert!(printed.tops < repaired.tops && repaired.iterations < all.iterations);
+                assert_eq!(repaired.tops, all.tops, "{} {precision}", device.name);
+            }
+        }
+    }
+
+    /// Compute and DRAM meet where the iteration ends.
+    #[test]
+    fn the_balanced_point_is_where_the_equations_cross() {
+        let study = BalanceStudy { iteration: Iteration::UntilComputeBound, ..BalanceStudy::default() };
+        let trace = study.trace().unwrap();
+        let ratio = |it: &Point| it.compute_ns / it.memory_ns;
+        assert!(ratio(&trace[0]) < 0.6 && ratio(&trace[trace.len() - 1]) >= 1.0);
+        assert!(trace.windows(2).all(|it| it[0].tile().outputs() < it[1].tile().outputs()));
+        let assumed = trace[1].assumed_efficiency.unwrap();
+        assert_eq!(assumed, trace[0].timed.kernel.efficiency());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, CostEngine, Engines, Laws, Limit, Recorder, Slot, Study, StudyError, When, either, faster, neutral,
-    slower, unused,
+    Aim, Bound, CostEngine, Engines, Laws, Limit, Recorder, Slot, Study, StudyError, When, either, faster,
+    neutral, slower, unused,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,8 @@ use crate::cost::schedule::{Bottleneck, GemmPart, Schedule};
 use crate::cost::{equations, events, times};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
-use crate::mapping::design::{BLayout, BdReconfiguration, Design, L2Use};
 use crate::mapping::chain::Chains;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design, L2Use};
 use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
 use crate::study::occupancy::Occupancy;

@@ -6,8 +6,7 @@ use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
 
 /// Of a tile's dimensions.
-pub(super) const TILE: &str =
-    "a larger tile reads A or B less often; it pads more, leaves less for the others, and meets other banks of L1";
+pub(super) const TILE: &str = "a larger tile reads A or B less often; it pads more, leaves less for the others, and meets other banks of L1";
 
 /// Of the step.
 pub(super) const STEP: &str = "a longer step makes longer runs, pads K more and starts and ends more slowly";

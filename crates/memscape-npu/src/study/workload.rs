@@ -3,8 +3,8 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, CostEngine, Engines, Laws, Recorder, Slot, Span, Study, StudyError, When, either, faster, neutral,
-    slower,
+    Aim, Bound, CostEngine, Engines, Laws, Recorder, Slot, Span, Study, StudyError, When, either, faster,
+    neutral, slower,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Gemv, Matrix, Model, Projections};
@@ -429,7 +429,8 @@ impl Study for WorkloadStudy {
             let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
             laws::Floors::of(&self.device, &mmul, self.precision, size)
         });
-        let each = floors.map(|it| it.compute_ns.max(it.read_ns).max(it.write_ns).max(it.bus_ns)).sum::<f64>();
+        let each =
+            floors.map(|it| it.compute_ns.max(it.read_ns).max(it.write_ns).max(it.bus_ns)).sum::<f64>();
         let layers = f64::from(self.model.layers);
         vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
     }

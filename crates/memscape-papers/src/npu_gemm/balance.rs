@@ -29,9 +29,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 fn points(npu: &str, precision: &str, trace: &[Point]) -> Result<Table, Error> {
     let text = |it: &str| Column::Text(vec![Some(it.to_owned()); trace.len()]);
-    let int = |of: fn(&Point) -> u64| {
-        Column::Int(trace.iter().map(|it| i64::try_from(of(it)).ok()).collect())
-    };
+    let int =
+        |of: fn(&Point) -> u64| Column::Int(trace.iter().map(|it| i64::try_from(of(it)).ok()).collect());
     let float = |of: fn(&Point) -> Option<f64>| Column::Float(trace.iter().map(of).collect());
     Ok(Table::from_columns([
         ("npu", text(npu)),
@@ -66,13 +65,10 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
             };
             Ok((0..times.len()).filter_map(at).collect())
         };
-        let lines = Lines::new(
-            Axis::linear("k_ct (elements)"),
-            Axis::linear("Time of 4096×4096×4096 (ms)"),
-        )
-        .curve("Compute (Eq. 9)", curve("eq9_compute_ns")?)
-        .curve("DRAM (Eq. 10)", curve("eq10_memory_ns")?)
-        .curve("Together", curve("time_ns")?);
+        let lines = Lines::new(Axis::linear("k_ct (elements)"), Axis::linear("Time of 4096×4096×4096 (ms)"))
+            .curve("Compute (Eq. 9)", curve("eq9_compute_ns")?)
+            .curve("DRAM (Eq. 10)", curve("eq10_memory_ns")?)
+            .curve("Together", curve("time_ns")?);
         figure = figure.panel(format!("{}, {DRAWN}", printed(npu)), lines);
     }
     Ok(figure)
