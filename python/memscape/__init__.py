@@ -14,11 +14,13 @@ True
 from memscape import ndp, npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
+from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError
 from memscape._studies import (
     Preset,
     describe,
     difference,
+    laws,
     presets,
     run,
     schema,
@@ -32,6 +34,7 @@ __all__ = [
     "Description",
     "Experiment",
     "Figure",
+    "Fit",
     "InternalError",
     "MemscapeError",
     "Preset",
@@ -41,6 +44,8 @@ __all__ = [
     "difference",
     "experiment",
     "experiments",
+    "fit",
+    "laws",
     "ndp",
     "npu",
     "ondevice",

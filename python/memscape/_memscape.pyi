@@ -19,6 +19,8 @@ __all__ = [
     "difference",
     "experiment",
     "experiments",
+    "fit",
+    "laws",
     "main",
     "ndp_add_recording",
     "ndp_partition",
@@ -179,6 +181,20 @@ def trace(study: str, layers: Sequence[dict[str, Any]], form: str, path: Any) ->
 def sweep(
     spec: dict[str, Any], leaf_names: bool, progress: Callable[[int, int], None]
 ) -> tuple[polars.DataFrame, bool]: ...
+def laws(
+    study: str,
+    fixed: dict[str, Any],
+    points: int,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> tuple[polars.DataFrame, bool]: ...
+def fit(
+    study: str,
+    base: dict[str, Any],
+    measured: Sequence[tuple[dict[str, Any], str, float, float | None]],
+    free: Sequence[tuple[str, float, float, float | None, bool, bool]],
+    progress: Callable[[int, int], None],
+) -> dict[str, Any]: ...
 def experiments() -> list[Experiment]: ...
 def experiment(id: str) -> Experiment: ...
 def claims(source: str | None) -> list[dict[str, Any]]: ...

@@ -361,3 +361,64 @@ def sweep(
     if not complete:
         warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
     return table
+
+
+def laws(
+    study: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    /,
+    *,
+    points: int = 1000,
+    seed: int = 0,
+    **overrides: Any,
+) -> polars.DataFrame:
+    """Holds studies to their laws at random points.
+
+    More of a resource is never slower, no parameter is dead, what does not fit is
+    refused, parts sum to the whole, and no time is below what bytes over bandwidth
+    allow: :func:`describe` shows what each study promises. An interrupt ends it
+    with what was looked at until then.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"pim.gemv"``; all studies if not given.
+    parameters, **overrides
+        What stays as it is, as for :func:`run`, for example ``hardware="my.toml"``;
+        the machine around it is drawn.
+    points
+        Random points for each study.
+    seed
+        Other points for each seed.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each rule, and for each parameter that was varied: ``study``,
+        ``rule``, ``parameter``, ``declared``, ``checks``, ``exempt``, ``broken``, and
+        ``example``: the smallest commands that show a broken law.
+
+    Raises
+    ------
+    MemscapeError
+        If a parameter is wrong, or no point near the parameters can exist.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> table = ms.laws("cxl.inference", points=100)
+    >>> table["broken"].sum()
+    0
+    """
+    import polars
+
+    fixed = {**(parameters or {}), **overrides}
+    tables = []
+    for name in studies() if study is None else [study]:
+        with Progress(name) as progress:
+            table, complete = _memscape.laws(name, fixed, points, seed, progress)
+        tables.append(table)
+        if not complete:
+            warnings.warn(f"interrupted: {name} was looked at in part", stacklevel=2)
+            break
+    return polars.concat(tables)

@@ -93,6 +93,29 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Hold studies to their laws at random points: more of a resource is never slower, no
+    /// parameter is dead, what does not fit is refused, parts sum to the whole.
+    ///
+    /// Exits with 1 if a law is broken; each comes with the smallest commands that show it.
+    Laws {
+        /// The study; all of them if none is given.
+        study: Option<String>,
+        /// What stays as it is; the machine around it is drawn.
+        #[command(flatten)]
+        overrides: Overrides,
+        /// A machine of yours, by name or path, for every study that takes one.
+        #[arg(long, value_name = "NAME|FILE")]
+        hardware: Option<String>,
+        /// Random points for each study.
+        #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+        points: u64,
+        /// Other points for each seed.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Table of all counts to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
     /// Run a system's software on this machine, and fit its model to it.
     Measure {
         /// Which system's.

@@ -12,7 +12,7 @@ use crate::args::{Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::{claims, describe, measure, parameters, trace_stats};
+use crate::{claims, describe, laws, measure, parameters, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -28,6 +28,16 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
         Command::TraceStats { traces, profile, dimms, json } => {
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
+        }
+        Command::Laws { study, overrides, hardware, points, seed, out: table } => {
+            let asked = laws::Asked {
+                study: study.as_deref(),
+                parameters: &overrides.parameters,
+                hardware: hardware.as_deref(),
+                points,
+                seed,
+            };
+            laws::examine(&asked, table.as_deref(), quiet, out)
         }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),

@@ -7,6 +7,7 @@ mod commands;
 mod create;
 mod describe;
 mod failure;
+mod laws;
 mod measure;
 mod parameters;
 mod progress;

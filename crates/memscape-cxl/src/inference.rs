@@ -3,7 +3,10 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{BoundBy, Breakdown, Headline, Recorder, Served, Slot, Span, Study, StudyError, parts};
+use memscape_study::{
+    Aim, Bound, BoundBy, Breakdown, Headline, Laws, Limit, Recorder, Served, Slot, Span, Study, StudyError,
+    faster, neutral, parts, slower, unused,
+};
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
@@ -166,6 +169,33 @@ impl Study for InferenceStudy {
     const SUMMARY: &'static str = "A prompt and a reply on an accelerator with a CXL memory expander";
     type Answer = InferenceAnswer;
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("token_ns", &["near_ns", "far_ns"])];
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: &[
+            slower("prompt_tokens"),
+            slower("generated_tokens"),
+            slower("batch"),
+            faster("accelerator.*"),
+            faster("link.*"),
+            faster("expander.channels"),
+            faster("expander.memory.channels"),
+            faster("expander.memory.bus_bits"),
+            faster("expander.memory.data_rate_mt_s"),
+            neutral("expander.memory.ranks"),
+            neutral("expander.memory.banks_per_channel"),
+            neutral("expander.memory.rows"),
+            neutral("expander.memory.row_bytes"),
+            unused("expander.memory.*", "only a module's peak rate and size count here"),
+        ],
+        limits: &[
+            Limit { grow: &[("accelerator.memory_bytes", 1e6)], vanish: &["far_ns"] },
+            Limit {
+                grow: &[("accelerator.bandwidth_gb_s", 1e9), ("accelerator.fp16_tops", 1e9)],
+                vanish: &["near_ns"],
+            },
+        ],
+        ..Laws::NONE
+    };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
@@ -196,6 +226,23 @@ impl Study for InferenceStudy {
             far_layers: placement.far_layers,
             expander_gb_s: self.machine().expander_rate().as_f64(),
         })
+    }
+
+    /// Each place reads its layers' weights at no more than its peak, and operations
+    /// take what they take.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn bounds(&self) -> Vec<Bound> {
+        let model = &self.model;
+        let weights =
+            self.format.storage_bytes(model.layer_matrix_parameters()).0 as f64 * f64::from(model.layers);
+        let rate = self.accelerator.bandwidth_gb_s.as_f64().max(self.expander.bandwidth().as_f64());
+        let operations = 2.0 * model.layer_matrix_parameters() as f64 * f64::from(model.layers);
+        let tokens = f64::from(self.prompt_tokens.get()) * f64::from(self.batch.get());
+        let prompt_ns = self.accelerator.fp16_tops.time_of(operations * tokens).as_f64();
+        vec![
+            Bound::at_least("token_ns", weights / rate, "all layers' weights at the faster memory's peak"),
+            Bound::at_least("ttft_s", prompt_ns * 1e-9, "the prompt's operations at the peak rate"),
+        ]
     }
 
     fn slots() -> Vec<Slot> {

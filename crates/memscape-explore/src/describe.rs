@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memscape_study::{Preset, Slot, Study, list};
+use memscape_study::{Laws, More, Preset, Slot, Study, list};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,6 +19,8 @@ pub struct Description {
     pub parameters: Vec<Parameter>,
     /// What an answer holds.
     pub columns: Vec<AnswerColumn>,
+    /// The column that matters, if one does more than others.
+    pub aim: Option<String>,
 }
 
 /// One parameter of a study.
@@ -34,8 +36,75 @@ pub struct Parameter {
     pub default: Value,
     /// Type, range or list of values, in words.
     pub allowed: String,
+    /// The same for programs.
+    pub values: Values,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// What more of it does to the study's aim, if it is a number.
+    pub more: Option<String>,
     /// Where the default comes from.
     pub source: String,
+}
+
+/// The values that a parameter can take.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Values {
+    /// A number.
+    Number {
+        /// Whether it is whole.
+        whole: bool,
+        /// The least, if its type says one.
+        min: Option<f64>,
+        /// The greatest, if its type says one.
+        max: Option<f64>,
+    },
+    /// One of these.
+    OneOf(Vec<Value>),
+    /// True or false.
+    Flag,
+    /// The name of one of these descriptions, or another's path or table.
+    Description(Vec<String>),
+    /// A text, a list, a table.
+    Other,
+}
+
+impl Values {
+    fn of(schema: &Map<String, Value>) -> Self {
+        let number = |whole| {
+            let limit = |key: &str| schema.get(key).and_then(Value::as_f64);
+            Self::Number {
+                whole,
+                min: limit("minimum").or_else(|| limit("exclusiveMinimum")),
+                max: limit("maximum").or_else(|| limit("exclusiveMaximum")),
+            }
+        };
+        if let Some(all) = schema.get("enum").and_then(Value::as_array) {
+            return Self::OneOf(all.iter().filter(|it| !it.is_null()).cloned().collect());
+        }
+        if let Some(any) = alternatives(schema) {
+            let any: Vec<&Value> = any.iter().filter(|it| !is_null(it)).collect();
+            if let [Value::Object(one)] = any[..] {
+                return Self::of(one);
+            }
+            let constants = |it: &&Value| match (it.get("const"), it.get("enum").and_then(Value::as_array)) {
+                (Some(one), _) => Some(vec![one.clone()]),
+                (None, all) => all.cloned(),
+            };
+            let all: Option<Vec<Vec<Value>>> = any.iter().map(constants).collect();
+            return all.map_or(Self::Other, |it| Self::OneOf(it.concat()));
+        }
+        match types(schema).into_iter().find(|it| *it != "null") {
+            Some("number") => number(false),
+            Some("integer") => number(true),
+            Some("boolean") => Self::Flag,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_slot(slot: &Slot) -> Self {
+        Self::Description(slot.catalog.presets().iter().map(|it| it.name.clone()).collect())
+    }
 }
 
 /// One column of a study's answer.
@@ -65,6 +134,9 @@ impl Description {
             unit: None,
             default: it.default.into(),
             allowed: slot_allowed(it),
+            values: Values::of_slot(it),
+            nullable: false,
+            more: None,
             source: STUDY_DEFAULT.to_owned(),
         };
         let of_leaf = |(path, leaf): (String, &Shape)| {
@@ -94,10 +166,15 @@ impl Description {
                     Some(slot) => slot_allowed(slot),
                     None => allowed(schema),
                 },
+                values: slot.map_or_else(|| Values::of(schema), Values::of_slot),
+                nullable: is_nullable(schema),
+                more: S::LAWS.effect_on(&path).map(ToString::to_string),
                 source: source.to_owned(),
                 path,
             }
         };
+        // What nothing depends on is no parameter.
+        let is_used = |(path, _): &(String, &Shape)| !is_unused(&S::LAWS, path);
         let column = |(name, schema, kind): (String, Map<String, Value>, Kind)| AnswerColumn {
             meaning: meaning(&schema),
             unit: unit(&name, &schema),
@@ -111,11 +188,17 @@ impl Description {
                 .iter()
                 .filter(|it| !matches!(shape.at(it.path), Some(Shape::Leaf { .. })))
                 .map(of_slot)
-                .chain(shape.leaves().into_iter().map(of_leaf))
+                .chain(shape.leaves().into_iter().filter(is_used).map(of_leaf))
                 .collect(),
             columns: columns_of::<S::Answer>().into_iter().map(column).collect(),
+            aim: S::LAWS.aim.map(|it| it.to_string()),
         }
     }
+}
+
+/// Whether no answer can depend on a parameter, though a description holds it.
+pub(crate) fn is_unused(laws: &Laws, path: &str) -> bool {
+    laws.effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
 }
 
 /// Equal also where one is 18 and the other 18.0.
@@ -288,7 +371,13 @@ impl fmt::Display for Description {
                 it.meaning.trim_end_matches('.').to_owned(),
             ]
         };
-        write_rows(f, &self.columns.iter().map(row).collect::<Vec<_>>())
+        write_rows(f, &self.columns.iter().map(row).collect::<Vec<_>>())?;
+        match &self.aim {
+            Some(aim) => {
+                writeln!(f, "\nAim: {aim}; after \"more:\" stands what more of a parameter does to it")
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -310,7 +399,8 @@ impl Parameter {
             source => format!(" [{source}]"),
         };
         let meaning = self.meaning.trim_end_matches('.');
-        format!("{meaning} ({}){source}", self.allowed).trim_start().to_owned()
+        let more = self.more.as_ref().map(|it| format!("; more: {it}")).unwrap_or_default();
+        format!("{meaning} ({}{more}){source}", self.allowed).trim_start().to_owned()
     }
 }
 

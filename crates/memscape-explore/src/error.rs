@@ -43,6 +43,9 @@ pub enum Error {
     /// The parameters are fine one by one, but contradict each other.
     #[error("{0}")]
     NoAnswer(String),
+    /// The answer holds what no table takes: a number that is not finite.
+    #[error("{0}")]
+    NotAnAnswer(String),
     /// The study has no trace in this form.
     #[error("`{study}` has no trace as `{form}`{}", forms_hint(forms))]
     NoTrace {

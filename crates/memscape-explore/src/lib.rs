@@ -20,6 +20,7 @@ mod descriptions;
 mod error;
 mod fit;
 mod fit_study;
+mod laws;
 mod parameters;
 mod registry;
 mod sample;
@@ -36,12 +37,13 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
-pub use describe::{AnswerColumn, Description, Parameter};
+pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use error::Error;
 pub use fit::{
     At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
 };
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
+pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use parameters::Parameters;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use sample::{Method, Range, Sample};

@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use memscape_study::node::Node;
-use memscape_study::{CatalogError, Form, Preset, Slot, Study, Unknown, list, merge};
+use memscape_study::{CatalogError, Form, Laws, More, Preset, Slot, Study, Unknown, list, merge};
 use serde_json::{Map, Value, json};
 
+use crate::columns::Columns;
 use crate::describe::Description;
 use crate::descriptions;
 use crate::error::Error;
@@ -28,6 +29,9 @@ pub(crate) struct Anatomy {
     pub(crate) defaults: Node,
     pub(crate) slots: Vec<Slot>,
     pub(crate) description: Description,
+    pub(crate) laws: &'static Laws,
+    /// No rows yet.
+    pub(crate) columns: Columns,
 }
 
 /// What one path is given.
@@ -70,7 +74,14 @@ impl Anatomy {
         let shape = Shape::of::<S>(&defaults);
         let slots = S::slots();
         let description = Description::of::<S>(&shape, &slots);
-        Self { shape, defaults: Node::from(&defaults), slots, description }
+        Self {
+            shape,
+            defaults: Node::from(&defaults),
+            slots,
+            description,
+            laws: &S::LAWS,
+            columns: Columns::of::<S>(),
+        }
     }
 
     /// The full tree: the defaults, then descriptions, then the other parameters.
@@ -191,6 +202,7 @@ impl Anatomy {
         let bad = |problem: String| {
             Err(Error::BadParameter { path: path.clone(), given: shortened(value), problem })
         };
+        self.check_used(&path)?;
         match (self.shape.at(&path), value) {
             (Some(Shape::Group { .. }), Value::Object(table)) => self.collect(&path, table, assignments)?,
             (Some(Shape::Group { nullable: true, .. }), Value::Null) => {
@@ -258,8 +270,20 @@ impl Anatomy {
             })
     }
 
+    /// What no answer depends on is refused where it is given by itself.
+    fn check_used(&self, path: &str) -> Result<(), Error> {
+        match self.laws.effect_on(path).map(|it| it.more) {
+            Some(More::Unused(reason)) if self.shape.at(path).is_some() => Err(Error::UnknownParameter {
+                path: path.to_owned(),
+                hint: format!(": nothing here depends on it, since {reason}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether there is such a parameter at all.
     pub(crate) fn check_path(&self, path: &str) -> Result<(), Error> {
+        self.check_used(path)?;
         if self.slot(path).is_some() || self.shape.at(path).is_some() || self.field_of(path).is_some() {
             Ok(())
         } else {

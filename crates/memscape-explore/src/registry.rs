@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use memscape_study::{
-    AnyCatalog, Calibration, CatalogError, Csv, Perfetto, Preset, Recorder, Slot, Study, StudyVisitor,
-    System, Timeline, Unknown,
+    AnyCatalog, Bound, Calibration, CatalogError, Csv, Laws, Perfetto, Preset, Recorder, Slot, Study,
+    StudyVisitor, System, Timeline, Unknown,
 };
 use serde_json::Value;
 
@@ -207,6 +207,21 @@ pub trait DynStudy: Send + Sync {
     /// Columns that are the sum of others: the whole, and its parts.
     fn sums(&self) -> &'static [(&'static str, &'static [&'static str])];
 
+    /// What must hold of its answers.
+    fn laws(&self) -> &'static Laws;
+
+    /// What columns cannot pass at a point.
+    ///
+    /// # Errors
+    /// As [`DynStudy::run_layers`].
+    fn bounds(&self, layers: &[&Parameters]) -> Result<Vec<Bound>, Error>;
+
+    /// All parameters of a point: the defaults, descriptions, and what is given.
+    ///
+    /// # Errors
+    /// As [`DynStudy::run_layers`]; nothing is answered yet.
+    fn tree(&self, layers: &[&Parameters]) -> Result<Value, Error>;
+
     /// Answers one question. Later layers of parameters go over earlier ones.
     ///
     /// # Errors
@@ -325,6 +340,19 @@ impl<S: Study> DynStudy for Entry<S> {
 
     fn sums(&self) -> &'static [(&'static str, &'static [&'static str])] {
         S::SUMS
+    }
+
+    fn laws(&self) -> &'static Laws {
+        &S::LAWS
+    }
+
+    fn bounds(&self, layers: &[&Parameters]) -> Result<Vec<Bound>, Error> {
+        guarded(|| Ok(read_with::<S>(self.anatomy(), layers)?.bounds()))
+    }
+
+    fn tree(&self, layers: &[&Parameters]) -> Result<Value, Error> {
+        let anatomy = self.anatomy();
+        Ok(Value::from(&anatomy.expand(&anatomy.flatten_layers(layers)?)?))
     }
 
     fn run_layers(&self, layers: &[&Parameters]) -> Result<Row, Error> {

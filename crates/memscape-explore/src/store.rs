@@ -74,10 +74,7 @@ fn save_every(
             None => part,
         };
         if complete {
-            match extension(path) {
-                Some("csv") => table.write_csv(path)?,
-                _ => table.write_parquet(path)?,
-            }
+            table.write(path)?;
             remove(&partial)?;
             remove(&spec)?;
             return Ok(table);

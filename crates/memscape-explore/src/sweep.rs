@@ -525,9 +525,9 @@ pub(crate) fn answer<S: Study>(
     guarded(|| {
         let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
         let answer = ask::<S>(&mut tree)?;
-        let mut columns = Columns::of::<S>();
+        let mut columns = anatomy.columns.clone();
         columns.push(Ok(answer));
-        columns.into_row().map_err(Error::NoAnswer)
+        columns.into_row().map_err(Error::NotAnAnswer)
     })
 }
 

@@ -370,6 +370,18 @@ impl Table {
         )
     }
 
+    /// Writes a file whose ending, `.csv` or `.parquet`, is its form.
+    ///
+    /// # Errors
+    /// [`Error::File`] for another ending, or if it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        match path.extension().and_then(|it| it.to_str()) {
+            Some("csv") => self.write_csv(path),
+            Some("parquet") => self.write_parquet(path),
+            _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+        }
+    }
+
     /// Writes Parquet; the file appears when it is whole.
     ///
     /// # Errors

@@ -12,10 +12,9 @@ mod ondevice;
 mod pim;
 mod riscv;
 mod value;
+mod watched;
 
 use std::ffi::OsString;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memscape::prelude::{Control, StudyFile, evaluate};
 use memscape::{explore, papers, plot, systems};
@@ -24,8 +23,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
-use compute::{compute, watch};
+use compute::compute;
 use error::{explore_error, papers_error, to_py_err};
+use watched::watched;
 
 /// Name and summary of every study.
 #[pyfunction]
@@ -170,25 +170,6 @@ fn trace(
     compute(py, write)?.map_err(explore_error)
 }
 
-/// What a sweep and its caller tell each other while it runs.
-#[derive(Default)]
-struct Watched {
-    done: AtomicU64,
-    total: AtomicU64,
-    cancelled: AtomicBool,
-}
-
-impl Control for Watched {
-    fn advanced(&self, done: u64, total: u64) {
-        self.total.store(total, Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-}
-
 /// `spec` is a study file's content as a dict, `leaf_names` whether columns of axes
 /// are called by the last part of their path, `progress` is called with rows done and
 /// rows in all. Returns the table and whether it is complete.
@@ -206,26 +187,80 @@ fn sweep<'py>(
     if leaf_names {
         sweep.check_leaf_names().map_err(explore_error)?;
     }
-    let watched = Arc::new(Watched::default());
-    let mut stop: Option<PyErr> = None;
-    let look = |py: Python<'_>| {
-        let (done, total) = (watched.done.load(Ordering::Relaxed), watched.total.load(Ordering::Relaxed));
-        if let Err(error) = py.check_signals().and_then(|()| progress.call1((done, total)).map(drop)) {
-            watched.cancelled.store(true, Ordering::Relaxed);
-            stop = Some(error);
-        }
-        // Go on waiting: what is done so far comes within the second.
-        Ok(())
-    };
-    let control = Arc::clone(&watched);
-    let answer = move || match study.sweep(&sweep, &*control) {
+    let answer = move |control: &dyn Control| match study.sweep(&sweep, control) {
         Ok(table) if leaf_names => table.with_leaf_names(),
         table => table,
     };
-    let table = watch(py, look, answer)?.map_err(explore_error)?;
+    let (table, stop) = watched(py, progress, answer)?;
+    let table = table.map_err(explore_error)?;
     match stop {
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
+/// What a study promises, held against random points: counts, broken laws as dicts,
+/// and whether all points were looked at.
+#[pyfunction]
+fn laws<'py>(
+    py: Python<'py>,
+    study: &str,
+    fixed: &Bound<'py, PyDict>,
+    points: u64,
+    seed: u64,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let study = systems::study(study).map_err(explore_error)?;
+    let fixed = value::parameters(fixed)?;
+    let work = move |control: &dyn Control| {
+        let it = explore::examine(study, &fixed, points, seed, control)?;
+        Ok((it.table()?, it.complete))
+    };
+    let (looked, stop) = watched(py, progress, work)?;
+    let (table, complete) = looked.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, complete)),
+    }
+}
+
+/// Values of `free` with which the study is nearest to `measured`: rows of point,
+/// column, value and standard deviation.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a row of a table")]
+fn fit<'py>(
+    py: Python<'py>,
+    study: &str,
+    base: &Bound<'py, PyDict>,
+    measured: Vec<(Bound<'py, PyDict>, String, f64, Option<f64>)>,
+    free: Vec<(String, f64, f64, Option<f64>, bool, bool)>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let study = systems::study(study).map_err(explore_error)?;
+    let base = value::parameters(base)?;
+    let measured = measured
+        .into_iter()
+        .map(|(point, column, value, sigma)| {
+            Ok(explore::Measurement { parameters: value::parameters(&point)?, column, value, sigma })
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    let free: Vec<explore::FitParameter> = free
+        .into_iter()
+        .map(|(path, min, max, start, whole, logarithmic)| {
+            let it = explore::FitParameter::new(path, min, max);
+            let it = if logarithmic { it.logarithmic() } else { it };
+            let it = if whole { it.whole() } else { it };
+            match start {
+                Some(start) => it.starting_at(start),
+                None => it,
+            }
+        })
+        .collect();
+    let work = move |control: &dyn Control| explore::fit_study(study, &base, &measured, &free, control);
+    let (found, stop) = watched(py, progress, work)?;
+    match stop {
+        Some(error) => Err(error),
+        None => value::to_python(py, &serde_json::to_value(found.map_err(to_py_err)?).map_err(to_py_err)?),
     }
 }
 
@@ -330,7 +365,7 @@ mod _memscape {
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, difference, experiment, experiments,
-        main, preset, presets, run, schema, studies, sweep, timeline, trace,
+        fit, laws, main, preset, presets, run, schema, studies, sweep, timeline, trace,
     };
 
     #[pymodule_init]

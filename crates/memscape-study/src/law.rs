@@ -35,11 +35,13 @@ pub struct Laws {
     pub engines: Option<Engines>,
     /// What remains when a resource has no end.
     pub limits: &'static [Limit],
+    /// Whether an answer takes milliseconds, so that fewer points must do.
+    pub slow: bool,
 }
 
 impl Laws {
     /// Nothing promised.
-    pub const NONE: Self = Self { aim: None, effects: &[], engines: None, limits: &[] };
+    pub const NONE: Self = Self { aim: None, effects: &[], engines: None, limits: &[], slow: false };
 
     /// What is said of a parameter: the longest of the paths that cover it.
     #[must_use]
@@ -72,6 +74,12 @@ impl Aim {
     #[must_use]
     pub const fn more(column: &'static str) -> Self {
         Self { column, more_is_better: true }
+    }
+}
+
+impl fmt::Display for Aim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", if self.more_is_better { "more" } else { "less" }, self.column)
     }
 }
 
@@ -277,7 +285,7 @@ impl Engines {
 pub struct Limit {
     /// The parameters that grow, each by this factor (below one for a delay).
     pub grow: &'static [(&'static str, f64)],
-    /// The columns that go to less than a thousandth of the aim.
+    /// The columns that go below a thousandth of what they were.
     pub vanish: &'static [&'static str],
 }
 

@@ -1,0 +1,52 @@
+//! Long work under the eyes of a progress bar.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use memscape::prelude::Control;
+use pyo3::prelude::*;
+
+use crate::compute::watch;
+
+/// What work and its caller tell each other.
+#[derive(Default)]
+struct Watched {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Control for Watched {
+    fn advanced(&self, done: u64, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Does the work, calling `progress` with what is done and what there is of it. An
+/// interrupt, or an error of `progress`, asks the work to stop; it comes back with
+/// what was done until then.
+pub fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    progress: &Bound<'_, PyAny>,
+    work: impl FnOnce(&dyn Control) -> T + Send + 'static,
+) -> PyResult<(T, Option<PyErr>)> {
+    let watched = Arc::new(Watched::default());
+    let mut stop: Option<PyErr> = None;
+    let look = |py: Python<'_>| {
+        let (done, total) = (watched.done.load(Ordering::Relaxed), watched.total.load(Ordering::Relaxed));
+        if let Err(error) = py.check_signals().and_then(|()| progress.call1((done, total)).map(drop)) {
+            watched.cancelled.store(true, Ordering::Relaxed);
+            stop = Some(error);
+        }
+        // Go on waiting: what is done so far comes within the second.
+        Ok(())
+    };
+    let control = Arc::clone(&watched);
+    let done = watch(py, look, move || work(&*control))?;
+    Ok((done, stop))
+}

@@ -1,0 +1,37 @@
+//! Every study keeps its laws on machines that nobody built.
+
+use memscape_explore::{Parameters, examine};
+use memscape_systems::studies;
+
+/// Points of each study, and of one whose answers take long; `memscape laws --points`
+/// looks at more.
+const POINTS: u64 = 2000;
+const SLOW_POINTS: u64 = 100;
+
+#[test]
+fn every_study_keeps_its_laws() {
+    let mut broken = Vec::new();
+    for study in studies() {
+        let points = if study.laws().slow { SLOW_POINTS } else { POINTS };
+        let it = examine(study, &Parameters::new(), points, 11, &())
+            .unwrap_or_else(|error| panic!("{}: {error}", study.name()));
+        println!("{it}");
+        assert!(it.complete);
+        if !it.broken.is_empty() {
+            broken.push(it.to_string());
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// More exceptions than these would be another model.
+#[test]
+fn exceptions_are_few() {
+    let exceptions: Vec<String> = studies()
+        .flat_map(|study| study.laws().effects.iter().map(move |it| (study.name(), it)))
+        .flat_map(|(study, it)| {
+            it.except.iter().map(move |case| format!("{study} {}: {}", it.path, case.reason))
+        })
+        .collect();
+    assert!(exceptions.len() < 10, "{exceptions:#?}");
+}

@@ -1,0 +1,129 @@
+"""A study's parameters from measurements of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memscape import _memscape
+from memscape._progress import Progress
+
+if TYPE_CHECKING:
+    import polars
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit found.
+
+    Attributes
+    ----------
+    values
+        The value of each free parameter, by dotted path: a base for
+        :func:`memscape.run` and :func:`memscape.sweep`.
+    standard_errors
+        How well each is known; ``None`` where the measurements do not tell.
+    rms
+        Root mean square of the errors.
+    points
+        A row for each measured number: ``column``, ``measured``, ``model``, and
+        ``error``: relative, or in standard deviations if these were given.
+    """
+
+    values: dict[str, float]
+    standard_errors: dict[str, float | None]
+    rms: float
+    points: polars.DataFrame
+
+    def __repr__(self) -> str:
+        """One line for each parameter."""
+        lines = [f"Fit of {len(self.points)} measurements, rms error {self.rms:.3g}"]
+        for path, value in self.values.items():
+            error = self.standard_errors[path]
+            lines.append(f"  {path} = {value:.6g}" + ("" if error is None else f" +- {error:.2g}"))
+        return "\n".join(lines)
+
+
+def fit(
+    study: str,
+    measured: polars.DataFrame | Sequence[Mapping[str, Any]],
+    free: Mapping[str, Any],
+    base: Mapping[str, Any] | None = None,
+    *,
+    sigma: Mapping[str, float] | None = None,
+) -> Fit:
+    """Finds parameters with which a study's answers are nearest to measurements.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"cxl.inference"``.
+    measured
+        A row for each point that was measured. Columns that the study answers, such
+        as ``"token_ns"``, are measurements; all others are parameters by dotted path.
+    free
+        The parameters to be found: ``(min, max)`` by dotted path, or a dict with
+        ``min``, ``max`` and, if wanted, ``start``, ``log`` (equal ratios are equally
+        likely) and ``integer``.
+    base
+        Parameters of every point, as for :func:`memscape.run`.
+    sigma
+        The standard deviation of each measured column; without, errors are relative
+        to the numbers.
+
+    Returns
+    -------
+    Fit
+        Values, how well they are known, and how far the model is from each number.
+
+    Raises
+    ------
+    MemscapeError
+        If a parameter or a column does not exist, nothing is measured, or the study
+        has no answer at a point.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> lanes = {"link.lanes": [1, 2, 4, 8]}
+    >>> seen = ms.sweep("cxl.inference", lanes, {"link.flit_share": 0.8})
+    >>> found = ms.fit("cxl.inference", seen.select("link.lanes", "token_ns"), {"link.flit_share": (0.5, 1.0)})
+    >>> round(found.values["link.flit_share"], 4)
+    0.8
+    """
+    import polars
+
+    rows = measured.to_dicts() if isinstance(measured, polars.DataFrame) else [dict(row) for row in measured]
+    answered = {column["name"] for column in _memscape.describe(study).columns}
+    points: list[tuple[dict[str, Any], str, float, float | None]] = []
+    for row in rows:
+        point = {path: value for path, value in row.items() if path not in answered}
+        numbers = {column: value for column, value in row.items() if column in answered and value is not None}
+        points += [(point, column, value, (sigma or {}).get(column)) for column, value in numbers.items()]
+    with Progress(f"fit {study}") as progress:
+        found = _memscape.fit(study, dict(base or {}), points, [_free(*it) for it in free.items()], progress)
+    parameters = found["parameters"]
+    schema = {name: polars.String if name == "column" else polars.Float64 for name in _POINT}
+    return Fit(
+        values={it["key"]: it["value"] for it in parameters},
+        standard_errors={it["key"]: it["standard_error"] for it in parameters},
+        rms=found["rms"],
+        points=polars.DataFrame(found["points"], schema=schema),
+    )
+
+
+_POINT = ("column", "measured", "model", "error")
+_RANGE = {"min", "max", "start", "log", "integer"}
+
+
+def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool, bool]:
+    """Reads one range as the engine takes it."""
+    it = dict(given) if isinstance(given, Mapping) else dict(zip(("min", "max"), given))
+    if not {"min", "max"} <= set(it) <= _RANGE or (not isinstance(given, Mapping) and len(given) != 2):
+        raise _memscape.MemscapeError(
+            f"free parameter `{path}` = {given!r}: expected (min, max), or a dict of min, max and, if wanted, "
+            "start, log and integer"
+        )
+    start = None if it.get("start") is None else float(it["start"])
+    return path, float(it["min"]), float(it["max"]), start, bool(it.get("integer")), bool(it.get("log"))
