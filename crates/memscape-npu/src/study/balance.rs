@@ -332,7 +332,8 @@ impl Study for BalanceStudy {
             slower("device.dram.line_bytes"),
         ],
         engines: Some(Engines::closed_and_events(laws::ENGINES)),
-        limits: &[],
+        slow: true,
+        ..Laws::NONE
     };
 
     fn answer(&self) -> Result<BalanceAnswer, StudyError> {

@@ -260,6 +260,7 @@ impl Study for GemmStudy {
             Limit { grow: &[("device.clock_mhz", 1e6)], vanish: &["compute_ns"] },
             Limit { grow: &[("device.dispatch_ns", 1e-6)], vanish: &["dispatch_ns"] },
         ],
+        ..Laws::NONE
     };
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =

@@ -382,7 +382,8 @@ impl Study for WorkloadStudy {
             slower("device.dram.line_bytes"),
         ],
         engines: Some(Engines::closed_and_events(laws::ENGINES)),
-        limits: &[],
+        slow: true,
+        ..Laws::NONE
     };
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
