@@ -29,9 +29,7 @@ __all__ = [
     "npu_chains",
     "npu_multiply",
     "npu_search",
-    "npu_timeline",
     "ondevice_layout",
-    "ondevice_timeline",
     "pim_plan",
     "pim_tile_shape",
     "preset",
@@ -136,9 +134,6 @@ class PimPlan:
     def execute(self, weights: Sequence[float], inputs: Sequence[float]) -> list[float]: ...
 
 def ondevice_layout(parameters: dict[str, Any]) -> OndeviceLayout: ...
-def ondevice_timeline(
-    parameters: dict[str, Any],
-) -> list[tuple[int, str, int, str | None, float, float]]: ...
 def ndp_add_recording(
     name: str, sequences: Sequence[tuple[str, bytes]], profile: tuple[str, bytes] | None
 ) -> str: ...
@@ -157,7 +152,6 @@ def npu_chains(parameters: dict[str, Any]) -> str: ...
 def npu_multiply(
     parameters: dict[str, Any], a: Sequence[int], b: Sequence[int], shift: int
 ) -> list[int]: ...
-def npu_timeline(parameters: dict[str, Any]) -> list[dict[str, Any]]: ...
 def riscv_census(parameters: dict[str, Any]) -> list[tuple[int, int, int, str, int]]: ...
 def riscv_explain(
     counts: Sequence[tuple[int, int, int, int]],

@@ -1,4 +1,4 @@
-"""PIM-SHERPA's layout, copy and timeline, below the studies ``ondevice.*``.
+"""PIM-SHERPA's layout and copy, below the study ``ondevice.layout``.
 
 >>> import memscape as ms
 >>> ms.ondevice.layout(matrix="k")
@@ -7,15 +7,12 @@ Layout(512 x 2048 bf16, 64 units of 16 lanes, 32 DRAM rows)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memscape import _memscape
 from memscape._memscape import OndeviceLayout
 
-if TYPE_CHECKING:
-    import polars
-
-__all__ = ["OndeviceLayout", "layout", "timeline"]
+__all__ = ["OndeviceLayout", "layout"]
 
 
 def layout(**parameters: Any) -> OndeviceLayout:
@@ -55,37 +52,3 @@ def layout(**parameters: Any) -> OndeviceLayout:
     True
     """
     return _memscape.ondevice_layout(parameters)
-
-
-def timeline(**parameters: Any) -> polars.DataFrame:
-    """What each thread of a prefill does, and when.
-
-    Parameters
-    ----------
-    **parameters
-        Those of the study ``ondevice.prefill``, with ``scheme`` ``"ddb"`` (the
-        default) or ``"owr"``.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row per busy span: ``thread``, ``work`` (``copy`` or ``gemm``),
-        ``layer``, ``matrix`` (the one computed with; null for the preload),
-        ``start_s`` and ``end_s``.
-
-    Raises
-    ------
-    MemscapeError
-        If a parameter is unknown, or a buffer is too small for a layer.
-
-    Examples
-    --------
-    >>> import memscape as ms
-    >>> spans = ms.ondevice.timeline(layers=2, prompt_tokens=64)
-    >>> spans.filter(work="copy", layer=0, matrix="k")["thread"].to_list()
-    [0, 1]
-    """
-    import polars
-
-    names = ["thread", "work", "layer", "matrix", "start_s", "end_s"]
-    return polars.DataFrame(_memscape.ondevice_timeline(parameters), schema=names, orient="row")

@@ -83,21 +83,30 @@ impl PimDelays {
         self.close_to_open + self.open_to_access
     }
 
-    /// What all-bank refreshes add to a busy time: every tREFI that it lasts, rows
-    /// close, are refreshed and open again.
+    /// What all-bank refreshes add to a busy time that begins with an interval: every
+    /// tREFI that it lasts, rows close, are refreshed and open again.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a time"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
     pub fn refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
-        let interval = memory.trefi_ns.as_f64() * 1e3;
-        let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open().0 as f64;
+        let [interval, cost, busy] = self.refresh_terms(memory, busy);
         // The n-th is due when n intervals less n - 1 refreshes of work are done.
-        let due = (busy.0 as f64 - cost) / (interval - cost).max(1.0);
-        Picoseconds((due.max(0.0).floor() * cost).round() as u64)
+        let due = ((busy - cost) / (interval - cost).max(1.0)).max(0.0).floor();
+        Picoseconds((due * cost).round() as u64)
+    }
+
+    /// The same in the mean over many such times, one after the other.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
+    pub fn mean_refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
+        let [interval, cost, busy] = self.refresh_terms(memory, busy);
+        Picoseconds((busy * cost / (interval - cost).max(1.0)).round() as u64)
+    }
+
+    /// The interval, what one refresh costs, and the busy time, in picoseconds.
+    #[expect(clippy::cast_precision_loss, reason = "2^53 picoseconds are hours")]
+    fn refresh_terms(&self, memory: &Dram, busy: Picoseconds) -> [f64; 3] {
+        let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open().0 as f64;
+        [memory.trefi_ns.as_f64() * 1e3, cost, busy.0 as f64]
     }
 }
 

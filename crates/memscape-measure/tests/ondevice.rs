@@ -120,7 +120,7 @@ fn the_fit_finds_what_made_the_times() {
     let mut truth = fit(&setup, &empty).unwrap().study;
     let cpu = &mut truth.cpu;
     (cpu.copy_gb_s, cpu.step_ms, cpu.gemm_efficiency) = (3.7, 0.2, 0.63);
-    (cpu.copy_slowdown, cpu.gemm_slowdown) = (1.8, 1.15);
+    cpu.gemm_block_tokens = 5.0;
     let mut made = Measurement { prefills: Vec::new(), ..empty };
     for tokens in [4, 16, 64, 256] {
         for scheme in [Scheme::WeightDuplication, Scheme::Owr, Scheme::Ddb] {
@@ -143,8 +143,7 @@ fn the_fit_finds_what_made_the_times() {
         (found.study.cpu.copy_gb_s, 3.7),
         (found.study.cpu.step_ms, 0.2),
         (found.study.cpu.gemm_efficiency, 0.63),
-        (found.study.cpu.copy_slowdown, 1.8),
-        (found.study.cpu.gemm_slowdown, 1.15),
+        (found.study.cpu.gemm_block_tokens, 5.0),
     ];
     for (found, expected) in pairs {
         // Times are whole picoseconds, and the search stops when it hardly gains.

@@ -355,9 +355,9 @@ mod _memscape {
     #[pymodule_export]
     use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
-    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
+    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search};
     #[pymodule_export]
-    use super::ondevice::{OndeviceLayout, ondevice_layout, ondevice_timeline};
+    use super::ondevice::{OndeviceLayout, ondevice_layout};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]

@@ -1,11 +1,8 @@
-//! The layout and the copy themselves, below the study `ondevice.layout`, and the
-//! timeline below `ondevice.prefill`.
+//! The layout and the copy themselves, below the study `ondevice.layout`.
 
 use memscape::explore;
 use memscape::ondevice::hardware::BurstMap;
-use memscape::ondevice::mapping::stages::layer_matrices;
-use memscape::ondevice::{LayoutStudy, PrefillStudy, Swizzle};
-use memscape::study::TimelineSpan;
+use memscape::ondevice::{LayoutStudy, Swizzle};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -124,22 +121,4 @@ pub fn ondevice_layout(parameters: &Bound<'_, PyDict>) -> PyResult<OndeviceLayou
     let (layout, map) = study.layout().map_err(to_py_err)?;
     let swizzle = Swizzle::new(layout, &map, study.host_order).map_err(to_py_err)?;
     Ok(OndeviceLayout { swizzle, map })
-}
-
-/// A busy span: thread, work, layer, matrix, start and end in seconds.
-type BusySpan = (usize, &'static str, u64, Option<&'static str>, f64, f64);
-
-#[pyfunction]
-pub fn ondevice_timeline(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<Vec<BusySpan>> {
-    let study: PrefillStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    let matrices = layer_matrices(&study.model).map_err(to_py_err)?;
-    let timeline = compute(py, move || study.timeline())?.map_err(to_py_err)?;
-    let span = |it: &TimelineSpan| {
-        let detail = |name: &str| it.details.iter().find(|it| it.0 == name).map(|it| it.1);
-        let stage = detail("stage").and_then(|it| usize::try_from(it).ok());
-        let matrix = stage.and_then(|it| matrices.get(it)).map(|it| it.0.name());
-        let [start, end] = [it.start, it.end].map(|it| it.as_ns() * 1e-9);
-        (it.track.index(), it.category, detail("layer").unwrap_or(0), matrix, start, end)
-    };
-    Ok(timeline.spans.iter().map(span).collect())
 }

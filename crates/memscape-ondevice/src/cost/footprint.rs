@@ -3,7 +3,10 @@
 use memscape_dram::{Dims, Dram, DramError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::attention::CACHE_ELEMENT_BYTES;
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
@@ -24,22 +27,32 @@ pub struct Keeping {
     pub placement: Placement,
 }
 
-/// How the PIM-aware copy is padded. A row tile has as many rows as the lanes of all
-/// PIM units.
+/// To what rows of a matrix in the PIM-aware layout are padded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PadTo {
+    /// A multiple of the lanes of all PIM units: one output register of each is full.
+    RowTile,
+    /// A multiple of what all their output registers hold: every pass is full.
+    OutputTile,
+}
+
+/// How the PIM-aware copy is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Padding {
-    /// Row tiles to whose multiple the layers' matrices are padded.
-    pub layer_tiles: u32,
-    /// Row tiles to whose multiple the LM head is padded.
-    pub lm_head_tiles: u32,
+    /// The layers' matrices.
+    pub layers: PadTo,
+    /// The LM head.
+    pub lm_head: PadTo,
     /// Whether an input embedding of its own, which only the host reads, is in it.
     pub copies_embedding: bool,
 }
 
 impl Default for Padding {
-    /// That of the paper's Sec. 6: 80 MB for Llama 3.2 1B.
+    /// That of the paper's Sec. 6. Which tile is which matrix's is not printed: this is
+    /// the pair that gives the 80 MB of Llama 3.2 1B.
     fn default() -> Self {
-        Self { layer_tiles: 1, lm_head_tiles: 8, copies_embedding: true }
+        Self { layers: PadTo::RowTile, lm_head: PadTo::OutputTile, copies_embedding: true }
     }
 }
 
@@ -84,6 +97,55 @@ pub enum FootprintError {
     Matrix(#[from] NoSuchMatrix),
 }
 
+/// More than the memory holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "weights, buffers and key-value cache take {need} B, but `memory` has {have} B; use a scheme that keeps one copy, a \
+     narrower format, fewer tokens or sequences, or more channels, banks or rows"
+)]
+pub struct DoesNotFit {
+    /// Bytes asked for.
+    pub need: u64,
+    /// Bytes there are.
+    pub have: u64,
+}
+
+/// Checks that all there is at one time fits the memory.
+///
+/// # Errors
+/// [`DoesNotFit`] if it does not.
+pub fn check_fits(need: Bytes, memory: &Dram) -> Result<(), DoesNotFit> {
+    let have = memory.capacity();
+    if need <= have { Ok(()) } else { Err(DoesNotFit { need: need.0, have: have.0 }) }
+}
+
+/// Bytes of the keys and values of so many tokens, in each of `batch` sequences;
+/// saturates.
+#[must_use]
+pub fn cache_bytes(model: &Llm, tokens: u64, batch: u64) -> Bytes {
+    let countable = tokens.checked_mul(model.kv_cache_elements(1)).is_some();
+    let elements = if countable { model.kv_cache_elements(tokens) } else { u64::MAX };
+    Bytes(elements.saturating_mul(CACHE_ELEMENT_BYTES).saturating_mul(batch))
+}
+
+/// What a prefill of some layers keeps at least, padding left out; saturates.
+#[must_use]
+pub fn prefill_bytes(
+    model: &Llm,
+    layers: u64,
+    format: Format,
+    scheme: Scheme,
+    one_buffer: Bytes,
+    tokens: u64,
+) -> Bytes {
+    let layer = model.layer_matrix_parameters() + model.layer_vector_parameters();
+    let idle = (u64::from(model.layers) - layers) * layer;
+    let weights = format.storage_bytes(model.parameters() - idle).0;
+    let kept = weights * scheme.copies() + one_buffer.0 * scheme.buffers();
+    let cache = cache_bytes(model, tokens, 1).0 / u64::from(model.layers);
+    Bytes(kept.saturating_add(cache.saturating_mul(layers)))
+}
+
 impl Footprint {
     /// What a model's weights take.
     ///
@@ -97,23 +159,26 @@ impl Footprint {
     ) -> Result<Self, FootprintError> {
         let Keeping { format, scheme, padding, .. } = *keeping;
         let tile_rows = tile_rows(keeping, memory, pim)?;
-        let added = padding_bytes(model, format, padding, tile_rows)?;
+        let output_tile_rows = tile_rows * u64::from(pim.output_registers.get());
+        let rows = |to: PadTo| match to {
+            PadTo::RowTile => tile_rows,
+            PadTo::OutputTile => output_tile_rows,
+        };
+        let added = padding_bytes(model, format, rows(padding.layers), rows(padding.lm_head))?;
         let weights = format.storage_bytes(model.parameters()).0;
         let embedding = format.storage_bytes(model.embedding_parameters()).0;
         let unused = if model.tied_embeddings || padding.copies_embedding { 0 } else { embedding };
         let pim_aware = weights + added - unused;
-        let (host, pim, buffers) = match scheme {
-            Scheme::WeightDuplication => (weights, pim_aware, 0),
-            Scheme::FacilO | Scheme::NonCacheableGemm => (unused, pim_aware, 0),
-            Scheme::Ddb => (unused, pim_aware, 2),
-            Scheme::Owr => (unused, pim_aware, 1),
-            Scheme::CacheableGemm => (weights, 0, 0),
+        let (host, pim) = match scheme {
+            Scheme::WeightDuplication => (weights, pim_aware),
+            Scheme::FacilO | Scheme::NonCacheableGemm | Scheme::Ddb | Scheme::Owr => (unused, pim_aware),
+            Scheme::CacheableGemm => (weights, 0),
         };
         let (one_buffer, buffer_suffices) = buffer(model, keeping)?;
         Ok(Self {
             host: Bytes(host),
             pim: Bytes(pim),
-            buffers: Bytes(buffers * one_buffer),
+            buffers: Bytes(scheme.buffers() * one_buffer),
             one_buffer: Bytes(one_buffer),
             buffer_suffices,
             weights: Bytes(weights),
@@ -147,20 +212,19 @@ fn tile_rows(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<u64, F
     Ok(tile.tile_rows())
 }
 
-/// Bytes of the rows that matrices are padded with.
+/// Bytes of the rows with which matrices are padded to multiples.
 fn padding_bytes(
     model: &Llm,
     format: Format,
-    padding: Padding,
-    tile_rows: u64,
+    layer_rows: u64,
+    lm_head_rows: u64,
 ) -> Result<u64, FootprintError> {
-    let of = |gemv: Gemv, tiles: u32| {
-        let to = tile_rows * u64::from(tiles);
+    let of = |gemv: Gemv, to: u64| {
         let rows = gemv.m().div_ceil(to) * to - gemv.m();
         rows * format.storage_bytes(gemv.k()).0
     };
-    let layer: u64 = layer_matrices(model)?.iter().map(|it| of(it.1, padding.layer_tiles)).sum();
-    let lm_head = of(model.gemv(Matrix::LmHead)?, padding.lm_head_tiles);
+    let layer: u64 = layer_matrices(model)?.iter().map(|it| of(it.1, layer_rows)).sum();
+    let lm_head = of(model.gemv(Matrix::LmHead)?, lm_head_rows);
     Ok(layer * u64::from(model.layers) + lm_head)
 }
 

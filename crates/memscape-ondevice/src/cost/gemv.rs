@@ -67,7 +67,10 @@ pub enum GemvError {
 }
 
 impl PimMemory {
-    /// Where the weights of a matrix lie.
+    /// Where the weights of a matrix lie: for as many input registers as are best.
+    ///
+    /// With more of them, inputs are written less often; but where writing them hides
+    /// the opening of a row, a half or a quarter of them can be better.
     ///
     /// # Errors
     /// [`GemvError`] says what does not fit.
@@ -79,32 +82,48 @@ impl PimMemory {
         if self.format.scale().is_some() {
             return Err(GemvError::Scaled(self.format));
         }
-        Ok(Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?)
+        let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;
+        let delays = delays(&self.memory);
+        let halves = std::iter::successors(Some(all.input_registers), |it| Some(it / 2).filter(|it| *it > 0));
+        let layouts = halves.map(|input_registers| Layout { input_registers, ..all });
+        Ok(layouts.min_by_key(|it| closed_form(it, &delays).total()).unwrap_or(all))
     }
 
-    /// The time of a matrix that lies so.
+    /// The time of a matrix that lies so, right after a refresh.
     ///
     /// # Errors
     /// [`GemvError`] if the stream cannot be walked.
     pub fn time(&self, layout: &Layout, engine: CostEngine) -> Result<Breakdown<GemvPart>, GemvError> {
         let delays = delays(&self.memory);
-        let closed = closed_form(layout, &delays);
-        let mut parts = closed.unwrap_or_default();
-        let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
-        let refreshed = self.refresh && engine == CostEngine::Events;
-        if closed.is_none() || engine == CostEngine::Events {
-            let busy = walk(RefreshPolicy::Off)?;
-            // Where nothing else tells, waiting for rows is row opening.
-            let untold = busy - parts.total();
-            parts[GemvPart::RowOpen] += untold;
-            if refreshed {
-                parts[GemvPart::Refresh] = walk(self.refresh_policy())?.saturating_sub(busy);
+        let mut parts = closed_form(layout, &delays);
+        match engine {
+            CostEngine::Closed if self.refresh => {
+                parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
+            }
+            CostEngine::Closed => {}
+            CostEngine::Events => {
+                let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
+                let busy = walk(RefreshPolicy::Off)?;
+                // What the stream takes beyond the count would be waiting for rows.
+                let untold = busy.saturating_sub(parts.total());
+                parts[GemvPart::RowOpen] += untold;
+                if self.refresh {
+                    parts[GemvPart::Refresh] = walk(self.refresh_policy())?.saturating_sub(busy);
+                }
             }
         }
-        if self.refresh && !refreshed {
-            parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
-        }
         Ok(parts)
+    }
+
+    /// The mean time of a matrix that lies so, one GEMV among many.
+    #[must_use]
+    pub fn mean_time(&self, layout: &Layout) -> Breakdown<GemvPart> {
+        let delays = delays(&self.memory);
+        let mut parts = closed_form(layout, &delays);
+        if self.refresh {
+            parts[GemvPart::Refresh] = delays.mean_refresh(&self.memory, parts.total());
+        }
+        parts
     }
 
     /// How the engine refreshes.
@@ -146,90 +165,119 @@ pub fn on_engine(
     Ok(end + memory.trp_ab_ns.to_picoseconds().max(engine.command_slot()))
 }
 
-/// Counts the command stream without walking it.
-///
-/// `None` where a row is left so soon that its activate, rather than the accesses,
-/// decides when it can close: then only the stream itself can tell.
+/// Times the command stream without issuing it: runs of reads, writes and sums are
+/// jumped over, from one row or input tile to the next.
 #[must_use]
-pub fn closed_form(layout: &Layout, t: &PimDelays) -> Option<Breakdown<GemvPart>> {
-    let held = |accesses: u64, close: Picoseconds| t.open_to_access + t.slot * (accesses - 1) + close;
-    let least_sums = layout.pass_lines(layout.passes() - 1);
-    if least_visit(layout).is_some_and(|it| held(it, t.read_to_close) < t.open_to_close)
-        || held(least_sums, t.spill_to_close) < t.open_to_close
-        || t.open_to_close + t.close_to_open < t.open_to_open
-    {
-        return None;
-    }
+pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
+    let mut runs = Runs { t, last: None, read: None, write: None, spill: None, opened: None, closed: None };
     let mut sum = Breakdown::default();
+    let mut add = |part: GemvPart, from: Picoseconds, to: Picoseconds| sum[part] += to - from;
     let row_slots = layout.row_slots();
-    let full_writes = input_writes(layout, layout.tile_bursts());
-    let mut slot = 0;
+    let (mut slot, mut now) = (0, Picoseconds::ZERO);
     for pass in 0..layout.passes() {
         let lines = layout.pass_lines(pass);
-        let macs = lines * layout.line_bursts();
-        let (tiles, tile_macs) = (layout.input_tiles(), lines * layout.tile_bursts());
-        let last_writes = input_writes(layout, layout.input_tile_bursts(tiles - 1));
-
-        // Into the pass. Every read is counted with the slot before it.
-        let first_writes = if tiles > 1 { full_writes } else { last_writes };
-        let written = t.slot * (first_writes - 1);
-        let (before, closed) =
-            if pass == 0 { (Picoseconds::ZERO, Picoseconds::ZERO) } else { (t.bus, t.close_to_open) };
-        let open = (before + written + t.bus).max(closed);
-        let read = (open + t.open_to_access).max(before + written + t.write_to_read);
-        sum[GemvPart::Input] += before + written;
-        sum[GemvPart::RowOpen] += read - before - written - t.slot;
-
-        // Between reads: a row ends, a tile ends, or both.
-        let row_ends = (slot + macs - 1) / row_slots - slot / row_slots;
-        let row_gap = t.read_to_close + t.close_to_open + t.open_to_access;
-        let tile_gap = |writes: u64, row: bool| {
-            let written = t.read_to_write + t.slot * (writes - 1);
-            let opened = (written + t.bus).max(t.read_to_close) + t.close_to_open + t.open_to_access;
-            let read = written + t.write_to_read;
-            if row { read.max(opened) } else { read }
-        };
-        let mut both = 0;
-        for tile in 1..tiles {
-            let row = (slot + tile * tile_macs).is_multiple_of(row_slots);
-            let writes = if tile + 1 < tiles { full_writes } else { last_writes };
-            let plain = tile_gap(writes, false);
-            sum[GemvPart::Input] += plain - t.slot;
-            if row {
-                both += 1;
-                sum[GemvPart::RowOpen] += tile_gap(writes, true) - plain;
+        let mut row = None;
+        for tile in 0..layout.input_tiles() {
+            let bursts = layout.input_tile_bursts(tile);
+            runs.write_inputs(input_writes(layout, bursts));
+            // What reading would wait for if no row had to be opened.
+            let mut ready = runs.read_after_columns().max(now);
+            let end = slot + lines * bursts;
+            while slot < end {
+                let macs = (end - slot).min(row_slots - slot % row_slots);
+                if row != Some(slot / row_slots) {
+                    if row.is_some() {
+                        runs.close();
+                    }
+                    runs.open();
+                    row = Some(slot / row_slots);
+                }
+                let first = runs.reads(macs);
+                add(GemvPart::Input, now, ready);
+                add(GemvPart::RowOpen, ready, first);
+                now = first + t.slot * macs;
+                add(GemvPart::Mac, first, now);
+                ready = now;
+                slot += macs;
             }
         }
-        sum[GemvPart::RowOpen] += (row_gap - t.slot) * (row_ends - both);
-        sum[GemvPart::Mac] += t.slot * macs;
-        sum[GemvPart::Drain] += t.slot * DRAIN_READS;
-
-        // Out of it.
-        let opened = t.read_to_close + t.close_to_open;
-        let first_sum = (opened + t.open_to_access).max(t.read_to_write);
-        sum[GemvPart::Sums] += first_sum + t.slot * (lines - 1) + t.spill_to_close;
-        slot += macs;
+        runs.reads(DRAIN_READS);
+        let drained = now + t.slot * DRAIN_READS;
+        add(GemvPart::Drain, now, drained);
+        runs.close();
+        runs.open();
+        runs.spills(lines);
+        runs.close();
+        now = drained.max(runs.last_issued());
+        add(GemvPart::Sums, drained, now);
     }
-    sum[GemvPart::Sums] += t.close_to_open;
-    Some(sum)
+    add(GemvPart::Sums, now, now.max(runs.last_issued() + t.close_to_open));
+    sum
 }
 
-/// The fewest reads of any visit to a row, the last of a pass with its drain;
-/// `None` if there is nothing to visit.
-fn least_visit(layout: &Layout) -> Option<u64> {
-    let row_slots = layout.row_slots();
-    let per_pass = layout.output_registers * layout.line_bursts();
-    (0..layout.passes())
-        .flat_map(|pass| {
-            let first = pass * per_pass;
-            let end = first + layout.pass_lines(pass) * layout.line_bursts();
-            let to_row_end = row_slots - first % row_slots;
-            if end - first <= to_row_end {
-                return [end - first + DRAIN_READS; 3];
-            }
-            let last = (end - 1) % row_slots + 1;
-            let inner = if end - first > to_row_end + last { row_slots } else { to_row_end };
-            [to_row_end, last + DRAIN_READS, inner]
-        })
-        .min()
+/// When commands were issued that later ones wait for.
+struct Runs<'a> {
+    t: &'a PimDelays,
+    last: Option<Picoseconds>,
+    read: Option<Picoseconds>,
+    write: Option<Picoseconds>,
+    spill: Option<Picoseconds>,
+    opened: Option<Picoseconds>,
+    closed: Option<Picoseconds>,
+}
+
+impl Runs<'_> {
+    fn last_issued(&self) -> Picoseconds {
+        self.last.unwrap_or(Picoseconds::ZERO)
+    }
+
+    /// The first time that keeps these delays after what was issued, and the bus free.
+    fn earliest<const N: usize>(&self, after: [(Option<Picoseconds>, Picoseconds); N]) -> Picoseconds {
+        let delays = after.into_iter().chain([(self.last, self.t.bus)]);
+        delays.filter_map(|(issued, delay)| Some(issued? + delay)).max().unwrap_or(Picoseconds::ZERO)
+    }
+
+    fn run(&mut self, first: Picoseconds, count: u64) -> Picoseconds {
+        let end = first + self.t.slot * (count - 1);
+        self.last = Some(end);
+        end
+    }
+
+    fn write_inputs(&mut self, count: u64) {
+        let first = self.earliest([(self.read, self.t.read_to_write), (self.write, self.t.slot)]);
+        self.write = Some(self.run(first, count));
+    }
+
+    fn read_after_columns(&self) -> Picoseconds {
+        self.earliest([(self.read, self.t.slot), (self.write, self.t.write_to_read)])
+    }
+
+    /// Reads in a row, and when the first is issued.
+    fn reads(&mut self, count: u64) -> Picoseconds {
+        let first = self.read_after_columns().max(self.earliest([(self.opened, self.t.open_to_access)]));
+        self.read = Some(self.run(first, count));
+        first
+    }
+
+    fn spills(&mut self, count: u64) {
+        let t = self.t;
+        let column = self.earliest([(self.read, t.read_to_write), (self.write, t.slot)]);
+        let end = self.run(column.max(self.earliest([(self.opened, t.open_to_access)])), count);
+        (self.write, self.spill) = (Some(end), Some(end));
+    }
+
+    fn close(&mut self) {
+        let t = self.t;
+        let at = self.earliest([
+            (self.read, t.read_to_close),
+            (self.spill, t.spill_to_close),
+            (self.opened, t.open_to_close),
+        ]);
+        (self.closed, self.last) = (Some(at), Some(at));
+    }
+
+    fn open(&mut self) {
+        let at = self.earliest([(self.closed, self.t.close_to_open), (self.opened, self.t.open_to_open)]);
+        (self.opened, self.last) = (Some(at), Some(at));
+    }
 }

@@ -1,12 +1,15 @@
 //! How long a prompt takes, by scheme.
 
+use memscape_dram::{Dram, DramError};
 use memscape_study::{Breakdown, Recorder, parts};
 use memscape_units::{Bytes, Picoseconds};
-use memscape_workload::{Format, Gemv, Llm, Matrix};
+use memscape_workload::{Format, Gemv, Llm, Matrix, OperatorError};
 
-use super::rates::{Rates, StepCost};
-use super::threads::{bytes_of, double_buffered, rearranged_online};
-use crate::hardware::{Cpu, CpuError};
+use super::attention::Attention;
+use super::memory::Bandwidth;
+use super::rates::{Rates, Software, StepCost};
+use super::threads::{Work, bytes_of, double_buffered, one_by_one};
+use crate::hardware::{Cpu, CpuError, Region};
 use crate::mapping::Scheme;
 use crate::mapping::stages::{
     Split, Stage, StageError, StagePlan, check_single_buffer, elements_bytes, layer_matrices,
@@ -18,6 +21,8 @@ parts! {
     pub enum PrefillPart {
         /// GEMM, as if the weights lay where it wants them.
         Gemm = "gemm",
+        /// Attention among the tokens of the prompt.
+        Attention = "attention",
         /// What copies, and waiting for them, add.
         Exposed = "exposed",
     }
@@ -36,6 +41,12 @@ pub struct Prompt {
     pub format: Format,
     /// How weights in the PIM-aware layout are used.
     pub scheme: Scheme,
+    /// Where they lie.
+    pub region: Region,
+    /// Columns that a swizzled copy takes before it goes on.
+    pub together: u64,
+    /// Which steps pay a fixed cost.
+    pub step_cost: StepCost,
     /// How the first feed-forward matrix is divided among copies.
     pub ff0_split: Split,
     /// Bytes of one cacheable buffer; the least that does if none.
@@ -43,12 +54,14 @@ pub struct Prompt {
 }
 
 /// What a prompt takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prefill {
     /// Time to first token.
     pub time: Breakdown<PrefillPart>,
     /// Time of the scheme's copies alone, nothing beside them.
     pub copy: Picoseconds,
+    /// Bytes of weights that GEMM reads from DRAM.
+    pub gemm_read_bytes: f64,
     /// Stages of one layer whose copy ends no later than their GEMM.
     pub hidden_stages: u64,
     /// Weights copied.
@@ -64,6 +77,18 @@ pub enum PrefillError {
     /// The processor contradicts itself.
     #[error(transparent)]
     Cpu(#[from] CpuError),
+    /// The memory contradicts itself.
+    #[error("`memory`: {0}")]
+    Memory(#[from] DramError),
+    /// The prompt is too long to count what it does.
+    #[error("`prompt_tokens`: {0}")]
+    Attention(#[from] OperatorError),
+    /// Uncached GEMM from a region with caches.
+    #[error(
+        "`scheme` = \"non-cacheable-gemm\" reads weights past the caches, but `region` is \"cacheable\"; use \
+         `region = \"non-cacheable\"`, or `scheme = \"cacheable-gemm\"`"
+    )]
+    Cached,
     /// A buffer is too small, or the model has no stages.
     #[error(transparent)]
     Stages(#[from] StageError),
@@ -73,9 +98,7 @@ pub enum PrefillError {
     )]
     TooLong(f64),
     /// Nothing to walk.
-    #[error(
-        "`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or `scheme = \"ddb\"` or \"owr\""
-    )]
+    #[error("`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or another scheme")]
     NoEvents(Scheme),
 }
 
@@ -88,39 +111,65 @@ impl Prompt {
         layer_matrices(&self.model)
     }
 
-    /// What copies and GEMMs take on this processor, all of them known to fit the
-    /// clock.
+    /// What copies and GEMMs take on this phone, all of them known to fit the clock.
     ///
     /// # Errors
-    /// [`PrefillError`] if the processor contradicts itself, or the prompt is too
-    /// long for it.
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub fn rates(&self, cpu: &Cpu, step_cost: StepCost) -> Result<Rates, PrefillError> {
+    /// [`PrefillError`] if processor or memory contradict themselves, or the prompt is
+    /// too long for them.
+    pub fn rates(&self, cpu: &Cpu, memory: &Dram) -> Result<Rates, PrefillError> {
         const LONGEST_S: f64 = 1e5;
         cpu.check()?;
-        let slowest = cpu.gemm_rates().into_iter().fold(f64::INFINITY, f64::min) * 1e9;
-        let weights = self.model.layer_matrix_parameters() as f64 * self.layers as f64;
-        let tokens = self.tokens as f64;
-        let gemm = 2.0 * weights * tokens / slowest * cpu.gemm_slowdown;
-        let uncached = if self.scheme == Scheme::NonCacheableGemm { tokens } else { 1.0 };
-        let bytes = weights * self.format.bits_per_element() / 8.0;
-        let copy = bytes / (cpu.copy_gb_s * 1e9) * cpu.copy_slowdown * uncached;
-        let steps = 16.0 * self.layers as f64 * cpu.step().as_f64() * 1e-9 * cpu.copy_slowdown;
-        let estimate = gemm + copy + steps;
+        memory.check()?;
+        if self.scheme == Scheme::NonCacheableGemm && self.region == Region::Cacheable {
+            return Err(PrefillError::Cached);
+        }
+        let estimate = self.estimate_s(cpu, &Bandwidth::of(memory, cpu, self.together))?;
         if estimate < LONGEST_S {
-            Ok(Rates::new(cpu, step_cost))
+            let Self { step_cost, region, together, format, .. } = *self;
+            Ok(Rates::new(cpu, memory, &Software { step_cost, region, together, format }))
         } else {
             Err(PrefillError::TooLong(estimate))
         }
     }
 
-    /// The time of GEMM alone.
-    ///
-    /// # Errors
-    /// As [`Prompt::matrices`].
-    pub fn gemm(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
-        let layer = self.matrices()?.iter().map(|it| rates.gemm(it.1, self.tokens)).sum::<Picoseconds>();
-        Ok(layer * self.layers)
+    /// At least as long as any part of it, in seconds.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn estimate_s(&self, cpu: &Cpu, bandwidth: &Bandwidth) -> Result<f64, PrefillError> {
+        let weights = self.model.layer_matrix_parameters() as f64 * self.layers as f64;
+        let tokens = self.tokens as f64;
+        let attention = Attention::of_prompt(&self.model, self.tokens)?;
+        let computed = (2.0 * weights * tokens + attention.operations) / cpu.gemm_gflops();
+        let uncached = if self.scheme == Scheme::NonCacheableGemm { tokens } else { 1.0 };
+        let bytes = weights * self.format.bits_per_element() / 8.0;
+        let read = (bytes * tokens + attention.query_bytes) / bandwidth.stream;
+        let by_thread = bytes / cpu.thread_copy_gb_s(self.region);
+        let copied = (by_thread + bandwidth.copy_ns(bytes, cpu.copy_transactions.get())) * uncached;
+        let steps = 16.0 * self.layers as f64 * cpu.step().as_f64();
+        Ok((computed + read + copied + steps) * 1e-9)
+    }
+
+    /// What all stages of GEMM take alone.
+    fn gemm(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
+        let layer = self.matrices()?.into_iter().map(|it| rates.gemm(it.1, self.tokens).length);
+        Ok(layer.sum::<Picoseconds>() * self.layers)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "few layers")]
+    fn gemm_read_bytes(&self, rates: &Rates) -> Result<f64, PrefillError> {
+        let layer: f64 = self.matrices()?.iter().map(|it| rates.gemm_read_bytes(it.1, self.tokens)).sum();
+        Ok(layer * self.layers as f64)
+    }
+
+    fn work(&self) -> Result<Work, PrefillError> {
+        let attention = Attention::of_prompt(&self.model, self.tokens)?;
+        let Self { tokens, format, .. } = *self;
+        Ok(Work { tokens, format, attention, model_layers: self.model.layers.into() })
+    }
+
+    /// Attention of the layers that are run.
+    fn attention(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
+        let Work { attention, model_layers, .. } = self.work()?;
+        Ok(rates.attention_share(0, &attention, model_layers).length * self.layers)
     }
 
     /// The closed form.
@@ -128,13 +177,16 @@ impl Prompt {
     /// # Errors
     /// [`PrefillError`] says what does not fit.
     pub fn closed(&self, rates: &Rates) -> Result<Prefill, PrefillError> {
-        let gemm = self.gemm(rates)?;
-        let exposed = |ttft: Picoseconds| {
-            [(PrefillPart::Gemm, gemm), (PrefillPart::Exposed, ttft - gemm)].into_iter().collect()
+        let (gemm, gemm_read_bytes) = (self.gemm(rates)?, self.gemm_read_bytes(rates)?);
+        let attention = self.attention(rates)?;
+        let exposed = |stages: Picoseconds| {
+            let exposed = (PrefillPart::Exposed, stages - gemm);
+            [(PrefillPart::Gemm, gemm), (PrefillPart::Attention, attention), exposed].into_iter().collect()
         };
         let idle = Prefill {
             time: exposed(gemm),
             copy: Picoseconds::ZERO,
+            gemm_read_bytes,
             hidden_stages: self.matrices()?.len() as u64,
             copied: Bytes(0),
             buffer: Bytes(0),
@@ -149,16 +201,17 @@ impl Prompt {
                 let buffer = self.single_buffer()?;
                 let copy = self.joined_copies(rates)?;
                 let (time, copied) = (exposed(gemm + copy), self.weight_bytes()?);
-                Ok(Prefill { time, copy, hidden_stages: 0, copied, buffer })
+                Ok(Prefill { time, copy, hidden_stages: 0, copied, buffer, ..idle })
             }
             Scheme::Ddb => {
-                let (ttft, buffered) = self.double_buffered(rates)?;
-                Ok(Prefill { time: exposed(ttft), copied: self.weight_bytes()?, ..buffered })
+                let (stages, buffered) = self.double_buffered(rates)?;
+                let (time, copied) = (exposed(stages), self.weight_bytes()?);
+                Ok(Prefill { time, gemm_read_bytes, copied, ..buffered })
             }
         }
     }
 
-    /// Every thread's work, event by event, of `ddb` or `owr`, and when it is over.
+    /// Every thread's work, event by event, and when it is over.
     ///
     /// # Errors
     /// [`PrefillError`] says what does not fit, or that there are no events.
@@ -166,14 +219,16 @@ impl Prompt {
         match self.scheme {
             Scheme::Ddb => {
                 let plan = self.plan(self.layers)?;
-                Ok(double_buffered(&plan, rates, self.tokens, self.format, recorder))
+                Ok(double_buffered(&plan, rates, &self.work()?, recorder))
             }
             Scheme::Owr => {
                 self.single_buffer()?;
-                let (layers, tokens) = (self.layers, self.tokens);
-                Ok(rearranged_online(&self.matrices()?, layers, rates, tokens, self.format, recorder))
+                Ok(one_by_one(&self.matrices()?, self.layers, true, rates, &self.work()?, recorder))
             }
-            scheme => Err(PrefillError::NoEvents(scheme)),
+            Scheme::WeightDuplication | Scheme::FacilO | Scheme::CacheableGemm => {
+                Ok(one_by_one(&self.matrices()?, self.layers, false, rates, &self.work()?, recorder))
+            }
+            Scheme::NonCacheableGemm => Err(PrefillError::NoEvents(self.scheme)),
         }
     }
 
@@ -219,8 +274,8 @@ impl Prompt {
         let timed = |it: &Stage| {
             let copy = rates.copy(bytes_of(&it.copies, self.format));
             let gemm = rates.gemm(two.matrices[it.gemm.matrix].1, self.tokens);
-            let (gemm_end, copy_end) = rates.overlap(gemm, copy);
-            TimedStage { length: gemm_end.max(copy_end), copy, hidden: copy_end <= gemm_end }
+            let length = gemm.beside(copy);
+            TimedStage { length, copy, hidden: length == gemm.length }
         };
         let stages: Vec<_> = two.stages.iter().map(timed).collect();
         let (inner, last) = stages.split_at(stages.len() - two.stages_per_layer());
@@ -232,6 +287,7 @@ impl Prompt {
         let prefill = Prefill {
             time: Breakdown::default(),
             copy: all_layers(|it| it.copy),
+            gemm_read_bytes: 0.0,
             hidden_stages: shown.iter().filter(|it| it.hidden).count() as u64,
             copied: Bytes(0),
             buffer: Bytes(two.buffer_bytes),

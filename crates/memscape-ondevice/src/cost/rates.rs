@@ -1,11 +1,15 @@
-//! What one copy and one GEMM take.
+//! What one copy and one GEMM take, and what they cost each other.
 
+use memscape_dram::Dram;
 use memscape_units::{Nanoseconds, Picoseconds};
-use memscape_workload::Gemv;
+use memscape_workload::{Format, Gemv};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::Cpu;
+use super::attention::Attention;
+use super::memory::Bandwidth;
+use crate::hardware::{Cpu, Region};
+use crate::mapping::stages::elements_bytes;
 
 /// Which steps pay [`Cpu::step_ms`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -18,70 +22,79 @@ pub enum StepCost {
     EveryCopy,
 }
 
-/// What the steps of a prefill take on a processor, in whole picoseconds.
+/// The software of a prefill: how it gets at weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Software {
+    /// Which steps pay a fixed cost.
+    pub step_cost: StepCost,
+    /// Where the PIM-aware weights lie.
+    pub region: Region,
+    /// Columns that a swizzled copy takes before it goes on.
+    pub together: u64,
+    /// How weights are stored.
+    pub format: Format,
+}
+
+/// What the steps of a prefill take on a phone, in whole picoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
-    /// Rate of each GEMM thread in GFLOPS, slowest first.
+    /// Rate of each thread that takes part in GEMM, in GFLOPS, slowest first.
     gemm_gflops: Vec<f64>,
     copy_threads: u64,
     owr_threads: u64,
+    /// Of one thread.
     copy_gb_s: f64,
+    copy_transactions: u32,
     step: Nanoseconds,
     step_cost: StepCost,
-    copy_slowdown: Slowdown,
-    gemm_slowdown: Slowdown,
+    block_tokens: f64,
+    format: Format,
+    bandwidth: Bandwidth,
 }
 
-/// How much longer something takes, in millionths, so that events are exact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slowdown(u64);
-
-const MILLION: u64 = 1_000_000;
-
-impl Slowdown {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked to be from 1 to 1000"
-    )]
-    fn new(factor: f64) -> Self {
-        Self((factor * 1e6).round() as u64)
-    }
-
-    /// The time that `work` takes.
-    pub(crate) fn time(self, work: Picoseconds) -> Picoseconds {
-        divide_rounded(u128::from(work.0) * u128::from(self.0), MILLION.into())
-    }
-
-    /// The work done in `time`.
-    pub(crate) fn work(self, time: Picoseconds) -> Picoseconds {
-        divide_rounded(u128::from(time.0) * u128::from(MILLION), self.0.into())
-    }
+/// A GEMM, or attention, that has the memory to itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compute {
+    /// How long it takes.
+    pub length: Picoseconds,
+    /// How much of that the memory is taken up by it: never more.
+    pub memory: Picoseconds,
 }
 
-fn divide_rounded(a: u128, b: u128) -> Picoseconds {
-    Picoseconds(u64::try_from((a + b / 2) / b).expect("times are checked to be below 2^60 ps"))
+impl Compute {
+    /// How long it takes together with a copy that starts with it and takes `copy`
+    /// undisturbed. It hides the copy if that is no longer than itself.
+    ///
+    /// A copy waits for each of its accesses, and an access to a memory that is busy
+    /// for a share `r` of the time takes `1 / (1 - r)` as long: beside a GEMM, as much
+    /// copying gets done as the memory does not work for that. GEMM computes meanwhile
+    /// with what was read ahead, and keeps its length.
+    #[must_use]
+    pub fn beside(self, copy: Picoseconds) -> Picoseconds {
+        self.length.max(copy + self.memory)
+    }
 }
 
 impl Rates {
-    /// Those of a checked processor.
+    /// Those of a checked processor and memory.
     #[must_use]
-    pub fn new(cpu: &Cpu, step_cost: StepCost) -> Self {
-        let mut gemm_gflops = cpu.gemm_rates();
-        gemm_gflops.sort_by(f64::total_cmp);
+    pub fn new(cpu: &Cpu, memory: &Dram, software: &Software) -> Self {
+        let Software { step_cost, region, together, format } = *software;
         Self {
-            gemm_gflops,
+            gemm_gflops: cpu.gemm_rates(),
             copy_threads: cpu.copy_threads(),
             owr_threads: cpu.owr_threads.get().into(),
-            copy_gb_s: cpu.copy_gb_s,
+            copy_gb_s: cpu.thread_copy_gb_s(region),
+            copy_transactions: cpu.copy_transactions.get(),
             step: cpu.step(),
             step_cost,
-            copy_slowdown: Slowdown::new(cpu.copy_slowdown),
-            gemm_slowdown: Slowdown::new(cpu.gemm_slowdown),
+            block_tokens: cpu.gemm_block_tokens,
+            format,
+            bandwidth: Bandwidth::of(memory, cpu, together),
         }
     }
 
-    /// Threads that run GEMM.
+    /// Threads that take part in GEMM.
     #[must_use]
     pub const fn gemm_threads(&self) -> usize {
         self.gemm_gflops.len()
@@ -105,23 +118,44 @@ impl Rates {
         usize::try_from(self.owr_threads).expect("checked to be few")
     }
 
-    /// How much longer a copy, or a GEMM, takes beside the other.
-    pub(crate) const fn slowdown(&self, copies: bool) -> Slowdown {
-        if copies { self.copy_slowdown } else { self.gemm_slowdown }
+    /// One thread's even share of a GEMM, slowest thread first: it reads the weights
+    /// once for each block of tokens, computes, or waits for the memory, whichever is
+    /// longer. Its fixed cost is packing above all, and keeps the memory busy.
+    #[must_use]
+    pub fn gemm_share(&self, thread: usize, gemv: Gemv, tokens: u64) -> Compute {
+        let step = if self.step_cost == StepCost::CreatedThreads { self.step } else { Nanoseconds::ZERO };
+        let operations = count(gemv.operations()) * count(tokens);
+        self.share(thread, step, operations, self.gemm_read_bytes(gemv, tokens))
     }
 
-    /// One thread's even share of a GEMM, slowest thread first.
-    #[expect(clippy::cast_precision_loss, reason = "a rate over a count")]
-    pub(crate) fn gemm_share(&self, thread: usize, gemv: Gemv, tokens: u64) -> Picoseconds {
-        let step = if self.step_cost == StepCost::CreatedThreads { self.step } else { Nanoseconds::ZERO };
-        let operations = gemv.operations() as f64 * tokens as f64 / self.gemm_threads() as f64;
-        (step + nanoseconds(operations / self.gemm_gflops[thread])).to_picoseconds()
+    /// Bytes of weights that a GEMM reads from DRAM.
+    #[must_use]
+    pub fn gemm_read_bytes(&self, gemv: Gemv, tokens: u64) -> f64 {
+        elements_bytes(gemv.macs(), self.format) * (count(tokens) / self.block_tokens).max(1.0)
     }
 
     /// A GEMM: its slowest thread.
     #[must_use]
-    pub fn gemm(&self, gemv: Gemv, tokens: u64) -> Picoseconds {
+    pub fn gemm(&self, gemv: Gemv, tokens: u64) -> Compute {
         self.gemm_share(0, gemv, tokens)
+    }
+
+    /// One thread's even share of attention in one of `layers` layers, which have equal
+    /// parts of it: it reads keys and values once for each block of queries.
+    #[must_use]
+    pub fn attention_share(&self, thread: usize, attention: &Attention, layers: u64) -> Compute {
+        let read = (attention.query_bytes / self.block_tokens).max(attention.cache_bytes);
+        let layers = count(layers);
+        self.share(thread, Nanoseconds::ZERO, attention.operations / layers, read / layers)
+    }
+
+    fn share(&self, thread: usize, step: Nanoseconds, operations: f64, bytes: f64) -> Compute {
+        let computed = operations / count(self.gemm_threads() as u64) / self.gemm_gflops[thread];
+        let read = bytes / self.bandwidth.stream;
+        Compute {
+            length: (step + nanoseconds(computed.max(read))).to_picoseconds(),
+            memory: (step + nanoseconds(read)).to_picoseconds(),
+        }
     }
 
     /// A copy by all threads of the machine, started for it.
@@ -141,28 +175,20 @@ impl Rates {
     /// Reading bytes once through the copy threads' path.
     #[must_use]
     pub fn uncached_read(&self, bytes: f64) -> Picoseconds {
-        self.transfer(bytes, self.copy_threads).to_picoseconds()
+        let by_threads = bytes / (self.copy_gb_s * count(self.copy_threads));
+        nanoseconds(by_threads.max(self.bandwidth.copy_ns(bytes, 1))).to_picoseconds()
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a few threads")]
+    /// As fast as the threads are, or the memory.
     fn transfer(&self, bytes: f64, threads: u64) -> Nanoseconds {
-        nanoseconds(bytes / (self.copy_gb_s * threads as f64))
+        let by_threads = bytes / (self.copy_gb_s * count(threads));
+        nanoseconds(by_threads.max(self.bandwidth.copy_ns(bytes, self.copy_transactions)))
     }
+}
 
-    /// A GEMM of undisturbed length `gemm` beside a copy of length `copy`, both
-    /// starting together: when each ends.
-    #[must_use]
-    pub fn overlap(&self, gemm: Picoseconds, copy: Picoseconds) -> (Picoseconds, Picoseconds) {
-        if gemm == Picoseconds::ZERO || copy == Picoseconds::ZERO {
-            return (gemm, copy);
-        }
-        let (gemm_end, copy_end) = (self.gemm_slowdown.time(gemm), self.copy_slowdown.time(copy));
-        if gemm_end <= copy_end {
-            (gemm_end, gemm_end + copy.saturating_sub(self.copy_slowdown.work(gemm_end)))
-        } else {
-            (copy_end + gemm.saturating_sub(self.gemm_slowdown.work(copy_end)), copy_end)
-        }
-    }
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+const fn count(it: u64) -> f64 {
+    it as f64
 }
 
 /// A time of what [`super::prefill`] lets through.

@@ -5,7 +5,8 @@ use memscape_study::{Recorder, Span, Timeline, TrackId};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix};
 
-use super::rates::Rates;
+use super::attention::Attention;
+use super::rates::{Compute, Rates};
 use crate::mapping::stages::{Piece, StagePlan, elements_bytes};
 
 /// What a thread does.
@@ -19,6 +20,8 @@ pub enum Task {
     Copy(Step),
     /// Computes its share of this stage's GEMM.
     Gemm(Step),
+    /// Computes its share of attention, after this stage.
+    Attention(Step),
 }
 
 /// A stage of a prefill.
@@ -37,11 +40,14 @@ impl Task {
     pub const COPY: &'static str = "copy";
     /// The category of GEMM in a timeline.
     pub const GEMM: &'static str = "gemm";
+    /// The category of attention in a timeline.
+    pub const ATTENTION: &'static str = "attention";
 
     fn category(self) -> &'static str {
         match self {
             Self::Preload | Self::CopyBeside(_) | Self::Copy(_) => Self::COPY,
             Self::Gemm(_) => Self::GEMM,
+            Self::Attention(_) => Self::ATTENTION,
         }
     }
 
@@ -51,13 +57,16 @@ impl Task {
             Self::CopyBeside(step) => format!("copy beside {}", step.matrix),
             Self::Copy(step) => format!("copy {}", step.matrix),
             Self::Gemm(step) => format!("GEMM {}", step.matrix),
+            Self::Attention(_) => "attention".to_owned(),
         }
     }
 
     fn step(self) -> Option<Step> {
         match self {
             Self::Preload => None,
-            Self::CopyBeside(step) | Self::Copy(step) | Self::Gemm(step) => Some(step),
+            Self::CopyBeside(step) | Self::Copy(step) | Self::Gemm(step) | Self::Attention(step) => {
+                Some(step)
+            }
         }
     }
 }
@@ -113,123 +122,152 @@ pub fn bytes_of(pieces: &[Piece], format: Format) -> f64 {
     pieces.iter().map(|it| elements_bytes(it.elements.end - it.elements.start, format)).sum()
 }
 
+/// What threads work on: the tokens of a prompt, and attention between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Tokens of the prompt.
+    pub tokens: u64,
+    /// How weights are stored.
+    pub format: Format,
+    /// Attention of all layers of the model.
+    pub attention: Attention,
+    /// Layers of the model, of which each has an equal part of that.
+    pub model_layers: u64,
+}
+
+impl Work {
+    /// Attention of one layer by all threads, where this matrix is the last before it;
+    /// says when it is over.
+    fn attend(
+        &self,
+        threads: &mut Threads<'_>,
+        first: usize,
+        rates: &Rates,
+        step: Step,
+        start: Picoseconds,
+    ) -> Picoseconds {
+        let mut over = start;
+        if step.matrix != ATTENDS_AFTER {
+            return over;
+        }
+        for thread in 0..rates.gemm_threads() {
+            let end = start + rates.attention_share(thread, &self.attention, self.model_layers).length;
+            threads.busy(first + thread, Task::Attention(step), start, end);
+            over = over.max(end);
+        }
+        over
+    }
+}
+
+/// The last matrix that attention waits for.
+const ATTENDS_AFTER: Matrix = Matrix::V;
+
 /// Walks double buffering event by event, and says when it is over: every thread on
 /// its own, all meeting after each stage. Copy threads come first, then GEMM
-/// threads, slowest first.
+/// threads, slowest first. Nothing is copied beside attention.
 pub fn double_buffered(
     plan: &StagePlan,
     rates: &Rates,
-    tokens: u64,
-    format: Format,
+    work: &Work,
     recorder: &mut dyn Recorder,
 ) -> Picoseconds {
-    let mut threads = Threads::of_two_kinds(recorder, rates.copy_threads(), rates.gemm_threads());
-    let preload = rates.copy(bytes_of(&plan.preload, format));
+    let copiers = rates.copy_threads();
+    let mut threads = Threads::of_two_kinds(recorder, copiers, rates.gemm_threads());
+    let preload = rates.copy(bytes_of(&plan.preload, work.format));
     let mut now = run_stage(&mut threads, rates, Picoseconds::ZERO, None, &[], preload);
     for stage in &plan.stages {
         let (matrix, gemv) = plan.matrices[stage.gemm.matrix];
         let step = Step { layer: stage.gemm.layer, stage: stage.gemm.matrix, matrix };
-        let shares: Vec<_> = (0..rates.gemm_threads()).map(|it| rates.gemm_share(it, gemv, tokens)).collect();
-        let copy = rates.copy(bytes_of(&stage.copies, format));
+        let shares: Vec<_> =
+            (0..rates.gemm_threads()).map(|it| rates.gemm_share(it, gemv, work.tokens)).collect();
+        let copy = rates.copy(bytes_of(&stage.copies, work.format));
         now = run_stage(&mut threads, rates, now, Some(step), &shares, copy);
+        now = work.attend(&mut threads, copiers, rates, step, now);
     }
     now
 }
 
-/// A thread within one stage.
-struct Worker {
-    thread: usize,
-    copies: bool,
-    /// Work left at `since`, in undisturbed time.
-    left: Picoseconds,
-    since: Picoseconds,
-    end: Option<Picoseconds>,
-}
-
-/// One stage from one meeting, at `start`, to the next, which is returned. While
-/// both groups work, each is slowed; when the last thread of one is done, the other
-/// goes on undisturbed.
+/// One stage from one meeting, at `start`, to the next, which is returned: GEMM threads
+/// end one by one; copies crawl until the last of them has, then run on alone.
 fn run_stage(
     threads: &mut Threads<'_>,
     rates: &Rates,
     start: Picoseconds,
     step: Option<Step>,
-    gemm: &[Picoseconds],
+    gemm: &[Compute],
     copy: Picoseconds,
 ) -> Picoseconds {
     let copiers = rates.copy_threads();
-    let gemms = gemm.iter().enumerate().map(|(it, share)| (copiers + it, false, *share));
-    let mut workers: Vec<_> = (0..copiers)
-        .map(|thread| (thread, true, copy))
-        .chain(gemms)
-        .filter(|it| it.2 > Picoseconds::ZERO)
-        .map(|(thread, copies, left)| Worker { thread, copies, left, since: Picoseconds::ZERO, end: None })
-        .collect();
-    work(&mut workers, rates);
     let mut meeting = start;
-    for it in &workers {
-        let task = match step {
-            None => Task::Preload,
-            Some(step) if it.copies => Task::CopyBeside(step),
-            Some(step) => Task::Gemm(step),
-        };
-        let end = start + it.end.unwrap_or_default();
-        threads.busy(it.thread, task, start, end);
+    for (thread, share) in gemm.iter().enumerate() {
+        let end = start + share.length;
+        if let Some(step) = step {
+            threads.busy(copiers + thread, Task::Gemm(step), start, end);
+        }
         meeting = meeting.max(end);
+    }
+    if copy > Picoseconds::ZERO {
+        let copied = start + crawl(copy, gemm);
+        let task = step.map_or(Task::Preload, Task::CopyBeside);
+        for thread in 0..copiers {
+            threads.busy(thread, task, start, copied);
+        }
+        meeting = meeting.max(copied);
     }
     meeting
 }
 
-/// Lets all work until they are done, from one end to the next.
-fn work(workers: &mut [Worker], rates: &Rates) {
-    loop {
-        let busy = |copies: bool| workers.iter().any(|it| it.copies == copies && it.end.is_none());
-        let contended = busy(true) && busy(false);
-        let due = |it: &Worker| {
-            it.since + if contended { rates.slowdown(it.copies).time(it.left) } else { it.left }
-        };
-        // Where both end at once, GEMM first.
-        let next = (0..workers.len())
-            .filter(|it| workers[*it].end.is_none())
-            .min_by_key(|it| (due(&workers[*it]), workers[*it].copies));
-        let Some(next) = next else { break };
-        let now = due(&workers[next]);
-        workers[next].end = Some(now);
-        let still = workers.iter().any(|it| it.copies == workers[next].copies && it.end.is_none());
-        if contended && !still {
-            for it in workers.iter_mut().filter(|it| it.end.is_none()) {
-                it.left = it.left.saturating_sub(rates.slowdown(it.copies).work(now - it.since));
-                it.since = now;
-            }
+/// When a copy ends that starts with these shares of a GEMM, walked from one end of a
+/// thread to the next: until the last of them ends, the memory leaves it the time in
+/// which it does not work for GEMM.
+fn crawl(copy: Picoseconds, gemm: &[Compute]) -> Picoseconds {
+    let mut ends: Vec<_> = gemm.iter().map(|it| it.length).collect();
+    ends.sort_unstable();
+    let Some(last) = ends.last().copied() else { return copy };
+    let memory = gemm.iter().map(|it| it.memory).max().unwrap_or_default();
+    // Work in units of a picosecond over the length of GEMM, so that it stays whole.
+    let unit = u128::from(last.0.max(1));
+    let speed = u128::from((last - memory).0);
+    let (mut left, mut now) = (u128::from(copy.0) * unit, Picoseconds::ZERO);
+    for end in ends {
+        let done = u128::from((end - now).0) * speed;
+        if left <= done {
+            let rest = u64::try_from((left + speed / 2) / speed.max(1)).expect("within the GEMM");
+            return now + Picoseconds(rest);
         }
+        (left, now) = (left - done, end);
     }
+    now + Picoseconds(u64::try_from(left / unit).expect("no longer than the copy"))
 }
 
-/// OWR event by event, and when it is over: copy with all threads, join, GEMM, join.
-pub fn rearranged_online(
+/// One matrix after the other event by event, and when it is over: copy with all
+/// threads, join, GEMM, join (OWR), or GEMM alone.
+pub fn one_by_one(
     matrices: &[(Matrix, Gemv)],
     layers: u64,
+    with_copies: bool,
     rates: &Rates,
-    tokens: u64,
-    format: Format,
+    work: &Work,
     recorder: &mut dyn Recorder,
 ) -> Picoseconds {
-    let copiers = rates.owr_threads();
+    let copiers = if with_copies { rates.owr_threads() } else { 0 };
     let mut threads = Threads::of_one_kind(recorder, copiers.max(rates.gemm_threads()));
     let mut now = Picoseconds::ZERO;
     for layer in 0..layers {
         for (stage, &(matrix, gemv)) in matrices.iter().enumerate() {
             let step = Step { layer, stage, matrix };
-            let copied = now + rates.joined_copy(elements_bytes(gemv.macs(), format));
+            let length = rates.joined_copy(elements_bytes(gemv.macs(), work.format));
+            let copied = if with_copies { now + length } else { now };
             for thread in 0..copiers {
                 threads.busy(thread, Task::Copy(step), now, copied);
             }
             now = copied;
             for thread in 0..rates.gemm_threads() {
-                let end = copied + rates.gemm_share(thread, gemv, tokens);
+                let end = copied + rates.gemm_share(thread, gemv, work.tokens).length;
                 threads.busy(thread, Task::Gemm(step), copied, end);
                 now = now.max(end);
             }
+            now = work.attend(&mut threads, 0, rates, step, now);
         }
     }
     now

@@ -1,11 +1,13 @@
 //! How long a generated token takes, with its GEMVs on PIM and without.
 
 use memscape_dram::DramError;
-use memscape_study::{BoundBy, Breakdown, CostEngine, parts};
-use memscape_units::{Bytes, Picoseconds};
-use memscape_workload::{Gemv, Llm, Matrix, NoSuchMatrix};
+use memscape_study::{BoundBy, Breakdown, parts};
+use memscape_units::Picoseconds;
+use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
 
+use super::attention::Attention;
 use super::gemv::{GemvError, GemvPart, PimMemory};
+use super::memory::Bandwidth;
 use crate::hardware::{Cpu, CpuError};
 use crate::mapping::stages::{StageError, layer_matrices};
 
@@ -18,7 +20,9 @@ parts! {
         LmHead = "lm_head",
         /// All GEMVs on the host.
         HostGemv = "host_gemv",
-        /// What is neither, on the host.
+        /// Attention, on the host: keys and values are not in the PIM-aware layout.
+        Attention = "attention",
+        /// What is none of these, on the host.
         Overhead = "overhead",
     }
 }
@@ -32,6 +36,10 @@ pub struct Token {
     pub on_host: Breakdown<TokenPart>,
     /// The GEMVs on PIM by what PIM does.
     pub gemvs: Breakdown<GemvPart>,
+    /// Whether the host's GEMVs wait for cores rather than memory.
+    pub host_gemv_computes: bool,
+    /// Whether attention does.
+    pub attention_computes: bool,
 }
 
 /// Why a token has no time.
@@ -65,57 +73,133 @@ pub enum TokenError {
     TooLong(f64),
 }
 
-/// Times one token: all linear layers and the LM head on PIM, beside the same on the
-/// host.
+/// Times one token, the mean over `tokens` of them after `context` others: all linear
+/// layers and the LM head on PIM, beside the same on the host.
 ///
 /// # Errors
 /// [`TokenError`] says what does not fit.
-pub fn token(model: &Llm, pim: &PimMemory, cpu: &Cpu) -> Result<Token, TokenError> {
+pub fn token(
+    model: &Llm,
+    pim: &PimMemory,
+    cpu: &Cpu,
+    context: u64,
+    tokens: u64,
+) -> Result<Token, TokenError> {
     cpu.check()?;
     pim.memory.check()?;
     let (layers, head) = (u64::from(model.layers), model.gemv(Matrix::LmHead)?);
-    let (layer, layer_bytes) = layer_gemvs(model, pim)?;
+    let (layer, weights) = layer_gemvs(model, pim)?;
     let lm_head = gemv_time(pim, Matrix::LmHead, head)?;
-    let bytes = layers * layer_bytes.0 + head.weight_bytes(pim.format).0;
-    let host = host_gemv(Bytes(bytes), pim, cpu);
-    check_length(layers, &layer, &lm_head, host)?;
+    let attention = Attention::of_tokens(model, context, tokens);
+    let host = HostRates::of(pim, cpu);
+    let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
+    let host_gemv = host.roofline(all.bytes, all.operations);
+    let attends = host.roofline(attention.cache_bytes, attention.operations);
+    check_length(layers, &layer, &lm_head, host_gemv.ns + attends.ns)?;
 
-    let overhead = cpu.token_overhead().to_picoseconds();
+    let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds());
     let on_pim = [
         (TokenPart::Layers, layer.total() * layers),
         (TokenPart::LmHead, lm_head.total()),
+        (TokenPart::Attention, attention),
         (TokenPart::Overhead, overhead),
     ];
-    let on_host = [(TokenPart::HostGemv, host), (TokenPart::Overhead, overhead)];
+    let on_host = [
+        (TokenPart::HostGemv, host_gemv.time()),
+        (TokenPart::Attention, attention),
+        (TokenPart::Overhead, overhead),
+    ];
     Ok(Token {
         on_pim: on_pim.into_iter().collect(),
         on_host: on_host.into_iter().collect(),
         gemvs: layer * layers + lm_head,
+        host_gemv_computes: host_gemv.computes,
+        attention_computes: attends.computes,
     })
 }
 
-impl Token {
-    /// What takes most of a token, with PIM or without: reading weights, commands
-    /// that do not read any, or the host.
-    #[must_use]
-    pub fn bound_by(&self, with_pim: bool) -> BoundBy {
-        let reading = if with_pim { self.gemvs[GemvPart::Mac] } else { self.on_host[TokenPart::HostGemv] };
-        let commands =
-            if with_pim { self.gemvs.total() - self.gemvs[GemvPart::Mac] } else { Picoseconds::ZERO };
-        let host = self.on_pim[TokenPart::Overhead];
-        if reading >= commands && reading >= host {
-            BoundBy::DramBandwidth
-        } else if commands >= host {
-            BoundBy::CommandIssue
-        } else {
-            BoundBy::Host
-        }
+/// What the host's cores reach on what they read once.
+#[derive(Debug, Clone, Copy)]
+struct HostRates {
+    /// Bytes per nanosecond.
+    stream: f64,
+    gflops: f64,
+}
+
+/// A time in nanoseconds, and whether computing takes it rather than reading.
+struct Bounded {
+    ns: f64,
+    computes: bool,
+}
+
+impl Bounded {
+    /// Rounded; saturates far beyond what [`check_length`] lets through.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    fn time(&self) -> Picoseconds {
+        Picoseconds((self.ns * 1e3).round() as u64)
     }
 }
 
-/// The GEMVs of one layer, and the bytes of their weights.
-fn layer_gemvs(model: &Llm, pim: &PimMemory) -> Result<(Breakdown<GemvPart>, Bytes), TokenError> {
-    let (mut layer, mut bytes) = (Breakdown::default(), Bytes(0));
+impl HostRates {
+    fn of(pim: &PimMemory, cpu: &Cpu) -> Self {
+        Self { stream: Bandwidth::of(&pim.memory, cpu, 1).stream, gflops: cpu.gemm_gflops() }
+    }
+
+    fn roofline(&self, bytes: f64, operations: f64) -> Bounded {
+        let (read, computed) = (bytes / self.stream, operations / self.gflops);
+        Bounded { ns: read.max(computed), computes: read < computed }
+    }
+}
+
+/// Weights of matrices, and what one token does with them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Weights {
+    bytes: f64,
+    operations: f64,
+}
+
+impl Weights {
+    #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+    fn of_matrix(shape: Gemv, format: Format) -> Self {
+        Self { bytes: shape.weight_bytes(format).0 as f64, operations: shape.operations() as f64 }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "few layers")]
+    fn of(self, layers: u64) -> Self {
+        Self { bytes: self.bytes * layers as f64, operations: self.operations * layers as f64 }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, operations: self.operations + other.operations }
+    }
+}
+
+impl Token {
+    /// What takes most of a token, with PIM or without: reading weights, keys and
+    /// values, computing with them, commands that do neither, or the rest of the host.
+    #[must_use]
+    pub fn bound_by(&self, with_pim: bool) -> BoundBy {
+        let (none, part) = (Picoseconds::ZERO, |on: bool, time| if on { time } else { Picoseconds::ZERO });
+        let attention = self.on_pim[TokenPart::Attention];
+        let (mac, host) = (self.gemvs[GemvPart::Mac], self.on_host[TokenPart::HostGemv]);
+        let reading = if with_pim { mac } else { part(!self.host_gemv_computes, host) };
+        let computing = if with_pim { none } else { part(self.host_gemv_computes, host) };
+        [
+            (BoundBy::DramBandwidth, reading + part(!self.attention_computes, attention)),
+            (BoundBy::Compute, computing + part(self.attention_computes, attention)),
+            (BoundBy::CommandIssue, if with_pim { self.gemvs.total() - mac } else { none }),
+            (BoundBy::Host, self.on_pim[TokenPart::Overhead]),
+        ]
+        .into_iter()
+        .rev()
+        .max_by_key(|it| it.1)
+        .map_or(BoundBy::Host, |it| it.0)
+    }
+}
+
+/// The GEMVs of one layer, and their weights.
+fn layer_gemvs(model: &Llm, pim: &PimMemory) -> Result<(Breakdown<GemvPart>, Weights), TokenError> {
+    let (mut layer, mut weights) = (Breakdown::default(), Weights::default());
     let mut timed: Vec<(Gemv, Breakdown<GemvPart>)> = Vec::new();
     for (matrix, shape) in layer_matrices(model)? {
         // Matrices of one shape take one time.
@@ -123,27 +207,14 @@ fn layer_gemvs(model: &Llm, pim: &PimMemory) -> Result<(Breakdown<GemvPart>, Byt
         let time = known.map_or_else(|| gemv_time(pim, matrix, shape), Ok)?;
         timed.push((shape, time));
         layer += time;
-        bytes = bytes + shape.weight_bytes(pim.format);
+        weights = weights.and(Weights::of_matrix(shape, pim.format));
     }
-    Ok((layer, bytes))
+    Ok((layer, weights))
 }
 
 fn gemv_time(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<Breakdown<GemvPart>, TokenError> {
-    let time = pim.layout(shape).and_then(|it| pim.time(&it, CostEngine::Closed));
-    time.map_err(|error| TokenError::Gemv { matrix, error })
-}
-
-/// Reading weights at what the host reaches of the peak bandwidth.
-#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
-fn host_gemv(weights: Bytes, pim: &PimMemory, cpu: &Cpu) -> Picoseconds {
-    let bandwidth = cpu.host_gemv_efficiency * pim.memory.peak_gb_s().as_f64();
-    picoseconds(weights.0 as f64 / bandwidth)
-}
-
-/// Rounded; saturates far beyond what [`check_length`] lets through.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn picoseconds(ns: f64) -> Picoseconds {
-    Picoseconds((ns * 1e3).round() as u64)
+    let layout = pim.layout(shape).map_err(|error| TokenError::Gemv { matrix, error })?;
+    Ok(pim.mean_time(&layout))
 }
 
 /// Sums of times must fit the clock.
@@ -152,10 +223,10 @@ fn check_length(
     layers: u64,
     layer: &Breakdown<GemvPart>,
     lm_head: &Breakdown<GemvPart>,
-    host: Picoseconds,
+    host_ns: f64,
 ) -> Result<(), TokenError> {
     const LONGEST_S: f64 = 1e5;
     let pim_ns = layers as f64 * layer.total().as_ns() + lm_head.total().as_ns();
-    let longest = pim_ns.max(host.as_ns()) * 1e-9;
+    let longest = (pim_ns + host_ns) * 1e-9;
     if longest < LONGEST_S { Ok(()) } else { Err(TokenError::TooLong(longest)) }
 }

@@ -31,27 +31,30 @@ pub struct Cpu {
     pub middle_high: Cores,
     /// The slower middle cores
     pub middle_low: Cores,
-    /// Threads of a copy that has the machine to itself (OWR)
+    /// Threads of a copy that has the machine to itself (OWR), one per core
     pub owr_threads: NonZeroU32,
-    /// Swizzled copy by one thread from non-cacheable to cacheable memory, in 10^9 bytes of
-    /// weights per second
+    /// Swizzled copy by one thread between cacheable regions, in 10^9 bytes of weights per
+    /// second, as long as the memory keeps up
     #[schemars(range(min = 1e-6, max = 1e6))]
     pub copy_gb_s: f64,
+    /// How much longer a thread takes to read weights from a non-cacheable region
+    #[schemars(range(min = 1.0, max = 1e3))]
+    pub uncached_slowdown: f64,
+    /// DRAM transactions of a copy per byte: 3 through caches, 2 with stores that bypass them, 1
+    /// to on-chip memory
+    pub copy_transactions: NonZeroU32,
     /// Fixed cost of one GEMM, and of one copy by threads that are started for it (OWR)
     #[schemars(range(min = 0.0, max = 1e6))]
     pub step_ms: f64,
     /// GEMM rate over the peak of as many of the slowest core that takes part
     #[schemars(range(min = 1e-6, max = 1.0))]
     pub gemm_efficiency: f64,
-    /// How much longer a copy takes while GEMM runs beside it
-    #[schemars(range(min = 1.0, max = 1e3))]
-    pub copy_slowdown: f64,
-    /// How much longer GEMM takes while a copy runs beside it
-    #[schemars(range(min = 1.0, max = 1e3))]
-    pub gemm_slowdown: f64,
-    /// Bandwidth that the host's GEMV reaches, over the peak
+    /// Tokens of a prompt that GEMM works on for each time it reads a weight from DRAM
+    #[schemars(range(min = 1.0, max = 1e9))]
+    pub gemm_block_tokens: f64,
+    /// Bandwidth that the cores reach when they read in a row, over the peak
     #[schemars(range(min = 1e-6, max = 1.0))]
-    pub host_gemv_efficiency: f64,
+    pub memory_efficiency: f64,
     /// What the host adds to each generated token beside its GEMVs
     #[schemars(range(min = 0.0, max = 1e6))]
     pub token_overhead_ms: f64,
@@ -97,6 +100,14 @@ pub enum CpuError {
         /// The parameter that says how many.
         field: &'static str,
     },
+    /// More threads of a copy than cores.
+    #[error("`cpu.owr_threads` is {given}, but there are {cores} cores; a thread needs a core of its own")]
+    OwrThreads {
+        /// Threads asked for.
+        given: u32,
+        /// Cores of all kinds.
+        cores: u64,
+    },
 }
 
 /// The most threads of one group.
@@ -121,9 +132,9 @@ impl Cpu {
             ("copy_gb_s", self.copy_gb_s, 1e-6, 1e6),
             ("step_ms", self.step_ms, 0.0, 1e6),
             ("gemm_efficiency", self.gemm_efficiency, 1e-6, 1.0),
-            ("copy_slowdown", self.copy_slowdown, 1.0, 1e3),
-            ("gemm_slowdown", self.gemm_slowdown, 1.0, 1e3),
-            ("host_gemv_efficiency", self.host_gemv_efficiency, 1e-6, 1.0),
+            ("uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
+            ("gemm_block_tokens", self.gemm_block_tokens, 1.0, 1e9),
+            ("memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
             ("token_overhead_ms", self.token_overhead_ms, 0.0, 1e6),
         ] {
             if !(min..=max).contains(&given) {
@@ -144,6 +155,10 @@ impl Cpu {
             if !(1..=MAX_THREADS).contains(&given) {
                 return Err(CpuError::Threads { what, given, field });
             }
+        }
+        let (given, cores) = (self.owr_threads.get(), self.cores());
+        if cores < u64::from(given) {
+            return Err(CpuError::OwrThreads { given, cores });
         }
         Ok(())
     }
@@ -185,13 +200,60 @@ impl Cpu {
         self.kinds().iter().map(|it| f64::from(it.1.cores) * it.1.peak_gflops).sum()
     }
 
-    /// The rate at which each GEMM thread works, in GFLOPS, one per thread. Work is
-    /// split evenly beforehand, so the slowest decides.
+    /// Cores of all kinds.
+    #[must_use]
+    pub fn cores(&self) -> u64 {
+        self.kinds().iter().map(|it| u64::from(it.1.cores)).sum()
+    }
+
+    /// The rates of the threads that take part in GEMM, in GFLOPS, slowest first.
+    ///
+    /// Work is split evenly beforehand, so the slowest decides: a thread so slow that
+    /// the others are faster without it takes no part.
     #[must_use]
     pub fn gemm_rates(&self) -> Vec<f64> {
         let rate = |it: &Cores| it.peak_gflops * self.gemm_efficiency;
-        self.kinds().iter().flat_map(|(_, it)| (0..it.gemm_threads).map(|_| rate(it))).collect()
+        let mut rates: Vec<_> =
+            self.kinds().iter().flat_map(|(_, it)| (0..it.gemm_threads).map(|_| rate(it))).collect();
+        rates.sort_by(|a, b| b.total_cmp(a));
+        let together = |count: usize| of_equal_shares(&rates[..count]);
+        let best = (1..=rates.len()).max_by(|a, b| together(*a).total_cmp(&together(*b)));
+        rates.truncate(best.unwrap_or(0));
+        rates.reverse();
+        rates
     }
+
+    /// The rate of all threads that take part in GEMM, in GFLOPS.
+    #[must_use]
+    pub fn gemm_gflops(&self) -> f64 {
+        of_equal_shares(&self.gemm_rates())
+    }
+
+    /// The rate at which one thread copies from memory of this kind, in bytes of
+    /// weights.
+    #[must_use]
+    pub fn thread_copy_gb_s(&self, region: Region) -> f64 {
+        match region {
+            Region::Cacheable => self.copy_gb_s,
+            Region::NonCacheable => self.copy_gb_s / self.uncached_slowdown,
+        }
+    }
+}
+
+/// What threads of these rates reach together on equal shares.
+#[expect(clippy::cast_precision_loss, reason = "a few threads")]
+fn of_equal_shares(rates: &[f64]) -> f64 {
+    rates.len() as f64 * rates.iter().copied().reduce(f64::min).unwrap_or(0.0)
+}
+
+/// The attribute of the memory in which the PIM-aware weights lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Region {
+    /// Every read reaches the DRAM: what PIM needs, whose commands are reads.
+    NonCacheable,
+    /// Caches may answer: PIM cannot be triggered.
+    Cacheable,
 }
 
 fn milliseconds(value: f64) -> Nanoseconds {

@@ -19,10 +19,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// DRAM transactions per byte of weights of a swizzled copy through caches:
-    /// read the weight, read the destination into the cache, write it back.
-    pub const CACHED_COPY_TRANSACTIONS: u32 = 3;
-
     /// Checks the range of its rate.
     ///
     /// # Errors

@@ -9,4 +9,4 @@ mod scheme;
 pub mod stages;
 pub mod swizzle;
 
-pub use scheme::Scheme;
+pub use scheme::{Resolves, Scheme};

@@ -1,26 +1,26 @@
 //! The study `ondevice.capacity`: how much DRAM each way of keeping the weights
 //! takes (Fig. 4 and Fig. 9).
 
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
-use crate::cost::footprint::{Footprint, Keeping, Padding};
+use super::{laws, slots};
+use crate::cost::footprint::{Footprint, Keeping, PadTo, Padding};
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
 
 /// Bytes of DRAM for the weights of a model, by scheme.
 ///
-/// The PIM-aware copy is padded so that every PIM unit has as many rows: matrices
-/// of the layers to `layer_pad_tiles` row tiles, the LM head to
-/// `lm_head_pad_tiles`. A row tile has as many rows as the lanes of all PIM units.
+/// The PIM-aware copy is padded so that every PIM unit has as many rows. A row tile
+/// has as many rows as the lanes of all PIM units, an output tile as their output
+/// registers hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityStudy {
@@ -32,11 +32,10 @@ pub struct CapacityStudy {
     pub scheme: Scheme,
     /// Bytes of one cacheable buffer; the layers' largest matrix if not given
     pub buffer_bytes: Option<NonZeroU64>,
-    /// Row tiles to whose multiple the layers' matrices are padded
-    pub layer_pad_tiles: NonZeroU32,
-    /// Row tiles to whose multiple the LM head is padded: as many as there are output registers
-    /// gives the 80 MB of Sec. 6
-    pub lm_head_pad_tiles: NonZeroU32,
+    /// To what rows of the layers' matrices are padded
+    pub layer_padding: PadTo,
+    /// To what rows of the LM head are padded: `output-tile` gives the 80 MB of Sec. 6
+    pub lm_head_padding: PadTo,
     /// Whether an input embedding of its own (untied) is kept in the PIM-aware copy too, which
     /// only the host reads
     pub pim_copies_embedding: bool,
@@ -82,15 +81,14 @@ pub struct CapacityAnswer {
 impl Default for CapacityStudy {
     /// Llama 3.2 1B, double buffered, on the paper's phone.
     fn default() -> Self {
-        let count = |it| NonZeroU32::new(it).expect("not zero");
         let (phone, padding) = (slots::phone(), Padding::default());
         Self {
             model: slots::model(),
             format: Format::BF16,
             scheme: Scheme::Ddb,
             buffer_bytes: None,
-            layer_pad_tiles: count(padding.layer_tiles),
-            lm_head_pad_tiles: count(padding.lm_head_tiles),
+            layer_padding: padding.layers,
+            lm_head_padding: padding.lm_head,
             pim_copies_embedding: padding.copies_embedding,
             placement: Placement::ColumnBursts,
             memory: phone.memory,
@@ -106,8 +104,8 @@ impl CapacityStudy {
             scheme: self.scheme,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
             padding: Padding {
-                layer_tiles: self.layer_pad_tiles.get(),
-                lm_head_tiles: self.lm_head_pad_tiles.get(),
+                layers: self.layer_padding,
+                lm_head: self.lm_head_padding,
                 copies_embedding: self.pim_copies_embedding,
             },
             placement: self.placement,
@@ -122,6 +120,8 @@ impl Study for CapacityStudy {
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("total_bytes", &["host_bytes", "pim_bytes", "buffer_bytes"])];
+
+    const LAWS: Laws = laws::CAPACITY;
 
     fn slots() -> Vec<Slot> {
         slots::all()

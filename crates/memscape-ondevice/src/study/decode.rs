@@ -1,27 +1,32 @@
 //! The study `ondevice.decode`: one generated token.
 
 use memscape_dram::Dram;
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Bound, Laws, Slot, Study, StudyError};
+use memscape_units::Bytes;
 use memscape_workload::{Format, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
+use super::{floors, laws, slots};
+use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
 use crate::cost::gemv::PimMemory;
 use crate::cost::token::{TokenPart, token};
 use crate::hardware::{Cpu, PimBlocks};
+use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
 
 /// One generated token: all linear layers and the LM head on PIM, beside the same
 /// on the host.
 ///
-/// Everything else is `cpu.token_overhead_ms`, whichever does the GEMVs. The
-/// key-value cache of a few hundred tokens is not counted.
+/// Whichever does the GEMVs, the host does attention, and what is left is
+/// `cpu.token_overhead_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecodeStudy {
     /// Language model
     pub model: Model,
+    /// Tokens before it, to which it attends
+    pub context_tokens: u64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
     pub format: Format,
     /// Which elements share a burst
@@ -55,16 +60,25 @@ pub struct DecodeAnswer {
     pub host_gemv_ns: f64,
     /// The host's GEMV time over PIM's
     pub gemv_speedup: f64,
-    /// What is neither, on the host in both cases
+    /// Attention, on the host in both cases
+    pub attention_ns: f64,
+    /// What is none of these, on the host in both cases
     pub overhead_ns: f64,
+    /// Peak compute rate over peak bandwidth
+    pub flop_per_byte: f64,
+    /// What PIM-aware weights and key-value cache take
+    pub memory_bytes: u64,
+    /// What the DRAM holds
+    pub memory_limit_bytes: u64,
 }
 
 impl Default for DecodeStudy {
-    /// Llama 3.2 1B on the paper's phone.
+    /// Llama 3.2 1B after 128 tokens on the paper's phone.
     fn default() -> Self {
         let phone = slots::phone();
         Self {
             model: slots::model(),
+            context_tokens: 128,
             format: Format::BF16,
             placement: Placement::ColumnBursts,
             memory: phone.memory,
@@ -85,6 +99,20 @@ impl DecodeStudy {
             refresh: self.refresh,
         }
     }
+
+    /// One PIM-aware copy, and the keys and values of all tokens.
+    fn memory_bytes(&self) -> Result<Bytes, StudyError> {
+        let keeping = Keeping {
+            format: self.format,
+            scheme: Scheme::FacilO,
+            buffer: None,
+            padding: Padding::default(),
+            placement: self.placement,
+        };
+        let weights = Footprint::of(&self.model, &keeping, &self.memory, &self.pim)?.total().0;
+        let cache = cache_bytes(&self.model, self.context_tokens.saturating_add(1), 1).0;
+        Ok(Bytes(weights.saturating_add(cache)))
+    }
 }
 
 impl Study for DecodeStudy {
@@ -94,16 +122,30 @@ impl Study for DecodeStudy {
     type Answer = DecodeAnswer;
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
-        ("token_ns", &["layers_ns", "lm_head_ns", "overhead_ns"]),
-        ("host_token_ns", &["host_gemv_ns", "overhead_ns"]),
+        ("token_ns", &["layers_ns", "lm_head_ns", "attention_ns", "overhead_ns"]),
+        ("host_token_ns", &["host_gemv_ns", "attention_ns", "overhead_ns"]),
     ];
+
+    const LAWS: Laws = laws::DECODE;
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Self { model, format, memory, pim, .. } = self;
+        let layers = model.layer_matrix_parameters() * u64::from(model.layers);
+        let bytes = |parameters: u64| format.storage_bytes(parameters).0;
+        let mut bounds = floors::gemv_ns(bytes(layers), memory, pim, "layers_ns");
+        bounds.extend(floors::gemv_ns(bytes(model.embedding_parameters()), memory, pim, "lm_head_ns"));
+        bounds.push(floors::capacity(memory));
+        bounds
+    }
 
     fn slots() -> Vec<Slot> {
         slots::all()
     }
 
     fn answer(&self) -> Result<DecodeAnswer, StudyError> {
-        let it = token(&self.model, &self.pim_memory(), &self.cpu)?;
+        let kept = self.memory_bytes()?;
+        check_fits(kept, &self.memory)?;
+        let it = token(&self.model, &self.pim_memory(), &self.cpu, self.context_tokens, 1)?;
         let (token_ns, host_token_ns) = (it.on_pim.total().as_ns(), it.on_host.total().as_ns());
         let host_gemv_ns = it.on_host.ns(TokenPart::HostGemv);
         Ok(DecodeAnswer {
@@ -115,7 +157,11 @@ impl Study for DecodeStudy {
             lm_head_ns: it.on_pim.ns(TokenPart::LmHead),
             host_gemv_ns,
             gemv_speedup: host_gemv_ns / it.gemvs.total().as_ns(),
+            attention_ns: it.on_pim.ns(TokenPart::Attention),
             overhead_ns: it.on_pim.ns(TokenPart::Overhead),
+            flop_per_byte: self.cpu.peak_gflops() / self.memory.peak_gb_s().as_f64(),
+            memory_bytes: kept.0,
+            memory_limit_bytes: self.memory.capacity().0,
         })
     }
 }

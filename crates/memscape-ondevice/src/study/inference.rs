@@ -3,19 +3,20 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_study::{Headline, Served, Slot, Study, StudyError};
+use memscape_study::{Bound, Headline, Laws, Served, Slot, Study, StudyError};
 use memscape_units::{Bytes, Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
-use crate::cost::footprint::{Footprint, Keeping, Padding};
+use super::prefill::TOGETHER;
+use super::{floors, laws, slots};
+use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
 use crate::cost::gemv::PimMemory;
 use crate::cost::prefill::{PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
 use crate::cost::token::token;
-use crate::hardware::{Cpu, PimBlocks};
+use crate::hardware::{Cpu, PimBlocks, Region};
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
 use crate::mapping::stages::Split;
@@ -23,7 +24,8 @@ use crate::mapping::stages::Split;
 /// Prefill on the host, then decode on PIM, beside the same without PIM.
 ///
 /// The phone works on one sequence at a time: a batch takes as many times as long.
-/// The key-value cache, of 16-bit numbers, takes memory but no time.
+/// Attention is the host's in both, over a key-value cache of 16-bit numbers that
+/// grows with every token. PIM-aware weights lie in a non-cacheable region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
@@ -39,6 +41,9 @@ pub struct InferenceStudy {
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
+    /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving so many
+    /// bursts before the copy goes on
+    pub together: NonZeroU64,
     /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
     pub ff0_split: Split,
     /// Bytes of one cacheable buffer; what the largest needs if not given
@@ -73,6 +78,8 @@ pub struct InferenceAnswer {
     pub host_token_ns: f64,
     /// The speedup over that of an ideal memory controller (FACIL-O)
     pub of_facil_o: f64,
+    /// Peak compute rate over peak bandwidth
+    pub flop_per_byte: f64,
 }
 
 impl Default for InferenceStudy {
@@ -87,6 +94,7 @@ impl Default for InferenceStudy {
             batch: NonZeroU64::MIN,
             format: Format::BF16,
             scheme: Scheme::Ddb,
+            together: TOGETHER,
             ff0_split: Split::Equal,
             buffer_bytes: None,
             step_cost: StepCost::CreatedThreads,
@@ -107,6 +115,9 @@ impl InferenceStudy {
             tokens: self.prompt_tokens.get(),
             format: self.format,
             scheme: self.scheme,
+            region: Region::NonCacheable,
+            together: self.together.get(),
+            step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
         }
@@ -122,8 +133,9 @@ impl InferenceStudy {
         }
     }
 
-    /// Weights as the scheme keeps them, and the key-value caches.
-    fn memory_bytes(&self) -> Result<u64, StudyError> {
+    /// Weights as the scheme keeps them, and the key-value caches of all sequences with
+    /// every token in them.
+    fn memory_bytes(&self) -> Result<Bytes, StudyError> {
         let keeping = Keeping {
             format: self.format,
             scheme: self.scheme,
@@ -132,16 +144,8 @@ impl InferenceStudy {
             placement: self.placement,
         };
         let weights = Footprint::of(&self.model, &keeping, &self.memory, &self.pim)?.total().0;
-        Ok(weights.saturating_add(self.cache_bytes()))
-    }
-
-    /// Of all sequences, with every token in it; saturates.
-    fn cache_bytes(&self) -> u64 {
-        const BYTES_PER_ELEMENT: u64 = 2;
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
-        let countable = tokens.checked_mul(self.model.kv_cache_elements(1)).is_some();
-        let elements = if countable { self.model.kv_cache_elements(tokens) } else { u64::MAX };
-        elements.saturating_mul(BYTES_PER_ELEMENT).saturating_mul(self.batch.get())
+        Ok(Bytes(weights.saturating_add(cache_bytes(&self.model, tokens, self.batch.get()).0)))
     }
 }
 
@@ -152,20 +156,34 @@ impl Study for InferenceStudy {
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("total_s", &["ttft_s", "decode_s"])];
 
+    const LAWS: Laws = laws::INFERENCE;
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Self { model, format, cpu, memory, .. } = self;
+        let floor = floors::Floor { model, layers: model.layers.into(), format: *format, cpu, memory };
+        let mut bounds = floor.prompt(self.prompt_tokens.get(), self.batch.get(), "ttft_s");
+        bounds.push(floors::capacity(memory));
+        bounds
+    }
+
     fn slots() -> Vec<Slot> {
         slots::all()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let kept = self.memory_bytes()?;
+        check_fits(kept, &self.memory)?;
         let prompt = self.prompt();
-        let rates = prompt.rates(&self.cpu, self.step_cost)?;
-        let token = token(&self.model, &self.pim_memory(), &self.cpu)?;
+        let rates = prompt.rates(&self.cpu, &self.memory)?;
+        let (context, tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        let token = token(&self.model, &self.pim_memory(), &self.cpu, context, tokens)?;
         let prefill = prompt.closed(&rates)?.time;
 
         let (batch, generated) = (self.batch.get() as f64, self.generated_tokens.get() as f64);
         let of_batch = |time: Picoseconds| time.as_ns() * batch;
-        let (ttft_ns, gemm_ns) = (of_batch(prefill.total()), of_batch(prefill[PrefillPart::Gemm]));
+        let alone = prefill[PrefillPart::Gemm] + prefill[PrefillPart::Attention];
+        let (ttft_ns, alone_ns) = (of_batch(prefill.total()), of_batch(alone));
         let (pim_ns, host_ns) = (of_batch(token.on_pim.total()), of_batch(token.on_host.total()));
         let on_pim = self.scheme.decodes_on_pim();
         let token_ns = if on_pim { pim_ns } else { host_ns };
@@ -175,14 +193,14 @@ impl Study for InferenceStudy {
             batch: self.batch.get(),
             prompt: Nanoseconds::new(ttft_ns)?,
             step: Nanoseconds::new(token_ns)?,
-            memory_bytes: self.memory_bytes()?,
+            memory_bytes: kept.0,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by: token.bound_by(on_pim),
             energy_j: None,
             cost_usd: None,
         });
         let total_s = |prompt_ns: f64, step_ns: f64| (prompt_ns + generated * step_ns) * 1e-9;
-        let (host_total_s, facil_o_total_s) = (total_s(gemm_ns, host_ns), total_s(gemm_ns, pim_ns));
+        let (host_total_s, facil_o_total_s) = (total_s(alone_ns, host_ns), total_s(alone_ns, pim_ns));
         Ok(InferenceAnswer {
             headline,
             speedup: host_total_s / headline.total_s,
@@ -190,6 +208,7 @@ impl Study for InferenceStudy {
             host_total_s,
             host_token_ns: host_ns,
             of_facil_o: facil_o_total_s / headline.total_s,
+            flop_per_byte: self.cpu.peak_gflops() / self.memory.peak_gb_s().as_f64(),
         })
     }
 }

@@ -5,13 +5,13 @@ use std::num::NonZeroU64;
 
 use memscape_dram::stream::serve;
 use memscape_dram::{Command, Dram, DramError, Engine, Kind, Place, constraints};
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Laws, Slot, Study, StudyError};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
+use super::{laws, slots};
 use crate::hardware::{BurstMap, MapText, MapTextError, PimBlocks};
 use crate::mapping::layout::{HostOrder, Layout, LayoutError, Placement};
 
@@ -196,6 +196,8 @@ impl Study for LayoutStudy {
     const SUMMARY: &'static str =
         "Where a weight matrix lies for PIM, and how fast the host can read it back";
     type Answer = LayoutAnswer;
+
+    const LAWS: Laws = laws::LAYOUT;
 
     fn slots() -> Vec<Slot> {
         slots::all()

@@ -3,24 +3,24 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, DramError};
-use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError, Timeline};
+use memscape_dram::Dram;
+use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError, Timeline};
 use memscape_units::{Bytes, Picoseconds};
 use memscape_workload::{Format, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slots;
+use super::{floors, laws, slots};
+use crate::cost::footprint::{check_fits, prefill_bytes};
 use crate::cost::prefill::{PrefillPart, Prompt};
 use crate::cost::rates::{Rates, StepCost};
-use crate::hardware::{Cpu, Host};
+use crate::hardware::{Cpu, Region};
 use crate::mapping::Scheme;
 use crate::mapping::stages::Split;
 
-/// Prefill of one prompt: the linear layers of all decoder layers.
+/// Prefill of one prompt: linear layers and attention of all decoder layers.
 ///
-/// Attention, norms and the LM head (one GEMV) are not in it, as in the paper's
-/// stages.
+/// Norms and the LM head (one GEMV) are not in it, as in the paper's stages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrefillStudy {
@@ -34,6 +34,12 @@ pub struct PrefillStudy {
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
+    /// Attribute of the memory in which the PIM-aware weights lie: `non-cacheable`, which PIM
+    /// needs, or `cacheable`, from which copies are faster
+    pub region: Region,
+    /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving so many
+    /// bursts before the copy goes on
+    pub together: NonZeroU64,
     /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
     pub ff0_split: Split,
     /// Bytes of one cacheable buffer; what the largest needs if not given
@@ -55,13 +61,16 @@ pub struct PrefillAnswer {
     pub ttft_s: f64,
     /// Prompt tokens per second
     pub prompt_tokens_per_s: f64,
-    /// Time of GEMM alone: the time to first token of weight duplication and FACIL-O
+    /// Time of GEMM alone; with attention, the time to first token of weight duplication and
+    /// FACIL-O
     pub gemm_s: f64,
     /// Time of the scheme's swizzled copies alone, nothing beside them
     pub copy_s: f64,
-    /// Time to first token beyond GEMM
+    /// Time of attention, beside which nothing is copied
+    pub attention_s: f64,
+    /// Time to first token beyond GEMM and attention
     pub exposed_s: f64,
-    /// Time to first token over that of GEMM alone
+    /// Time to first token over that of GEMM and attention alone
     pub over_gemm: f64,
     /// Stages of one layer: its linear layers
     pub stages: u64,
@@ -75,12 +84,18 @@ pub struct PrefillAnswer {
     pub gemm_gflops: f64,
     /// Rate of the swizzled copies alone, in bytes of weights; 0 if there are none
     pub copy_gb_s: f64,
-    /// Peak bandwidth that the swizzled copies alone take, three transactions per byte
+    /// Peak bandwidth that the swizzled copies alone take, all their transactions counted
     pub copy_bandwidth_share: f64,
+    /// Peak bandwidth that GEMM takes
+    pub gemm_bandwidth_share: f64,
     /// Peak compute rate over peak bandwidth
     pub flop_per_byte: f64,
     /// Bytes of one cacheable buffer; 0 if there is none
     pub buffer_bytes: u64,
+    /// What weights, buffers and the prompt's key-value cache take, padding left out
+    pub memory_bytes: u64,
+    /// What the DRAM holds
+    pub memory_limit_bytes: u64,
 }
 
 /// More layers than the model has.
@@ -93,10 +108,9 @@ pub struct LayersError {
     pub available: u64,
 }
 
-/// The memory contradicts itself.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`memory`: {0}")]
-pub struct MemoryError(#[from] DramError);
+/// Columns that a copy takes together, as the functional copy of this crate does: it
+/// moves blocks of so many.
+pub(super) const TOGETHER: NonZeroU64 = NonZeroU64::new(8).expect("not zero");
 
 impl Default for PrefillStudy {
     /// Llama 3.2 1B with 128 tokens, double buffered, on the paper's phone.
@@ -108,6 +122,8 @@ impl Default for PrefillStudy {
             prompt_tokens: NonZeroU64::new(128).expect("not zero"),
             format: Format::BF16,
             scheme: Scheme::Ddb,
+            region: Region::NonCacheable,
+            together: TOGETHER,
             ff0_split: Split::Equal,
             buffer_bytes: None,
             step_cost: StepCost::CreatedThreads,
@@ -131,6 +147,9 @@ impl PrefillStudy {
             tokens: self.prompt_tokens.get(),
             format: self.format,
             scheme: self.scheme,
+            region: self.region,
+            together: self.together.get(),
+            step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
         })
@@ -139,8 +158,7 @@ impl PrefillStudy {
     /// The prompt, and the rates of a checked phone.
     fn resolve(&self) -> Result<(Prompt, Rates), StudyError> {
         let prompt = self.prompt()?;
-        let rates = prompt.rates(&self.cpu, self.step_cost)?;
-        self.memory.check().map_err(MemoryError)?;
+        let rates = prompt.rates(&self.cpu, &self.memory)?;
         Ok((prompt, rates))
     }
 
@@ -166,11 +184,30 @@ impl Study for PrefillStudy {
         "Time to first token on a phone whose weights lie once, in the PIM-aware layout";
     type Answer = PrefillAnswer;
 
-    const SUMS: &'static [(&'static str, &'static [&'static str])] =
-        &[("ttft_s", &["gemm_s", "exposed_s"]), ("stages", &["hidden_stages", "copy_critical_stages"])];
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("ttft_s", &["gemm_s", "attention_s", "exposed_s"]),
+        ("stages", &["hidden_stages", "copy_critical_stages"]),
+    ];
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
         Some(|study, recorder| study.walk(recorder).map(drop));
+
+    const LAWS: Laws = laws::PREFILL;
+
+    fn bounds(&self) -> Vec<Bound> {
+        let layers = self.layers.map_or(self.model.layers.into(), NonZeroU64::get);
+        let Self { model, format, cpu, memory, scheme, .. } = self;
+        let floor = floors::Floor { model, layers, format: *format, cpu, memory };
+        let mut bounds = floor.prompt(self.prompt_tokens.get(), 1, "ttft_s");
+        bounds.extend(floor.copies(*scheme, "copy_s"));
+        let share = |column| Bound::at_most(column, 1.0, "the channels' peak");
+        bounds.extend([
+            share("copy_bandwidth_share"),
+            share("gemm_bandwidth_share"),
+            floors::capacity(memory),
+        ]);
+        bounds
+    }
 
     fn slots() -> Vec<Slot> {
         slots::all()
@@ -180,12 +217,16 @@ impl Study for PrefillStudy {
     fn answer(&self) -> Result<PrefillAnswer, StudyError> {
         let (prompt, rates) = self.resolve()?;
         let mut prefill = prompt.closed(&rates)?;
-        let gemm = prefill.time[PrefillPart::Gemm];
+        let (gemm, attention) = (prefill.time[PrefillPart::Gemm], prefill.time[PrefillPart::Attention]);
+        let (scheme, tokens) = (self.scheme, prompt.tokens);
+        let kept = prefill_bytes(&self.model, prompt.layers, self.format, scheme, prefill.buffer, tokens);
+        check_fits(kept, &self.memory)?;
         if self.engine == CostEngine::Events {
             let end = prompt.walk(&rates, &mut Timeline::default())?;
-            prefill.time[PrefillPart::Exposed] = end - gemm;
+            prefill.time[PrefillPart::Exposed] = end - gemm - attention;
         }
         let (ttft_s, gemm_s) = (seconds(prefill.time.total()), seconds(gemm));
+        let (attention_s, alone_s) = (seconds(attention), seconds(gemm + attention));
         let copy_s = seconds(prefill.copy);
         let matrices = prompt.matrices()?;
         let operations: f64 = matrices.iter().map(|it| it.1.operations() as f64).sum();
@@ -198,17 +239,21 @@ impl Study for PrefillStudy {
             prompt_tokens_per_s: tokens / ttft_s,
             gemm_s,
             copy_s,
-            exposed_s: ttft_s - gemm_s,
-            over_gemm: ttft_s / gemm_s,
+            attention_s,
+            exposed_s: seconds(prefill.time[PrefillPart::Exposed]),
+            over_gemm: ttft_s / alone_s,
             stages: matrices.len() as u64,
             hidden_stages: prefill.hidden_stages,
             copy_critical_stages: matrices.len() as u64 - prefill.hidden_stages,
             copied_bytes,
             gemm_gflops: operations * prompt.layers as f64 * tokens / gemm_s * 1e-9,
             copy_gb_s,
-            copy_bandwidth_share: f64::from(Host::CACHED_COPY_TRANSACTIONS) * copy_gb_s / peak_gb_s,
+            copy_bandwidth_share: f64::from(self.cpu.copy_transactions.get()) * copy_gb_s / peak_gb_s,
+            gemm_bandwidth_share: prefill.gemm_read_bytes / gemm_s * 1e-9 / peak_gb_s,
             flop_per_byte: self.cpu.peak_gflops() / peak_gb_s,
             buffer_bytes: prefill.buffer.0,
+            memory_bytes: kept.0,
+            memory_limit_bytes: self.memory.capacity().0,
         })
     }
 }

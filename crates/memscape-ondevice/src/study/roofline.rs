@@ -3,10 +3,11 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Laws, Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use crate::hardware::{HOSTS, Host};
 
 /// GEMM at peak rates beside an online rearrangement of its weights, in units of
@@ -64,6 +65,8 @@ impl Study for RooflineStudy {
     type Answer = RooflineAnswer;
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("serial_t", &["gemm_t", "online_t"])];
+
+    const LAWS: Laws = laws::ROOFLINE;
 
     fn slots() -> Vec<Slot> {
         vec![Slot::whole("host", &HOSTS, HOST)]

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use memscape_dram::{Dram, Kind, MEMORIES, RefreshPolicy};
 use memscape_ondevice::cost::gemv::{closed_form, delays, on_engine};
 use memscape_ondevice::cost::rates::StepCost;
-use memscape_ondevice::hardware::PimBlocks;
+use memscape_ondevice::hardware::{PimBlocks, Region};
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::{Layout, Placement};
 use memscape_ondevice::mapping::schedule::{Counts, Op, for_each};
@@ -15,7 +15,6 @@ use memscape_study::{CostEngine, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Element, Gemv};
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
 
 use crate::count;
 
@@ -71,7 +70,7 @@ proptest! {
     #[test]
     fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
         let delays = delays(&memory);
-        let Some(closed) = closed_form(&layout, &delays) else { return Ok(()) };
+        let closed = closed_form(&layout, &delays);
         let events = on_engine(&layout, &memory, RefreshPolicy::Off, &mut ()).unwrap();
         prop_assert_eq!(closed.total(), events, "{:?} {:?}", layout, delays);
     }
@@ -94,18 +93,6 @@ proptest! {
         .unwrap();
         prop_assert_eq!(counts, Counts::of(&layout));
     }
-}
-
-/// The random cases above must not all be left to the engine.
-#[test]
-fn most_random_cases_have_a_closed_form() {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let closed = (0..400).filter(|_| {
-        let (memory, layout) = case().new_tree(&mut runner).unwrap().current();
-        closed_form(&layout, &delays(&memory)).is_some()
-    });
-    let closed = closed.count();
-    assert!(closed > 120, "only {closed} of 400");
 }
 
 /// Reads of weights come in the order in which the layout numbers them.
@@ -139,14 +126,31 @@ fn a_stream_reads_each_burst_once_and_in_place() {
     }
 }
 
+/// One that holds a model.
+fn large_memory() -> impl Strategy<Value = Dram> {
+    let names = vec!["lpddr5x-8533", "lpddr5-6400", "ddr4-3200", "hbm2-2000"];
+    (prop::sample::select(names), 0_u32..4, 0.0..1.0_f64).prop_map(|(name, doubled, activates)| {
+        let device = *MEMORIES.get(name);
+        let trrd = device.trrd_s_ns.as_f64() * activates;
+        Dram {
+            channels: count(device.channels.get() << doubled),
+            rows: count(1 << 19),
+            trrd_s_ns: Nanoseconds::new(trrd).unwrap(),
+            ..device
+        }
+    })
+}
+
 prop_compose! {
     pub fn prefill()(
         model in prop::sample::select(vec!["llama-3.2-1b", "llama-3.2-3b", "opt-125m", "gemma-3-1b", "qwen3-0.6b"]),
         (layers, tokens) in (1_u64..=12, 1_u64..2000),
-        threads in (0_u32..=1, 0_u32..=2, 0_u32..=3, 1_u32..8),
-        (copy_gb_s, step_ms) in (0.1..20.0_f64, 0.0..5.0_f64),
-        (efficiency, copy_slowdown, gemm_slowdown) in (0.1..1.0_f64, 1.0..4.0_f64, 1.0..2.0_f64),
-        (by_compute, every_copy, owr) in any::<(bool, bool, bool)>(),
+        threads in (0_u32..=1, 0_u32..=2, 0_u32..=3, 1_u32..=6),
+        (copy_gb_s, uncached_slowdown, step_ms) in (0.1..20.0_f64, 1.0..4.0_f64, 0.0..5.0_f64),
+        (gemm_efficiency, memory_efficiency, block) in (0.1..1.0_f64, 0.1..1.0_f64, 1.0..64.0_f64),
+        (together, transactions, memory) in (1_u64..200, 1_u32..4, large_memory()),
+        (by_compute, every_copy, cacheable) in any::<(bool, bool, bool)>(),
+        scheme in prop::sample::select(vec![Scheme::Owr, Scheme::Ddb, Scheme::FacilO]),
     ) -> PrefillStudy {
         let mut study = PrefillStudy {
             model: model.parse().unwrap(),
@@ -154,7 +158,10 @@ prop_compose! {
             prompt_tokens: NonZeroU64::new(tokens).unwrap(),
             ff0_split: if by_compute { Split::ByCompute } else { Split::Equal },
             step_cost: if every_copy { StepCost::EveryCopy } else { StepCost::CreatedThreads },
-            scheme: if owr { Scheme::Owr } else { Scheme::Ddb },
+            region: if cacheable { Region::Cacheable } else { Region::NonCacheable },
+            together: NonZeroU64::new(together).unwrap(),
+            memory,
+            scheme,
             ..PrefillStudy::default()
         };
         let (big, high, low, owr_threads) = threads;
@@ -163,8 +170,9 @@ prop_compose! {
         cpu.middle_high.copy_threads = high;
         (cpu.middle_low.gemm_threads, cpu.middle_low.copy_threads) = (low, 3 - low);
         cpu.owr_threads = count(owr_threads);
-        (cpu.copy_gb_s, cpu.step_ms, cpu.gemm_efficiency) = (copy_gb_s, step_ms, efficiency);
-        (cpu.copy_slowdown, cpu.gemm_slowdown) = (copy_slowdown, gemm_slowdown);
+        (cpu.copy_gb_s, cpu.uncached_slowdown, cpu.step_ms) = (copy_gb_s, uncached_slowdown, step_ms);
+        (cpu.gemm_efficiency, cpu.memory_efficiency) = (gemm_efficiency, memory_efficiency);
+        (cpu.gemm_block_tokens, cpu.copy_transactions) = (block, count(transactions));
         study
     }
 }
@@ -178,45 +186,49 @@ proptest! {
 
     #[test]
     fn a_prefill_in_closed_form_takes_what_its_threads_do(study in prefill()) {
-        prop_assume!(study.cpu.check().is_ok());
+        prop_assume!(study.answer().is_ok());
         let events = PrefillStudy { engine: CostEngine::Events, ..study.clone() };
         // Both are sums of whole picoseconds.
         prop_assert_eq!(ttft(&study).to_bits(), ttft(&events).to_bits(), "{:?}", study);
     }
 
-    /// Copying never makes prefill faster, and where nothing is slowed double
-    /// buffering is never slower than copying first with as many threads.
+    /// Copying never makes prefill faster, and costs no more than copying first with as
+    /// many threads, but for what the memory does for GEMM meanwhile.
     #[test]
     fn overlap_is_between_its_bounds(study in prefill()) {
-        prop_assume!(study.cpu.check().is_ok());
         let mut study = PrefillStudy { scheme: Scheme::Ddb, ..study };
+        prop_assume!(study.answer().is_ok());
         let ddb = study.answer().unwrap();
-        prop_assert!(ddb.gemm_s <= ddb.ttft_s);
+        prop_assert!(ddb.gemm_s + ddb.attention_s <= ddb.ttft_s);
         let layers = study.layers.unwrap().get();
         let weights = u32::try_from(layers * study.model.layer_matrix_parameters()).unwrap();
         prop_assert!((ddb.copied_bytes - 2.0 * f64::from(weights)).abs() < 0.5, "all, once");
+        prop_assert!(ddb.copy_bandwidth_share <= 1.0 && ddb.gemm_bandwidth_share <= 1.0);
 
-        (study.cpu.copy_slowdown, study.cpu.gemm_slowdown) = (1.0, 1.0);
         study.cpu.owr_threads = count(u32::try_from(study.cpu.copy_threads()).unwrap());
-        let ddb = study.answer().unwrap();
         let owr = PrefillStudy { scheme: Scheme::Owr, ..study.clone() }.answer().unwrap();
-        // A copy in parts is rounded in parts.
+        // A copy in parts is rounded in parts. Beside GEMM nothing is gained at the worst,
+        // and online rearrangement has its fixed costs beside.
         prop_assert!(ddb.ttft_s <= owr.ttft_s + 1e-9, "{} {}", ddb.ttft_s, owr.ttft_s);
-        prop_assert!(ddb.gemm_s.max(ddb.copy_s) <= ddb.ttft_s + 1e-9);
-        prop_assert!(ddb.ttft_s <= ddb.gemm_s + ddb.copy_s + 1e-9);
+        prop_assert!((ddb.gemm_s + ddb.attention_s).max(ddb.copy_s) <= ddb.ttft_s + 1e-9);
     }
 }
 
 /// With ever longer prompts all that is left of copying is the first one.
 #[test]
 fn long_prompts_hide_all_but_the_preload() {
-    let study = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 15).unwrap(), ..PrefillStudy::default() };
+    let mut study =
+        PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 15).unwrap(), ..PrefillStudy::default() };
+    // Where the memory works for GEMM most of the time, K and V never hide theirs.
+    study.cpu.gemm_block_tokens = 16.0;
     let timeline = study.timeline().unwrap();
     let preload_s = timeline.spans.iter().find(|it| it.name == "preload").unwrap().end.as_ns() * 1e-9;
     let answer = study.answer().unwrap();
     // A thousandth of the preload is far above rounding.
     assert!((answer.exposed_s - preload_s).abs() < 1e-3 * preload_s);
     assert_eq!(answer.hidden_stages, answer.stages);
+    // Attention grows with the square of the prompt, and takes most of a long one.
+    assert!(answer.attention_s > answer.gemm_s);
 }
 
 /// At peak rates the model of one layer is Table 2's.

@@ -68,10 +68,12 @@ fn bad_input_is_told_what_to_change() {
     threads.cpu.middle_high.copy_threads = 0;
     assert!(error(&threads).starts_with("there are 0 copy threads"));
     let mut rates = base.clone();
-    rates.cpu.copy_slowdown = f64::NAN;
-    assert_eq!(error(&rates), "`cpu.copy_slowdown` is NaN; it must be from 1 to 1000");
-    let long = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
+    rates.cpu.uncached_slowdown = f64::NAN;
+    assert_eq!(error(&rates), "`cpu.uncached_slowdown` is NaN; it must be from 1 to 1000");
+    let long = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 24).unwrap(), ..base.clone() };
     assert!(error(&long).contains("beyond the model's clock"), "{}", error(&long));
+    let endless = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
+    assert!(error(&endless).contains("it must have 1 to 268435456"), "{}", error(&endless));
     assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "prompt_tokens": 0 })).is_err());
 
     let mut ranks = GemvStudy::default();
@@ -91,9 +93,42 @@ fn bad_input_is_told_what_to_change() {
     ] {
         assert!(refused.unwrap().to_string().contains("use a model without experts"));
     }
-    let mut tiny = DecodeStudy::default();
+    let mut tiny = GemvStudy::default();
     tiny.memory.rows = NonZeroU32::new(16).unwrap();
     assert!(tiny.answer().unwrap_err().to_string().contains("needs DRAM rows 0 to"));
+}
+
+/// What does not fit is refused, by every study that answers with a time.
+#[test]
+fn what_does_not_fit_is_refused() {
+    let model: Model = "qwen3-32b".parse().unwrap();
+    let small = "weights, buffers and key-value cache take 6";
+    for refused in [
+        PrefillStudy { model, ..PrefillStudy::default() }.answer().err(),
+        DecodeStudy { model, ..DecodeStudy::default() }.answer().err(),
+        InferenceStudy { model, ..InferenceStudy::default() }.answer().err(),
+    ] {
+        let error = refused.unwrap().to_string();
+        assert!(error.starts_with(small) && error.contains("`memory` has 12884901888 B"), "{error}");
+    }
+    // Two copies of Llama 3.2 3B leave room for a short reply alone.
+    let long = InferenceStudy {
+        model: "llama-3.2-3b".parse().unwrap(),
+        scheme: Scheme::WeightDuplication,
+        ..InferenceStudy::default()
+    };
+    assert!(long.answer().is_err());
+    let one = InferenceStudy { scheme: Scheme::Ddb, ..long };
+    assert!(one.answer().is_ok());
+    let mut threads = PrefillStudy::default();
+    threads.cpu.owr_threads = NonZeroU32::new(7).unwrap();
+    assert!(threads.answer().unwrap_err().to_string().starts_with("`cpu.owr_threads` is 7, but there are 6"));
+    let cached = PrefillStudy {
+        scheme: Scheme::NonCacheableGemm,
+        region: memscape_ondevice::hardware::Region::Cacheable,
+        ..PrefillStudy::default()
+    };
+    assert!(cached.answer().unwrap_err().to_string().contains("past the caches"));
 }
 
 /// What a GEMV gains is bounded by banks over command rate, and halved where two

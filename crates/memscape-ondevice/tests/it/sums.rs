@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::MEMORIES;
+use memscape_ondevice::cost::footprint::PadTo;
 use memscape_ondevice::hardware::PimBlocks;
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::Placement;
@@ -40,6 +41,10 @@ fn scheme() -> impl Strategy<Value = Scheme> {
         Scheme::CacheableGemm,
         Scheme::NonCacheableGemm,
     ])
+}
+
+fn pad(output: bool) -> PadTo {
+    if output { PadTo::OutputTile } else { PadTo::RowTile }
 }
 
 prop_compose! {
@@ -94,6 +99,7 @@ proptest! {
             generated_tokens: NonZeroU64::new(generated).unwrap(),
             batch: NonZeroU64::new(batch).unwrap(),
             scheme,
+            together: base.together,
             ff0_split: base.ff0_split,
             step_cost: base.step_cost,
             cpu: base.cpu,
@@ -106,15 +112,15 @@ proptest! {
         model in model(),
         scheme in scheme(),
         buffer in proptest::option::of(1_u64..1 << 28),
-        (layer_tiles, lm_head_tiles) in (1_u32..9, 1_u32..9),
+        (layers, lm_head) in any::<(bool, bool)>(),
         (tokens, flop_per_byte, transactions) in (1_u64..5000, 0.5..300.0_f64, 1_u32..5),
     ) {
         check(&CapacityStudy {
             model,
             scheme,
             buffer_bytes: buffer.and_then(NonZeroU64::new),
-            layer_pad_tiles: count(layer_tiles),
-            lm_head_pad_tiles: count(lm_head_tiles),
+            layer_padding: pad(layers),
+            lm_head_padding: pad(lm_head),
             ..CapacityStudy::default()
         })?;
         let (prompt_tokens, copy_transactions) = (NonZeroU64::new(tokens).unwrap(), count(transactions));

@@ -1,6 +1,7 @@
 //! GEMM on Ryzen AI NPUs: the evaluation of section 5, one module per figure or
 //! table.
 
+mod balance;
 mod common;
 mod fig6;
 mod kernels;
@@ -30,6 +31,12 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("npu-gemm.kernels", "Where the cycles of all kernels go", kernels::table, kernels::plot),
     Experiment::new("npu-gemm.table2", "Two designs per precision on XDNA", tables::table2, tables::plot),
     Experiment::new("npu-gemm.table3", "Two designs per precision on XDNA2", tables::table3, tables::plot),
+    Experiment::new(
+        "npu-gemm.balance",
+        "Compute and DRAM time on the way to the balanced point",
+        balance::table,
+        balance::plot,
+    ),
     Experiment::new(
         "npu-gemm.sec521_single_core",
         "The fastest kernel on the whole array, beside the balanced one",

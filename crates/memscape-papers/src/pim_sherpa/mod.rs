@@ -9,9 +9,12 @@ mod fig12;
 mod fig13;
 mod fig3;
 mod fig4;
+mod fig7;
 mod fig9;
+mod layer;
 mod sec7;
 mod setup;
+mod table1;
 mod table2;
 mod table4;
 mod text;
@@ -35,6 +38,7 @@ const EXPERIMENTS: &[Experiment] = &[
         fig3::table,
         fig3::plot,
     ),
+    Experiment::new("pim-sherpa.table1", "What ways of keeping weights resolve", table1::table, table1::plot),
     Experiment::new("pim-sherpa.fig4", "DRAM with and without weight duplication", fig4::table, fig4::plot),
     Experiment::new(
         "pim-sherpa.table2",
@@ -42,6 +46,7 @@ const EXPERIMENTS: &[Experiment] = &[
         table2::table,
         table2::plot,
     ),
+    Experiment::new("pim-sherpa.fig7", "Threads in one layer, online rearrangement", fig7::table, fig7::plot),
     Experiment::new("pim-sherpa.fig9", "DRAM by scheme", fig9::table, fig9::plot),
     Experiment::new("pim-sherpa.fig10a", "Time to first token, Llama 3.2 1B", fig10::table_1b, fig10::plot),
     Experiment::new("pim-sherpa.fig10b", "Time to first token, Llama 3.2 3B", fig10::table_3b, fig10::plot),

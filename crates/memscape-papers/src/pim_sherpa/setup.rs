@@ -1,7 +1,6 @@
 //! Sec. 5 and Table 3: the evaluated phone, as the model has it.
 
 use memscape_explore::{Parameters, Table, read};
-use memscape_ondevice::hardware::Host;
 use memscape_ondevice::{GemvStudy, InferenceStudy};
 use memscape_study::Study;
 use memscape_workload::Model;
@@ -32,7 +31,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("OWR threads", f64::from(cpu.owr_threads.get()), ""),
         ("big over middle core", cpu.big.peak_gflops / cpu.middle_low.peak_gflops, "×"),
         ("PIM bandwidth gain at most", gain, "×"),
-        ("copy transactions", f64::from(Host::CACHED_COPY_TRANSACTIONS), "t"),
+        ("copy transactions", f64::from(cpu.copy_transactions.get()), "t"),
         ("hidden size, Llama 3.2 1B", hidden("llama-3.2-1b")?, ""),
         ("hidden size, Llama 3.2 3B", hidden("llama-3.2-3b")?, ""),
     ];

@@ -248,6 +248,12 @@ impl InferenceStudy {
             };
             soc.push((part, self.soc_time(&operator)));
         }
+        if self.refresh {
+            // Intervals do not begin anew with every matrix.
+            let on_pim = gemvs.total() - gemvs[GemvPart::Refresh] - gemvs[GemvPart::SocReduction];
+            let delays = self.gemv(Matrix::LmHead).machine().pim_delays();
+            gemvs[GemvPart::Refresh] = delays.mean_refresh(&self.memory, on_pim);
+        }
         // Rounded to picoseconds once, not operator by operator.
         let sum = |part| total(soc.iter().filter(|it| it.0 == part).map(|it| it.1)).to_picoseconds();
         let soc: Breakdown<TokenPart> = TokenPart::ALL.iter().map(|it| (*it, sum(*it))).collect();

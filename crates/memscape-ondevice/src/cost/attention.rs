@@ -1,0 +1,61 @@
+//! What attention does beside the weights: operations, and keys and values read.
+
+use memscape_workload::{Llm, OperatorError, OperatorKind, Projections};
+
+/// Bytes of a key's or value's element, which stay at 16 bits.
+pub const CACHE_ELEMENT_BYTES: u64 = 2;
+
+/// Attention of all layers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Attention {
+    /// Operations, two per multiply-accumulate.
+    pub operations: f64,
+    /// Bytes of keys and values, each read once.
+    pub cache_bytes: f64,
+    /// Bytes of keys and values read if each query reads its own.
+    pub query_bytes: f64,
+}
+
+impl Attention {
+    /// Of a whole prompt: every token attends to those before it.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if the prompt is beyond what can be counted.
+    #[expect(clippy::cast_precision_loss, reason = "operations of a prompt stay below 2^64")]
+    pub fn of_prompt(model: &Llm, tokens: u64) -> Result<Self, OperatorError> {
+        let operators = model.prefill_operators(tokens, Projections::Separate)?;
+        let attends = operators.iter().filter(|it| it.kind == OperatorKind::Attention);
+        let operations: f64 = attends.map(|it| it.total_operations() as f64).sum();
+        let cache_bytes = (model.kv_cache_elements(tokens) * CACHE_ELEMENT_BYTES) as f64;
+        Ok(Self { operations, cache_bytes, query_bytes: operations / operations_per_byte(model) })
+    }
+
+    /// The mean over `tokens` tokens generated one by one after `context` others.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a mean")]
+    pub fn of_tokens(model: &Llm, context: u64, tokens: u64) -> Self {
+        // The sum over tokens of what each sees, up to a window.
+        let seen = |window: f64| {
+            let until = |last: f64| {
+                let ramp = last.min(window);
+                ramp * (ramp + 1.0) / 2.0 + (last - ramp) * window
+            };
+            (until((context as f64) + (tokens as f64)) - until(context as f64)) / tokens as f64
+        };
+        let windowed = model.window_layers() as f64;
+        let everywhere = f64::from(model.layers) - windowed;
+        let window = model.window.map_or(f64::MAX, |it| f64::from(it.tokens));
+        let in_windows = if windowed > 0.0 { windowed * seen(window) } else { 0.0 };
+        let elements = 2.0 * model.kv_size() as f64 * (everywhere * seen(f64::MAX) + in_windows);
+        let cache_bytes = elements * CACHE_ELEMENT_BYTES as f64;
+        let operations = cache_bytes * operations_per_byte(model);
+        Self { operations, cache_bytes, query_bytes: cache_bytes }
+    }
+}
+
+/// A key or value takes part in a multiply-accumulate with each query head that shares
+/// it.
+#[expect(clippy::cast_precision_loss, reason = "few heads")]
+fn operations_per_byte(model: &Llm) -> f64 {
+    2.0 * model.heads_per_kv_head() as f64 / CACHE_ELEMENT_BYTES as f64
+}

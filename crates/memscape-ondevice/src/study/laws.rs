@@ -1,0 +1,274 @@
+//! What more of each parameter does, study by study.
+
+use memscape_study::{Aim, Effect, Engines, Laws, When, either, faster, neutral, slower, unused};
+
+const COPIES: &[When] = &[When::is("scheme", &["ddb", "owr"])];
+const READS_PIM_AWARE: &[When] = &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"])];
+const COPY_THREADS: &[When] = &[When::is("scheme", &["ddb", "non-cacheable-gemm"])];
+const OWR: &[When] = &[When::is("scheme", &["owr"])];
+const UNCACHED: &[When] =
+    &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"]), When::is("region", &["non-cacheable"])];
+const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
+
+const TURNAROUNDS: &str = "what turnarounds and refresh take from the cores is in cpu.memory_efficiency";
+const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
+const ALL_BANKS: &str = "every bank does the same at the same time";
+const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
+const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
+const ONE_RANK: &str = "a PIM command reaches the banks of one rank, so that there must be one";
+
+/// Of `ondevice.prefill`.
+pub(super) const PREFILL: Laws = Laws {
+    aim: Some(Aim::less("ttft_s")),
+    effects: &[
+        slower("layers"),
+        slower("prompt_tokens"),
+        neutral("buffer_bytes").only(COPIES),
+        faster("together").only(READS_PIM_AWARE),
+        neutral("cpu.big.cores"),
+        neutral("cpu.middle_high.cores"),
+        neutral("cpu.middle_low.cores"),
+        faster("cpu.big.copy_threads").only(COPY_THREADS),
+        faster("cpu.middle_high.copy_threads").only(COPY_THREADS),
+        faster("cpu.middle_low.copy_threads").only(COPY_THREADS),
+        // Peaks and GEMM threads of all kinds.
+        faster("cpu.big.*"),
+        faster("cpu.middle_high.*"),
+        faster("cpu.middle_low.*"),
+        faster("cpu.owr_threads").only(OWR),
+        faster("cpu.copy_gb_s").only(READS_PIM_AWARE),
+        slower("cpu.uncached_slowdown").only(UNCACHED),
+        slower("cpu.copy_transactions").only(COPIES),
+        slower("cpu.step_ms"),
+        faster("cpu.gemm_efficiency"),
+        faster("cpu.gemm_block_tokens"),
+        faster("cpu.memory_efficiency"),
+        unused("cpu.token_overhead_ms", "no token is generated"),
+        faster("memory.channels"),
+        faster("memory.ranks"),
+        faster("memory.bank_groups"),
+        faster("memory.banks_per_channel"),
+        neutral("memory.rows"),
+        faster("memory.row_bytes"),
+        faster("memory.bus_bits"),
+        faster("memory.burst_length"),
+        faster("memory.data_rate_mt_s"),
+        slower("memory.trcd_ns").only(READS_PIM_AWARE),
+        slower("memory.trp_ns").only(READS_PIM_AWARE),
+        slower("memory.tras_ns").only(READS_PIM_AWARE),
+        slower("memory.trc_ns").only(READS_PIM_AWARE),
+        slower("memory.trtp_ns").only(READS_PIM_AWARE),
+        slower("memory.tccd_s_ns"),
+        slower("memory.tccd_l_ns"),
+        slower("memory.tfaw_ns").only(READS_PIM_AWARE),
+        unused("memory.*", TURNAROUNDS),
+    ],
+    engines: Some(Engines::closed_and_events(0.0)),
+    ..Laws::NONE
+};
+
+/// Of `ondevice.gemv`.
+pub(super) const GEMV: Laws = Laws {
+    aim: Some(Aim::less("busy_ns")),
+    effects: &[
+        slower("m"),
+        slower("k"),
+        faster("pim.input_registers"),
+        faster("pim.output_registers"),
+        either("pim.banks_per_block", FEWER_UNITS),
+        faster("memory.channels"),
+        unused("memory.ranks", ONE_RANK),
+        slower("memory.bank_groups"),
+        faster("memory.banks_per_channel"),
+        neutral("memory.rows"),
+        faster("memory.row_bytes"),
+        faster("memory.bus_bits"),
+        faster("memory.burst_length"),
+        faster("memory.data_rate_mt_s"),
+        slower("memory.transfers_per_clock"),
+        slower("memory.trcd_ns"),
+        slower("memory.trp_ab_ns"),
+        slower("memory.tras_ns"),
+        slower("memory.trc_ns"),
+        slower("memory.twr_ns"),
+        slower("memory.trtp_ns"),
+        slower("memory.cl_ns"),
+        either("memory.cwl_ns", LATER_WRITE),
+        slower("memory.tccd_s_ns"),
+        slower("memory.tccd_l_ns"),
+        slower("memory.trrd_l_ns"),
+        slower("memory.tfaw_ns"),
+        slower("memory.twtr_l_ns"),
+        slower("memory.trtw_ns"),
+        neutral("memory.trefi_ns").only(REFRESHED),
+        neutral("memory.trfc_ab_ns").only(REFRESHED),
+        unused("memory.*", ALL_BANKS),
+    ],
+    engines: Some(Engines::closed_and_events(0.0)),
+    slow: true,
+    ..Laws::NONE
+};
+
+/// Of `ondevice.decode`.
+pub(super) const DECODE: Laws = Laws {
+    aim: Some(Aim::less("token_ns")),
+    effects: &[
+        slower("context_tokens"),
+        faster("pim.input_registers"),
+        faster("pim.output_registers"),
+        either("pim.banks_per_block", FEWER_UNITS),
+        neutral("cpu.big.cores"),
+        neutral("cpu.middle_high.cores"),
+        neutral("cpu.middle_low.cores"),
+        NO_COPIES[0],
+        NO_COPIES[1],
+        NO_COPIES[2],
+        NO_COPIES[3],
+        NO_COPIES[4],
+        NO_COPIES[5],
+        NO_COPIES[6],
+        faster("cpu.big.*"),
+        faster("cpu.middle_high.*"),
+        faster("cpu.middle_low.*"),
+        unused("cpu.step_ms", NO_PROMPT),
+        unused("cpu.gemm_block_tokens", NO_PROMPT),
+        faster("cpu.gemm_efficiency"),
+        faster("cpu.memory_efficiency"),
+        slower("cpu.token_overhead_ms"),
+        faster("memory.channels"),
+        unused("memory.ranks", ONE_RANK),
+        either("memory.bank_groups", GROUPS),
+        faster("memory.banks_per_channel"),
+        neutral("memory.rows"),
+        faster("memory.row_bytes"),
+        faster("memory.bus_bits"),
+        faster("memory.burst_length"),
+        faster("memory.data_rate_mt_s"),
+        slower("memory.transfers_per_clock"),
+        slower("memory.trcd_ns"),
+        slower("memory.trp_ab_ns"),
+        slower("memory.tras_ns"),
+        slower("memory.trc_ns"),
+        slower("memory.twr_ns"),
+        slower("memory.trtp_ns"),
+        slower("memory.cl_ns"),
+        either("memory.cwl_ns", LATER_WRITE),
+        slower("memory.tccd_s_ns"),
+        slower("memory.tccd_l_ns"),
+        slower("memory.trrd_l_ns"),
+        slower("memory.tfaw_ns"),
+        slower("memory.twtr_l_ns"),
+        slower("memory.trtw_ns"),
+        faster("memory.trefi_ns").only(REFRESHED),
+        slower("memory.trfc_ab_ns").only(REFRESHED),
+        unused("memory.*", ALL_BANKS),
+    ],
+    slow: true,
+    ..Laws::NONE
+};
+
+const NO_PROMPT: &str = "no prompt is computed";
+const NO_COPIES: [Effect; 7] = [
+    unused("cpu.big.copy_threads", NO_PROMPT),
+    unused("cpu.middle_high.copy_threads", NO_PROMPT),
+    unused("cpu.middle_low.copy_threads", NO_PROMPT),
+    unused("cpu.owr_threads", NO_PROMPT),
+    unused("cpu.copy_gb_s", NO_PROMPT),
+    unused("cpu.uncached_slowdown", NO_PROMPT),
+    unused("cpu.copy_transactions", NO_PROMPT),
+];
+
+/// Of `ondevice.inference`.
+pub(super) const INFERENCE: Laws = Laws {
+    aim: Some(Aim::less("total_s")),
+    effects: &[
+        slower("prompt_tokens"),
+        slower("generated_tokens"),
+        slower("batch"),
+        neutral("buffer_bytes").only(COPIES),
+        faster("together").only(READS_PIM_AWARE),
+        faster("pim.input_registers"),
+        faster("pim.output_registers"),
+        either("pim.banks_per_block", FEWER_UNITS),
+        neutral("cpu.big.cores"),
+        neutral("cpu.middle_high.cores"),
+        neutral("cpu.middle_low.cores"),
+        faster("cpu.big.copy_threads").only(COPY_THREADS),
+        faster("cpu.middle_high.copy_threads").only(COPY_THREADS),
+        faster("cpu.middle_low.copy_threads").only(COPY_THREADS),
+        faster("cpu.big.*"),
+        faster("cpu.middle_high.*"),
+        faster("cpu.middle_low.*"),
+        faster("cpu.owr_threads").only(OWR),
+        faster("cpu.copy_gb_s").only(READS_PIM_AWARE),
+        slower("cpu.uncached_slowdown").only(READS_PIM_AWARE),
+        slower("cpu.copy_transactions").only(COPIES),
+        slower("cpu.step_ms"),
+        faster("cpu.gemm_efficiency"),
+        faster("cpu.gemm_block_tokens"),
+        faster("cpu.memory_efficiency"),
+        slower("cpu.token_overhead_ms"),
+        faster("memory.channels"),
+        unused("memory.ranks", ONE_RANK),
+        either("memory.bank_groups", GROUPS),
+        faster("memory.banks_per_channel"),
+        neutral("memory.rows"),
+        faster("memory.row_bytes"),
+        faster("memory.bus_bits"),
+        faster("memory.burst_length"),
+        faster("memory.data_rate_mt_s"),
+        slower("memory.transfers_per_clock"),
+        slower("memory.trcd_ns"),
+        slower("memory.trp_ns"),
+        slower("memory.trp_ab_ns"),
+        slower("memory.tras_ns"),
+        slower("memory.trc_ns"),
+        slower("memory.twr_ns"),
+        slower("memory.trtp_ns"),
+        slower("memory.cl_ns"),
+        either("memory.cwl_ns", LATER_WRITE),
+        slower("memory.tccd_s_ns"),
+        slower("memory.tccd_l_ns"),
+        slower("memory.trrd_l_ns"),
+        slower("memory.tfaw_ns"),
+        slower("memory.twtr_l_ns"),
+        slower("memory.trtw_ns"),
+        faster("memory.trefi_ns").only(REFRESHED),
+        slower("memory.trfc_ab_ns").only(REFRESHED),
+        unused("memory.*", ALL_BANKS),
+    ],
+    slow: true,
+    ..Laws::NONE
+};
+
+/// Of `ondevice.capacity`.
+pub(super) const CAPACITY: Laws = Laws {
+    aim: Some(Aim::less("total_bytes")),
+    effects: &[
+        slower("buffer_bytes"),
+        unused("pim.input_registers", "they hold no weights"),
+        // Wider tiles leave more rows empty.
+        slower("pim.output_registers"),
+        faster("pim.banks_per_block"),
+        slower("memory.channels"),
+        slower("memory.ranks"),
+        slower("memory.banks_per_channel"),
+        slower("memory.bus_bits"),
+        slower("memory.burst_length"),
+        neutral("memory.rows"),
+        neutral("memory.row_bytes"),
+        unused("memory.*", "bytes do not depend on how fast they are"),
+    ],
+    ..Laws::NONE
+};
+
+/// Of `ondevice.roofline`.
+pub(super) const ROOFLINE: Laws = Laws {
+    aim: Some(Aim::less("serial_t")),
+    effects: &[slower("prompt_tokens"), faster("flop_per_byte"), slower("copy_transactions")],
+    ..Laws::NONE
+};
+
+/// Of `ondevice.layout`, which promises no direction: how an order of rows and banks
+/// suits an address map has none.
+pub(super) const LAYOUT: Laws = Laws { slow: true, ..Laws::NONE };

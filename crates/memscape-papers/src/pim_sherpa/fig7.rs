@@ -1,0 +1,18 @@
+//! Fig. 7: what each thread does in one decoder layer with online rearrangement.
+
+use memscape_explore::{Parameters, Table};
+use memscape_plot::Figure;
+
+use super::common::with;
+use super::layer;
+use crate::error::Error;
+
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    layer::table(&with(&with(changed, "scheme", "owr"), "prompt_tokens", 128))
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let caption = "Llama 3.2 1B, 128 tokens. The paper's figure is a sketch without times. Strong colours: what the \
+                   others wait for. Dashed: threads are joined and started.";
+    layer::plot(table, caption)
+}
