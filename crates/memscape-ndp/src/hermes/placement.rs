@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::setting::Hermes;
 use crate::activity::{BlockKind, Source};
-use crate::cost::Rates;
+use crate::cost::{ColdSide, Rates};
 use crate::error::NdpError;
 use crate::normal::quadrature;
 use crate::numbers::precise;
@@ -135,6 +135,8 @@ pub(super) fn place(
     let mut on_gpu: Vec<Vec<bool>> = match hermes.policy.exchange {
         Exchange::UntilLevel => fullest(&frequency, bytes, capacity),
         Exchange::Unchecked => {
+            // The host's memory holds all, wherever Hermes would put it.
+            let room = if hermes.cold == ColdSide::Host { shape.bytes() } else { room };
             let found = solved(&rates, shape, source, &frequency, capacity, room)?;
             found.device.iter().map(|it| it.iter().map(|it| *it == 0).collect()).collect()
         }

@@ -72,12 +72,12 @@ impl<'a> Hermes<'a> {
         Self { machine, work, cold, policy, rates }
     }
 
-    /// Rates of the system whose speeds decide where neurons lie.
+    /// Rates of the system whose speeds decide where neurons lie, as printed: Hermes with
+    /// its DIMMs, whose partition the host takes over.
     pub(super) fn placing_rates(&self) -> Rates {
-        let Some(multipliers) = self.policy.placed_for_multipliers else { return self.rates };
         let mut machine = *self.machine;
-        machine.dimm.multipliers = multipliers;
-        Rates::new(&machine, self.cold, self.work.batch, self.work.shape.weight_bytes)
+        machine.dimm.multipliers = self.policy.placed_for_multipliers.unwrap_or(machine.dimm.multipliers);
+        Rates::new(&machine, ColdSide::Dimms, self.work.batch, self.work.shape.weight_bytes)
     }
 
     /// Bytes of sparse neurons that the GPU can hold.

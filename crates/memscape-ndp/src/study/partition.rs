@@ -16,7 +16,7 @@ use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES};
 use crate::hermes::offline;
 use crate::numbers::{Share, precise};
-use crate::partition::Partition;
+use crate::partition::{INSTANCES, InstanceName, Partition, solve};
 use crate::work::{Activity, Shape, Work};
 
 /// The offline partition of a model's neurons between GPU and DIMMs, with a
@@ -24,6 +24,9 @@ use crate::work::{Activity, Shape, Work};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionStudy {
+    /// An instance of one's own, by name or as an .npz file, which takes the place of all that follows; null for
+    /// what follows
+    pub instance: Option<InstanceName>,
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
     /// How weights are stored; they are multiplied as FP16 all the same
@@ -125,6 +128,7 @@ impl Default for PartitionStudy {
     fn default() -> Self {
         let machine = *MACHINES.get("hermes");
         Self {
+            instance: None,
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
             format: Format::FP16,
             system: SparseSystem::Hermes,
@@ -154,6 +158,9 @@ impl PartitionStudy {
 
     /// The partition, and bytes of sparse neurons that the GPU may hold.
     fn solve(&self) -> Result<(Partition, f64), NdpError> {
+        if let Some(InstanceName { instance, .. }) = &self.instance {
+            return Ok((solve(&instance.blocks(), &instance.devices)?, instance.devices.gpu_capacity));
+        }
         let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
         let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
@@ -188,6 +195,7 @@ impl Study for PartitionStudy {
             Slot::part("host", &HOSTS, "core-i9-13900k"),
             Slot::part("activity", &ACTIVITIES, "relu-llm"),
             Slot::part("trace", &RECORDINGS, ""),
+            Slot::part("instance", &INSTANCES, ""),
         ]
     }
 

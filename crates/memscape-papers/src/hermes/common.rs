@@ -43,9 +43,13 @@ pub const fn printed(system: System) -> &'static str {
 /// The systems of Figs. 9 to 11 and 17, as series.
 pub fn systems<const N: usize>(systems: [System; N]) -> [Variant; N] {
     systems.map(|system| {
-        // The host has an offline partition only, as the system that it follows.
-        let strategy = if system == System::HermesHost { "partition" } else { "full" };
-        variant(printed(system), [("system", json!(system)), ("strategy", json!(strategy))])
+        // The host has Hermes' offline partition only, as printed.
+        let host = [("strategy", json!("partition")), ("exchange", json!("unchecked"))];
+        let mut it = variant(printed(system), [("system", json!(system))]);
+        if system == System::HermesHost {
+            it.parameters.extend(host);
+        }
+        it
     })
 }
 
