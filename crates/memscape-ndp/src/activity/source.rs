@@ -55,7 +55,7 @@ impl Source {
             Self::Law(law) => law.bits(block, layer, sequence as u64),
             Self::Recorded(recording, first) => {
                 recording.sequences[first + sequence].bits(block, layer).clone()
-            },
+            }
         };
         LayerActivity { blocks: BlockKind::ALL.map(|block| (0..batch).map(|it| bits(block, it)).collect()) }
     }

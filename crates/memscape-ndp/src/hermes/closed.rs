@@ -26,7 +26,8 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
         for side in expectation.passes(block, &expected, plan.dimms) {
             expectation.add(block, &side, &mut sparse);
             let [on_gpu, cold] = side.loads();
-            let each = Load { neurons: cold.neurons / side.dimms, activations: cold.activations / side.dimms };
+            let each =
+                Load { neurons: cold.neurons / side.dimms, activations: cold.activations / side.dimms };
             let times = [side.shared.gpu, side.shared.cold];
             let cause = cause(&block.cost, hermes.rates.dispatch, times, [on_gpu, each]);
             causes.add(cause, side.shared.time());
@@ -153,7 +154,14 @@ impl<'a> Expectation<'a> {
             let index = it.index();
             Block { kind: it, cost: costs[index], count: neurons[index], hot: hot[index] }
         };
-        Self { hermes, question, answers: question.answers(), layers, capacity, blocks: BlockKind::ALL.map(block) }
+        Self {
+            hermes,
+            question,
+            answers: question.answers(),
+            layers,
+            capacity,
+            blocks: BlockKind::ALL.map(block),
+        }
     }
 
     /// The number of DIMMs and of fetches by which a layer is fastest, and its time. As
@@ -273,8 +281,8 @@ impl<'a> Expectation<'a> {
     fn side(&self, block: &Block, held: Load, cold: Load, uneven: Uneven, dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
-        let variance = uneven.apart * block.count * (1.0 - 1.0 / count) / count
-            + uneven.together * mean.neurons.powi(2);
+        let variance =
+            uneven.apart * block.count * (1.0 - 1.0 / count) / count + uneven.together * mean.neurons.powi(2);
         let most = mean.neurons * uneven.groups + largest_of(count) * variance.max(0.0).sqrt();
         let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
         let slowest =

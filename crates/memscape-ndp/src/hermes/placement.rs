@@ -142,7 +142,8 @@ pub(super) fn place(
         }
     };
     let random = hermes.policy.strategy == Strategy::Random;
-    let mut homes = Homes { free: vec![room; dimms], groups: hermes.policy.groups.map(|it| it.get() as usize) };
+    let mut homes =
+        Homes { free: vec![room; dimms], groups: hermes.policy.groups.map(|it| it.get() as usize) };
     let mut placed = Vec::with_capacity(frequency.len());
     for (block, (frequency, on_gpu)) in frequency.iter().zip(&mut on_gpu).enumerate() {
         let key = Key::new(hermes.policy.seed).fork(7).fork(block as u64);

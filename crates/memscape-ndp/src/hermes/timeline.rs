@@ -43,7 +43,12 @@ impl Watch for Seen {
             self.detailed.push(Detailed {
                 gpu: token.gpu,
                 gpu_neurons: token.gpu_neurons,
-                dimms: token.dimms.iter().copied().zip(token.loads.iter().map(|it| it.neurons.round() as u32)).collect(),
+                dimms: token
+                    .dimms
+                    .iter()
+                    .copied()
+                    .zip(token.loads.iter().map(|it| it.neurons.round() as u32))
+                    .collect(),
                 swapped: token.swapped,
                 moved: token.moved,
             });

@@ -100,17 +100,19 @@ impl Instance {
     #[must_use]
     pub fn blocks(&self) -> Vec<Block<'_>> {
         let blocks = self.sizes.iter().zip(&self.frequency);
-        let block = |(sizes, frequency)| Block {
-            bytes: Sizes::Each(sizes),
-            frequency,
-            gpu_fixed: Nanoseconds::ZERO,
-        };
-        blocks.map(|(sizes, frequency): (&Vec<f64>, &Vec<f32>)| block((sizes.as_slice(), frequency.as_slice()))).collect()
+        let block =
+            |(sizes, frequency)| Block { bytes: Sizes::Each(sizes), frequency, gpu_fixed: Nanoseconds::ZERO };
+        blocks
+            .map(|(sizes, frequency): (&Vec<f64>, &Vec<f32>)| block((sizes.as_slice(), frequency.as_slice())))
+            .collect()
     }
 
     fn summary(&self) -> String {
         let (blocks, neurons) = (self.sizes.len(), self.sizes[0].len());
-        format!("{blocks} blocks of {neurons} neurons or groups, a GPU and {} DIMMs", self.devices.dimm_bandwidth.len())
+        format!(
+            "{blocks} blocks of {neurons} neurons or groups, a GPU and {} DIMMs",
+            self.devices.dimm_bandwidth.len()
+        )
     }
 }
 

@@ -146,7 +146,8 @@ impl Question {
             alone: OnceLock::new(),
             at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
         });
-        let answers = Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
+        let answers =
+            Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
         known.insert(key, Arc::clone(&answers));
         answers
     }
@@ -416,8 +417,7 @@ impl Tally {
     }
 
     fn variance(&self) -> f64 {
-        let share = self.predicted() / self.mass.max(1e-300);
-        self.mass * share * (1.0 - share).max(0.0)
+        variance(self.mass, self.predicted())
     }
 
     /// One representative: cold, and held by the GPU.
@@ -443,14 +443,19 @@ impl Tally {
 
 /// Variance of what is read where neurons of a stratum are all the same.
 fn by_stratum(all: &[Representative], masses: &[f64], reads: &[f64]) -> f64 {
-    let (mut variance, mut first) = (0.0, 0);
+    let (mut sum, mut first) = (0.0, 0);
     while first < all.len() {
         let end = first + all[first..].partition_point(|it| it.stratum == all[first].stratum);
         let (mass, read) = (masses[first..end].iter().sum::<f64>(), reads[first..end].iter().sum::<f64>());
-        variance += read * (1.0 - read / mass.max(1e-300)).max(0.0);
+        sum += variance(mass, read);
         first = end;
     }
-    variance
+    sum
+}
+
+/// Variance of how many of these are read; differences may leave less than none.
+fn variance(mass: f64, read: f64) -> f64 {
+    if mass > 1e-15 && read > 0.0 { read * (1.0 - read / mass).max(0.0) } else { 0.0 }
 }
 
 /// The highest scores in, the lowest out, as long as the first exceed the
@@ -465,10 +470,10 @@ fn exchange(wanted: &Scores, held: &Scores, hot: usize, budget: f64) -> (Scores,
         left_in -= moved;
         left_out -= moved;
         if wanted[high] > 0.0 {
-            into[high] += moved / wanted[high];
+            into[high] = (into[high] + moved / wanted[high]).min(1.0);
         }
         if held[low] > 0.0 {
-            out[low] += moved / held[low];
+            out[low] = (out[low] + moved / held[low]).min(1.0);
         }
         if left_in <= 0.0 {
             high -= 1;

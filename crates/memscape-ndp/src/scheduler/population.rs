@@ -61,7 +61,8 @@ pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representa
     let factor = exact / found.max(1e-300);
     for it in &mut all {
         let now = it.active();
-        if !(1e-12..1.0 - 1e-12).contains(&now) {
+        // Of what is nearly certain the rest is too small to be scaled.
+        if !(1e-12..1.0 - 1e-6).contains(&now) {
             continue;
         }
         let then = (now * factor).min(1.0);
@@ -91,7 +92,8 @@ fn representative(
         let number = |dimension| mirrored * spread(index, sequence, dimension, batch);
         let (prompt, cluster) = (number(0), number(1));
         let of = |cluster| law.prompted(latent, prompt, cluster);
-        let active = if orphans { [of(cluster), 0.0, 0.0] } else { [of(cluster), of(number(2)), of(number(3))] };
+        let active =
+            if orphans { [of(cluster), 0.0, 0.0] } else { [of(cluster), of(number(2)), of(number(3))] };
         for (set, silent) in silent.iter_mut().enumerate() {
             let most = (0..3).filter(|it| set >> it & 1 == 1).map(|it| active[it]).fold(0.0, f64::max);
             *silent *= 1.0 - most;
@@ -134,7 +136,8 @@ fn events(silent: &[f64; 8]) -> [f64; EVENTS] {
 fn spread(index: u64, sequence: u32, dimension: u64, batch: u32) -> f64 {
     /// Powers of the inverse of the number whose fifth power is itself and one more,
     /// which fill four dimensions evenly.
-    const STEPS: [f64; 4] = [0.856_674_883_854_503, 0.733_891_856_627_126, 0.628_706_721_047_571, 0.538_597_257_224_361];
+    const STEPS: [f64; 4] =
+        [0.856_674_883_854_503, 0.733_891_856_627_126, 0.628_706_721_047_571, 0.538_597_257_224_361];
     if batch > 1 {
         return normal(Key::new(u64::from(sequence)).fork(dimension), index);
     }

@@ -30,7 +30,8 @@ impl Loads {
         let side = |held: bool| -> Vec<Load> {
             let keep = |gpu: u64| if held { gpu } else { !gpu };
             let of = |home: &Vec<u64>| {
-                let mine = || read.iter().zip(gpu).zip(home).map(|((read, gpu), home)| read & keep(*gpu) & home);
+                let mine =
+                    || read.iter().zip(gpu).zip(home).map(|((read, gpu), home)| read & keep(*gpu) & home);
                 let neurons = count(mine());
                 // A neuron that is read in vain is multiplied for one sequence.
                 let activations = if sequences.len() == 1 || neurons == 0 {
@@ -65,7 +66,11 @@ impl Loads {
         let room = |time| self.cold.iter().zip(&self.held).map(|it| handed(time, it)).sum();
         let shared = cost.share(held, exchange, slowest, room);
         let with_handed = |(cold, held): (&Load, &Load)| {
-            let share = if shared.handed > 0.0 { handed(shared.cold, (cold, held)) / held.neurons.max(1.0) } else { 0.0 };
+            let share = if shared.handed > 0.0 {
+                handed(shared.cold, (cold, held)) / held.neurons.max(1.0)
+            } else {
+                0.0
+            };
             Load {
                 neurons: cold.neurons + share * held.neurons,
                 activations: cold.activations + share * held.activations,

@@ -247,7 +247,8 @@ impl<'a> Walk<'a> {
             if self.rules.missed == Missed::Late && self.rules.strategy != Strategy::Oracle {
                 let missed = late.iter_mut().zip(&row).zip(&self.predicted);
                 missed.for_each(|((late, row), predicted)| *late = row & !predicted);
-                time += self.loads(token, &late, &row).times(cost, self.rules.exchange).add_to(cost, &mut walked);
+                time +=
+                    self.loads(token, &late, &row).times(cost, self.rules.exchange).add_to(cost, &mut walked);
             }
             for (state, active) in self.state.iter_mut().zip(&row) {
                 saturate(state, *active, self.rules.predictor.increment.get());
@@ -399,10 +400,8 @@ impl<'a> Walk<'a> {
         }
         let loads = self.loads(token, row, row);
         let (held, cold) = (loads.held(), loads.cold());
-        let active = Load {
-            neurons: held.neurons + cold.neurons,
-            activations: held.activations + cold.activations,
-        };
+        let active =
+            Load { neurons: held.neurons + cold.neurons, activations: held.activations + cold.activations };
         Times::best(cost, active, f64::from(self.capacity), self.rules.dimms)
     }
 }

@@ -4,7 +4,9 @@ use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{Aim, Bound, Catalog, CostEngine, Engines, Headline, Laws, Recorder, Served, Slot, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, Catalog, CostEngine, Engines, Headline, Laws, Recorder, Served, Slot, Study, StudyError,
+};
 use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;

@@ -30,10 +30,13 @@ const fn worse(path: &'static str) -> Effect {
 const TENSORRT: &[When] = &[When::is("system", &["tensorrt-llm"])];
 const HOST: &[When] = &[When::is("system", &["hermes-host"])];
 const PREDICTING: &[When] = &[When::is("system", &["hermes", "hermes-host"])];
-const LAW: &[When] = &[When::is("system", &["hermes", "hermes-host", "deja-vu"]), When::is("trace", &["null"])];
+const LAW: &[When] =
+    &[When::is("system", &["hermes", "hermes-host", "deja-vu"]), When::is("trace", &["null"])];
 
-const MORE_PREDICTED: &str = "more that is predicted is more to read; less that is missed is less to compute late";
-const CONCENTRATES: &str = "it moves activity between neurons: the GPU and the predictor may do better or worse by it";
+const MORE_PREDICTED: &str =
+    "more that is predicted is more to read; less that is missed is less to compute late";
+const CONCENTRATES: &str =
+    "it moves activity between neurons: the GPU and the predictor may do better or worse by it";
 
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
@@ -45,14 +48,20 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("gpu.pcie_gb_s"),
     neutral("gpu.price_usd"),
     faster("gpus").only(TENSORRT),
-    unused("dimm.memory.*", "a stream of whole rows is paced by the bus and by what is between column accesses"),
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
     faster("dimm.memory.data_rate_mt_s"),
     slower("dimm.memory.tck_ns"),
     worse("dimm.memory.tccd_s_ns"),
     worse("dimm.memory.tccd_l_ns"),
     better("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
     better("dimm.memory.column_bytes"),
-    either("dimm.memory.burst_length", "a longer burst holds the bus longer, for the bytes that an access brings"),
+    either(
+        "dimm.memory.burst_length",
+        "a longer burst holds the bus longer, for the bytes that an access brings",
+    ),
     either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
     better("dimm.ranks"),
     better("dimm.capacity_gb"),
@@ -92,10 +101,12 @@ pub(super) const INFERENCE: &[Effect] = &[
     either("predictor.hot_threshold", "fewer exchanges, of hotter neurons").only(PREDICTING),
     either("predictor.start_low", MORE_PREDICTED).only(PREDICTING),
     either("predictor.start_high", MORE_PREDICTED).only(PREDICTING),
-    either("remap.window", "a longer window sees more and acts later").only(&[When::is("strategy", &["full"])]),
+    either("remap.window", "a longer window sees more and acts later")
+        .only(&[When::is("strategy", &["full"])]),
     either("placement_groups", "smaller groups even out what a prompt favours, or do not come out even")
         .only(PREDICTING),
-    either("placed_for_multipliers", "a partition for another machine").only(&[When::is("exchange", &["unchecked"])]),
+    either("placed_for_multipliers", "a partition for another machine")
+        .only(&[When::is("exchange", &["unchecked"])]),
     better("hot_share").only(PREDICTING),
     either("sequence", "another recorded sequence"),
     either("seed", "another draw"),
@@ -107,14 +118,20 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("gpu.bandwidth_gb_s"),
     faster("gpu.fp16_tops"),
     faster("gpu.pcie_gb_s"),
-    unused("dimm.memory.*", "a stream of whole rows is paced by the bus and by what is between column accesses"),
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
     faster("dimm.memory.data_rate_mt_s"),
     slower("dimm.memory.tck_ns"),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
     faster("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
     faster("dimm.memory.column_bytes"),
-    either("dimm.memory.burst_length", "a longer burst holds the bus longer, for the bytes that an access brings"),
+    either(
+        "dimm.memory.burst_length",
+        "a longer burst holds the bus longer, for the bytes that an access brings",
+    ),
     either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
     faster("dimm.ranks"),
     neutral("dimm.capacity_gb"),

@@ -93,7 +93,7 @@ impl ProfiledLaw {
             native_density,
             relufied_density,
             spread,
-           
+
             prompt_drift,
             cluster_drift,
             ..MACHINES.get("hermes").activity

@@ -188,7 +188,8 @@ impl Study for PredictorStudy {
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
         // As much of the layers that are walked as of all.
         let share = hermes.hot_capacity()? / work.shape.sparse_bytes();
-        work.shape.layers = self.layers.map_or(work.shape.layers, |it| work.shape.layers.min(it.get() as usize));
+        work.shape.layers =
+            self.layers.map_or(work.shape.layers, |it| work.shape.layers.min(it.get() as usize));
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
         let (all, hot) = walk(&hermes, share * work.shape.sparse_bytes())?;
         let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };

@@ -108,7 +108,17 @@ impl From<Gpu> for GpuSpeed {
 
 impl From<Dimm> for DimmSpeed {
     fn from(it: Dimm) -> Self {
-        let Dimm { memory, ranks, capacity_gb, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz, .. } = it;
+        let Dimm {
+            memory,
+            ranks,
+            capacity_gb,
+            interleave,
+            multipliers,
+            lanes,
+            cycles_per_multiply,
+            clock_ghz,
+            ..
+        } = it;
         Self { memory, ranks, capacity_gb, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz }
     }
 }
@@ -145,7 +155,16 @@ pub(super) fn machine(
     let mut machine = *MACHINES.get("hermes");
     let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = *gpu;
     machine.gpu = Gpu { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s, ..machine.gpu };
-    let DimmSpeed { memory, ranks, capacity_gb, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz } = *dimm;
+    let DimmSpeed {
+        memory,
+        ranks,
+        capacity_gb,
+        interleave,
+        multipliers,
+        lanes,
+        cycles_per_multiply,
+        clock_ghz,
+    } = *dimm;
     machine.dimm = Dimm {
         memory,
         ranks,

@@ -113,13 +113,12 @@ fn agreement_of_statistics() {
 /// A walk does not depend on the number of threads.
 #[test]
 fn the_same_seed_gives_the_same_walk_on_any_number_of_threads() {
-    let study =
-        InferenceStudy {
-            engine: CostEngine::Events,
-            generated_tokens: number(16),
-            model: Some(Model::named("opt-1.3b").unwrap()),
-            ..InferenceStudy::default()
-        };
+    let study = InferenceStudy {
+        engine: CostEngine::Events,
+        generated_tokens: number(16),
+        model: Some(Model::named("opt-1.3b").unwrap()),
+        ..InferenceStudy::default()
+    };
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| study.answer().unwrap())

@@ -43,7 +43,10 @@ fn holds(tree: &Value, when: &When) -> bool {
 fn drawn(key: Key, paths: &[String]) -> Value {
     const OPTIONS: [(&str, &[&str]); 8] = [
         ("model", &["opt-1.3b", "opt-13b", "llama-2-13b", "llama-2-70b", "gemma-3-27b", "opt-30b"]),
-        ("system", &["hermes", "hermes", "hermes", "hermes-host", "hermes-base", "accelerate", "flexgen", "deja-vu"]),
+        (
+            "system",
+            &["hermes", "hermes", "hermes", "hermes-host", "hermes-base", "accelerate", "flexgen", "deja-vu"],
+        ),
         ("strategy", &["random", "partition", "token", "layer", "adjustment", "full", "full", "oracle"]),
         ("missed", &["dropped", "late"]),
         ("prompt", &["pinned", "reload", "pageable"]),

@@ -69,7 +69,8 @@ fn plainly(
             (on_gpu[into], on_gpu[out]) = (true, false);
             swapped += 1;
         }
-        read += (0..bits.neurons).filter(|it| on_gpu[*it] && score[*it] >= predictor.threshold).count() as u64;
+        read +=
+            (0..bits.neurons).filter(|it| on_gpu[*it] && score[*it] >= predictor.threshold).count() as u64;
         for (neuron, state) in state.iter_mut().enumerate() {
             *state = if bits.get(token, neuron) {
                 (*state + predictor.increment.get()).min(15)
