@@ -1,9 +1,9 @@
 //! The walk as a timeline: prompt, tokens, and of the first of them each layer.
 
-use memscape_study::{Recorder, Span, TrackId};
+use memscape_study::{CostEngine, Recorder, Span, TrackId};
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use super::account::Rest;
+use super::account::{Rest, walked_or_expected};
 use super::setting::Hermes;
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
@@ -43,7 +43,12 @@ impl Watch for Seen {
             self.detailed.push(Detailed {
                 gpu: token.gpu,
                 gpu_neurons: token.gpu_neurons,
-                dimms: token.dimms.iter().copied().zip(token.loads.iter().copied()).collect(),
+                dimms: token
+                    .dimms
+                    .iter()
+                    .copied()
+                    .zip(token.loads.iter().map(|it| it.neurons.round() as u32))
+                    .collect(),
                 swapped: token.swapped,
                 moved: token.moved,
             });
@@ -85,10 +90,10 @@ impl Tracks {
 /// [`NdpError`] says what does not fit, or cannot be known.
 pub fn record(hermes: &Hermes, to: &mut dyn Recorder) -> Result<(), NdpError> {
     on_dimms(hermes.machine, hermes.work)?;
-    let (sparse, walks) = hermes.sparse::<Seen>(hermes.hot_capacity()?)?;
+    let (sparse, plan, walks) = walked_or_expected::<Seen>(hermes, CostEngine::Events)?;
     let mut scribe = Scribe {
         hermes,
-        rest: Rest::new(hermes, &sparse),
+        rest: Rest::new(hermes, &sparse, plan),
         tracks: Tracks::declare(hermes, to),
         to,
         now: Nanoseconds::ZERO,
@@ -157,7 +162,7 @@ impl Scribe<'_> {
             }
             self.step(self.tracks.gpu, "LM head", "dense", self.rest.head);
             if let Some(links) = self.tracks.links {
-                self.step(links, "migration that projections do not hide", "links", self.rest.late);
+                self.step(links, "moves that projections do not hide", "links", self.rest.late);
             }
             self.step(self.tracks.host, "predictor", "predictor", self.rest.predictor);
         } else {
