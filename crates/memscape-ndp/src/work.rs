@@ -359,7 +359,8 @@ fn recorded_prompt(
         return Err(short("sequences", sequences, first + 1, "sequence"));
     }
     if first + batch > sequences {
-        return Err(short("sequences from `sequence` on", sequences - first, batch, "batch"));
+        let what = if first == 0 { "sequences" } else { "sequences from `sequence` on" };
+        return Err(short(what, sequences - first, batch, "batch"));
     }
     let prompt = recording.sequences[first].prefill;
     for sequence in &recording.sequences[first..first + batch] {

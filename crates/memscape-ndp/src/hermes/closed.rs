@@ -269,7 +269,8 @@ impl<'a> Expectation<'a> {
             Strategy::Full => Uneven { apart: it.cold_variance, together: 0.0, groups: 1.0 },
             Strategy::Random => Uneven { apart: it.cold, together: kept(drift + 1.0 / groups), groups: 1.0 },
             _ => Uneven {
-                apart: it.offline_variance,
+                // What the exchange leaves cold is spread by chance.
+                apart: if self.question.strategy.adjusts() { it.cold } else { it.offline_variance },
                 together: kept(drift),
                 groups: if groups.is_finite() { (groups / count).ceil() * count / groups } else { 1.0 },
             },

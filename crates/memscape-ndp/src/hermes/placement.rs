@@ -204,7 +204,8 @@ struct Homes {
 
 impl Homes {
     /// Longest processing time first: neighbours, or single neurons, by falling work
-    /// to the DIMM that has least of the block, and of equal ones to the emptiest.
+    /// to the DIMM that has least of the block, and of equal ones to the emptiest. What
+    /// the GPU holds has no work yet, and is spread by the work that it may have.
     fn level(&mut self, frequency: &[f32], on_gpu: &[bool], bytes: f64) -> Result<Vec<Device>, NdpError> {
         let neurons = frequency.len();
         let work = |it: usize| if on_gpu[it] { 0.0 } else { f64::from(frequency[it]) };
@@ -215,19 +216,22 @@ impl Homes {
             .collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
         let mut homes = vec![0; neurons];
-        let mut load = vec![0.0; self.free.len()];
+        let mut load = [vec![0.0; self.free.len()], vec![0.0; self.free.len()]];
         for (sum, members) in order {
+            let held = sum <= 0.0;
+            let load = &mut load[usize::from(held)];
+            let weight = |it: usize| if held { f64::from(frequency[it]) } else { work(it) };
             let need = precise(members.len() as u64) * bytes;
-            if let Some(dimm) = self.least(&load, need) {
+            if let Some(dimm) = self.least(load, need) {
+                load[dimm] += members.clone().map(weight).sum::<f64>();
                 self.put(dimm, need, &mut homes[members]);
-                load[dimm] += sum;
                 continue;
             }
             // Too large for what is left on any: one by one.
             for neuron in members {
-                let dimm = self.least(&load, bytes).ok_or(PartitionError::Fragmented { bytes })?;
+                let dimm = self.least(load, bytes).ok_or(PartitionError::Fragmented { bytes })?;
                 self.put(dimm, bytes, &mut homes[neuron..=neuron]);
-                load[dimm] += work(neuron);
+                load[dimm] += weight(neuron);
             }
         }
         Ok(homes)

@@ -161,9 +161,8 @@ impl Scribe<'_> {
                 self.layer(token, layer, walks);
             }
             self.step(self.tracks.gpu, "LM head", "dense", self.rest.head);
-            if let Some(links) = self.tracks.links {
-                self.step(links, "moves that projections do not hide", "links", self.rest.late);
-            }
+            let moving = self.tracks.links.unwrap_or(self.tracks.pcie);
+            self.step(moving, "moves that projections do not hide", "exchange", self.rest.late);
             self.step(self.tracks.host, "predictor", "predictor", self.rest.predictor);
         } else {
             let sparse: Picoseconds = walks.iter().flatten().map(|it| it.1.times[token]).sum();
