@@ -84,7 +84,7 @@ pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let bursts = (float(LINE_BYTES) / burst_bytes).max(1.0);
     let (ranks, groups) = (f64::from(memory.ranks.get()), f64::from(memory.bank_groups.get()));
     let banks = f64::from(memory.banks_per_channel.get());
-    let column = ns(memory.burst()).max(ns(memory.tccd_s_ns)).max(ns(memory.tccd_l_ns) / groups);
+    let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
     let closed = (1.0 - banks / streams).max(0.0);
     let first = (float(LINE_BYTES) / f64::from(memory.row_bytes.get())).min(1.0);
     let opened = closed + (1.0 - closed) * first;

@@ -193,7 +193,7 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 62] = all(&[
+const EFFECTS: [Effect; 63] = all(&[
     &[
         slower("m"),
         slower("k"),

@@ -391,7 +391,7 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 70] = all(&[
+const EFFECTS: [Effect; 71] = all(&[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),

@@ -147,7 +147,7 @@ impl KernelStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 59] = all(&[
+const EFFECTS: [Effect; 60] = all(&[
     &[
         slower("m"),
         slower("k"),

@@ -22,7 +22,7 @@ pub const NODES: &str = "each has fewer of the channels, and all have more syste
 pub const CORES: &str = "threads bound to fewer nodes are nearer, and may share fewer second-level caches";
 
 /// The memory, as every study reads weights from it.
-pub const MEMORY: [Effect; 28] = [
+pub const MEMORY: [Effect; 29] = [
     faster("memory.channels"),
     faster("memory.ranks"),
     faster("memory.bank_groups"),
@@ -36,6 +36,7 @@ pub const MEMORY: [Effect; 28] = [
         "a burst longer than a line is in part for nothing, a shorter one waits for tCCD",
     ),
     faster("memory.data_rate_mt_s"),
+    unused("memory.transfers_per_clock", "reads do not wait for commands"),
     unused("memory.tck_ns", FOLLOWS),
     slower("memory.trcd_ns"),
     slower("memory.trp_ns"),
