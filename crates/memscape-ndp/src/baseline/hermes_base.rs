@@ -39,7 +39,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     });
     let total = |it: &(Nanoseconds, Nanoseconds)| (it.0 + it.1 * exchanges).as_f64();
     let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
-    let (cold, merging) = sides.reduce(fewer).unwrap_or_default();
+    let (cold, merging) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO));
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
