@@ -38,8 +38,8 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (cold, rates.merge(shape.hidden, it as usize))
     });
     let total = |it: &(Nanoseconds, Nanoseconds)| (it.0 + it.1 * exchanges).as_f64();
-    let (cold, merging) =
-        sides.min_by(|a, b| total(a).total_cmp(&total(b))).expect("there is at least one DIMM");
+    let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
+    let (cold, merging) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO));
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),

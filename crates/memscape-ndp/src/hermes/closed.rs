@@ -242,7 +242,7 @@ impl<'a> Expectation<'a> {
             activations: activations * count,
         };
         if self.question.strategy == Strategy::Oracle {
-            return vec![self.best(block, load(it.active, it.activations), dimms)];
+            return vec![Self::best(block, load(it.active, it.activations), dimms)];
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let mut passes = vec![self.side(block, held, cold, self.uneven(it, dimms), dimms)];
@@ -298,7 +298,7 @@ impl<'a> Expectation<'a> {
     }
 
     /// The oracle's: the GPU takes of the active neurons what makes both level.
-    fn best(&self, block: &Block, active: Load, dimms: usize) -> Side {
+    fn best(block: &Block, active: Load, dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let neurons = block.cost.level(active, block.hot * block.count, count);
         let each = active.activations / active.neurons.max(1e-300);

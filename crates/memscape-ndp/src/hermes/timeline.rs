@@ -11,7 +11,7 @@ use crate::cost::timeline::{IN_DETAIL, ONE_BY_ONE};
 use crate::cost::{ColdSide, Prompt, on_dimms};
 use crate::error::NdpError;
 use crate::numbers::precise;
-use crate::scheduler::Token;
+use crate::scheduler::{Token, whole};
 
 /// What is remembered of one block's walk, however long that is.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Seen {
 struct Detailed {
     gpu: Nanoseconds,
     gpu_neurons: u64,
-    dimms: Vec<(Nanoseconds, u32)>,
+    dimms: Vec<(Nanoseconds, u64)>,
     swapped: u64,
     moved: u64,
 }
@@ -47,7 +47,7 @@ impl Watch for Seen {
                     .dimms
                     .iter()
                     .copied()
-                    .zip(token.loads.iter().map(|it| it.neurons.round() as u32))
+                    .zip(token.loads.iter().map(|it| whole(it.neurons)))
                     .collect(),
                 swapped: token.swapped,
                 moved: token.moved,
@@ -215,7 +215,7 @@ impl Scribe<'_> {
         let details = [("neurons", it.gpu_neurons), ("swapped", it.swapped), ("moved", it.moved)];
         self.span(self.tracks.gpu, name, category, start, capped(it.gpu), &details);
         for (index, (time, neurons)) in it.dimms.iter().enumerate().take(self.tracks.cold.len()) {
-            let details = [("neurons", u64::from(*neurons))];
+            let details = [("neurons", *neurons)];
             self.span(self.tracks.cold[index], name, category, start, capped(*time), &details);
         }
         self.now = end;

@@ -148,7 +148,7 @@ impl TryFrom<String> for InstanceName {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         let known = library();
-        let unknown = || Unknown::new(KIND, &text, [GROUPS].into_iter());
+        let unknown = || Unknown::new(KIND, &text, [GROUPS]);
         known.get(&text).map(|it| it.1.clone()).ok_or_else(|| format!("{}; or give an .npz file", unknown()))
     }
 }
@@ -258,6 +258,6 @@ impl AnyCatalog for Instances {
 
     /// Finds what was kept too.
     fn find_plain(&self, name: &str) -> Result<&Preset<Value>, Unknown> {
-        library().get(name).map(|it| it.0).ok_or_else(|| Unknown::new(KIND, name, [GROUPS].into_iter()))
+        library().get(name).map(|it| it.0).ok_or_else(|| Unknown::new(KIND, name, [GROUPS]))
     }
 }

@@ -14,4 +14,5 @@ pub use block::{BlockCost, Load, Shared};
 pub use expected::{Answers, Expected, FETCHES, Question, largest_of, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};
+pub(crate) use walk::whole;
 pub use walk::{Rules, Token, Walk, Walked, first_word};

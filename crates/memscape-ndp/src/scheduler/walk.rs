@@ -415,8 +415,9 @@ pub fn first_word(step: usize, stride: usize) -> usize {
     usize::try_from((place * stride as u64) >> 32).unwrap_or(0)
 }
 
+/// Neurons that are handed over by shares, as a count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
-fn whole(count: f64) -> u64 {
+pub(crate) fn whole(count: f64) -> u64 {
     count.round() as u64
 }
 
