@@ -200,7 +200,8 @@ mod tests {
     }
 
     /// A fact is none that what is fitted could move: at the ends of all free
-    /// parameters' ranges, the model says the same.
+    /// parameters' ranges, the model says the same. Counts of a run that is not printed
+    /// may be fitted to counts.
     #[test]
     fn no_free_parameter_moves_a_fact() {
         let ends: [fn(&FreeParameter) -> f64; 2] = [|it| it.min, |it| it.max];
@@ -208,10 +209,11 @@ mod tests {
         for it in registry().systems().iter().filter_map(|it| it.calibration) {
             let mut facts = published(Some(it.paper)).unwrap().remove(0).claims;
             facts.retain(|it| it.sort == Sort::Fact);
+            let is_fact = |id: &String| facts.iter().any(|it| it.id == *id);
+            let free = || it.parameters().iter().filter(|it| !it.fixed_by.iter().all(is_fact));
             let stored = evaluate(&facts).unwrap();
             for end in ends {
-                let changed: Parameters =
-                    it.parameters().iter().map(|it| (it.key(), it.json(end(it)))).collect();
+                let changed: Parameters = free().map(|it| (it.key(), it.json(end(it)))).collect();
                 let pairs = stored.iter().zip(evaluate_with(&facts, &changed).unwrap());
                 moved.extend(pairs.filter(|it| it.0.computed != it.1.computed).map(|it| it.0.id.clone()));
             }
