@@ -107,10 +107,10 @@ fn ideal(memory: Dram, gb_s: f64) -> Result<Dram, FitError> {
     let bytes = f64::from(memory.bus_bits.get()) / 8.0;
     let data_rate_mt_s = Megahertz::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
     let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.period() * 2.0);
-    let burst = data_rate_mt_s.period() * f64::from(memory.burst_length.get());
     Ok(Dram {
         data_rate_mt_s,
-        tck_ns: tck,
+        transfers_per_clock: const { NonZeroU32::new(2).unwrap() },
+        tck_ns: None,
         trcd_ns: none,
         trp_ns: none,
         trp_ab_ns: none,
@@ -119,8 +119,8 @@ fn ideal(memory: Dram, gb_s: f64) -> Result<Dram, FitError> {
         trtp_ns: none,
         cl_ns: tck,
         cwl_ns: tck,
-        tccd_s_ns: burst,
-        tccd_l_ns: burst,
+        tccd_s_ns: None,
+        tccd_l_ns: None,
         trrd_s_ns: none,
         trrd_l_ns: none,
         tfaw_ns: none,

@@ -91,7 +91,7 @@ impl Mmul {
     }
 
     /// Products of a register block in one step of the reduction.
-    const fn products(&self) -> u32 {
+    const fn products(self) -> u32 {
         self.block_rows.get() as u32 * self.block_columns.get() as u32
     }
 

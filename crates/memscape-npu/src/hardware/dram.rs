@@ -72,7 +72,7 @@ impl DramPath {
     }
 
     fn demand(&self, bytes: f64, port_bytes: f64) -> Demand {
-        Demand { bytes, port: self.time(port_bytes, self.port_gb_s()) }
+        Demand { bytes, port: time(port_bytes, self.port_gb_s()) }
     }
 
     /// The time of one direction's transfer while the other has so many bytes
@@ -88,11 +88,7 @@ impl DramPath {
             return own.port;
         }
         let both = own.bytes.min(other_bytes);
-        self.time(both, half) + self.time(own.bytes - both, rate)
-    }
-
-    fn time(&self, bytes: f64, gb_s: f64) -> Nanoseconds {
-        Nanoseconds::new(bytes / gb_s).unwrap_or(Nanoseconds::ZERO)
+        time(both, half) + time(own.bytes - both, rate)
     }
 
     /// Useful share of the lines that a chunk touches, averaged over where chunks of its
@@ -103,6 +99,10 @@ impl DramPath {
         let step = greatest_common_divisor(chunk, line);
         f64::from(chunk) / (f64::from(line) + f64::from(chunk - step))
     }
+}
+
+fn time(bytes: f64, gb_s: f64) -> Nanoseconds {
+    Nanoseconds::new(bytes / gb_s).unwrap_or(Nanoseconds::ZERO)
 }
 
 const fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {

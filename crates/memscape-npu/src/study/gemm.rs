@@ -321,13 +321,13 @@ impl Study for GemmStudy {
 
     fn bounds(&self) -> Vec<Bound> {
         let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
-        let floors = laws::Floors::of(&self.device, &mmul, self.precision, self.size());
+        let floors = laws::Floors::of(&self.device, mmul, self.precision, self.size());
         let dispatch = self.device.dispatch_ns.as_f64();
         vec![
-            Bound::at_least("compute_ns", floors.compute_ns, "products at the instruction's peak"),
-            Bound::at_least("time_ns", dispatch + floors.read_ns, "A and B once through the port to DRAM"),
-            Bound::at_least("time_ns", dispatch + floors.write_ns, "C once through the port to DRAM"),
-            Bound::at_least("time_ns", dispatch + floors.bus_ns, "A, B and C once over the DRAM's bus"),
+            Bound::at_least("compute_ns", floors.compute, "products at the instruction's peak"),
+            Bound::at_least("time_ns", dispatch + floors.read, "A and B once through the port to DRAM"),
+            Bound::at_least("time_ns", dispatch + floors.write, "C once through the port to DRAM"),
+            Bound::at_least("time_ns", dispatch + floors.bus, "A, B and C once over the DRAM's bus"),
             Bound::at_most("l1_bytes", laws::l1_bytes(&self.device), "L1 without the stack"),
             Bound::at_most("l2_share", 1.0, "all memory tiles"),
         ]

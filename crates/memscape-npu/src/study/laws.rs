@@ -35,32 +35,32 @@ pub(super) const BF16: &[When] = &[When::is("precision", &["bf16-bf16"])];
 /// longest path zigzags between blocks.
 pub(super) const ENGINES: f64 = 0.06;
 
-/// What a product takes at least, whatever the design.
+/// What a product takes at least, whatever the design, in nanoseconds.
 pub(super) struct Floors {
     /// Every multiply-accumulate at the instruction's rate, on all cores.
-    pub(super) compute_ns: f64,
+    pub(super) compute: f64,
     /// A and B once, at the bandwidth of the port.
-    pub(super) read_ns: f64,
+    pub(super) read: f64,
     /// C once, at the bandwidth of the port.
-    pub(super) write_ns: f64,
+    pub(super) write: f64,
     /// All three over the DRAM's bus.
-    pub(super) bus_ns: f64,
+    pub(super) bus: f64,
 }
 
 impl Floors {
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    pub(super) fn of(device: &Device, mmul: &Mmul, precision: Precision, size: [u64; 3]) -> Self {
+    pub(super) fn of(device: &Device, mmul: Mmul, precision: Precision, size: [u64; 3]) -> Self {
         let [m, k, n] = size.map(|it| it as f64);
         let cores = f64::from(device.rows.get()) * f64::from(device.columns.get());
         let macs_per_ns = f64::from(mmul.macs()) * cores * device.clock_mhz.as_f64() * 1e-3;
         let (input, output) = (f64::from(precision.input_bytes()), f64::from(precision.output_bytes()));
-        let (read, write) = ((m * k + k * n) * input, m * n * output);
-        let (port, bus) = (device.dram.read_gb_s.as_f64(), device.dram.bus_gb_s());
+        let (inputs, outputs) = ((m * k + k * n) * input, m * n * output);
+        let port = device.dram.read_gb_s.as_f64();
         Self {
-            compute_ns: m * k * n / macs_per_ns,
-            read_ns: read / port,
-            write_ns: write / port,
-            bus_ns: (read + write) / bus,
+            compute: m * k * n / macs_per_ns,
+            read: inputs / port,
+            write: outputs / port,
+            bus: (inputs + outputs) / device.dram.bus_gb_s(),
         }
     }
 }

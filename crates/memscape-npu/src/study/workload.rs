@@ -423,15 +423,13 @@ impl Study for WorkloadStudy {
         })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn bounds(&self) -> Vec<Bound> {
         let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
         let floors = self.model.layer_gemvs(self.projections).map(|(_, weights)| {
             let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
-            laws::Floors::of(&self.device, &mmul, self.precision, size)
+            laws::Floors::of(&self.device, mmul, self.precision, size)
         });
-        let each =
-            floors.map(|it| it.compute_ns.max(it.read_ns).max(it.write_ns).max(it.bus_ns)).sum::<f64>();
+        let each = floors.map(|it| it.compute.max(it.read).max(it.write).max(it.bus)).sum::<f64>();
         let layers = f64::from(self.model.layers);
         vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
     }

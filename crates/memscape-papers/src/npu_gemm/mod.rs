@@ -52,6 +52,12 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("npu-gemm.fig8b", "Sizes up to 8K, XDNA2 int8-int16", sweeps::fig8b, sweeps::plot),
     Experiment::new("npu-gemm.fig8c", "Sizes up to 8K, XDNA2 bf16-bf16", sweeps::fig8c, sweeps::plot),
     Experiment::new(
+        "npu-gemm.sec523_int8_int32",
+        "Sizes up to 8K, XDNA2 int8-int32",
+        sweeps::sec523_int8_int32,
+        sweeps::plot,
+    ),
+    Experiment::new(
         "npu-gemm.sec531_reconfiguration",
         "One design for a whole model, or one per size",
         sec531::table,

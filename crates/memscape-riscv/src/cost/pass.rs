@@ -140,11 +140,11 @@ impl Work {
     }
 
     /// Code on quantised blocks, at `factor` times the counted cycles.
-    fn of(code: &Code, core: &Core, factor: f64) -> Result<Self, KernelError> {
-        let (rows, blocks) = code.tile();
-        let cycles = core.cycles(&code.laid_out_for(core)?.per_tile()?).total.as_f64();
+    fn of(kernel: &Code, core: &Core, factor: f64) -> Result<Self, KernelError> {
+        let (rows, blocks) = kernel.tile();
+        let cycles = core.cycles(&kernel.laid_out_for(core)?.per_tile()?).total.as_f64();
         let block = core.cycle() * (factor * cycles) / float((rows * blocks) as u64);
-        Ok(Self { kernel: code.kernel, block, columns: 1, once: Nanoseconds::ZERO, written: 0 })
+        Ok(Self { kernel: kernel.kernel, block, columns: 1, once: Nanoseconds::ZERO, written: 0 })
     }
 }
 
@@ -225,16 +225,16 @@ impl Crew {
         sync: Nanoseconds,
         balancing: f64,
     ) -> Result<Self, KernelError> {
-        let (core, code, factor) = (hierarchy.core, software.code, software.compiler_factor);
-        let blas = Work::blas(core, code.format);
-        let own = if code.kernel == Kernel::Openblas { blas } else { Work::of(&code, core, factor)? };
-        let default = match code.kernel {
+        let (core, asked, factor) = (hierarchy.core, software.code, software.compiler_factor);
+        let blas = Work::blas(core, asked.format);
+        let own = if asked.kernel == Kernel::Openblas { blas } else { Work::of(&asked, core, factor)? };
+        let default = match asked.kernel {
             Kernel::Default | Kernel::Vector | Kernel::Openblas => own,
-            _ => Work::of(&Code { kernel: Kernel::Default, ..code }, core, factor)?,
+            _ => Work::of(&Code { kernel: Kernel::Default, ..asked }, core, factor)?,
         };
-        let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..code };
-        let quantised = code.format == Format::Q4_0 || code.format == Format::Q8_0;
-        let cycles = core.cycles(&count_quantise(code.compiler)).total.as_f64();
+        let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..asked };
+        let quantised = asked.format == Format::Q4_0 || asked.format == Format::Q8_0;
+        let cycles = core.cycles(&count_quantise(asked.compiler)).total.as_f64();
         let quantise = if quantised { core.cycle() * (factor * cycles) } else { Nanoseconds::ZERO };
         let attention = Work::of(&scalar, core, factor)?.block / float(BLOCK as u64);
         let sync_point = sync * (f64::from(placed.threads) * placed.thread_stretch(hierarchy.numa));

@@ -58,17 +58,17 @@ impl FromStr for CoreList {
 
     fn from_str(text: &str) -> Result<Self, CoreListError> {
         let wrong = || CoreListError(text.to_owned());
-        let mut list = Self::default();
+        let mut cores = Self::default();
         for part in text.split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
             let number = |it: &str| it.trim().parse::<u32>().ok().filter(|it| *it < MOST_LISTED);
-            let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
-            if first > last {
+            let (from, to) = number(from).zip(number(to)).ok_or_else(wrong)?;
+            if from > to {
                 return Err(wrong());
             }
-            (first..=last).for_each(|it| list.insert(it));
+            (from..=to).for_each(|it| cores.insert(it));
         }
-        Ok(list)
+        Ok(cores)
     }
 }
 

@@ -26,7 +26,6 @@ pub struct Product {
 /// What is asked of a product before BLAS or the custom kernel may have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "independent criteria")]
 pub struct Criteria {
     /// Whether ggml is built with a BLAS
     pub blas: bool,

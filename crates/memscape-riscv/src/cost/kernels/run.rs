@@ -44,8 +44,8 @@ impl Code {
             return Ok(self);
         }
         let cycles = |layout| {
-            let code = Self { layout, ..self };
-            Ok((code, core.cycles(&code.per_tile()?).total.as_f64()))
+            let laid_out = Self { layout, ..self };
+            Ok((laid_out, core.cycles(&laid_out.per_tile()?).total.as_f64()))
         };
         let (halves, whole) = (cycles(Layout::Halves)?, cycles(Layout::Whole)?);
         Ok(if whole.1 < halves.1 { whole.0 } else { halves.0 })

@@ -131,6 +131,7 @@ pub(super) fn count_fp32<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUT
 /// As Clang 19.1.7 compiles it with the flags of the thesis' Table 5.3: two loops of six
 /// instructions per element, one of which loads, and twenty around them. GCC calls `roundf`,
 /// a dozen more per element.
+#[must_use]
 pub fn count_quantise(compiler: Compiler) -> Counts {
     let mut machine = VectorMachine::<false>::new(128, 128);
     for _ in 0..BLOCK {
