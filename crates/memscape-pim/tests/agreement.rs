@@ -39,8 +39,8 @@ fn memory() -> impl Strategy<Value = Dram> {
     );
     (shape, times, more, 0_u32..3).prop_map(|(shape, times, more, groups)| {
         let ns = |value| Nanoseconds::new(value).unwrap();
-        let ((channels, banks, row_bytes), (trp, trcd, tras, twr, trtp, trtw)) = (shape, times);
-        let (cl, cwl, twtr, tccd_s, tccd_l, tfaw, rate) = more;
+        let ((channels, banks, row_bytes), (trp, trcd, tras, recovery, read, trtw)) = (shape, times);
+        let (cl, cwl, turn, tccd_s, tccd_l, tfaw, rate) = more;
         Dram {
             channels: count(1 << channels),
             bank_groups: count(1 << groups.min(banks)),
@@ -48,7 +48,7 @@ fn memory() -> impl Strategy<Value = Dram> {
             data_rate_mt_s: Megahertz::new(rate).unwrap(),
             cl_ns: ns(cl),
             cwl_ns: ns(cwl),
-            twtr_l_ns: ns(twtr),
+            twtr_l_ns: ns(turn),
             tccd_s_ns: tccd_s.map(ns),
             tccd_l_ns: tccd_l.map(ns),
             tfaw_ns: ns(tfaw),
@@ -57,8 +57,8 @@ fn memory() -> impl Strategy<Value = Dram> {
             trp_ab_ns: ns(trp),
             trcd_ns: ns(trcd),
             tras_ns: ns(tras),
-            twr_ns: ns(twr),
-            trtp_ns: ns(trtp),
+            twr_ns: ns(recovery),
+            trtp_ns: ns(read),
             trtw_ns: trtw.map(ns),
             ..*MEMORIES.get("lpddr5x-7500")
         }
