@@ -73,6 +73,11 @@ test-figures: $(MEMSCAPE) ## every file in figures/ is what the code draws now
 docs-numbers: $(MEMSCAPE) ## rewrite the totals that README, docs and CHANGELOG quote from the claims report
 	$(PYTHON) python/tools/docs_numbers.py $(MEMSCAPE)
 
+.PHONY: leave-one-out
+leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the others: minutes
+	for it in data/calibration/*.toml; do \
+		$(MEMSCAPE) calibrate "$$(basename $$it .toml)" --leave-one-out --out "$${it%.toml}-leave-one-out.csv"; done
+
 .PHONY: bench
 bench: $(FRESH) ## speed of the timing engine and of sweeps
 	cargo bench --locked --workspace --benches

@@ -23,27 +23,33 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per claim: ``id``, ``published``, ``computed``,
-        ``relative_error``, ``exact`` (whether the printed digits agree), ``bound``
-        (``upper`` or ``lower`` if the number is only a limit), ``role``, ``unit``
-        and ``note``.
+        One row per claim: ``id``, ``published``, ``printed`` (its digits),
+        ``computed``, ``relative_error``, ``exact`` (whether the printed digits
+        agree), ``bound`` (``upper`` or ``lower`` if the number is only a limit),
+        ``role``, ``sort`` (``fact`` or ``performance``), ``blind`` (what version
+        0.1 said before the number was known) and ``blind_error``, ``unit`` and
+        ``note``.
 
     Examples
     --------
     >>> import memscape as ms
     >>> ms.claims("pimnast").columns[:3]
-    ['id', 'published', 'computed']
+    ['id', 'published', 'printed']
     """
     import polars
 
     schema = {
         "id": polars.String,
         "published": polars.Float64,
+        "printed": polars.String,
         "computed": polars.Float64,
         "relative_error": polars.Float64,
         "exact": polars.Boolean,
         "bound": polars.String,
         "role": polars.String,
+        "sort": polars.String,
+        "blind": polars.Float64,
+        "blind_error": polars.Float64,
         "unit": polars.String,
         "note": polars.String,
     }

@@ -29,7 +29,6 @@ __all__ = [
     "npu_chains",
     "npu_multiply",
     "npu_search",
-    "npu_timeline",
     "ondevice_layout",
     "pim_plan",
     "pim_tile_shape",
@@ -153,7 +152,6 @@ def npu_chains(parameters: dict[str, Any]) -> str: ...
 def npu_multiply(
     parameters: dict[str, Any], a: Sequence[int], b: Sequence[int], shift: int
 ) -> list[int]: ...
-def npu_timeline(parameters: dict[str, Any]) -> list[dict[str, Any]]: ...
 def riscv_census(parameters: dict[str, Any]) -> list[tuple[int, int, int, str, int]]: ...
 def riscv_explain(
     counts: Sequence[tuple[int, int, int, int]],

@@ -1,4 +1,4 @@
-"""Searches, iterations and timelines of NPUs, below the studies ``npu.*``.
+"""Searches and iterations of NPUs, below the studies ``npu.*``.
 
 >>> import memscape as ms
 >>> ms.npu.search_tiles(device="xdna", precision="int8-int8", top=1)["macs_per_cycle"][0] > 200
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars
 
-__all__ = ["balance_trace", "chains", "multiply", "search_tiles", "timeline"]
+__all__ = ["balance_trace", "chains", "multiply", "search_tiles"]
 
 
 def search_tiles(*, top: int = 5, **parameters: Any) -> polars.DataFrame:
@@ -68,8 +68,10 @@ def balance_trace(**parameters: Any) -> polars.DataFrame:
     -------
     polars.DataFrame
         One row per point in the order they are measured: ``m_ct``, ``k_ct``,
-        ``n_ct``, ``k_mt``, the product ``m``, ``k``, ``n``, ``macs_per_cycle``
-        and ``tops``.
+        ``n_ct``, ``k_mt``, the product ``m``, ``k``, ``n``, the
+        ``assumed_efficiency`` that the tile was searched with,
+        ``macs_per_cycle``, the times ``eq9_compute_ns`` and
+        ``eq10_memory_ns`` of the paper's equations, and ``tops``.
 
     Raises
     ------
@@ -79,45 +81,13 @@ def balance_trace(**parameters: Any) -> polars.DataFrame:
     Examples
     --------
     >>> import memscape as ms
-    >>> trace = ms.npu.balance_trace(device="xdna", iteration="skip-equal", k_start=160)
+    >>> trace = ms.npu.balance_trace(device="xdna", iteration="until-compute-bound", k_start=160)
     >>> trace["k_ct"].is_sorted(descending=True)
     True
     """
     import polars
 
-    return polars.DataFrame(_memscape.npu_balance(parameters))
-
-
-def timeline(**parameters: Any) -> polars.DataFrame:
-    """Walks one product event by event.
-
-    Parameters
-    ----------
-    **parameters
-        Those of the study ``npu.gemm``.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per event: ``unit`` (``read``, ``core``, ``drain``, ``write`` or
-        ``commands``), ``block`` of C, ``step`` of its reduction, ``start_ns``
-        and ``end_ns``, both from the end of dispatch on.
-
-    Raises
-    ------
-    MemscapeError
-        If a parameter is unknown or the design does not fit.
-
-    Examples
-    --------
-    >>> import memscape as ms
-    >>> events = ms.npu.timeline(m=448, k=896, n=448)
-    >>> events.filter(events["unit"] == "core").select("block", "step").rows()
-    [(0, 0), (0, 1)]
-    """
-    import polars
-
-    return polars.DataFrame(_memscape.npu_timeline(parameters), infer_schema_length=None)
+    return polars.DataFrame(_memscape.npu_balance(parameters), infer_schema_length=None)
 
 
 def chains(**parameters: Any) -> str:

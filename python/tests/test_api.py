@@ -153,7 +153,10 @@ def test_figures(tmp_path):
 def test_claims(tmp_path):
     table = ms.claims("pimnast")
     assert set(table["role"]) <= {"input", "calibrate", "predict"}
+    assert set(table["sort"]) == {"fact", "performance"}
     assert table["published"].null_count() == 0
+    assert table["printed"].cast(pl.Float64).equals(table["published"])
+    assert table.filter(pl.col("blind").is_not_null())["blind_error"].null_count() == 0
     with pytest.raises(ms.MemscapeError, match="pimnast"):
         ms.claims("pimnest")
     with pytest.raises(ms.MemscapeError):

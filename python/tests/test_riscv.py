@@ -30,7 +30,7 @@ def test_blocks_hold_what_they_are_given():
         (lambda: ms.riscv.multiply(bytes(18), bytes(34), columns=32, kernel="openblas"), "riscv.gemm"),
         (lambda: ms.riscv.census(generated=3), "did you mean"),
         (lambda: ms.riscv.explain([], prompt_tokens=(1, 2**30)), "narrow the ranges"),
-        (lambda: ms.run("riscv.inference", policy="bind-cores", threads=65), "bound to 64 cores"),
+        (lambda: ms.run("riscv.inference", policy="bind-cores", threads=65), "do not fit 64 cores"),
         (lambda: ms.run("riscv.inference", {"numa.distances": [[10, 15], [15, 11]]}), "diagonal"),
         (lambda: ms.run("riscv.inference", {"numa.distances": [[10, 15]]}), "square"),
         (lambda: ms.run("riscv.inference", format="q5_k"), "not a data format"),

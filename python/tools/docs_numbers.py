@@ -1,81 +1,115 @@
-"""Totals of the claims report in the pages, between `<!-- claims: PAPER -->` and `<!-- /claims -->`.
+"""Totals of the claims report in the pages, between marks.
 
 `python docs_numbers.py COMMAND` rewrites README, docs and CHANGELOG by what
-`COMMAND claims PAPER --json` says. What is counted are the paper's bars, as they
-stand in `data/published`. A version that is released keeps its numbers: take the
-marks out of its part of CHANGELOG.
+`COMMAND claims --json` says: a paper's totals between `<!-- claims: PAPER -->` and
+`<!-- /claims -->`, the record of what was said blind between `<!-- blind -->` and
+`<!-- /blind -->`; and between `<!-- left out -->` and `<!-- /left out -->` by the
+tables of `make leave-one-out`. A version that is released keeps its numbers: take
+the marks out of its part of CHANGELOG.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import subprocess
 import sys
 import textwrap
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 120
-MARKED = re.compile(
+CLAIMS = re.compile(
     r"^(?P<indent> *)(?P<open><!-- claims: (?P<paper>[\w-]+) -->)\n.*?^ *(?P<close><!-- /claims -->)$",
     re.MULTILINE | re.DOTALL,
 )
+BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
+LEFT_OUT = re.compile(
+    r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL
+)
+LEAVE_ONE_OUT = "-leave-one-out.csv"
+Report = dict[str, list[dict[str, Any]]]
 
 
-def papers(text: str) -> list[str]:
-    """The papers whose totals a page quotes."""
-    return [it["paper"] for it in MARKED.finditer(text)]
+def is_marked(text: str) -> bool:
+    """Whether a page quotes the report."""
+    return any(it.search(text) for it in (CLAIMS, BLIND, LEFT_OUT))
 
 
-def rewritten(text: str, reports: dict[str, list[dict[str, Any]]]) -> str:
-    """The page with the totals of these reports."""
+def rewritten(text: str, report: Report) -> str:
+    """The page with the totals of this report."""
 
-    def one(found: re.Match[str]) -> str:
+    def claims(found: re.Match[str]) -> str:
         indent, paper = found["indent"], found["paper"]
-        said = sentence(reports[paper], bars(paper), free_parameters(paper))
+        said = sentence(paper, report, free_parameters(paper))
         # A number and its sign stay together.
         lines = textwrap.wrap(said.replace(" %", "\0%"), COLUMNS - len(indent), break_on_hyphens=False)
         return "\n".join(indent + it.replace("\0", " ") for it in [found["open"], *lines, found["close"]])
 
-    return MARKED.sub(one, text)
+    def around(lines: list[str]) -> Callable[[re.Match[str]], str]:
+        return lambda found: "\n".join([found["open"], *lines, found["close"]])
+
+    text = CLAIMS.sub(claims, text)
+    text = BLIND.sub(around(blind_tables(report)), text)
+    return LEFT_OUT.sub(around(left_out_table()), text)
 
 
-def sentence(report: list[dict[str, Any]], bars: list[dict[str, Any]], free: int) -> str:
-    """How many predictions of each kind are within what, and what is free."""
-    said: dict[str, list[str]] = {}
-    for bar in bars:
-        of = [it for it in report if is_about(bar, it)]
-        tolerance = bar.get("tolerance")
-        if tolerance is None:
-            met, what = sum(it["exact"] for it in of), "exact to the printed digits"
-        else:
-            met, what = sum(abs(it["relative_error"]) <= tolerance for it in of), f"within {100 * tolerance:g} %"
-        parts = said.setdefault(f"Of {len(of)} {bar['says']}", [])
-        verb = "" if parts else "is " if met == 1 else "are "
-        parts.append(f"{met} {verb}{what}")
-    sentences = [f"{head}, {' and '.join(parts)}." for head, parts in said.items()]
-    return " ".join([*sentences, f"{free} free parameters."])
+def sentence(paper: str, report: Report, free: int) -> str:
+    """How many facts and predictions of performance are right, how many are asked for, and what is free."""
+    said = []
+    for it in report["totals"]:
+        if (it["source"], it["sort"], it["role"]) == (paper, "fact", "predict") and it["computed"]:
+            said.append(f"Of {it['computed']} facts, {it['exact']} {are(it['exact'])} exact to the printed digits.")
+    bars = [it for it in report["bars"] if it["source"] == paper]
+    parts = [
+        f"{it['met']} {are(it['met'])} within {100 * it['within']:g} % ({100 * it['share']:g} % asked for)" for it in bars
+    ]
+    if parts:
+        said.append(f"Of {bars[0]['of']} predictions of performance, {' and '.join(parts)}.")
+    return " ".join([*said, f"{free} free parameters."])
 
 
-def is_about(bar: dict[str, Any], verdict: dict[str, Any]) -> bool:
-    """Whether a bar counts a claim, as `memscape claims` does."""
-
-    def named(patterns: list[str]) -> bool:
-        return any(fnmatchcase(verdict["id"], it) for it in patterns)
-
-    wanted = named(bar.get("claims", ["*"])) and not named(bar.get("except", []))
-    return verdict["role"] == "predict" and verdict["relative_error"] is not None and wanted
+def are(count: int) -> str:
+    """What so many are."""
+    return "is" if count == 1 else "are"
 
 
-def bars(paper: str) -> list[dict[str, Any]]:
-    """What the paper's model is held to: tables of plain values, which TOML writes as JSON does."""
-    text = (ROOT / "data/published" / f"{paper}.toml").read_text(encoding="utf-8")
-    tables = re.findall(r"^\[\[bar\]\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
-    lines = [[it.split(" = ", 1) for it in table.splitlines() if " = " in it] for table in tables]
-    return [{key: json.loads(value) for key, value in table} for table in lines]
+def blind_tables(report: Report) -> list[str]:
+    """What was said blind: paper by paper, then each performance."""
+    lines = ["| paper | performances | median error then | now | facts | exact then | now |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for paper in dict.fromkeys(it["source"] for it in report["blind"]):
+        of = {it["sort"]: it for it in report["blind"] if it["source"] == paper}
+        speed, facts = of.get("performance"), of.get("fact")
+        errors = [f"{100 * speed[f'median_error_{when}']:.1f} %" for when in ("then", "now")] if speed else ["", ""]
+        exact = [str(facts[f"exact_{when}"]) if facts else "" for when in ("then", "now")]
+        counts = [str(it["claims"]) if it else "0" for it in (speed, facts)]
+        lines.append(f"| {' | '.join([paper, counts[0], *errors, counts[1], *exact])} |")
+    lines += ["", "| claim | published | 0.1 said | error | says now | error |", "|---|--:|--:|--:|--:|--:|"]
+    for it in report["claims"]:
+        if it["blind"] is not None and it["sort"] == "performance":
+            errors = [f"{100 * it[name]:+.1f} %" for name in ("blind_error", "relative_error")]
+            then, now = f"{it['blind']:.4g}", f"{it['computed']:.4g}"
+            lines.append(f"| {it['id']} | {it['printed']} {it['unit']} | {then} | {errors[0]} | {now} | {errors[1]} |")
+    return lines
+
+
+def left_out_table() -> list[str]:
+    """Each claim that a fit takes, as a fit without it has it."""
+    lines = ["| claim | published | fitted | left out | error | open without it |", "|---|--:|--:|--:|--:|---|"]
+    for file in sorted((ROOT / "data/calibration").glob(f"*{LEAVE_ONE_OUT}")):
+        with file.open(encoding="utf-8", newline="") as rows:
+            for it in csv.DictReader(rows):
+                said = f"{float(it['left_out']):.4g}" if it["left_out"] else ""
+                error = f"{100 * float(it['relative_error']):+.1f} %" if it["relative_error"] else ""
+                parameters = ", ".join(f"`{name}`" for name in it["open"].split())
+                cells = [it["claim"], f"{it['published']} {it['unit']}", f"{float(it['fitted']):.4g}", said, error, parameters]
+                lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def free_parameters(paper: str) -> int:
@@ -84,23 +118,22 @@ def free_parameters(paper: str) -> int:
     return file.read_text(encoding="utf-8").count("[[parameter]]") if file.is_file() else 0
 
 
-def report_of(command: str, paper: str) -> list[dict[str, Any]]:
-    """What the command line says to each claim of a paper."""
-    done = subprocess.run([command, "--quiet", "claims", paper, "--json"], capture_output=True, text=True)
+def report_of(command: list[str]) -> Report:
+    """What the command line says to all claims."""
+    done = subprocess.run([*command, "--quiet", "claims", "--json"], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    report: Report = json.loads(done.stdout)
+    return report
 
 
 def main() -> None:
     """Rewrites the pages that quote totals."""
     (command,) = sys.argv[1:]
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CHANGELOG.md"]
-    texts = {it: it.read_text(encoding="utf-8") for it in pages}
-    wanted = {paper for it in texts.values() for paper in papers(it)}
-    reports = {it: report_of(command, it) for it in sorted(wanted)}
-    for page, text in texts.items():
-        new = rewritten(text, reports)
+    report = report_of([command])
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CHANGELOG.md"]:
+        text = page.read_text(encoding="utf-8")
+        new = rewritten(text, report)
         if new != text:
             page.write_text(new, encoding="utf-8")
             print(page.relative_to(ROOT))

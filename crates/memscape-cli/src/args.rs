@@ -30,11 +30,14 @@ pub enum Command {
     },
     /// Hold published numbers against the models' own.
     ///
-    /// Exits with 1 if a claim is off by more than 10 %.
+    /// Exits with 1 if fewer predictions of performance are right than a paper's model is held to.
     Claims {
         /// A paper, or a claims file of yours; all papers if not given.
         #[arg(value_name = "PAPER|FILE")]
         source: Option<String>,
+        /// Print what version 0.1 said before it was known, and what the model says now.
+        #[arg(long)]
+        blind: bool,
         /// Print JSON for programs.
         #[arg(long)]
         json: bool,
@@ -43,6 +46,12 @@ pub enum Command {
     Calibrate {
         /// The paper, such as `pimnast`.
         paper: String,
+        /// Predict each of these claims from a fit to the others.
+        #[arg(long)]
+        leave_one_out: bool,
+        /// Table to write that to, as .csv; the terminal if not given.
+        #[arg(short, long, value_name = "FILE", requires = "leave_one_out")]
+        out: Option<PathBuf>,
     },
     /// List the studies: the questions that can be asked.
     Studies,

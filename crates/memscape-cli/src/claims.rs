@@ -1,125 +1,176 @@
 //! The claims report.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
-use memscape::papers::PAPERS;
-use memscape::papers::claims::{Bound, bars, builtin};
-use memscape::prelude::{Role, Verdict, claims, evaluate};
+use memscape::papers::claims::{Blind, Bound, Held, Total};
+use memscape::prelude::{Report, Sort, Verdict, report as ask};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// What a claim may be off by before it counts as a miss.
+/// From here on the report says why a claim is missed.
 const TOLERANCE: f64 = 0.10;
 
-/// Prints published beside computed, worst last, and fails if one is a miss.
+/// Prints published beside computed, and fails if a model is not as good as it is held
+/// to be.
 pub fn report(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let claims = claims(source).map_err(Failure::of)?;
-    let progress = Progress::new("claims", quiet);
-    let verdicts = evaluate(&claims).map_err(Failure::of)?;
-    drop(progress);
-    let printed = if json { print_json(&verdicts, out) } else { print_table(&verdicts, out) };
-    printed?;
-    if verdicts.iter().all(|it| it.is_within(TOLERANCE)) { Ok(()) } else { Err(Failure::Short) }
+    let report = asked(source, quiet)?;
+    if json {
+        print_json(&report, out)?;
+    } else {
+        print_claims(&report.claims, out)?;
+        print_totals(&report.totals, out)?;
+        report.bars.iter().try_for_each(|it| print_bar(it, out))?;
+    }
+    if report.is_met() { Ok(()) } else { Err(Failure::Short) }
 }
 
-fn print_json(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(verdicts).map_err(Failure::of)?;
+/// Prints what was said before the numbers were seen, and what is said now.
+pub fn blind(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut report = asked(source, quiet)?;
+    report.claims.retain(|it| it.blind.is_some());
+    if json {
+        return print_json(&report, out);
+    }
+    print_blind(&report.claims, out)?;
+    report.blind.iter().try_for_each(|it| print_median(it, out))
+}
+
+fn asked(source: Option<&str>, quiet: bool) -> Result<Report, Failure> {
+    let _progress = Progress::new("claims", quiet);
+    ask(source).map_err(Failure::of)
+}
+
+fn print_json(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(Failure::of)?;
     Ok(writeln!(out, "{text}")?)
 }
 
-fn print_table(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
+/// Worst last.
+fn print_claims(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
     let mut sorted: Vec<&Verdict> = verdicts.iter().collect();
     let size = |it: &Verdict| it.relative_error.map_or(f64::INFINITY, f64::abs);
     sorted.sort_by(|a, b| size(a).total_cmp(&size(b)).then_with(|| a.id.cmp(&b.id)));
-    let width = verdicts.iter().map(|it| it.id.len()).max().unwrap_or_default().max("claim".len());
+    let width = width(verdicts.iter().map(|it| it.id.as_str()));
     writeln!(
         out,
-        "{:<width$}  {:<9}  {:>10}  {:>10}  {:>7}  unit",
-        "claim", "role", "published", "computed", "error"
+        "{:<width$}  {:<9}  {:<11}  {:>10}  {:>10}  {:>7}  unit",
+        "claim", "role", "sort", "published", "computed", "error"
     )?;
     for it in sorted {
         let computed = it.computed.map_or("-".to_owned(), |it| format!("{it:.4}"));
-        let error = it.relative_error.map_or("-".to_owned(), |it| format!("{:+.1} %", it * 100.0));
         writeln!(
             out,
-            "{:<width$}  {:<9}  {:>10}  {computed:>10}  {error:>7}  {}",
+            "{:<width$}  {:<9}  {:<11}  {:>10}  {computed:>10}  {:>7}  {}",
             it.id,
-            name(it.role),
+            it.role.name(),
+            it.sort.name(),
             published(it),
+            percent(it.relative_error),
             it.unit
         )?;
         if !it.is_within(TOLERANCE) && !it.note.is_empty() {
             writeln!(out, "{:<width$}  {}", "", it.note)?;
         }
     }
-    writeln!(out)?;
-    for role in [Role::Input, Role::Calibrate, Role::Predict] {
-        let of_role = || verdicts.iter().filter(|it| it.role == role);
-        let errors: Vec<f64> = of_role().filter_map(|it| it.relative_error).map(f64::abs).collect();
-        if of_role().count() == 0 {
-            continue;
-        }
-        let within = |limit: f64| {
-            let count = errors.iter().filter(|it| **it <= limit).count();
-            format!("{count} within {:.0} % ({:.0} %)", 100.0 * limit, share(count, errors.len()))
-        };
-        let (role, claims) = (name(role), of_role().count());
-        write!(out, "{role:<9}  {claims:>3} claims, {} of them computed", errors.len())?;
-        match errors.len() {
-            0 => writeln!(out)?,
-            _ => writeln!(out, ": {}, {}", within(0.05), within(TOLERANCE))?,
-        }
-    }
-    print_bars(verdicts, out)
+    Ok(writeln!(out)?)
 }
 
-/// What each paper's model is held to, and whether it is met.
-fn print_bars(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
-    for paper in PAPERS {
-        let ids: BTreeSet<String> =
-            builtin(Some(paper.id)).map_err(Failure::of)?.into_iter().map(|it| it.id).collect();
-        let of_paper: Vec<Verdict> = verdicts.iter().filter(|it| ids.contains(&it.id)).cloned().collect();
-        for bar in bars(paper) {
-            let (met, of) = bar.count(&of_paper);
-            if of == 0 {
-                continue;
-            }
-            let tolerance = bar
-                .tolerance
-                .map_or("to the printed digits".to_owned(), |it| format!("within {:.0} %", 100.0 * it));
-            let verdict = if bar.is_met((met, of)) { "met" } else { "missed" };
-            let (share, wanted) = (share(met, of), 100.0 * bar.share);
-            writeln!(
-                out,
-                "{}: {}: {met} of {of} {tolerance} ({share:.0} %; {wanted:.0} % asked for: {verdict})",
-                paper.id, bar.says
-            )?;
+fn print_totals(totals: &[Total], out: &mut dyn Write) -> Result<(), Failure> {
+    let width = width(totals.iter().map(|it| it.source.as_str()));
+    writeln!(
+        out,
+        "{:<width$}  {:<11}  {:<9}  claims  computed  exact  within 5 %     10 %     20 %",
+        "", "sort", "role"
+    )?;
+    for it in totals {
+        writeln!(
+            out,
+            "{:<width$}  {:<11}  {:<9}  {:>6}  {:>8}  {:>5}  {:>10}  {:>7}  {:>7}",
+            it.source,
+            it.sort.name(),
+            it.role.name(),
+            it.claims,
+            it.computed,
+            it.exact,
+            it.within_5_percent,
+            it.within_10_percent,
+            it.within_20_percent
+        )?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn print_bar(it: &Held, out: &mut dyn Write) -> Result<(), Failure> {
+    let verdict = if it.is_met { "met" } else { "missed" };
+    let (within, wanted) = (100.0 * it.within, 100.0 * it.share);
+    Ok(writeln!(
+        out,
+        "{}: {} of {} predictions of performance within {within:.0} % ({:.0} %; {wanted:.0} % asked for: {verdict})",
+        it.source,
+        it.met,
+        it.of,
+        share(it.met, it.of),
+    )?)
+}
+
+/// In the order of the papers.
+fn print_blind(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure> {
+    let width = width(verdicts.iter().map(|it| it.id.as_str()));
+    writeln!(
+        out,
+        "{:<width$}  {:<11}  {:>10}  {:>11}  {:>7}  {:>11}  {:>7}  unit",
+        "claim", "sort", "published", "0.1 said", "error", "says now", "error"
+    )?;
+    let number = |it: Option<f64>| it.map_or("-".to_owned(), |it| format!("{it:.4}"));
+    for it in verdicts {
+        writeln!(
+            out,
+            "{:<width$}  {:<11}  {:>10}  {:>11}  {:>7}  {:>11}  {:>7}  {}",
+            it.id,
+            it.sort.name(),
+            published(it),
+            number(it.blind),
+            percent(it.blind_error),
+            number(it.computed),
+            percent(it.relative_error),
+            it.unit
+        )?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn print_median(it: &Blind, out: &mut dyn Write) -> Result<(), Failure> {
+    let Blind { source, claims, exact_then, exact_now, .. } = it;
+    match it.sort {
+        Sort::Fact => writeln!(out, "{source}: of {claims} facts, {exact_then} exact then, {exact_now} now")?,
+        Sort::Performance => {
+            let (then, now) = (100.0 * it.median_error_then, 100.0 * it.median_error_now);
+            writeln!(out, "{source}: {claims} performances, median error {then:.1} % then, {now:.1} % now")?;
         }
     }
     Ok(())
 }
 
-/// The number, marked if it is only a limit.
+/// The digits, marked if they are only a limit.
 fn published(it: &Verdict) -> String {
     match it.bound {
-        Some(Bound::Upper) => format!("<= {}", it.published),
-        Some(Bound::Lower) => format!(">= {}", it.published),
-        None => it.published.to_string(),
+        Some(Bound::Upper) => format!("<= {}", it.printed),
+        Some(Bound::Lower) => format!(">= {}", it.printed),
+        None => it.printed.to_string(),
     }
+}
+
+fn percent(error: Option<f64>) -> String {
+    error.map_or("-".to_owned(), |it| format!("{:+.1} %", it * 100.0))
+}
+
+/// Of the first column.
+fn width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(str::len).max().unwrap_or_default().max("claim".len())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some hundred claims")]
 fn share(count: usize, all: usize) -> f64 {
     100.0 * count as f64 / all as f64
-}
-
-/// As in a claims file.
-const fn name(role: Role) -> &'static str {
-    match role {
-        Role::Input => "input",
-        Role::Calibrate => "calibrate",
-        Role::Predict => "predict",
-    }
 }

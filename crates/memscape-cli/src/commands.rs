@@ -12,15 +12,19 @@ use crate::args::{Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::{claims, describe, laws, measure, parameters, trace_stats};
+use crate::{calibrate, claims, describe, laws, measure, parameters, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
     let quiet = cli.quiet;
     match cli.command {
         Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
-        Command::Claims { source, json } => claims::report(source.as_deref(), json, quiet, out),
-        Command::Calibrate { paper } => calibrate(&paper, quiet, out),
+        Command::Claims { source, blind: true, json } => claims::blind(source.as_deref(), json, quiet, out),
+        Command::Claims { source, blind: false, json } => claims::report(source.as_deref(), json, quiet, out),
+        Command::Calibrate { paper, leave_one_out: true, out: file } => {
+            calibrate::leave_one_out(&paper, file.as_deref(), quiet, out)
+        }
+        Command::Calibrate { paper, .. } => calibrate::calibrate(&paper, quiet, out),
         Command::Studies => list(out),
         Command::Describe { name, diff: None } => describe::describe(&name, out),
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
@@ -76,19 +80,6 @@ fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Wri
         }
     }
     Ok(())
-}
-
-fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let progress = Progress::new("calibrate", quiet);
-    let fit = memscape::prelude::calibrate(paper).map_err(Failure::of)?;
-    drop(progress);
-    let width = fit.parameters.iter().map(|it| it.path.len()).max().unwrap_or_default();
-    for it in &fit.parameters {
-        let (path, fitted, stored) = (&it.path, it.fitted, it.stored);
-        writeln!(out, "{path:<width$}  {fitted} {}  (stored: {stored})  {}", it.unit, it.meaning)?;
-    }
-    let (claims, percent) = (fit.verdicts.len(), 100.0 * fit.rms_error);
-    Ok(writeln!(out, "root mean square error of {claims} claims: {percent:.2} %")?)
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {

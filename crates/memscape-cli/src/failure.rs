@@ -5,7 +5,7 @@ use std::io;
 
 /// Done.
 pub const DONE: u8 = 0;
-/// A result falls short: a claim is out of tolerance.
+/// A result falls short: a model is not as good as it is held to be.
 pub const SHORT: u8 = 1;
 /// What was asked makes no sense.
 pub const BAD_INPUT: u8 = 2;

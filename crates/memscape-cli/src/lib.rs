@@ -2,6 +2,7 @@
 //! `memscape` command are the same program.
 
 mod args;
+mod calibrate;
 mod claims;
 mod commands;
 mod create;

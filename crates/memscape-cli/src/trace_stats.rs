@@ -75,45 +75,54 @@ fn read(path: &Path) -> Result<File, Failure> {
     Ok(File { name: path.display().to_string(), bytes })
 }
 
+/// What a line is called, and where its number stands.
+type Picked = (&'static str, fn(&ActivityAnswer) -> Option<f64>);
+
 fn lines(recording: &RecordingName, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {
     let shortest = recording.sequences.iter().map(|it| it.tokens() - it.prefill).min().unwrap_or_default();
     let shortest = u32::try_from(shortest).unwrap_or(u32::MAX);
     let sequences = u32::try_from(recording.sequences.len()).unwrap_or(u32::MAX);
-    let mean = |distance: u32, pick: fn(&ActivityAnswer) -> f64| -> Result<[f64; 2], Failure> {
-        let mut means = [0.0; 2];
-        for (mean, block) in means.iter_mut().zip(BlockKind::ALL) {
-            for sequence in 0..sequences {
-                let study = ActivityStudy {
-                    model: None,
-                    trace: Some(recording.clone()),
-                    engine: CostEngine::Events,
-                    block,
-                    distance: NonZeroU32::new(distance).unwrap_or(NonZeroU32::MIN),
-                    shards: dimms,
-                    generated_tokens: NonZeroU32::new(shortest).unwrap_or(NonZeroU32::MIN),
-                    sequence,
-                    ..ActivityStudy::default()
-                };
-                *mean += pick(&study.answer().map_err(Failure::of)?) / f64::from(sequences);
+    // None where the recording does not tell.
+    let known =
+        |distance: u32, pick: fn(&ActivityAnswer) -> Option<f64>| -> Result<Option<[f64; 2]>, Failure> {
+            let mut means = [0.0; 2];
+            for (mean, block) in means.iter_mut().zip(BlockKind::ALL) {
+                for sequence in 0..sequences {
+                    let study = ActivityStudy {
+                        model: None,
+                        trace: Some(recording.clone()),
+                        engine: CostEngine::Events,
+                        block,
+                        distance: NonZeroU32::new(distance).unwrap_or(NonZeroU32::MIN),
+                        shards: dimms,
+                        generated_tokens: NonZeroU32::new(shortest).unwrap_or(NonZeroU32::MIN),
+                        sequence,
+                        ..ActivityStudy::default()
+                    };
+                    let Some(value) = pick(&study.answer().map_err(Failure::of)?) else { return Ok(None) };
+                    *mean += value / f64::from(sequences);
+                }
             }
-        }
-        Ok(means)
-    };
-    let mut lines = vec![
-        ("share of active neurons".to_owned(), mean(1, |it| it.density)?),
-        ("share of activations in the hottest 20 %".to_owned(), mean(1, |it| it.top_share)?),
-        ("share of these no longer hottest".to_owned(), mean(1, |it| it.hot_varied)?),
-        ("P(active | both parents active)".to_owned(), mean(1, |it| it.child_given_parents)?),
+            Ok(Some(means))
+        };
+    let first: [Picked; 4] = [
+        ("share of active neurons", |it| Some(it.density)),
+        ("share of activations in the hottest 20 %", |it| Some(it.top_share)),
+        ("share of these no longer hottest", |it| Some(it.hot_varied)),
+        ("P(active | both parents active)", |it| it.child_given_parents),
     ];
-    for distance in DISTANCES.into_iter().filter(|it| *it < shortest) {
-        lines.push((format!("overlap at distance {distance}"), mean(distance, |it| it.overlap)?));
-    }
-    for (what, pick) in [
-        ("fullest DIMM / mean, per token", (|it| it.token_imbalance) as fn(&ActivityAnswer) -> f64),
-        ("fullest DIMM / mean, per window of 5", |it| it.window_imbalance),
-        ("fullest DIMM / mean, whole reply, worst layer", |it| it.most_imbalance),
-    ] {
-        lines.push((what.to_owned(), mean(1, pick)?));
+    let last: [Picked; 3] = [
+        ("fullest DIMM / mean, per token", |it| Some(it.token_imbalance)),
+        ("fullest DIMM / mean, per window of 5", |it| Some(it.window_imbalance)),
+        ("fullest DIMM / mean, whole reply, worst layer", |it| Some(it.most_imbalance)),
+    ];
+    let near = |it: Picked| (it.0.to_owned(), 1, it.1);
+    let overlap: fn(&ActivityAnswer) -> Option<f64> = |it| Some(it.overlap);
+    let overlaps = DISTANCES.into_iter().filter(|it| *it < shortest);
+    let overlaps = overlaps.map(|it| (format!("overlap at distance {it}"), it, overlap));
+    let mut lines = Vec::new();
+    for (what, distance, pick) in first.map(near).into_iter().chain(overlaps).chain(last.map(near)) {
+        lines.extend(known(distance, pick)?.map(|it| (what, it)));
     }
     Ok(lines)
 }

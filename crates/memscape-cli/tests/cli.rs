@@ -235,7 +235,7 @@ const CLAIM: &str = r#"
     id = "mine.banks"
     where = "my bench"
     says = "8 banks take as long as themselves"
-    value = 1
+    value = "1.0"
     unit = "x"
     role = "predict"
     note = "a note on the miss"
@@ -248,14 +248,70 @@ fn a_claim_out_of_tolerance_is_1() {
     let (code, out, err) = memscape(&["claims", &path]);
     assert_eq!((code, err.as_str()), (SHORT, ""));
     assert!(out.contains("mine.banks") && out.contains("a note on the miss"), "{out}");
+    assert!(
+        out.ends_with("0 of 1 predictions of performance within 10 % (0 %; 100 % asked for: missed)\n"),
+        "{out}"
+    );
     let (code, out, _) = memscape(&["claims", &path, "--json"]);
     assert_eq!(code, SHORT);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
+    let claim = json["claims"][0].as_object().unwrap();
     assert_eq!(
-        keys,
-        ["id", "published", "computed", "relative_error", "exact", "bound", "role", "unit", "note"]
+        claim.keys().collect::<Vec<_>>(),
+        [
+            "id",
+            "published",
+            "printed",
+            "computed",
+            "relative_error",
+            "exact",
+            "bound",
+            "role",
+            "sort",
+            "blind",
+            "blind_error",
+            "unit",
+            "note"
+        ]
     );
+    assert_eq!((&claim["published"], &claim["printed"]), (&1.0.into(), &"1.0".into()));
+    assert_eq!(json["bars"][0]["is_met"], false);
+}
+
+#[test]
+fn bars_decide_and_facts_do_not_count() {
+    let set = |bar: &str, sort: &str| {
+        let (_folder, path) = file("claims.toml", &format!("{bar}\n{CLAIM}\n{sort}"));
+        memscape(&["--quiet", "claims", &path])
+    };
+    let (code, out, _) = set("[[bar]]\nwithin = 20.0\nshare = 0.5", "");
+    assert_eq!(code, DONE, "{out}");
+    assert!(out.contains("1 of 1 predictions of performance within 2000 %"), "{out}");
+    let (code, out, _) = set("", "sort = \"fact\"");
+    assert_eq!(code, DONE, "{out}");
+    assert!(!out.contains("asked for"), "{out}");
+}
+
+#[test]
+fn what_was_said_blind_is_a_record() {
+    let (_folder, path) = file("claims.toml", &format!("{CLAIM}\nblind = 3.0"));
+    let out = done(&["claims", "--blind", &path]);
+    assert!(out.contains("mine.banks") && out.contains("+200.0 %"), "{out}");
+    assert!(out.contains("1 performances, median error 200.0 % then"), "{out}");
+    let (_folder, path) = file("claims.toml", CLAIM);
+    assert_eq!(done(&["claims", "--blind", &path]).lines().count(), 2);
+}
+
+#[test]
+fn claims_left_out_of_the_fit_are_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let told = done(&["calibrate", "pim-sherpa", "--leave-one-out"]);
+    assert!(told.lines().count() == 7 && told.contains("without it open: cpu.copy_gb_s"), "{told}");
+    assert_eq!(done(&["calibrate", "pim-sherpa", "--leave-one-out", "-o", path.to_str().unwrap()]), "");
+    let csv = fs::read_to_string(path).unwrap();
+    assert!(csv.starts_with("claim,published,unit,fitted,left_out,relative_error,open\n"), "{csv}");
+    assert!(refused(&["calibrate", "pimnast", "-o", "table.csv"]).contains("--leave-one-out"));
 }
 
 #[test]

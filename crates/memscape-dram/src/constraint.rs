@@ -165,15 +165,22 @@ pub struct Constraints {
     pub command_slot: Picoseconds,
 }
 
-/// The timing of PIM commands, which no JEDEC device has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What PIM units add to the timing of their memory, which no JEDEC device has.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PimTiming {
-    /// Least time between two PIM commands.
-    pub slot: Picoseconds,
-    /// From a MAC to the next command that writes (register write, spill).
-    pub read_to_write: Picoseconds,
-    /// From a register write or spill to the next MAC.
-    pub write_to_read: Picoseconds,
+    /// Least time between two commands that the units need. The memory may need
+    /// more: a command reaches every bank group, so two are `tCCD_L` apart.
+    pub command: Nanoseconds,
+    /// What the host adds to each switch from reading to writing.
+    pub host_turnaround: Nanoseconds,
+    /// Whether rows stay as they are until a register write has turned to reading.
+    pub rows_wait_for_writes: bool,
+}
+
+impl PimTiming {
+    /// Units that keep up with their memory, and a host that adds nothing.
+    pub const NONE: Self =
+        Self { command: Nanoseconds::ZERO, host_turnaround: Nanoseconds::ZERO, rows_wait_for_writes: false };
 }
 
 impl Constraints {
@@ -207,60 +214,70 @@ pub fn constraints(dram: &Dram) -> Constraints {
 /// The rules of a device with PIM: those of [`constraints`] and the all-bank
 /// forms'.
 ///
-/// Activating all banks is exempt from tRRD and tFAW: a PIM device must
-/// provide the power for it. It costs tRPab + tRCD, as `PIMnast` assumes.
+/// A PIM device must provide the power to activate all banks at once: `ACTAB`
+/// costs tRPab + tRCD, as `PIMnast` assumes. It counts as a full tFAW window
+/// towards the next activate. A column command of all banks reaches every bank
+/// group, so it obeys `tCCD_L`.
 #[must_use]
-pub fn pim_constraints(dram: &Dram, pim: PimTiming) -> Constraints {
-    use Kind::{Act, ActAll, Alu, Mac, Pre, PreAll, Rd, Ref, RegWrite, Spill, Wr};
+pub fn pim_constraints(dram: &Dram, pim: &PimTiming) -> Constraints {
     let mut rules = constraints(dram);
+    all_bank_row_rules(&mut rules, dram);
+    all_bank_column_rules(&mut rules, dram, pim);
+    rules
+}
 
+fn all_bank_row_rules(rules: &mut Constraints, dram: &Dram) {
+    use Kind::{Act, ActAll, Mac, Pre, PreAll, Rd, Ref, Spill, Wr};
     rules.pair("tRPab", PreAll, ActAll, Scope::Rank, dram.trp_ab_ns);
     rules.pair("tRP", Pre, ActAll, Scope::Rank, dram.trp_ns);
-    rules.pair("tRC", Act, ActAll, Scope::Rank, dram.trc());
-    rules.pair("tRC", ActAll, ActAll, Scope::Rank, dram.trc());
-    rules.pair("tRC", ActAll, Act, Scope::Rank, dram.trc());
     rules.pair("tRAS", ActAll, PreAll, Scope::Rank, dram.tras_ns);
     rules.pair("tRFCab", Ref, ActAll, Scope::Rank, dram.trfc_ab_ns);
     rules.pair("tRC", ActAll, Ref, Scope::Rank, dram.trc());
+    for (from, to) in [(Act, ActAll), (ActAll, ActAll), (ActAll, Act)] {
+        rules.pair("tRC", from, to, Scope::Rank, dram.trc());
+        rules.pair("tFAW", from, to, Scope::Rank, dram.tfaw_ns);
+        rules.pair("tRRD_L", from, to, Scope::Rank, dram.trrd_l_ns);
+    }
     for to in [Mac, Spill, Rd, Wr] {
         rules.pair("tRCD", ActAll, to, Scope::Rank, dram.trcd_ns);
     }
+}
 
-    let mut pair = |name, from, to, delay| {
-        rules.pairs.push(Constraint { name, from, to, scope: Scope::Rank, delay });
-    };
-    let trtp = dram.trtp_ns.to_picoseconds();
-    pair("tRTP", Mac, PreAll, pim.slot.max(trtp));
-    pair("tWR", Spill, PreAll, dram.write_to_precharge().to_picoseconds().max(pim.slot));
-    // A register command needs no row, but a refreshing rank takes no command.
-    for from in [RegWrite, Alu] {
-        pair("slot", from, Ref, pim.slot);
+fn all_bank_column_rules(rules: &mut Constraints, dram: &Dram, pim: &PimTiming) {
+    use Kind::{ActAll, Alu, Mac, PreAll, Rd, Ref, RegWrite, Spill, Wr};
+    let mut pair = |name, from, to, delay| rules.pair(name, from, to, Scope::Rank, delay);
+    pair("tRTP", Mac, PreAll, dram.trtp_ns);
+    pair("tWR", Spill, PreAll, dram.write_to_precharge());
+    // A column access keeps its bank busy for a column cycle.
+    for (from, to) in [(Mac, PreAll), (Spill, PreAll), (RegWrite, Ref), (Alu, Ref)] {
+        pair("tCCD_L", from, to, dram.tccd_l());
+        pair("PIM unit", from, to, pim.command);
     }
+    // A register command needs no row, but a refreshing rank takes no command.
     for to in [RegWrite, Alu] {
-        pair("tRFCab", Ref, to, dram.trfc_ab_ns.to_picoseconds());
+        pair("tRFCab", Ref, to, dram.trfc_ab_ns);
+    }
+    if pim.rows_wait_for_writes {
+        for to in [PreAll, ActAll] {
+            pair("row after write", RegWrite, to, dram.write_to_read_l());
+        }
     }
     let columns = Kind::PIM_SLOT.into_iter().chain([Rd, Wr]);
     for from in columns.clone() {
         for to in columns.clone().filter(|to| from.is_pim_slot() || to.is_pim_slot()) {
-            // A switch between a PIM and an ordinary command obeys both.
-            let ordinary = !(from.is_pim_slot() && to.is_pim_slot());
-            let (name, turnaround) = match (from.direction(), to.direction()) {
-                (Direction::Read, Direction::Write) if ordinary => {
-                    ("tRTW", pim.read_to_write.max(dram.trtw().to_picoseconds()))
+            pair("tCCD_L", from, to, dram.tccd_l());
+            if from.is_pim_slot() && to.is_pim_slot() {
+                pair("PIM unit", from, to, pim.command);
+            }
+            match (from.direction(), to.direction()) {
+                (Direction::Read, Direction::Write) => {
+                    pair("tRTW", from, to, dram.trtw() + pim.host_turnaround);
                 }
-                (Direction::Write, Direction::Read) if ordinary => {
-                    ("tWTR", pim.write_to_read.max(dram.write_to_read_l().to_picoseconds()))
-                }
-                (Direction::Read, Direction::Write) => ("read_to_write", pim.read_to_write),
-                (Direction::Write, Direction::Read) => ("write_to_read", pim.write_to_read),
-                _ if ordinary => ("tCCD_L", dram.tccd_l_ns.to_picoseconds()),
-                _ => ("slot", Picoseconds::ZERO),
-            };
-            let name = if turnaround > pim.slot { name } else { "slot" };
-            pair(name, from, to, turnaround.max(pim.slot));
+                (Direction::Write, Direction::Read) => pair("tWTR_L", from, to, dram.write_to_read_l()),
+                _ => {}
+            }
         }
     }
-    rules
 }
 
 impl Kind {
@@ -272,7 +289,7 @@ impl Kind {
 /// One clock, rounded down: a picosecond too long would delay the burst behind.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 fn command_slot(dram: &Dram) -> Picoseconds {
-    Picoseconds((dram.tck_ns.as_f64() * 1e3).floor() as u64)
+    Picoseconds((dram.tck().as_f64() * 1e3).floor() as u64)
 }
 
 fn row_rules(rules: &mut Constraints, dram: &Dram) {
@@ -296,8 +313,8 @@ fn column_rules(rules: &mut Constraints, dram: &Dram) {
     use Kind::{Rd, Wr};
     for kind in [Rd, Wr] {
         rules.pair("burst", kind, kind, Scope::Channel, dram.burst());
-        rules.pair("tCCD_S", kind, kind, Scope::Rank, dram.tccd_s_ns);
-        rules.pair("tCCD_L", kind, kind, Scope::BankGroup, dram.tccd_l_ns);
+        rules.pair("tCCD_S", kind, kind, Scope::Rank, dram.tccd_s());
+        rules.pair("tCCD_L", kind, kind, Scope::BankGroup, dram.tccd_l());
     }
     rules.pair("tRTW", Rd, Wr, Scope::Rank, dram.trtw());
     rules.pair("tWTR_S", Wr, Rd, Scope::Rank, dram.write_to_read_s());

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// A memory system of equal DRAM channels: its organisation and its timing.
 ///
-/// Numbers only, so that a study can hold and sweep one. Timings are the
-/// minima of the datasheet, not rounded to clock cycles; see
+/// Numbers only, so that a study can hold and sweep one. What follows from
+/// others may be left out and is then derived, so that each can be swept alone.
+/// Timings are the minima of the datasheet, not rounded to clock cycles; see
 /// [`Dram::in_whole_cycles`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,16 +28,21 @@ pub struct Dram {
     pub rows: NonZeroU32,
     /// Bytes of one row of one bank, over the chips that work in lockstep.
     pub row_bytes: NonZeroU32,
-    /// Bytes of one column access: one burst.
-    pub column_bytes: NonZeroU32,
+    /// Bytes of one column access: one burst, which is what it is if left out
+    #[serde(default)]
+    pub column_bytes: Option<NonZeroU32>,
     /// Width of one channel's data bus, in bits.
     pub bus_bits: NonZeroU32,
     /// Transfers of one burst.
     pub burst_length: NonZeroU32,
     /// Transfers per second of one data pin, in millions.
     pub data_rate_mt_s: Megahertz,
-    /// Period of the command clock (CK).
-    pub tck_ns: Nanoseconds,
+    /// Transfers of one data pin in one period of the command clock (CK): 2 for DDR and HBM, 8 for
+    /// LPDDR5 with WCK:CK = 4:1
+    pub transfers_per_clock: NonZeroU32,
+    /// Period of the command clock (CK); leave out for transfers per clock over the data rate
+    #[serde(default)]
+    pub tck_ns: Option<Nanoseconds>,
     /// Activate to column command, same bank.
     pub trcd_ns: Nanoseconds,
     /// Precharge of one bank to its next activate.
@@ -56,10 +62,13 @@ pub struct Dram {
     pub cl_ns: Nanoseconds,
     /// Write command to its data.
     pub cwl_ns: Nanoseconds,
-    /// Column command to column command, other bank group.
-    pub tccd_s_ns: Nanoseconds,
-    /// Column command to column command, same bank group.
-    pub tccd_l_ns: Nanoseconds,
+    /// Column command to column command, other bank group; the burst if left out or shorter
+    #[serde(default)]
+    pub tccd_s_ns: Option<Nanoseconds>,
+    /// Column command to column command, same bank group; leave out for two bursts, or `tCCD_S`
+    /// without bank groups
+    #[serde(default)]
+    pub tccd_l_ns: Option<Nanoseconds>,
     /// Activate to activate, other bank group.
     pub trrd_s_ns: Nanoseconds,
     /// Activate to activate, other bank of the same bank group.
@@ -143,9 +152,8 @@ impl Dram {
     /// shorter four-activate window could never bind. Datasheets print none: it
     /// is a slip of unit or column, and the rule is `tFAW >= 4 tRRD_S`.
     ///
-    /// tCCD, CL and CWL are counted in clocks by the device itself (mode
-    /// registers), so a fraction of a cycle is a slip too. The other timings
-    /// are analogue; a controller rounds them up ([`Dram::in_whole_cycles`]).
+    /// A controller rounds timings up to clocks ([`Dram::in_whole_cycles`]); here
+    /// they may be any, so that the data rate can change alone.
     ///
     /// # Errors
     /// [`DramError::Inconsistent`] with the first rule that fails and its numbers.
@@ -162,7 +170,6 @@ impl Dram {
             ("bank_groups", self.bank_groups),
             ("banks_per_channel", self.banks_per_channel),
             ("row_bytes", self.row_bytes),
-            ("column_bytes", self.column_bytes),
             ("bus_bits", self.bus_bits),
             ("burst_length", self.burst_length),
         ];
@@ -186,16 +193,24 @@ impl Dram {
         )?;
         let burst_bits = u64::from(self.bus_bits.get()) * u64::from(self.burst_length.get());
         rule(
-            burst_bits == 8 * u64::from(self.column_bytes.get()),
-            "column_bytes = bus_bits x burst_length / 8",
-            "change one of the three",
-            || format!("{} B, but {} x {} / 8", self.column_bytes, self.bus_bits, self.burst_length),
+            (8..=1 << 31).contains(&burst_bits),
+            "a burst is 1 byte to 256 MiB",
+            "change bus_bits or burst_length",
+            || format!("{} bits x {}", self.bus_bits, self.burst_length),
         )?;
+        if let Some(given) = self.column_bytes {
+            rule(
+                burst_bits == 8 * u64::from(given.get()),
+                "column_bytes = bus_bits x burst_length / 8",
+                "change one of the three, or leave column_bytes out",
+                || format!("{given} B, but {} x {} / 8", self.bus_bits, self.burst_length),
+            )?;
+        }
         rule(
-            self.column_bytes <= self.row_bytes,
+            self.column_bytes() <= self.row_bytes.get(),
             "column_bytes <= row_bytes",
             "use longer rows or shorter bursts",
-            || format!("{} B > {} B", self.column_bytes, self.row_bytes),
+            || format!("{} B > {} B", self.column_bytes(), self.row_bytes),
         )?;
         rule(
             self.wide_capacity() <= 1 << 60,
@@ -216,48 +231,43 @@ impl Dram {
                 || format!("{name} = {time}"),
             )?;
         }
-        for (name, time) in
-            [("tck_ns", self.tck_ns), ("tccd_s_ns", self.tccd_s_ns), ("trefi_ns", self.trefi_ns)]
-        {
-            rule(
-                time.to_picoseconds() > Picoseconds::ZERO,
-                "tCK, tCCD_S and tREFI are above 0",
-                "give it in nanoseconds",
-                || format!("{name} = {time}"),
-            )?;
-        }
         rule(
             (1.0..=1e6).contains(&self.data_rate_mt_s.as_f64()),
             "data_rate_mt_s is in 1..=1e6",
             "give it in millions of transfers per second",
             || format!("{} MT/s", self.data_rate_mt_s.as_f64()),
-        )
-    }
-
-    fn check_clock(&self) -> Result<(), DramError> {
-        let transfers = self.data_rate_mt_s.as_f64() * self.tck_ns.as_f64() * 1e-3;
-        rule(
-            is_whole(transfers / 2.0),
-            "tCK x data rate is an even number of transfers",
-            "change tck_ns or data_rate_mt_s: 2 transfers per clock for DDR and HBM, 8 for LPDDR5",
-            || format!("{} x {} MT/s = {transfers:.4}", self.tck_ns, self.data_rate_mt_s.as_f64()),
         )?;
-        let counted = [
-            ("tccd_s_ns", self.tccd_s_ns),
-            ("tccd_l_ns", self.tccd_l_ns),
-            ("cl_ns", self.cl_ns),
-            ("cwl_ns", self.cwl_ns),
-        ];
-        for (name, time) in counted {
-            let cycles = time.as_f64() / self.tck_ns.as_f64();
+        rule(
+            self.transfers_per_clock.get() <= 1024,
+            "transfers_per_clock <= 1024",
+            "use 2 for DDR and HBM, 8 for LPDDR5",
+            || format!("transfers_per_clock = {}", self.transfers_per_clock),
+        )?;
+        for (name, time) in [("the burst", self.burst()), ("tck_ns", self.tck()), ("trefi_ns", self.trefi_ns)]
+        {
             rule(
-                is_whole(cycles),
-                "tCCD_S, tCCD_L, CL and CWL are whole clock cycles",
-                "round it up to a multiple of tck_ns",
-                || format!("{name} = {time} is {cycles:.3} cycles of {}", self.tck_ns),
+                time.to_picoseconds() > Picoseconds::ZERO,
+                "the burst, tCK and tREFI are above 0",
+                "give times in nanoseconds",
+                || format!("{name} = {time}"),
             )?;
         }
         Ok(())
+    }
+
+    fn check_clock(&self) -> Result<(), DramError> {
+        let Some(given) = self.tck_ns else { return Ok(()) };
+        let transfers = self.data_rate_mt_s.as_f64() * given.as_f64() * 1e-3;
+        // Printed periods have few digits.
+        rule(
+            (transfers - f64::from(self.transfers_per_clock.get())).abs() < 5e-3,
+            "tCK = transfers_per_clock / data rate",
+            "leave tck_ns out, or change one of the three",
+            || {
+                let rate = self.data_rate_mt_s.as_f64();
+                format!("{given} x {rate} MT/s = {transfers:.4}, but {} are given", self.transfers_per_clock)
+            },
+        )
     }
 
     fn check_order(&self) -> Result<(), DramError> {
@@ -276,7 +286,6 @@ impl Dram {
         )?;
         at_least("tRAS >= tRCD", ("tras_ns", self.tras_ns), ("trcd_ns", self.trcd_ns))?;
         at_least("tRPab >= tRP", ("trp_ab_ns", self.trp_ab_ns), ("trp_ns", self.trp_ns))?;
-        at_least("tCCD_L >= tCCD_S", ("tccd_l_ns", self.tccd_l_ns), ("tccd_s_ns", self.tccd_s_ns))?;
         at_least("tRRD_L >= tRRD_S", ("trrd_l_ns", self.trrd_l_ns), ("trrd_s_ns", self.trrd_s_ns))?;
         at_least("tWTR_L >= tWTR_S", ("twtr_l_ns", self.twtr_l_ns), ("twtr_s_ns", self.twtr_s_ns))?;
         let four = self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns;
@@ -292,9 +301,14 @@ impl Dram {
 
     /// Every timing that is given, by its parameter's name.
     fn timings(&self) -> Vec<(&'static str, Nanoseconds)> {
-        let optional = [("trc_ns", self.trc_ns), ("trtw_ns", self.trtw_ns)];
-        [
+        let optional = [
             ("tck_ns", self.tck_ns),
+            ("trc_ns", self.trc_ns),
+            ("tccd_s_ns", self.tccd_s_ns),
+            ("tccd_l_ns", self.tccd_l_ns),
+            ("trtw_ns", self.trtw_ns),
+        ];
+        [
             ("trcd_ns", self.trcd_ns),
             ("trp_ns", self.trp_ns),
             ("trp_ab_ns", self.trp_ab_ns),
@@ -303,8 +317,6 @@ impl Dram {
             ("trtp_ns", self.trtp_ns),
             ("cl_ns", self.cl_ns),
             ("cwl_ns", self.cwl_ns),
-            ("tccd_s_ns", self.tccd_s_ns),
-            ("tccd_l_ns", self.tccd_l_ns),
             ("trrd_s_ns", self.trrd_s_ns),
             ("trrd_l_ns", self.trrd_l_ns),
             ("tfaw_ns", self.tfaw_ns),
@@ -328,7 +340,7 @@ impl Dram {
     /// [`UnitError`] if a rounded time is no longer a finite number, which a
     /// checked device excludes.
     pub fn in_whole_cycles(&self) -> Result<Self, UnitError> {
-        let cycle = self.tck_ns.as_f64();
+        let cycle = self.tck().as_f64();
         // A value that is a whole number but for its last printed digit is one.
         let up = |it: Nanoseconds| Nanoseconds::new((it.as_f64() / cycle - 1e-3).ceil().max(0.0) * cycle);
         let down = |it: Nanoseconds| Nanoseconds::new((it.as_f64() / cycle + 1e-3).floor() * cycle);
@@ -345,8 +357,8 @@ impl Dram {
             trtp_ns: up(self.trtp_ns)?,
             cl_ns: up(self.cl_ns)?,
             cwl_ns: up(self.cwl_ns)?,
-            tccd_s_ns: up(self.tccd_s_ns)?,
-            tccd_l_ns: up(self.tccd_l_ns)?,
+            tccd_s_ns: self.tccd_s_ns.map(up).transpose()?,
+            tccd_l_ns: self.tccd_l_ns.map(up).transpose()?,
             trrd_s_ns,
             trrd_l_ns: up(self.trrd_l_ns)?,
             tfaw_ns: if tfaw_ns < four_activates { four_activates } else { tfaw_ns },
@@ -384,10 +396,22 @@ impl Dram {
         u64::from(self.channels.get()) * u64::from(self.banks_per_channel.get())
     }
 
+    /// Bytes of the same row of all banks of all channels.
+    #[must_use]
+    pub fn row_of_all_banks(&self) -> Bytes {
+        Bytes(self.total_banks().saturating_mul(u64::from(self.row_bytes.get())))
+    }
+
     /// Column accesses that read one row.
     #[must_use]
     pub fn columns_per_row(&self) -> u32 {
-        self.row_bytes.get() / self.column_bytes.get()
+        self.row_bytes.get() / self.column_bytes()
+    }
+
+    /// Bytes of one column access: one burst over the data bus.
+    #[must_use]
+    pub fn column_bytes(&self) -> u32 {
+        (self.bus_bits.get().saturating_mul(self.burst_length.get()) / 8).max(1)
     }
 
     /// Bytes of all channels; saturates where [`Dram::check`] would refuse.
@@ -434,6 +458,35 @@ impl Dram {
         Nanoseconds::new(span).expect("a clamped product of positive numbers")
     }
 
+    /// Period of the command clock: transfers per clock over the data rate.
+    ///
+    /// # Panics
+    /// Never: a product of positive numbers is positive.
+    #[must_use]
+    pub fn tck(&self) -> Nanoseconds {
+        let transfers = f64::from(self.transfers_per_clock.get());
+        let span = (transfers * self.data_rate_mt_s.period().as_f64()).min(f64::MAX);
+        Nanoseconds::new(span).expect("a clamped product of positive numbers")
+    }
+
+    /// `tCCD_S`: the burst, unless the device declares more.
+    #[must_use]
+    pub fn tccd_s(&self) -> Nanoseconds {
+        self.burst().max(self.tccd_s_ns.unwrap_or(Nanoseconds::ZERO))
+    }
+
+    /// `tCCD_L`: what the device declares, else two bursts (one without bank
+    /// groups); never less than `tCCD_S`.
+    ///
+    /// # Source
+    /// JEDEC LPDDR5 in bank-group mode: two bursts of 16, 4 CK. Bank groups exist
+    /// because a bank takes twice the time of a burst.
+    #[must_use]
+    pub fn tccd_l(&self) -> Nanoseconds {
+        let bursts = if self.bank_groups.get() > 1 { self.burst() + self.burst() } else { self.burst() };
+        self.tccd_s().max(self.tccd_l_ns.unwrap_or(bursts))
+    }
+
     /// tRC: activate to activate of the same bank.
     #[must_use]
     pub fn trc(&self) -> Nanoseconds {
@@ -444,7 +497,7 @@ impl Dram {
     #[must_use]
     pub fn trtw(&self) -> Nanoseconds {
         self.trtw_ns
-            .unwrap_or_else(|| minus(self.cl_ns + self.burst() + self.tck_ns + self.tck_ns, self.cwl_ns))
+            .unwrap_or_else(|| minus(self.cl_ns + self.burst() + self.tck() + self.tck(), self.cwl_ns))
     }
 
     /// Write command to precharge: CWL + burst + tWR.
@@ -476,11 +529,6 @@ impl Dram {
 /// `a - b`, or nothing where `b` is longer.
 pub(crate) fn minus(a: Nanoseconds, b: Nanoseconds) -> Nanoseconds {
     Nanoseconds::new((a.as_f64() - b.as_f64()).max(0.0)).unwrap_or(a)
-}
-
-/// Whether a count is whole and positive but for its last printed digits.
-fn is_whole(count: f64) -> bool {
-    count.round() >= 1.0 && (count - count.round()).abs() < 5e-3
 }
 
 fn rule(

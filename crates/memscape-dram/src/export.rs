@@ -130,7 +130,7 @@ impl<W: Write> DramSim3Trace<W> {
     /// A trace of one channel of `dram`, which `map` is of: a command elsewhere
     /// would have no address. A `tick` of zero counts as 1 ps.
     pub fn new(writer: W, dram: &Dram, map: AddressMap, channel: u32, tick: Picoseconds) -> Self {
-        let (geometry, column_bytes) = (dram.geometry(), dram.column_bytes.get().into());
+        let (geometry, column_bytes) = (dram.geometry(), dram.column_bytes().into());
         Self { output: Output::new(writer), channel, tick, geometry, map, column_bytes }
     }
 

@@ -1,91 +1,128 @@
 //! The delays of an all-bank PIM command stream, as a closed form adds them up.
+//!
+//! Derived here from the description alone. The engine finds the same from its
+//! rules; tests hold the two to each other over random timings.
 
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::Picoseconds;
 
-use crate::constraint::{Constraints, PimTiming, pim_constraints};
-use crate::device::Dram;
+use crate::constraint::PimTiming;
+use crate::device::{Dram, minus};
 
-/// The delays that a PIM command stream meets, in whole picoseconds.
+/// The delays that a PIM command stream meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PimDelays {
     /// Between two PIM commands.
-    pub slot: u64,
+    pub slot: Picoseconds,
     /// From a read (MAC) to a register write or spill.
-    pub read_to_write: u64,
+    pub read_to_write: Picoseconds,
     /// From a register write or spill to a read.
-    pub write_to_read: u64,
+    pub write_to_read: Picoseconds,
+    /// From a register write to a precharge or activate.
+    pub write_to_row: Picoseconds,
     /// From a read to a precharge.
-    pub read_to_close: u64,
+    pub read_to_close: Picoseconds,
     /// From a spill to a precharge.
-    pub spill_to_close: u64,
+    pub spill_to_close: Picoseconds,
     /// From any command to the next on the command bus.
-    pub bus: u64,
+    pub bus: Picoseconds,
     /// From a precharge to an activate, all banks.
-    pub close_to_open: u64,
+    pub close_to_open: Picoseconds,
     /// From an activate to a column access.
-    pub open_to_access: u64,
+    pub open_to_access: Picoseconds,
     /// From an activate to a precharge.
-    pub open_to_close: u64,
+    pub open_to_close: Picoseconds,
     /// From an activate to the next.
-    pub open_to_open: u64,
+    pub open_to_open: Picoseconds,
 }
 
 impl PimDelays {
-    /// The delays of PIM commands, `slot` apart, on this memory. The turnarounds
-    /// are the DRAM's own, and what the host adds before it writes.
+    /// The delays of PIM commands on this memory.
+    ///
+    /// A write's data leaves the bus CWL and a burst after its command, and tWTR
+    /// or tWR counts from there; a read's arrives CL and a burst after it, and two
+    /// clocks later the bus may turn.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked positive; `as` saturates"
-    )]
-    pub fn new(memory: &Dram, slot: Picoseconds, host_turnaround: Nanoseconds) -> Self {
-        let ps = |time: Nanoseconds| time.to_picoseconds().0;
-        let slot = slot.0;
-        let bus = (memory.tck_ns.as_f64() * 1e3).floor() as u64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    pub fn new(memory: &Dram, pim: &PimTiming) -> Self {
+        let m = memory;
+        let transfers = |count: u32| m.data_rate_mt_s.period() * f64::from(count);
+        let (burst, clock) = (transfers(m.burst_length.get()), transfers(m.transfers_per_clock.get()));
+        let column_cycle = match m.tccd_l_ns {
+            Some(declared) => declared.max(burst),
+            None if m.bank_groups.get() == 1 => burst,
+            None => burst + burst,
+        };
+        let bus = Picoseconds((clock.as_f64() * 1e3).floor() as u64);
+        let slot = column_cycle.max(m.tccd_s_ns.unwrap_or(burst)).max(pim.command).to_picoseconds().max(bus);
+        let written = m.cwl_ns + burst;
+        let turn = m.trtw_ns.unwrap_or_else(|| minus(m.cl_ns + burst + clock + clock, m.cwl_ns));
+        let write_to_read = (written + m.twtr_l_ns).to_picoseconds().max(slot);
+        let row_cycle = m.trc_ns.unwrap_or(m.tras_ns + m.trp_ns);
         Self {
             slot,
-            read_to_write: ps(memory.trtw() + host_turnaround).max(slot),
-            write_to_read: ps(memory.write_to_read_l()).max(slot),
-            read_to_close: ps(memory.trtp_ns).max(slot),
-            spill_to_close: ps(memory.write_to_precharge()).max(slot),
+            read_to_write: (turn + pim.host_turnaround).to_picoseconds().max(slot),
+            write_to_read,
+            write_to_row: if pim.rows_wait_for_writes {
+                (written + m.twtr_l_ns).to_picoseconds().max(bus)
+            } else {
+                bus
+            },
+            read_to_close: m.trtp_ns.to_picoseconds().max(slot),
+            spill_to_close: (written + m.twr_ns).to_picoseconds().max(slot),
             bus,
-            close_to_open: ps(memory.trp_ab_ns).max(bus),
-            open_to_access: ps(memory.trcd_ns).max(bus),
-            open_to_close: ps(memory.tras_ns).max(bus),
-            open_to_open: ps(memory.trc()),
+            close_to_open: m.trp_ab_ns.to_picoseconds().max(bus),
+            open_to_access: m.trcd_ns.to_picoseconds().max(bus),
+            open_to_close: m.tras_ns.to_picoseconds().max(bus),
+            open_to_open: row_cycle.max(m.tfaw_ns).max(m.trrd_l_ns).to_picoseconds(),
         }
     }
 
     /// What a row costs beyond its column accesses: all banks closed and opened.
     #[must_use]
-    pub const fn row_open(&self) -> u64 {
+    pub fn row_open(&self) -> Picoseconds {
         self.close_to_open + self.open_to_access
     }
 
-    /// The same as rules for the engine.
+    /// What all-bank refreshes add to a busy time that begins with an interval: every
+    /// tREFI that it lasts, rows close, are refreshed and open again.
     #[must_use]
-    pub fn constraints(&self, memory: &Dram) -> Constraints {
-        let pim = PimTiming {
-            slot: Picoseconds(self.slot),
-            read_to_write: Picoseconds(self.read_to_write),
-            write_to_read: Picoseconds(self.write_to_read),
-        };
-        pim_constraints(memory, pim)
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
+    pub fn refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
+        let [interval, cost, busy] = self.refresh_terms(memory, busy);
+        // The n-th is due when n intervals less n - 1 refreshes of work are done.
+        let due = ((busy - cost) / (interval - cost).max(1.0)).max(0.0).floor();
+        Picoseconds((due * cost).round() as u64)
     }
 
-    /// What all-bank refreshes add to a busy time: every tREFI, rows close, are
-    /// refreshed and open again.
+    /// The same in the mean over many such times, one after the other.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a time"
-    )]
-    pub fn refresh_ps(&self, memory: &Dram, busy_ps: u64) -> u64 {
-        let interval = memory.trefi_ns.as_f64() * 1e3;
-        let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open() as f64;
-        (busy_ps as f64 * cost / (interval - cost).max(1.0)).round() as u64
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
+    pub fn mean_refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
+        let [interval, cost, busy] = self.refresh_terms(memory, busy);
+        Picoseconds((busy * cost / (interval - cost).max(1.0)).round() as u64)
+    }
+
+    /// The interval, what one refresh costs, and the busy time, in picoseconds.
+    #[expect(clippy::cast_precision_loss, reason = "2^53 picoseconds are hours")]
+    fn refresh_terms(&self, memory: &Dram, busy: Picoseconds) -> [f64; 3] {
+        let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open().0 as f64;
+        [memory.trefi_ns.as_f64() * 1e3, cost, busy.0 as f64]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memscape_units::Nanoseconds;
+
+    use crate::MEMORIES;
+
+    #[test]
+    fn a_pim_command_takes_a_column_cycle() {
+        let memory = *MEMORIES.get("lpddr5x-7500");
+        let delays = PimDelays::new(&memory, &PimTiming::NONE);
+        assert_eq!(delays.slot, Picoseconds(4_267));
+        let slow = PimTiming { command: Nanoseconds::new(9.0).unwrap(), ..PimTiming::NONE };
+        assert_eq!(PimDelays::new(&memory, &slow).slot, Picoseconds(9_000));
     }
 }

@@ -40,7 +40,7 @@ impl Pattern {
     /// Never for a checked device.
     pub fn addresses(self, dram: &Dram) -> impl Iterator<Item = Address> + use<> {
         let map = AddressMap::new(dram, self.order());
-        let bursts = dram.capacity().0 / u64::from(dram.column_bytes.get());
+        let bursts = dram.capacity().0 / u64::from(dram.column_bytes());
         (0..).map(move |access: u64| map.decode(access % bursts).expect("below the capacity").address())
     }
 
@@ -48,23 +48,52 @@ impl Pattern {
     /// refresh; refresh takes at least [`Dram::refresh_share`] of it.
     ///
     /// Interleaved: the bus (burst), `tCCD_S`, or `tCCD_L` shared by the bank
-    /// groups. Row by row: `tCCD_L`; rows are opened ahead in other banks. Row
-    /// conflict: one access per tRC, or tRCD + tRTP + tRP where that is longer.
+    /// groups. Row by row: `tCCD_L`, but for the first access of a row. Rows are
+    /// opened ahead in other banks, so long as those have had their tRC, activates
+    /// obey tRRD and tFAW, and each command takes a clock. Row conflict: one access
+    /// per tRC, or tRCD + tRTP + tRP, tRRD or `tCCD_L` where that is longer.
     ///
     /// # Panics
     /// Never for a checked device: the time of an access is finite and positive.
     #[must_use]
     pub fn bandwidth_gb_s(self, dram: &Dram) -> GbPerS {
-        let bus = dram.burst().as_f64().max(dram.tccd_s_ns.as_f64());
-        let same_group = dram.tccd_l_ns.as_f64();
-        let access_ns = match self {
-            Self::Interleaved => bus.max(same_group / f64::from(dram.bank_groups.get())),
-            Self::RowByRow => bus.max(same_group),
+        GbPerS::new(f64::from(dram.column_bytes()) / self.access_ns(dram))
+            .expect("a checked device's timings")
+    }
+
+    /// The mean time of an access.
+    fn access_ns(self, dram: &Dram) -> f64 {
+        let (short, long) = (dram.tccd_s().as_f64(), dram.tccd_l().as_f64());
+        let (groups, columns) = (f64::from(dram.bank_groups.get()), f64::from(dram.columns_per_row()));
+        // A row's own commands, each at least a clock after the one before.
+        let in_turn = [dram.trcd_ns, dram.trtp_ns, dram.trp_ns].map(|it| it.max(dram.tck()).as_f64());
+        let in_turn = in_turn.iter().sum::<f64>();
+        // Banks that take turns access by access, and the time of one such turn.
+        let (together, turn) = match self {
+            Self::Interleaved => (groups, long.max(groups * short)),
+            Self::RowByRow => (1.0, long),
             Self::RowConflict => {
-                (dram.trcd_ns + dram.trtp_ns + dram.trp_ns).as_f64().max(dram.trc().as_f64())
+                let activates = dram.trrd_s_ns.max(dram.trrd_l_ns).as_f64().max(dram.tfaw_ns.as_f64() / 4.0);
+                return in_turn.max(dram.trc().as_f64()).max(long).max(activates);
             }
         };
-        GbPerS::new(f64::from(dram.column_bytes.get()) / access_ns).expect("a checked device's timings")
+        let to_last = (columns - 1.0) * turn;
+        let to_next_row = if together < groups { short } else { turn };
+        let banks = f64::from(dram.banks_per_channel.get());
+        let row_cycle = in_turn + to_last;
+        let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
+        let rows = (to_last + to_next_row)
+            .max(row_cycle.max(dram.trc().as_f64()) * together / banks)
+            .max(together * (columns + 2.0) * dram.tck().as_f64())
+            .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / f64::from(dram.ranks.get()));
+        // The last row of a rank is followed by the first of the next.
+        let between_ranks = if dram.ranks.get() > 1 {
+            (dram.burst() + dram.trtrs_ns).as_f64() - to_next_row.min(short)
+        } else {
+            0.0
+        };
+        let rows_per_rank = banks / f64::from(dram.ranks.get());
+        (rows + between_ranks.max(0.0) * together / rows_per_rank) / (columns * together)
     }
 }
 
@@ -85,7 +114,7 @@ impl Served {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "2^53 accesses take months of simulated time")]
     pub fn bandwidth_gb_s(&self, dram: &Dram) -> Option<GbPerS> {
-        let bytes = self.accesses.checked_sub(1)? as f64 * f64::from(dram.column_bytes.get());
+        let bytes = self.accesses.checked_sub(1)? as f64 * f64::from(dram.column_bytes());
         GbPerS::new(bytes / self.last.saturating_sub(self.first).as_ns()).ok()
     }
 }

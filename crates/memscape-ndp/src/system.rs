@@ -6,6 +6,7 @@ use memscape_workload::MODELS;
 
 use crate::activity::RECORDINGS;
 use crate::hardware::{ACTIVITIES, CALIBRATION, DIMMS, GPUS, HOSTS, MACHINES};
+use crate::partition::INSTANCES;
 use crate::study::{ActivityStudy, InferenceStudy, PartitionStudy, PredictorStudy};
 
 /// Hermes and the systems that it is compared with.
@@ -28,6 +29,6 @@ impl System for Ndp {
     }
 
     fn catalogs() -> Vec<&'static dyn AnyCatalog> {
-        vec![&MACHINES, &GPUS, &DIMMS, &HOSTS, &ACTIVITIES, &RECORDINGS, &MODELS, &MEMORIES]
+        vec![&MACHINES, &GPUS, &DIMMS, &HOSTS, &ACTIVITIES, &RECORDINGS, &INSTANCES, &MODELS, &MEMORIES]
     }
 }

@@ -111,6 +111,12 @@ impl Shape {
             * BlockKind::ALL.iter().map(|it| self.block_weights(*it)).sum::<f64>()
     }
 
+    /// Widths of the sums that a layer's two blocks leave on each DIMM.
+    #[must_use]
+    pub const fn merged(&self) -> [usize; 2] {
+        [self.q + 2 * self.kv, self.hidden]
+    }
+
     /// Weights of one layer's output projection.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
@@ -167,8 +173,8 @@ pub enum Activity {
         /// Seed of everything.
         seed: u64,
     },
-    /// A recording.
-    Recorded(RecordingName),
+    /// A recording, and the first of its sequences that is taken.
+    Recorded(RecordingName, usize),
 }
 
 /// Why there is nothing to compute.
@@ -248,13 +254,13 @@ impl Activity {
     #[must_use]
     pub fn new(
         shape: &Shape,
-        recording: Option<&RecordingName>,
+        recording: Option<(&RecordingName, u32)>,
         law: ActivityLaw,
         density: Option<Share>,
         seed: u64,
     ) -> Self {
-        if let Some(recording) = recording {
-            return Self::Recorded(recording.clone());
+        if let Some((recording, first)) = recording {
+            return Self::Recorded(recording.clone(), first as usize);
         }
         let density = density.unwrap_or(law.density_of(shape.native_relu)).as_f64();
         Self::Law { law, density, seed }
@@ -274,8 +280,8 @@ impl Work {
         batch: u32,
     ) -> Result<Self, WorkError> {
         let mut work = Self { shape, prompt, generated, batch, activity };
-        if let Activity::Recorded(recording) = &work.activity {
-            work.prompt = recorded_prompt(recording, generated as usize, batch as usize)?;
+        if let Activity::Recorded(recording, first) = &work.activity {
+            work.prompt = recorded_prompt(recording, *first, generated as usize, batch as usize)?;
         }
         Ok(work)
     }
@@ -292,6 +298,12 @@ impl Work {
         f64::from(self.prompt) + f64::from(self.generated) / 2.0
     }
 
+    /// Bytes of the key-value cache, in the end.
+    #[must_use]
+    pub fn cache_bytes(&self) -> f64 {
+        self.layers() * self.shape.kv_bytes() * self.last_context() * f64::from(self.batch)
+    }
+
     /// Tokens in the cache, in the end.
     #[must_use]
     pub fn last_context(&self) -> f64 {
@@ -305,7 +317,7 @@ impl Work {
     pub fn law(&self) -> Result<Option<Law>, LawError> {
         match &self.activity {
             Activity::Law { law, density, .. } => law.at(*density).map(Some),
-            Activity::Recorded(_) => Ok(None),
+            Activity::Recorded(..) => Ok(None),
         }
     }
 
@@ -315,7 +327,7 @@ impl Work {
     /// [`LawError`] if the law contradicts itself.
     pub fn source(&self) -> Result<Source, LawError> {
         Ok(match &self.activity {
-            Activity::Recorded(recording) => Source::Recorded(recording.clone()),
+            Activity::Recorded(recording, first) => Source::Recorded(recording.clone(), *first),
             Activity::Law { law, density, seed } => Source::Law(Synthetic {
                 law: law.at(*density)?,
                 layers: self.shape.layers,
@@ -329,7 +341,12 @@ impl Work {
 }
 
 /// Tokens of the prompts of a batch, which are all as long.
-fn recorded_prompt(recording: &Recording, generated: usize, batch: usize) -> Result<u32, TraceError> {
+fn recorded_prompt(
+    recording: &Recording,
+    first: usize,
+    generated: usize,
+    batch: usize,
+) -> Result<u32, TraceError> {
     let short = |what, have, need, parameter| TraceError::TooShort {
         name: recording.name.clone(),
         what,
@@ -338,11 +355,15 @@ fn recorded_prompt(recording: &Recording, generated: usize, batch: usize) -> Res
         parameter,
     };
     let sequences = recording.sequences.len();
-    if batch > sequences {
-        return Err(short("sequences", sequences, batch, "batch"));
+    if first >= sequences {
+        return Err(short("sequences", sequences, first + 1, "sequence"));
     }
-    let prompt = recording.sequences[0].prefill;
-    for sequence in &recording.sequences[..batch] {
+    if first + batch > sequences {
+        let what = if first == 0 { "sequences" } else { "sequences from `sequence` on" };
+        return Err(short(what, sequences - first, batch, "batch"));
+    }
+    let prompt = recording.sequences[first].prefill;
+    for sequence in &recording.sequences[first..first + batch] {
         let have = sequence.tokens() - sequence.prefill;
         if have < generated {
             return Err(short("generated tokens", have, generated, "generated_tokens"));

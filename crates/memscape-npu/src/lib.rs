@@ -3,8 +3,9 @@
 //! From the description to the answer: [`hardware`] is what is built; [`mapping`] what is
 //! chosen for it, a [`Tile`] for one core and a [`Design`] for the array; [`cost`] what
 //! that takes, a [`Kernel`] on one core and a [`Schedule`] on the array, which is walked
-//! event by event ([`cost::events`]) or counted ([`cost::closed`]). An exhaustive
-//! [`search`] finds the best tiles, and each of the studies ([`study`]) is a question.
+//! event by event ([`cost::events`]) or counted ([`cost::closed`]). Exhaustive
+//! searches find the best tiles ([`search`]) and designs ([`best`]), and each of the studies
+//! ([`study`]) is a question.
 //!
 //! The mapping is also executed: [`mapping::chain`] says how matrices change their layout
 //! between DRAM and L1, as address patterns ([`mapping::dma`]), and [`mapping::machine`]
@@ -20,6 +21,7 @@
 //! # Ok::<(), memscape_study::StudyError>(())
 //! ```
 
+pub mod best;
 pub mod cost;
 pub mod hardware;
 pub mod mapping;
@@ -29,7 +31,8 @@ mod system;
 
 pub use cost::kernel::Kernel;
 pub use cost::schedule::{GemmPart, Schedule, ScheduleError};
-pub use hardware::device::{CALIBRATION, DEVICES, Device, DramPath, Mmul};
+pub use hardware::device::{CALIBRATION, DEVICES, Device, Mmul, MmulError};
+pub use hardware::dram::DramPath;
 pub use hardware::precision::Precision;
 pub use mapping::design::{Design, DesignError};
 pub use mapping::designs::{DESIGNS, KernelDesign};

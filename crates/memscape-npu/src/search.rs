@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::kernel::Kernel;
-use crate::hardware::device::Device;
-use crate::hardware::precision::{NoInstruction, Precision};
+use crate::hardware::device::{Device, MmulError};
+use crate::hardware::precision::Precision;
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
 
 /// What makes a tile better than another; later criteria break ties.
@@ -25,6 +25,21 @@ pub enum Objective {
     /// As Sec. 4.5.2 for a fixed reduction: the largest tile of C among those that compute bounds;
     /// then the tie-break
     LargestOutput,
+}
+
+impl Objective {
+    /// What it asks for first; higher is better.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "elements of L1")]
+    pub fn score(self, kernel: &Kernel) -> f64 {
+        let outputs = kernel.tile.outputs() as f64;
+        match self {
+            Self::Throughput => kernel.macs_per_cycle(),
+            Self::OutputsThenReduction => 1.0 / outputs,
+            Self::MacsThenOutputs => kernel.tile.macs(),
+            Self::LargestOutput => outputs,
+        }
+    }
 }
 
 /// How tiles of C of equal area are told apart.
@@ -61,9 +76,9 @@ pub struct Search {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// The device lacks the instruction.
+    /// The device lacks the instruction, or registers for it.
     #[error(transparent)]
-    Instruction(#[from] NoInstruction),
+    Instruction(#[from] MmulError),
     /// Nothing fits.
     #[error(
         "no tile for `{precision}`{} fits {have} bytes of L1 beside the stack and is bound by compute; \
@@ -125,13 +140,13 @@ impl Search {
     /// Calls `visit` for each tile that L1 holds and the objective admits.
     ///
     /// # Errors
-    /// [`NoInstruction`] if the device lacks the instruction.
+    /// [`MmulError`] if the device lacks the instruction.
     pub fn each(
         &self,
         device: &Device,
         precision: Precision,
         mut visit: impl FnMut(Kernel),
-    ) -> Result<(), NoInstruction> {
+    ) -> Result<(), MmulError> {
         let mmul = device.mmul(precision)?;
         let fits = |tile| L1Use::of(tile, precision, self.output_buffers).fits(device, self.l1_rule);
         let (step_m, step_k, step_n) = (mmul.block_m(), u32::from(mmul.s.get()), mmul.block_n());
@@ -149,7 +164,7 @@ impl Search {
                     if !fits(tile) {
                         break;
                     }
-                    let kernel = Kernel::of_multiples(device, precision, mmul, tile);
+                    let kernel = Kernel::of_multiples(device, precision, mmul, tile, self.output_buffers);
                     if self.admits(&kernel) {
                         visit(kernel);
                     }
@@ -237,7 +252,7 @@ mod tests {
                         if !L1Use::of(tile, Precision::Int8Int16, single).fits(&device, L1Rule::Below) {
                             continue;
                         }
-                        let kernel = Kernel::new(&device, Precision::Int8Int16, tile).unwrap();
+                        let kernel = Kernel::new(&device, Precision::Int8Int16, tile, single).unwrap();
                         let score = search.score(&device, &kernel);
                         if search.admits(&kernel) && most.is_none_or(|it| it.0 < score) {
                             most = Some((score, tile));

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_npu::mapping::design::{BLayout, BdReconfiguration, DramSharing};
+use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy};
 use memscape_study::{CostEngine, Study, Timeline};
@@ -46,7 +46,6 @@ prop_compose! {
         bds_in_flight in 1u8..=5,
         b_layout in one_of(&[BLayout::ColumnMajor, BLayout::RowMajor]),
         bd_reconfiguration in one_of(&[BdReconfiguration::Overlapped, BdReconfiguration::Sequential]),
-        dram_sharing in one_of(&[DramSharing::Duplex, DramSharing::Shared]),
         buffers in one_of(&[OutputBuffers::Single, OutputBuffers::Double]),
         engine in one_of(&[CostEngine::Closed, CostEngine::Events]),
     ) -> GemmStudy {
@@ -56,7 +55,7 @@ prop_compose! {
         let bds_in_flight = NonZeroU8::new(bds_in_flight).unwrap();
         GemmStudy {
             device, precision, m, k, n, m_ct, k_ct, n_ct, k_mt, b_layout, output_buffers: buffers,
-            bd_reconfiguration, bds_in_flight, dram_sharing, engine, ..GemmStudy::default()
+            bd_reconfiguration, bds_in_flight, engine, ..GemmStudy::default()
         }
     }
 }
@@ -95,4 +94,76 @@ proptest! {
         check_sums(&prompt)?;
         check_timeline(&prompt)?;
     }
+}
+
+/// More of a resource never makes the best designs slower, reconfiguration included, and no single
+/// design beats them.
+#[test]
+fn best_per_size_is_best() {
+    let design = DESIGNS.get("xdna-bf16-bf16-single-core");
+    let time = |change: &dyn Fn(&mut memscape_npu::Device), strategy| {
+        let mut device = design.device;
+        change(&mut device);
+        let prompt = WorkloadStudy {
+            model: Model::named("gemma-3-4b").unwrap(),
+            device,
+            precision: design.precision,
+            strategy,
+            output_buffers: OutputBuffers::Double,
+            ..WorkloadStudy::default()
+        };
+        let WorkloadStudy { m_ct, k_ct, n_ct, k_mt, .. } = prompt;
+        let small = |it: NonZeroU16, most: u16| it.min(NonZeroU16::new(most).unwrap());
+        let prompt = WorkloadStudy {
+            m_ct: small(m_ct, 96),
+            k_ct: small(k_ct, 40),
+            n_ct: small(n_ct, 80),
+            k_mt: small(k_mt, 160),
+            ..prompt
+        };
+        prompt.answer().unwrap().time_ns
+    };
+    for change in [
+        (|it, factor| it.dram.read_gb_s = it.dram.read_gb_s.useful(factor))
+            as fn(&mut memscape_npu::Device, f64),
+        |it, factor| it.clock_mhz = memscape_units::Megahertz::new(it.clock_mhz.as_f64() * factor).unwrap(),
+        |it, factor| it.bd_cycles = it.bd_cycles * factor.recip(),
+    ] {
+        let at = |factor| time(&|it| change(it, factor), Designs::BestPerSize);
+        let times = [0.5, 1.0, 2.0, 4.0].map(at);
+        assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+    }
+    assert!(time(&|_| (), Designs::BestPerSize) <= time(&|_| (), Designs::OneDesign));
+}
+
+fn refused(change: impl FnOnce(&mut GemmStudy)) -> String {
+    let mut study = GemmStudy::default();
+    change(&mut study);
+    study.answer().unwrap_err().to_string()
+}
+
+/// What no channel or descriptor can do is told with what there is.
+#[test]
+fn what_cannot_be_programmed_is_refused() {
+    let error = refused(|it| it.device.rows = NonZeroU8::new(8).unwrap());
+    let text = "memory tiles need 10 S2MM channels at a time (8 for C, one each for the others), but have 6; use \
+                fewer `device.rows`";
+    assert_eq!(error, text);
+    let error = refused(|it| {
+        (it.m_ct, it.n_ct, it.k_ct, it.k_mt) = (nz(16), nz(16), nz(40), nz(5120));
+        it.k = NonZeroU64::new(10_240).unwrap();
+    });
+    let text = "A's interface tile MM2S cannot be programmed as (5120, 1) (16, 10240) (2, 5120): dimension 0 has a size of 1280 \
+                words or runs, but its wrap register of 10 bits holds up to 1023; use a smaller tile or split the \
+                dimension";
+    assert_eq!(error, text);
+    let error = refused(|it| it.device.int8.as_mut().unwrap().block_rows = NonZeroU8::new(8).unwrap());
+    assert!(
+        error.starts_with("a register block of 8 x 2 products needs 2048 bytes of accumulators"),
+        "{error}"
+    );
+}
+
+fn nz(it: u16) -> NonZeroU16 {
+    NonZeroU16::new(it).unwrap()
 }

@@ -59,7 +59,7 @@ prop_compose! {
         let [r, s, t] = if shortest < 4 { block } else { [block[0], block[1] / 4 * 4, block[2] / 4 * 4] };
         let mmul = Mmul {
             r: count(r), s: count(s), t: count(t),
-            block_rows: count(1), block_columns: count(1), issue_cycles: count(1),
+            block_rows: count(1), block_columns: count(1), conversions: 0,
         };
         let device = Device {
             rows: count(cores[0]), columns: count(cores[1]), int8: Some(mmul), bf16: Some(mmul),
@@ -176,7 +176,7 @@ proptest! {
             Err(ChainError::Address { problem: AddressProblem::Granularity { .. }, .. }) => {}
             Err(other) => prop_assert!(false, "{}", other),
             Ok(size) => for transfer in all_transfers(&case, &chains, size) {
-                prop_assert!(transfer.check(&case.device).is_ok());
+                prop_assert!(transfer.check().is_ok());
                 // In the stream, the bytes of a word come from one word, in order.
                 let bytes = u64::from(transfer.element_bytes);
                 let addresses = transfer.pattern.addresses();
@@ -204,7 +204,7 @@ fn one_pattern_for_all_takes_five_dimensions() {
     let l1: Vec<_> = steps.flat_map(|it| naive.read(it)).collect();
     assert_eq!(l1, chains.a(size, 1).run(&dram));
 
-    let error = naive.check(DmaTile::Memory, 1, &device).unwrap_err();
+    let error = naive.check(DmaTile::Memory, 1).unwrap_err();
     assert_eq!(error, AddressProblem::Dimensions { asked: 5, have: 4 });
     let text = "it needs 5 dimensions, but the DMA has 4; split the transformation between this channel and \
                 the next";
@@ -248,7 +248,7 @@ fn the_papers_designs_take_64k_in_all_dimensions() {
                 let (a, b) = (chains.a(size, 0), chains.b(size, 0));
                 for transfer in a.transfers().into_iter().chain(b.transfers()) {
                     let dims = transfer.pattern.dims.len();
-                    let most = transfer.channel.tile.address_dims(&device);
+                    let most = transfer.channel.tile.registers().dims;
                     assert!(dims <= most as usize, "{transfer:?}");
                 }
                 assert_eq!(a.interface.channel.direction, Direction::Mm2s);

@@ -3,7 +3,7 @@
 
 use memscape_explore::Parameters;
 use memscape_papers::Error;
-use memscape_papers::claims::{Role, builtin, evaluate_with};
+use memscape_papers::claims::{Role, evaluate_with, published};
 use serde_json::{Value, json};
 
 /// Named options against the default, and the changed parameters.
@@ -38,14 +38,14 @@ const SHOWN: [&str; 8] = [
 ];
 
 fn main() -> Result<(), Error> {
-    let claims = builtin(Some("pimnast"))?;
+    let claims: Vec<_> = published(Some("pimnast"))?.into_iter().flat_map(|it| it.claims).collect();
     println!(
         "| reading | within 5 % / 10 % | {} |",
         SHOWN.map(|it| it.trim_start_matches("pimnast.")).join(" | ")
     );
     println!("|---|---|{}", "---|".repeat(SHOWN.len()));
-    let published = SHOWN.map(|id| claims.iter().find(|it| it.id == id).map_or(f64::NAN, |it| it.value));
-    println!("| published | | {} |", published.map(|it| it.to_string()).join(" | "));
+    let published = SHOWN.map(|id| claims.iter().find(|it| it.id == id).map_or("", |it| it.value.as_str()));
+    println!("| published | | {} |", published.join(" | "));
     for (name, parameters) in readings() {
         let changed: Parameters =
             parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect();
@@ -65,7 +65,7 @@ fn main() -> Result<(), Error> {
             })
             .flatten()
             .collect();
-        let predictions = verdicts.iter().filter(|it| it.role == Role::Predict);
+        let predictions = verdicts.iter().filter(|it| it.is_held());
         let within = |tolerance| predictions.clone().filter(|it| it.is_within(tolerance)).count();
         let cells = SHOWN.map(|id| {
             let found = verdicts.iter().find(|it| it.id == id).and_then(|it| it.computed);

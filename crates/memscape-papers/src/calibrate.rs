@@ -1,11 +1,11 @@
 //! Refitting free parameters from the claims of role `calibrate`.
 
-use memscape_explore::{FitError, FitMethod, FitParameter, Look, Parameters, Residual, fit};
+use memscape_explore::{FitError, FitMethod, FitParameter, Fitted, Look, Parameters, Residual, fit};
 use memscape_study::FreeParameter;
 use memscape_systems::registry;
 use serde::Serialize;
 
-use crate::claims::{Claim, Role, Verdict, builtin, evaluate_with};
+use crate::claims::{Claim, Printed, Published, Role, Verdict, evaluate_with};
 use crate::error::Error;
 use crate::papers;
 
@@ -54,29 +54,13 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
 
 fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
     let free = free_parameters(papers::paper(paper)?.id);
-    let mut claims = builtin(Some(paper))?;
-    claims.retain(|it| it.role == Role::Calibrate);
-    let point = |values: &[f64]| -> Parameters {
-        free.iter().zip(values).map(|(it, value)| (it.key(), it.json(*value))).collect()
-    };
-    let residuals = |values: &[f64]| {
-        let verdicts = evaluate_with(&claims, &point(values))?;
-        Ok(verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim)).collect())
-    };
+    let claims = calibrating(paper)?;
     if free.is_empty() {
-        return Ok(Fit {
-            parameters: Vec::new(),
-            rms_error: 0.0,
-            verdicts: evaluate_with(&claims, &point(&[]))?,
-        });
+        let verdicts = evaluate_with(&claims, &Parameters::new())?;
+        return Ok(Fit { parameters: Vec::new(), rms_error: 0.0, verdicts });
     }
-    let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
-    let fitted = fit(&parameters, &FitMethod { look, ..FitMethod::PRINTED }, &(), residuals);
-    let fitted = fitted.map_err(|error| match error {
-        FitError::Model { problem, .. } => problem,
-        other => Error::Fit { paper: paper.to_owned(), problem: other.to_string() },
-    })?;
-    let verdicts = evaluate_with(&claims, &point(&fitted.values()))?;
+    let fitted = fit_to(paper, free, &claims, look)?;
+    let verdicts = evaluate_with(&claims, &point(free, &fitted.values()))?;
     Ok(Fit {
         parameters: free
             .iter()
@@ -94,6 +78,112 @@ fn calibrate_from(paper: &str, look: Look) -> Result<Fit, Error> {
     })
 }
 
+/// A claim that the fit takes, predicted without it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// The claim's id.
+    pub id: String,
+    /// The printed number.
+    pub published: Printed,
+    /// Its unit.
+    pub unit: String,
+    /// What the model says, fitted to it as to all others.
+    pub computed: f64,
+    /// What the model says, fitted to the others alone; none if they leave open what it
+    /// says.
+    pub predicted: Option<f64>,
+    /// Predicted over published less 1.
+    pub relative_error: Option<f64>,
+    /// Parameters that move the number, and that the others do not fix.
+    pub open: Vec<String>,
+}
+
+/// Predicts each claim of role `calibrate` from a fit to the others. `told` hears how
+/// many are done, and of how many.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn leave_one_out(paper: &str, told: impl Fn(usize, usize)) -> Result<Vec<LeftOut>, Error> {
+    let free = free_parameters(papers::paper(paper)?.id);
+    let claims = calibrating(paper)?;
+    let stored = evaluate_with(&claims, &Parameters::new())?;
+    let left_out = |(index, stored): (usize, &Verdict)| {
+        told(index, claims.len());
+        left_out(paper, free, &claims, index, stored)
+    };
+    stored.iter().enumerate().map(left_out).collect()
+}
+
+fn left_out(
+    paper: &str,
+    free: &[FreeParameter],
+    claims: &[Claim],
+    index: usize,
+    stored: &Verdict,
+) -> Result<LeftOut, Error> {
+    let claim = &claims[index];
+    let others = [&claims[..index], &claims[index + 1..]].concat();
+    let fitted = fit_to(paper, free, &others, Look::Everywhere)?;
+    let values = fitted.values();
+    let say = |values: &[f64]| -> Result<f64, Error> {
+        let said = evaluate_with(std::slice::from_ref(claim), &point(free, values))?;
+        Ok(said[0].computed.unwrap_or(f64::NAN))
+    };
+    let predicted = say(&values)?;
+    let moves = |at: usize| -> Result<bool, Error> {
+        let mut values = values.clone();
+        for end in [free[at].min, free[at].max] {
+            values[at] = end;
+            if (say(&values)? / predicted - 1.0).abs() > UNMOVED {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let mut open = Vec::new();
+    for (at, it) in fitted.parameters.iter().enumerate() {
+        if !it.identified && moves(at)? {
+            open.push(it.key.clone());
+        }
+    }
+    let predicted = Some(predicted).filter(|_| open.is_empty());
+    Ok(LeftOut {
+        id: claim.id.clone(),
+        published: claim.value.clone(),
+        unit: claim.unit.clone(),
+        computed: stored.computed.unwrap_or(f64::NAN),
+        predicted,
+        relative_error: predicted.map(|it| claim.relative_error(it)),
+        open,
+    })
+}
+
+/// A parameter whose whole range moves a claim by less does not move it.
+const UNMOVED: f64 = 1e-3;
+
+/// The claims that a paper's parameters are fitted to.
+fn calibrating(paper: &str) -> Result<Vec<Claim>, Error> {
+    let claims = Published::of(papers::paper(paper)?).claims;
+    Ok(claims.into_iter().filter(|it| it.role == Role::Calibrate).collect())
+}
+
+fn fit_to(paper: &str, free: &[FreeParameter], claims: &[Claim], look: Look) -> Result<Fitted, Error> {
+    let residuals = |values: &[f64]| {
+        let verdicts = evaluate_with(claims, &point(free, values))?;
+        Ok(verdicts.iter().zip(claims).map(|(it, claim)| residual(it, claim)).collect())
+    };
+    let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
+    fit(&parameters, &FitMethod { look, ..FitMethod::PRINTED }, &(), residuals).map_err(|error| match error {
+        FitError::Model { problem, .. } => problem,
+        other => Error::Fit { paper: paper.to_owned(), problem: other.to_string() },
+    })
+}
+
+/// The free parameters at these values.
+fn point(free: &[FreeParameter], values: &[f64]) -> Parameters {
+    free.iter().zip(values).map(|(it, value)| (it.key(), it.json(*value))).collect()
+}
+
 /// The free parameters of the system whose calibration is called after this paper.
 fn free_parameters(paper: &str) -> &'static [FreeParameter] {
     let calibrations = registry().systems().iter().filter_map(|it| it.calibration);
@@ -104,7 +194,7 @@ fn free_parameters(paper: &str) -> &'static [FreeParameter] {
 /// can tell.
 fn residual(verdict: &Verdict, claim: &Claim) -> Residual {
     let error = verdict.relative_error.unwrap_or(0.0);
-    Residual::new(error).within((claim.rounding() / claim.value).abs())
+    Residual::new(error).within((claim.rounding() / claim.value.number()).abs())
 }
 
 #[cfg(test)]
@@ -125,5 +215,15 @@ mod tests {
                 assert!(off <= enough, "{}: stored {}, fitted {}", it.path, it.stored, it.fitted);
             }
         }
+    }
+    #[test]
+    fn what_nothing_else_fixes_is_not_predicted() {
+        let rows = leave_one_out("pim-sherpa", |_, _| {}).unwrap();
+        let of = |id: &str| rows.iter().find(|it| it.id == format!("pim-sherpa.{id}")).unwrap();
+        let copies = of("ttft.smc_ddb_1b");
+        assert_eq!((copies.predicted, copies.open.as_slice()), (None, &["cpu.copy_gb_s".to_owned()][..]));
+        // The padding rule has no parameter.
+        let padding = of("cap.pad_1b");
+        assert_eq!((padding.predicted, padding.open.len()), (Some(padding.computed), 0));
     }
 }

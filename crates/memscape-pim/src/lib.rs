@@ -25,8 +25,9 @@ mod study;
 mod system;
 
 pub use mapping::Plan;
+pub use mapping::placement::Placement;
 pub use study::{
-    Attention, GemvAnswer, GemvError, GemvStudy, InferenceAnswer, InferenceStudy, LmHead, Placement,
+    Attention, GemvAnswer, GemvError, GemvStudy, InferenceAnswer, InferenceError, InferenceStudy, LmHead,
     RegretAnswer, RegretStudy, TokenPart,
 };
 pub use system::{Pim, SYSTEM};

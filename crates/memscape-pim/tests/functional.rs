@@ -6,10 +6,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, MEMORIES};
 use memscape_pim::Plan;
 use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit};
-use memscape_pim::mapping::execute::{Memory, Operands, execute};
+use memscape_pim::mapping::execute::{Memory, Operands, Sums, execute, execute_with};
 use memscape_pim::mapping::layout::{BankByte, Interleaving};
 use memscape_pim::mapping::placement::{
-    CrDegree, Policy, RegisterRule, TileOrder, TilePolicy, preferred_page_bytes, tile_order,
+    CrDegree, Placement, Policy, RegisterRule, TileOrder, TilePolicy, preferred_page_bytes, tile_order,
 };
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
@@ -108,6 +108,8 @@ const FORMATS: [&str; 10] = [
     "mx-int8-b256",
     "mx-int4-b16",
 ];
+const PLACEMENTS: [Placement; 4] =
+    [Placement::Pimnast, Placement::Pimnast, Placement::ColumnMajor, Placement::FixedTile];
 const LANES: [CrossLane; 4] =
     [CrossLane::LaneShift, CrossLane::LaneShiftLast, CrossLane::AnyShift, CrossLane::Tree];
 
@@ -115,22 +117,29 @@ prop_compose! {
     fn any_plan()(
         memory in (0u32..2, 0u32..3, prop::sample::select(vec![512u32, 1024, 2048])),
         unit in (8u32..40, 1u32..16, 0u32..3, prop::sample::select(LANES.to_vec())),
+        widths in (7u32..11, 4u32..6),
+        placement in prop::sample::select(PLACEMENTS.to_vec()),
         format in prop::sample::select(FORMATS.to_vec()),
         policy in (0u32..2, 0u32..4, 1u32..3, prop::option::of(0u32..8)),
         shape in (1u64..150, 1u64..6),
         interleave in 6u32..9,
     ) -> Option<Plan> {
         let memory = small_memory(memory.0, memory.1, memory.2);
-        let pim = pim(unit.0, unit.1, unit.2, unit.3);
+        let pim = PimUnit {
+            register_bits: count(1 << widths.0),
+            sum_bits: count(1 << widths.1),
+            ..pim(unit.0, unit.1, unit.2, unit.3)
+        };
         let format: Format = format.parse().unwrap();
-        let gemv = Gemv::new(shape.0, shape.1 * if format.scale().is_some() { 256 } else { 26 }).unwrap();
+        let ragged = format.scale().is_none() && placement != Placement::FixedTile;
+        let gemv = Gemv::new(shape.0, shape.1 * if ragged { 26 } else { 256 }).unwrap();
         let (split, degree, fixed, height) = policy;
         let policy = Policy {
-            tile: height.map_or(TilePolicy::Algorithm1, |it| TilePolicy::Fixed(count(1 << it))),
+            placement,
+            tile: height.map_or(TilePolicy::Auto, |it| TilePolicy::Fixed(count(1 << it))),
             cr_degree: match degree {
                 0 => CrDegree::Fixed(count(fixed)),
-                1 => CrDegree::Divisor,
-                _ => CrDegree::Max,
+                _ => CrDegree::Auto,
             },
             split_k: count(1 << split),
             register_rule: RegisterRule::Accumulators,
@@ -188,6 +197,7 @@ proptest! {
 fn at_degree_one_the_buffer_holds_tiles_in_cr_order() {
     let memory = small_memory(1, 1, 2048);
     let policy = Policy {
+        placement: Placement::Pimnast,
         tile: TilePolicy::Fixed(count(8)),
         cr_degree: CrDegree::Fixed(count(1)),
         split_k: count(1),
@@ -215,7 +225,8 @@ fn one_page_holds_the_same_row_of_every_bank() {
 fn toy() -> (Plan, Numbers) {
     let memory = small_memory(0, 1, 2048);
     let policy = Policy {
-        tile: TilePolicy::Algorithm1,
+        placement: Placement::Pimnast,
+        tile: TilePolicy::Auto,
         cr_degree: CrDegree::Fixed(count(2)),
         split_k: count(1),
         register_rule: RegisterRule::Accumulators,
@@ -253,4 +264,78 @@ fn operands_of_the_wrong_length_are_refused() {
     let operands = Operands { inputs: &numbers.inputs[1..], ..numbers.operands() };
     let error = Memory::place(&plan, &operands).unwrap_err();
     assert_eq!(error.to_string(), "`inputs` has 255 numbers, but the matrix needs 256");
+}
+
+/// A sum of 16 bit ends at 32767: a row of 256 products of 7 x 7 stays, one of
+/// 127 x 127 does not.
+#[test]
+fn sums_have_the_width_of_their_registers() {
+    let (plan, _) = toy();
+    let compute = |weight: f32, input: f32, sums| {
+        let (weights, inputs) = (vec![weight; 64 * 256], vec![input; 256]);
+        let operands = Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
+        execute_with(&plan, &Memory::place(&plan, &operands).unwrap(), &operands, sums).unwrap()
+    };
+    let small = compute(7.0, 7.0, Sums::Registers);
+    assert_eq!((small.sums[0], small.overflows), (7.0 * 7.0 * 256.0, 0));
+    assert_eq!(compute(127.0, 127.0, Sums::Exact).sums[..1], [127.0 * 127.0 * 256.0]);
+    let large = compute(127.0, 127.0, Sums::Registers);
+    let wrapped = (127_i64 * 127 * 256 + 32_768).rem_euclid(65_536) - 32_768;
+    #[expect(clippy::cast_precision_loss, reason = "16 bit")]
+    let expected = wrapped as f64;
+    assert_eq!(large.sums[..1], [expected]);
+    assert!(large.overflows > 0);
+}
+
+#[test]
+fn baselines_refuse_what_they_do_not_know() {
+    let machine = *MACHINES.get(DEFAULT_MACHINE);
+    let refused = |format: &str, change: fn(&mut Policy)| {
+        let mut policy = Policy {
+            placement: Placement::ColumnMajor,
+            tile: TilePolicy::Auto,
+            cr_degree: CrDegree::Auto,
+            split_k: count(1),
+            register_rule: RegisterRule::Accumulators,
+        };
+        change(&mut policy);
+        let gemv = Gemv::new(768, 768).unwrap();
+        Plan::new(gemv, format.parse().unwrap(), &machine, &policy).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("mx-int8-b32", |_| {}),
+        r#"`placement = "column-major"` has no place for scale factors; use a format without blocks"#
+    );
+    assert_eq!(
+        refused("int8", |it| it.tile = TilePolicy::Fixed(count(16))),
+        r#"`placement = "column-major"` has no tile height of its own; use `tile = "auto"`"#
+    );
+    assert_eq!(
+        refused("int8", |it| it.cr_degree = CrDegree::Fixed(count(2))),
+        r#"`placement = "column-major"` has no CR degree; use `cr_degree = 1`"#
+    );
+}
+
+#[test]
+fn input_registers_are_honoured_or_refused() {
+    let mut machine = *MACHINES.get(DEFAULT_MACHINE);
+    let policy = Policy {
+        placement: Placement::Pimnast,
+        tile: TilePolicy::Auto,
+        cr_degree: CrDegree::Auto,
+        split_k: count(1),
+        register_rule: RegisterRule::Accumulators,
+    };
+    let gemv = Gemv::new(16_384, 4096).unwrap();
+    let mut plan = |registers: u32| {
+        machine.pim.input_registers = count(registers);
+        Plan::new(gemv, Format::INT8, &machine, &policy)
+    };
+    // The tile gives way: eight registers of sums, then two.
+    assert_eq!(plan(8).map(|it| (it.tile.m, it.input_registers)), Ok((128, 8)));
+    assert_eq!(plan(14).map(|it| (it.tile.m, it.input_registers)), Ok((32, 14)));
+    assert_eq!(
+        plan(15).unwrap_err().to_string(),
+        "a tile of 1 rows needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums"
+    );
 }

@@ -16,7 +16,7 @@ mod watched;
 
 use std::ffi::OsString;
 
-use memscape::prelude::{Control, StudyFile, evaluate};
+use memscape::prelude::{Control, StudyFile, report};
 use memscape::{explore, papers, plot, systems};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -328,8 +328,8 @@ fn experiment(id: &str) -> PyResult<Experiment> {
 
 #[pyfunction]
 fn claims(py: Python<'_>, source: Option<String>) -> PyResult<Bound<'_, PyAny>> {
-    let verdicts = compute(py, move || evaluate(&memscape::claims(source.as_deref())?))?;
-    value::to_python(py, &serde_json::to_value(verdicts.map_err(papers_error)?).map_err(to_py_err)?)
+    let report = compute(py, move || report(source.as_deref()))?.map_err(papers_error)?;
+    value::to_python(py, &serde_json::to_value(report.claims).map_err(to_py_err)?)
 }
 
 #[pyfunction]
@@ -355,7 +355,7 @@ mod _memscape {
     #[pymodule_export]
     use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
     #[pymodule_export]
-    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search, npu_timeline};
+    use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search};
     #[pymodule_export]
     use super::ondevice::{OndeviceLayout, ondevice_layout};
     #[pymodule_export]

@@ -1,7 +1,6 @@
-//! Searches and timelines of NPUs, below the studies `npu.*`.
+//! Searches and iterations of NPUs, below the studies `npu.*`.
 
 use memscape::explore;
-use memscape::npu::cost::events;
 use memscape::npu::mapping::chain::{Chains, table};
 use memscape::npu::mapping::machine::{PartialSums, Rounding, execute};
 use memscape::npu::{BalanceStudy, GemmStudy, Precision, SearchStudy};
@@ -31,31 +30,14 @@ pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyR
     let study: BalanceStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
     let trace = compute(py, move || study.trace())?.map_err(to_py_err)?;
     let row = |it: &memscape::npu::study::balance::Point| {
-        let (tile, [m, k, n]) = (it.kernel.tile, it.size);
+        let (tile, [m, k, n]) = (it.tile(), it.timed.size);
         json!({
-            "m_ct": tile.m, "k_ct": tile.k, "n_ct": tile.n, "k_mt": it.k_mt, "m": m, "k": k, "n": n,
-            "macs_per_cycle": it.kernel.macs_per_cycle(), "tops": it.tops,
+            "m_ct": tile.m, "k_ct": tile.k, "n_ct": tile.n, "k_mt": it.timed.design.k_mt, "m": m, "k": k, "n": n,
+            "assumed_efficiency": it.assumed_efficiency, "macs_per_cycle": it.timed.kernel.macs_per_cycle(),
+            "eq9_compute_ns": it.compute_ns, "eq10_memory_ns": it.memory_ns, "tops": it.timed.tops(),
         })
     };
     value::to_python(py, &Value::Array(trace.iter().map(row).collect()))
-}
-
-/// What worked when, as rows.
-#[pyfunction]
-pub fn npu_timeline<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
-    let study: GemmStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    let rows = compute(py, move || {
-        let schedule = study.schedule()?;
-        let mut rows = Vec::new();
-        events::walk(&schedule, &mut |it| {
-            rows.push(json!({
-                "unit": it.unit, "block": it.block, "step": it.step,
-                "start_ns": it.start.as_ns(), "end_ns": it.end.as_ns(),
-            }));
-        });
-        Ok::<_, memscape::study::StudyError>(Value::Array(rows))
-    })?;
-    value::to_python(py, &rows.map_err(to_py_err)?)
 }
 
 /// The DMA chains of A, B and C as a printable table.

@@ -1,8 +1,6 @@
 //! What a user names, found.
 
-use std::path::Path;
-
-use memscape_papers::claims::{Claim, builtin, read};
+use memscape_papers::claims::{Claim, published};
 use memscape_papers::{Error, Experiment, select};
 use memscape_study::Unknown;
 
@@ -30,9 +28,5 @@ pub fn experiment(id: &str) -> Result<&'static Experiment, Error> {
 /// # Errors
 /// [`Error::Unknown`] if there is no such paper, [`Error`] if the file is none.
 pub fn claims(source: Option<&str>) -> Result<Vec<Claim>, Error> {
-    let is_file = |it: &&Path| it.is_file() || it.extension().is_some_and(|it| it == "toml");
-    match source.map(Path::new).filter(is_file) {
-        Some(path) => read(path),
-        None => builtin(source),
-    }
+    Ok(published(source)?.into_iter().flat_map(|it| it.claims).collect())
 }

@@ -43,8 +43,8 @@ pub mod prelude {
         Table, fit_study,
     };
     pub use crate::notebook::Show;
-    pub use crate::papers::calibrate::calibrate;
-    pub use crate::papers::claims::{Claim, Role, Verdict, evaluate};
+    pub use crate::papers::calibrate::{calibrate, leave_one_out};
+    pub use crate::papers::claims::{Claim, Report, Role, Sort, Verdict, evaluate, report};
     pub use crate::papers::{Experiment, experiments};
     pub use crate::parameters;
     pub use crate::plot::Figure;

@@ -10,16 +10,7 @@ use memscape::riscv::quant::{quantise_q4_0, quantise_q8_0};
 use memscape::workload::Format;
 
 fn code(kernel: Kernel) -> Code {
-    Code {
-        kernel,
-        format: Format::Q4_0,
-        immediates: Immediates::AsCompiled,
-        rows: 2,
-        blocks: 2,
-        lmul: 1,
-        vlen_bits: 128,
-        load_bits: 128,
-    }
+    Code::as_printed(kernel)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use memscape::serde_json::{self, json};
+use memscape::systems::all::riscv::InferenceStudy;
 use memscape_measure::riscv::{HostFit, Measurement, Request, fit, measure};
 
 use crate::args::RiscvKernels;
@@ -60,26 +61,14 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-/// What `memscape run` needs to take this machine for the SG2042.
+/// What `memscape run` needs to take this machine for the SG2042: all that differs.
 fn overrides(fitted: &HostFit) -> Result<String, Failure> {
-    let study = serde_json::to_value(fitted.study).map_err(Failure::of)?;
-    let paths = [
-        "compiler_factor",
-        "threads",
-        "policy",
-        "numa.nodes",
-        "numa.cores_per_node",
-        "numa.distances",
-        "core.dram_bytes_per_cycle",
-        "dram.controllers",
-        "dram.data_rate_mt_s",
-        "dram.row_conflict",
-    ];
-    let value =
-        |path: &str| study.pointer(&format!("/{}", path.replace('.', "/"))).cloned().unwrap_or_default();
-    let shown = paths.iter().map(|path| match value(path) {
+    let leaves =
+        |it: InferenceStudy| serde_json::to_value(it).map(|it| memscape::leaves(&it)).map_err(Failure::of);
+    let (found, usual) = (leaves(fitted.study)?, leaves(InferenceStudy::default())?);
+    let shown = found.iter().filter(|it| !usual.contains(it)).map(|(path, value)| match value {
         serde_json::Value::String(text) => format!("{path}={text}"),
-        number => format!("{path}={number}"),
+        other => format!("{path}={other}"),
     });
     Ok(shown.collect::<Vec<_>>().join(" "))
 }

@@ -12,7 +12,7 @@ proptest! {
     ) {
         let dram = MEMORIES.all()[device].parameters;
         let map = AddressMap::new(&dram, order);
-        let bursts = dram.capacity().0 / u64::from(dram.column_bytes.get());
+        let bursts = dram.capacity().0 / u64::from(dram.column_bytes());
         let place = map.decode(seed % bursts).unwrap();
         prop_assert!(Dims::of(&dram).contains(&place));
         prop_assert_eq!(map.encode(&place), Some(seed % bursts));

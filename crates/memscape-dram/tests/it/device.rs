@@ -57,7 +57,7 @@ fn published_cycles() {
     type Timing = fn(&Dram) -> Nanoseconds;
     let cycles = |name: &str, time: Timing| {
         let dram = preset(name);
-        time(&dram).as_f64() / dram.tck_ns.as_f64()
+        time(&dram).as_f64() / dram.tck().as_f64()
     };
     let table: [(Timing, f64, f64); 15] = [
         (|it| it.trcd_ns, 15.0, 22.0),
@@ -68,8 +68,8 @@ fn published_cycles() {
         (|it| it.cwl_ns, 9.0, 16.0),
         (|it| it.trtp_ns, 8.0, 12.0),
         (|it| it.twr_ns, 28.0, 24.0),
-        (|it| it.tccd_s_ns, 2.0, 4.0),
-        (|it| it.tccd_l_ns, 4.0, 8.0),
+        (|it| it.tccd_s(), 2.0, 4.0),
+        (|it| it.tccd_l(), 4.0, 8.0),
         (|it| it.twtr_s_ns, 5.0, 4.0),
         (|it| it.twtr_l_ns, 10.0, 12.0),
         (|it| it.tfaw_ns, 16.0, 34.0),
@@ -90,19 +90,17 @@ fn each_rule_fails_by_name_and_with_its_numbers() {
     insta::assert_snapshot!(check(Dram { tfaw_ns: ns(9.0), ..good }), @"DRAM rule `tFAW >= 4 tRRD_S` does not hold: tfaw_ns = 9 ns, but 4 trrd_s_ns = 10 ns; change one of them");
     insta::assert_snapshot!(check(Dram { trefi_ns: ns(360.0), ..good }), @"DRAM rule `tRPab + tRFCab < tREFI` does not hold: trp_ab_ns + trfc_ab_ns = 363.75 ns, but trefi_ns = 360 ns; the device would only refresh; check the units");
     insta::assert_snapshot!(check(Dram { trp_ab_ns: ns(13.0), ..good }), @"DRAM rule `tRPab >= tRP` does not hold: trp_ab_ns = 13 ns, but trp_ns = 13.75 ns; change one of them");
-    insta::assert_snapshot!(check(Dram { cl_ns: ns(14.0), ..good }), @"DRAM rule `tCCD_S, tCCD_L, CL and CWL are whole clock cycles` does not hold: cl_ns = 14 ns is 22.400 cycles of 0.625 ns; round it up to a multiple of tck_ns");
-    insta::assert_snapshot!(check(Dram { tck_ns: ns(0.7), ..good }), @"DRAM rule `tCK x data rate is an even number of transfers` does not hold: 0.7 ns x 3200 MT/s = 2.2400; change tck_ns or data_rate_mt_s: 2 transfers per clock for DDR and HBM, 8 for LPDDR5");
-    insta::assert_snapshot!(check(Dram { tccd_l_ns: ns(1.25), ..good }), @"DRAM rule `tCCD_L >= tCCD_S` does not hold: tccd_l_ns = 1.25 ns, but tccd_s_ns = 2.5 ns; change one of them");
+    insta::assert_snapshot!(check(Dram { tck_ns: Some(ns(0.7)), ..good }), @"DRAM rule `tCK = transfers_per_clock / data rate` does not hold: 0.7 ns x 3200 MT/s = 2.2400, but 2 are given; leave tck_ns out, or change one of the three");
     insta::assert_snapshot!(check(Dram { trrd_l_ns: ns(2.0), ..good }), @"DRAM rule `tRRD_L >= tRRD_S` does not hold: trrd_l_ns = 2 ns, but trrd_s_ns = 2.5 ns; change one of them");
     insta::assert_snapshot!(check(Dram { twtr_l_ns: ns(2.0), ..good }), @"DRAM rule `tWTR_L >= tWTR_S` does not hold: twtr_l_ns = 2 ns, but twtr_s_ns = 2.5 ns; change one of them");
     insta::assert_snapshot!(check(Dram { row_bytes: count(8000), ..good }), @"DRAM rule `sizes are powers of two` does not hold: row_bytes = 8000; change it to a power of two");
-    insta::assert_snapshot!(check(Dram { column_bytes: count(128), ..good }), @"DRAM rule `column_bytes = bus_bits x burst_length / 8` does not hold: 128 B, but 64 x 8 / 8; change one of the three");
+    insta::assert_snapshot!(check(Dram { column_bytes: Some(count(128)), ..good }), @"DRAM rule `column_bytes = bus_bits x burst_length / 8` does not hold: 128 B, but 64 x 8 / 8; change one of the three, or leave column_bytes out");
     insta::assert_snapshot!(check(Dram { ranks: count(8), ..good }), @"DRAM rule `banks_per_channel is a multiple of ranks x bank_groups` does not hold: 16 banks over 8 x 4; use more banks, or fewer ranks or bank groups");
     insta::assert_snapshot!(check(Dram { row_bytes: count(32), ..good }), @"DRAM rule `column_bytes <= row_bytes` does not hold: 64 B > 32 B; use longer rows or shorter bursts");
     insta::assert_snapshot!(check(Dram { channels: count(u32::MAX), ..good }), @"DRAM rule `capacity <= 2^60 bytes` does not hold: 36893488138829168640 bytes; use fewer channels, banks or rows");
     insta::assert_snapshot!(check(Dram { banks_per_channel: count(1 << 20), ..good }), @"DRAM rule `banks_per_channel <= 65536` does not hold: banks_per_channel = 1048576; use fewer banks");
     insta::assert_snapshot!(check(Dram { trcd_ns: ns(1e300), ..good }), @"DRAM rule `a timing is at most 1e9 ns` does not hold: trcd_ns = 1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 ns; give it in nanoseconds");
-    insta::assert_snapshot!(check(Dram { tck_ns: ns(0.0), ..good }), @"DRAM rule `tCK, tCCD_S and tREFI are above 0` does not hold: tck_ns = 0 ns; give it in nanoseconds");
+    insta::assert_snapshot!(check(Dram { trefi_ns: ns(0.0), ..good }), @"DRAM rule `the burst, tCK and tREFI are above 0` does not hold: trefi_ns = 0 ns; give times in nanoseconds");
     let slow = Megahertz::new(1e-300).unwrap();
     insta::assert_snapshot!(check(Dram { data_rate_mt_s: slow, ..good }), @"DRAM rule `data_rate_mt_s is in 1..=1e6` does not hold: 0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001 MT/s; give it in millions of transfers per second");
 }
@@ -124,7 +122,7 @@ fn a_users_description_is_read_and_checked() {
     insta::assert_snapshot!(error("ranks = 1", "ranks = 0"), @"`ranks` = 0: expected a whole number from 1 to 4294967295");
     insta::assert_snapshot!(error("ranks = 1", "ranks = -1"), @"`ranks` = -1: expected a whole number from 1 to 4294967295");
     insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`memory`: there is no `banks` in it; did you mean `banks_per_channel`?");
-    insta::assert_snapshot!(error("tck_ns = 0.625\n", ""), @"`ddr4-3200`: [sources] names `tck_ns`, which is not a parameter; remove it");
+    insta::assert_snapshot!(error("transfers_per_clock = 2\n", ""), @"`ddr4-3200`: [sources] names `transfers_per_clock`, which is not a parameter; remove it");
     let with_trc = text.replace("ranks = 1\n", "ranks = 1\ntrc_ns = 46.25\ntrtw_ns = 9.375\n");
     let dram = read(with_trc).unwrap();
     assert_eq!((dram.trc(), dram.trtw()), (ns(46.25), ns(9.375)));
@@ -139,7 +137,24 @@ fn whole_cycles_round_up_and_leave_whole_timings_alone() {
     let clocked = analogue.in_whole_cycles().unwrap();
     clocked.check().unwrap();
     // 18 ns are 16.875 cycles, 18.13 ns are 17 but for the last digit.
-    let cycles = |it: Nanoseconds| (it.as_f64() / clocked.tck_ns.as_f64()).round();
+    let cycles = |it: Nanoseconds| (it.as_f64() / clocked.tck().as_f64()).round();
     assert_eq!((cycles(clocked.trcd_ns), cycles(clocked.trtw())), (17.0, 17.0));
     assert_eq!((cycles(clocked.trp_ab_ns), cycles(clocked.trefi_ns)), (20.0, 3662.0));
+}
+
+/// What follows from the data rate follows it.
+#[test]
+fn the_data_rate_can_change_alone() {
+    let dram = preset("lpddr5x-7500");
+    for (rate, tck) in [(6400.0, 1.25), (7500.0, 16.0 / 15.0), (8533.0, 8.0 / 8.533)] {
+        let dram = Dram { data_rate_mt_s: Megahertz::new(rate).unwrap(), ..dram };
+        dram.check().unwrap();
+        assert!((dram.tck().as_f64() - tck).abs() < 1e-9);
+        assert_eq!((dram.tccd_s(), dram.tccd_l()), (dram.burst(), dram.burst() + dram.burst()));
+        let declared = Dram { tccd_l_ns: Some(ns(9.0)), ..dram };
+        assert_eq!(declared.tccd_l(), ns(9.0));
+    }
+    let wide = Dram { burst_length: count(32), ..dram };
+    wide.check().unwrap();
+    assert_eq!((wide.column_bytes(), wide.columns_per_row()), (64, 32));
 }

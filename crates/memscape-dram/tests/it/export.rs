@@ -7,7 +7,7 @@ use memscape_dram::{AddressMap, Command, Dram, Engine, Kind, Pattern, RefreshPol
 use memscape_study::{Csv, Timeline};
 use memscape_units::Picoseconds;
 
-use crate::{PIM, at, preset};
+use crate::{at, pim, preset};
 
 /// A small device, so that all-bank lines stay readable.
 fn device() -> Dram {
@@ -17,7 +17,7 @@ fn device() -> Dram {
 
 fn feed(sink: &mut impl Sink) {
     let dram = device();
-    let engine = Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap();
+    let engine = Engine::new(dram.geometry(), &pim_constraints(&dram, &pim())).unwrap();
     let refresh = RefreshPolicy::AllBank { interval: Picoseconds(100_000) };
     let mut engine = engine.with_refresh(refresh).unwrap();
     let commands: [Command; 9] = [
@@ -42,7 +42,7 @@ fn text(bytes: Vec<u8>) -> String {
 
 #[test]
 fn timed_commands() {
-    let mut csv = CommandCsv::new(Vec::new(), 3, device().tck_ns.to_picoseconds());
+    let mut csv = CommandCsv::new(Vec::new(), 3, device().tck().to_picoseconds());
     feed(&mut csv);
     insta::assert_snapshot!(text(csv.finish().unwrap()), @r"
         clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source
@@ -95,7 +95,7 @@ fn ramulator_lines() {
 fn dramsim3_lines() {
     let dram = device();
     let map = AddressMap::new(&dram, Pattern::Interleaved.order());
-    let mut trace = DramSim3Trace::new(Vec::new(), &dram, map, 0, dram.tck_ns.to_picoseconds());
+    let mut trace = DramSim3Trace::new(Vec::new(), &dram, map, 0, dram.tck().to_picoseconds());
     feed(&mut trace);
     insta::assert_snapshot!(text(trace.finish().unwrap()), @r"
         0xA0A0 READ 15
@@ -114,7 +114,7 @@ fn dramsim3_lines() {
 #[test]
 fn a_timeline_has_a_track_per_bank_and_two_per_rank() {
     let mut timeline = Timeline::default();
-    feed(&mut CommandTimeline::new(&mut timeline, &device(), 3, PIM.slot));
+    feed(&mut CommandTimeline::new(&mut timeline, &device(), 3, Picoseconds(5_000)));
     assert_eq!(timeline.tracks.len(), 2 + 4);
     assert!(timeline.tracks.iter().all(|it| it.group == "channel 3"));
     assert!(timeline.spans.is_sorted_by_key(|it| it.start));
@@ -132,8 +132,8 @@ fn a_timeline_has_a_track_per_bank_and_two_per_rank() {
         channel 3,"rank 0, all banks",PREA,refresh,353.750,375.000,
         channel 3,"rank 0, all banks",REFab,refresh,375.000,585.000,
         channel 3,"rank 0, all banks",REFab,refresh,585.000,795.000,
-        channel 3,"rank 0, PIM units",REGWR,stream,795.000,799.267,
-        channel 3,"rank 0, all banks",REFab,refresh,799.267,1009.267,
+        channel 3,"rank 0, PIM units",REGWR,stream,795.000,800.000,
+        channel 3,"rank 0, all banks",REFab,refresh,800.000,1010.000,
         "#);
 }
 

@@ -7,7 +7,7 @@ use memscape_dram::{
 use memscape_units::Picoseconds;
 use proptest::prelude::*;
 
-use crate::{PIM, preset};
+use crate::{pim, preset};
 
 /// Whether two commands are related by `scope`, spelled out from its meaning.
 fn related(scope: Scope, a: Address, b: Address) -> bool {
@@ -110,7 +110,7 @@ proptest! {
         refresh in prop::option::of(200_000_u64..2_000_000),
     ) {
         let dram = channel(device, ranks);
-        let rules = pim_constraints(&dram, PIM);
+        let rules = pim_constraints(&dram, &pim());
         let policy = refresh.map_or(RefreshPolicy::Off, |it| RefreshPolicy::AllBank { interval: Picoseconds(it) });
         let mut engine = Engine::new(dram.geometry(), &rules).unwrap().with_refresh(policy).unwrap();
         let mut log: Vec<(Timed, Origin)> = Vec::new();
@@ -144,10 +144,10 @@ proptest! {
             trcd_ns: add(fast.trcd_ns, slower[0]),
             tras_ns: add(fast.tras_ns, slower[1]),
             trp_ab_ns: add(fast.trp_ab_ns, slower[2]),
-            tccd_l_ns: add(fast.tccd_l_ns, slower[3]),
+            tccd_l_ns: Some(add(fast.tccd_l(), slower[3])),
             ..fast
         };
-        let mut engines = [fast, slow].map(|it| Engine::new(it.geometry(), &pim_constraints(&it, PIM)).unwrap());
+        let mut engines = [fast, slow].map(|it| Engine::new(it.geometry(), &pim_constraints(&it, &pim())).unwrap());
         for command in commands {
             let command = aim(&engines[0], command);
             let [a, b] = engines.each_mut().map(|it| it.issue(command));

@@ -6,11 +6,11 @@ use memscape_dram::{
 };
 use memscape_units::Picoseconds;
 
-use crate::{PIM, at, preset};
+use crate::{at, pim, preset};
 
 fn engine() -> Engine {
     let dram = preset("lpddr5x-7500");
-    Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap()
+    Engine::new(dram.geometry(), &pim_constraints(&dram, &pim())).unwrap()
 }
 
 /// The message of the last command; all before must be legal.
@@ -78,7 +78,7 @@ fn an_exact_time_is_legal_or_refused_with_the_rule() {
     insta::assert_snapshot!(early, @"MAC rank 0 row 1 column 0: 18499 ps is too early; `tRCD` allows 18500 ps");
     engine.issue_at(mac, Picoseconds(18_500)).unwrap();
     let before = engine.issue_at(Kind::Alu.at(at(0, 0, 0, 0)), Picoseconds(400)).unwrap_err();
-    assert!(matches!(before, ProtocolError::TooEarly { rule: "slot", .. }), "{before}");
+    assert!(matches!(before, ProtocolError::TooEarly { rule: "tCCD_L", .. }), "{before}");
 }
 
 #[test]

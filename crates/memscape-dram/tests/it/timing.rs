@@ -6,7 +6,7 @@ use memscape_dram::{
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use crate::{PIM, at, preset};
+use crate::{at, pim, preset};
 
 const START: Picoseconds = Picoseconds(1_000_000);
 
@@ -89,7 +89,7 @@ fn every_rule_of_every_preset_is_exact_and_keeps_to_its_scope() {
             let [ranks, banks_per_channel] = [ranks, banks].map(|it| it.try_into().unwrap());
             let dram = Dram { ranks, banks_per_channel, ..one };
             dram.check().unwrap();
-            let rules = pim_constraints(&dram, PIM);
+            let rules = pim_constraints(&dram, &pim());
             let possible = |it: &&Constraint| ranks.get() > 1 || it.scope != Scope::OtherRank;
             for rule in rules.pairs.iter().filter(possible) {
                 prove(&dram, *rule);
@@ -131,7 +131,7 @@ fn published_cycles_between_commands() {
     let check = |name: &str, commands: &[(Kind, u32, u32)], cycles: u64| {
         let dram = preset(name);
         let mut engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
-        let tck = dram.tck_ns.to_picoseconds();
+        let tck = dram.tck().to_picoseconds();
         let times: Vec<_> = commands
             .iter()
             .map(|(kind, group, bank)| engine.issue(kind.at(at(*group, *bank, 0, 0))).unwrap())
@@ -174,15 +174,16 @@ fn one_command_per_slot_of_the_command_bus() {
 #[test]
 fn a_pim_stream_adds_up() {
     let dram = preset("lpddr5x-7500");
-    let mut engine = Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap();
+    let mut engine = Engine::new(dram.geometry(), &pim_constraints(&dram, &pim())).unwrap();
     let mut time = |kind: Kind| engine.issue(kind.at(at(0, 0, 0, 0))).unwrap().0;
-    let [slot, rtw, wtr] = [PIM.slot, PIM.read_to_write, PIM.write_to_read].map(|it| it.0);
+    // tCCD_L; tRTW and what the host adds; CWL + burst + tWTR.
+    let [slot, rtw, wtr] = [4_267, 18_130 + 9_750, 11_733 + 2_134 + 12_000];
     assert_eq!(time(Kind::RegWrite), 0);
     assert_eq!(time(Kind::RegWrite), slot);
     // Opening the row overlaps with register writes: it takes other wires.
     assert_eq!(time(Kind::ActAll), slot + 1_066);
     let mac = time(Kind::Mac);
-    assert_eq!(mac, slot + 1_066 + 18_000);
+    assert_eq!(mac, slot + wtr);
     assert_eq!(time(Kind::Mac), mac + slot);
     assert_eq!(time(Kind::Alu), mac + 2 * slot);
     let write = time(Kind::RegWrite);
@@ -201,7 +202,7 @@ fn a_pim_stream_adds_up() {
 #[test]
 fn refresh_interrupts_a_pim_stream() {
     let dram = preset("lpddr5x-7500");
-    let rules = pim_constraints(&dram, PIM);
+    let rules = pim_constraints(&dram, &pim());
     let policy = RefreshPolicy::AllBank { interval: Picoseconds(100_000) };
     let mut engine = Engine::new(dram.geometry(), &rules).unwrap().with_refresh(policy).unwrap();
     let mut log = Vec::new();
@@ -225,7 +226,7 @@ fn refresh_interrupts_a_pim_stream() {
 /// DDR4 with rows open in two bank groups, after a pause of 20 us.
 fn paused() -> Engine {
     let dram = preset("ddr4-3200");
-    let engine = Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap();
+    let engine = Engine::new(dram.geometry(), &pim_constraints(&dram, &pim())).unwrap();
     let mut engine = engine.with_refresh(RefreshPolicy::all_bank(&dram)).unwrap();
     for group in 0..2 {
         engine.issue(Kind::Act.at(at(group, 0, 7, 0))).unwrap();
@@ -272,7 +273,7 @@ fn suspended_banks_can_be_activated() {
 #[test]
 fn a_row_cycle_from_all_banks_to_one() {
     let dram = Dram { trc_ns: Some(Nanoseconds::new(200.0).unwrap()), ..preset("lpddr5x-7500") };
-    let mut engine = Engine::new(dram.geometry(), &pim_constraints(&dram, PIM)).unwrap();
+    let mut engine = Engine::new(dram.geometry(), &pim_constraints(&dram, &pim())).unwrap();
     engine.issue_at(Kind::ActAll.at(at(0, 0, 1, 0)), START).unwrap();
     assert_eq!(engine.issue(Kind::PreAll.at(at(0, 0, 1, 0))), Ok(START + Picoseconds(42_000)));
     assert_eq!(engine.issue(Kind::Act.at(at(2, 1, 5, 0))), Ok(START + Picoseconds(200_000)));

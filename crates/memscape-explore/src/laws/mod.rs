@@ -83,7 +83,7 @@ pub struct Broken {
 const ATTEMPTS: u32 = 24;
 
 /// A parameter that was varied so often without any effect is dead.
-const PAIRS_OF_THE_DEAD: u64 = 12;
+const PAIRS_OF_THE_DEAD: u64 = 50;
 
 /// How often a parameter's conditions are brought about rather than left to chance.
 const CONDITIONS_MET: f64 = 0.85;

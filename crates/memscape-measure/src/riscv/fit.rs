@@ -2,14 +2,15 @@
 
 use std::num::NonZeroU32;
 
+use memscape_dram::Dram;
 use memscape_explore::{FitMethod, FitParameter, Residual};
 use memscape_riscv::InferenceStudy;
-use memscape_riscv::cost::memory::Hierarchy;
-use memscape_riscv::hardware::Distances;
+use memscape_riscv::cost::memory::{Hierarchy, channel_line};
+use memscape_riscv::hardware::{Distances, LINE_BYTES};
 use memscape_riscv::kernels::Kernel;
-use memscape_riscv::placement::{Placed, Policy, place};
+use memscape_riscv::placement::{Bind, Placed, Policy, place};
 use memscape_riscv::quant::BLOCK;
-use memscape_units::Megahertz;
+use memscape_units::{Megahertz, Nanoseconds};
 use serde::Serialize;
 
 use super::kernels::HostKernel;
@@ -98,9 +99,34 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
     study.numa.cores_per_node = count(cores);
     study.numa.distances = Distances::uniform(20).map_err(|it| FitError::Model(it.to_string()))?;
     study.memory.channels = NonZeroU32::MIN;
-    // No rows close each other: what all read together is measured as it is.
-    study.controller.row_conflict = 0.0;
     Ok(study)
+}
+
+/// A memory that delivers `gb_s` to any number of threads at once.
+fn ideal(memory: Dram, gb_s: f64) -> Result<Dram, FitError> {
+    let bytes = f64::from(memory.bus_bits.get()) / 8.0;
+    let data_rate_mt_s = Megahertz::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
+    let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.period() * 2.0);
+    Ok(Dram {
+        data_rate_mt_s,
+        transfers_per_clock: const { NonZeroU32::new(2).unwrap() },
+        tck_ns: None,
+        trcd_ns: none,
+        trp_ns: none,
+        trp_ab_ns: none,
+        tras_ns: none,
+        trc_ns: None,
+        trtp_ns: none,
+        cl_ns: tck,
+        cwl_ns: tck,
+        tccd_s_ns: None,
+        tccd_l_ns: None,
+        trrd_s_ns: none,
+        trrd_l_ns: none,
+        tfaw_ns: none,
+        trfc_ab_ns: none,
+        ..memory
+    })
 }
 
 /// What threads placed so read together from memory.
@@ -119,16 +145,21 @@ impl Host<'_> {
     /// The study with these rates.
     fn with_rates(&self, core_gb_s: f64, shared_gb_s: f64) -> Result<InferenceStudy, FitError> {
         let mut study = self.study;
-        study.core.dram_bytes_per_cycle = core_gb_s * study.core.cycle().as_f64();
-        let bytes = f64::from(study.memory.bus_bits.get()) / 8.0;
-        study.memory.data_rate_mt_s =
-            Megahertz::new(shared_gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
+        // What all read together is measured as it is: no rows close each other and nothing
+        // is refreshed.
+        study.memory = ideal(study.memory, shared_gb_s)?;
+        // One thread has so many lines on the way, and waits for them as long as it reads.
+        let line = channel_line(&study.memory, 1.0);
+        let way = float(usize::try_from(LINE_BYTES).unwrap_or(64)) / core_gb_s - line.busy.as_f64();
+        let way = way * f64::from(study.core.line_fills.get()) - line.latency.as_f64();
+        study.controller.path_ns =
+            Nanoseconds::new(way.max(0.0)).map_err(|it| FitError::Model(it.to_string()))?;
         Ok(study)
     }
 
     fn placed(&self, threads: usize) -> Result<Placed, FitError> {
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        place(Policy::NoBalancing, threads, None, &self.study.numa, &self.study.cache)
+        place(Policy::NoBalancing, threads, Bind::default(), &self.study.numa, &self.study.cache)
             .map_err(|it| FitError::Model(it.to_string()))
     }
 
@@ -144,7 +175,7 @@ impl Host<'_> {
         let placed = self.placed(threads)?;
         let rate = dram_gb_s(study, &placed);
         let read = blocks * float(kernel.block_bytes()) / rate * 1e-9;
-        Ok((read, blocks * block_ns * 1e-9 / f64::from(placed.active_cores)))
+        Ok((read, blocks * block_ns * 1e-9 / f64::from(placed.threads)))
     }
 
     /// Relative errors of all times, and of the times that rates stand for.

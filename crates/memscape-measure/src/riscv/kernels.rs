@@ -164,16 +164,7 @@ mod tests {
     /// What runs here is what runs on the vector machine, odd rows and blocks included.
     #[test]
     fn host_kernels_compute_what_the_modelled_ones_do() {
-        let code = Code {
-            kernel: Kernel::Complex,
-            format: Format::Q4_0,
-            immediates: Immediates::Always,
-            rows: 2,
-            blocks: 2,
-            lmul: 1,
-            vlen_bits: 128,
-            load_bits: 128,
-        };
+        let code = Code { immediates: Immediates::Always, ..Code::as_printed(Kernel::Complex) };
         for (rows, blocks) in [(1, 1), (2, 2), (5, 3), (6, 4)] {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let numbers = |count: usize, step: usize| -> Vec<f32> {

@@ -80,7 +80,6 @@ fn inverse(factor: u64, n: u64) -> u64 {
 /// Streams of random numbers, by what they are for.
 mod stream {
     pub const WIRING: u64 = 1;
-    pub const LINK: u64 = 2;
     pub const LATENT: u64 = 3;
     pub const PROMPT: u64 = 4;
     pub const CLUSTER: u64 = 5;
@@ -96,19 +95,10 @@ impl Synthetic {
         Wiring::new(self.key(stream::WIRING, block).fork(layer as u64), self.neurons[block.index()])
     }
 
-    /// The layer whose own feature this one follows: itself if it is not linked.
-    fn root(&self, block: BlockKind, layer: usize, feature: usize) -> usize {
-        let key = self.key(stream::LINK, block).fork(feature as u64);
-        (1..=layer).rev().find(|it| key.uniform(*it as u64) >= self.law.layer_link).unwrap_or(0)
-    }
-
-    /// Each neuron's root layer and feature, as one number.
+    /// Each neuron's feature, the same in all layers.
     fn roots(&self, block: BlockKind, layer: usize) -> Vec<u64> {
         let wiring = self.wiring(block, layer);
-        let of_feature: Vec<u64> = (0..wiring.neurons.div_ceil(2))
-            .map(|feature| (self.root(block, layer, feature) as u64) << 32 | feature as u64)
-            .collect();
-        (0..wiring.neurons).map(|neuron| of_feature[wiring.slot(neuron) / 2]).collect()
+        (0..wiring.neurons).map(|neuron| (wiring.slot(neuron) / 2) as u64).collect()
     }
 
     /// How often each neuron is active over many prompts.

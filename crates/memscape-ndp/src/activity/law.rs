@@ -39,8 +39,6 @@ pub struct Law {
     pub cluster: f64,
     /// Probability that noise stays.
     pub persistence: f64,
-    /// Share of neurons that follow one of the layer before.
-    pub layer_link: f64,
     /// Clusters in a block.
     pub clusters: u32,
     /// Mean activity.
@@ -70,7 +68,6 @@ impl ActivityLaw {
             prompt: self.spread * prompt.sqrt(),
             cluster: self.spread * cluster.sqrt(),
             persistence: self.persistence.as_f64(),
-            layer_link: self.layer_link.as_f64(),
             clusters: self.clusters.get(),
             density,
         })
@@ -115,7 +112,7 @@ impl Law {
 
     /// Expected share of neurons that are active when their two parents are.
     ///
-    /// A follower shares all but its cluster's part: of three neurons with one
+    /// They share all but its cluster's part: of three neurons with one
     /// noise, all are active if the one of the lowest frequency is.
     #[must_use]
     pub fn child_given_parents(&self) -> f64 {
@@ -126,6 +123,6 @@ impl Law {
                 cdf((self.offset + self.cluster * lowest) / width)
             })
         };
-        self.layer_link * lowest_of(3.0) / lowest_of(2.0) + (1.0 - self.layer_link) * self.density
+        lowest_of(3.0) / lowest_of(2.0)
     }
 }

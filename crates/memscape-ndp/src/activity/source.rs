@@ -9,8 +9,8 @@ use super::library::RecordingName;
 pub enum Source {
     /// The law.
     Law(Synthetic),
-    /// A recording.
-    Recorded(RecordingName),
+    /// A recording, and the first of its sequences that is taken.
+    Recorded(RecordingName, usize),
 }
 
 /// Activity of one layer over a batch.
@@ -26,7 +26,7 @@ impl Source {
     pub fn layers(&self) -> usize {
         match self {
             Self::Law(law) => law.layers,
-            Self::Recorded(recording) => recording.profile.layers(),
+            Self::Recorded(recording, _) => recording.profile.layers(),
         }
     }
 
@@ -35,7 +35,7 @@ impl Source {
     pub fn neurons(&self) -> [usize; 2] {
         match self {
             Self::Law(law) => law.neurons,
-            Self::Recorded(recording) => recording.profile.neurons(),
+            Self::Recorded(recording, _) => recording.profile.neurons(),
         }
     }
 
@@ -44,16 +44,18 @@ impl Source {
     pub fn prefill(&self) -> usize {
         match self {
             Self::Law(law) => law.prefill,
-            Self::Recorded(recording) => recording.sequences[0].prefill,
+            Self::Recorded(recording, first) => recording.sequences[*first].prefill,
         }
     }
 
-    /// Activity of one layer for the first `batch` sequences.
+    /// Activity of one layer for `batch` sequences.
     #[must_use]
     pub fn layer(&self, layer: usize, batch: usize) -> LayerActivity {
         let bits = |block: BlockKind, sequence: usize| match self {
             Self::Law(law) => law.bits(block, layer, sequence as u64),
-            Self::Recorded(recording) => recording.sequences[sequence].bits(block, layer).clone(),
+            Self::Recorded(recording, first) => {
+                recording.sequences[first + sequence].bits(block, layer).clone()
+            }
         };
         LayerActivity { blocks: BlockKind::ALL.map(|block| (0..batch).map(|it| bits(block, it)).collect()) }
     }
@@ -63,7 +65,7 @@ impl Source {
     pub fn frequency(&self, block: BlockKind, layer: usize) -> Vec<f32> {
         match self {
             Self::Law(law) => law.frequency(block, layer),
-            Self::Recorded(recording) => recording.profile.frequency[block.index()][layer].clone(),
+            Self::Recorded(recording, _) => recording.profile.frequency[block.index()][layer].clone(),
         }
     }
 
@@ -72,7 +74,7 @@ impl Source {
     pub fn parents(&self, block: BlockKind, layer: usize) -> Option<Vec<[u32; 2]>> {
         match self {
             Self::Law(law) => law.parents(block, layer),
-            Self::Recorded(recording) => {
+            Self::Recorded(recording, _) => {
                 (layer > 0).then(|| recording.profile.parents[block.index()][layer].clone())
             }
         }

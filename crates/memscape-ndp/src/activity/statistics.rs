@@ -22,8 +22,9 @@ pub struct Statistics {
     pub top_share: f64,
     /// Share of hot neurons that are not among this prompt's hot ones.
     pub hot_varied: f64,
-    /// Share of neurons that are active when both parents are.
-    pub child_given_parents: f64,
+    /// Share of neurons that are active when both parents are; none where parents are
+    /// not known.
+    pub child_given_parents: Option<f64>,
     /// Fullest of the contiguous shards of cold neurons over the mean, in each token.
     pub token_imbalance: f64,
     /// The same over windows.
@@ -88,7 +89,8 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
         overlap: mean(|it| it.overlap),
         top_share: ratio(sum(|it| it.hot_active), sum(|it| it.active)),
         hot_varied: ratio(sum(|it| it.varied), sum(|it| it.hot)),
-        child_given_parents: ratio(sum(|it| it.children), sum(|it| it.family)),
+        child_given_parents: (all.iter().any(|it| it.family > 0))
+            .then(|| ratio(sum(|it| it.children), sum(|it| it.family))),
         token_imbalance: mean(|it| it.token),
         window_imbalance: mean(|it| it.window),
         least_imbalance: all.iter().map(|it| it.whole).fold(f64::INFINITY, f64::min),
@@ -99,7 +101,7 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
 fn measure_layer(source: &Source, layer: usize, inquiry: &Inquiry) -> Layer {
     let bits = |layer: usize| match source {
         Source::Law(law) => law.bits(inquiry.block, layer, inquiry.sequence as u64),
-        Source::Recorded(recording) => {
+        Source::Recorded(recording, _) => {
             recording.sequences[inquiry.sequence].bits(inquiry.block, layer).clone()
         }
     };
@@ -242,7 +244,7 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
         top_share: top / law.density,
         hot_varied: 1.0 - stays / hot,
-        child_given_parents: law.child_given_parents(),
+        child_given_parents: Some(law.child_given_parents()),
         token_imbalance: mean,
         window_imbalance: mean,
         least_imbalance: imbalances.iter().copied().fold(f64::INFINITY, f64::min),

@@ -23,11 +23,12 @@ pub fn deja_vu(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
         return Err(NdpError::Unsupported { system: "Deja Vu" });
     }
     let law = match &work.activity {
-        Activity::Recorded(recording) => return Err(NdpError::DejaVuRecording(recording.name.clone())),
+        Activity::Recorded(recording, _) => return Err(NdpError::DejaVuRecording(recording.name.clone())),
         Activity::Law { law, density, .. } => law.at(*density)?,
     };
     let copied = copied(machine, work, &offloaded.rates, &law);
-    let step = if copied.transfer < offloaded.transfer { copied } else { offloaded.step(true) };
+    let whole = offloaded.step(true);
+    let step = if copied.time() < whole.time() { copied } else { whole };
     offloaded.account(work, true, &step)
 }
 

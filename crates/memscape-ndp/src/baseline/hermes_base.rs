@@ -4,7 +4,7 @@ use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
 use crate::activity::BlockKind;
-use crate::cost::{Account, Causes, ColdSide, Prompt, PromptStage, Rates, StepPart, on_dimms, step};
+use crate::cost::{Account, Causes, ColdSide, PromptStage, Rates, StepPart, on_dimms, step};
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::work::Work;
@@ -21,11 +21,25 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let resident = (rates.usable_bytes / shape.bytes()).min(1.0);
     // Embeddings are looked up, not multiplied.
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
-    let (gpu, cold) = (rates.gpu_dense(weights * resident), rates.cold_dense(weights * (1.0 - resident)));
+    // The DIMMs have all weights: they compute what the GPU would be slower at.
+    let computed = if rates.gpu_dense(weights) < rates.cold_dense(weights) { resident } else { 0.0 };
+    let gpu = rates.gpu_dense(weights * computed);
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
     let exchanges = layers * 2.0;
     let transfers = rates.activations(shape.hidden) * exchanges;
-    let merging = rates.merge(shape.hidden);
+    // Sums of more DIMMs take longer to bring together: no more share the weights
+    // than pay.
+    let all = rates.cold_dense(weights * (1.0 - computed));
+    let shared = (1..=machine.dimms.get()).filter(|it| {
+        f64::from(*it) * machine.dimm.capacity_gb.as_f64() * 1e9 >= held.bytes || *it == machine.dimms.get()
+    });
+    let sides = shared.map(|it| {
+        let cold = all * (f64::from(machine.dimms.get()) / f64::from(it));
+        (cold, rates.merge(shape.hidden, it as usize))
+    });
+    let total = |it: &(Nanoseconds, Nanoseconds)| (it.0 + it.1 * exchanges).as_f64();
+    let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
+    let (cold, merging) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO));
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
@@ -33,11 +47,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (StepPart::Communication, (rates.exchange + merging) * exchanges + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
-    let prompt = Prompt::streamed(
-        rates.prompt_compute(shape, work.prompt),
-        rates.prompt_transfer(stage, shape.bytes()),
-        rates.pinned(resident * shape.bytes()),
-    );
+    let prompt = rates.prompt(stage, shape, work.prompt, resident * shape.bytes());
     let bound_by = Causes::of([
         (rates.gpu_dense_cause(), gpu),
         (rates.cold_dense_cause(), cold),
@@ -52,8 +62,8 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         cold,
         mlp: Nanoseconds::saturating((gpu + cold).as_f64() * mlp_weights / weights),
         hot_share: resident,
-        gpu_read_share: resident,
-        cold_compute_share: 1.0 - resident,
+        gpu_read_share: computed,
+        cold_compute_share: 1.0 - computed,
         ..Account::dense(prompt, step, bound_by, held)
     })
 }

@@ -33,6 +33,13 @@ pub(super) struct Step {
     pub predictor: Nanoseconds,
 }
 
+impl Step {
+    /// All of it.
+    pub fn time(&self) -> Nanoseconds {
+        self.gpu + self.transfer + self.predictor
+    }
+}
+
 impl Offloaded {
     pub fn new(machine: &Machine, work: &Work, passes: f64) -> Result<Self, NdpError> {
         let held = on_dimms(machine, work)?;

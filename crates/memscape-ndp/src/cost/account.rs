@@ -81,6 +81,8 @@ pub struct Account {
     pub imbalance: f64,
     /// The same over a window.
     pub window_imbalance: Option<f64>,
+    /// Share of the active neurons' bytes that were not predicted.
+    pub missed: f64,
     /// Neurons fetched by the GPU.
     pub swaps: f64,
     /// Neurons moved between DIMMs.
@@ -113,6 +115,7 @@ impl Account {
             cold_compute_share: 0.0,
             imbalance: 1.0,
             window_imbalance: None,
+            missed: 0.0,
             swaps: 0.0,
             moves: 0.0,
             link_moves: Nanoseconds::ZERO,

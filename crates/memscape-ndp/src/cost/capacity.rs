@@ -17,8 +17,7 @@ pub struct Held {
 
 impl Held {
     fn new(work: &Work, limit: f64) -> Self {
-        let cache = work.layers() * work.shape.kv_bytes() * work.last_context() * f64::from(work.batch);
-        Self { bytes: work.shape.bytes() + cache, limit }
+        Self { bytes: work.shape.bytes() + work.cache_bytes(), limit }
     }
 }
 

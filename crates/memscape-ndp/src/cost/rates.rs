@@ -6,6 +6,7 @@ use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::account::Prompt;
 use crate::activity::BlockKind;
 use crate::hardware::Machine;
 use crate::scheduler::BlockCost;
@@ -24,9 +25,11 @@ pub enum ColdSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptStage {
-    /// From pinned pages, at the PCIe's bandwidth.
+    /// Those that it does not hold, from pinned pages at the bandwidth of PCIe.
     Pinned,
-    /// From pageable memory, as `FlexGen` does.
+    /// All of them so, as printed; then those that it is to hold once more.
+    Reload,
+    /// Those that it does not hold from pageable memory, as `FlexGen` does.
     Pageable,
 }
 
@@ -212,17 +215,16 @@ impl Rates {
             gpu_fixed: self.exchange + self.activations(shape.hidden),
             gpu_neuron: at(bytes, self.gpu_bytes_per_ns),
             gpu_activation: at(weights, self.gpu_macs_per_ns),
-            cold_fixed: Nanoseconds::ZERO,
             cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch,
             cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms,
         }
     }
 
-    /// Adding up the DIMMs' partial sums over the links, as a tree.
+    /// Adding up the partial sums of so many DIMMs over the links, as a tree.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
-    pub fn merge(&self, width: usize) -> Nanoseconds {
-        let rounds = self.dimms.log2().ceil();
+    pub fn merge(&self, width: usize, dimms: usize) -> Nanoseconds {
+        let rounds = (dimms.max(1) as f64).log2().ceil();
         at(rounds * self.batch * FP16 * width as f64, self.link_bytes_per_ns)
     }
 
@@ -258,13 +260,18 @@ impl Rates {
         at(shape.parameters * f64::from(tokens) * self.batch, self.gpu_macs_per_ns)
     }
 
-    /// The prompt's weights on their way to the GPU.
+    /// A prompt whose weights are streamed while the GPU computes.
+    ///
+    /// * `held`: bytes of weights that the GPU holds for the reply
     #[must_use]
-    pub fn prompt_transfer(&self, stage: PromptStage, bytes: f64) -> Nanoseconds {
-        match stage {
-            PromptStage::Pinned => self.pinned(bytes),
-            PromptStage::Pageable => self.pageable(bytes, 1.0),
-        }
+    pub fn prompt(&self, stage: PromptStage, shape: &Shape, tokens: u32, held: f64) -> Prompt {
+        let missing = (shape.bytes() - held).max(0.0);
+        let (transfer, load) = match stage {
+            PromptStage::Pinned => (self.pinned(missing), Nanoseconds::ZERO),
+            PromptStage::Reload => (self.pinned(shape.bytes()), self.pinned(held)),
+            PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
+        };
+        Prompt::streamed(self.prompt_compute(shape, tokens), transfer, load)
     }
 
     /// Reading bytes from the host's cache.

@@ -17,9 +17,9 @@ use crate::numbers::Share;
 /// fixes (what offline profiling sees), a part of its own for each prompt, and a
 /// part of each prompt that a cluster of neighbours shares. It is active when a
 /// noise, even from 0 to 1, is below `f`. From token to token the noise stays
-/// with probability `persistence`, else it is drawn anew. From layer to layer, a
-/// share `layer_link` of neurons reads the same feature as a neuron of the layer
-/// before: the same latent, the same noise.
+/// with probability `persistence`, else it is drawn anew. Every neuron reads a
+/// feature of the residual stream, two in each layer the same one: they share
+/// latent and noise, but not the part of their clusters.
 ///
 /// # Source
 /// The quantities are Hermes', Sec. III; the process is ours.
@@ -35,8 +35,6 @@ pub struct ActivityLaw {
     pub spread: f64,
     /// Probability that a neuron's state carries over to the next token
     pub persistence: Share,
-    /// Share of neurons that follow one of the layer before
-    pub layer_link: Share,
     /// Share of the latent's variance that each prompt draws anew
     pub prompt_drift: Share,
     /// Share of the latent's variance that a cluster of neighbours draws together for each prompt

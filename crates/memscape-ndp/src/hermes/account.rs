@@ -4,8 +4,9 @@ use memscape_study::{BoundBy, CostEngine};
 use memscape_units::Nanoseconds;
 
 use super::closed;
-use super::setting::Hermes;
+use super::setting::{Hermes, Plan};
 use super::sparse::Sparse;
+use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
 use crate::cost::{Account, Causes, ColdSide, Prompt, StepPart, on_dimms, predictor_bytes, step};
 use crate::error::NdpError;
@@ -17,17 +18,8 @@ use crate::work::Activity;
 /// [`NdpError`] says what does not fit, or cannot be known.
 pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
     let held = on_dimms(hermes.machine, hermes.work)?;
-    let capacity = hermes.hot_capacity()?;
-    let sparse = match (hermes.policy.engine, &hermes.work.activity) {
-        (CostEngine::Closed, Activity::Recorded(recording)) => {
-            return Err(NdpError::ClosedRecording(recording.name.clone()));
-        }
-        (CostEngine::Closed, Activity::Law { law, density, .. }) => {
-            closed::sparse(hermes, law.at(*density)?, capacity)
-        }
-        (CostEngine::Events, _) => hermes.sparse::<()>(capacity)?.0,
-    };
-    let rest = Rest::new(hermes, &sparse);
+    let (sparse, plan, _) = walked_or_expected::<()>(hermes, hermes.policy.engine)?;
+    let rest = Rest::new(hermes, &sparse, plan);
     let step = step([
         (StepPart::Fc, sparse.time - sparse.exposed + rest.projection * rest.layers + rest.head),
         (StepPart::Attention, hermes.attention(hermes.work.mean_context()) * rest.layers),
@@ -44,6 +36,7 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         cold_compute_share: sparse.cold_macs / (sparse.gpu_macs + sparse.cold_macs).max(1e-300),
         imbalance: if sparse.level > Nanoseconds::ZERO { sparse.cold / sparse.level } else { 1.0 },
         window_imbalance: sparse.window_imbalance,
+        missed: sparse.missed,
         swaps: sparse.swaps,
         moves: sparse.moves,
         link_moves: hermes.rates.link_move(sparse.moved_bytes_slowest),
@@ -54,16 +47,35 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
     })
 }
 
+/// What the sparse blocks do, by expected values or walked, and the plan behind it.
+/// A recording has no law to plan by.
+pub(super) fn walked_or_expected<W: Watch>(
+    hermes: &Hermes,
+    engine: CostEngine,
+) -> Result<(Sparse, Plan, Walks<W>), NdpError> {
+    let capacity = hermes.hot_capacity()?;
+    let expected = match &hermes.work.activity {
+        Activity::Law { law, density, .. } => Some(closed::sparse(hermes, law.at(*density)?, capacity)),
+        Activity::Recorded(..) => None,
+    };
+    match (engine, expected, &hermes.work.activity) {
+        (CostEngine::Closed, Some((sparse, plan)), _) => Ok((sparse, plan, Vec::new())),
+        (CostEngine::Closed, None, Activity::Recorded(recording, _)) => {
+            Err(NdpError::ClosedRecording(recording.name.clone()))
+        }
+        (_, expected, _) => {
+            let plan = expected.map_or_else(|| hermes.plain_plan(capacity), |it| it.1);
+            let (sparse, walks) = hermes.sparse(plan)?;
+            Ok((sparse, plan, walks))
+        }
+    }
+}
+
 impl Hermes<'_> {
-    /// The prompt on the GPU: weights streamed, layer by layer, while it computes;
-    /// then hot neurons are loaded.
+    /// The prompt on the GPU: weights that it does not hold are streamed, layer by
+    /// layer, while it computes.
     pub(super) fn prompt(&self, sparse: &Sparse) -> Prompt {
-        let shape = &self.work.shape;
-        Prompt::streamed(
-            self.rates.prompt_compute(shape, self.work.prompt),
-            self.rates.prompt_transfer(self.policy.prompt, shape.bytes()),
-            self.rates.pinned(sparse.hot_bytes + shape.dense_bytes()),
-        )
+        self.prompt_with(sparse.hot_bytes)
     }
 
     /// Attention of one layer.
@@ -85,20 +97,22 @@ pub(super) struct Rest {
     pub merges: [Nanoseconds; 2],
     /// LM head on the GPU.
     pub head: Nanoseconds,
-    /// Of neurons that move between DIMMs: what projections do not hide.
+    /// Of neurons that move to the GPU or between DIMMs: what projections do not hide.
     pub late: Nanoseconds,
     /// The predictor's tables.
     pub predictor: Nanoseconds,
 }
 
 impl Rest {
-    pub fn new(hermes: &Hermes, sparse: &Sparse) -> Self {
+    pub fn new(hermes: &Hermes, sparse: &Sparse, plan: Plan) -> Self {
         let (rates, shape, layers) = (&hermes.rates, &hermes.work.shape, hermes.work.layers());
         let projection = rates.gpu_dense(shape.projection_weights());
         let merges = match hermes.cold {
             ColdSide::Host => [Nanoseconds::ZERO; 2],
-            ColdSide::Dimms => [rates.merge(shape.q + 2 * shape.kv), rates.merge(shape.hidden)],
+            ColdSide::Dimms => shape.merged().map(|it| rates.merge(it, plan.dimms)),
         };
+        // PCIe and the links move at the same time.
+        let moving = rates.link_move(sparse.moved_bytes_slowest);
         let tables: f64 = BlockKind::ALL.iter().map(|it| layers * predictor_bytes(shape.neurons(*it))).sum();
         Self {
             layers,
@@ -106,7 +120,7 @@ impl Rest {
             single: rates.exchange + rates.activations(shape.hidden),
             merges,
             head: rates.gpu_dense(shape.head) + rates.launch,
-            late: rates.link_move(sparse.moved_bytes_slowest) - projection * layers,
+            late: moving.max(hermes.fetching(plan.fetch) * layers) - projection * layers,
             predictor: rates.cached(tables),
         }
     }

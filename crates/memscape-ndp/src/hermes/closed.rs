@@ -4,30 +4,71 @@ use std::sync::Arc;
 
 use memscape_units::Nanoseconds;
 
-use super::setting::{Hermes, swap_share};
+use super::setting::{Hermes, Plan};
 use super::sparse::{Sparse, cause};
 use crate::activity::{BlockKind, Law};
-use crate::cost::Causes;
+use crate::cost::{Causes, ColdSide, PromptStage};
+use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, Question, Strategy, drift_variance, largest_of,
+    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Question, Shared, Strategy, largest_of,
 };
 
+/// What the sparse blocks do, and the plan by which they are fastest.
+///
 /// * `capacity`: bytes of sparse neurons that the GPU may hold
-pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> Sparse {
-    let expectation = Expectation::new(hermes, law);
-    let hot = expectation.hot_shares(capacity);
+pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan) {
+    let (expectation, plan) = planned(hermes, law, capacity);
     let mut sparse = Sparse::default();
     let mut causes = Causes::of([]);
-    for (block, hot) in BlockKind::ALL.into_iter().zip(hot) {
-        let block = expectation.block(block);
-        let sides = expectation.sides(&block, hot);
-        expectation.add(&block, hot, &sides, &mut sparse);
-        let (reads, activations) = sides.per_device(&block, hermes.rates.dimms);
-        let cause = cause(&block.cost, hermes.rates.dispatch, [sides.gpu, sides.cold], reads, activations);
-        causes.add(cause, sides.gpu.max(sides.cold));
+    let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
+    for block in &expectation.blocks {
+        let expected = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
+        for side in expectation.passes(block, &expected, plan.dimms) {
+            expectation.add(block, &side, &mut sparse);
+            let [on_gpu, cold] = side.loads();
+            let each =
+                Load { neurons: cold.neurons / side.dimms, activations: cold.activations / side.dimms };
+            let times = [side.shared.gpu, side.shared.cold];
+            let cause = cause(&block.cost, hermes.rates.dispatch, times, [on_gpu, each]);
+            causes.add(cause, side.shared.time());
+        }
+        expectation.add_rest(block, &expected, plan.dimms, &mut sparse);
+        let bytes = block.count * block.cost.neuron_bytes;
+        missed = [missed[0] + bytes * expected.missed(), missed[1] + bytes * expected.active];
+        seen = expected;
     }
-    Sparse { bound_by: causes.largest(), ..sparse }
+    let oracle = hermes.policy.strategy == Strategy::Oracle;
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    sparse.missed = if oracle { 0.0 } else { share(missed[0], missed[1]) };
+    sparse.accuracy = Some(if oracle { 1.0 } else { (1.0 - seen.missed() - seen.alarms).max(0.0) });
+    sparse.recall = Some(if oracle { 1.0 } else { 1.0 - share(seen.missed(), seen.active) });
+    (Sparse { bound_by: causes.largest(), ..sparse }, plan)
 }
+
+/// The plan by which prompt and reply are fastest. Where hot neurons are loaded after
+/// the prompt, no more are than pay.
+fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<'a>, Plan) {
+    let sparse = hermes.work.shape.sparse_bytes();
+    let capacity = capacity.min(sparse);
+    let mut capacities = vec![capacity];
+    if (hermes.policy.prompt, hermes.policy.exchange) == (PromptStage::Reload, Exchange::UntilLevel) {
+        capacities.extend(LOADED.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
+    }
+    let reply = f64::from(hermes.work.generated) * hermes.work.layers();
+    let plans = capacities.into_iter().map(|capacity| {
+        let expectation = Expectation::new(hermes, law, capacity);
+        let (plan, layer) = expectation.plan();
+        let total = hermes.prompt_with(capacity).time().as_f64() + reply * layer;
+        (total, expectation, plan)
+    });
+    let (_, expectation, plan) =
+        plans.min_by(|a, b| a.0.total_cmp(&b.0)).expect("there is at least what fits");
+    (expectation, plan)
+}
+
+/// Shares of the sparse neurons that may be loaded after a prompt, beside all that
+/// fit.
+const LOADED: [f64; 8] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.55];
 
 /// What is expected of the blocks of a step.
 struct Expectation<'a> {
@@ -35,8 +76,9 @@ struct Expectation<'a> {
     question: Question,
     answers: Arc<Answers>,
     layers: f64,
-    /// Share of a block's neurons that the GPU can fetch per token.
-    swaps: f64,
+    /// Bytes of sparse neurons that the GPU may hold.
+    capacity: f64,
+    blocks: [Block; 2],
 }
 
 /// One of a layer's two blocks.
@@ -45,28 +87,50 @@ struct Block {
     cost: BlockCost,
     /// Neurons.
     count: f64,
+    /// Share of them that the GPU holds.
+    hot: f64,
 }
 
 /// How long either side of one block takes, and why.
-struct Sides {
-    gpu: Nanoseconds,
-    cold: Nanoseconds,
+struct Side {
+    /// What the GPU holds, and what it does not.
+    held: Load,
+    cold: Load,
+    dimms: f64,
+    shared: Shared,
     /// Of the DIMMs if they were level.
     level: Nanoseconds,
-    expected: Expected,
 }
 
-impl Sides {
-    /// Neurons that GPU and one DIMM read, and how often sequences activate them.
-    fn per_device(&self, block: &Block, dimms: f64) -> ([f64; 2], [f64; 2]) {
-        let Expected { gpu, cold, gpu_activations, cold_activations, .. } = self.expected;
-        let each = |gpu: f64, cold: f64| [gpu * block.count, cold * block.count / dimms];
-        (each(gpu, cold), each(gpu_activations, cold_activations))
+impl Side {
+    /// What GPU and DIMMs compute.
+    fn loads(&self) -> [Load; 2] {
+        let (handed, rest) = (self.shared.handed, 1.0 - self.shared.handed);
+        let of = |held: f64, cold: f64| (held * rest, cold + held * handed);
+        let (gpu, cold) = of(self.held.neurons, self.cold.neurons);
+        let (gpu_activations, cold_activations) = of(self.held.activations, self.cold.activations);
+        [
+            Load { neurons: gpu, activations: gpu_activations },
+            Load { neurons: cold, activations: cold_activations },
+        ]
     }
 }
 
+/// What chance does to the loads of the DIMMs.
+#[derive(Clone, Copy, Default)]
+struct Uneven {
+    /// Variance of what is cold, neuron by neuron.
+    apart: f64,
+    /// Variance of a DIMM's load over the square of its mean, of neighbours that lie
+    /// together.
+    together: f64,
+    /// Fullest DIMM over the mean where groups do not come out even.
+    groups: f64,
+}
+
 impl<'a> Expectation<'a> {
-    fn new(hermes: &'a Hermes<'a>, law: Law) -> Self {
+    fn new(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> Self {
+        let shape = &hermes.work.shape;
         let question = Question {
             law,
             batch: hermes.work.batch,
@@ -74,158 +138,240 @@ impl<'a> Expectation<'a> {
             strategy: hermes.policy.strategy,
             generated: hermes.work.generated,
         };
+        let layers = hermes.work.layers();
+        let neurons = BlockKind::ALL.map(|it| precise(shape.neurons(it) as u64));
+        let costs = BlockKind::ALL.map(|it| hermes.rates.block(shape, it));
+        let hot = match hermes.policy.exchange {
+            Exchange::UntilLevel => [(capacity / shape.sparse_bytes()).min(1.0); 2],
+            Exchange::Unchecked => {
+                let rates = hermes.placing_rates();
+                let costs = BlockKind::ALL.map(|it| rates.block(shape, it));
+                let offline = Question { strategy: Strategy::Partition, ..question }.answers();
+                hot_shares(&offline, &costs, neurons, layers, capacity / layers, rates.dimms)
+            }
+        };
+        let block = |it: BlockKind| {
+            let index = it.index();
+            Block { kind: it, cost: costs[index], count: neurons[index], hot: hot[index] }
+        };
         Self {
             hermes,
             question,
             answers: question.answers(),
-            layers: hermes.work.layers(),
-            swaps: swap_share(&hermes.rates, &hermes.work.shape),
+            layers,
+            capacity,
+            blocks: BlockKind::ALL.map(block),
         }
     }
 
-    fn block(&self, kind: BlockKind) -> Block {
-        let shape = &self.hermes.work.shape;
-        let count = f64::from(u32::try_from(shape.neurons(kind)).unwrap_or(u32::MAX));
-        Block { kind, cost: self.hermes.rates.block(shape, kind), count }
-    }
-
-    /// Share of each block's neurons on the GPU.
-    fn hot_shares(&self, capacity: f64) -> [f64; 2] {
-        let rates = self.hermes.placing_rates();
-        let shape = &self.hermes.work.shape;
-        let blocks = BlockKind::ALL.map(|it| rates.block(shape, it));
-        let neurons = BlockKind::ALL.map(|it| self.block(it).count);
-        let offline = Question { strategy: Strategy::Partition, ..self.question }.answers();
-        let placed = hot_shares(&offline, &blocks, neurons, capacity / self.layers, rates.dimms);
-        self.hermes.random_share(capacity).map_or(placed, |share| [share; 2])
-    }
-
-    fn sides(&self, block: &Block, hot: f64) -> Sides {
-        let expected = self.answers.answer(hot, self.swaps, self.level_share(block));
-        if self.hermes.policy.strategy == Strategy::Oracle {
-            self.best_sides(block, hot, expected)
-        } else {
-            self.usual_sides(block, hot, expected)
+    /// The number of DIMMs and of fetches by which a layer is fastest, and its time. As
+    /// printed: all DIMMs, and what the projection hides.
+    fn plan(&self) -> (Plan, f64) {
+        let hermes = self.hermes;
+        let mut best = hermes.plain_plan(self.capacity);
+        if hermes.policy.exchange == Exchange::Unchecked {
+            return (best, 0.0);
         }
+        let room = hermes.dimm_room();
+        let fits = |dimms: &usize| precise(*dimms as u64) * room >= hermes.work.shape.sparse_bytes();
+        let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
+        counts.push(hermes.dimms());
+        let (floor, mut least) = (self.floor(), f64::INFINITY);
+        for fetch in self.fetches() {
+            // What fetching takes only grows from here on, and this is the least beside it.
+            if fetch > hermes.hidden_fetch() && self.beside(fetch, 1) + floor >= least {
+                break;
+            }
+            let expected = self.blocks.each_ref().map(|it| self.answers.answer(it.hot, fetch, self.layers));
+            for dimms in counts.iter().copied() {
+                let time = self.time(&expected, fetch, dimms);
+                if time < least {
+                    (best, least) = (Plan { fetch, dimms, ..best }, time);
+                }
+            }
+        }
+        (best, least)
+    }
+
+    /// Fetches that may be best: those that are just hidden, and all above.
+    fn fetches(&self) -> std::ops::Range<usize> {
+        if !self.hermes.policy.strategy.adjusts() {
+            return 0..1;
+        }
+        self.hermes.hidden_fetch().saturating_sub(1)..FETCHES.len()
+    }
+
+    /// Of a layer: what a plan takes beside its sparse blocks.
+    fn beside(&self, fetch: usize, dimms: usize) -> f64 {
+        let (rates, shape) = (&self.hermes.rates, &self.hermes.work.shape);
+        let projection = rates.gpu_dense(shape.projection_weights());
+        let merging: Nanoseconds = match self.hermes.cold {
+            ColdSide::Host => Nanoseconds::ZERO,
+            ColdSide::Dimms => shape.merged().iter().map(|it| rates.merge(*it, dimms)).sum(),
+        };
+        (projection.max(self.hermes.fetching(fetch)) + merging).as_f64()
+    }
+
+    /// Of a layer: no exchange makes its sparse blocks faster than a GPU that holds all.
+    fn floor(&self) -> f64 {
+        let of = |block: &Block| {
+            let it = self.answers.answer(block.hot, self.fetches().start, self.layers);
+            let load = |neurons: f64, activations: f64| Load {
+                neurons: neurons * block.count,
+                activations: activations * block.count,
+            };
+            let all = load(it.held + it.cold, it.held_activations + it.cold_activations);
+            let dimms = self.hermes.dimms();
+            self.side(block, all, Load::default(), Uneven::default(), dimms).shared.time().as_f64()
+        };
+        self.blocks.iter().map(of).sum()
+    }
+
+    /// Of a layer, with its sparse blocks.
+    fn time(&self, expected: &[Expected; 2], fetch: usize, dimms: usize) -> f64 {
+        let sparse = self.blocks.iter().zip(expected).flat_map(|(block, it)| self.passes(block, it, dimms));
+        sparse.map(|it| it.shared.time().as_f64()).sum::<f64>() + self.beside(fetch, dimms)
+    }
+
+    /// What a block computes at a token: what is predicted, and what was missed if
+    /// that is computed late.
+    fn passes(&self, block: &Block, it: &Expected, dimms: usize) -> Vec<Side> {
+        let count = block.count;
+        let load = |neurons: f64, activations: f64| Load {
+            neurons: neurons * count,
+            activations: activations * count,
+        };
+        if self.question.strategy == Strategy::Oracle {
+            return vec![Self::best(block, load(it.active, it.activations), dimms)];
+        }
+        let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
+        let mut passes = vec![self.side(block, held, cold, self.uneven(it, dimms), dimms)];
+        if self.hermes.policy.missed == Missed::Late && it.missed() > 0.0 {
+            let each = it.activations / it.active.max(1e-300);
+            let late = |neurons: f64| load(neurons, neurons * each);
+            let uneven = Uneven { apart: it.cold_missed, together: 0.0, groups: 1.0 };
+            passes.push(self.side(block, late(it.held_missed), late(it.cold_missed), uneven, dimms));
+        }
+        passes
+    }
+
+    /// What of a block's work is left to chance. Where the partition has put
+    /// neurons, DIMMs are level by offline activity; neighbours that a prompt favours
+    /// together are not, until they are moved apart. A random mapper draws a DIMM for
+    /// each group.
+    fn uneven(&self, it: &Expected, dimms: usize) -> Uneven {
+        let count = precise(dimms as u64);
+        let groups = self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get()));
+        let kept = |own: f64| own * (count - 1.0);
+        let clusters = self.answers.cluster_variance(it);
+        let drift = clusters / groups.max(f64::from(self.question.law.clusters));
+        match self.question.strategy {
+            Strategy::Full => Uneven { apart: it.cold_variance, together: 0.0, groups: 1.0 },
+            Strategy::Random => Uneven { apart: it.cold, together: kept(drift + 1.0 / groups), groups: 1.0 },
+            _ => Uneven {
+                // What the exchange leaves cold is spread by chance.
+                apart: if self.question.strategy.adjusts() { it.cold } else { it.offline_variance },
+                together: kept(drift),
+                groups: if groups.is_finite() { (groups / count).ceil() * count / groups } else { 1.0 },
+            },
+        }
+    }
+
+    /// Neurons lie where they lie, the DIMMs are not level but by what the GPU leaves
+    /// to them.
+    fn side(&self, block: &Block, held: Load, cold: Load, uneven: Uneven, dimms: usize) -> Side {
+        let count = precise(dimms as u64);
+        let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
+        let variance =
+            uneven.apart * block.count * (1.0 - 1.0 / count) / count + uneven.together * mean.neurons.powi(2);
+        let most = mean.neurons * uneven.groups + largest_of(count) * variance.max(0.0).sqrt();
+        let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
+        let slowest =
+            block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
+        let room = |time| block.cost.room(time, mean, held) * count;
+        let shared = block.cost.share(held, self.hermes.policy.exchange, slowest, room);
+        let mut side = Side { held, cold, dimms: count, shared, level: Nanoseconds::ZERO };
+        let [_, all] = side.loads();
+        side.level =
+            block.cost.cold(Load { neurons: all.neurons / count, activations: all.activations / count });
+        side
     }
 
     /// The oracle's: the GPU takes of the active neurons what makes both level.
-    fn best_sides(&self, block: &Block, hot: f64, expected: Expected) -> Sides {
-        let (cost, count, dimms) = (&block.cost, block.count, self.hermes.rates.dimms);
-        let (active, activations) =
-            (expected.gpu + expected.cold, expected.gpu_activations + expected.cold_activations);
-        let on_gpu = cost.level(active * count, activations * count, hot * count, dimms) / count;
-        let per_active = activations / active;
-        let split = Expected {
-            gpu: on_gpu,
-            cold: active - on_gpu,
-            gpu_activations: on_gpu * per_active,
-            cold_activations: (active - on_gpu) * per_active,
-            ..expected
-        };
-        let cold = cost.cold(split.cold * count / dimms, split.cold_activations * count / dimms);
-        let gpu = cost.gpu(split.gpu * count, split.gpu_activations * count);
-        Sides { gpu, cold, level: cold, expected: split }
+    fn best(block: &Block, active: Load, dimms: usize) -> Side {
+        let count = precise(dimms as u64);
+        let neurons = block.cost.level(active, block.hot * block.count, count);
+        let each = active.activations / active.neurons.max(1e-300);
+        let load = |neurons: f64| Load { neurons, activations: neurons * each };
+        let (held, cold) = (load(neurons), load(active.neurons - neurons));
+        let gpu = if neurons > 0.0 { block.cost.gpu(held) } else { Nanoseconds::ZERO };
+        let level = block.cost.cold(load((active.neurons - neurons) / count));
+        Side { held, cold, dimms: count, shared: Shared { handed: 0.0, gpu, cold: level }, level }
     }
 
-    /// Everyone else's: neurons lie where they lie, the DIMMs are not level.
-    fn usual_sides(&self, block: &Block, hot: f64, expected: Expected) -> Sides {
-        let (cost, count, dimms) = (&block.cost, block.count, self.hermes.rates.dimms);
-        let level = cost.cold(expected.cold * count / dimms, expected.cold_activations * count / dimms);
-        let cold = level * self.imbalance(hot, &expected, count);
-        let gpu = cost.gpu(expected.gpu * count, expected.gpu_activations * count);
-        Sides { gpu, cold, level, expected }
-    }
-
-    /// Share of the active neurons that the GPU takes when both sides are level; 1
-    /// where nobody looks.
-    fn level_share(&self, block: &Block) -> f64 {
-        if self.hermes.policy.exchange == Exchange::Unchecked {
-            return 1.0;
-        }
-        let (active, activations) = self.answers.active();
-        let (active, activations) = (active * block.count, activations * block.count);
-        block.cost.level(active, activations, active, self.hermes.rates.dimms) / active.max(1e-300)
-    }
-
-    /// Slowest DIMM over the mean: the largest of several sums. Where the partition
-    /// has put neurons, each DIMM has equally many of each frequency, and only which
-    /// of them are active, and what a prompt changes, is left to chance; remapping
-    /// moves the latter away. What a random mapper or the exchange leaves cold is
-    /// spread by chance altogether.
-    fn imbalance(&self, hot: f64, expected: &Expected, neurons: f64) -> f64 {
-        let dimms = self.hermes.rates.dimms;
-        let mean = expected.cold * neurons / dimms;
-        if mean <= 0.0 {
-            return 1.0;
-        }
-        let variance = match self.question.strategy {
-            Strategy::Full => expected.cold_variance,
-            Strategy::Partition if self.question.batch > 1 => expected.cold_variance,
-            Strategy::Partition => expected.cold_variance + drift_variance(&self.question.law, hot),
-            _ => expected.cold * (1.0 - 1.0 / dimms),
-        };
-        let deviation = (variance * neurons / dimms).sqrt();
-        (1.0 + largest_of(dimms) * deviation / mean).min(dimms)
-    }
-
-    /// Adds all layers' blocks of a kind.
-    fn add(&self, block: &Block, hot: f64, sides: &Sides, sparse: &mut Sparse) {
-        let Sides { gpu, cold, level, expected } = sides;
-        let (layers, count) = (self.layers, block.count);
-        let time = gpu.max(*cold);
+    /// Adds a pass of all layers.
+    fn add(&self, block: &Block, side: &Side, sparse: &mut Sparse) {
+        let (layers, Shared { gpu, cold, .. }) = (self.layers, side.shared);
+        let time = side.shared.time();
         sparse.time += time * layers;
-        sparse.exposed += (time - (*gpu - block.cost.gpu_fixed).max(*cold)) * layers;
-        sparse.gpu += *gpu * layers;
-        sparse.cold += *cold * layers;
-        sparse.level += *level * layers;
+        sparse.exposed += (time - (gpu - block.cost.gpu_fixed).max(cold)) * layers;
+        sparse.gpu += gpu * layers;
+        sparse.cold += cold * layers;
+        sparse.level += side.level * layers;
         if block.kind == BlockKind::Mlp {
-            sparse.mlp = time * layers;
+            sparse.mlp += time * layers;
         }
-        let all = layers * count * block.cost.neuron_bytes;
-        sparse.gpu_read += all * expected.gpu;
-        sparse.cold_read += all * expected.cold;
-        sparse.gpu_macs += all * expected.gpu_activations;
-        sparse.cold_macs += all * expected.cold_activations;
-        sparse.hot_bytes += all * hot;
-        sparse.swaps += layers * count * expected.swaps;
-        if self.question.strategy == Strategy::Full && self.hermes.rates.dimms > 1.0 {
-            self.add_moves(block, expected, sparse);
-        }
+        let bytes = layers * block.cost.neuron_bytes;
+        let [on_gpu, on_dimms] = side.loads();
+        sparse.gpu_read += bytes * on_gpu.neurons;
+        sparse.cold_read += bytes * on_dimms.neurons;
+        sparse.gpu_macs += bytes * on_gpu.activations;
+        sparse.cold_macs += bytes * on_dimms.activations;
     }
 
-    /// Neurons as active as a window is long, to bring down a deviation of the
-    /// window's loads: half of it, of half of the DIMMs, goes over.
-    fn add_moves(&self, block: &Block, expected: &Expected, sparse: &mut Sparse) {
-        let (rates, layers) = (&self.hermes.rates, self.layers);
+    /// Adds what all layers hold, fetch and move.
+    ///
+    /// Neurons as active as a window is long bring down a deviation of the window's
+    /// loads: half of it, of half of the DIMMs, goes over.
+    fn add_rest(&self, block: &Block, it: &Expected, dimms: usize, sparse: &mut Sparse) {
+        let (rates, layers, bytes) = (&self.hermes.rates, self.layers, block.cost.neuron_bytes);
+        sparse.hot_bytes += layers * block.count * bytes * block.hot;
+        sparse.swaps += layers * block.count * it.swaps;
+        if self.question.strategy != Strategy::Full || dimms < 2 {
+            return;
+        }
         let window = f64::from(self.hermes.machine.remap.window.get());
-        let deviation = (expected.cold_variance.max(0.0) * block.count / rates.dimms).sqrt();
-        let per_pair = deviation / window;
-        let bytes = block.cost.neuron_bytes;
-        sparse.moves += layers * per_pair * rates.dimms / 2.0;
+        let count = precise(dimms as u64);
+        let per_pair = (it.cold_variance.max(0.0) * block.count / count).sqrt() / window;
+        let moves = layers * per_pair * count / 2.0;
+        sparse.moves += moves;
         sparse.moved_bytes_slowest += layers * per_pair * bytes;
-        sparse.moved_by_host += rates.host_move(bytes) * (layers * per_pair * rates.dimms / 2.0);
+        sparse.moved_by_host += rates.host_move(bytes) * moves;
     }
 }
 
 /// Relative difference of the two sides that counts as level.
 const LEVEL: f64 = 1e-4;
 
-/// How much of each block goes to the GPU: until both sides are level, or until
-/// it is full, then the same share of both blocks.
+/// As printed: how much of each block goes to the GPU, until both sides are level
+/// by offline activity, or until it is full, then the same share of both blocks.
 fn hot_shares(
     offline: &Answers,
     blocks: &[BlockCost; 2],
     neurons: [f64; 2],
+    layers: f64,
     capacity: f64,
     dimms: f64,
 ) -> [f64; 2] {
     let lead = |block: usize, hot: f64| {
         let (cost, count) = (&blocks[block], neurons[block]);
-        let expected = offline.answer(hot, 0.0, 1.0);
-        let gpu = cost.gpu(expected.gpu * count, expected.gpu_activations * count).as_f64();
-        let cold = cost.cold(expected.cold * count / dimms, expected.cold_activations * count / dimms);
-        let cold = cold.as_f64();
+        let it = offline.answer(hot, 0, layers);
+        let load = |neurons: f64, activations: f64, devices: f64| Load {
+            neurons: neurons * count / devices,
+            activations: activations * count / devices,
+        };
+        let gpu = cost.gpu(load(it.held, it.held_activations, 1.0)).as_f64();
+        let cold = cost.cold(load(it.cold, it.cold_activations, dimms)).as_f64();
         (cold - gpu) / cold.max(gpu)
     };
     let bytes = [0, 1].map(|it: usize| neurons[it] * blocks[it].neuron_bytes);

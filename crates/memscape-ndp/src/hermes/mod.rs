@@ -10,6 +10,6 @@ mod walked;
 
 pub use account::account;
 pub use placement::offline;
-pub use setting::{Hermes, HostPlacement, Policy, RandomFill};
+pub use setting::{Hermes, Plan, Policy};
 pub use timeline::record;
 pub use walked::walk;

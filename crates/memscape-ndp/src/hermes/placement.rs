@@ -1,43 +1,70 @@
-//! Where neurons lie before the first token: by the offline partition, or
-//! anywhere.
+//! Where neurons lie before the first token: copies on the GPU, and a home on one
+//! DIMM for each.
 
 use memscape_study::random::Key;
 use rayon::prelude::*;
 
+use super::setting::Hermes;
 use crate::activity::{BlockKind, Source};
-use crate::cost::Rates;
+use crate::cost::{ColdSide, Rates};
 use crate::error::NdpError;
 use crate::normal::quadrature;
-use crate::partition::{Block, Device, Devices, Partition, Sizes, solve};
+use crate::numbers::precise;
+use crate::partition::{Block, Device, Devices, Partition, PartitionError, Sizes, solve};
+use crate::scheduler::{Exchange, Strategy, union};
 use crate::work::Shape;
+
+/// Where the neurons of one block lie.
+pub(super) struct Placed {
+    /// Whether the GPU has a copy.
+    pub on_gpu: Vec<bool>,
+    /// Its DIMM, from 1.
+    pub homes: Vec<Device>,
+}
 
 /// The offline partition, block by block: QKV and feed-forward of each layer in
 /// turn.
 ///
 /// * `capacity`: bytes of sparse neurons that the GPU may hold
+/// * `room`: bytes of sparse neurons that each DIMM may hold
 ///
 /// # Errors
 /// [`NdpError::Partition`] if neurons do not fit.
-pub fn offline(rates: &Rates, shape: &Shape, source: &Source, capacity: f64) -> Result<Partition, NdpError> {
-    let order: Vec<(usize, BlockKind)> =
-        (0..shape.layers).flat_map(|layer| BlockKind::ALL.map(|block| (layer, block))).collect();
-    let frequency = frequencies(rates, source, &order);
-    let blocks: Vec<Block> = order
+pub fn offline(
+    rates: &Rates,
+    shape: &Shape,
+    source: &Source,
+    capacity: f64,
+    room: f64,
+) -> Result<Partition, NdpError> {
+    let frequency = frequencies(rates, shape, source);
+    Ok(solved(rates, shape, source, &frequency, capacity, room)?)
+}
+
+fn solved(
+    rates: &Rates,
+    shape: &Shape,
+    source: &Source,
+    frequency: &[Vec<f32>],
+    capacity: f64,
+    room: f64,
+) -> Result<Partition, PartitionError> {
+    let blocks: Vec<Block> = frequency
         .iter()
-        .zip(&frequency)
-        .map(|((_, block), frequency)| {
-            let cost = rates.block(shape, *block);
+        .enumerate()
+        .map(|(index, frequency)| {
+            let cost = rates.block(shape, BlockKind::ALL[index % 2]);
             Block { bytes: Sizes::Equal(cost.neuron_bytes), frequency, gpu_fixed: cost.gpu_fixed }
         })
         .collect();
-    Ok(solve(&blocks, &devices(rates, shape, source, &frequency, capacity))?)
+    solve(&blocks, &devices(rates, shape, source, frequency, capacity, room))
 }
 
 /// How often any sequence of the batch activates each neuron.
-fn frequencies(rates: &Rates, source: &Source, order: &[(usize, BlockKind)]) -> Vec<Vec<f32>> {
+fn frequencies(rates: &Rates, shape: &Shape, source: &Source) -> Vec<Vec<f32>> {
     let batch = whole_batch(rates);
-    let of = |(layer, block): &(usize, BlockKind)| {
-        let mut frequency = source.frequency(*block, *layer);
+    let of = |block: usize| {
+        let mut frequency = source.frequency(BlockKind::ALL[block % 2], block / 2);
         if batch > 1 {
             for it in &mut frequency {
                 *it = 1.0 - (1.0 - *it).powi(batch);
@@ -45,7 +72,7 @@ fn frequencies(rates: &Rates, source: &Source, order: &[(usize, BlockKind)]) -> 
         }
         frequency
     };
-    order.par_iter().map(of).collect()
+    (0..shape.layers * 2).into_par_iter().map(of).collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a count of sequences; `as` saturates")]
@@ -55,28 +82,33 @@ fn whole_batch(rates: &Rates) -> i32 {
 
 /// GPU and DIMMs at the rates of an average neuron: where multiplying is slower
 /// than reading, it sets the pace.
-fn devices(rates: &Rates, shape: &Shape, source: &Source, frequency: &[Vec<f32>], capacity: f64) -> Devices {
-    let batch = whole_batch(rates);
-    let (union, density) = match source {
-        Source::Law(it) => (quadrature(|z| 1.0 - (1.0 - it.law.profiled(z)).powi(batch)), it.law.density),
-        Source::Recorded(recording) => {
-            (mean(frequency), recording.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0)
+fn devices(
+    rates: &Rates,
+    shape: &Shape,
+    source: &Source,
+    frequency: &[Vec<f32>],
+    capacity: f64,
+    room: f64,
+) -> Devices {
+    let (any, density) = match source {
+        Source::Law(it) => (union(&it.law, rates.batch), quadrature(|z| it.law.profiled(z))),
+        Source::Recorded(it, _) => {
+            (mean(frequency), it.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0)
         }
     };
     let activations = rates.batch * density;
     let cost = rates.block(shape, BlockKind::Mlp);
-    let cold = cost.cold(union, activations).as_f64();
-    let gpu = (cost.gpu_neuron * union).max(cost.gpu_activation * activations).as_f64();
-    let per_second = |ns: f64| union * cost.neuron_bytes / ns * 1e9;
+    let pace = |neuron: f64, activation: f64| (neuron * any).max(activation * activations);
+    let cold = pace(cost.cold_neuron.as_f64(), cost.cold_activation.as_f64());
+    let gpu = pace(cost.gpu_neuron.as_f64(), cost.gpu_activation.as_f64());
+    let per_second = |ns: f64| any * cost.neuron_bytes / ns * 1e9;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
     let dimms = rates.dimms as usize;
     Devices {
         gpu_bandwidth: per_second(gpu),
         gpu_capacity: capacity,
         dimm_bandwidth: vec![per_second(cold); dimms],
-        // All weights lie on the DIMMs, hot ones as well (Sec. IV-C2), which is
-        // checked by itself; placement is free to fill any DIMM.
-        dimm_capacity: vec![shape.bytes(); dimms],
+        dimm_capacity: vec![room; dimms],
     }
 }
 
@@ -86,22 +118,159 @@ fn mean(rows: &[Vec<f32>]) -> f64 {
     rows.iter().flatten().map(|it| f64::from(*it)).sum::<f64>() / count.max(1) as f64
 }
 
-/// Neurons anywhere: as many on the GPU as were there before, or this share.
-pub(super) fn scatter(device: &mut [Device], key: Key, dimms: usize, share: Option<f64>) {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of neurons"
-    )]
-    let hot = match share {
-        Some(share) => (share * device.len() as f64) as usize,
-        None => device.iter().filter(|it| **it == 0).count(),
+/// Places all neurons.
+///
+/// * `capacity`: bytes of sparse neurons that the GPU may hold
+/// * `dimms`: DIMMs that they are spread over
+pub(super) fn place(
+    hermes: &Hermes,
+    source: &Source,
+    capacity: f64,
+    dimms: usize,
+) -> Result<Vec<Placed>, NdpError> {
+    let (rates, shape) = (hermes.placing_rates(), &hermes.work.shape);
+    let frequency = frequencies(&rates, shape, source);
+    let room = hermes.dimm_room();
+    let bytes = |block: usize| rates.block(shape, BlockKind::ALL[block % 2]).neuron_bytes;
+    let mut on_gpu: Vec<Vec<bool>> = match hermes.policy.exchange {
+        Exchange::UntilLevel => fullest(&frequency, bytes, capacity),
+        Exchange::Unchecked => {
+            // The host's memory holds all, wherever Hermes would put it.
+            let room = if hermes.cold == ColdSide::Host { shape.bytes() } else { room };
+            let found = solved(&rates, shape, source, &frequency, capacity, room)?;
+            found.device.iter().map(|it| it.iter().map(|it| *it == 0).collect()).collect()
+        }
     };
-    let mut order: Vec<(u64, usize)> = (0..device.len()).map(|it| (key.bits(it as u64), it)).collect();
+    let random = hermes.policy.strategy == Strategy::Random;
+    let mut homes =
+        Homes { free: vec![room; dimms], groups: hermes.policy.groups.map(|it| it.get() as usize) };
+    let mut placed = Vec::with_capacity(frequency.len());
+    for (block, (frequency, on_gpu)) in frequency.iter().zip(&mut on_gpu).enumerate() {
+        let key = Key::new(hermes.policy.seed).fork(7).fork(block as u64);
+        let homes = if random {
+            scatter(on_gpu, key);
+            homes.anywhere(frequency.len(), bytes(block), key)?
+        } else {
+            homes.level(frequency, on_gpu, bytes(block))?
+        };
+        placed.push(Placed { on_gpu: std::mem::take(on_gpu), homes });
+    }
+    Ok(placed)
+}
+
+/// The most active neurons of all blocks, as many as fit. Ties are in an order that
+/// has nothing to do with numbers.
+fn fullest(frequency: &[Vec<f32>], bytes: impl Fn(usize) -> f64, capacity: f64) -> Vec<Vec<bool>> {
+    let key = Key::new(0).fork(9);
+    let mut order: Vec<(u64, u32, u32)> = Vec::with_capacity(frequency.iter().map(Vec::len).sum());
+    for (block, frequency) in (0_u32..).zip(frequency) {
+        let key = key.fork(u64::from(block));
+        // Frequencies are from 0 to 1, so their bits sort as they do.
+        order.extend((0_u32..).zip(frequency).map(|(neuron, it): (u32, &f32)| {
+            let rank = u64::from(!it.abs().to_bits()) << 32 | key.bits(u64::from(neuron)) >> 32;
+            (rank, block, neuron)
+        }));
+    }
+    order.par_sort_unstable();
+    let mut on_gpu: Vec<Vec<bool>> = frequency.iter().map(|it| vec![false; it.len()]).collect();
+    let mut room = capacity;
+    for (_, block, neuron) in order {
+        let need = bytes(block as usize);
+        // Capacities are sums of sizes: the last neuron may miss by a rounding.
+        if need > room * (1.0 + 1e-12) {
+            break;
+        }
+        room -= need;
+        on_gpu[block as usize][neuron as usize] = true;
+    }
+    on_gpu
+}
+
+/// The same number of copies, of any neurons.
+fn scatter(on_gpu: &mut [bool], key: Key) {
+    let hot = on_gpu.iter().filter(|it| **it).count();
+    let mut order: Vec<(u64, usize)> = (0..on_gpu.len()).map(|it| (key.bits(it as u64), it)).collect();
     order.sort_unstable();
-    for (rank, (bits, neuron)) in order.into_iter().enumerate() {
-        let dimm = Device::try_from(bits % dimms as u64 + 1).expect("at most 4096 DIMMs");
-        device[neuron] = if rank < hot { 0 } else { dimm };
+    on_gpu.fill(false);
+    order[..hot].iter().for_each(|it| on_gpu[it.1] = true);
+}
+
+/// DIMMs that are filled block by block.
+struct Homes {
+    /// Bytes that are left on each.
+    free: Vec<f64>,
+    groups: Option<usize>,
+}
+
+impl Homes {
+    /// Longest processing time first: neighbours, or single neurons, by falling work
+    /// to the DIMM that has least of the block, and of equal ones to the emptiest. What
+    /// the GPU holds has no work yet, and is spread by the work that it may have.
+    fn level(&mut self, frequency: &[f32], on_gpu: &[bool], bytes: f64) -> Result<Vec<Device>, NdpError> {
+        let neurons = frequency.len();
+        let work = |it: usize| if on_gpu[it] { 0.0 } else { f64::from(frequency[it]) };
+        let groups = self.groups.map_or(neurons, |it| it.min(neurons)).max(1);
+        let mut order: Vec<(f64, std::ops::Range<usize>)> = (0..groups)
+            .map(|it| it * neurons / groups..(it + 1) * neurons / groups)
+            .map(|it| (it.clone().map(work).sum(), it))
+            .collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
+        let mut homes = vec![0; neurons];
+        let mut load = [vec![0.0; self.free.len()], vec![0.0; self.free.len()]];
+        for (sum, members) in order {
+            let held = sum <= 0.0;
+            let load = &mut load[usize::from(held)];
+            let weight = |it: usize| if held { f64::from(frequency[it]) } else { work(it) };
+            let need = precise(members.len() as u64) * bytes;
+            if let Some(dimm) = self.least(load, need) {
+                load[dimm] += members.clone().map(weight).sum::<f64>();
+                self.put(dimm, need, &mut homes[members]);
+                continue;
+            }
+            // Too large for what is left on any: one by one.
+            for neuron in members {
+                let dimm = self.least(load, bytes).ok_or(PartitionError::Fragmented { bytes })?;
+                self.put(dimm, bytes, &mut homes[neuron..=neuron]);
+                load[dimm] += weight(neuron);
+            }
+        }
+        Ok(homes)
+    }
+
+    /// Any DIMM for each group of neighbours, or each neuron.
+    fn anywhere(&mut self, neurons: usize, bytes: f64, key: Key) -> Result<Vec<Device>, NdpError> {
+        let mut homes = vec![0; neurons];
+        let groups = self.groups.map_or(neurons, |it| it.min(neurons)).max(1);
+        let count = self.free.len();
+        for group in 0..groups {
+            let members = group * neurons / groups..(group + 1) * neurons / groups;
+            #[expect(clippy::cast_possible_truncation, reason = "below the number of DIMMs")]
+            let first = (key.fork(1).bits(group as u64) % count as u64) as usize;
+            let with_room = |free: &[f64], need: f64| {
+                (0..count).map(|it| (first + it) % count).find(|it| free[*it] >= need)
+            };
+            let need = precise(members.len() as u64) * bytes;
+            if let Some(dimm) = with_room(&self.free, need) {
+                self.put(dimm, need, &mut homes[members]);
+                continue;
+            }
+            for neuron in members {
+                let dimm = with_room(&self.free, bytes).ok_or(PartitionError::Fragmented { bytes })?;
+                self.put(dimm, bytes, &mut homes[neuron..=neuron]);
+            }
+        }
+        Ok(homes)
+    }
+
+    /// The DIMM with the least work that has room.
+    fn least(&self, load: &[f64], need: f64) -> Option<usize> {
+        let free = &self.free;
+        let fitting = (0..load.len()).filter(|it| free[*it] >= need);
+        fitting.min_by(|a, b| load[*a].total_cmp(&load[*b]).then(free[*b].total_cmp(&free[*a])))
+    }
+
+    fn put(&mut self, dimm: usize, bytes: f64, homes: &mut [Device]) {
+        self.free[dimm] -= bytes;
+        homes.fill(Device::try_from(dimm + 1).expect("at most 4096 DIMMs"));
     }
 }

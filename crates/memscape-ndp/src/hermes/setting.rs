@@ -1,36 +1,17 @@
 //! What Hermes is asked: a machine, a workload, and what it may do.
 
+use std::num::NonZeroU32;
+
 use memscape_study::CostEngine;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use memscape_units::Nanoseconds;
 
 use crate::activity::BlockKind;
-use crate::cost::{ColdSide, PromptStage, Rates, hot_capacity};
+use crate::cost::{ColdSide, Prompt, PromptStage, Rates, hot_capacity};
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::numbers::Share;
-use crate::scheduler::{Exchange, Strategy};
+use crate::scheduler::{Exchange, FETCHES, Missed, Strategy};
 use crate::work::{Shape, Work};
-
-/// How much of the GPU a random placement fills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RandomFill {
-    /// As many neurons as the offline partition puts there.
-    Partition,
-    /// As many as fit.
-    Capacity,
-}
-
-/// Which placement Hermes-host uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostPlacement {
-    /// That of Hermes with its DIMMs: the same hot and cold neurons.
-    AsHermes,
-    /// One of its own, level between GPU and host.
-    Own,
-}
 
 /// What Hermes may do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,14 +20,18 @@ pub struct Policy {
     pub engine: CostEngine,
     /// Which of the scheduler's steps are taken.
     pub strategy: Strategy,
-    /// How far the exchange goes.
+    /// Who computes what the GPU holds.
     pub exchange: Exchange,
+    /// What becomes of what was not predicted.
+    pub missed: Missed,
     /// How the prompt's weights reach the GPU.
     pub prompt: PromptStage,
-    /// How much of the GPU a random placement fills.
-    pub random_fill: RandomFill,
-    /// Which placement Hermes-host uses.
-    pub host_placement: HostPlacement,
+    /// Groups of neighbours that a block is cut into for the DIMMs; none places
+    /// each neuron by itself.
+    pub groups: Option<NonZeroU32>,
+    /// Multipliers of the DIMM that the offline partition is made for, if it is
+    /// another than the one that computes.
+    pub placed_for_multipliers: Option<NonZeroU32>,
     /// Share of the sparse weights that the GPU may hold; what fits if missing.
     pub hot_share: Option<Share>,
     /// Seed of random placements.
@@ -68,6 +53,17 @@ pub struct Hermes<'a> {
     pub rates: Rates,
 }
 
+/// What is settled before the first token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Bytes of sparse neurons that the GPU holds at most.
+    pub capacity: f64,
+    /// Neurons that are fetched per token at most: which of [`FETCHES`].
+    pub fetch: usize,
+    /// DIMMs that cold neurons are spread over.
+    pub dimms: usize,
+}
+
 impl<'a> Hermes<'a> {
     /// Finds the machine's rates.
     #[must_use]
@@ -76,14 +72,12 @@ impl<'a> Hermes<'a> {
         Self { machine, work, cold, policy, rates }
     }
 
-    /// Rates of the system whose speeds decide where neurons lie.
+    /// Rates of the system whose speeds decide where neurons lie, as printed: Hermes with
+    /// its DIMMs, whose partition the host takes over.
     pub(super) fn placing_rates(&self) -> Rates {
-        match (self.cold, self.policy.host_placement) {
-            (ColdSide::Host, HostPlacement::AsHermes) => {
-                Rates::new(self.machine, ColdSide::Dimms, self.work.batch, self.work.shape.weight_bytes)
-            }
-            _ => self.rates,
-        }
+        let mut machine = *self.machine;
+        machine.dimm.multipliers = self.policy.placed_for_multipliers.unwrap_or(machine.dimm.multipliers);
+        Rates::new(&machine, ColdSide::Dimms, self.work.batch, self.work.shape.weight_bytes)
     }
 
     /// Bytes of sparse neurons that the GPU can hold.
@@ -94,19 +88,57 @@ impl<'a> Hermes<'a> {
         hot_capacity(self.policy.hot_share, &self.work.shape, self.rates.usable_bytes)
     }
 
-    /// What of the sparse neurons a random placement puts on the GPU, if not as many
-    /// as the partition.
-    pub(super) fn random_share(&self, capacity: f64) -> Option<f64> {
-        let fills =
-            self.policy.strategy == Strategy::Random && self.policy.random_fill == RandomFill::Capacity;
-        fills.then(|| (capacity / self.work.shape.sparse_bytes()).min(1.0))
+    /// DIMMs that there are; one where the host computes.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+    pub(super) fn dimms(&self) -> usize {
+        self.rates.dimms as usize
     }
+
+    /// Bytes of sparse weights that fit one DIMM, beside its part of what lies on
+    /// all.
+    pub(super) fn dimm_room(&self) -> f64 {
+        let (work, shape) = (self.work, &self.work.shape);
+        let count = f64::from(self.machine.dimms.get());
+        let all = count * self.machine.dimm.capacity_gb.as_f64() * 1e9;
+        let room = (all - work.cache_bytes() - (shape.bytes() - shape.sparse_bytes())) / count;
+        if self.cold == ColdSide::Host { room * count } else { room }
+    }
+
+    /// The plan of one who looks no further than the window of the projection.
+    pub(super) fn plain_plan(&self, capacity: f64) -> Plan {
+        Plan { capacity, fetch: self.hidden_fetch(), dimms: self.dimms() }
+    }
+
+    /// The prompt where the GPU holds so many bytes of sparse neurons for the reply.
+    pub(super) fn prompt_with(&self, hot_bytes: f64) -> Prompt {
+        let shape = &self.work.shape;
+        self.rates.prompt(self.policy.prompt, shape, self.work.prompt, hot_bytes + shape.dense_bytes())
+    }
+
+    /// The most fetches that the projection hides.
+    pub(super) fn hidden_fetch(&self) -> usize {
+        let share = swap_share(&self.rates, &self.work.shape);
+        FETCHES.partition_point(|it| *it <= share).saturating_sub(1)
+    }
+
+    /// Of a layer: fetching as many neurons as are planned, if any are.
+    pub(super) fn fetching(&self, fetch: usize) -> Nanoseconds {
+        if !self.policy.strategy.adjusts() {
+            return Nanoseconds::ZERO;
+        }
+        let shape = &self.work.shape;
+        self.rates.pinned(FETCHES[fetch] * layer_bytes(&self.rates, shape))
+    }
+}
+
+/// Bytes of one layer's sparse neurons.
+fn layer_bytes(rates: &Rates, shape: &Shape) -> f64 {
+    BlockKind::ALL.iter().map(|it| rates.weight_bytes * shape.block_weights(*it)).sum()
 }
 
 /// Share of a block's neurons that the GPU can fetch per token: over PCIe, while
 /// it reads the output projection. Both blocks share the time by their bytes.
-pub(super) fn swap_share(rates: &Rates, shape: &Shape) -> f64 {
+fn swap_share(rates: &Rates, shape: &Shape) -> f64 {
     let window = rates.gpu_dense(shape.projection_weights()).as_f64();
-    let layer: f64 = BlockKind::ALL.iter().map(|it| rates.weight_bytes * shape.block_weights(*it)).sum();
-    (window * rates.pcie_bytes_per_ns / layer).min(1.0)
+    (window * rates.pcie_bytes_per_ns / layer_bytes(rates, shape)).min(1.0)
 }

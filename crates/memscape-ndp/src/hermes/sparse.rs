@@ -3,7 +3,7 @@
 use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
-use crate::scheduler::BlockCost;
+use crate::scheduler::{BlockCost, Load};
 
 /// What the sparse blocks of one step do, over all layers.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,8 @@ pub(super) struct Sparse {
     pub moves: f64,
     pub moved_bytes_slowest: f64,
     pub moved_by_host: Nanoseconds,
+    /// Share of the active neurons' bytes that were not predicted.
+    pub missed: f64,
     pub window_imbalance: Option<f64>,
     pub accuracy: Option<f64>,
     pub recall: Option<f64>,
@@ -52,6 +54,7 @@ impl Default for Sparse {
             moves: 0.0,
             moved_bytes_slowest: 0.0,
             moved_by_host: none,
+            missed: 0.0,
             window_imbalance: None,
             accuracy: None,
             recall: None,
@@ -63,13 +66,12 @@ impl Default for Sparse {
 /// neurons to the host's cores.
 ///
 /// * `gpu`, `cold`: time of either side
-/// * `reads`, `activations`: neurons of the GPU and of the cold side
+/// * `loads`: of the GPU, and of one device of the cold side
 pub(super) fn cause(
     cost: &BlockCost,
     dispatch: Nanoseconds,
     [gpu, cold]: [Nanoseconds; 2],
-    reads: [f64; 2],
-    activations: [f64; 2],
+    loads: [Load; 2],
 ) -> BoundBy {
     let on_gpu = gpu - cost.gpu_fixed > cold;
     let (side, neuron, activation) = if on_gpu {
@@ -77,7 +79,7 @@ pub(super) fn cause(
     } else {
         (1, cost.cold_neuron, cost.cold_activation)
     };
-    if activation * activations[side] > neuron * reads[side] {
+    if activation * loads[side].activations > neuron * loads[side].neurons {
         BoundBy::Compute
     } else if !on_gpu && dispatch > cost.cold_neuron - dispatch {
         BoundBy::Host

@@ -1,9 +1,9 @@
 //! The walk as a timeline: prompt, tokens, and of the first of them each layer.
 
-use memscape_study::{Recorder, Span, TrackId};
+use memscape_study::{CostEngine, Recorder, Span, TrackId};
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use super::account::Rest;
+use super::account::{Rest, walked_or_expected};
 use super::setting::Hermes;
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
@@ -11,7 +11,7 @@ use crate::cost::timeline::{IN_DETAIL, ONE_BY_ONE};
 use crate::cost::{ColdSide, Prompt, on_dimms};
 use crate::error::NdpError;
 use crate::numbers::precise;
-use crate::scheduler::Token;
+use crate::scheduler::{Token, whole};
 
 /// What is remembered of one block's walk, however long that is.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Seen {
 struct Detailed {
     gpu: Nanoseconds,
     gpu_neurons: u64,
-    dimms: Vec<(Nanoseconds, u32)>,
+    dimms: Vec<(Nanoseconds, u64)>,
     swapped: u64,
     moved: u64,
 }
@@ -43,7 +43,12 @@ impl Watch for Seen {
             self.detailed.push(Detailed {
                 gpu: token.gpu,
                 gpu_neurons: token.gpu_neurons,
-                dimms: token.dimms.iter().copied().zip(token.loads.iter().copied()).collect(),
+                dimms: token
+                    .dimms
+                    .iter()
+                    .copied()
+                    .zip(token.loads.iter().map(|it| whole(it.neurons)))
+                    .collect(),
                 swapped: token.swapped,
                 moved: token.moved,
             });
@@ -85,10 +90,10 @@ impl Tracks {
 /// [`NdpError`] says what does not fit, or cannot be known.
 pub fn record(hermes: &Hermes, to: &mut dyn Recorder) -> Result<(), NdpError> {
     on_dimms(hermes.machine, hermes.work)?;
-    let (sparse, walks) = hermes.sparse::<Seen>(hermes.hot_capacity()?)?;
+    let (sparse, plan, walks) = walked_or_expected::<Seen>(hermes, CostEngine::Events)?;
     let mut scribe = Scribe {
         hermes,
-        rest: Rest::new(hermes, &sparse),
+        rest: Rest::new(hermes, &sparse, plan),
         tracks: Tracks::declare(hermes, to),
         to,
         now: Nanoseconds::ZERO,
@@ -156,9 +161,8 @@ impl Scribe<'_> {
                 self.layer(token, layer, walks);
             }
             self.step(self.tracks.gpu, "LM head", "dense", self.rest.head);
-            if let Some(links) = self.tracks.links {
-                self.step(links, "migration that projections do not hide", "links", self.rest.late);
-            }
+            let moving = self.tracks.links.unwrap_or(self.tracks.pcie);
+            self.step(moving, "moves that projections do not hide", "exchange", self.rest.late);
             self.step(self.tracks.host, "predictor", "predictor", self.rest.predictor);
         } else {
             let sparse: Picoseconds = walks.iter().flatten().map(|it| it.1.times[token]).sum();
@@ -211,7 +215,7 @@ impl Scribe<'_> {
         let details = [("neurons", it.gpu_neurons), ("swapped", it.swapped), ("moved", it.moved)];
         self.span(self.tracks.gpu, name, category, start, capped(it.gpu), &details);
         for (index, (time, neurons)) in it.dimms.iter().enumerate().take(self.tracks.cold.len()) {
-            let details = [("neurons", u64::from(*neurons))];
+            let details = [("neurons", *neurons)];
             self.span(self.tracks.cold[index], name, category, start, capped(*time), &details);
         }
         self.now = end;

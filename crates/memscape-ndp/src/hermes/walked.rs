@@ -1,18 +1,16 @@
 //! What the sparse blocks of a step do, walked neuron by neuron.
 
-use memscape_study::random::Key;
 use memscape_units::{Nanoseconds, Picoseconds};
 use rayon::prelude::*;
 
-use super::placement::{offline, scatter};
-use super::setting::{Hermes, swap_share};
+use super::placement::{Placed, place};
+use super::setting::{Hermes, Plan};
 use super::sparse::{Sparse, cause};
 use crate::activity::{BlockKind, LayerActivity, Source};
-use crate::cost::{Causes, ColdSide};
+use crate::cost::Causes;
 use crate::error::NdpError;
 use crate::numbers::precise;
-use crate::partition::Device;
-use crate::scheduler::{BlockCost, Rules, Strategy, Token, Walk, Walked};
+use crate::scheduler::{BlockCost, FETCHES, Load, Rules, Strategy, Token, Walk, Walked};
 
 /// Who watches a walk: one watcher for each block of each layer, which are walked
 /// on all threads.
@@ -35,46 +33,24 @@ const RUN: usize = 10;
 
 impl Hermes<'_> {
     /// Places all neurons and walks every block.
-    ///
-    /// * `capacity`: bytes of sparse neurons that the GPU may hold
-    pub(super) fn sparse<W: Watch>(&self, capacity: f64) -> Result<(Sparse, Walks<W>), NdpError> {
+    pub(super) fn sparse<W: Watch>(&self, plan: Plan) -> Result<(Sparse, Walks<W>), NdpError> {
         let source = self.work.source()?;
-        let device = self.place(&source, capacity)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
-        let dimms = self.rates.dimms as usize;
-        let walks = walk_layers(self, &source, &device, dimms);
-        let mut sparse = self.sum(&walks);
-        for (index, device) in device.iter().enumerate() {
+        let placed = place(self, &source, plan.capacity, plan.dimms)?;
+        let walks = walk_layers(self, &source, &placed, plan);
+        let mut sparse = self.sum(&walks, plan);
+        for (index, it) in placed.iter().enumerate() {
             let cost = self.rates.block(&self.work.shape, BlockKind::ALL[index % 2]);
-            let hot = device.iter().filter(|it| **it == 0).count();
+            let hot = it.on_gpu.iter().filter(|it| **it).count();
             sparse.hot_bytes += precise(hot as u64) * cost.neuron_bytes;
         }
         Ok((sparse, walks))
     }
 
-    /// Where neurons lie before the first token.
-    fn place(&self, source: &Source, capacity: f64) -> Result<Vec<Vec<Device>>, NdpError> {
-        let mut device = offline(&self.placing_rates(), &self.work.shape, source, capacity)?.device;
-        if self.policy.strategy == Strategy::Random {
-            let share = self.random_share(capacity);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
-            let dimms = self.rates.dimms as usize;
-            for (block, device) in device.iter_mut().enumerate() {
-                scatter(device, Key::new(self.policy.seed).fork(7).fork(block as u64), dimms, share);
-            }
-        }
-        if self.cold == ColdSide::Host {
-            for it in device.iter_mut().flatten() {
-                *it = (*it).min(1);
-            }
-        }
-        Ok(device)
-    }
-
     /// All layers, per step.
-    fn sum<W>(&self, walks: &Walks<W>) -> Sparse {
+    fn sum<W>(&self, walks: &Walks<W>, plan: Plan) -> Sparse {
         let mut sparse = Sparse::default();
         let (mut all, mut causes) = (Walked::default(), Causes::of([]));
+        let (mut missed, mut active) = (0.0, 0.0);
         for block in BlockKind::ALL {
             let cost = self.rates.block(&self.work.shape, block);
             let mut sum = Walked::default();
@@ -82,17 +58,20 @@ impl Hermes<'_> {
                 sum += it[block.index()].0;
             }
             self.add(block, &cost, &sum, &mut sparse);
-            causes.add(self.cause(&cost, &sum), self.per_step(sum.time));
+            causes.add(self.cause(&cost, &sum, plan), self.per_step(sum.time));
+            missed += precise(sum.misses) * cost.neuron_bytes;
+            active += precise(sum.misses + sum.hits) * cost.neuron_bytes;
             all += sum;
         }
         if all.windows > 0 {
             sparse.window_imbalance = Some(all.window_imbalance / precise(all.windows));
         }
         let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
-        if judged > 0 {
-            sparse.accuracy = Some(precise(all.hits + all.correct_rejections) / precise(judged));
-            sparse.recall = Some(precise(all.hits) / precise((all.hits + all.misses).max(1)));
-        }
+        let oracle = self.policy.strategy == Strategy::Oracle;
+        let share = |right: u64, all: u64| if oracle { 1.0 } else { precise(right) / precise(all.max(1)) };
+        sparse.accuracy = Some(share(all.hits + all.correct_rejections, judged));
+        sparse.recall = Some(share(all.hits, all.hits + all.misses));
+        sparse.missed = if oracle || active <= 0.0 { 0.0 } else { missed / active };
         Sparse { bound_by: causes.largest(), ..sparse }
     }
 
@@ -114,7 +93,7 @@ impl Hermes<'_> {
         if block == BlockKind::Mlp {
             sparse.mlp = self.per_step(sum.time);
         }
-        let bytes = |neurons: u64| precise(neurons) * cost.neuron_bytes / self.steps();
+        let bytes = |neurons: f64| neurons * cost.neuron_bytes / self.steps();
         sparse.gpu_read += bytes(sum.gpu_neurons);
         sparse.cold_read += bytes(sum.cold_neurons);
         sparse.gpu_macs += bytes(sum.gpu_activations);
@@ -122,29 +101,36 @@ impl Hermes<'_> {
         sparse.swaps += precise(sum.swapped) / self.steps();
         let moves = precise(sum.moved) / self.steps();
         sparse.moves += moves;
-        sparse.moved_bytes_slowest += bytes(sum.moved_slowest_pair);
+        sparse.moved_bytes_slowest += bytes(precise(sum.moved_slowest_pair));
         sparse.moved_by_host += self.rates.host_move(cost.neuron_bytes) * moves;
     }
 
-    fn cause(&self, cost: &BlockCost, sum: &Walked) -> memscape_study::BoundBy {
+    fn cause(&self, cost: &BlockCost, sum: &Walked, plan: Plan) -> memscape_study::BoundBy {
         let blocks = self.steps() * self.work.layers();
         let sides = [sum.gpu, sum.cold].map(|it| Nanoseconds::saturating(it.as_ns() / blocks));
-        let each = |gpu: u64, cold: u64| [precise(gpu), precise(cold) / self.rates.dimms];
-        let reads = each(sum.gpu_neurons, sum.cold_neurons);
-        let activations = each(sum.gpu_activations, sum.cold_activations);
-        cause(cost, self.rates.dispatch, sides, reads, activations)
+        let dimms = precise(plan.dimms as u64);
+        let on_gpu = Load { neurons: sum.gpu_neurons, activations: sum.gpu_activations };
+        let on_dimm = Load { neurons: sum.cold_neurons / dimms, activations: sum.cold_activations / dimms };
+        cause(cost, self.rates.dispatch, sides, [on_gpu, on_dimm])
     }
 }
 
-/// Walks every layer's two blocks from a placement, and sums up all of them.
-#[must_use]
-pub fn walk(hermes: &Hermes, source: &Source, device: &[Vec<Device>], dimms: usize) -> Walked {
+/// Places all neurons, walks every layer's two blocks and sums up all of them; and
+/// how many neurons the GPU holds.
+///
+/// # Errors
+/// [`NdpError`] says what does not fit.
+pub fn walk(hermes: &Hermes, capacity: f64) -> Result<(Walked, u64), NdpError> {
+    let source = hermes.work.source()?;
+    let plan = hermes.plain_plan(capacity);
+    let placed = place(hermes, &source, capacity, plan.dimms)?;
+    let hot = placed.iter().flat_map(|it| &it.on_gpu).filter(|it| **it).count();
     let mut all = Walked::default();
-    walk_layers::<()>(hermes, source, device, dimms).iter().flatten().for_each(|it| all += it.0);
-    all
+    walk_layers::<()>(hermes, &source, &placed, plan).iter().flatten().for_each(|it| all += it.0);
+    Ok((all, hot as u64))
 }
 
-fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, device: &[Vec<Device>], dimms: usize) -> Walks<W> {
+fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, placed: &[Placed], plan: Plan) -> Walks<W> {
     let layers = hermes.work.shape.layers;
     let runs: Vec<usize> = (0..layers).step_by(RUN).collect();
     let walk_run = |first: &usize| -> Walks<W> {
@@ -154,9 +140,9 @@ fn walk_layers<W: Watch>(hermes: &Hermes, source: &Source, device: &[Vec<Device>
         for layer in *first..(*first + RUN).min(layers) {
             let activity = source.layer(layer, batch);
             walks.push(BlockKind::ALL.map(|block| {
-                let device = &device[layer * 2 + block.index()];
+                let placed = &placed[layer * 2 + block.index()];
                 let parents = source.parents(block, layer);
-                walk_block(hermes, block, &activity, before.as_ref(), parents, device, dimms)
+                walk_block(hermes, block, &activity, before.as_ref(), parents, placed, plan)
             }));
             before = Some(activity);
         }
@@ -171,27 +157,28 @@ fn walk_block<W: Watch>(
     activity: &LayerActivity,
     before: Option<&LayerActivity>,
     parents: Option<Vec<[u32; 2]>>,
-    device: &[Device],
-    dimms: usize,
+    placed: &Placed,
+    plan: Plan,
 ) -> (Walked, W) {
-    let (shape, fetched) = (&hermes.work.shape, swap_share(&hermes.rates, &hermes.work.shape));
+    let shape = &hermes.work.shape;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of neurons")]
-    let swaps = (fetched * precise(shape.neurons(block) as u64)) as usize;
+    let swaps = (FETCHES[plan.fetch] * precise(shape.neurons(block) as u64)) as usize;
     let rules = Rules {
         predictor: &hermes.machine.predictor,
         remap: &hermes.machine.remap,
         strategy: hermes.policy.strategy,
         exchange: hermes.policy.exchange,
-        dimms,
+        missed: hermes.policy.missed,
+        dimms: plan.dimms,
         swaps,
         prefill: hermes.work.prompt as usize,
         decode: hermes.work.generated as usize,
-        judge: true,
     };
     let bits = |it: &LayerActivity| it.blocks[block.index()].clone();
     let before = before.map_or_else(Vec::new, bits);
     let mut watch = W::default();
-    let walk = Walk::new(rules, &activity.blocks[block.index()], &before, parents, device);
+    let of_block = &activity.blocks[block.index()];
+    let walk = Walk::new(rules, of_block, &before, parents, &placed.on_gpu, &placed.homes);
     let walked = walk.watched(&hermes.rates.block(shape, block), |token| watch.see(&token));
     (walked, watch)
 }

@@ -19,9 +19,11 @@
 
 mod balance;
 mod exchange;
+mod instance;
 mod problem;
 mod relaxed;
 mod solve;
 
+pub use instance::{GROUPS, INSTANCES, Instance, InstanceError, InstanceName, Instances};
 pub use problem::{Block, Device, Devices, Partition, PartitionError, Sizes};
 pub use solve::solve;

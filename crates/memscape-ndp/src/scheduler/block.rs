@@ -1,6 +1,9 @@
-//! How long a block takes on either side, as far as the scheduler must know.
+//! How long a block takes on either side, as far as the scheduler must know, and
+//! how the two share it.
 
 use memscape_units::Nanoseconds;
+
+use super::policy::Exchange;
 
 /// How long a block takes on either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,12 +16,38 @@ pub struct BlockCost {
     pub gpu_neuron: Nanoseconds,
     /// Computing one neuron for one sequence on the GPU.
     pub gpu_activation: Nanoseconds,
-    /// Time of the cold side whatever it computes.
-    pub cold_fixed: Nanoseconds,
     /// Reading one neuron on a DIMM.
     pub cold_neuron: Nanoseconds,
     /// Computing one neuron for one sequence on a DIMM.
     pub cold_activation: Nanoseconds,
+}
+
+/// Neurons to be read, and how often sequences multiply them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Load {
+    /// Neurons.
+    pub neurons: f64,
+    /// Neurons, each as often as sequences need it.
+    pub activations: f64,
+}
+
+/// A block that GPU and cold side compute at the same time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shared {
+    /// Share of what the GPU holds that the cold side computes all the same.
+    pub handed: f64,
+    /// Time of the GPU; none where it has nothing to do.
+    pub gpu: Nanoseconds,
+    /// Time of the cold side.
+    pub cold: Nanoseconds,
+}
+
+impl Shared {
+    /// Time of the slower side.
+    #[must_use]
+    pub fn time(&self) -> Nanoseconds {
+        self.gpu.max(self.cold)
+    }
 }
 
 /// A count of neurons at the time of one. Counts are differences: rounding may
@@ -30,24 +59,77 @@ fn of(count: f64, each: Nanoseconds) -> Nanoseconds {
 impl BlockCost {
     /// Time of the GPU for neurons read and activations computed.
     #[must_use]
-    pub fn gpu(&self, neurons: f64, activations: f64) -> Nanoseconds {
-        self.gpu_fixed + of(neurons, self.gpu_neuron).max(of(activations, self.gpu_activation))
+    pub fn gpu(&self, load: Load) -> Nanoseconds {
+        self.gpu_fixed + of(load.neurons, self.gpu_neuron).max(of(load.activations, self.gpu_activation))
     }
 
     /// Time of one DIMM.
     #[must_use]
-    pub fn cold(&self, neurons: f64, activations: f64) -> Nanoseconds {
-        self.cold_fixed + of(neurons, self.cold_neuron).max(of(activations, self.cold_activation))
+    pub fn cold(&self, load: Load) -> Nanoseconds {
+        of(load.neurons, self.cold_neuron).max(of(load.activations, self.cold_activation))
+    }
+
+    /// Neurons that one DIMM can compute by a time beside a load, if they are
+    /// multiplied as often as those of `like`.
+    #[must_use]
+    pub fn room(&self, time: Nanoseconds, load: Load, like: Load) -> f64 {
+        let of = |each: Nanoseconds, count: f64| time.as_f64() / each.as_f64().max(1e-300) - count;
+        let often = like.activations / like.neurons.max(1e-300);
+        let multiplied = of(self.cold_activation, load.activations) / often.max(1e-300);
+        of(self.cold_neuron, load.neurons).min(multiplied).max(0.0)
+    }
+
+    /// Divides a block whose neurons all lie on the cold side, and some on the GPU
+    /// too: the GPU computes what it holds, or what makes both sides level.
+    ///
+    /// * `held`: what the GPU could compute
+    /// * `cold`: time of the cold side with the rest
+    /// * `room`: neurons of `held` that the cold side computes beside that by a time
+    #[must_use]
+    pub fn share(
+        &self,
+        held: Load,
+        exchange: Exchange,
+        cold: Nanoseconds,
+        room: impl Fn(Nanoseconds) -> f64,
+    ) -> Shared {
+        /// Halvings of the time that is left to gain.
+        const HALVINGS: u32 = 48;
+        let gpu = |handed: f64| {
+            let rest = 1.0 - handed;
+            if rest <= 0.0 {
+                return Nanoseconds::ZERO;
+            }
+            self.gpu(Load { neurons: held.neurons * rest, activations: held.activations * rest })
+        };
+        let handed = |time: Nanoseconds| (room(time) / held.neurons.max(1e-300)).min(1.0);
+        let all = Shared { handed: 0.0, gpu: gpu(0.0), cold };
+        if exchange == Exchange::Unchecked || (held.neurons > 0.0 && all.gpu <= cold) {
+            return all;
+        }
+        if held.neurons <= 0.0 {
+            return Shared { gpu: Nanoseconds::ZERO, ..all };
+        }
+        let (mut low, mut high) = (cold.as_f64(), all.gpu.as_f64());
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            let time = Nanoseconds::saturating(middle);
+            if gpu(handed(time)) > time { low = middle } else { high = middle }
+        }
+        let time = Nanoseconds::saturating(high);
+        let handed = handed(time);
+        // What is handed over fills the time; less than all of it needs no more.
+        Shared { handed, gpu: gpu(handed), cold: if handed > 0.0 { time } else { cold } }
     }
 
     /// How many of `active` neurons the GPU takes at best, if it may hold
     /// `capacity`: until both sides are level.
     #[must_use]
-    pub fn level(&self, active: f64, activations: f64, capacity: f64, dimms: f64) -> f64 {
-        let share = activations / active.max(1e-300);
+    pub fn level(&self, active: Load, capacity: f64, dimms: f64) -> f64 {
+        let share = active.activations / active.neurons.max(1e-300);
         let gpu = self.gpu_neuron.max(of(share, self.gpu_activation)).as_f64();
         let cold = self.cold_neuron.max(of(share, self.cold_activation)).as_f64() / dimms;
-        let level = (active * cold + self.cold_fixed.as_f64() - self.gpu_fixed.as_f64()) / (gpu + cold);
-        level.clamp(0.0, active.min(capacity))
+        let level = (active.neurons * cold - self.gpu_fixed.as_f64()) / (gpu + cold);
+        level.clamp(0.0, active.neurons.min(capacity))
     }
 }

@@ -1,81 +1,81 @@
-//! The activity law's expected values: how much of a token's work the GPU holds
-//! under each strategy, without drawing a single neuron.
+//! The activity law's expected values: what is predicted, computed and missed, and
+//! how much of it the GPU holds under each strategy, without drawing a token.
 //!
-//! Neurons of equal frequency are one class; what is followed is how a class
-//! spreads over states, over having been active, and over lying on the GPU.
+//! Representatives stand for all neurons; what is followed is how each spreads over
+//! predictor states, over what it and its parents do, and over lying on the GPU.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::policy::Strategy;
+use super::population::{EVENTS, Representative, cluster_variance, population};
 use crate::activity::Law;
 use crate::hardware::{Predictor, Rule};
-use crate::normal::{cdf, quadrature, quantile};
-
-/// Classes between the hardly ever and the nearly always active.
-const CLASSES: usize = 16;
-
-/// Parts of a class: the exchange follows classes, the GPU's first neurons may be
-/// fewer than one.
-const PARTS: usize = 4;
-/// How much of its class one is.
-const PART: f64 = 0.25;
+use crate::normal::{quadrature, quantile};
 
 /// Tokens after which the exchange has settled.
-const SETTLED: u32 = 24;
+const SETTLED: u32 = 128;
+/// States of the predictor.
+const STATES: usize = 16;
+/// Cells of a representative: place, state, event.
+const STRIDE: usize = 2 * STATES * EVENTS;
+/// Less of a representative is nothing.
+const NOTHING: f64 = 1e-6;
+/// The exchange has settled where a token changes less of what the GPU holds.
+const STILL: f64 = 2e-5;
 
-/// Neurons of about the same frequency.
-#[derive(Debug, Clone, Copy)]
-struct Class {
-    /// Share of all neurons.
-    mass: f64,
-    /// Probability that any sequence activates one.
-    active: f64,
-    /// Sequences that activate one, on average.
-    activations: f64,
-    /// Four equally large parts, of different frequency.
-    parts: [Part; PARTS],
+macro_rules! expected {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Means over the reply's tokens, as shares of a block's neurons.
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub struct Expected { $($(#[$doc])* pub $name: f64,)* }
+
+        impl Expected {
+            fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+                Self { $($name: of(self.$name, other.$name),)* }
+            }
+        }
+    };
 }
 
-/// A part of a class: its means, and where it stands in the order of offline
-/// frequency.
-#[derive(Debug, Clone, Copy, Default)]
-struct Part {
-    active: f64,
-    activations: f64,
-    /// The offline latent's mean and deviation.
-    latent: f64,
-    deviation: f64,
-}
-
-/// Shares of all neurons: what is read, where.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Expected {
-    /// Active and on the GPU.
-    pub gpu: f64,
-    /// Active and cold.
-    pub cold: f64,
-    /// Sum of the variances of cold neurons' activity.
-    pub cold_variance: f64,
-    /// Activations (active neurons times sequences) on the GPU.
-    pub gpu_activations: f64,
-    /// Activations of cold neurons.
-    pub cold_activations: f64,
+expected! {
+    /// Active.
+    active,
+    /// Sequences that activate them.
+    activations,
+    /// Predicted active, and so computed, of what the GPU holds.
+    held,
+    /// Predicted active of what it does not.
+    cold,
+    /// Multiplied for a sequence, of what the GPU holds.
+    held_activations,
+    /// Of what it does not.
+    cold_activations,
+    /// Active but not predicted, of what the GPU holds.
+    held_missed,
+    /// Of what it does not.
+    cold_missed,
+    /// Predicted though inactive.
+    alarms,
+    /// Variance of what is predicted and cold, neuron by neuron.
+    cold_variance,
+    /// The same, where only offline activity tells neurons apart.
+    offline_variance,
+    /// What is predicted and cold, times its clusters' latents.
+    cold_clusters,
     /// Neurons fetched per token.
-    pub swaps: f64,
+    swaps,
 }
 
 impl Expected {
     fn mix(self, other: Self, share: f64) -> Self {
-        let mix = |a: f64, b: f64| a + share * (b - a);
-        Self {
-            gpu: mix(self.gpu, other.gpu),
-            cold: mix(self.cold, other.cold),
-            cold_variance: mix(self.cold_variance, other.cold_variance),
-            gpu_activations: mix(self.gpu_activations, other.gpu_activations),
-            cold_activations: mix(self.cold_activations, other.cold_activations),
-            swaps: mix(self.swaps, other.swaps),
-        }
+        self.with(other, |a, b| a + share * (b - a))
+    }
+
+    /// Active neurons that are not predicted.
+    #[must_use]
+    pub fn missed(&self) -> f64 {
+        self.held_missed + self.cold_missed
     }
 }
 
@@ -97,16 +97,29 @@ pub struct Question {
 /// Shares of neurons at which the exchange is followed.
 const HOT_NODES: [f64; 17] =
     [0.0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75, 1.0];
-/// Shares of neurons fetched per token at which it is.
-const SWAP_NODES: [f64; 9] = [0.0, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 5e-2, 1.0];
-/// Shares of the active neurons on the GPU at which it is level with the DIMMs;
-/// at 1 nobody looks.
-const LEVEL_NODES: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
+/// Shares of a block's neurons that the scheduler may set aside for fetching, per
+/// token.
+pub const FETCHES: [f64; 17] = [
+    0.0, 3.5e-4, 5e-4, 7e-4, 1e-3, 1.4e-3, 2e-3, 2.8e-3, 4e-3, 5.6e-3, 8e-3, 1.1e-2, 1.6e-2, 2.2e-2, 3.2e-2,
+    6.4e-2, 1.0,
+];
 
 /// A question's answers at the nodes, each found when first needed.
 pub struct Answers {
     question: Question,
-    classes: Vec<Class>,
+    /// With parents, and as in the first layer.
+    families: [Family; 2],
+    /// By state.
+    rows: [Row; STATES],
+}
+
+/// Neurons that all have parents, or all none.
+struct Family {
+    all: Vec<Representative>,
+    /// What each of them does, wherever it lies.
+    alone: OnceLock<Vec<Expected>>,
+    /// What all do, by what the GPU holds and fetches.
     at: Vec<OnceLock<Expected>>,
 }
 
@@ -128,23 +141,53 @@ impl Question {
         if known.len() >= MOST {
             known.clear();
         }
-        let nodes = HOT_NODES.len() * SWAP_NODES.len() * LEVEL_NODES.len();
-        let at = (0..nodes).map(|_| OnceLock::new()).collect();
-        let answers = Arc::new(Answers { question: *self, classes: classes(&self.law, self.batch), at });
+        let families = [false, true].map(|orphans| Family {
+            all: population(&self.law, self.batch, orphans),
+            alone: OnceLock::new(),
+            at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
+        });
+        let answers =
+            Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
         known.insert(key, Arc::clone(&answers));
         answers
     }
 
     fn key(&self) -> Vec<u64> {
-        let Law { offset, offline, prompt, cluster, persistence, layer_link, clusters, density } = self.law;
-        let law = [offset, offline, prompt, cluster, persistence, layer_link, density].map(f64::to_bits);
+        let Law { offset, offline, prompt, cluster, persistence, clusters, density } = self.law;
+        let law = [offset, offline, prompt, cluster, persistence, density].map(f64::to_bits);
         let Predictor { increment, lambda, threshold, rule, hot_threshold, start_low, start_high } =
             self.predictor;
         let starts = [start_low.as_f64().to_bits(), start_high.as_f64().to_bits()];
-        let numbers =
-            [clusters, self.batch, increment.get(), lambda.get(), threshold, hot_threshold, self.generated];
+        let predictor = [increment.get(), lambda.get(), threshold, hot_threshold];
+        let numbers = [clusters, self.batch, self.generated];
         let kinds = [u64::from(rule == Rule::Exceed), self.strategy as u64];
-        law.into_iter().chain(starts).chain(numbers.map(u64::from)).chain(kinds).collect()
+        let whole = predictor.into_iter().chain(numbers).map(u64::from);
+        law.into_iter().chain(starts).chain(whole).chain(kinds).collect()
+    }
+
+    fn row(&self, state: usize) -> Row {
+        let up = (state + self.predictor.increment.get() as usize).min(STATES - 1);
+        Row {
+            score: [0, 1, 2].map(|parents| self.score(state, parents)),
+            predicted: [0, 1, 2].map(|parents| self.predicts(state, parents)),
+            after: [state.saturating_sub(1), up],
+        }
+    }
+
+    /// Whether a neuron is predicted active.
+    fn predicts(&self, state: usize, parents: usize) -> bool {
+        let score = state + parents * self.predictor.lambda.get() as usize;
+        self.predictor.limit().is_none_or(|limit| score > limit as usize)
+    }
+
+    /// What the exchange goes by.
+    fn score(&self, state: usize, parents: usize) -> usize {
+        let parents = parents * self.predictor.lambda.get() as usize;
+        match self.strategy {
+            Strategy::Token => state,
+            Strategy::Layer => parents,
+            _ => state + parents,
+        }
     }
 }
 
@@ -155,295 +198,264 @@ fn node(nodes: &[f64], value: f64) -> (usize, f64) {
     (below, (value - nodes[below]) / (nodes[below + 1] - nodes[below]))
 }
 
-/// Divides neurons by how often they are active.
-fn classes(law: &Law, batch: u32) -> Vec<Class> {
-    let sequences = f64::from(batch);
-    let drift = law.prompt.hypot(law.cluster);
-    // One sequence: its own frequency counts. Several, each of another prompt:
-    // what profiling sees.
-    let (spread, offset, related) = if batch == 1 {
-        let spread = law.offline.hypot(drift);
-        (spread, law.offset, if spread > 0.0 { law.offline / spread } else { 0.0 })
-    } else {
-        let rest = 1.0_f64.hypot(drift);
-        (law.offline / rest, law.offset / rest, 1.0)
-    };
-    let union = |share: f64| 1.0 - (1.0 - share).powf(sequences);
-    let edge = |share: f64| if spread > 1e-9 { (quantile(share) - offset) / spread } else { 0.0 };
-    let (low, high) = (edge(2e-3 / sequences), edge(0.998));
-    let deviation = (1.0 - related * related).max(0.0).sqrt();
-    let mut edges = vec![f64::NEG_INFINITY];
-    #[expect(clippy::cast_precision_loss, reason = "a few classes")]
-    edges.extend((0..=CLASSES).map(|it| low + (high - low) * it as f64 / CLASSES as f64));
-    edges.push(f64::INFINITY);
-    edges
-        .windows(2)
-        .filter_map(|edges| {
-            let (below, above) = (cdf(edges[0]), cdf(edges[1]));
-            let mass = above - below;
-            if mass <= 1e-12 {
-                return None;
-            }
-            let at = |part: f64| quantile(below + mass * PART * part);
-            let parts = std::array::from_fn(|part| {
-                #[expect(clippy::cast_precision_loss, reason = "a few parts")]
-                let middle = part as f64 + 0.5;
-                let (z, width) = (at(middle), 2.0 * (at(middle + 0.25) - at(middle - 0.25)));
-                let share = cdf(offset + spread * z);
-                Part {
-                    active: union(share),
-                    activations: sequences * share,
-                    latent: related * z,
-                    deviation: deviation.hypot(related * width / 12.0_f64.sqrt()),
-                }
-            });
-            let mean = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>() * PART;
-            Some(Class { mass, active: mean(|it| it.active), activations: mean(|it| it.activations), parts })
-        })
-        .collect()
-}
-
-/// Chances of each score: `a` active or not, then 64 scores.
+/// Chances of each score.
 type Scores = [f64; 64];
 
 impl Answers {
-    /// Active neurons and activations, as shares of all neurons.
+    /// Expected values for a share of neurons on the GPU, and the fetches that are
+    /// set aside: means over layers, of which the first has no parents.
+    ///
+    /// * `fetch`: which of [`FETCHES`]
     #[must_use]
-    pub fn active(&self) -> (f64, f64) {
-        let sum = |of: fn(&Class) -> f64| self.classes.iter().map(|it| it.mass * of(it)).sum();
-        (sum(|it| it.active), sum(|it| it.activations))
+    pub fn answer(&self, hot: f64, fetch: usize, layers: f64) -> Expected {
+        let [parents, orphans] = self.families.each_ref().map(|family| {
+            if !self.question.strategy.adjusts() {
+                return self.fixed(family, hot);
+            }
+            let (row, across) = node(&HOT_NODES, hot);
+            let at = |row: usize| {
+                let follow = || self.follow(family, HOT_NODES[row], FETCHES[fetch]);
+                *family.at[row * FETCHES.len() + fetch].get_or_init(follow)
+            };
+            if across <= 0.0 { at(row) } else { at(row).mix(at(row + 1), across) }
+        });
+        parents.mix(orphans, 1.0 / layers.max(1.0))
     }
 
-    /// Expected values for a share of neurons on the GPU, a share that it can
-    /// fetch per token, and a share of the active ones beyond which it would not.
+    /// Variance of a cluster's cold work, relative to its mean.
     #[must_use]
-    pub fn answer(&self, hot: f64, swaps: f64, level: f64) -> Expected {
-        if !matches!(
-            self.question.strategy,
-            Strategy::Token | Strategy::Layer | Strategy::Adjustment | Strategy::Full
-        ) {
-            return self.fixed(hot);
-        }
-        let (row, across) = node(&HOT_NODES, hot);
-        let (column, along) = node(&SWAP_NODES, swaps);
-        let (below, up) = node(&LEVEL_NODES, level);
-        let at = |row: usize, column: usize, below: usize| {
-            let place = &self.at[(row * SWAP_NODES.len() + column) * LEVEL_NODES.len() + below];
-            *place.get_or_init(|| self.follow(HOT_NODES[row], SWAP_NODES[column], LEVEL_NODES[below]))
-        };
-        let plane = |below: usize| {
-            let low = at(row, column, below).mix(at(row, column + 1, below), along);
-            let high = at(row + 1, column, below).mix(at(row + 1, column + 1, below), along);
-            low.mix(high, across)
-        };
-        if up >= 1.0 { plane(below + 1) } else { plane(below).mix(plane(below + 1), up) }
+    pub fn cluster_variance(&self, it: &Expected) -> f64 {
+        cluster_variance(it.cold, it.cold_clusters, self.question.batch)
     }
 
-    /// Shares on the GPU of each class' parts, so that all together are `hot`.
-    fn placed(&self, hot: f64) -> Vec<[f64; PARTS]> {
-        if self.question.strategy == Strategy::Random || hot <= 0.0 || hot >= 1.0 {
-            return vec![[hot.clamp(0.0, 1.0); PARTS]; self.classes.len()];
+    /// Share of each representative on the GPU, so that all together are `hot`.
+    fn placed(&self, family: &Family, hot: f64) -> Vec<f64> {
+        if self.question.strategy == Strategy::Random {
+            return vec![hot.clamp(0.0, 1.0); family.all.len()];
         }
-        let limit = quantile(1.0 - hot);
-        let above = |it: &Part| cdf((it.latent - limit) / it.deviation.max(1e-3));
-        let mut shares: Vec<[f64; PARTS]> =
-            self.classes.iter().map(|it| std::array::from_fn(|part| above(&it.parts[part]))).collect();
-        // Parts are coarse: what is missing or too much is made up where neurons are
-        // on either side.
-        let (mut sum, mut divided) = (0.0, 0.0);
-        for (class, shares) in self.classes.iter().zip(&shares) {
-            let mass = class.mass * PART;
-            sum += mass * shares.iter().sum::<f64>();
-            divided += mass * shares.iter().map(|it| it * (1.0 - it)).sum::<f64>();
-        }
-        let missing = (hot - sum) / divided.max(1e-12);
-        for it in shares.iter_mut().flatten() {
-            *it = (*it + missing * *it * (1.0 - *it)).clamp(0.0, 1.0);
+        let mut shares = Vec::with_capacity(family.all.len());
+        let (mut above, mut first) = (0.0, 0);
+        while first < family.all.len() {
+            let stratum = family.all[first].stratum;
+            let end = first + family.all[first..].partition_point(|it| it.stratum == stratum);
+            let mass: f64 = family.all[first..end].iter().map(|it| it.mass).sum();
+            let share = ((hot - above) / mass).clamp(0.0, 1.0);
+            shares.resize(end, share);
+            above += mass;
+            first = end;
         }
         shares
     }
 
     /// Where nothing is exchanged.
-    fn fixed(&self, hot: f64) -> Expected {
-        let mut expected = Expected::default();
-        for (class, shares) in self.classes.iter().zip(self.placed(hot)) {
-            let mass = class.mass * PART;
-            for (part, share) in class.parts.iter().zip(shares) {
-                let (gpu, cold) = (mass * share, mass * (1.0 - share));
-                expected.gpu += gpu * part.active;
-                expected.cold += cold * part.active;
-                expected.cold_variance += cold * part.active * (1.0 - part.active);
-                expected.gpu_activations += gpu * part.activations;
-                expected.cold_activations += cold * part.activations;
-            }
+    fn fixed(&self, family: &Family, hot: f64) -> Expected {
+        let alone = family.alone.get_or_init(|| {
+            let all = (0..family.all.len()).map(|it| self.alone(family, it));
+            all.collect()
+        });
+        let placed = self.placed(family, hot);
+        let mut sum = Expected::default();
+        for (it, share) in alone.iter().zip(&placed) {
+            let cold = 1.0 - share;
+            sum = sum.with(
+                Expected {
+                    held: share * it.cold,
+                    cold: cold * it.cold,
+                    held_activations: share * it.cold_activations,
+                    cold_activations: cold * it.cold_activations,
+                    held_missed: share * it.cold_missed,
+                    cold_missed: cold * it.cold_missed,
+                    cold_variance: cold * it.cold_variance,
+                    cold_clusters: cold * it.cold_clusters,
+                    ..*it
+                },
+                |a, b| a + b,
+            );
         }
-        expected
+        let cold: Vec<f64> =
+            family.all.iter().zip(&placed).map(|(it, share)| it.mass * (1.0 - share)).collect();
+        let read: Vec<f64> = alone.iter().zip(&placed).map(|(it, share)| it.cold * (1.0 - share)).collect();
+        sum.offline_variance = by_stratum(&family.all, &cold, &read);
+        sum
+    }
+
+    /// One representative by itself, none of it on the GPU.
+    fn alone(&self, family: &Family, index: usize) -> Expected {
+        let only = std::slice::from_ref(&family.all[index]);
+        self.mean(only, &[0.0], 0.0)
     }
 
     /// Follows the exchange from the prompt's end.
-    fn follow(&self, hot: f64, budget: f64, level: f64) -> Expected {
-        let tokens = self.question.generated.min(SETTLED);
-        let mut cells = self.start(hot);
-        let mut sum = Expected::default();
-        let mut last = Expected::default();
-        for _ in 0..tokens {
-            (cells, last) = self.step(&cells, budget, level);
-            sum = Expected {
-                gpu: sum.gpu + last.gpu,
-                cold: sum.cold + last.cold,
-                cold_variance: sum.cold_variance + last.cold_variance,
-                gpu_activations: sum.gpu_activations + last.gpu_activations,
-                cold_activations: sum.cold_activations + last.cold_activations,
-                swaps: sum.swaps + last.swaps,
-            };
-        }
-        let rest = f64::from(self.question.generated - tokens);
-        let mean = |sum: f64, last: f64| (sum + rest * last) / f64::from(self.question.generated);
-        Expected {
-            gpu: mean(sum.gpu, last.gpu),
-            cold: mean(sum.cold, last.cold),
-            cold_variance: mean(sum.cold_variance, last.cold_variance),
-            gpu_activations: mean(sum.gpu_activations, last.gpu_activations),
-            cold_activations: mean(sum.cold_activations, last.cold_activations),
-            swaps: mean(sum.swaps, last.swaps),
-        }
+    fn follow(&self, family: &Family, hot: f64, budget: f64) -> Expected {
+        self.mean(&family.all, &self.placed(family, hot), budget)
     }
 
-    /// Shares of neurons by class, link, place, last activity and state.
-    fn start(&self, hot: f64) -> Vec<f64> {
-        let mut cells = vec![0.0; self.classes.len() * STRIDE];
-        let link = self.question.law.layer_link;
-        for (index, (class, shares)) in self.classes.iter().zip(self.placed(hot)).enumerate() {
-            let placed = shares.iter().sum::<f64>() * PART;
-            let state = self.question.predictor.start(class.active) as usize;
-            for (linked, share) in [1.0 - link, link].into_iter().enumerate() {
-                for (on_gpu, place) in [1.0 - placed, placed].into_iter().enumerate() {
-                    for (was, chance) in [1.0 - class.active, class.active].into_iter().enumerate() {
-                        cells[index * STRIDE + cell(linked, on_gpu, was, state)] +=
-                            class.mass * share * place * chance;
-                    }
+    /// Means over all tokens of the reply.
+    fn mean(&self, all: &[Representative], placed: &[f64], budget: f64) -> Expected {
+        let tokens = self.question.generated.min(SETTLED);
+        let mut cells = self.start(all, placed);
+        let (mut sum, mut last) = (Expected::default(), Expected::default());
+        let (mut done, mut still) = (0, 0);
+        while done < tokens && still < 4 {
+            let before = last;
+            last = self.step(all, &mut cells, budget);
+            sum = sum.with(last, |a, b| a + b);
+            let change = (last.held - before.held).abs().max((last.cold - before.cold).abs());
+            still = if change < STILL * (last.held + last.cold) { still + 1 } else { 0 };
+            done += 1;
+        }
+        let rest = f64::from(self.question.generated - done);
+        let generated = f64::from(self.question.generated);
+        sum.with(last, |sum, last| (sum + rest * last) / generated)
+    }
+
+    /// Shares of neurons by representative, place, state and event.
+    fn start(&self, all: &[Representative], placed: &[f64]) -> Vec<f64> {
+        let mut cells = vec![0.0; all.len() * STRIDE];
+        for ((it, share), cells) in all.iter().zip(placed).zip(cells.chunks_exact_mut(STRIDE)) {
+            let state = self.question.predictor.start(it.active()) as usize;
+            for (place, share) in [1.0 - share, *share].into_iter().enumerate() {
+                for (event, chance) in it.chance.iter().enumerate() {
+                    cells[(place * STATES + state) * EVENTS + event] = it.mass * share * chance;
                 }
             }
         }
         cells
     }
 
-    /// The scores that a neuron of this state can have, given that it becomes
-    /// active or not: score and chance.
-    fn scores(&self, linked: usize, active: bool, state: usize) -> [(usize, f64); 2] {
-        let Question { predictor, strategy, law, batch, .. } = self.question;
-        let both = 2 * predictor.lambda.get() as usize;
-        let own = if strategy == Strategy::Layer { 0 } else { state };
-        if strategy == Strategy::Token {
-            return [(own, 1.0), (own, 0.0)];
-        }
-        if linked == 1 {
-            return [(own + if active { both } else { 0 }, 1.0), (own, 0.0)];
-        }
-        // Parents that have nothing to do with it.
-        let chance = 1.0 - (1.0 - law.density).powf(f64::from(batch));
-        [(own, 1.0 - chance), (own + both, chance)]
-    }
-
-    /// Chance that a neuron is predicted active, given that it becomes so or not.
-    fn predicted(&self, linked: usize, active: bool, state: usize) -> f64 {
-        let Question { predictor, law, batch, .. } = self.question;
-        let both = 2 * predictor.lambda.get();
-        let passes = |parents: u32| {
-            let score = parents + u32::try_from(state).unwrap_or_default();
-            f64::from(u8::from(predictor.limit().is_none_or(|limit| score > limit)))
-        };
-        if linked == 1 {
-            return passes(if active { both } else { 0 });
-        }
-        let chance = 1.0 - (1.0 - law.density).powf(f64::from(batch));
-        chance * passes(both) + (1.0 - chance) * passes(0)
-    }
-
-    /// One token: exchange by score, compute, update states.
-    fn step(&self, cells: &[f64], budget: f64, level: f64) -> (Vec<f64>, Expected) {
-        let Question { predictor, law, .. } = self.question;
+    /// One token: what happens, exchange by score, compute, update states.
+    fn step(&self, all: &[Representative], cells: &mut [f64], budget: f64) -> Expected {
+        let rows = &self.rows;
         let (mut wanted, mut held): (Scores, Scores) = ([0.0; 64], [0.0; 64]);
-        // Predicted active: cold, and on the GPU.
-        let mut predicted = [0.0; 2];
-        self.each(cells, law.persistence, |_, linked, on_gpu, active, state, mass| {
-            predicted[on_gpu] += mass * self.predicted(linked, active, state);
-            for (score, chance) in self.scores(linked, active, state) {
-                let side = if on_gpu == 1 { &mut held } else { &mut wanted };
-                side[score] += mass * chance;
-            }
-        });
-        let room = (level * (predicted[0] + predicted[1]) - predicted[1]).max(0.0);
-        let budget = if level < 1.0 { budget.min(room) } else { budget };
-        let (into, out, swaps) = exchange(&wanted, &held, predictor.hot_threshold as usize, budget);
-        let mut next = vec![0.0; cells.len()];
-        let mut expected = Expected { swaps, ..Expected::default() };
-        let mut cold_by_class = vec![0.0; self.classes.len()];
-        let mut cold_active = vec![0.0; self.classes.len()];
-        self.each(cells, law.persistence, |class, linked, on_gpu, active, state, mass| {
-            let leaving = if on_gpu == 1 { &out } else { &into };
-            let scores = self.scores(linked, active, state);
-            let moved: f64 = scores.iter().map(|(score, chance)| chance * leaving[*score]).sum();
-            let after = if active {
-                (state + predictor.increment.get() as usize).min(15)
-            } else {
-                state.saturating_sub(1)
-            };
-            for (place, mass) in [(on_gpu, mass * (1.0 - moved)), (1 - on_gpu, mass * moved)] {
-                next[class * STRIDE + cell(linked, place, usize::from(active), after)] += mass;
-                let per_active = self.classes[class].activations / self.classes[class].active.max(1e-300);
-                let read = if active { mass } else { 0.0 };
-                if place == 1 {
-                    expected.gpu += read;
-                    expected.gpu_activations += read * per_active;
-                } else {
-                    expected.cold += read;
-                    expected.cold_activations += read * per_active;
-                    cold_by_class[class] += mass;
-                    cold_active[class] += read;
+        for (it, cells) in all.iter().zip(cells.chunks_exact_mut(STRIDE)) {
+            for (row, events) in cells.chunks_exact_mut(EVENTS).enumerate() {
+                let mass: f64 = events.iter().sum();
+                if mass <= NOTHING * it.mass {
+                    continue;
+                }
+                let scores = if row < STATES { &mut wanted } else { &mut held };
+                let moving = (1.0 - it.stay) * mass;
+                for (now, chance) in events.iter_mut().zip(&it.chance) {
+                    *now = it.stay * *now + moving * chance;
+                }
+                for parents in 0..3 {
+                    scores[rows[row % STATES].score[parents]] += events[parents] + events[parents + 3];
                 }
             }
-        });
-        for (mass, active) in cold_by_class.iter().zip(&cold_active) {
-            let share = if *mass > 0.0 { active / mass } else { 0.0 };
-            expected.cold_variance += mass * share * (1.0 - share);
         }
-        (next, expected)
+        let (into, out, swaps) = if budget > 0.0 {
+            exchange(&wanted, &held, self.question.predictor.hot_threshold as usize, budget)
+        } else {
+            ([0.0; 64], [0.0; 64], 0.0)
+        };
+        let mut sum = Expected { swaps, ..Expected::default() };
+        let (mut masses, mut reads) = (vec![0.0; all.len()], vec![0.0; all.len()]);
+        let mut next = [0.0; STRIDE];
+        for (index, (it, cells)) in all.iter().zip(cells.chunks_exact_mut(STRIDE)).enumerate() {
+            next.fill(0.0);
+            let mut tally = [Tally::default(); 2];
+            for (row, events) in cells.chunks_exact(EVENTS).enumerate() {
+                if events.iter().sum::<f64>() <= NOTHING * it.mass {
+                    continue;
+                }
+                let place = row / STATES;
+                let Row { score, predicted, after } = &rows[row % STATES];
+                let leaving = if place == 0 { &into } else { &out };
+                for (event, mass) in events.iter().enumerate() {
+                    let (active, parents) = (event / 3, event % 3);
+                    let moved = mass * leaving[score[parents]];
+                    let to = after[active] * EVENTS + event;
+                    next[place * STATES * EVENTS + to] += mass - moved;
+                    next[(1 - place) * STATES * EVENTS + to] += moved;
+                    tally[place].see(mass - moved, active == 1, predicted[parents]);
+                    tally[1 - place].see(moved, active == 1, predicted[parents]);
+                }
+            }
+            cells.copy_from_slice(&next);
+            sum = sum.with(Tally::both(&tally, it), |a, b| a + b);
+            (masses[index], reads[index]) = (tally[0].mass, tally[0].predicted());
+        }
+        sum.offline_variance = by_stratum(all, &masses, &reads);
+        sum
+    }
+}
+
+/// What a state amounts to, by active parents and activity.
+struct Row {
+    score: [usize; 3],
+    predicted: [bool; 3],
+    after: [usize; 2],
+}
+
+/// What neurons of one place do at a token.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    mass: f64,
+    hits: f64,
+    alarms: f64,
+    missed: f64,
+}
+
+impl Tally {
+    fn see(&mut self, mass: f64, active: bool, predicted: bool) {
+        self.mass += mass;
+        match (active, predicted) {
+            (true, true) => self.hits += mass,
+            (false, true) => self.alarms += mass,
+            (true, false) => self.missed += mass,
+            (false, false) => {}
+        }
     }
 
-    /// Every cell, divided by whether it becomes active.
-    fn each(
-        &self,
-        cells: &[f64],
-        persistence: f64,
-        mut visit: impl FnMut(usize, usize, usize, bool, usize, f64),
-    ) {
-        for (index, class) in self.classes.iter().enumerate() {
-            for linked in 0..2 {
-                for on_gpu in 0..2 {
-                    for was in 0..2 {
-                        let again = if was == 1 { persistence } else { 0.0 };
-                        let active = again + (1.0 - persistence) * class.active;
-                        let first = index * STRIDE + cell(linked, on_gpu, was, 0);
-                        for state in 0..16 {
-                            let mass = cells[first + state];
-                            if mass > 1e-9 {
-                                visit(index, linked, on_gpu, true, state, mass * active);
-                                visit(index, linked, on_gpu, false, state, mass * (1.0 - active));
-                            }
-                        }
-                    }
-                }
-            }
+    fn predicted(&self) -> f64 {
+        self.hits + self.alarms
+    }
+
+    /// A false alarm is of one sequence.
+    fn activations(&self, it: &Representative) -> f64 {
+        self.hits * it.per_active + self.alarms
+    }
+
+    fn variance(&self) -> f64 {
+        variance(self.mass, self.predicted())
+    }
+
+    /// One representative: cold, and held by the GPU.
+    fn both([cold, held]: &[Self; 2], it: &Representative) -> Expected {
+        let active = cold.hits + cold.missed + held.hits + held.missed;
+        Expected {
+            active,
+            activations: active * it.per_active,
+            held: held.predicted(),
+            cold: cold.predicted(),
+            held_activations: held.activations(it),
+            cold_activations: cold.activations(it),
+            held_missed: held.missed,
+            cold_missed: cold.missed,
+            alarms: cold.alarms + held.alarms,
+            cold_variance: cold.variance(),
+            offline_variance: 0.0,
+            cold_clusters: cold.predicted() * it.cluster,
+            swaps: 0.0,
         }
     }
 }
 
-/// Cells of one class.
-const STRIDE: usize = 128;
+/// Variance of what is read where neurons of a stratum are all the same.
+fn by_stratum(all: &[Representative], masses: &[f64], reads: &[f64]) -> f64 {
+    let (mut sum, mut first) = (0.0, 0);
+    while first < all.len() {
+        let end = first + all[first..].partition_point(|it| it.stratum == all[first].stratum);
+        let (mass, read) = (masses[first..end].iter().sum::<f64>(), reads[first..end].iter().sum::<f64>());
+        sum += variance(mass, read);
+        first = end;
+    }
+    sum
+}
 
-const fn cell(linked: usize, on_gpu: usize, was: usize, state: usize) -> usize {
-    linked * 64 + on_gpu * 32 + was * 16 + state
+/// Variance of how many of these are read; differences may leave less than none.
+fn variance(mass: f64, read: f64) -> f64 {
+    if mass > 1e-15 && read > 0.0 { read * (1.0 - read / mass).max(0.0) } else { 0.0 }
 }
 
 /// The highest scores in, the lowest out, as long as the first exceed the
@@ -458,10 +470,10 @@ fn exchange(wanted: &Scores, held: &Scores, hot: usize, budget: f64) -> (Scores,
         left_in -= moved;
         left_out -= moved;
         if wanted[high] > 0.0 {
-            into[high] += moved / wanted[high];
+            into[high] = (into[high] + moved / wanted[high]).min(1.0);
         }
         if held[low] > 0.0 {
-            out[low] += moved / held[low];
+            out[low] = (out[low] + moved / held[low]).min(1.0);
         }
         if left_in <= 0.0 {
             high -= 1;
@@ -474,17 +486,10 @@ fn exchange(wanted: &Scores, held: &Scores, hot: usize, budget: f64) -> (Scores,
     (into, out, swaps)
 }
 
-/// Variance that a prompt adds to the activity of neurons that offline
-/// frequency puts behind the first `hot`, as a sum over all neurons.
+/// Neurons that any sequence activates, as a share of all.
 #[must_use]
-pub fn drift_variance(law: &Law, hot: f64) -> f64 {
-    let limit = quantile(1.0 - hot);
-    let cold = |latent: f64| if latent < limit { 1.0 } else { 0.0 };
-    let squares = |drift: f64| quadrature(|z| cold(z) * cdf(law.offset + law.offline * z + drift).powi(2));
-    // Three equally weighted points have the variance of the drift.
-    let width = law.prompt.hypot(law.cluster) * 1.5_f64.sqrt();
-    let mean = (squares(-width) + squares(0.0) + squares(width)) / 3.0;
-    (mean - quadrature(|z| cold(z) * law.profiled(z).powi(2))).max(0.0)
+pub fn union(law: &Law, batch: f64) -> f64 {
+    quadrature(|z| 1.0 - (1.0 - law.profiled(z)).powf(batch))
 }
 
 /// Expected largest of `count` standard normal numbers.

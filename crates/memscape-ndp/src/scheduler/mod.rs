@@ -5,11 +5,14 @@ mod block;
 mod expected;
 pub mod planes;
 mod policy;
+mod population;
 mod remap;
+mod token;
 mod walk;
 
-pub use block::BlockCost;
-pub use expected::{Answers, Expected, Question, drift_variance, largest_of};
-pub use policy::{Exchange, Strategy};
+pub use block::{BlockCost, Load, Shared};
+pub use expected::{Answers, Expected, FETCHES, Question, largest_of, union};
+pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};
-pub use walk::{Rules, Token, Walk, Walked};
+pub(crate) use walk::whole;
+pub use walk::{Rules, Token, Walk, Walked, first_word};

@@ -19,12 +19,14 @@ pub enum Strategy {
     Adjustment,
     /// And moved between DIMMs after each window: all of Hermes.
     Full,
-    /// The GPU has the best neurons for each token, the DIMMs are level.
+    /// The GPU has the best neurons for each token, the DIMMs are level, and nothing is predicted wrongly.
     Oracle,
 }
 
 impl Strategy {
-    pub(super) const fn adjusts(self) -> bool {
+    /// Whether hot and cold neurons are exchanged.
+    #[must_use]
+    pub const fn adjusts(self) -> bool {
         matches!(self, Self::Token | Self::Layer | Self::Adjustment | Self::Full)
     }
 
@@ -37,12 +39,23 @@ impl Strategy {
     }
 }
 
-/// How far the exchange goes.
+/// Who computes a neuron that the GPU holds: the DIMMs have it as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exchange {
-    /// As long as the GPU's neurons become hotter, as printed.
+    /// Always the GPU, as printed. It is given no more neurons offline than make both sides level; exchange
+    /// may then make it the slower side.
     Unchecked,
-    /// And until the GPU would be the slower side, by the neurons predicted active.
+    /// The GPU, until it would be the slower side. It holds as many as fit.
     UntilLevel,
+}
+
+/// What becomes of an active neuron that was not predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missed {
+    /// It is left out of the sum.
+    Dropped,
+    /// It is computed when the others are done.
+    Late,
 }

@@ -21,29 +21,27 @@ const COUNT: usize = 12;
 pub struct Remapping {
     home: Vec<Vec<u64>>,
     count: Vec<[u64; COUNT]>,
-    /// Cold activations of each DIMM in this window.
-    load: Vec<u64>,
+    /// Neurons that each DIMM read in this window.
+    load: Vec<f64>,
     /// The highest a counter can be.
     seen: u32,
 }
 
 impl Remapping {
-    /// * `device`: 0 for the GPU, else the DIMM, per neuron; what lies on the GPU
-    ///   has its home on one DIMM after the other
+    /// * `homes`: the DIMM of each neuron, from 1
     #[must_use]
-    pub fn new(device: &[Device], dimms: usize, stride: usize) -> Self {
+    pub fn new(homes: &[Device], dimms: usize, stride: usize) -> Self {
         let mut home = vec![vec![0; stride]; dimms];
-        let mut next = 0;
-        for (neuron, device) in device.iter().enumerate() {
-            let dimm = if *device == 0 {
-                next = (next + 1) % dimms;
-                next
-            } else {
-                usize::from(*device) - 1
-            };
-            home[dimm][neuron / 64] |= 1 << (neuron % 64);
+        for (neuron, dimm) in homes.iter().enumerate() {
+            home[usize::from(*dimm).max(1) - 1][neuron / 64] |= 1 << (neuron % 64);
         }
-        Self { home, count: vec![[0; COUNT]; stride], load: vec![0; dimms], seen: 0 }
+        Self { home, count: vec![[0; COUNT]; stride], load: vec![0.0; dimms], seen: 0 }
+    }
+
+    /// Neurons of each DIMM.
+    #[must_use]
+    pub fn homes(&self) -> &[Vec<u64>] {
+        &self.home
     }
 
     /// Active cold neurons of each DIMM.
@@ -55,26 +53,26 @@ impl Remapping {
         self.home.iter().map(load).collect()
     }
 
-    /// Adds a token to the window: what was active, and each DIMM's part of it.
-    pub fn see(&mut self, row: &[u64], loads: &[u32]) {
+    /// Adds a token to the window: what was active, and what each DIMM read.
+    pub fn see(&mut self, row: &[u64], loads: impl Iterator<Item = f64>) {
         self.count.iter_mut().zip(row).for_each(|(planes, active)| count(planes, *active));
-        self.load.iter_mut().zip(loads).for_each(|(sum, load)| *sum += u64::from(*load));
+        self.load.iter_mut().zip(loads).for_each(|(sum, load)| *sum += load);
         self.seen += 1;
     }
 
-    /// The fullest DIMM of the window over the mean; none if nothing was cold.
+    /// The fullest DIMM of the window over the mean; none if nothing was read.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts of neurons")]
+    #[expect(clippy::cast_precision_loss, reason = "a count of DIMMs")]
     pub fn imbalance(&self) -> Option<f64> {
-        let total: u64 = self.load.iter().sum();
-        let most = self.load.iter().copied().max()?;
-        (total > 0).then(|| most as f64 * self.load.len() as f64 / total as f64)
+        let total: f64 = self.load.iter().sum();
+        let most = self.load.iter().copied().fold(0.0, f64::max);
+        (total > 0.0).then(|| most * self.load.len() as f64 / total)
     }
 
     /// Starts the next window.
     pub fn forget(&mut self) {
         self.count.fill([0; COUNT]);
-        self.load.fill(0);
+        self.load.fill(0.0);
         self.seen = 0;
     }
 

@@ -1,14 +1,15 @@
 //! What the scheduler does while tokens are generated: it predicts active
 //! neurons, exchanges hot against cold ones on the GPU, and moves cold ones
 //! between DIMMs. One block of one layer at a time; layers do not depend on
-//! each other.
+//! each other. What is predicted is computed; what is not is late, or left out.
 
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use super::block::BlockCost;
+use super::block::{BlockCost, Load};
 use super::planes::{above, add, count, equal, get, saturate};
-use super::policy::{Exchange, Strategy};
+use super::policy::{Exchange, Missed, Strategy};
 use super::remap::{Moves, Remapping};
+use super::token::{Loads, Times, union};
 use crate::activity::{Bits, NO_PARENT};
 use crate::hardware::{Predictor, Remap};
 use crate::partition::Device;
@@ -22,18 +23,18 @@ pub struct Rules<'a> {
     pub remap: &'a Remap,
     /// Which steps are taken.
     pub strategy: Strategy,
-    /// How far the exchange goes.
+    /// Who computes what the GPU holds.
     pub exchange: Exchange,
+    /// What becomes of what was not predicted.
+    pub missed: Missed,
     /// How many DIMMs.
     pub dimms: usize,
-    /// Neurons that the GPU can fetch per token while the projection runs.
+    /// Neurons that the GPU may fetch per token.
     pub swaps: usize,
     /// Tokens of the prompt.
     pub prefill: usize,
     /// Tokens generated after it.
     pub decode: usize,
-    /// Whether predictions are counted, also where no step needs them.
-    pub judge: bool,
 }
 
 /// What a walk over the generated tokens found, summed over tokens.
@@ -50,13 +51,13 @@ pub struct Walked {
     /// Time of the DIMMs if they were level.
     pub level: Picoseconds,
     /// Neurons read by the GPU.
-    pub gpu_neurons: u64,
+    pub gpu_neurons: f64,
     /// Neurons read by DIMMs.
-    pub cold_neurons: u64,
-    /// The same, each as often as sequences activate it.
-    pub gpu_activations: u64,
+    pub cold_neurons: f64,
+    /// The same, each as often as sequences need it.
+    pub gpu_activations: f64,
     /// The same of the DIMMs.
-    pub cold_activations: u64,
+    pub cold_activations: f64,
     /// Neurons fetched by the GPU.
     pub swapped: u64,
     /// Neurons moved between DIMMs.
@@ -113,8 +114,8 @@ pub struct Token<'a> {
     pub dimms: &'a [Nanoseconds],
     /// Neurons read by the GPU.
     pub gpu_neurons: u64,
-    /// Neurons read by each DIMM.
-    pub loads: &'a [u32],
+    /// What each DIMM reads.
+    pub loads: &'a [Load],
     /// Neurons fetched by the GPU.
     pub swapped: u64,
     /// Neurons moved between DIMMs after it.
@@ -134,8 +135,6 @@ pub struct Walk<'a> {
     state: Vec<[u64; 4]>,
     score: Vec<[u64; SCORE]>,
     predicted: Vec<u64>,
-    /// Sequences that activated an active neuron at the last token, on average.
-    per_active: f64,
     gpu: Vec<u64>,
     /// Where each neuron lies on the DIMMs, also those that the GPU has a copy of.
     home: Remapping,
@@ -148,7 +147,8 @@ impl<'a> Walk<'a> {
     /// * `activity`, `before`: bits of each sequence in this layer and the one
     ///   before (empty for the first)
     /// * `parents`: two neurons of the layer before per neuron, if it is known
-    /// * `device`: 0 for the GPU, else the DIMM, per neuron
+    /// * `on_gpu`: whether the GPU holds a copy, per neuron
+    /// * `homes`: its DIMM, from 1
     ///
     /// # Panics
     /// If lengths disagree or a trace is shorter than `rules` say.
@@ -158,13 +158,14 @@ impl<'a> Walk<'a> {
         activity: &'a [Bits],
         before: &'a [Bits],
         parents: Option<Vec<[u32; 2]>>,
-        device: &[Device],
+        on_gpu: &[bool],
+        homes: &[Device],
     ) -> Self {
         let (neurons, stride) = (activity[0].neurons, activity[0].stride);
-        assert_eq!(device.len(), neurons, "a device per neuron");
+        assert_eq!((on_gpu.len(), homes.len()), (neurons, neurons), "a place per neuron");
         assert!(activity[0].tokens() >= rules.prefill + rules.decode, "activity for every token");
         let mut gpu = vec![0_u64; stride];
-        for (neuron, _) in device.iter().enumerate().filter(|it| *it.1 == 0) {
+        for (neuron, _) in on_gpu.iter().enumerate().filter(|it| *it.1) {
             gpu[neuron / 64] |= 1 << (neuron % 64);
         }
         // Beyond the last word of a row lies one of zeros, for those without parents.
@@ -172,7 +173,7 @@ impl<'a> Walk<'a> {
         let mut parents = parents.unwrap_or_default();
         parents.iter_mut().flatten().filter(|it| **it == NO_PARENT).for_each(|it| *it = outside);
         let capacity = gpu.iter().map(|it| it.count_ones()).sum();
-        let home = Remapping::new(device, rules.dimms, stride);
+        let home = Remapping::new(homes, rules.dimms, stride);
         let score = vec![[0; SCORE]; stride];
         let mut walk = Self {
             rules,
@@ -182,7 +183,6 @@ impl<'a> Walk<'a> {
             state: vec![[0; 4]; stride],
             score,
             predicted: vec![0; stride],
-            per_active: 1.0,
             gpu,
             home,
             capacity,
@@ -231,35 +231,38 @@ impl<'a> Walk<'a> {
         let stride = self.state.len();
         let (mut row, mut before) =
             (vec![0; stride], vec![0; self.before.first().map_or(0, |it| it.stride) + 1]);
-        let adjusts = self.rules.strategy.adjusts();
+        let mut late = vec![0; stride];
         for step in 0..self.rules.decode {
             let token = self.rules.prefill + step;
             union(self.activity, token, &mut row);
-            if adjusts || self.rules.judge {
-                if !self.before.is_empty() {
-                    let words = before.len() - 1;
-                    union(self.before, token, &mut before[..words]);
-                }
-                self.judge(&row, &before, &mut walked);
+            if !self.before.is_empty() {
+                let words = before.len() - 1;
+                union(self.before, token, &mut before[..words]);
             }
-            let swapped = if adjusts { self.adjust(cost) } else { 0 };
+            self.judge(&row, &before, &mut walked);
+            let swapped = if self.rules.strategy.adjusts() { self.adjust(step) } else { 0 };
             walked.swapped += swapped;
-            let loads = self.loads(token, &row);
-            let times = self.times(&loads, cost);
-            times.add_to(&loads, cost, &mut walked);
+            let first = self.compute(token, &row, cost);
+            let mut time = first.add_to(cost, &mut walked);
+            if self.rules.missed == Missed::Late && self.rules.strategy != Strategy::Oracle {
+                let missed = late.iter_mut().zip(&row).zip(&self.predicted);
+                missed.for_each(|((late, row), predicted)| *late = row & !predicted);
+                time +=
+                    self.loads(token, &late, &row).times(cost, self.rules.exchange).add_to(cost, &mut walked);
+            }
             for (state, active) in self.state.iter_mut().zip(&row) {
                 saturate(state, *active, self.rules.predictor.increment.get());
             }
-            self.home.see(&row, &loads.dimms);
+            self.home.see(&row, first.on_dimms.iter().map(|it| it.neurons));
             let ends = (step + 1).is_multiple_of(self.rules.remap.window.get() as usize);
             let moved = if ends { self.end_window(&mut walked) } else { 0 };
             watch(Token {
                 step,
-                time: times.slower().to_picoseconds(),
-                gpu: times.gpu,
-                dimms: &times.dimms,
-                gpu_neurons: times.gpu_neurons,
-                loads: &loads.dimms,
+                time,
+                gpu: first.shared.gpu,
+                dimms: &first.dimms,
+                gpu_neurons: whole(first.on_gpu.neurons),
+                loads: &first.on_dimms,
                 swapped,
                 moved,
             });
@@ -314,20 +317,18 @@ impl<'a> Walk<'a> {
             let valid = if neurons - word * 64 < 64 { (1 << (neurons - word * 64)) - 1 } else { u64::MAX };
             let predicted = predictor.limit().map_or(u64::MAX, |it| above(&both, it));
             self.predicted[word] = predicted & valid;
-            if self.rules.judge {
-                let ones = |mask: u64| u64::from((mask & valid).count_ones());
-                let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
-                walked.hits += hits;
-                walked.false_alarms += alarms - hits;
-                walked.misses += active - hits;
-                walked.correct_rejections += u64::from(valid.count_ones()) + hits - alarms - active;
-            }
+            let ones = |mask: u64| u64::from((mask & valid).count_ones());
+            let (hits, alarms, active) = (ones(predicted & row[word]), ones(predicted), ones(row[word]));
+            walked.hits += hits;
+            walked.false_alarms += alarms - hits;
+            walked.misses += active - hits;
+            walked.correct_rejections += u64::from(valid.count_ones()) + hits - alarms - active;
         }
     }
 
     /// Exchanges the hottest neurons that the GPU lacks against the coldest
     /// that it has, as many as can be fetched, while that gains anything.
-    fn adjust(&mut self, cost: &BlockCost) -> u64 {
+    fn adjust(&mut self, step: usize) -> u64 {
         let highest = 15 + 2 * self.rules.predictor.lambda.get();
         let hot = self.rules.predictor.hot_threshold;
         let wanted: u32 = self
@@ -337,13 +338,12 @@ impl<'a> Walk<'a> {
             .map(|(score, gpu)| (above(score, hot) & !gpu).count_ones())
             .sum();
         let most = u32::try_from(self.rules.swaps).unwrap_or(u32::MAX).min(wanted).min(self.capacity);
-        let most = most.min(self.until_level(cost));
         if most == 0 {
             return 0;
         }
         let neurons = self.activity[0].neurons;
-        let incoming = self.ranked(most, (hot.saturating_add(1)..=highest).rev(), |gpu| !gpu);
-        let outgoing = self.ranked(most, 0..=highest, |gpu| gpu);
+        let incoming = self.ranked(step, most, (hot.saturating_add(1)..=highest).rev(), |gpu| !gpu);
+        let outgoing = self.ranked(step, most, 0..=highest, |gpu| gpu);
         let mut swapped = 0;
         for ((to, gain), (from, loss)) in incoming.into_iter().zip(outgoing) {
             if gain <= loss {
@@ -357,34 +357,23 @@ impl<'a> Walk<'a> {
         swapped
     }
 
-    /// How many more active neurons the GPU can take before it is the slower side,
-    /// as far as the scheduler can tell.
-    fn until_level(&self, cost: &BlockCost) -> u32 {
-        if self.rules.exchange == Exchange::Unchecked {
-            return u32::MAX;
-        }
-        let of = |pick: fn((&u64, &u64)) -> u64| -> f64 {
-            self.predicted.iter().zip(&self.gpu).map(|it| f64::from(pick(it).count_ones())).sum()
-        };
-        let (hot, all) = (of(|it| it.0 & it.1), of(|it| *it.0));
-        let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
-        let level = cost.level(all, all * self.per_active, all, dimms);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
-        let more = (level - hot + 1e-9).max(0.0) as u32;
-        more
-    }
-
     /// The first `most` neurons in the order of these scores.
+    ///
+    /// Of equal scores those come first that follow a word of its own for each token:
+    /// always the same would leave others where they are.
     fn ranked(
         &self,
+        step: usize,
         most: u32,
         scores: impl Iterator<Item = u32>,
         pick: impl Fn(u64) -> u64,
     ) -> Vec<(usize, u32)> {
+        let stride = self.score.len();
+        let first = first_word(step, stride);
         let mut found = Vec::with_capacity(most as usize);
         for value in scores {
-            for (word, (score, gpu)) in self.score.iter().zip(&self.gpu).enumerate() {
-                let mut mask = equal(score, value) & pick(*gpu);
+            for word in (first..stride).chain(0..first) {
+                let mut mask = equal(&self.score[word], value) & pick(self.gpu[word]);
                 while mask != 0 {
                     if found.len() == most as usize {
                         return found;
@@ -398,110 +387,55 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// What one token reads and computes, and where.
-    fn loads(&mut self, token: usize, row: &[u64]) -> Loads {
-        let on_gpu = |row: &[u64], gpu: &[u64]| -> u32 {
-            row.iter().zip(gpu).map(|(row, gpu)| (row & gpu).count_ones()).sum()
-        };
-        let gpu = on_gpu(row, &self.gpu);
-        let dimms = self.home.loads(row, &self.gpu);
-        let (mut gpu_activations, mut dimm_activations) = (gpu, dimms.clone());
-        if self.activity.len() > 1 {
-            gpu_activations = self.activity.iter().map(|it| on_gpu(it.row(token), &self.gpu)).sum();
-            dimm_activations.fill(0);
-            for sequence in self.activity {
-                let loads = self.home.loads(sequence.row(token), &self.gpu);
-                dimm_activations.iter_mut().zip(loads).for_each(|(sum, load)| *sum += load);
-            }
-        }
-        let cold: u32 = dimms.iter().sum();
-        let cold_activations: u32 = dimm_activations.iter().sum();
-        self.per_active = f64::from(gpu_activations + cold_activations) / f64::from((gpu + cold).max(1));
-        Loads { gpu, gpu_activations, dimms, dimm_activations, cold, cold_activations }
+    /// What one token computes of these neurons, and where.
+    fn loads(&self, token: usize, read: &[u64], any: &[u64]) -> Loads {
+        let sequences: Vec<&[u64]> = self.activity.iter().map(|it| it.row(token)).collect();
+        Loads::new(&self.home, read, &self.gpu, &sequences, any)
     }
 
-    /// How long that takes.
-    fn times(&self, loads: &Loads, cost: &BlockCost) -> Times {
-        let dimms = f64::from(u32::try_from(self.rules.dimms).unwrap_or(u32::MAX));
-        let level = cost.cold(f64::from(loads.cold) / dimms, f64::from(loads.cold_activations) / dimms);
-        if self.rules.strategy == Strategy::Oracle {
-            let active = f64::from(loads.gpu + loads.cold);
-            let activations = f64::from(loads.gpu_activations + loads.cold_activations);
-            let on_gpu = cost.level(active, activations, f64::from(self.capacity), dimms);
-            let share = activations / active.max(1.0);
-            let cold = cost.cold((active - on_gpu) / dimms, (active - on_gpu) * share / dimms);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
-            let rounded = on_gpu.round() as u64;
-            return Times {
-                gpu: cost.gpu(on_gpu, on_gpu * share),
-                dimms: vec![cold; self.rules.dimms],
-                level,
-                gpu_neurons: rounded,
-                cold_neurons: u64::from(loads.gpu + loads.cold) - rounded,
-            };
+    /// What a token computes first: what is predicted.
+    fn compute(&self, token: usize, row: &[u64], cost: &BlockCost) -> Times {
+        if self.rules.strategy != Strategy::Oracle {
+            return self.loads(token, &self.predicted, row).times(cost, self.rules.exchange);
         }
-        let each = loads.dimms.iter().zip(&loads.dimm_activations);
-        Times {
-            gpu: cost.gpu(f64::from(loads.gpu), f64::from(loads.gpu_activations)),
-            dimms: each.map(|it| cost.cold(f64::from(*it.0), f64::from(*it.1))).collect(),
-            level,
-            gpu_neurons: u64::from(loads.gpu),
-            cold_neurons: u64::from(loads.cold),
-        }
+        let loads = self.loads(token, row, row);
+        let (held, cold) = (loads.held(), loads.cold());
+        let active =
+            Load { neurons: held.neurons + cold.neurons, activations: held.activations + cold.activations };
+        Times::best(cost, active, f64::from(self.capacity), self.rules.dimms)
     }
 }
 
-/// Active neurons of one token, and how often sequences activate them.
-struct Loads {
-    gpu: u32,
-    gpu_activations: u32,
-    dimms: Vec<u32>,
-    dimm_activations: Vec<u32>,
-    /// Of all DIMMs.
-    cold: u32,
-    cold_activations: u32,
+/// The word of 64 neurons that a token's exchange starts with, spread evenly.
+#[must_use]
+pub fn first_word(step: usize, stride: usize) -> usize {
+    /// The golden ratio of 2^32.
+    const STEP: u64 = 0x9e37_79b1;
+    let place = (step as u64).wrapping_mul(STEP) & 0xffff_ffff;
+    usize::try_from((place * stride as u64) >> 32).unwrap_or(0)
 }
 
-/// How long one token takes on either side, and what either reads.
-struct Times {
-    gpu: Nanoseconds,
-    dimms: Vec<Nanoseconds>,
-    /// Of the DIMMs if they were level.
-    level: Nanoseconds,
-    gpu_neurons: u64,
-    cold_neurons: u64,
+/// Neurons that are handed over by shares, as a count.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of neurons")]
+pub(crate) fn whole(count: f64) -> u64 {
+    count.round() as u64
 }
 
 impl Times {
-    fn cold(&self) -> Nanoseconds {
-        self.dimms.iter().copied().fold(Nanoseconds::ZERO, Nanoseconds::max)
-    }
-
-    fn slower(&self) -> Nanoseconds {
-        self.gpu.max(self.cold())
-    }
-
-    fn add_to(&self, loads: &Loads, cost: &BlockCost, walked: &mut Walked) {
-        let (time, cold) = (self.slower(), self.cold());
-        let computing = (self.gpu - cost.gpu_fixed).max(cold);
+    /// Adds it up; the time of the slower side.
+    fn add_to(&self, cost: &BlockCost, walked: &mut Walked) -> Picoseconds {
+        let (time, cold) = (self.shared.time(), self.shared.cold);
+        let computing = (self.shared.gpu - cost.gpu_fixed).max(cold);
+        let on_dimms = self.cold();
         walked.time += time.to_picoseconds();
         walked.exposed += (time - computing).to_picoseconds();
-        walked.gpu_activations += u64::from(loads.gpu_activations);
-        walked.cold_activations += u64::from(loads.cold_activations);
-        walked.gpu += self.gpu.to_picoseconds();
+        walked.gpu += self.shared.gpu.to_picoseconds();
         walked.cold += cold.to_picoseconds();
         walked.level += self.level.to_picoseconds();
-        walked.gpu_neurons += self.gpu_neurons;
-        walked.cold_neurons += self.cold_neurons;
-    }
-}
-
-/// Which neurons any sequence activates.
-fn union(activity: &[Bits], token: usize, row: &mut [u64]) {
-    row.copy_from_slice(activity[0].row(token));
-    for sequence in &activity[1..] {
-        for (all, word) in row.iter_mut().zip(sequence.row(token)) {
-            *all |= word;
-        }
+        walked.gpu_neurons += self.on_gpu.neurons;
+        walked.cold_neurons += on_dimms.neurons;
+        walked.gpu_activations += self.on_gpu.activations;
+        walked.cold_activations += on_dimms.activations;
+        time.to_picoseconds()
     }
 }

@@ -72,8 +72,8 @@ pub struct ActivityAnswer {
     pub intensity_ratio: f64,
     /// Share of hot neurons that are not among this prompt's hot ones
     pub hot_varied: f64,
-    /// Share of neurons that are active when both parents are
-    pub child_given_parents: f64,
+    /// Share of neurons that are active when both parents are; null where parents are not known
+    pub child_given_parents: Option<f64>,
     /// Fullest shard of cold neurons over the mean, in each token
     pub token_imbalance: f64,
     /// The same over windows
@@ -112,7 +112,8 @@ impl ActivityStudy {
     fn work(&self) -> Result<Work, NdpError> {
         // Weights are not looked at.
         let shape = Shape::resolve(self.model.as_ref(), Format::FP16, self.trace.as_ref())?;
-        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        let trace = self.trace.as_ref().map(|it| (it, self.sequence));
+        let activity = Activity::new(&shape, trace, self.activity, self.density, self.seed);
         Ok(Work::new(shape, activity, self.prompt_tokens.get(), self.generated_tokens.get(), 1)?)
     }
 
@@ -148,16 +149,10 @@ impl ActivityStudy {
             (Source::Law(Synthetic { law, .. }), CostEngine::Closed) => {
                 return Ok(expected(law, layers, &inquiry, self.seed));
             }
-            (Source::Recorded(recording), CostEngine::Closed) => {
+            (Source::Recorded(recording, _), CostEngine::Closed) => {
                 return Err(NdpError::ClosedRecording(recording.name.clone()));
             }
-            (Source::Recorded(recording), CostEngine::Events) => {
-                let (have, need) = (recording.sequences.len(), inquiry.sequence + 1);
-                if have < need {
-                    return Err(self.too_short("sequences", have, need, "sequence"));
-                }
-            }
-            (Source::Law(_), CostEngine::Events) => {}
+            (_, CostEngine::Events) => {}
         }
         Ok(measure(&source, &(0..layers).collect::<Vec<_>>(), &inquiry))
     }

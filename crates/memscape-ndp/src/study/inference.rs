@@ -1,14 +1,19 @@
 //! The study `ndp.inference`: a prompt and a reply, on Hermes or a baseline.
 
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{CostEngine, Headline, Recorder, Served, Slot, Study, StudyError};
-use memscape_units::{GbPerS, Nanoseconds};
+use memscape_study::{
+    Aim, Bound, Catalog, CostEngine, Engines, Headline, Laws, Recorder, Served, Slot, Study, StudyError,
+};
+use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use crate::activity::{RECORDINGS, RecordingName};
 use crate::baseline;
 use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, table_bytes, timeline};
@@ -17,9 +22,9 @@ use crate::hardware::{
     ACTIVITIES, ActivityLaw, DIMMS, Dimm, GPUS, Gpu, HOSTS, Host, MACHINES, Machine, Overhead, Predictor,
     Remap,
 };
-use crate::hermes::{self, Hermes, HostPlacement, Policy, RandomFill};
+use crate::hermes::{self, Hermes, Policy};
 use crate::numbers::Share;
-use crate::scheduler::{Exchange, Strategy};
+use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
 /// A prompt and a reply of a language model on a GPU with NDP-DIMMs, or on a
@@ -68,20 +73,26 @@ pub struct InferenceStudy {
     pub density: Option<Share>,
     /// The 4-bit state predictor
     pub predictor: Predictor,
-    /// How far the exchange of hot and cold neurons goes
+    /// Who computes a neuron that the GPU holds
     pub exchange: Exchange,
+    /// What becomes of active neurons that are not predicted
+    pub missed: Missed,
     /// How cold neurons are moved between DIMMs
     pub remap: Remap,
     /// How the prompt's weights reach the GPU
     pub prompt: PromptStage,
-    /// How much of the GPU a random placement fills
-    pub random_fill: RandomFill,
-    /// Which placement Hermes-host uses
-    pub host_placement: HostPlacement,
+    /// Groups of neighbours that a block is cut into, each on one DIMM; null places each neuron by itself
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub placement_groups: Option<NonZeroU32>,
+    /// Multipliers of the DIMM that the printed partition is made for; null for those of `dimm`
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub placed_for_multipliers: Option<NonZeroU32>,
     /// Share of the sparse weights that the GPU may hold; null for what fits
     pub hot_share: Option<Share>,
     /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
+    /// First of the recording's sequences that is taken
+    pub sequence: u32,
     /// Seed of the law and of random placements
     pub seed: u64,
 }
@@ -156,18 +167,20 @@ pub struct InferenceAnswer {
     pub host_migration_share: f64,
     /// How much faster a neuron moves over the links than through the host
     pub link_speedup: f64,
-    /// Share of neurons whose activity is predicted; null for the closed form
+    /// Share of neurons whose activity is predicted; null where nothing is
     pub prediction_accuracy: Option<f64>,
-    /// Share of active neurons that are predicted; null for the closed form
+    /// Share of active neurons that are predicted; null where nothing is
     pub prediction_recall: Option<f64>,
+    /// Share of the active neurons' work that was not predicted, and so was late or left out
+    pub missed_share: f64,
     /// The predictor's state table, in units of 1024 bytes
     pub state_table_kib: f64,
     /// Its correlation table, in units of 1024 bytes
     pub correlation_table_kib: f64,
     /// Bandwidth between the ranks of one DIMM and its unit
     pub dimm_bandwidth_gb_s: f64,
-    /// Tokens per second for each thousand dollars
-    pub tokens_per_s_per_kusd: f64,
+    /// Tokens per second for each thousand dollars; null without a price
+    pub tokens_per_s_per_kusd: Option<f64>,
 }
 
 impl Default for InferenceStudy {
@@ -194,13 +207,15 @@ impl Default for InferenceStudy {
             activity,
             density: None,
             predictor,
-            exchange: Exchange::Unchecked,
+            exchange: Exchange::UntilLevel,
+            missed: Missed::Dropped,
             remap,
             prompt: PromptStage::Pinned,
-            random_fill: RandomFill::Partition,
-            host_placement: HostPlacement::AsHermes,
+            placement_groups: NonZeroU32::new(activity.clusters.get()),
+            placed_for_multipliers: None,
             hot_share: None,
             trace: None,
+            sequence: 0,
             seed: 0,
         }
     }
@@ -232,7 +247,8 @@ impl InferenceStudy {
     /// [`NdpError::Work`] if model and recording do not go together.
     pub fn work(&self) -> Result<Work, NdpError> {
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
-        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        let trace = self.trace.as_ref().map(|it| (it, self.sequence));
+        let activity = Activity::new(&shape, trace, self.activity, self.density, self.seed);
         let [prompt, generated, batch] =
             [self.prompt_tokens, self.generated_tokens, self.batch].map(NonZeroU32::get);
         Ok(Work::new(shape, activity, prompt, generated, batch)?)
@@ -243,9 +259,10 @@ impl InferenceStudy {
             engine: self.engine,
             strategy: self.strategy,
             exchange: self.exchange,
+            missed: self.missed,
             prompt: self.prompt,
-            random_fill: self.random_fill,
-            host_placement: self.host_placement,
+            groups: self.placement_groups,
+            placed_for_multipliers: self.placed_for_multipliers,
             hot_share: self.hot_share,
             seed: self.seed,
         }
@@ -290,10 +307,13 @@ impl InferenceStudy {
         Ok(hermes::record(&Hermes::new(&machine, &work, cold, self.policy()), to)?)
     }
 
-    fn price_usd(&self) -> f64 {
-        let gpus = self.gpu.price_usd.as_f64() * f64::from(self.gpus.get());
-        let dimms = self.dimm.price_usd.as_f64() * f64::from(self.dimms.get());
-        if self.system == System::TensorrtLlm { gpus } else { gpus + dimms }
+    /// What GPU and DIMMs cost; none if a part is not one that can be bought.
+    fn price_usd(&self) -> Option<f64> {
+        let gpus = price(&GPUS, &self.gpu, |it| it.price_usd)? * f64::from(self.gpus.get());
+        if self.system == System::TensorrtLlm {
+            return Some(gpus);
+        }
+        Some(gpus + price(&DIMMS, &self.dimm, |it| it.price_usd)? * f64::from(self.dimms.get()))
     }
 
     fn headline(&self, work: &Work, account: &Account) -> Headline {
@@ -309,7 +329,7 @@ impl InferenceStudy {
             memory_limit_bytes: Some(bytes(account.held.limit)),
             bound_by: account.bound_by,
             energy_j: None,
-            cost_usd: Some(self.price_usd()),
+            cost_usd: self.price_usd(),
         })
     }
 }
@@ -322,7 +342,19 @@ impl Study for InferenceStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("token_ns", &["fc_ns", "attention_ns", "communication_ns", "predictor_ns"])];
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: laws::INFERENCE,
+        engines: Some(Engines::closed_and_events(0.1)),
+        ..Laws::NONE
+    };
+
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::timeline);
+
+    fn bounds(&self) -> Vec<Bound> {
+        let (Ok(machine), Ok(work)) = (self.machine(), self.work()) else { return Vec::new() };
+        laws::bounds(&machine, &work, self.gpus.get())
+    }
 
     fn slots() -> Vec<Slot> {
         vec![
@@ -349,7 +381,6 @@ impl Study for InferenceStudy {
         let [pcie, predictor] = [account.pcie.as_f64(), account.step.ns(StepPart::Predictor)];
         let [by_link, by_host] = [account.link_moves, account.host_moves].map(Nanoseconds::as_f64);
         let mlp_bytes = work.shape.weight_bytes * work.shape.neuron_weights(crate::activity::BlockKind::Mlp);
-        let cost_usd = self.price_usd();
         Ok(InferenceAnswer {
             headline,
             fc_ns: account.step.ns(StepPart::Fc),
@@ -376,10 +407,23 @@ impl Study for InferenceStudy {
             link_speedup: rates.link_speedup(mlp_bytes),
             prediction_accuracy: account.accuracy,
             prediction_recall: account.recall,
+            missed_share: account.missed,
             state_table_kib: states / 1024.0,
             correlation_table_kib: parents / 1024.0,
             dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
-            tokens_per_s_per_kusd: headline.tokens_per_s / (cost_usd * 1e-3).max(1e-9),
+            tokens_per_s_per_kusd: self.price_usd().map(|it| headline.tokens_per_s / (it * 1e-3).max(1e-9)),
         })
     }
+}
+
+/// A price belongs to a description as a whole: one whose parts were changed cannot
+/// be had for it, unless it was given a price of its own.
+fn price<T: Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync>(
+    catalog: &Catalog<T>,
+    part: &T,
+    of: fn(&T) -> Usd,
+) -> Option<f64> {
+    let known: Vec<&T> = catalog.all().iter().map(|it| &it.parameters).collect();
+    let another = known.iter().any(|it| of(it) == of(part)) && !known.contains(&part);
+    (!another).then(|| of(part).as_f64())
 }

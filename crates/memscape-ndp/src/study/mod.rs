@@ -2,6 +2,7 @@
 
 mod activity;
 mod inference;
+mod laws;
 mod partition;
 mod predictor;
 mod tables;

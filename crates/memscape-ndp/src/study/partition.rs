@@ -3,19 +3,20 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Aim, Laws, Slot, Study, StudyError};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
 use crate::activity::{RECORDINGS, RecordingName};
-use crate::cost::{Rates, hot_capacity};
+use crate::cost::{Rates, hot_capacity, on_dimms};
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES};
 use crate::hermes::offline;
 use crate::numbers::{Share, precise};
-use crate::partition::Partition;
+use crate::partition::{INSTANCES, InstanceName, Partition, solve};
 use crate::work::{Activity, Shape, Work};
 
 /// The offline partition of a model's neurons between GPU and DIMMs, with a
@@ -23,6 +24,9 @@ use crate::work::{Activity, Shape, Work};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionStudy {
+    /// An instance of one's own, by name or as an .npz file, which takes the place of all that follows; null for
+    /// what follows
+    pub instance: Option<InstanceName>,
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
     /// How weights are stored; they are multiplied as FP16 all the same
@@ -67,8 +71,6 @@ pub struct ProfiledLaw {
     /// Spread of neurons' activity: 0 is all alike, the larger the more are either hot or cold
     #[schemars(range(min = 0.0, max = 20.0))]
     pub spread: f64,
-    /// Share of neurons that follow one of the layer before
-    pub layer_link: Share,
     /// Share of the latent's variance that each prompt draws anew
     pub prompt_drift: Share,
     /// Share of the latent's variance that a cluster of neighbours draws together for each prompt
@@ -77,21 +79,21 @@ pub struct ProfiledLaw {
 
 impl From<ActivityLaw> for ProfiledLaw {
     fn from(it: ActivityLaw) -> Self {
-        let ActivityLaw { native_density, relufied_density, spread, layer_link, .. } = it;
+        let ActivityLaw { native_density, relufied_density, spread, .. } = it;
         let ActivityLaw { prompt_drift, cluster_drift, .. } = it;
-        Self { native_density, relufied_density, spread, layer_link, prompt_drift, cluster_drift }
+        Self { native_density, relufied_density, spread, prompt_drift, cluster_drift }
     }
 }
 
 impl ProfiledLaw {
     /// The law; what is left out is the paper's, and no profile sees it.
     fn law(self) -> ActivityLaw {
-        let Self { native_density, relufied_density, spread, layer_link, prompt_drift, cluster_drift } = self;
+        let Self { native_density, relufied_density, spread, prompt_drift, cluster_drift } = self;
         ActivityLaw {
             native_density,
             relufied_density,
             spread,
-            layer_link,
+
             prompt_drift,
             cluster_drift,
             ..MACHINES.get("hermes").activity
@@ -126,6 +128,7 @@ impl Default for PartitionStudy {
     fn default() -> Self {
         let machine = *MACHINES.get("hermes");
         Self {
+            instance: None,
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
             format: Format::FP16,
             system: SparseSystem::Hermes,
@@ -155,15 +158,21 @@ impl PartitionStudy {
 
     /// The partition, and bytes of sparse neurons that the GPU may hold.
     fn solve(&self) -> Result<(Partition, f64), NdpError> {
+        if let Some(InstanceName { instance, .. }) = &self.instance {
+            return Ok((solve(&instance.blocks(), &instance.devices)?, instance.devices.gpu_capacity));
+        }
         let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
         let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
         let capacity = hot_capacity(self.hot_share, &shape, rates.usable_bytes)?;
         let law = self.activity.law();
-        let activity = Activity::new(&shape, self.trace.as_ref(), law, self.density, self.seed);
+        let trace = self.trace.as_ref().map(|it| (it, 0));
+        let activity = Activity::new(&shape, trace, law, self.density, self.seed);
         // A profile is of no prompt and no reply.
-        let work = Work { shape, prompt: 1, generated: 1, batch: self.batch.get(), activity };
-        Ok((offline(&rates, &work.shape, &work.source()?, capacity)?, capacity))
+        let work = Work { shape, prompt: 0, generated: 0, batch: self.batch.get(), activity };
+        let held = on_dimms(&machine, &work)?;
+        let room = (held.limit - (held.bytes - shape.sparse_bytes())) / rates.dimms;
+        Ok((offline(&rates, &work.shape, &work.source()?, capacity, room)?, capacity))
     }
 }
 
@@ -172,6 +181,9 @@ impl Study for PartitionStudy {
     const SUMMARY: &'static str =
         "Hot neurons on the GPU, cold ones on DIMMs: the offline partition, with a proven bound";
     type Answer = PartitionAnswer;
+
+    const LAWS: Laws =
+        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![
@@ -183,6 +195,7 @@ impl Study for PartitionStudy {
             Slot::part("host", &HOSTS, "core-i9-13900k"),
             Slot::part("activity", &ACTIVITIES, "relu-llm"),
             Slot::part("trace", &RECORDINGS, ""),
+            Slot::part("instance", &INSTANCES, ""),
         ]
     }
 

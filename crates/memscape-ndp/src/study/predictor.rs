@@ -13,13 +13,13 @@ use crate::activity::{RECORDINGS, RecordingName};
 use crate::cost::{PromptStage, table_bytes};
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES, Machine, Predictor, Remap};
-use crate::hermes::{Hermes, HostPlacement, Policy, RandomFill, offline, walk};
+use crate::hermes::{Hermes, Policy, walk};
 use crate::numbers::{Share, precise};
-use crate::scheduler::{Exchange, Strategy};
+use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
 /// How well the 4-bit state predictor does, and what the scheduler makes of it:
-/// every token, layer and neuron is walked, from the offline partition on.
+/// tokens, layers and neurons are walked, from the offline partition on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PredictorStudy {
@@ -57,14 +57,22 @@ pub struct PredictorStudy {
     pub density: Option<Share>,
     /// The 4-bit state predictor
     pub predictor: Predictor,
-    /// How far the exchange of hot and cold neurons goes
+    /// Who computes a neuron that the GPU holds
     pub exchange: Exchange,
     /// How cold neurons are moved between DIMMs
     pub remap: Remap,
+    /// Groups of neighbours that a block is cut into, each on one DIMM; null places each neuron by itself
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub placement_groups: Option<NonZeroU32>,
+    /// Layers that are walked, from the first on; null for all
+    #[schemars(range(min = 1, max = 4096))]
+    pub layers: Option<NonZeroU32>,
     /// Share of the sparse weights that the GPU may hold; null for what fits
     pub hot_share: Option<Share>,
     /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
+    /// First of the recording's sequences that is taken
+    pub sequence: u32,
     /// Seed of the law
     pub seed: u64,
 }
@@ -86,7 +94,7 @@ pub struct PredictorAnswer {
     pub window_imbalance: f64,
     /// Share of the GPU's neurons exchanged per token
     pub swapped_share: f64,
-    /// Neurons moved between DIMMs per token
+    /// Neurons moved between DIMMs per token, in the layers that are walked
     pub moves_per_token: f64,
     /// State table of the whole model, in units of 1024 bytes
     pub state_table_kib: f64,
@@ -114,10 +122,13 @@ impl Default for PredictorStudy {
             activity: machine.activity,
             density: None,
             predictor: machine.predictor,
-            exchange: Exchange::Unchecked,
+            exchange: Exchange::UntilLevel,
             remap: machine.remap,
+            placement_groups: NonZeroU32::new(machine.activity.clusters.get()),
+            layers: NonZeroU32::new(8),
             hot_share: None,
             trace: None,
+            sequence: 0,
             seed: 0,
         }
     }
@@ -131,21 +142,22 @@ impl PredictorStudy {
 
     fn work(&self) -> Result<Work, NdpError> {
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
-        let activity = Activity::new(&shape, self.trace.as_ref(), self.activity, self.density, self.seed);
+        let trace = self.trace.as_ref().map(|it| (it, self.sequence));
+        let activity = Activity::new(&shape, trace, self.activity, self.density, self.seed);
         let [prompt, generated, batch] =
             [self.prompt_tokens, self.generated_tokens, self.batch].map(NonZeroU32::get);
         Ok(Work::new(shape, activity, prompt, generated, batch)?)
     }
 
-    /// From the offline partition of this system itself, whatever fits.
     fn policy(&self) -> Policy {
         Policy {
             engine: CostEngine::Events,
             strategy: self.strategy,
             exchange: self.exchange,
+            missed: Missed::Dropped,
             prompt: PromptStage::Pinned,
-            random_fill: RandomFill::Partition,
-            host_placement: HostPlacement::Own,
+            groups: self.placement_groups,
+            placed_for_multipliers: None,
             hot_share: self.hot_share,
             seed: self.seed,
         }
@@ -171,22 +183,24 @@ impl Study for PredictorStudy {
     }
 
     fn answer(&self) -> Result<PredictorAnswer, StudyError> {
-        let (machine, work) = (self.machine()?, self.work()?);
+        let (machine, mut work) = (self.machine()?, self.work()?);
+        let (states, parents) = table_bytes(&work.shape);
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
-        let source = work.source().map_err(NdpError::from)?;
-        let device = offline(&hermes.rates, &work.shape, &source, hermes.hot_capacity()?)?.device;
-        let all = walk(&hermes, &source, &device, self.dimms.get() as usize);
+        // As much of the layers that are walked as of all.
+        let share = hermes.hot_capacity()? / work.shape.sparse_bytes();
+        work.shape.layers =
+            self.layers.map_or(work.shape.layers, |it| work.shape.layers.min(it.get() as usize));
+        let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
+        let (all, hot) = walk(&hermes, share * work.shape.sparse_bytes())?;
         let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };
         let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
-        let hot: u64 = device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
         let steps = u64::from(work.generated);
-        let (states, parents) = table_bytes(&work.shape);
         Ok(PredictorAnswer {
             accuracy: ratio(all.hits + all.correct_rejections, judged),
             recall: ratio(all.hits, all.hits + all.misses),
             precision: ratio(all.hits, all.hits + all.false_alarms),
             density: ratio(all.hits + all.misses, judged),
-            gpu_read_share: ratio(all.gpu_neurons, all.gpu_neurons + all.cold_neurons),
+            gpu_read_share: all.gpu_neurons / (all.gpu_neurons + all.cold_neurons).max(1e-300),
             window_imbalance: if all.windows > 0 { all.window_imbalance / precise(all.windows) } else { 1.0 },
             swapped_share: ratio(all.swapped, hot * steps),
             moves_per_token: ratio(all.moved, steps),

@@ -48,7 +48,7 @@ pub struct GpuSpeed {
     pub pcie_gb_s: GbPerS,
 }
 
-/// A DIMM that computes, without capacity, softmax units and price.
+/// A DIMM that computes, without softmax units and price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DimmSpeed {
@@ -56,6 +56,8 @@ pub struct DimmSpeed {
     pub memory: Dram,
     /// Ranks that are read at the same time
     pub ranks: NonZeroU32,
+    /// Capacity, in 10^9 bytes
+    pub capacity_gb: Gigabytes,
     /// How a neuron's bytes lie in the banks of a rank
     pub interleave: Interleave,
     /// Bit-serial multipliers of the GEMV unit
@@ -106,8 +108,18 @@ impl From<Gpu> for GpuSpeed {
 
 impl From<Dimm> for DimmSpeed {
     fn from(it: Dimm) -> Self {
-        let Dimm { memory, ranks, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz, .. } = it;
-        Self { memory, ranks, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz }
+        let Dimm {
+            memory,
+            ranks,
+            capacity_gb,
+            interleave,
+            multipliers,
+            lanes,
+            cycles_per_multiply,
+            clock_ghz,
+            ..
+        } = it;
+        Self { memory, ranks, capacity_gb, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz }
     }
 }
 
@@ -143,10 +155,20 @@ pub(super) fn machine(
     let mut machine = *MACHINES.get("hermes");
     let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = *gpu;
     machine.gpu = Gpu { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s, ..machine.gpu };
-    let DimmSpeed { memory, ranks, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz } = *dimm;
+    let DimmSpeed {
+        memory,
+        ranks,
+        capacity_gb,
+        interleave,
+        multipliers,
+        lanes,
+        cycles_per_multiply,
+        clock_ghz,
+    } = *dimm;
     machine.dimm = Dimm {
         memory,
         ranks,
+        capacity_gb,
         interleave,
         multipliers,
         lanes,

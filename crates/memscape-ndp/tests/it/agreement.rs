@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_ndp::hardware::Interleave;
-use memscape_ndp::scheduler::{Exchange, Strategy};
+use memscape_ndp::scheduler::{Exchange, Missed, Strategy};
 use memscape_ndp::study::System;
 use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
 use memscape_study::{CostEngine, Study};
@@ -18,89 +18,71 @@ fn both(study: &InferenceStudy) -> (InferenceAnswer, InferenceAnswer) {
     (with(CostEngine::Closed), with(CostEngine::Events))
 }
 
-/// A stationary trace has no prompt of its own: neurons are as active as they
-/// were offline.
-fn stationary(model: &str) -> InferenceStudy {
-    let mut study = InferenceStudy { model: Some(Model::named(model).unwrap()), ..InferenceStudy::default() };
-    study.activity.prompt_drift = 0.0.try_into().unwrap();
-    study.activity.cluster_drift = 0.0.try_into().unwrap();
-    study
+/// How far the closed form is from a walk at most.
+const WITHIN: f64 = 0.08;
+
+fn check(study: &InferenceStudy) {
+    let (closed, walked) = both(study);
+    let error = closed.headline.token_ns / walked.headline.token_ns - 1.0;
+    let InferenceStudy { model, strategy, batch, .. } = study;
+    let name = model.map(|it| it.to_string()).unwrap_or_default();
+    assert!(error.abs() <= WITHIN, "{name} {strategy:?} batch {batch}: {error}");
 }
 
-/// Throughput within 3 % on stationary traces, by every strategy and with batches
-/// for models that a test has time for, and by two strategies for the largest.
+/// Every strategy, with the drift of prompts, where the GPU holds a tenth.
 #[test]
-fn agreement_on_stationary_traces() {
-    let mut checked = 0;
-    for model in ["opt-13b", "llama-2-13b", "llama-2-70b"] {
-        for (strategy, batch) in [
-            (Strategy::Random, 1),
-            (Strategy::Partition, 1),
-            (Strategy::Token, 1),
-            (Strategy::Layer, 1),
-            (Strategy::Adjustment, 1),
-            (Strategy::Full, 1),
-            (Strategy::Oracle, 1),
-            (Strategy::Partition, 2),
-            (Strategy::Full, 2),
-        ] {
-            if model == "llama-2-70b"
-                && !matches!((strategy, batch), (Strategy::Partition | Strategy::Full, 1))
-            {
-                continue;
-            }
-            let study = InferenceStudy { strategy, batch: number(batch), ..stationary(model) };
-            let (closed, walked) = both(&study);
-            let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
-            assert!(error.abs() <= 0.03, "{model} {strategy:?} batch {batch}: {error}");
-            checked += 1;
-        }
-    }
-    assert_eq!(checked, 20);
-}
-
-/// The same where the exchange stops when both sides are level.
-#[test]
-fn agreement_of_an_exchange_until_level() {
-    for model in ["opt-13b", "llama-2-13b"] {
-        for batch in [1, 2] {
-            let study =
-                InferenceStudy { exchange: Exchange::UntilLevel, batch: number(batch), ..stationary(model) };
-            let (closed, walked) = both(&study);
-            let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
-            assert!(error.abs() <= 0.03, "{model} batch {batch}: {error}");
+fn agreement_of_all_strategies_with_drift() {
+    for strategy in [
+        Strategy::Random,
+        Strategy::Partition,
+        Strategy::Token,
+        Strategy::Layer,
+        Strategy::Adjustment,
+        Strategy::Full,
+        Strategy::Oracle,
+    ] {
+        for batch in [1, 4] {
+            let model = Some(Model::named("opt-2.7b").unwrap());
+            let hot_share = Some(0.1.try_into().unwrap());
+            let base = InferenceStudy::default();
+            check(&InferenceStudy { model, strategy, batch: number(batch), hot_share, ..base });
         }
     }
 }
 
-/// OPT-13B nearly fits the GPU: with prompts of their own, the printed exchange
-/// makes it the slower side.
+/// Batches up to 16, missed neurons late, and neurons placed one by one.
+#[test]
+fn agreement_of_batches_and_options() {
+    let base = InferenceStudy {
+        model: Some(Model::named("llama-3.2-1b").unwrap()),
+        hot_share: Some(0.08.try_into().unwrap()),
+        ..InferenceStudy::default()
+    };
+    for batch in [1, 2, 8, 16] {
+        check(&InferenceStudy { batch: number(batch), ..base.clone() });
+        check(&InferenceStudy { batch: number(batch), strategy: Strategy::Partition, ..base.clone() });
+    }
+    check(&InferenceStudy { missed: Missed::Late, ..base.clone() });
+    check(&InferenceStudy { placement_groups: None, strategy: Strategy::Adjustment, ..base.clone() });
+    check(&InferenceStudy { exchange: Exchange::Unchecked, ..base.clone() });
+    check(&InferenceStudy { system: System::HermesHost, strategy: Strategy::Partition, ..base });
+}
+
+/// OPT-13B nearly fits the GPU: the printed exchange makes it the slower side, and the
+/// partition alone is faster.
 #[test]
 fn an_exchange_until_level_gains_where_the_printed_one_loses() {
     let rate = |strategy, exchange| {
-        let base = InferenceStudy { model: stationary("opt-13b").model, ..InferenceStudy::default() };
-        let (closed, walked) = both(&InferenceStudy { strategy, exchange, ..base });
-        [closed.headline.tokens_per_s, walked.headline.tokens_per_s]
+        let model = Some(Model::named("opt-13b").unwrap());
+        let study = InferenceStudy { model, strategy, exchange, ..InferenceStudy::default() };
+        study.answer().unwrap().headline.tokens_per_s
     };
     let partition = rate(Strategy::Partition, Exchange::Unchecked);
-    let printed = rate(Strategy::Full, Exchange::Unchecked);
-    let level = rate(Strategy::Full, Exchange::UntilLevel);
-    for engine in 0..2 {
-        assert!(printed[engine] < partition[engine], "{printed:?} {partition:?}");
-        assert!(level[engine] > partition[engine], "{level:?} {partition:?}");
-    }
-}
-
-/// With each prompt's own drift the closed form is an approximation: 5 %.
-#[test]
-fn agreement_with_drift() {
-    for strategy in [Strategy::Partition, Strategy::Full] {
-        let study = InferenceStudy { strategy, ..InferenceStudy::default() };
-        let study = InferenceStudy { model: stationary("opt-13b").model, ..study };
-        let (closed, walked) = both(&study);
-        let error = closed.headline.tokens_per_s / walked.headline.tokens_per_s - 1.0;
-        assert!(error.abs() <= 0.05, "{strategy:?}: {error}");
-    }
+    let printed = rate(Strategy::Adjustment, Exchange::Unchecked);
+    let level = rate(Strategy::Adjustment, Exchange::UntilLevel);
+    assert!(level >= printed.max(partition), "{printed} {partition} {level}");
+    let offline = rate(Strategy::Partition, Exchange::UntilLevel);
+    assert!(level >= offline && offline >= rate(Strategy::Random, Exchange::UntilLevel));
 }
 
 #[test]
@@ -120,7 +102,7 @@ fn agreement_of_statistics() {
             ("density", closed.density, measured.density),
             ("overlap", closed.overlap, measured.overlap),
             ("top share", closed.top_share, measured.top_share),
-            ("children", closed.child_given_parents, measured.child_given_parents),
+            ("children", closed.child_given_parents.unwrap(), measured.child_given_parents.unwrap()),
             ("varied", closed.hot_varied, measured.hot_varied),
         ] {
             assert!((closed / measured - 1.0).abs() <= 0.06, "{name} at {distance}: {closed} {measured}");
@@ -131,8 +113,12 @@ fn agreement_of_statistics() {
 /// A walk does not depend on the number of threads.
 #[test]
 fn the_same_seed_gives_the_same_walk_on_any_number_of_threads() {
-    let study =
-        InferenceStudy { engine: CostEngine::Events, generated_tokens: number(16), ..stationary("opt-1.3b") };
+    let study = InferenceStudy {
+        engine: CostEngine::Events,
+        generated_tokens: number(16),
+        model: Some(Model::named("opt-1.3b").unwrap()),
+        ..InferenceStudy::default()
+    };
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| study.answer().unwrap())

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod errors;
+mod laws;
 mod partition;
 mod published;
 mod scheduler;

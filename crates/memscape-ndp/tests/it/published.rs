@@ -15,7 +15,7 @@ fn published_dimm() {
     // The paper's GB are binary here.
     assert_eq!(bytes, 32 << 30);
     assert_eq!((dimm.memory.bank_groups.get(), dimm.memory.banks_per_group()), (2, 4));
-    let cycles = |ns: f64| ns / dimm.memory.tck_ns.as_f64();
+    let cycles = |ns: f64| ns / dimm.memory.tck().as_f64();
     let row = [
         dimm.memory.trc().as_f64(),
         dimm.memory.trcd_ns.as_f64(),

@@ -4,7 +4,9 @@ use memscape_ndp::InferenceStudy;
 use memscape_ndp::activity::Bits;
 use memscape_ndp::hardware::{Pairing, Remap, Stop};
 use memscape_ndp::partition::Device;
-use memscape_ndp::scheduler::{BlockCost, Exchange, Remapping, Rules, Strategy, Walk, Walked};
+use memscape_ndp::scheduler::{
+    BlockCost, Exchange, Missed, Remapping, Rules, Strategy, Walk, Walked, first_word,
+};
 use memscape_units::Nanoseconds;
 use proptest::prelude::*;
 
@@ -16,7 +18,6 @@ fn cost() -> BlockCost {
         gpu_fixed: none,
         gpu_neuron: one,
         gpu_activation: none,
-        cold_fixed: none,
         cold_neuron: one * 10.0,
         cold_activation: none,
     }
@@ -36,6 +37,7 @@ fn plainly(
 ) -> (u64, u64, u64) {
     let predictor = &study.predictor;
     let mut on_gpu: Vec<bool> = device.iter().map(|it| *it == 0).collect();
+    let stride = bits.neurons.div_ceil(64);
     let share = |neuron: usize| {
         let active: f64 = (0..prefill).map(|it| f64::from(u8::from(bits.get(it, neuron)))).sum();
         active / f64::from(u32::try_from(prefill).unwrap())
@@ -52,28 +54,23 @@ fn plainly(
         right += (0..bits.neurons)
             .filter(|it| (score[*it] >= predictor.threshold) == bits.get(token, *it))
             .count() as u64;
-        // On the GPU a neuron takes 1 ns, on three DIMMs of 10 ns each: at level, the
-        // GPU has 10/13 of those that are predicted active.
-        let predicted: Vec<usize> =
-            (0..bits.neurons).filter(|it| score[*it] >= predictor.threshold).collect();
-        let held = predicted.iter().filter(|it| on_gpu[**it]).count();
-        let room = match study.exchange {
-            Exchange::UntilLevel => (predicted.len() * 10 / 13).saturating_sub(held),
-            Exchange::Unchecked => usize::MAX,
-        };
+        // Equal ones from a word of the token's own on.
+        let first = first_word(token - prefill, stride);
+        let turned = |it: usize| ((it / 64 + stride - first) % stride, it % 64);
         let mut hot: Vec<usize> =
             (0..bits.neurons).filter(|it| !on_gpu[*it] && score[*it] > predictor.hot_threshold).collect();
-        hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), *it));
+        hot.sort_by_key(|it| (std::cmp::Reverse(score[*it]), turned(*it)));
         let mut cold: Vec<usize> = (0..bits.neurons).filter(|it| on_gpu[*it]).collect();
-        cold.sort_by_key(|it| (score[*it], *it));
-        for (into, out) in hot.into_iter().zip(cold).take(swaps.min(room)) {
+        cold.sort_by_key(|it| (score[*it], turned(*it)));
+        for (into, out) in hot.into_iter().zip(cold).take(swaps) {
             if score[into] <= score[out] {
                 break;
             }
             (on_gpu[into], on_gpu[out]) = (true, false);
             swapped += 1;
         }
-        read += (0..bits.neurons).filter(|it| on_gpu[*it] && bits.get(token, *it)).count() as u64;
+        read +=
+            (0..bits.neurons).filter(|it| on_gpu[*it] && score[*it] >= predictor.threshold).count() as u64;
         for (neuron, state) in state.iter_mut().enumerate() {
             *state = if bits.get(token, neuron) {
                 (*state + predictor.increment.get()).min(15)
@@ -109,14 +106,16 @@ fn walk(
         remap: &study.remap,
         strategy: Strategy::Adjustment,
         exchange: study.exchange,
+        missed: study.missed,
         dimms: 3,
         swaps,
         prefill,
         decode: bits.tokens() - prefill,
-        judge: true,
     };
     let (activity, before) = ([bits.clone()], [before.clone()]);
-    Walk::new(rules, &activity, &before, Some(parents.to_vec()), device).run(&cost())
+    let on_gpu: Vec<bool> = device.iter().map(|it| *it == 0).collect();
+    let homes: Vec<Device> = device.iter().map(|it| (*it).max(1)).collect();
+    Walk::new(rules, &activity, &before, Some(parents.to_vec()), &on_gpu, &homes).run(&cost())
 }
 
 proptest! {
@@ -128,18 +127,30 @@ proptest! {
         parents in prop::collection::vec([0_u32..100, 0_u32..100], 100),
         device in prop::collection::vec(0_u16..4, 100),
         swaps in 0_usize..12,
-        unchecked: bool,
+        late: bool,
     ) {
-        let exchange = if unchecked { Exchange::Unchecked } else { Exchange::UntilLevel };
-        let study = InferenceStudy { exchange, ..InferenceStudy::default() };
+        let missed = if late { Missed::Late } else { Missed::Dropped };
+        // As printed, so that the GPU reads all that it holds.
+        let study = InferenceStudy { exchange: Exchange::Unchecked, missed, ..InferenceStudy::default() };
         let (bits, before) = (bits(&rows), bits(&previous));
         let walked = walk(&study, &bits, &before, &parents, &device, swaps, 8);
         let (read, swapped, right) = plainly(&study, &bits, &before, &parents, &device, swaps, 8);
-        prop_assert_eq!(walked.gpu_neurons, read);
         prop_assert_eq!(walked.swapped, swapped);
         prop_assert_eq!(walked.hits + walked.correct_rejections, right);
         let active: u64 = (8..24).map(|it| u64::from(bits.count(it))).sum();
-        prop_assert_eq!(walked.gpu_neurons + walked.cold_neurons, active);
+        prop_assert_eq!(walked.hits + walked.misses, active);
+        // Everything predicted is read once, and what was missed, if it is computed at all.
+        let all = walked.hits + walked.false_alarms + if late { walked.misses } else { 0 };
+        prop_assert_eq!(walked.gpu_neurons + walked.cold_neurons, all as f64);
+        if !late {
+            prop_assert_eq!(walked.gpu_neurons, read as f64);
+        }
+        // Until level, less is left to the GPU, and the block takes no longer.
+        let level = InferenceStudy { exchange: Exchange::UntilLevel, ..study.clone() };
+        let level = walk(&level, &bits, &before, &parents, &device, swaps, 8);
+        prop_assert!((level.gpu_neurons + level.cold_neurons - all as f64).abs() < 1e-6);
+        prop_assert!(level.gpu_neurons <= walked.gpu_neurons + 1e-6);
+        prop_assert!(level.time.0 <= walked.time.0 + 16, "{} {}", level.time.0, walked.time.0);
     }
 
     /// Remapping moves work from full to empty DIMMs and loses no neuron.
@@ -161,7 +172,8 @@ proptest! {
         };
         let before = loads(&homes);
         for token in 0..5 {
-            homes.see(bits.row(token), &homes.loads(bits.row(token), &gpu));
+            let loads = homes.loads(bits.row(token), &gpu);
+            homes.see(bits.row(token), loads.into_iter().map(f64::from));
         }
         let rules = Remap {
             window: 5.try_into().unwrap(),

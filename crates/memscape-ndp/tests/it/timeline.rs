@@ -69,8 +69,8 @@ fn a_timeline_ends_when_the_answer_says() {
 fn every_layer_of_the_first_tokens_and_every_token_has_a_span() {
     let timeline = check(&study(System::Hermes, "opt-125m", 12));
     let count = |name: &str| timeline.spans.iter().filter(|it| it.name.starts_with(name)).count();
-    // Twelve layers, eight tokens, the GPU and eight DIMMs.
-    assert_eq!(count("FFN "), 12 * 8 * 9);
+    // Twelve layers, eight tokens, the GPU and as many DIMMs as pay.
+    assert!((12 * 8 * 2..=12 * 8 * 9).contains(&count("FFN ")));
     assert_eq!(count("attention "), 12 * 8 * 8);
     assert_eq!(count("token "), 12);
     let names: Vec<&str> = timeline.tracks.iter().map(|it| it.name.as_str()).collect();

@@ -214,7 +214,7 @@ fn published_statistics_of_the_recording() {
         ("QKV overlap at 1", mean(BlockKind::Qkv, 1, |it| it.overlap), 69.6),
         ("top 20 %", mean(BlockKind::Mlp, 1, |it| it.top_share), 43.8),
         ("hot varied", mean(BlockKind::Mlp, 1, |it| it.hot_varied), 31.1),
-        ("children", mean(BlockKind::Mlp, 1, |it| it.child_given_parents), 72.2),
+        ("children", mean(BlockKind::Mlp, 1, |it| it.child_given_parents.unwrap()), 72.2),
         ("imbalance per token", mean(BlockKind::Mlp, 1, |it| it.token_imbalance), 160.0),
         ("imbalance per window", mean(BlockKind::Mlp, 1, |it| it.window_imbalance), 134.0),
     ] {

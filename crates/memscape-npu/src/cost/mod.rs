@@ -5,6 +5,7 @@ use memscape_study::{Breakdown, CostEngine};
 use crate::cost::schedule::{GemmPart, Schedule};
 
 pub mod closed;
+pub mod equations;
 pub mod events;
 pub mod kernel;
 pub mod schedule;

@@ -4,13 +4,14 @@
 //! many steps as the reduction has, and C as many blocks as it has.
 
 use memscape_study::parts;
-use memscape_units::{Bytes, Cycles, Nanoseconds, Picoseconds};
+use memscape_units::{Cycles, Nanoseconds, Picoseconds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cost::kernel::{Kernel, cycles};
 use crate::hardware::device::Device;
-use crate::mapping::design::{BLayout, BdReconfiguration, Design, DramSharing};
+use crate::hardware::dram::Demand;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{OutputBuffers, Tile};
 
 parts! {
@@ -221,25 +222,34 @@ impl CoreTimes {
 }
 
 /// Bringing one step's A and B from DRAM, and writing one block of C to it.
+///
+/// While a block of C leaves, the next one's A and B come: the DRAM's bus serves both
+/// (see [`beside`](crate::hardware::dram::DramPath::beside)). Each interface tile moves what its column has of A, of
+/// B and of C through one channel each.
 #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
 fn dram_times(device: &Device, design: &Design, steps: u64) -> (Nanoseconds, Nanoseconds) {
     let dram = &device.dram;
     let (input, output) = (design.precision.input_bytes(), design.precision.output_bytes());
     let Tile { m, n, .. } = design.tile;
-    let [rows, columns] = [device.rows.get(), device.columns.get()].map(u64::from);
-    let bytes = |one: u64, other: u32, element: u32| Bytes(one * u64::from(other) * u64::from(element));
+    let [rows, columns] = [device.rows.get(), device.columns.get()].map(f64::from);
+    // Of one row and of one column.
+    let a = f64::from(m) * f64::from(design.k_mt) * f64::from(input);
+    let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input);
+    let c = rows * f64::from(m) * f64::from(n) * f64::from(output);
     let run = f64::from(design.k_mt) * f64::from(input);
-    let read_a = dram.read_runs(bytes(rows * u64::from(m), design.k_mt, input), run);
-    let b = bytes(columns * u64::from(n), design.k_mt, input);
+    let read_a = dram.read_runs(rows * a, run);
     let read_b = match design.b_layout {
-        BLayout::ColumnMajor => dram.read_runs(b, run),
-        BLayout::RowMajor => dram.read_chunks(b, n * input, f64::from(device.columns.get())),
+        BLayout::ColumnMajor => dram.read_runs(columns * b, run),
+        BLayout::RowMajor => dram.read_chunks(columns * b, n * input, columns),
     };
-    let c = bytes(rows * u64::from(m) * columns, n, output);
-    let (read, write) = (read_a + read_b, dram.write_chunks(c, n * output));
-    match design.dram_sharing {
-        DramSharing::Duplex => (read, write),
-        // Spread over the steps that compete with it.
-        DramSharing::Shared => (read + write / steps as f64, write),
-    }
+    let steps = steps as f64;
+    let block =
+        Demand { bytes: (read_a.bytes + read_b.bytes) * steps, port: (read_a.port + read_b.port) * steps };
+    let written = dram.write_chunks(columns * c, n * output);
+    let tiles_of_a = f64::from(device.a_tiles().into_iter().max().unwrap_or(0));
+    let channel =
+        |bytes: f64| device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())));
+    let read = dram.beside(block, written.bytes) / steps;
+    let write = dram.beside(written, block.bytes);
+    (read.max(channel(tiles_of_a * a)).max(channel(b)), write.max(channel(c)))
 }

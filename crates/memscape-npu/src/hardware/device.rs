@@ -1,12 +1,13 @@
 //! What is built: the array, its memories and the DRAM behind it.
 
-use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
+use std::num::{NonZeroU8, NonZeroU32};
 
 use memscape_study::{Calibration, Catalog};
-use memscape_units::{Bytes, Cycles, GbPerS, MeanBytes, Megahertz, Nanoseconds};
+use memscape_units::{Cycles, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::dram::DramPath;
 use crate::hardware::precision::{NoInstruction, Precision};
 
 /// An NPU: an array of compute tiles over a row of memory tiles (L2) and a row of
@@ -24,6 +25,8 @@ pub struct Device {
     pub clock_mhz: Megahertz,
     /// Memory of one compute tile
     pub l1_bytes: NonZeroU32,
+    /// One bank of it: a port waits while another has the bank
+    pub l1_bank_bytes: NonZeroU32,
     /// Part of it that is the core's stack
     pub stack_bytes: u32,
     /// Memory of one memory tile
@@ -32,6 +35,8 @@ pub struct Device {
     pub dma_bytes_per_cycle: NonZeroU32,
     /// Width of one load or store port of a core
     pub port_bytes_per_cycle: NonZeroU32,
+    /// Accumulator registers of a core, which hold the sums of a register block
+    pub accumulator_bytes: NonZeroU32,
     /// Matrix instruction for 8-bit integers, if the device has one
     pub int8: Option<Mmul>,
     /// Matrix instruction for bf16, if the device has one
@@ -39,36 +44,18 @@ pub struct Device {
     /// Software pipeline of a register block, from its first load to the rounding of its last
     /// result, of which one reduction step is overlapped
     pub pipeline_cycles: Cycles,
+    /// DMA channels of a memory tile, each way
+    pub memory_channels: NonZeroU8,
     /// Buffer descriptors of one interface tile
     pub shim_bds: NonZeroU8,
     /// Serial work of the command processor for one buffer descriptor
     pub bd_cycles: Cycles,
-    /// Dimensions of an address pattern in an interface tile's DMA
-    pub shim_address_dims: NonZeroU32,
-    /// Dimensions of an address pattern in a memory tile's DMA
-    pub memory_address_dims: NonZeroU32,
-    /// Dimensions of an address pattern in a compute tile's DMA
-    pub compute_address_dims: NonZeroU32,
-    /// Granularity of DMA addresses
-    pub address_bytes: NonZeroU32,
     /// Operating system, runtime and dispatch of one GEMM, by the host's clock
     pub dispatch_ns: Nanoseconds,
     /// Loading another design onto the array
     pub reconfiguration_ns: Nanoseconds,
     /// The path from DRAM to the array
     pub dram: DramPath,
-}
-
-/// The path from DRAM to the array, as the array sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DramPath {
-    /// Bandwidth that the array reads with when runs are long; writes have the same of their own
-    pub read_gb_s: GbPerS,
-    /// Contiguous run from which reads are bound by bandwidth rather than by the rate of runs
-    pub run_bytes: MeanBytes,
-    /// Unit of access
-    pub line_bytes: NonZeroU16,
 }
 
 /// A matrix instruction and the block of them that a kernel keeps in registers.
@@ -85,8 +72,9 @@ pub struct Mmul {
     pub block_rows: NonZeroU8,
     /// Products in a row of the register block
     pub block_columns: NonZeroU8,
-    /// Issue slots of one product
-    pub issue_cycles: NonZeroU8,
+    /// Conversions of one operand's tile to the type that the instruction takes, 0 if it takes the
+    /// operand as it is; they issue beside products, one a cycle
+    pub conversions: u8,
 }
 
 impl Mmul {
@@ -96,10 +84,15 @@ impl Mmul {
         self.r.get() as u32 * self.s.get() as u32 * self.t.get() as u32
     }
 
-    /// Multiply-accumulates per cycle if nothing but products took time.
+    /// Multiply-accumulates per cycle if nothing but products and conversions took time.
     #[must_use]
     pub fn macs_per_cycle(&self) -> f64 {
-        f64::from(self.macs()) / f64::from(self.issue_cycles.get())
+        f64::from(self.macs()) * f64::from(self.products()) / f64::from(self.step_cycles())
+    }
+
+    /// Products of a register block in one step of the reduction.
+    const fn products(self) -> u32 {
+        self.block_rows.get() as u32 * self.block_columns.get() as u32
     }
 
     /// Rows of C that a register block covers: `m_ct` is a multiple.
@@ -114,25 +107,69 @@ impl Mmul {
         self.t.get() as u32 * self.block_columns.get() as u32
     }
 
-    /// Cycles that a register block takes for `s` steps of the reduction.
+    /// Accumulators of a register block: sums are 32 bits wide, of integers and of floats.
     #[must_use]
-    pub const fn step_cycles(&self) -> u32 {
-        self.block_rows.get() as u32 * self.block_columns.get() as u32 * self.issue_cycles.get() as u32
+    pub const fn accumulator_bytes(&self) -> u64 {
+        4 * self.block_m() as u64 * self.block_n() as u64
     }
+
+    /// Cycles that a register block takes for one step of the reduction: its products,
+    /// or the conversions of the operands of all its rows and columns.
+    #[must_use]
+    pub fn step_cycles(&self) -> u32 {
+        let operands = u32::from(self.block_rows.get()) + u32::from(self.block_columns.get());
+        self.products().max(u32::from(self.conversions) * operands)
+    }
+}
+
+/// Why a core cannot multiply in a precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MmulError {
+    /// It lacks the instruction.
+    #[error(transparent)]
+    Instruction(#[from] NoInstruction),
+    /// A register block that its accumulators do not hold.
+    #[error(
+        "a register block of {} x {} products needs {asked} bytes of accumulators for its sums, but a core has \
+         {have}; use fewer `block_rows` or `block_columns`, or more `accumulator_bytes`",
+        mmul.block_rows, mmul.block_columns
+    )]
+    Registers {
+        /// The instruction and its block.
+        mmul: Mmul,
+        /// What the block needs.
+        asked: u64,
+        /// What there is.
+        have: u64,
+    },
 }
 
 impl Device {
     /// The matrix instruction for a precision.
     ///
     /// # Errors
-    /// [`NoInstruction`] if the device has none.
-    pub fn mmul(&self, precision: Precision) -> Result<Mmul, NoInstruction> {
+    /// [`MmulError`] if the device has none, or its registers do not hold the block.
+    pub fn mmul(&self, precision: Precision) -> Result<Mmul, MmulError> {
         let found = match precision {
             Precision::Int8Int8 | Precision::Int8Int16 | Precision::Int8Int32 => self.int8,
             Precision::Bf16Bf16 => self.bf16,
         };
         let (int8, bf16) = (self.int8.is_some(), self.bf16.is_some());
-        found.ok_or(NoInstruction { asked: precision, int8, bf16 })
+        let mmul = found.ok_or(NoInstruction { asked: precision, int8, bf16 })?;
+        let asked = mmul.accumulator_bytes();
+        let have = self.accumulator_bytes.get().into();
+        if asked > have {
+            return Err(MmulError::Registers { mmul, asked, have });
+        }
+        Ok(mmul)
+    }
+
+    /// Share of a core's accumulators that a register block takes.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "at most 2^34 bytes")]
+    pub fn accumulator_share(&self, mmul: &Mmul) -> f64 {
+        mmul.accumulator_bytes() as f64 / f64::from(self.accumulator_bytes.get())
     }
 
     /// Tiles of A that each memory tile holds, for all columns that there are: row
@@ -180,54 +217,6 @@ impl Device {
             Ok(())
         }
     }
-}
-
-impl DramPath {
-    /// The time to read so many bytes in long runs of this length: shorter ones than
-    /// `run_bytes` take as long as these.
-    #[must_use]
-    pub fn read_runs(&self, bytes: Bytes, run: f64) -> Nanoseconds {
-        self.long_runs(run).time_of(bytes)
-    }
-
-    /// The time to read so many bytes in chunks that `columns` interface tiles take side
-    /// by side: together they make a long run, but each fetches whole lines.
-    #[must_use]
-    pub fn read_chunks(&self, bytes: Bytes, chunk: u32, columns: f64) -> Nanoseconds {
-        let rate = self.long_runs(f64::from(chunk) * columns);
-        rate.useful(self.line_efficiency(chunk)).time_of(bytes)
-    }
-
-    /// The time to write so many bytes in chunks.
-    #[must_use]
-    pub fn write_chunks(&self, bytes: Bytes, chunk: u32) -> Nanoseconds {
-        self.read_gb_s.useful(self.line_efficiency(chunk)).time_of(bytes)
-    }
-
-    fn long_runs(&self, run: f64) -> GbPerS {
-        self.read_gb_s.useful((run / self.run_bytes.as_f64()).min(1.0))
-    }
-
-    /// Useful share of the lines that a chunk touches, averaged over where chunks of
-    /// its size can start.
-    #[must_use]
-    pub fn line_efficiency(&self, chunk: u32) -> f64 {
-        let line = u32::from(self.line_bytes.get());
-        let step = greatest_common_divisor(chunk, line);
-        let starts = line / step;
-        let touched: u64 =
-            (0..starts).map(|it| (u64::from(it * step) + u64::from(chunk)).div_ceil(line.into())).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a few lines")]
-        let lines = touched as f64 / f64::from(starts);
-        f64::from(chunk) / (f64::from(line) * lines)
-    }
-}
-
-const fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// `data/calibration/npu-gemm.toml`: all free parameters of this model.
@@ -300,13 +289,5 @@ mod tests {
         let full = Device { stack_bytes: 65_536, ..device };
         let text = "`stack_bytes` is 65536, which leaves nothing of `l1_bytes` = 65536; use a smaller stack";
         assert_eq!(full.check().unwrap_err(), text);
-    }
-
-    #[test]
-    fn chunks_that_end_inside_lines_waste_them() {
-        let dram = DEVICES.get("xdna").dram;
-        for (chunk, share) in [(112, 0.7), (144, 0.75), (96, 0.75), (192, 1.0), (64, 1.0)] {
-            assert!((dram.line_efficiency(chunk) - share).abs() < 1e-12, "{chunk}");
-        }
     }
 }

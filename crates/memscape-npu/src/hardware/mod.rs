@@ -1,4 +1,5 @@
 //! What is built.
 
 pub mod device;
+pub mod dram;
 pub mod precision;

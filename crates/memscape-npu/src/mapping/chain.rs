@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
-use crate::mapping::design::BLayout;
+use crate::mapping::design::{BLayout, Design};
 use crate::mapping::dma::{AddressProblem, Channel, Direction, DmaTile, Pattern};
 use crate::mapping::tile::{Tile, TileError};
 
@@ -51,8 +51,8 @@ impl Transfer {
     ///
     /// # Errors
     /// [`ChainError::Address`] says what does not fit.
-    pub fn check(&self, device: &Device) -> Result<(), ChainError> {
-        let result = self.pattern.check(self.channel.tile, self.element_bytes, device);
+    pub fn check(&self) -> Result<(), ChainError> {
+        let result = self.pattern.check(self.channel.tile, self.element_bytes);
         result.map_err(|problem| ChainError::Address { transfer: Box::new(self.clone()), problem })
     }
 }
@@ -280,6 +280,15 @@ pub struct Chains {
 }
 
 impl Chains {
+    /// Whether every transfer of a product of this size fits a buffer descriptor.
+    ///
+    /// # Errors
+    /// [`ChainError`] names the channel at fault.
+    pub fn check(device: &Device, design: &Design, size: [u64; 3]) -> Result<(), ChainError> {
+        let Design { precision, tile, k_mt, b_layout, .. } = *design;
+        Self::new(device, precision, tile, k_mt, b_layout)?.pad(size).map(drop)
+    }
+
     /// The chains of a design.
     ///
     /// # Errors
@@ -350,9 +359,9 @@ impl Chains {
         };
         // Bases are multiples of strides that are checked here.
         for load in [self.a(padded, 0), self.b(padded, 0)] {
-            load.transfers().into_iter().try_for_each(|it| it.check(&self.device))?;
+            load.transfers().into_iter().try_for_each(Transfer::check)?;
         }
-        self.c(padded, 0, 0).transfers().into_iter().try_for_each(|it| it.check(&self.device))?;
+        self.c(padded, 0, 0).transfers().into_iter().try_for_each(Transfer::check)?;
         Ok(padded)
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
+use crate::mapping::dma::Direction;
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile, TileError};
 
 /// How B lies in DRAM. A and C are row-major.
@@ -32,16 +33,6 @@ pub enum BdReconfiguration {
     Sequential,
 }
 
-/// Whether reading and writing DRAM share one bandwidth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DramSharing {
-    /// Each has its own: C leaves while A and B come.
-    Duplex,
-    /// They share one, as Eq. 10 adds them up.
-    Shared,
-}
-
 /// What is chosen for an array, beside the size of the GEMM.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Design {
@@ -61,8 +52,6 @@ pub struct Design {
     pub bd_reconfiguration: BdReconfiguration,
     /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile.
     pub bds_in_flight: u32,
-    /// Whether reading and writing share one bandwidth.
-    pub dram_sharing: DramSharing,
     /// Throughput of one core as measured, instead of the kernel model's.
     pub measured_macs_per_cycle: Option<f64>,
 }
@@ -136,6 +125,24 @@ pub enum DesignError {
         /// Descriptors of an interface tile.
         have: u32,
     },
+    /// More transfers at a time than a memory tile has DMA channels.
+    #[error(
+        "memory tiles need {asked} {direction} channels at a time ({rows_or_tiles} for {matrix}, one each for \
+         the others), but have {have}; use fewer `device.rows`{}",
+        if *direction == Direction::Mm2s { " or another `device.a_column_stride`" } else { "" }
+    )]
+    Channels {
+        /// Which way.
+        direction: Direction,
+        /// The matrix that takes most.
+        matrix: &'static str,
+        /// How many it takes.
+        rows_or_tiles: u32,
+        /// What the design needs.
+        asked: u32,
+        /// What the tile has.
+        have: u32,
+    },
     /// A throughput that no core can have.
     #[error(
         "`measured_macs_per_cycle` is {given}; it must be above 0 and at most {peak}, the peak of one core for \
@@ -201,12 +208,35 @@ impl Design {
         let mmul = self.tile.mmul(device, self.precision)?;
         let l1 = self.tile.check_l1(device, self.precision, self.output_buffers, self.l1_rule)?;
         let l2 = self.check_l2(device)?;
+        self.check_channels(device)?;
+        self.check_measurement(mmul)?;
+        Ok((l1, l2))
+    }
+
+    /// Checks what does not depend on tile and step: descriptors, and that memory tiles have
+    /// a channel for each transfer that they do at the same time (Sec. 4.2.2).
+    ///
+    /// # Errors
+    /// [`DesignError`].
+    pub fn check_channels(&self, device: &Device) -> Result<(), DesignError> {
         let (asked, have) = (self.bds_in_flight, u32::from(device.shim_bds.get()));
         if asked == 0 || u64::from(asked) * 3 > u64::from(have) {
             return Err(DesignError::Descriptors { asked, have });
         }
-        self.check_measurement(mmul)?;
-        Ok((l1, l2))
+        // Memory tiles gather C from every row of their column while A and B come in, and
+        // send each of their tiles of A to a row of its own. Other tiles' channels always do.
+        let have = device.memory_channels.get().into();
+        let tiles_of_a = device.a_tiles().into_iter().max().unwrap_or(0);
+        for (direction, matrix, rows_or_tiles) in
+            [(Direction::S2mm, "C", device.rows.get()), (Direction::Mm2s, "A", tiles_of_a)]
+        {
+            let rows_or_tiles = u32::from(rows_or_tiles);
+            let asked = rows_or_tiles + 2;
+            if asked > have {
+                return Err(DesignError::Channels { direction, matrix, rows_or_tiles, asked, have });
+            }
+        }
+        Ok(())
     }
 
     fn check_l2(&self, device: &Device) -> Result<L2Use, DesignError> {

@@ -4,5 +4,6 @@ pub mod chain;
 pub mod design;
 pub mod designs;
 pub mod dma;
+pub mod l1;
 pub mod machine;
 pub mod tile;

@@ -6,8 +6,8 @@ use memscape_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::device::{Device, Mmul};
-use crate::hardware::precision::{NoInstruction, Precision};
+use crate::hardware::device::{Device, Mmul, MmulError};
+use crate::hardware::precision::Precision;
 
 /// What one core multiplies at once: `m x k` times `k x n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -162,9 +162,9 @@ impl L1Use {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TileError {
-    /// The device lacks the instruction.
+    /// The device lacks the instruction, or registers for it.
     #[error(transparent)]
-    Instruction(#[from] NoInstruction),
+    Instruction(#[from] MmulError),
     /// A dimension is no multiple of the register block.
     #[error(
         "`{dimension}` is {given}, which is not a multiple of {of} ({why}); use {}{}",

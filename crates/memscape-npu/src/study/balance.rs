@@ -1,22 +1,25 @@
 //! The balanced point between compute and memory (Sec. 4.5.2), the exhaustive
 //! optimum, and the study `npu.balance` that compares them.
 
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
-use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, either, faster, neutral, slower, unused,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::best::{Designs, Timed};
+use crate::cost::equations;
 use crate::cost::kernel::Kernel;
-use crate::cost::schedule::Schedule;
-use crate::cost::times;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
-use crate::mapping::design::{BLayout, Design};
+use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, SearchError, TieBreak};
 use crate::study::gemm::GemmStudy;
-use crate::study::slots;
+use crate::study::occupancy::Occupancy;
+use crate::study::{laws, slots};
 
 /// How the iteration of Sec. 4.5.2 is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,23 +28,33 @@ pub enum Iteration {
     /// To the letter: the reduction shrinks by one instruction's at a time, and the first point that
     /// is slower ends it
     AsPrinted,
-    /// As printed, but reductions whose largest tile of C is no larger than the last are passed over
-    SkipEqual,
+    /// Reductions whose largest tile of C is no larger than the last are passed over, and a slower point
+    /// ends it only where compute takes longer than DRAM, as the paper says of its last one
+    UntilComputeBound,
     /// Every reduction down to one instruction's; the fastest point counts
     Scan,
 }
 
-/// One point of the iteration, or of the exhaustive search.
+/// One step of the iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Length of the reduction in memory tiles.
-    pub k_mt: u32,
-    /// The product it is tried on.
-    pub size: [u64; 3],
-    /// Its throughput.
-    pub tops: f64,
+    /// The design and its time.
+    pub timed: Timed,
+    /// The efficiency that the search for its tile went by: that of the step before, or
+    /// nothing for the first.
+    pub assumed_efficiency: Option<f64>,
+    /// The time that compute takes (Eq. 9).
+    pub compute_ns: f64,
+    /// The time that DRAM takes (Eq. 10).
+    pub memory_ns: f64,
+}
+
+impl Point {
+    /// The tile.
+    #[must_use]
+    pub const fn tile(&self) -> Tile {
+        self.timed.kernel.tile
+    }
 }
 
 /// A search for the fastest design of an array.
@@ -60,13 +73,18 @@ pub struct BalanceStudy {
     pub output_buffers: OutputBuffers,
     /// Whether buffers may fill L1 to the last byte
     pub l1_rule: L1Rule,
+    /// When the command processor rewrites buffer descriptors
+    pub bd_reconfiguration: BdReconfiguration,
+    /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
+    pub bds_in_flight: NonZeroU8,
     /// How the iteration is read
     pub iteration: Iteration,
     /// How tiles of C of equal area are told apart
     pub tie_break: TieBreak,
     /// Where the iteration starts; the fastest kernel's reduction if missing
     pub k_start: Option<NonZeroU16>,
-    /// Step of the memory tiles in reductions of the kernel; as many as saturate DRAM if missing
+    /// Step of the memory tiles in reductions of the kernel; if missing, the search tries all, and the
+    /// iteration takes the shortest that no longer one beats by over one percent (Sec. 5.2.2)
     pub k_mt_steps: Option<NonZeroU16>,
     /// Closed form, or event by event
     pub engine: CostEngine,
@@ -91,6 +109,10 @@ pub struct BalanceAnswer {
     pub n_ct: u32,
     /// Length of the reduction in memory tiles, as the iteration ends
     pub k_mt: u32,
+    /// Compute time of Eq. 9, as the iteration ends
+    pub eq9_compute_ns: f64,
+    /// Memory time of Eq. 10, as the iteration ends
+    pub eq10_memory_ns: f64,
     /// Elements of C in L1, as the iteration ends
     pub outputs: u64,
     /// Rows of A and C in L1 of the best
@@ -99,8 +121,13 @@ pub struct BalanceAnswer {
     pub best_k_ct: u32,
     /// Columns of B and C in L1 of the best
     pub best_n_ct: u32,
-    /// Designs that fit and were timed
+    /// Length of the reduction in memory tiles of the best
+    pub best_k_mt: u32,
+    /// Tiles that L1 holds: each is tried with every step
     pub tried: u64,
+    /// What else the designs take
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
 }
 
 /// Why there is no balanced point.
@@ -128,6 +155,7 @@ impl Default for BalanceStudy {
     fn default() -> Self {
         let GemmStudy { device, precision, b_layout, output_buffers, l1_rule, engine, .. } =
             GemmStudy::default();
+        let GemmStudy { bd_reconfiguration, bds_in_flight, .. } = GemmStudy::default();
         Self {
             device,
             precision,
@@ -135,6 +163,8 @@ impl Default for BalanceStudy {
             b_layout,
             output_buffers,
             l1_rule,
+            bd_reconfiguration,
+            bds_in_flight,
             iteration: Iteration::Scan,
             tie_break: TieBreak::Traffic,
             k_start: None,
@@ -143,6 +173,9 @@ impl Default for BalanceStudy {
         }
     }
 }
+
+/// What counts as no gain any more: Sec. 5.2.2 calls less than one percent marginal.
+const MARGINAL: f64 = 0.01;
 
 impl BalanceStudy {
     fn search(&self, objective: Objective, k_ct: Option<u32>) -> Search {
@@ -156,47 +189,50 @@ impl BalanceStudy {
         }
     }
 
-    /// Elements of the shortest run that saturates DRAM.
-    fn saturating_run(&self) -> u32 {
-        let run = self.device.dram.run_bytes.as_f64() / f64::from(self.precision.input_bytes());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-        let elements = run.ceil().min(65_535.0) as u32;
-        elements
-    }
-
-    /// Times one kernel on a product of this size, or on the smallest multiples of its
-    /// native size that reach `at_least`; nothing if memory tiles do not hold it.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "products of some thousands")]
-    pub fn point(&self, kernel: Kernel, size: Option<[u64; 3]>) -> Option<Point> {
-        let Tile { k, .. } = kernel.tile;
-        let k_mt = self.k_mt_steps.map_or_else(
-            || self.saturating_run().next_multiple_of(k),
-            |steps| k.saturating_mul(steps.get().into()),
-        );
-        let design = Design {
-            tile: kernel.tile,
-            k_mt,
+    /// The designs that are compared.
+    fn designs(&self) -> Designs<'_> {
+        let base = Design {
+            precision: self.precision,
             b_layout: self.b_layout,
             output_buffers: self.output_buffers,
             l1_rule: self.l1_rule,
-            precision: self.precision,
+            bd_reconfiguration: self.bd_reconfiguration,
+            bds_in_flight: self.bds_in_flight.get().into(),
             ..GemmStudy::default().design()
         };
-        if k_mt > 65_535 || !design.l2(&self.device).fits(&self.device) {
-            return None;
-        }
-        let size = size.unwrap_or_else(|| {
-            design.native(&self.device).map(|it| u64::from(self.at_least.get()).next_multiple_of(it))
-        });
-        let schedule = Schedule::new(&self.device, &design, &kernel, size).ok()?;
-        let time = times(&schedule, self.engine).total();
-        let [m, k, n] = size.map(|it| it as f64);
-        Some(Point { kernel, k_mt, size, tops: 2.0 * m * k * n / time.as_ns() * 1e-3 })
+        let k_mt_steps = self.k_mt_steps.map(|it| it.get().into());
+        Designs { device: &self.device, base, k_mt_steps, engine: self.engine }
     }
 
-    /// The points that the iteration measures, in order; the last that was better
-    /// than all before is its result.
+    /// The smallest multiples of the native size that reach `at_least`.
+    fn size(&self, design: &Design) -> [u64; 3] {
+        design.native(&self.device).map(|it| u64::from(self.at_least.get()).next_multiple_of(it))
+    }
+
+    /// A kernel at the shortest step that no longer one beats by more than [`MARGINAL`];
+    /// nothing if memory tiles do not hold it.
+    ///
+    /// # Source
+    /// Sec. 5.2.2.
+    fn saturated(&self, kernel: Kernel) -> Option<Timed> {
+        let designs = self.designs();
+        let timed: Vec<Timed> = designs
+            .steps(kernel.tile)
+            .filter_map(|design| {
+                let size = self.size(&design);
+                let ns = designs.time(&kernel, &design, size)?;
+                designs.programmable(&design, size).then_some(Timed { kernel, design, size, ns })
+            })
+            .collect();
+        let most = timed.iter().map(Timed::tops).fold(0.0, f64::max);
+        timed.into_iter().find(|it| most <= it.tops() * (1.0 + MARGINAL))
+    }
+
+    /// The points that the iteration measures, in order; the best is its result.
+    ///
+    /// Each step shortens the reduction by one instruction's and takes the largest tile
+    /// of C that L1 holds and that compute bounds (Eq. 4) at the efficiency of the step
+    /// before. Tiles grow until compute takes longer than DRAM.
     ///
     /// # Errors
     /// [`BalanceError`] if there is no kernel to start from.
@@ -217,40 +253,42 @@ impl BalanceStudy {
         let mut trace: Vec<Point> = Vec::new();
         let mut best = f64::NEG_INFINITY;
         for k in (1..=start / s).rev().map(|it| it * s) {
-            let largest =
-                self.search(Objective::LargestOutput, Some(k)).best(&self.device, self.precision, 1);
-            let Some(point) = largest.ok().and_then(|it| self.point(it[0], None)) else { continue };
-            if let (Iteration::SkipEqual, Some(last)) = (self.iteration, trace.last())
-                && point.kernel.tile.outputs() <= last.kernel.tile.outputs()
-            {
+            let assumed_efficiency = trace.last().map(|it| it.timed.kernel.efficiency());
+            let search = Search { assumed_efficiency, ..self.search(Objective::LargestOutput, Some(k)) };
+            let largest = search.best(&self.device, self.precision, 1);
+            let Some(timed) = largest.ok().and_then(|it| self.saturated(it[0])) else { continue };
+            let outputs = timed.kernel.tile.outputs();
+            let grows = trace.last().is_none_or(|it| it.tile().outputs() < outputs);
+            if self.iteration == Iteration::UntilComputeBound && !grows {
                 continue;
             }
+            let point = self.point(timed, assumed_efficiency);
             trace.push(point);
-            if point.tops < best && self.iteration != Iteration::Scan {
+            let ends = match self.iteration {
+                Iteration::AsPrinted => true,
+                Iteration::UntilComputeBound => point.memory_ns <= point.compute_ns,
+                Iteration::Scan => false,
+            };
+            if timed.tops() < best && ends {
                 break;
             }
-            best = best.max(point.tops);
+            best = best.max(timed.tops());
         }
         Ok(trace)
     }
 
-    /// The fastest of all designs that fit, and how many there are; for a product of
-    /// this size, or of at least `at_least`.
+    fn point(&self, timed: Timed, assumed_efficiency: Option<f64>) -> Point {
+        let compute_ns = equations::compute_ns(&self.device, timed.kernel.macs_per_cycle(), timed.size);
+        let memory_ns = equations::memory_ns(&self.device, &timed.design, timed.size);
+        Point { timed, assumed_efficiency, compute_ns, memory_ns }
+    }
+
+    /// The fastest of all designs that fit, and how many tiles L1 holds.
     ///
     /// # Errors
     /// [`BalanceError`] if none fits.
-    pub fn best(&self, size: Option<[u64; 3]>) -> Result<(Point, u64), BalanceError> {
-        let (mut best, mut tried): (Option<Point>, u64) = (None, 0);
-        let every = self.search(Objective::Throughput, None);
-        every
-            .each(&self.device, self.precision, |kernel| {
-                let Some(point) = self.point(kernel, size) else { return };
-                tried += 1;
-                if best.is_none_or(|it| it.tops < point.tops) {
-                    best = Some(point);
-                }
-            })
-            .map_err(SearchError::from)?;
+    pub fn best(&self) -> Result<(Timed, u64), BalanceError> {
+        let (best, tried) = self.designs().fastest(|design| self.size(design)).map_err(SearchError::from)?;
         best.map(|it| (it, tried)).ok_or(BalanceError::NoDesign(self.precision))
     }
 }
@@ -261,28 +299,76 @@ impl Study for BalanceStudy {
         "The balanced-point iteration for a Ryzen AI NPU beside the best of an exhaustive search";
     type Answer = BalanceAnswer;
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::more("best_tops")),
+        effects: &[
+            either("at_least", "a larger product amortises more; which multiples of tiles reach it varies"),
+            neutral("k_start"),
+            either("k_mt_steps", laws::STEP),
+            faster("bds_in_flight"),
+            either("device.rows", laws::ROWS),
+            either("device.columns", laws::ROWS),
+            either("device.a_column_stride", laws::STRIDE),
+            faster("device.clock_mhz"),
+            faster("device.l1_bytes"),
+            either("device.l1_bank_bytes", laws::BANKS),
+            either("device.stack_bytes", laws::BANKS),
+            faster("device.l2_bytes"),
+            faster("device.dma_bytes_per_cycle"),
+            faster("device.port_bytes_per_cycle"),
+            neutral("device.accumulator_bytes"),
+            either("device.int8.*", laws::GRID).only(laws::INT8),
+            slower("device.int8.conversions").only(laws::INT8),
+            either("device.bf16.*", laws::GRID).only(laws::BF16),
+            slower("device.bf16.conversions").only(laws::BF16),
+            slower("device.pipeline_cycles"),
+            neutral("device.memory_channels"),
+            neutral("device.shim_bds"),
+            slower("device.bd_cycles"),
+            slower("device.dispatch_ns"),
+            unused("device.reconfiguration_ns", "each design is there already"),
+            faster("device.dram.*"),
+            slower("device.dram.run_bytes"),
+            slower("device.dram.line_bytes"),
+        ],
+        engines: Some(Engines::closed_and_events(laws::ENGINES)),
+        slow: true,
+        ..Laws::NONE
+    };
+
     fn answer(&self) -> Result<BalanceAnswer, StudyError> {
+        self.designs().base.check_channels(&self.device)?;
         let trace = self.trace()?;
         // The first of equals, as the iteration would keep it.
-        let reached = trace.iter().rev().max_by(|a, b| a.tops.total_cmp(&b.tops));
+        let reached = trace.iter().rev().max_by(|a, b| a.timed.tops().total_cmp(&b.timed.tops()));
         let reached = *reached.ok_or(BalanceError::NoDesign(self.precision))?;
-        let (best, tried) = self.best(None)?;
-        let (tile, best_tile) = (reached.kernel.tile, best.kernel.tile);
+        let (best, tried) = self.best()?;
+        let (tile, best_tile) = (reached.tile(), best.kernel.tile);
         Ok(BalanceAnswer {
-            tops: reached.tops,
-            best_tops: best.tops,
-            regret: best.tops / reached.tops,
+            tops: reached.timed.tops(),
+            best_tops: best.tops(),
+            regret: best.tops() / reached.timed.tops(),
             iterations: trace.len() as u64,
             m_ct: tile.m,
             k_ct: tile.k,
             n_ct: tile.n,
-            k_mt: reached.k_mt,
+            k_mt: reached.timed.design.k_mt,
+            eq9_compute_ns: reached.compute_ns,
+            eq10_memory_ns: reached.memory_ns,
             outputs: tile.outputs(),
             best_m_ct: best_tile.m,
             best_k_ct: best_tile.k,
             best_n_ct: best_tile.n,
+            best_k_mt: best.design.k_mt,
             tried,
+            occupancy: Occupancy::of(&self.device, &best.design, &best.kernel.mmul),
         })
+    }
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        let peak = self.device.tops(mmul.macs().into());
+        vec![Bound::at_most("best_tops", peak, "one product a cycle on every core")]
     }
 
     fn slots() -> Vec<Slot> {
@@ -297,11 +383,31 @@ mod tests {
 
     #[test]
     fn the_printed_iteration_stops_before_the_repaired_ones() {
-        let tops = [Iteration::AsPrinted, Iteration::SkipEqual, Iteration::Scan].map(|iteration| {
-            let study = BalanceStudy { iteration, ..BalanceStudy::default() };
-            study.answer().unwrap().tops
-        });
-        assert!(tops[0] < tops[1] && tops[1] <= tops[2], "{tops:?}");
+        for device in DEVICES.all() {
+            for precision in Precision::ALL {
+                let [printed, repaired, all] =
+                    [Iteration::AsPrinted, Iteration::UntilComputeBound, Iteration::Scan].map(|iteration| {
+                        let default = BalanceStudy::default();
+                        let study =
+                            BalanceStudy { device: device.parameters, precision, iteration, ..default };
+                        study.answer().unwrap()
+                    });
+                assert!(printed.tops < repaired.tops && repaired.iterations < all.iterations);
+                assert_eq!(repaired.tops.to_bits(), all.tops.to_bits(), "{} {precision}", device.name);
+            }
+        }
+    }
+
+    /// Compute and DRAM meet where the iteration ends.
+    #[test]
+    fn the_balanced_point_is_where_the_equations_cross() {
+        let study = BalanceStudy { iteration: Iteration::UntilComputeBound, ..BalanceStudy::default() };
+        let trace = study.trace().unwrap();
+        let ratio = |it: &Point| it.compute_ns / it.memory_ns;
+        assert!(ratio(&trace[0]) < 0.6 && ratio(&trace[trace.len() - 1]) >= 1.0);
+        assert!(trace.windows(2).all(|it| it[0].tile().outputs() < it[1].tile().outputs()));
+        let assumed = trace[1].assumed_efficiency.unwrap();
+        assert_eq!(assumed.to_bits(), trace[0].timed.kernel.efficiency().to_bits());
     }
 
     #[test]

@@ -2,19 +2,24 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, CostEngine, Engines, Laws, Limit, Recorder, Slot, Study, StudyError, When, either, faster,
+    neutral, slower, unused,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::kernel::Kernel;
 use crate::cost::schedule::{Bottleneck, GemmPart, Schedule};
-use crate::cost::{events, times};
+use crate::cost::{equations, events, times};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
-use crate::mapping::design::{BLayout, BdReconfiguration, Design, DramSharing};
+use crate::mapping::chain::Chains;
+use crate::mapping::design::{BLayout, BdReconfiguration, Design, L2Use};
 use crate::mapping::designs::{DEFAULT_DESIGN, DESIGNS, KernelDesign};
-use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
-use crate::study::slots;
+use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
+use crate::study::occupancy::Occupancy;
+use crate::study::{laws, slots};
 
 /// A matrix product `m x k` times `k x n` on an NPU, A and C row-major in DRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,12 +53,19 @@ pub struct GemmStudy {
     pub bd_reconfiguration: BdReconfiguration,
     /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
     pub bds_in_flight: NonZeroU8,
-    /// Whether reading and writing DRAM share one bandwidth
-    pub dram_sharing: DramSharing,
     /// Multiply-accumulates per cycle of one core as measured, instead of the kernel model's
     pub measured_macs_per_cycle: Option<f64>,
     /// Closed form, or event by event
     pub engine: CostEngine,
+}
+
+/// A design that memories hold and descriptors describe, and its schedule.
+struct Program {
+    design: Design,
+    l1: L1Use,
+    l2: L2Use,
+    kernel: Kernel,
+    schedule: Schedule,
 }
 
 /// What `npu.gemm` answers.
@@ -113,6 +125,9 @@ pub struct GemmAnswer {
     pub l2_fullest_bytes: u64,
     /// Whether it needs part of its neighbour
     pub l2_shared: bool,
+    /// What else the design takes
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
 }
 
 impl Default for GemmStudy {
@@ -136,7 +151,6 @@ impl Default for GemmStudy {
             l1_rule: L1Rule::Below,
             bd_reconfiguration: BdReconfiguration::Overlapped,
             bds_in_flight: NonZeroU8::new(5).expect("not zero"),
-            dram_sharing: DramSharing::Duplex,
             measured_macs_per_cycle: None,
             engine: CostEngine::Closed,
         }
@@ -156,9 +170,19 @@ impl GemmStudy {
             l1_rule: self.l1_rule,
             bd_reconfiguration: self.bd_reconfiguration,
             bds_in_flight: self.bds_in_flight.get().into(),
-            dram_sharing: self.dram_sharing,
             measured_macs_per_cycle: self.measured_macs_per_cycle,
         }
+    }
+
+    /// The same product with the tile and the step of another design.
+    ///
+    /// # Panics
+    /// If they are none that studies can give: zero, or above 65535.
+    #[must_use]
+    pub fn with_design(self, design: &Design) -> Self {
+        let given = |it: u32| u16::try_from(it).ok().and_then(NonZeroU16::new).expect("from a search");
+        let Tile { m, k, n } = design.tile;
+        Self { m_ct: given(m), k_ct: given(k), n_ct: given(n), k_mt: given(design.k_mt), ..self }
     }
 
     /// Rows of A, columns of A, columns of B.
@@ -172,10 +196,17 @@ impl GemmStudy {
     /// # Errors
     /// [`StudyError`] says what does not fit.
     pub fn schedule(&self) -> Result<Schedule, StudyError> {
+        Ok(self.program()?.schedule)
+    }
+
+    /// What the array is programmed with, if it can be.
+    fn program(&self) -> Result<Program, StudyError> {
         let design = self.design();
-        design.check(&self.device)?;
-        let kernel = Kernel::new(&self.device, self.precision, design.tile)?;
-        Ok(Schedule::new(&self.device, &design, &kernel, self.size())?)
+        let (l1, l2) = design.check(&self.device)?;
+        let kernel = Kernel::new(&self.device, self.precision, design.tile, self.output_buffers)?;
+        let schedule = Schedule::new(&self.device, &design, &kernel, self.size())?;
+        Chains::check(&self.device, &design, self.size())?;
+        Ok(Program { design, l1, l2, kernel, schedule })
     }
 }
 
@@ -187,6 +218,51 @@ impl Study for GemmStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("time_ns", &["compute_ns", "input_wait_ns", "output_wait_ns", "epilogue_ns", "dispatch_ns"])];
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("time_ns")),
+        effects: &[
+            slower("m"),
+            slower("k"),
+            slower("n"),
+            either("m_ct", laws::TILE),
+            either("k_ct", laws::TILE),
+            either("n_ct", laws::TILE),
+            either("k_mt", laws::STEP),
+            faster("bds_in_flight"),
+            faster("measured_macs_per_cycle"),
+            either("device.rows", laws::ROWS),
+            either("device.columns", laws::ROWS),
+            either("device.a_column_stride", laws::STRIDE),
+            faster("device.clock_mhz"),
+            neutral("device.l1_bytes"),
+            either("device.l1_bank_bytes", laws::BANKS).only(UNMEASURED),
+            either("device.stack_bytes", laws::BANKS).only(UNMEASURED),
+            neutral("device.l2_bytes"),
+            faster("device.dma_bytes_per_cycle"),
+            faster("device.port_bytes_per_cycle"),
+            neutral("device.accumulator_bytes"),
+            faster("device.int8.*").only(laws::INT8),
+            slower("device.int8.conversions").only(laws::INT8),
+            faster("device.bf16.*").only(laws::BF16),
+            slower("device.bf16.conversions").only(laws::BF16),
+            slower("device.pipeline_cycles").only(UNMEASURED),
+            neutral("device.memory_channels"),
+            neutral("device.shim_bds"),
+            slower("device.bd_cycles"),
+            slower("device.dispatch_ns"),
+            unused("device.reconfiguration_ns", "one product needs one design"),
+            faster("device.dram.*"),
+            slower("device.dram.run_bytes"),
+            slower("device.dram.line_bytes"),
+        ],
+        engines: Some(Engines::closed_and_events(laws::ENGINES)),
+        limits: &[
+            Limit { grow: &[("device.clock_mhz", 1e6)], vanish: &["compute_ns"] },
+            Limit { grow: &[("device.dispatch_ns", 1e-6)], vanish: &["dispatch_ns"] },
+        ],
+        ..Laws::NONE
+    };
+
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
         Some(|study, recorder| {
             events::record(&study.schedule()?, recorder);
@@ -195,10 +271,8 @@ impl Study for GemmStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
-        let (device, design) = (&self.device, self.design());
-        let (l1, l2) = design.check(device)?;
-        let kernel = Kernel::new(device, self.precision, design.tile)?;
-        let schedule = Schedule::new(device, &design, &kernel, self.size())?;
+        let device = &self.device;
+        let Program { design, l1, l2, kernel, schedule } = self.program()?;
         let times = times(&schedule, self.engine);
 
         let [m, k, n] = self.size().map(|it| it as f64);
@@ -211,12 +285,7 @@ impl Study for GemmStudy {
         let operations = 2.0 * m * k * n;
         let time_ns = times.total().as_ns();
 
-        // Eq. 6 to 8.
-        let [native_m, _, native_n] = design.native(device).map(|it| it as f64);
-        let traffic =
-            |m: f64, k: f64, n: f64| (m * k * n * input * (1.0 / native_n + 1.0 / native_m), m * n * output);
-        let (read, write) = traffic(padded_m, padded_k, padded_n);
-        let (asked_read, asked_write) = traffic(m, k, n);
+        let (read, write) = equations::dram_bytes(device, &design, padded);
         let capacity = f64::from(device.l2_bytes.get()) * f64::from(device.columns.get());
         Ok(GemmAnswer {
             tops: operations / time_ns * 1e-3,
@@ -228,12 +297,11 @@ impl Study for GemmStudy {
             dispatch_ns: times.ns(GemmPart::Dispatch),
             bottleneck: schedule.bottleneck(),
             macs_per_cycle,
-            efficiency: macs_per_cycle * f64::from(kernel.mmul.issue_cycles.get())
-                / f64::from(kernel.mmul.macs()),
+            efficiency: macs_per_cycle / kernel.mmul.macs_per_cycle(),
             peak_tops,
             arithmetic_intensity: operations / ((m * k + k * n) * input + m * n * output),
-            eq9_compute_ns: operations / peak_tops * 1e-3,
-            eq10_memory_ns: (asked_read + asked_write) / device.dram.read_gb_s.as_f64(),
+            eq9_compute_ns: equations::compute_ns(device, macs_per_cycle, self.size()),
+            eq10_memory_ns: equations::memory_ns(device, &design, self.size()),
             dram_read_bytes: read,
             dram_write_bytes: write,
             dram_read_gb_s: read / (schedule.load * (schedule.steps * schedule.blocks)).as_ns(),
@@ -247,13 +315,31 @@ impl Study for GemmStudy {
             l2_share: l2.total as f64 / capacity,
             l2_fullest_bytes: l2.fullest,
             l2_shared: l2.shares(device),
+            occupancy: Occupancy::of(device, &design, &kernel.mmul),
         })
+    }
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        let floors = laws::Floors::of(&self.device, mmul, self.precision, self.size());
+        let dispatch = self.device.dispatch_ns.as_f64();
+        vec![
+            Bound::at_least("compute_ns", floors.compute, "products at the instruction's peak"),
+            Bound::at_least("time_ns", dispatch + floors.read, "A and B once through the port to DRAM"),
+            Bound::at_least("time_ns", dispatch + floors.write, "C once through the port to DRAM"),
+            Bound::at_least("time_ns", dispatch + floors.bus, "A, B and C once over the DRAM's bus"),
+            Bound::at_most("l1_bytes", laws::l1_bytes(&self.device), "L1 without the stack"),
+            Bound::at_most("l2_share", 1.0, "all memory tiles"),
+        ]
     }
 
     fn slots() -> Vec<Slot> {
         vec![slots::design(), slots::device()]
     }
 }
+
+/// Where the kernel model gives the core's pace.
+const UNMEASURED: &[When] = &[When::is("measured_macs_per_cycle", &["null"])];
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Aim, Bound, Laws, Slot, Study, StudyError, either, faster, neutral, slower, unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
 use crate::study::gemm::GemmStudy;
-use crate::study::slots;
+use crate::study::{laws, slots};
 
 /// One core of an NPU multiplying one tile of A with one of B.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,8 +44,10 @@ pub struct KernelAnswer {
     pub bound: KernelBound,
     /// Cycles of one call
     pub cycles: f64,
-    /// Issue slots of the products
+    /// Issue slots of the products, or of the conversions or loads that they wait for
     pub issue_cycles: f64,
+    /// Loads of A and B that wait for each other, as L1 has both in one bank
+    pub conflict_cycles: f64,
     /// Software pipelines filling and draining
     pub fill_cycles: f64,
     /// Loading and storing sums
@@ -74,6 +76,8 @@ pub struct KernelAnswer {
     pub l1_share: f64,
     /// Zeroing a tile of C over one call
     pub zero_share: f64,
+    /// Share of the core's accumulators that a register block takes
+    pub accumulator_share: f64,
 }
 
 impl Default for KernelStudy {
@@ -105,6 +109,7 @@ impl KernelStudy {
             bound: kernel.bound(),
             cycles: kernel.call().as_f64(),
             issue_cycles: kernel.issue.as_f64(),
+            conflict_cycles: kernel.conflicts.as_f64(),
             fill_cycles: kernel.fill.as_f64(),
             sum_cycles: kernel.sums.as_f64(),
             dma_wait_cycles: kernel.dma_wait().as_f64(),
@@ -119,6 +124,7 @@ impl KernelStudy {
             l1_bytes: l1.total(),
             l1_share: l1.total() as f64 / f64::from(device.l1_bytes.get()),
             zero_share: zero / kernel.call().as_f64(),
+            accumulator_share: device.accumulator_share(&kernel.mmul),
         }
     }
 }
@@ -129,15 +135,53 @@ impl Study for KernelStudy {
     type Answer = KernelAnswer;
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
-        ("cycles", &["issue_cycles", "fill_cycles", "sum_cycles", "dma_wait_cycles"]),
+        ("cycles", &["issue_cycles", "conflict_cycles", "fill_cycles", "sum_cycles", "dma_wait_cycles"]),
         ("l1_bytes", &["l1_a_bytes", "l1_b_bytes", "l1_c_bytes"]),
     ];
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::more("peak_tops")),
+        effects: &[
+            either("m_ct", laws::TILE),
+            either("k_ct", laws::TILE),
+            either("n_ct", laws::TILE),
+            faster("device.rows"),
+            faster("device.columns"),
+            faster("device.clock_mhz"),
+            neutral("device.l1_bytes"),
+            either("device.l1_bank_bytes", laws::BANKS),
+            either("device.stack_bytes", laws::BANKS),
+            faster("device.dma_bytes_per_cycle"),
+            faster("device.port_bytes_per_cycle"),
+            neutral("device.accumulator_bytes"),
+            faster("device.int8.*").only(laws::INT8),
+            slower("device.int8.conversions").only(laws::INT8),
+            faster("device.bf16.*").only(laws::BF16),
+            slower("device.bf16.conversions").only(laws::BF16),
+            slower("device.pipeline_cycles"),
+            unused("device.*", "one core works on what L1 has already"),
+        ],
+        ..Laws::NONE
+    };
+
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
         let tile = Tile::of(self.m_ct, self.k_ct, self.n_ct);
-        let kernel = Kernel::new(&self.device, self.precision, tile)?;
+        let kernel = Kernel::new(&self.device, self.precision, tile, self.output_buffers)?;
         tile.check_l1(&self.device, self.precision, self.output_buffers, self.l1_rule)?;
         Ok(Self::describe(&self.device, self.precision, self.output_buffers, &kernel))
+    }
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        let tile = Tile::of(self.m_ct, self.k_ct, self.n_ct);
+        let products = tile.macs() / f64::from(mmul.macs());
+        let a = f64::from(tile.m) * f64::from(tile.k) * f64::from(self.precision.input_bytes());
+        let dma = f64::from(self.device.dma_bytes_per_cycle.get());
+        vec![
+            Bound::at_least("cycles", products, "one product a cycle"),
+            Bound::at_least("cycles", a / dma, "the next A through its DMA channel"),
+            Bound::at_most("l1_bytes", laws::l1_bytes(&self.device), "L1 without the stack"),
+        ]
     }
 
     fn slots() -> Vec<Slot> {

@@ -3,6 +3,8 @@
 pub mod balance;
 pub mod gemm;
 pub mod kernel;
+mod laws;
+pub mod occupancy;
 pub mod search;
 mod slots;
 pub mod workload;

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU16;
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, Laws, Slot, Study, StudyError, When, either, faster, neutral, slower, unused,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,7 @@ use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, TieBreak};
 use crate::study::gemm::GemmStudy;
 use crate::study::kernel::{KernelAnswer, KernelStudy};
-use crate::study::slots;
+use crate::study::{laws, slots};
 
 /// The best tile that L1 holds, of all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +51,9 @@ pub struct SearchAnswer {
     pub k_ct: u32,
     /// Columns of B and C in L1
     pub n_ct: u32,
+    /// What the objective asks for first, higher is better: multiply-accumulates per cycle or per
+    /// call, elements of C, or one over them
+    pub score: f64,
     /// Throughput of the core in multiply-accumulates per cycle
     pub macs_per_cycle: f64,
     /// Throughput over the instruction's peak
@@ -63,6 +68,8 @@ pub struct SearchAnswer {
     pub l1_bytes: u64,
     /// Share of L1 that they take
     pub l1_share: f64,
+    /// Share of the core's accumulators that a register block takes
+    pub accumulator_share: f64,
 }
 
 /// Why there is nothing to search.
@@ -129,13 +136,6 @@ impl SearchStudy {
         let found = self.search()?.best(&self.device, self.precision, count)?;
         let answer = |kernel: &Kernel| {
             let KernelAnswer {
-                macs_per_cycle, efficiency, macs, outputs, peak_tops, l1_bytes, l1_share, ..
-            } = KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
-            let Tile { m, k, n } = kernel.tile;
-            SearchAnswer {
-                m_ct: m,
-                k_ct: k,
-                n_ct: n,
                 macs_per_cycle,
                 efficiency,
                 macs,
@@ -143,6 +143,23 @@ impl SearchStudy {
                 peak_tops,
                 l1_bytes,
                 l1_share,
+                accumulator_share,
+                ..
+            } = KernelStudy::describe(&self.device, self.precision, self.output_buffers, kernel);
+            let Tile { m, k, n } = kernel.tile;
+            SearchAnswer {
+                m_ct: m,
+                k_ct: k,
+                n_ct: n,
+                score: self.objective.score(kernel),
+                macs_per_cycle,
+                efficiency,
+                macs,
+                outputs,
+                peak_tops,
+                l1_bytes,
+                l1_share,
+                accumulator_share,
             }
         };
         Ok(found.iter().map(answer).collect())
@@ -155,6 +172,29 @@ impl Study for SearchStudy {
         "The best tile for one core of a Ryzen AI NPU, by exhaustive search (Eq. 1 to 5)";
     type Answer = SearchAnswer;
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::more("score")),
+        effects: &[
+            either("k_ct", "the best of one reduction; without it the best of all"),
+            either("assumed_efficiency", EQ_4).only(BY_EQ_4),
+            slower("rank"),
+            neutral("device.rows"),
+            neutral("device.columns"),
+            neutral("device.clock_mhz"),
+            faster("device.l1_bytes"),
+            either("device.l1_bank_bytes", laws::BANKS),
+            either("device.stack_bytes", laws::BANKS),
+            faster("device.dma_bytes_per_cycle"),
+            either("device.port_bytes_per_cycle", EQ_4),
+            neutral("device.accumulator_bytes"),
+            either("device.int8.*", laws::GRID).only(laws::INT8),
+            either("device.bf16.*", laws::GRID).only(laws::BF16),
+            either("device.pipeline_cycles", EQ_4),
+            unused("device.*", "one core works on what L1 has already"),
+        ],
+        ..Laws::NONE
+    };
+
     fn answer(&self) -> Result<SearchAnswer, StudyError> {
         let rank = usize::from(self.rank.get());
         let mut found = self.ranked(rank)?;
@@ -162,7 +202,21 @@ impl Study for SearchStudy {
         if found.len() < rank { Err(missing.into()) } else { Ok(found.swap_remove(rank - 1)) }
     }
 
+    fn bounds(&self) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        vec![
+            Bound::at_most("macs_per_cycle", mmul.macs().into(), "one product a cycle"),
+            Bound::at_most("l1_bytes", laws::l1_bytes(&self.device), "L1 without the stack"),
+        ]
+    }
+
     fn slots() -> Vec<Slot> {
         vec![slots::device()]
     }
 }
+
+/// Of what makes a core faster, where the objective is not throughput.
+const EQ_4: &str = "a faster core is sooner bound by the DMA, and Eq. 4 admits fewer tiles";
+
+/// Where Eq. 4 decides.
+const BY_EQ_4: &[When] = &[When::is_not("objective", &["throughput"])];

@@ -2,18 +2,24 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::{CostEngine, Recorder, Slot, Span, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, CostEngine, Engines, Laws, Recorder, Slot, Span, Study, StudyError, When, either, faster,
+    neutral, slower,
+};
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Gemv, Matrix, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::best::{Demanded, Designs};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
-use crate::mapping::design::{BLayout, BdReconfiguration, DramSharing};
+use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
-use crate::study::balance::BalanceStudy;
+use crate::study::balance::BalanceError;
 use crate::study::gemm::{GemmAnswer, GemmStudy};
+use crate::study::laws;
+use crate::study::occupancy::Occupancy;
 use crate::study::slots::{self, DEFAULT_MODEL};
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -52,8 +58,6 @@ pub struct WorkloadStudy {
     pub bd_reconfiguration: BdReconfiguration,
     /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
     pub bds_in_flight: NonZeroU8,
-    /// Whether reading and writing DRAM share one bandwidth
-    pub dram_sharing: DramSharing,
     /// Closed form, or event by event
     pub engine: CostEngine,
 }
@@ -66,8 +70,8 @@ pub enum Strategy {
     OneDesign,
     /// The same, but the array is configured anew whenever the size changes
     Reconfigured,
-    /// The best tile for each size, found by exhaustive search, and the array configured anew in
-    /// between
+    /// The assignment of designs to kinds of products that takes the least time, of all that fit: the
+    /// array is configured anew between kinds wherever that pays
     BestPerSize,
 }
 
@@ -94,6 +98,9 @@ pub struct WorkloadAnswer {
     pub slowest_ns: f64,
     /// The slowest kind of product
     pub slowest: Matrix,
+    /// What else the designs take
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
 }
 
 /// Why a prompt has no time.
@@ -138,7 +145,6 @@ impl Default for WorkloadStudy {
             l1_rule: gemm.l1_rule,
             bd_reconfiguration: gemm.bd_reconfiguration,
             bds_in_flight: gemm.bds_in_flight,
-            dram_sharing: gemm.dram_sharing,
             engine: gemm.engine,
         }
     }
@@ -147,14 +153,12 @@ impl Default for WorkloadStudy {
 impl WorkloadStudy {
     /// The product of activations of so many tokens with one of the model's matrices.
     ///
-    /// # Errors
-    /// [`StudyError`] if no design fits.
-    ///
     /// # Panics
-    /// Never: a matrix has rows and columns, and L1 holds every tile found.
-    pub fn gemm(&self, tokens: NonZeroU64, weights: Gemv) -> Result<GemmStudy, StudyError> {
+    /// Never: a matrix has rows and columns.
+    #[must_use]
+    pub fn gemm(&self, tokens: NonZeroU64, weights: Gemv) -> GemmStudy {
         let some = |it: u64| NonZeroU64::new(it).expect("a matrix has rows and columns");
-        let mut gemm = GemmStudy {
+        GemmStudy {
             m: tokens,
             k: some(weights.k()),
             n: some(weights.m()),
@@ -169,123 +173,157 @@ impl WorkloadStudy {
             l1_rule: self.l1_rule,
             bd_reconfiguration: self.bd_reconfiguration,
             bds_in_flight: self.bds_in_flight,
-            dram_sharing: self.dram_sharing,
             measured_macs_per_cycle: None,
             engine: self.engine,
-        };
-        if self.strategy == Strategy::BestPerSize {
-            let search = BalanceStudy {
-                device: self.device,
-                precision: self.precision,
-                b_layout: self.b_layout,
-                output_buffers: self.output_buffers,
-                l1_rule: self.l1_rule,
-                ..BalanceStudy::default()
-            };
-            let best = search.best(Some(gemm.size()))?.0;
-            let small = |it: u32| u16::try_from(it).ok().and_then(NonZeroU16::new).expect("L1 holds it");
-            let tile = best.kernel.tile;
-            [gemm.m_ct, gemm.k_ct, gemm.n_ct, gemm.k_mt] = [tile.m, tile.k, tile.n, best.k_mt].map(small);
         }
-        Ok(gemm)
     }
 }
 
-/// What the array is configured for: a change of it takes time.
-type Configuration = ([u64; 3], [NonZeroU16; 4]);
-
 /// One kind of product.
+#[derive(Debug, Clone, Copy)]
 struct Product {
     matrix: Matrix,
+    gemm: GemmStudy,
     /// How often it is computed in a prompt.
     count: u64,
     /// Operations asked for, all together.
     operations: f64,
-    /// Those computed.
-    computed: f64,
-    /// One of them.
-    time: Nanoseconds,
-    configuration: Configuration,
+    /// What the array is configured for: a change of it takes time.
+    configuration: usize,
 }
 
 /// The kinds of products of a prompt: those of a layer in their order, then the head.
 struct Products {
     layers: u64,
-    layer: Vec<Product>,
-    head: Option<Product>,
+    kinds: Vec<Product>,
+    /// How many of the kinds are a layer's.
+    per_layer: usize,
 }
 
 impl Products {
-    fn kinds(&self) -> impl Iterator<Item = &Product> {
-        self.layer.iter().chain(&self.head)
+    /// All products, layer after layer, then the head; each with the number of its layer and of
+    /// its kind.
+    fn sequence(&self) -> impl Iterator<Item = (u64, usize)> {
+        let layers = (0..self.layers).flat_map(|layer| (0..self.per_layer).map(move |it| (layer, it)));
+        layers.chain((self.per_layer..self.kinds.len()).map(|it| (self.layers, it)))
     }
 
-    /// All products, layer after layer, then the head; each with the number of its layer.
-    fn sequence(&self) -> impl Iterator<Item = (u64, &Product)> {
-        let layers = (0..self.layers).flat_map(|layer| self.layer.iter().map(move |it| (layer, it)));
-        layers.chain(self.head.iter().map(|it| (self.layers, it)))
-    }
-
-    /// How often the array is configured anew. The first design is there already.
-    fn reconfigurations(&self) -> u64 {
-        let differ = |one: Option<&Product>, other: Option<&Product>| {
-            one.zip(other).is_some_and(|it| it.0.configuration != it.1.configuration)
+    /// How often the array is configured anew if the kinds need these configurations. The first
+    /// is there already.
+    fn reconfigurations(&self, of: &[usize]) -> u64 {
+        let (layer, head) = of.split_at(self.per_layer);
+        let differ = |one: Option<&usize>, other: Option<&usize>| {
+            u64::from(one.zip(other).is_some_and(|it| it.0 != it.1))
         };
-        let inside = self.layer.windows(2).filter(|it| differ(it.first(), it.last())).count() as u64;
-        let around = u64::from(differ(self.layer.last(), self.layer.first()));
-        let at_head = u64::from(differ(self.layer.last(), self.head.as_ref()));
-        self.layers * inside + (self.layers - 1) * around + at_head
+        let inside: u64 = layer.windows(2).map(|it| differ(it.first(), it.last())).sum();
+        let around = differ(layer.last(), layer.first());
+        self.layers * inside + (self.layers - 1) * around + differ(layer.last(), head.first())
+    }
+
+    /// Gives kinds the designs that take the least time together, reconfiguration included:
+    /// every way to share designs is tried, each with the best design for those that share it.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn choose_designs(&mut self, reconfiguration: Nanoseconds) -> Result<(), StudyError> {
+        let Some(first) = self.kinds.first().map(|it| it.gemm) else { return Ok(()) };
+        let designs =
+            Designs { device: &first.device, base: first.design(), k_mt_steps: None, engine: first.engine };
+        designs.base.check_channels(&first.device)?;
+        let demanded: Vec<_> =
+            self.kinds.iter().map(|it| Demanded { size: it.gemm.size(), count: it.count }).collect();
+        let shared = designs.shared(&demanded)?;
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        each_partition(self.kinds.len(), &mut |groups| {
+            let members = |group: usize| {
+                groups.iter().enumerate().filter(|it| *it.1 == group).map(|it| 1 << it.0).sum::<usize>()
+            };
+            let count = groups.iter().max().map_or(0, |it| it + 1);
+            let products = (0..count).map(|it| shared[members(it)].map_or(f64::INFINITY, |it| it.1));
+            let changes = self.reconfigurations(groups) as f64 * reconfiguration.as_f64();
+            let total = products.sum::<f64>() + changes;
+            if total.is_finite() && best.as_ref().is_none_or(|it| total < it.0) {
+                best = Some((total, groups.to_vec()));
+            }
+        });
+        let (_, groups) = best.ok_or(BalanceError::NoDesign(first.precision))?;
+        for (at, kind) in self.kinds.iter_mut().enumerate() {
+            let mates = groups.iter().enumerate().filter(|it| *it.1 == groups[at]).map(|it| 1 << it.0);
+            let design = shared[mates.sum::<usize>()].map_or(first.design(), |it| it.0);
+            kind.gemm = kind.gemm.with_design(&design);
+            kind.configuration = groups[at];
+        }
+        Ok(())
     }
 }
 
+/// Calls `visit` with every way to put so many things into groups: the group of each, numbered
+/// in the order in which they begin.
+fn each_partition(count: usize, visit: &mut impl FnMut(&[usize])) {
+    fn go(groups: &mut Vec<usize>, count: usize, visit: &mut impl FnMut(&[usize])) {
+        if groups.len() == count {
+            return visit(groups);
+        }
+        let next = groups.iter().max().map_or(0, |it| it + 1);
+        for group in 0..=next {
+            groups.push(group);
+            go(groups, count, visit);
+            groups.pop();
+        }
+    }
+    go(&mut Vec::with_capacity(count), count, visit);
+}
+
 impl WorkloadStudy {
+    #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
     fn products(&self) -> Result<Products, StudyError> {
         if let Some(experts) = self.model.experts {
             return Err(WorkloadError::Experts { count: experts.count }.into());
         }
+        let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
+            let gemm = self.gemm(tokens, weights);
+            let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
+            Product { matrix, gemm, count, operations, configuration: 0 }
+        };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
-        let layer = layer.map(|(matrix, weights)| self.product(matrix, weights, self.prompt_tokens, layers));
-        let layer = layer.collect::<Result<_, _>>()?;
-        let head = || self.product(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, NonZeroU64::MIN, 1);
-        let head = if self.lm_head { Some(head()?) } else { None };
-        Ok(Products { layers, layer, head })
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts and operations stay far below 2^53 in ratio")]
-    fn product(
-        &self,
-        matrix: Matrix,
-        weights: Gemv,
-        tokens: NonZeroU64,
-        count: u64,
-    ) -> Result<Product, StudyError> {
-        let gemm = self.gemm(tokens, weights)?;
-        let GemmAnswer { time_ns, useful_share, .. } = gemm.answer()?;
-        let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
-        let configuration = match self.strategy {
-            Strategy::OneDesign => ([0; 3], [NonZeroU16::MIN; 4]),
-            Strategy::Reconfigured => (gemm.size(), [NonZeroU16::MIN; 4]),
-            Strategy::BestPerSize => ([0; 3], [gemm.m_ct, gemm.k_ct, gemm.n_ct, gemm.k_mt]),
-        };
-        let (computed, time) = (operations / useful_share, Nanoseconds::new(time_ns)?);
-        Ok(Product { matrix, count, operations, computed, time, configuration })
+        let mut kinds: Vec<_> =
+            layer.map(|(matrix, weights)| kind(matrix, weights, self.prompt_tokens, layers)).collect();
+        let per_layer = kinds.len();
+        if self.lm_head {
+            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, NonZeroU64::MIN, 1));
+        }
+        let mut products = Products { layers, kinds, per_layer };
+        match self.strategy {
+            Strategy::OneDesign => {}
+            Strategy::Reconfigured => {
+                let sizes: Vec<_> = products.kinds.iter().map(|it| it.gemm.size()).collect();
+                for (kind, size) in products.kinds.iter_mut().zip(&sizes) {
+                    kind.configuration = sizes.iter().position(|it| it == size).unwrap_or(0);
+                }
+            }
+            Strategy::BestPerSize => products.choose_designs(self.device.reconfiguration_ns)?,
+        }
+        Ok(products)
     }
 
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let products = self.products()?;
+        let time = |it: &Product| Ok(Nanoseconds::new(it.gemm.answer()?.time_ns)?.to_picoseconds());
+        let times = products.kinds.iter().map(time).collect::<Result<Vec<_>, StudyError>>()?;
         let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
         let mut at_most = products
-            .kinds()
-            .map(|it| it.time.to_picoseconds().0.checked_add(reconfiguration.0)?.checked_mul(it.count));
+            .kinds
+            .iter()
+            .zip(&times)
+            .map(|(it, time)| time.0.checked_add(reconfiguration.0)?.checked_mul(it.count));
         at_most.try_fold(0, |sum: u64, it| sum.checked_add(it?)).ok_or(WorkloadError::TooLong)?;
 
         let configuring = recorder.track("array", "configuration");
         let multiplying = recorder.track("array", "products");
         let (mut now, mut loaded) = (Picoseconds::ZERO, None);
-        for (layer, product) in products.sequence() {
+        for (layer, kind) in products.sequence() {
+            let product = &products.kinds[kind];
             let mut span = |track, name, time| {
                 let (start, end) = (now, now + time);
                 recorder.span(track, Span { name, category: "", start, end, details: &[("layer", layer)] });
@@ -295,7 +333,7 @@ impl WorkloadStudy {
                 span(configuring, "configure", reconfiguration);
             }
             loaded = Some(product.configuration);
-            span(multiplying, product.matrix.name(), product.time.to_picoseconds());
+            span(multiplying, product.matrix.name(), times[kind]);
         }
         Ok(())
     }
@@ -309,23 +347,65 @@ impl Study for WorkloadStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("time_ns", &["gemm_ns", "reconfiguration_ns"])];
 
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("time_ns")),
+        effects: &[
+            slower("prompt_tokens"),
+            either("m_ct", laws::TILE).only(GIVEN),
+            either("k_ct", laws::TILE).only(GIVEN),
+            either("n_ct", laws::TILE).only(GIVEN),
+            either("k_mt", laws::STEP).only(GIVEN),
+            faster("bds_in_flight"),
+            either("device.rows", laws::ROWS),
+            either("device.columns", laws::ROWS),
+            either("device.a_column_stride", laws::STRIDE),
+            faster("device.clock_mhz"),
+            faster("device.l1_bytes"),
+            either("device.l1_bank_bytes", laws::BANKS),
+            either("device.stack_bytes", laws::BANKS),
+            faster("device.l2_bytes"),
+            faster("device.dma_bytes_per_cycle"),
+            faster("device.port_bytes_per_cycle"),
+            neutral("device.accumulator_bytes"),
+            either("device.int8.*", laws::GRID).only(laws::INT8),
+            slower("device.int8.conversions").only(laws::INT8),
+            either("device.bf16.*", laws::GRID).only(laws::BF16),
+            slower("device.bf16.conversions").only(laws::BF16),
+            slower("device.pipeline_cycles"),
+            neutral("device.memory_channels"),
+            neutral("device.shim_bds"),
+            slower("device.bd_cycles"),
+            slower("device.dispatch_ns"),
+            slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
+            faster("device.dram.*"),
+            slower("device.dram.run_bytes"),
+            slower("device.dram.line_bytes"),
+        ],
+        engines: Some(Engines::closed_and_events(laws::ENGINES)),
+        slow: true,
+        ..Laws::NONE
+    };
+
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
         let products = self.products()?;
+        let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
-        for it in products.kinds() {
-            let time = it.time * it.count as f64;
+        for it in &products.kinds {
+            let GemmAnswer { time_ns, useful_share, .. } = it.gemm.answer()?;
+            let time = Nanoseconds::new(time_ns)? * it.count as f64;
             gemms += time;
             operations += it.operations;
-            computed += it.computed;
+            computed += it.operations / useful_share;
             if slowest.0 < time {
                 slowest = (time, it.matrix);
             }
         }
-        let reconfigurations = products.reconfigurations();
+        let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
+        let reconfigurations = products.reconfigurations(&configurations);
         let reconfiguration = self.device.reconfiguration_ns * reconfigurations as f64;
         let time_ns = (gemms + reconfiguration).as_f64();
         Ok(WorkloadAnswer {
@@ -333,19 +413,34 @@ impl Study for WorkloadStudy {
             gemm_ns: gemms.as_f64(),
             reconfiguration_ns: reconfiguration.as_f64(),
             reconfigurations,
-            gemms: products.kinds().map(|it| it.count).sum(),
+            gemms: products.kinds.iter().map(|it| it.count).sum(),
             tops: operations / time_ns * 1e-3,
             prompt_tokens_per_s: self.prompt_tokens.get() as f64 / time_ns * 1e9,
             useful_share: operations / computed,
             slowest_ns: slowest.0.as_f64(),
             slowest: slowest.1,
+            occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
         })
+    }
+
+    fn bounds(&self) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        let floors = self.model.layer_gemvs(self.projections).map(|(_, weights)| {
+            let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
+            laws::Floors::of(&self.device, mmul, self.precision, size)
+        });
+        let each = floors.map(|it| it.compute.max(it.read).max(it.write).max(it.bus)).sum::<f64>();
+        let layers = f64::from(self.model.layers);
+        vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
     }
 
     fn slots() -> Vec<Slot> {
         vec![slots::model(), slots::design(), slots::device()]
     }
 }
+
+/// Where the design is given.
+const GIVEN: &[When] = &[When::is_not("strategy", &["best-per-size"])];
 
 #[cfg(test)]
 mod tests {

@@ -198,7 +198,7 @@ impl Footprint {
 /// Rows of a row tile on this memory.
 fn tile_rows(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<u64, FootprintError> {
     memory.check()?;
-    let burst_bits = 8 * u64::from(memory.column_bytes.get());
+    let burst_bits = 8 * u64::from(memory.column_bytes());
     // One row fits any memory, and all that is asked of it is the tile.
     let tile = Layout::on(
         Dims::of(memory).ungrouped(),

@@ -1,9 +1,11 @@
 //! How long the commands of a GEMV take: the closed form, and the stream on the
 //! DRAM engine. They agree to the picosecond.
 
-use memscape_dram::{Dram, DramError, Engine, PimDelays, ProtocolError, RefreshPolicy, Sink};
+use memscape_dram::{
+    Dram, DramError, Engine, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
+};
 use memscape_study::{Breakdown, CostEngine, parts};
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv};
 
 use crate::hardware::PimBlocks;
@@ -96,13 +98,11 @@ impl PimMemory {
         let mut parts = closed_form(layout, &delays);
         match engine {
             CostEngine::Closed if self.refresh => {
-                let refresh = self.memory.trfc_ab_ns.to_picoseconds().0 + delays.row_open();
-                let between = self.memory.trefi_ns.to_picoseconds().0.saturating_sub(refresh).max(1);
-                parts[GemvPart::Refresh] = Picoseconds(refresh) * (parts.total().0 / between);
+                parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
             }
             CostEngine::Closed => {}
             CostEngine::Events => {
-                let walk = |refresh| on_engine(layout, &self.memory, &delays, refresh, &mut ());
+                let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
                 let busy = walk(RefreshPolicy::Off)?;
                 // What the stream takes beyond the count would be waiting for rows.
                 let untold = busy.saturating_sub(parts.total());
@@ -121,7 +121,7 @@ impl PimMemory {
         let delays = delays(&self.memory);
         let mut parts = closed_form(layout, &delays);
         if self.refresh {
-            parts[GemvPart::Refresh] = Picoseconds(delays.refresh_ps(&self.memory, parts.total().0));
+            parts[GemvPart::Refresh] = delays.mean_refresh(&self.memory, parts.total());
         }
         parts
     }
@@ -137,8 +137,7 @@ impl PimMemory {
 /// group, two are `tCCD_L` apart.
 #[must_use]
 pub fn delays(memory: &Dram) -> PimDelays {
-    let slot = memory.tccd_l_ns.to_picoseconds().max(memory.burst().to_picoseconds());
-    PimDelays::new(memory, slot, Nanoseconds::ZERO)
+    PimDelays::new(memory, &PimTiming::NONE)
 }
 
 /// Walks the command stream on the DRAM engine; the time includes closing the last
@@ -152,11 +151,10 @@ pub fn delays(memory: &Dram) -> PimDelays {
 pub fn on_engine(
     layout: &Layout,
     memory: &Dram,
-    delays: &PimDelays,
     refresh: RefreshPolicy,
     sink: &mut impl Sink,
 ) -> Result<Picoseconds, ProtocolError> {
-    let mut engine = Engine::new(memory.geometry(), &delays.constraints(memory))
+    let mut engine = Engine::new(memory.geometry(), &pim_constraints(memory, &PimTiming::NONE))
         .and_then(|it| it.with_refresh(refresh))
         .expect("a checked device has valid rules");
     let mut end = Picoseconds::ZERO;
@@ -164,7 +162,7 @@ pub fn on_engine(
         end = engine.issue_into(op.command(layout), sink)?;
         Ok(())
     })?;
-    Ok(end + Picoseconds(delays.close_to_open))
+    Ok(end + memory.trp_ab_ns.to_picoseconds().max(engine.command_slot()))
 }
 
 /// Times the command stream without issuing it: runs of reads, writes and sums are
@@ -173,9 +171,9 @@ pub fn on_engine(
 pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
     let mut runs = Runs { t, last: None, read: None, write: None, spill: None, opened: None, closed: None };
     let mut sum = Breakdown::default();
-    let mut add = |part: GemvPart, from: u64, to: u64| sum[part] += Picoseconds(to - from);
+    let mut add = |part: GemvPart, from: Picoseconds, to: Picoseconds| sum[part] += to - from;
     let row_slots = layout.row_slots();
-    let (mut slot, mut now) = (0, 0);
+    let (mut slot, mut now) = (0, Picoseconds::ZERO);
     for pass in 0..layout.passes() {
         let lines = layout.pass_lines(pass);
         let mut row = None;
@@ -197,14 +195,14 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
                 let first = runs.reads(macs);
                 add(GemvPart::Input, now, ready);
                 add(GemvPart::RowOpen, ready, first);
-                now = first + macs * t.slot;
+                now = first + t.slot * macs;
                 add(GemvPart::Mac, first, now);
                 ready = now;
                 slot += macs;
             }
         }
         runs.reads(DRAIN_READS);
-        let drained = now + DRAIN_READS * t.slot;
+        let drained = now + t.slot * DRAIN_READS;
         add(GemvPart::Drain, now, drained);
         runs.close();
         runs.open();
@@ -220,27 +218,27 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
 /// When commands were issued that later ones wait for.
 struct Runs<'a> {
     t: &'a PimDelays,
-    last: Option<u64>,
-    read: Option<u64>,
-    write: Option<u64>,
-    spill: Option<u64>,
-    opened: Option<u64>,
-    closed: Option<u64>,
+    last: Option<Picoseconds>,
+    read: Option<Picoseconds>,
+    write: Option<Picoseconds>,
+    spill: Option<Picoseconds>,
+    opened: Option<Picoseconds>,
+    closed: Option<Picoseconds>,
 }
 
 impl Runs<'_> {
-    fn last_issued(&self) -> u64 {
-        self.last.unwrap_or(0)
+    fn last_issued(&self) -> Picoseconds {
+        self.last.unwrap_or(Picoseconds::ZERO)
     }
 
     /// The first time that keeps these delays after what was issued, and the bus free.
-    fn earliest<const N: usize>(&self, after: [(Option<u64>, u64); N]) -> u64 {
+    fn earliest<const N: usize>(&self, after: [(Option<Picoseconds>, Picoseconds); N]) -> Picoseconds {
         let delays = after.into_iter().chain([(self.last, self.t.bus)]);
-        delays.filter_map(|(issued, delay)| Some(issued? + delay)).max().unwrap_or(0)
+        delays.filter_map(|(issued, delay)| Some(issued? + delay)).max().unwrap_or(Picoseconds::ZERO)
     }
 
-    fn run(&mut self, first: u64, count: u64) -> u64 {
-        let end = first + (count - 1) * self.t.slot;
+    fn run(&mut self, first: Picoseconds, count: u64) -> Picoseconds {
+        let end = first + self.t.slot * (count - 1);
         self.last = Some(end);
         end
     }
@@ -250,12 +248,12 @@ impl Runs<'_> {
         self.write = Some(self.run(first, count));
     }
 
-    fn read_after_columns(&self) -> u64 {
+    fn read_after_columns(&self) -> Picoseconds {
         self.earliest([(self.read, self.t.slot), (self.write, self.t.write_to_read)])
     }
 
     /// Reads in a row, and when the first is issued.
-    fn reads(&mut self, count: u64) -> u64 {
+    fn reads(&mut self, count: u64) -> Picoseconds {
         let first = self.read_after_columns().max(self.earliest([(self.opened, self.t.open_to_access)]));
         self.read = Some(self.run(first, count));
         first

@@ -31,10 +31,10 @@ impl Bandwidth {
 
         let columns = u32::try_from(together).unwrap_or(u32::MAX).min(memory.columns_per_row());
         let bursts = f64::from(columns);
-        let bytes = bursts * f64::from(memory.column_bytes.get());
+        let bytes = bursts * f64::from(memory.column_bytes());
         let ns = Nanoseconds::as_f64;
         let ranks = f64::from(memory.ranks.get());
-        let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l_ns);
+        let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
         let bank = ns(memory.trc()).max(reads + ns(memory.trtp_ns) + ns(memory.trp_ns));
         let row = [
             bytes / stream,

@@ -118,7 +118,7 @@ impl Layout {
         pim: &PimBlocks,
         first_row: u64,
     ) -> Result<Self, LayoutError> {
-        let burst_bits = 8 * u64::from(memory.column_bytes.get());
+        let burst_bits = 8 * u64::from(memory.column_bytes());
         Self::on(Dims::of(memory).ungrouped(), burst_bits, matrix, element, placement, pim, first_row)
     }
 

@@ -58,7 +58,7 @@ impl Floor<'_> {
 #[expect(clippy::cast_precision_loss, reason = "floors")]
 pub(super) fn gemv_ns(bytes: u64, memory: &Dram, pim: &PimBlocks, column: &'static str) -> Vec<Bound> {
     let blocks = memory.total_banks() as f64 / f64::from(pim.banks_per_block.get());
-    let burst = f64::from(memory.column_bytes.get()) / memory.tccd_l_ns.as_f64();
+    let burst = f64::from(memory.column_bytes()) / memory.tccd_l().as_f64();
     vec![Bound::at_least(
         column,
         bytes as f64 / (blocks * burst),

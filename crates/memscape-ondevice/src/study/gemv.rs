@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 use memscape_dram::Dram;
 use memscape_dram::export::CommandTimeline;
 use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError};
-use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,9 +154,8 @@ impl GemvStudy {
     /// The commands of one channel, which all get the same.
     fn walk(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let (pim, layout) = (self.pim_memory(), self.layout()?);
-        let delays = delays(&self.memory);
-        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, Picoseconds(delays.slot));
-        on_engine(&layout, &self.memory, &delays, pim.refresh_policy(), &mut commands)?;
+        let mut commands = CommandTimeline::new(recorder, &self.memory, 0, delays(&self.memory).slot);
+        on_engine(&layout, &self.memory, pim.refresh_policy(), &mut commands)?;
         Ok(())
     }
 }
@@ -192,7 +190,7 @@ impl Study for GemvStudy {
         let layout = self.layout()?;
         let time = self.pim_memory().time(&layout, self.engine)?;
         let counts = Counts::of(&layout);
-        let slot = Picoseconds(delays(&self.memory).slot);
+        let slot = delays(&self.memory).slot;
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);
         let host_peak_ns = self.memory.peak_gb_s().time_of(weights).as_f64();
         let time_ns = time.total().as_ns();

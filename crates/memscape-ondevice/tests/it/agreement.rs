@@ -71,7 +71,7 @@ proptest! {
     fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
         let delays = delays(&memory);
         let closed = closed_form(&layout, &delays);
-        let events = on_engine(&layout, &memory, &delays, RefreshPolicy::Off, &mut ()).unwrap();
+        let events = on_engine(&layout, &memory, RefreshPolicy::Off, &mut ()).unwrap();
         prop_assert_eq!(closed.total(), events, "{:?} {:?}", layout, delays);
     }
 

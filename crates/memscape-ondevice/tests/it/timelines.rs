@@ -60,7 +60,7 @@ proptest! {
     ) {
         let memory = Dram { channels: 2.try_into().unwrap(), ..memory };
         // A precharge that is over before the next command could come is drawn shorter.
-        prop_assume!(memory.check().is_ok() && memory.tck_ns <= memory.trp_ab_ns);
+        prop_assume!(memory.check().is_ok() && memory.tck() <= memory.trp_ab_ns);
         let (m, k) = (NonZeroU64::new(m), NonZeroU64::new(k));
         let study = GemvStudy { m, k, memory, refresh, engine: CostEngine::Events, ..GemvStudy::default() };
         let timeline = timeline(&study);

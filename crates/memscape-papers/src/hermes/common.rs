@@ -43,9 +43,13 @@ pub const fn printed(system: System) -> &'static str {
 /// The systems of Figs. 9 to 11 and 17, as series.
 pub fn systems<const N: usize>(systems: [System; N]) -> [Variant; N] {
     systems.map(|system| {
-        // The host has an offline partition only, as the system that it follows.
-        let strategy = if system == System::HermesHost { "partition" } else { "full" };
-        variant(printed(system), [("system", json!(system)), ("strategy", json!(strategy))])
+        // The host has Hermes' offline partition only, as printed.
+        let host = [("strategy", json!("partition")), ("exchange", json!("unchecked"))];
+        let mut it = variant(printed(system), [("system", json!(system))]);
+        if system == System::HermesHost {
+            it.parameters.extend(host);
+        }
+        it
     })
 }
 
@@ -57,10 +61,12 @@ pub fn axis<V: Into<Value>>(name: &str, values: impl IntoIterator<Item = V>) -> 
 }
 
 /// Sweeps `ndp.inference` once per variant; what a system cannot run is a row
-/// without numbers, which the paper prints as N.P.
+/// without numbers, which the paper prints as N.P. As in the paper's workflow, all
+/// weights are streamed for a prompt, and hot neurons are loaded after it.
 pub fn inference(changed: &Parameters, variants: &[Variant], axes: &[Axis]) -> Result<Table, Error> {
     concat(variants.iter().map(|variant| {
-        let mut base = changed.clone();
+        let mut base = Parameters::from_iter([("prompt".to_owned(), json!("reload"))]);
+        base.extend(changed.clone());
         base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
         let sweep =
             axes.iter().fold(Sweep::of(base), |it, (path, values)| it.axis(*path, values.iter().cloned()));

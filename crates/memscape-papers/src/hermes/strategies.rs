@@ -38,8 +38,11 @@ pub fn plot_exchange(table: &Table) -> Result<Figure, Error> {
     Ok(Figure::two_columns().panel("", bars))
 }
 
+/// The GPU holds what fits: how much is worth loading after a prompt is another
+/// question.
 fn variants() -> [Variant; 7] {
-    STRATEGIES.map(|(strategy, name)| variant(name, [("strategy", json!(strategy))]))
+    STRATEGIES
+        .map(|(strategy, name)| variant(name, [("strategy", json!(strategy)), ("prompt", json!("pinned"))]))
 }
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {

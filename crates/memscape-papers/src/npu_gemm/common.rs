@@ -2,7 +2,7 @@
 
 use memscape_explore::{Parameters, Sweep, Table};
 use memscape_npu::{DESIGNS, DEVICES, KernelDesign, Precision};
-use memscape_study::Preset;
+use memscape_study::{More, Preset};
 use memscape_systems::study;
 use serde_json::{Value, json};
 
@@ -49,6 +49,14 @@ pub fn native(design: &Design, k_mt: u64) -> [u64; 3] {
     [u64::from(m_ct.get()) * rows, k_mt, u64::from(n_ct.get()) * columns]
 }
 
+/// What is changed of an NPU, as far as a study depends on it.
+pub fn changed_of(study_name: &str, changed: &Parameters, npu: &str) -> Result<Parameters, Error> {
+    let laws = study(study_name)?.laws();
+    let mut own = for_preset(changed, npu);
+    own.retain(|path, _| !matches!(laws.effect_on(path).map(|it| it.more), Some(More::Unused(_))));
+    Ok(own)
+}
+
 /// One study of a design: what is changed, and one axis of one value per parameter
 /// that the table should show.
 pub fn of_design(
@@ -59,7 +67,7 @@ pub fn of_design(
     hidden: &[(&str, Value)],
 ) -> Result<Table, Error> {
     let KernelDesign { precision, m_ct, k_ct, n_ct, .. } = &design.parameters;
-    let mut base = for_preset(changed, npu(design));
+    let mut base = changed_of(study_name, changed, npu(design))?;
     base.extend(hidden.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
     let always = [
         ("design", json!(design.name)),

@@ -38,6 +38,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         };
         let mut bars = StackedBars::new("Cycles of a call (%)", tiles(&rows)?)
             .part("Products", share("issue_cycles")?)
+            .part("Bank conflicts", share("conflict_cycles")?)
             .part("Pipeline fill", share("fill_cycles")?)
             .part("Sums in and out", share("sum_cycles")?)
             .part("Waiting for DMA", share("dma_wait_cycles")?);

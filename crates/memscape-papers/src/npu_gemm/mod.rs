@@ -1,6 +1,7 @@
 //! GEMM on Ryzen AI NPUs: the evaluation of section 5, one module per figure or
 //! table.
 
+mod balance;
 mod common;
 mod fig6;
 mod kernels;
@@ -31,6 +32,12 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("npu-gemm.table2", "Two designs per precision on XDNA", tables::table2, tables::plot),
     Experiment::new("npu-gemm.table3", "Two designs per precision on XDNA2", tables::table3, tables::plot),
     Experiment::new(
+        "npu-gemm.balance",
+        "Compute and DRAM time on the way to the balanced point",
+        balance::table,
+        balance::plot,
+    ),
+    Experiment::new(
         "npu-gemm.sec521_single_core",
         "The fastest kernel on the whole array, beside the balanced one",
         sec521::table,
@@ -44,6 +51,12 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("npu-gemm.fig8a", "Sizes up to 8K, XDNA2 int8-int8", sweeps::fig8a, sweeps::plot),
     Experiment::new("npu-gemm.fig8b", "Sizes up to 8K, XDNA2 int8-int16", sweeps::fig8b, sweeps::plot),
     Experiment::new("npu-gemm.fig8c", "Sizes up to 8K, XDNA2 bf16-bf16", sweeps::fig8c, sweeps::plot),
+    Experiment::new(
+        "npu-gemm.sec523_int8_int32",
+        "Sizes up to 8K, XDNA2 int8-int32",
+        sweeps::sec523_int8_int32,
+        sweeps::plot,
+    ),
     Experiment::new(
         "npu-gemm.sec531_reconfiguration",
         "One design for a whole model, or one per size",

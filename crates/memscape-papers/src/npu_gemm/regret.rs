@@ -10,7 +10,7 @@ use super::common::{NPUS, precisions, printed};
 use crate::error::Error;
 use crate::sweeps::{concat, for_preset, with_first_column};
 
-const ITERATIONS: [&str; 3] = ["as-printed", "skip-equal", "scan"];
+const ITERATIONS: [&str; 3] = ["as-printed", "until-compute-bound", "scan"];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     concat(NPUS.map(|npu| {
@@ -26,7 +26,8 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     for npu in NPUS {
         let rows = table.filter("npu", json!(npu))?;
         let mut bars = GroupedBars::new("Throughput (TOPS)", precisions());
-        for (iteration, name) in ITERATIONS.iter().zip(["as printed", "skipping equals", "scanning all"]) {
+        for (iteration, name) in ITERATIONS.iter().zip(["as printed", "until compute-bound", "scanning all"])
+        {
             bars = bars.series(name, rows.filter("iteration", json!(iteration))?.f64("tops")?);
         }
         let best = rows.filter("iteration", json!(ITERATIONS[0]))?.f64("best_tops")?;

@@ -1,6 +1,7 @@
 //! Sec. 3 to 5: the devices as the model has them.
 
 use memscape_explore::{Column, Parameters, Table, read};
+use memscape_npu::mapping::dma::{DmaTile, WORD_BYTES};
 use memscape_npu::{Device, GemmStudy};
 use memscape_plot::{Figure, TextTable};
 
@@ -40,17 +41,20 @@ fn quantities(device: &Device, study: &GemmStudy) -> Vec<(&'static str, f64, &'s
         ("columns used", device.columns.get().into(), ""),
         ("clock", device.clock_mhz.as_f64() * 1e-3, "GHz"),
         ("L1 per compute tile", kib(device.l1_bytes.get()), "KiB"),
+        ("L1 bank", kib(device.l1_bank_bytes.get()), "KiB"),
         ("stack", kib(device.stack_bytes), "KiB"),
         ("L1 for buffers", kib(device.l1_bytes.get() - device.stack_bytes), "KiB"),
         ("L2 per memory tile", kib(device.l2_bytes.get()), "KiB"),
-        ("dimensions of addresses, compute tile", device.compute_address_dims.get().into(), ""),
-        ("dimensions of addresses, memory tile", device.memory_address_dims.get().into(), ""),
-        ("granularity of addresses", f64::from(device.address_bytes.get()) * 8.0, "bit"),
+        ("dimensions of addresses, compute tile", DmaTile::Compute.registers().dims.into(), ""),
+        ("dimensions of addresses, memory tile", DmaTile::Memory.registers().dims.into(), ""),
+        ("DMA channels each way, memory tile", device.memory_channels.get().into(), ""),
+        ("granularity of addresses", f64::from(WORD_BYTES) * 8.0, "bit"),
         ("descriptors per interface tile", device.shim_bds.get().into(), ""),
         ("descriptors in flight per matrix", depth, ""),
         ("descriptors in flight", 3.0 * depth, ""),
         ("reconfiguration", device.reconfiguration_ns.as_f64() * 1e-6, "ms"),
         ("DRAM bandwidth of long reads", device.dram.read_gb_s.as_f64(), "GB/s"),
+        ("DRAM data rate", f64::from(device.dram.data_rate_mt_s.get()), "MT/s"),
         ("run that saturates reads", device.dram.run_bytes.as_f64(), "B"),
         ("dispatch", device.dispatch_ns.as_f64() * 1e-6, "ms"),
         ("command processor per descriptor", device.bd_cycles.as_f64(), "cycles"),

@@ -44,6 +44,11 @@ pub fn fig8c(changed: &Parameters) -> Result<Table, Error> {
     sizes(changed, "xdna2-bf16-bf16")
 }
 
+/// No figure shows it; the text prints its best.
+pub fn sec523_int8_int32(changed: &Parameters) -> Result<Table, Error> {
+    sizes(changed, "xdna2-int8-int32")
+}
+
 fn sizes(changed: &Parameters, name: &str) -> Result<Table, Error> {
     let design = design(name)?;
     let [m, k, n] = native(design, step(design)).map(|it| (1..=LARGEST / it).map(move |i| i * it));

@@ -5,15 +5,15 @@ use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
 
-use super::common::{NPUS, numbers, precisions, printed, texts, tiles};
+use super::common::{NPUS, changed_of, numbers, precisions, printed, texts, tiles};
 use crate::error::Error;
-use crate::sweeps::{concat, for_preset, with_first_column};
+use crate::sweeps::{concat, with_first_column};
 
 const OBJECTIVES: [&str; 3] = ["throughput", "outputs-then-reduction", "macs-then-outputs"];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     concat(NPUS.map(|npu| {
-        let mut base = for_preset(changed, npu);
+        let mut base = changed_of("npu.search", changed, npu)?;
         base.insert("device".to_owned(), npu.into());
         let sweep = Sweep::of(base).axis("precision", precisions()).axis("objective", OBJECTIVES);
         with_first_column(study("npu.search")?.sweep(&sweep, &())?.without_errors()?, "npu", npu)

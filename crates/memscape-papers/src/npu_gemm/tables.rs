@@ -6,9 +6,11 @@ use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
 use serde_json::json;
 
-use super::common::{about_4k, design, native, numbers, of_design, precisions, step, texts, tiles};
+use super::common::{
+    about_4k, changed_of, design, native, numbers, of_design, precisions, step, texts, tiles,
+};
 use crate::error::Error;
-use crate::sweeps::{concat, for_preset};
+use crate::sweeps::concat;
 
 /// How the designs' names end, and which they are of the table's two.
 const RANKS: [(&str, &str); 2] = [("", "first"), ("-second", "second")];
@@ -26,7 +28,7 @@ fn rows(changed: &Parameters, npu: &str) -> Result<Table, Error> {
         let design = design(&format!("{npu}-{precision}{suffix}"))?;
         let k_ct = design.parameters.k_ct.get();
         let table = about_4k(changed, design, &[])?;
-        let mut search = for_preset(changed, npu);
+        let mut search = changed_of("npu.search", changed, npu)?;
         search.extend([
             ("device".to_owned(), json!(npu)),
             ("precision".to_owned(), json!(precision)),

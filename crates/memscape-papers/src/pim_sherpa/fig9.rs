@@ -1,6 +1,6 @@
 //! Fig. 9: DRAM by scheme.
 
-use memscape_explore::{Parameters, Table};
+use memscape_explore::{Column, Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
 use memscape_plot::{Figure, StackedBars};
 
@@ -10,7 +10,18 @@ use crate::sweeps::distinct;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let schemes = [Scheme::WeightDuplication, Scheme::FacilO, Scheme::Ddb, Scheme::Owr].map(scheme);
-    series("ondevice.capacity", &without_cpu(changed), &schemes, |it| it.axis("model", MODELS))
+    let table = series("ondevice.capacity", &without_cpu(changed), &schemes, |it| it.axis("model", MODELS))?;
+    with_saving_over_ddb(table)
+}
+
+/// What each scheme saves beyond double buffering of the same model.
+fn with_saving_over_ddb(table: Table) -> Result<Table, Error> {
+    let (models, savings) = (table.text("model")?, table.f64("saving")?);
+    let ddb = table.filter("series", "S-DDB")?;
+    let (ddb_models, ddb_savings) = (ddb.text("model")?, ddb.f64("saving")?);
+    let of_ddb = |model| ddb_models.iter().position(|it| it == model).and_then(|it| ddb_savings[it]);
+    let beyond = models.iter().zip(savings).map(|(model, saving)| Some(saving? - of_ddb(model)?));
+    Ok(table.with_column("saving_over_ddb", Column::Float(beyond.collect()))?)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

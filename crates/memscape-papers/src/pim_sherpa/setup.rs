@@ -23,7 +23,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         ("FLOP per byte", cpu.peak_gflops() / memory.peak_gb_s().as_f64(), "FLOP/B"),
         ("channels", f64::from(memory.channels.get()), ""),
         ("banks per rank", f64::from(memory.banks_per_channel.get() / memory.ranks.get()), ""),
-        ("burst", f64::from(memory.column_bytes.get()) * 8.0, "bit"),
+        ("burst", f64::from(memory.column_bytes()) * 8.0, "bit"),
         ("input registers", f64::from(pim.input_registers.get()), ""),
         ("output registers", f64::from(pim.output_registers.get()), ""),
         ("GEMM threads", cpu.gemm_threads() as f64, ""),

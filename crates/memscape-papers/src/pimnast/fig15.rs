@@ -5,7 +5,7 @@ use memscape_explore::{Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
 use serde_json::json;
 
-use super::common::{GEMVS, roofline};
+use super::common::{GEMVS, as_printed, roofline};
 use crate::error::Error;
 use crate::sweeps::{distinct, sweep_variants, variant};
 
@@ -18,6 +18,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         split(4),
         split(8),
     ];
+    let changed = &as_printed(changed);
     sweep_variants("pim.gemv", changed, &variants, &[("model", &["opt-125m"]), ("gemv", &GEMVS)])
 }
 

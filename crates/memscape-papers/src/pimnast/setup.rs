@@ -18,7 +18,7 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
         ("banks per channel", f64::from(memory.banks_per_channel.get()), ""),
         ("registers", f64::from(gemv.pim.registers.get()), ""),
         ("input registers", f64::from(gemv.pim.input_registers.get()), ""),
-        ("DRAM word", f64::from(memory.column_bytes.get()) * 8.0, "bit"),
+        ("DRAM word", f64::from(memory.column_bytes()) * 8.0, "bit"),
         ("interleaving unit", gemv.interleave_bytes.get() as f64, "B"),
         ("data rate", memory.data_rate_mt_s.as_f64(), "MT/s"),
         ("row buffer", f64::from(memory.row_bytes.get()) / 1024.0, "KB"),

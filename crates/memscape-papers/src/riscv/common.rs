@@ -2,6 +2,7 @@
 
 use memscape_explore::{Column, Parameters, Sweep, Table};
 use memscape_plot::{Axis, Figure, Lines};
+use memscape_riscv::CALIBRATION;
 use memscape_systems::study;
 use serde_json::{Value, json};
 
@@ -20,21 +21,38 @@ pub const STRATEGIES: [(&str, &str); 5] = [
     ("interleave", "Interleave all"),
 ];
 
-/// What is changed, less the parameters that a study does not have: a fit changes
-/// those of all studies at once.
+/// What is changed, less the parameters that a study does not have, and those of one
+/// run alone: a fit changes those of all studies at once.
 pub fn without(changed: &Parameters, absent: &[&str]) -> Parameters {
-    let keep = |path: &str| !absent.iter().any(|it| path == *it || path.starts_with(&format!("{it}.")));
+    let keep = |path: &str| {
+        !path.contains(':') && !absent.iter().any(|it| path == *it || path.starts_with(&format!("{it}.")))
+    };
     changed.iter().filter(|(path, _)| keep(path)).map(|(path, value)| (path.clone(), value.clone())).collect()
+}
+
+/// What is changed, and a run's own parameters: as stored, where they are not changed.
+pub fn of_run(changed: &Parameters, run: &str) -> Parameters {
+    let mut all = without(changed, &[]);
+    let stored = CALIBRATION.parameters().iter().filter(|it| it.preset.as_deref() == Some(run));
+    all.extend(
+        stored.map(|it| (it.path.clone(), changed.get(&it.key()).cloned().unwrap_or(it.json(it.value)))),
+    );
+    all
+}
+
+/// What is changed, for the multi-threaded runs, all as long as those of Table 5.4.
+pub fn of_inference(changed: &Parameters) -> Parameters {
+    of_run(changed, "table5_4")
 }
 
 /// What is changed, for `riscv.gemm`.
 pub fn of_gemm(changed: &Parameters) -> Parameters {
-    without(changed, &["generated_tokens"])
+    without(changed, &[])
 }
 
 /// What is changed, for `riscv.kernel`.
 pub fn of_kernel(changed: &Parameters) -> Parameters {
-    without(changed, &["generated_tokens", "os"])
+    without(changed, &["os"])
 }
 
 /// One sweep per series over numbers that all `paths` take together. The first
@@ -97,7 +115,7 @@ pub fn curves(table: &Table, x: &str, y: &str, lines: Lines) -> Result<Lines, Er
 
 /// The five strategies on 32 threads.
 pub fn strategies(changed: &Parameters) -> Result<Table, Error> {
-    compare("riscv.inference", changed.clone(), ("policy", &STRATEGIES), &["threads"], &[32])
+    compare("riscv.inference", of_inference(changed), ("policy", &STRATEGIES), &["threads"], &[32])
 }
 
 /// Policies of Figs. 5.9 and 5.10 over threads.
@@ -108,7 +126,7 @@ pub fn over_threads(changed: &Parameters) -> Result<Table, Error> {
         ("bind-cores", "Bind cores"),
         ("interleave", "Interleave"),
     ];
-    compare("riscv.inference", changed.clone(), ("policy", &policies), &["threads"], &THREADS)
+    compare("riscv.inference", of_inference(changed), ("policy", &policies), &["threads"], &THREADS)
 }
 
 /// The kernels on one core, over one parameter.
@@ -120,7 +138,9 @@ pub fn single_core(changed: &Parameters, path: &str, values: &[u64]) -> Result<T
         ("complex", "Complex"),
         ("openblas", "OpenBLAS"),
     ];
-    let base = with(changed, [("threads", json!(1)), ("policy", json!("no-balancing"))]);
+    let one =
+        [("threads", json!(1)), ("policy", json!("no-balancing")), ("compiler", json!("xuantie-gcc-10"))];
+    let base = with(&of_inference(changed), one);
     compare("riscv.inference", base, ("kernel", &kernels), &[path], values)
 }
 

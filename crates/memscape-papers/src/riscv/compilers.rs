@@ -1,29 +1,18 @@
-//! Figs. 5.7 and 5.8: what if a compiler's code took more cycles. The thesis draws four
-//! compilers, but prints no number that tells them apart, so these curves are no
-//! compiler's; only factor 1 is Clang 19, as in Figs. 5.9 to 5.11.
+//! Figs. 5.7 and 5.8: prompt processing and token generation over threads by compiler,
+//! policy base. The thesis' kernel is assembly, the same for all of them.
 
 use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
 
-use super::common::{THREADS, series, threads_figure};
+use super::common::{THREADS, compare, of_inference, threads_figure, with};
 use crate::error::Error;
-use crate::sweeps::variant;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let factor = |factor: f64| {
-        variant(
-            format!("{factor} × the cycles"),
-            [("compiler_factor", json!(factor)), ("policy", json!("base"))],
-        )
-    };
-    series(
-        "riscv.inference",
-        changed,
-        &[factor(1.0), factor(1.25), factor(1.5), factor(2.0)],
-        &["threads"],
-        &THREADS,
-    )
+    let compilers =
+        [("xuantie-gcc-10", "Xuantie GCC 10.4"), ("gcc-13", "GCC 13.2"), ("clang-19", "Clang 19")];
+    let base = with(&of_inference(changed), [("policy", json!("base"))]);
+    compare("riscv.inference", base, ("compiler", &compilers), &["threads"], &THREADS)
 }
 
 pub fn plot_prompt(table: &Table) -> Result<Figure, Error> {
@@ -34,5 +23,5 @@ pub fn plot_generation(table: &Table) -> Result<Figure, Error> {
     Ok(threads_figure(table, "generation_tokens_per_s", "Token generation (tokens/s)")?.caption(CAPTION))
 }
 
-const CAPTION: &str = "A what-if, not a result: factors on the cycles of the kernels' code. No printed number \
-                       says which factor is which compiler's.";
+const CAPTION: &str =
+    "The thesis' kernel is the same assembly in all; the compilers differ in llama.cpp's own code.";

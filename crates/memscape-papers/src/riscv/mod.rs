@@ -65,13 +65,13 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new("riscv-sg2042.fig5_6", "Prompt processing on one core", fig5_6::table, fig5_6::plot),
     Experiment::new(
         "riscv-sg2042.fig5_7",
-        "What if: prompt processing over threads by compiler factor",
+        "Prompt processing over threads by compiler",
         compilers::table,
         compilers::plot_prompt,
     ),
     Experiment::new(
         "riscv-sg2042.fig5_8",
-        "What if: token generation over threads by compiler factor",
+        "Token generation over threads by compiler",
         compilers::table,
         compilers::plot_generation,
     ),

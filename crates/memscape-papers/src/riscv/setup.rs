@@ -13,7 +13,7 @@ use crate::quantities;
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let it: InferenceStudy = read(&without(changed, &[]))?;
     let (mib, kib) = (f64::from(1 << 20), 1024.0);
-    let cores = f64::from(it.numa.cores());
+    let cores = f64::from(it.numa.all_cores());
     let clusters = cores / f64::from(it.cache.cores_per_cluster.get());
     let slc = it.cache.slc_bytes_per_node as f64 * f64::from(it.numa.nodes.get()) / mib;
     let rows = [

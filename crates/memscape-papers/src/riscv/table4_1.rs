@@ -4,10 +4,11 @@ use memscape_explore::{Column, Parameters, Table, read};
 use memscape_plot::{Figure, TextTable};
 use memscape_riscv::InferenceStudy;
 
+use super::common::without;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let numa = read::<InferenceStudy>(changed)?.numa;
+    let numa = read::<InferenceStudy>(&without(changed, &[]))?.numa;
     let nodes = numa.nodes.get();
     let pairs: Vec<_> = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))).collect();
     let distance = |it: &(u32, u32)| Some(i64::from(numa.distances.between(it.0 as usize, it.1 as usize)));

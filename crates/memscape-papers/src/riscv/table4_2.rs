@@ -1,15 +1,18 @@
 //! Table 4.2: the matrix products of a run of Llama 2 7B.
 
-use memscape_explore::{Column, Parameters, Table};
+use memscape_explore::{Column, Parameters, Table, read};
 use memscape_plot::{Figure, TextTable};
 use memscape_riscv::CensusStudy;
 use memscape_riscv::census::{Census, Shape};
 
+use super::common::of_run;
 use crate::error::Error;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a short run")]
-pub fn table(_: &Parameters) -> Result<Table, Error> {
-    let study = CensusStudy::default();
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let own = changed.iter().filter(|(path, _)| path.contains(':'));
+    let own = own.map(|(path, value)| (path.clone(), value.clone())).collect();
+    let study: CensusStudy = read(&of_run(&own, "table4_2"))?;
     let census = Census::of(&study.model, study.projections, &study.run());
     let rows = census.by_shape();
     let ints = |pick: fn(&Shape) -> u64| {

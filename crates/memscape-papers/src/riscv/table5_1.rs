@@ -8,6 +8,7 @@ use memscape_riscv::graph::{Graph, SYNCS_PER_PRODUCT};
 use memscape_study::Study;
 use serde_json::json;
 
+use super::common::{of_inference, with};
 use crate::error::Error;
 
 /// The sum of all rows but the matrix products, whose work no one prints.
@@ -15,16 +16,18 @@ const OTHERS: &str = "all but MUL_MAT";
 
 #[expect(clippy::cast_precision_loss, reason = "counts of one graph")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let mut parameters = changed.clone();
-    for (path, value) in
-        [("kernel", json!("default")), ("threads", json!(64)), ("policy", json!("interleave"))]
-    {
-        parameters.insert(path.to_owned(), value);
-    }
+    let run = [
+        ("kernel", json!("default")),
+        ("compiler", json!("xuantie-gcc-10")),
+        ("threads", json!(64)),
+        ("policy", json!("interleave")),
+    ];
+    let parameters = with(&of_inference(changed), run);
     let study: InferenceStudy = read(&parameters)?;
     let answer = study.answer().map_err(|it| memscape_explore::Error::BadSweep(it.to_string()))?;
     let graph = Graph::of(&study.model, study.model.layer_gemvs(study.projections).count() as u64);
-    let sync_ms = study.os.sync_ns.as_f64() * f64::from(study.threads.get()) * 1e-6;
+    let syncs = graph.other_syncs() + graph.product_syncs();
+    let sync_ms = answer.synchronisation_ns / syncs as f64 * 1e-6;
     let mut rows: Vec<_> =
         graph.others().iter().map(|(name, count)| (*name, *count, *count, *count as f64 * sync_ms)).collect();
     let others = graph.other_syncs();

@@ -1,20 +1,22 @@
 //! The closed form: the command stream counted without walking it.
 
+use memscape_dram::PimDelays;
 use memscape_units::Picoseconds;
 
 use super::parts::{GemvCost, GemvPart};
-use super::timing::Timing;
 use crate::mapping::Plan;
 
 /// Counts the command stream without walking it.
 ///
 /// `None` where rows are so short or row timings so long that an activate has to
-/// wait for the last one (tRAS or tRC against a whole row of accesses): then only
-/// the stream itself can tell.
+/// wait for the last one (tRAS, tRC or tFAW against a whole row of accesses), or
+/// where a pass reads unequal numbers of words from its rows: then only the stream
+/// itself can tell.
 #[must_use]
-pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<GemvCost> {
+pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
     let t = timing;
-    let whole_row = t.open_to_access + t.slot * (plan.row_words - 1) + t.read_to_close;
+    let row_words = plan.words_of_a_row()?;
+    let whole_row = t.open_to_access + t.slot * (row_words - 1) + t.read_to_close;
     if whole_row < t.open_to_close || t.open_to_close + t.close_to_open < t.open_to_open {
         return None;
     }
@@ -22,10 +24,11 @@ pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<GemvCost> {
     // From the last spill of a pass until its row can close; no row before the first.
     let mut closable = None;
     let mut offset = 0;
-    for pass in 0..plan.passes() {
-        let pass = Pass::new(plan, t, plan.pass_row_blocks(pass), offset);
+    for pass in (0..plan.chunks).flat_map(|_| 0..plan.passes()) {
+        let pass = Pass::new(plan, t, plan.pass_row_blocks(pass), (row_words, offset));
         closable = Some(pass.add_to(&mut sum, closable));
-        offset = (offset + pass.words) % plan.row_words;
+        // Column-major passes all begin at the first row.
+        offset = if plan.is_column_major() { 0 } else { (offset + pass.words) % row_words };
     }
     // Every command is counted with the slot before it, but the first has none.
     sum.time[GemvPart::Spill] += closable.unwrap_or_default() + t.close_to_open - t.slot;
@@ -36,8 +39,10 @@ pub fn closed_form(plan: &Plan, timing: &Timing) -> Option<GemvCost> {
 /// are numbered from 1; boundary `x` lies between words `x` and `x + 1`.
 struct Pass<'a> {
     plan: &'a Plan,
-    t: &'a Timing,
+    t: &'a PimDelays,
     row_blocks: u64,
+    /// Weight words that a pass reads from one DRAM row.
+    row_words: u64,
     /// Weight words of the open DRAM row that come before the first.
     offset: u64,
     words: u64,
@@ -70,7 +75,7 @@ struct Gap {
 }
 
 impl<'a> Pass<'a> {
-    fn new(plan: &'a Plan, t: &'a Timing, row_blocks: u64, offset: u64) -> Self {
+    fn new(plan: &'a Plan, t: &'a PimDelays, row_blocks: u64, (row_words, offset): (u64, u64)) -> Self {
         let (event, event_bursts) = match (plan.event_inputs, plan.burst_inputs) {
             (0, _) => (0, 0),
             (event, burst) if event <= burst => (plan.words(event), 0),
@@ -80,6 +85,7 @@ impl<'a> Pass<'a> {
             plan,
             t,
             row_blocks,
+            row_words,
             offset,
             words: row_blocks * plan.row_block_words(),
             visit: plan.words(plan.burst_inputs),
@@ -139,7 +145,7 @@ impl<'a> Pass<'a> {
     /// the last row has been open when the last word is read; at least tRAS if
     /// it does not matter.
     fn add_first_visit(&self, sum: &mut GemvCost, first: &Gap) -> Picoseconds {
-        let first_words = self.plan.row_words - self.offset;
+        let first_words = self.row_words - self.offset;
         if first_words >= self.words {
             return first.next - first.open + self.span(1, self.words);
         }
@@ -148,7 +154,7 @@ impl<'a> Pass<'a> {
         let held = self.gap(boundary, self.t.open_to_close.saturating_sub(open_for));
         sum.time[GemvPart::RowOpen] += held.next - self.gap(boundary, Picoseconds::ZERO).next;
 
-        let last_words = (self.offset + self.words - 1) % self.plan.row_words + 1;
+        let last_words = (self.offset + self.words - 1) % self.row_words + 1;
         let start = self.words - last_words;
         let opened =
             if start == first_words { held } else { self.gap(self.boundary(start), Picoseconds::ZERO) };
@@ -166,7 +172,7 @@ impl<'a> Pass<'a> {
             .max(t.open_to_close.saturating_sub(last_open));
         let open = close + t.close_to_open;
         let spill = (open + t.open_to_access).max(last_read + t.read_to_write).max(t.slot * (commands + 1));
-        let spills = self.row_blocks * plan.output_registers;
+        let spills = self.row_blocks * plan.spill_words();
         sum.time[GemvPart::Spill] += spill - t.slot * (commands + 1) + t.slot * spills;
         let last_spill = spill + t.slot * (spills - 1);
         t.spill_to_close.max((open + t.open_to_close).saturating_sub(last_spill))
@@ -174,7 +180,7 @@ impl<'a> Pass<'a> {
 
     /// Every wait at boundaries `1..words`.
     fn add_inner_boundaries(&self, sum: &mut GemvCost, full_writes: u64) {
-        let row_words = self.plan.row_words;
+        let row_words = self.row_words;
         let rows = (self.offset + self.words - 1) / row_words;
         sum.rows_opened += rows;
         let mut rows_left = rows;
@@ -257,7 +263,7 @@ impl<'a> Pass<'a> {
         };
         let starts = ends_burst && number + 1 < plan.bursts();
         Boundary {
-            row: (self.offset + x).is_multiple_of(plan.row_words),
+            row: (self.offset + x).is_multiple_of(self.row_words),
             event,
             visit: ends_visit,
             writes: starts.then(|| plan.register_writes(plan.inputs_of_burst(number + 1))),

@@ -1,41 +1,40 @@
 //! The time of one GEMV on PIM, by either engine.
 
-use memscape_dram::{Dram, ProtocolError, RefreshPolicy};
+use memscape_dram::{Dram, PimDelays, ProtocolError, RefreshPolicy};
 use memscape_study::CostEngine;
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
 use super::closed::closed_form;
 use super::parts::{GemvCost, GemvPart};
 use super::stream::CommandStream;
-use super::timing::Timing;
+use crate::hardware::Machine;
 use crate::mapping::Plan;
 
 /// The time of a plan on PIM. Where the closed form has no answer, the engine
 /// has: waiting for rows is then row opening.
+///
+/// Either way a refresh stalls the stream for as long as it takes by itself. On
+/// the walked stream it may fall on a change of rows, which it then hides.
 ///
 /// # Errors
 /// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
 /// bug.
 pub fn time_on_pim(
     plan: &Plan,
-    memory: &Dram,
-    timing: &Timing,
+    machine: &Machine,
     engine: CostEngine,
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
-    let walked = |refresh| CommandStream { plan, memory, timing, refresh }.walk(&mut ());
-    let closed = closed_form(plan, timing);
+    let delays = machine.pim_delays();
+    let closed = closed_form(plan, &delays);
     let mut cost = closed.unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
-        let uncounted = walked(RefreshPolicy::Off)? - cost.time.total();
-        cost.time[GemvPart::RowOpen] += uncounted;
+        let walked = CommandStream { plan, machine, refresh: RefreshPolicy::Off }.walk(&mut ())?;
+        let counted = cost.time.total();
+        cost.time[GemvPart::RowOpen] += walked - counted;
     }
     if refresh {
-        let busy = cost.time.total();
-        cost.time[GemvPart::Refresh] = match engine {
-            CostEngine::Events => walked(RefreshPolicy::all_bank(memory))?.saturating_sub(busy),
-            CostEngine::Closed => timing.refresh(memory, busy),
-        };
+        cost.time[GemvPart::Refresh] = delays.refresh(&machine.memory, cost.time.total());
     }
     Ok(cost)
 }
@@ -53,13 +52,37 @@ pub fn reduction(partial_sums: u64, sum_bits: u32, bandwidth: GbPerS) -> Picosec
         .to_picoseconds()
 }
 
+/// A time that a plan cannot fall below: a slot for each command that needs one,
+/// and an opening for each row.
+#[must_use]
+pub fn least_time(plan: &Plan, delays: &PimDelays) -> Picoseconds {
+    let row_blocks = plan.row_blocks * plan.chunks;
+    let passes = plan.passes() * plan.chunks;
+    let full = plan.register_writes(plan.burst_inputs) * (plan.bursts() - 1);
+    let writes = full + plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
+    let per_row_block = plan.row_block_words() + plan.fold_commands() + plan.spill_words();
+    let commands = passes * writes + row_blocks * per_row_block;
+    // The switches between input bursts and reads; rows may open meanwhile.
+    let switches = passes * (plan.bursts() - 1);
+    let turn = (delays.read_to_write + delays.write_to_read).saturating_sub(delays.slot * 2);
+    let open = delays.row_open().saturating_sub(delays.slot * 2);
+    (delays.slot * commands + turn * switches + open * passes).saturating_sub(delays.slot)
+}
+
+/// The speedup of banks and command rate alone.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "picoseconds of a command")]
+pub fn peak_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
+    f64::from(memory.banks_per_channel.get()) * memory.burst().as_f64() * 1e3 / delays.slot.0 as f64
+}
+
 /// The speedup that row opening leaves of a perfect placement: whole rows, all
 /// banks busy, nothing else.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of one row")]
-pub fn roofline_speedup(memory: &Dram, timing: &Timing) -> f64 {
+pub fn roofline_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
     let columns = f64::from(memory.columns_per_row());
     let banks = f64::from(memory.banks_per_channel.get());
-    let read = columns * timing.slot.0 as f64;
-    banks * columns * memory.burst().as_f64() * 1e3 / (read + timing.row_open().0 as f64)
+    let read = columns * delays.slot.0 as f64;
+    banks * columns * memory.burst().as_f64() * 1e3 / (read + delays.row_open().0 as f64)
 }

@@ -2,17 +2,13 @@
 //! engine. They agree to the picosecond.
 
 mod closed;
-mod column_major;
 mod gemv;
 mod parts;
 mod soc;
 mod stream;
-mod timing;
 
 pub use closed::closed_form;
-pub use column_major::column_major;
-pub use gemv::{reduction, roofline_speedup, time_on_pim};
+pub use gemv::{least_time, peak_speedup, reduction, roofline_speedup, time_on_pim};
 pub use parts::{GemvCost, GemvPart};
 pub use soc::{soc_time, weight_bytes};
 pub use stream::CommandStream;
-pub use timing::Timing;

@@ -4,11 +4,11 @@
 use std::io::Write;
 
 use memscape_dram::export::{CommandCsv, CommandTimeline, DramSim3Trace, RamulatorTrace};
-use memscape_dram::{AddressMap, Dram, Engine, Field, ProtocolError, RefreshPolicy, Sink};
+use memscape_dram::{AddressMap, Engine, Field, ProtocolError, RefreshPolicy, Sink, pim_constraints};
 use memscape_study::{Recorder, StudyError};
 use memscape_units::Picoseconds;
 
-use super::timing::Timing;
+use crate::hardware::Machine;
 use crate::mapping::{Plan, schedule};
 
 /// All channels of a split get the same commands, so a stream is that of one.
@@ -23,10 +23,8 @@ const DRAMSIM3_ORDER: [Field; 6] =
 pub struct CommandStream<'a> {
     /// What is to be done.
     pub plan: &'a Plan,
-    /// The memory, which must have been checked.
-    pub memory: &'a Dram,
-    /// The delays of PIM commands.
-    pub timing: &'a Timing,
+    /// The machine, which must have been checked.
+    pub machine: &'a Machine,
     /// When refreshes come between.
     pub refresh: RefreshPolicy,
 }
@@ -41,7 +39,9 @@ impl CommandStream<'_> {
     /// # Panics
     /// Never for a checked memory: its rules and geometry always make an engine.
     pub fn walk(&self, sink: &mut impl Sink) -> Result<Picoseconds, ProtocolError> {
-        let mut engine = Engine::new(self.memory.geometry(), &self.timing.constraints(self.memory))
+        let memory = &self.machine.memory;
+        let rules = pim_constraints(memory, &self.machine.pim_timing());
+        let mut engine = Engine::new(memory.geometry(), &rules)
             .and_then(|it| it.with_refresh(self.refresh))
             .expect("a checked device has valid rules");
         let mut end = Picoseconds::ZERO;
@@ -49,7 +49,7 @@ impl CommandStream<'_> {
             end = engine.issue_into(op.command(), sink)?;
             Ok(())
         })?;
-        Ok(end + self.timing.close_to_open)
+        Ok(end + memory.trp_ab_ns.to_picoseconds().max(engine.command_slot()))
     }
 
     /// Tells each command as a span of what it keeps busy.
@@ -57,7 +57,8 @@ impl CommandStream<'_> {
     /// # Errors
     /// As [`CommandStream::walk`].
     pub fn tell(&self, recorder: &mut dyn Recorder) -> Result<(), ProtocolError> {
-        self.walk(&mut CommandTimeline::new(recorder, self.memory, CHANNEL, self.timing.slot)).map(drop)
+        let slot = self.machine.pim_delays().slot;
+        self.walk(&mut CommandTimeline::new(recorder, &self.machine.memory, CHANNEL, slot)).map(drop)
     }
 
     /// Writes the columns of [`CommandCsv`], in clocks.
@@ -65,7 +66,7 @@ impl CommandStream<'_> {
     /// # Errors
     /// Those of [`CommandStream::walk`], and the writer's first.
     pub fn write_commands(&self, out: &mut dyn Write) -> Result<(), StudyError> {
-        let mut sink = CommandCsv::new(out, CHANNEL, self.memory.tck_ns.to_picoseconds());
+        let mut sink = CommandCsv::new(out, CHANNEL, self.machine.memory.tck().to_picoseconds());
         self.walk(&mut sink)?;
         Ok(sink.finish().map(drop)?)
     }
@@ -75,7 +76,7 @@ impl CommandStream<'_> {
     /// # Errors
     /// Those of [`CommandStream::walk`], and the writer's first.
     pub fn write_ramulator(&self, out: &mut dyn Write) -> Result<(), StudyError> {
-        let mut sink = RamulatorTrace::new(out, CHANNEL, self.memory.geometry());
+        let mut sink = RamulatorTrace::new(out, CHANNEL, self.machine.memory.geometry());
         self.walk(&mut sink)?;
         Ok(sink.finish().map(drop)?)
     }
@@ -85,9 +86,9 @@ impl CommandStream<'_> {
     /// # Errors
     /// Those of [`CommandStream::walk`], and the writer's first.
     pub fn write_dramsim3(&self, out: &mut dyn Write) -> Result<(), StudyError> {
-        let map = AddressMap::new(self.memory, DRAMSIM3_ORDER);
-        let mut sink =
-            DramSim3Trace::new(out, self.memory, map, CHANNEL, self.memory.tck_ns.to_picoseconds());
+        let memory = &self.machine.memory;
+        let map = AddressMap::new(memory, DRAMSIM3_ORDER);
+        let mut sink = DramSim3Trace::new(out, memory, map, CHANNEL, memory.tck().to_picoseconds());
         self.walk(&mut sink)?;
         Ok(sink.finish().map(drop)?)
     }

@@ -2,13 +2,13 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, DramError, MEMORIES};
+use memscape_dram::{Dram, DramError, MEMORIES, PimDelays, PimTiming};
 use memscape_study::{Calibration, Catalog, Nested};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::soc::Soc;
-use super::unit::PimUnit;
+use super::unit::{PimUnit, RowAfterWrite};
 
 /// Memory with a PIM unit beside each bank, and a processor.
 ///
@@ -119,19 +119,35 @@ impl Machine {
         self.check_unit()
     }
 
+    /// What its PIM units add to the timing of its memory.
+    #[must_use]
+    pub fn pim_timing(&self) -> PimTiming {
+        PimTiming {
+            command: self.memory.tccd_s() * self.pim.command_ratio,
+            host_turnaround: self.pim.host_turnaround_ns,
+            rows_wait_for_writes: self.pim.row_after_write == RowAfterWrite::InOrder,
+        }
+    }
+
+    /// The delays of PIM commands on it, as the closed form adds them up.
+    #[must_use]
+    pub fn pim_delays(&self) -> PimDelays {
+        PimDelays::new(&self.memory, &self.pim_timing())
+    }
+
     /// What the PIM unit and the interleaving ask for, the memory being one.
     pub(crate) fn check_unit(&self) -> Result<(), HardwareError> {
         let Self { memory, pim, .. } = self;
         let widths = [
-            ("memory.column_bytes", memory.column_bytes),
-            ("pim.register_bits", pim.register_bits),
-            ("pim.sum_bits", pim.sum_bits),
+            ("burst of `memory`, in bytes,", memory.column_bytes()),
+            ("pim.register_bits", pim.register_bits.get()),
+            ("pim.sum_bits", pim.sum_bits.get()),
         ];
         if let Some((key, given)) = widths.into_iter().find(|it| !it.1.is_power_of_two()) {
-            return Err(HardwareError::NotPowerOfTwo { key, given: given.get() });
+            return Err(HardwareError::NotPowerOfTwo { key, given });
         }
         let limits = [
-            ("memory.column_bytes", f64::from(memory.column_bytes.get()), 65_536.0),
+            ("burst of `memory`, in bytes,", f64::from(memory.column_bytes()), 65_536.0),
             ("pim.register_bits", f64::from(pim.register_bits.get()), 65_536.0),
             ("pim.registers", f64::from(pim.registers.get()), 1024.0),
             ("pim.host_turnaround_ns", pim.host_turnaround_ns.as_f64(), 1e6),
@@ -141,7 +157,7 @@ impl Machine {
             return Err(HardwareError::TooLarge { key, given, max });
         }
         let given = self.interleave_bytes.get();
-        let [column_bytes, row_bytes] = [memory.column_bytes, memory.row_bytes].map(|it| u64::from(it.get()));
+        let [column_bytes, row_bytes] = [memory.column_bytes(), memory.row_bytes.get()].map(u64::from);
         if !given.is_power_of_two() || !(column_bytes..=row_bytes).contains(&given) {
             return Err(HardwareError::Interleave { given, column_bytes, row_bytes });
         }

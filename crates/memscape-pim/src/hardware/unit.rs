@@ -14,11 +14,12 @@ pub struct PimUnit {
     pub registers: NonZeroU32,
     /// Width of one register
     pub register_bits: NonZeroU32,
-    /// Registers that hold input-vector elements; fewer where the sums leave fewer
+    /// Registers that hold input-vector elements; the sums must fit beside them
     pub input_registers: NonZeroU32,
     /// Width of one sum (the paper's `out_dform`)
     pub sum_bits: NonZeroU32,
-    /// Column accesses of plain reads in the time of one PIM command
+    /// Column accesses of plain reads (`tCCD_S`) that the unit needs for one PIM command; it waits for
+    /// the memory's `tCCD_L` in any case, as all bank groups are reached at once
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub command_ratio: f64,
     /// How sums in different SIMD lanes are brought together

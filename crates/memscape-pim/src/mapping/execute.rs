@@ -5,11 +5,21 @@
 //! the schedule; they meet only here. A placement that cannot compute gives a
 //! wrong vector or an error.
 
-use memscape_workload::EncodeError;
+use memscape_workload::{Element, EncodeError};
 
 use super::plan::Plan;
 use super::schedule::{self, Op, ScaleSide};
 use crate::hardware::CrossLane;
+
+/// How the machine adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sums {
+    /// Without end: what the placement computes.
+    Exact,
+    /// In the width that the registers have, `pim.sum_bits`: sums of integers wrap,
+    /// sums of floats are rounded to half or single precision.
+    Registers,
+}
 
 /// Numbers of one GEMV, row-major.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +55,12 @@ pub enum ExecuteError {
     #[error("the machine computes with 8-bit scale exponents, not {bits}-bit ones")]
     ScaleBits {
         /// Bits of the format's scale.
+        bits: u64,
+    },
+    /// Sums of a width that has no arithmetic here.
+    #[error("sums of {bits} bit are not computed; use 8 to 32 bit for integers, 16 or 32 bit for floats")]
+    SumBits {
+        /// Width of a sum.
         bits: u64,
     },
     /// A command finds the unit in a state in which it makes no sense.
@@ -125,7 +141,7 @@ impl Memory {
         for part in 0..plan.split_k {
             for local in 0..plan.row_blocks * plan.banks {
                 let (row_block, bank) = (local / plan.banks, part * plan.banks + local % plan.banks);
-                let first_row = local * plan.tile.m;
+                let first_row = plan.row_of_bank(local % plan.banks, row_block, 0);
                 if first_row >= plan.gemv.m() {
                     continue;
                 }
@@ -172,7 +188,7 @@ impl Plan {
         let events = self.k().div_ceil(self.event_inputs);
         let row_of = |row_block: u64, event: u64| {
             let last = ((event + 1) * self.event_inputs).min(self.k()) - 1;
-            let place = self.place_unbounded((row_block * self.banks + 1) * self.tile.m - 1, last);
+            let place = self.place_unbounded(self.row_of_bank(0, row_block, self.tile.m - 1), last);
             (place.row, place.column)
         };
         let mut order: Vec<_> = (0..self.row_blocks)
@@ -190,7 +206,7 @@ impl Plan {
     }
 }
 
-/// Computes the GEMV by executing the command stream; `m` sums.
+/// Computes the GEMV by executing the command stream; `m` sums, added exactly.
 ///
 /// # Errors
 /// [`ExecuteError`] if operands do not fit, or if the stream makes no sense for
@@ -213,6 +229,29 @@ impl Plan {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<Vec<f64>, ExecuteError> {
+    Ok(execute_with(plan, memory, operands, Sums::Exact)?.sums)
+}
+
+/// What a machine computed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Computed {
+    /// The output vector.
+    pub sums: Vec<f64>,
+    /// Additions whose result did not fit a sum and wrapped, or became infinite.
+    pub overflows: u64,
+}
+
+/// As [`execute`], with sums of a chosen kind.
+///
+/// # Errors
+/// As [`execute`], and if sums of that width have no arithmetic.
+pub fn execute_with(
+    plan: &Plan,
+    memory: &Memory,
+    operands: &Operands<'_>,
+    sums: Sums,
+) -> Result<Computed, ExecuteError> {
+    let adder = Adder::new(plan, sums)?;
     let units = at(plan.banks * plan.split_k);
     let sums = vec![0.0; at(plan.accumulators * plan.sums_per_register)];
     let row_block = RowBlock { sums: sums.clone(), scaled: sums };
@@ -230,9 +269,62 @@ pub fn execute(plan: &Plan, memory: &Memory, operands: &Operands<'_>) -> Result<
         inputs: 0..0,
         active: vec![0; at(plan.accumulators)],
         outputs: vec![0.0; at(plan.gemv.m())],
+        adder,
     };
     schedule::for_each(plan, |op| execution.step(op))?;
-    Ok(execution.outputs)
+    Ok(Computed { sums: execution.outputs, overflows: execution.adder.overflows })
+}
+
+/// Adds as the registers do.
+struct Adder {
+    width: Width,
+    overflows: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Width {
+    Endless,
+    /// Integers of so many bits.
+    Wrapping(u32),
+    Half,
+    Single,
+}
+
+impl Adder {
+    fn new(plan: &Plan, sums: Sums) -> Result<Self, ExecuteError> {
+        let bits = plan.register_bits / plan.sums_per_register;
+        let width = match (sums, matches!(plan.format.element(), Element::Int4 | Element::Int8), bits) {
+            (Sums::Exact, _, _) => Width::Endless,
+            // Scaled sums are no whole numbers: the second set of sums is of floats.
+            (_, true, 8 | 16 | 32) if !plan.has_scales() => {
+                Width::Wrapping(u32::try_from(bits).expect("at most 32"))
+            }
+            (_, _, 16) => Width::Half,
+            (_, _, 32) => Width::Single,
+            _ => return Err(ExecuteError::SumBits { bits }),
+        };
+        Ok(Self { width, overflows: 0 })
+    }
+
+    /// What a register holds of a result.
+    fn hold(&mut self, exact: f64) -> f64 {
+        let held = match self.width {
+            Width::Endless => return exact,
+            Width::Wrapping(bits) => {
+                let (range, half) = (f64::from(bits).exp2(), f64::from(bits - 1).exp2());
+                (exact + half).rem_euclid(range) - half
+            }
+            Width::Half => half::f16::from_f64(exact).to_f64(),
+            #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+            Width::Single => f64::from(exact as f32),
+        };
+        let overflown = match self.width {
+            Width::Wrapping(_) => (held - exact).abs() > 0.5,
+            _ => held.is_infinite(),
+        };
+        self.overflows += u64::from(overflown);
+        held
+    }
 }
 
 /// The sums of one row-block.
@@ -262,6 +354,7 @@ struct Execution<'a> {
     /// Whose sums each accumulator register holds.
     active: Vec<u64>,
     outputs: Vec<f64>,
+    adder: Adder,
 }
 
 impl Execution<'_> {
@@ -296,8 +389,8 @@ impl Execution<'_> {
             }
             Op::AddShifted { row_block, register } => self.add_shifted(at(row_block), register),
             Op::AddRegister { row_block, from, into } => self.add_register(at(row_block), from, into),
-            Op::Spill { row_block, bank_row_block, register, .. } => {
-                self.spill(at(row_block), bank_row_block, register);
+            Op::Spill { row_block, bank_row_block, word, .. } => {
+                self.spill(at(row_block), bank_row_block, word);
             }
         }
         Ok(())
@@ -322,7 +415,7 @@ impl Execution<'_> {
     fn input_problem(&self, first: u64, count: u64, starts_burst: bool) -> Option<&'static str> {
         let plan = self.plan;
         let start = if starts_burst { first } else { self.inputs.start };
-        if (!starts_burst && self.inputs.end != first) || count > plan.inputs_per_register {
+        if (!starts_burst && self.inputs.end != first) || count > plan.inputs_per_write {
             return Some("inputs are not in order");
         }
         let registers = (first + count - start).div_ceil(plan.inputs_per_register);
@@ -335,7 +428,7 @@ impl Execution<'_> {
             return Some("the accumulators hold another row-block's sums");
         }
         let columns = (plan.lanes / plan.tile.m.min(plan.lanes)).max(1);
-        let last = (first_input + columns).min(plan.k());
+        let last = (first_input + columns).min(plan.part_k());
         let held = self.inputs.start <= first_input && last <= self.inputs.end;
         (!held).then_some("its inputs are not in the registers")
     }
@@ -365,9 +458,10 @@ impl Execution<'_> {
                 } else {
                     (first_input + lane / plan.tile.m, lane)
                 };
-                if input < plan.k() {
-                    let input = self.operands.inputs[at(part * plan.k() + input)];
-                    sums[at(sum)] += f64::from(weight) * f64::from(input);
+                if input < plan.part_k() {
+                    let input = self.operands.inputs[at(part * plan.part_k() + input)];
+                    let sum = &mut sums[at(sum)];
+                    *sum = self.adder.hold(*sum + f64::from(weight) * f64::from(input));
                 }
             }
         }
@@ -407,12 +501,13 @@ impl Execution<'_> {
                 match side {
                     ScaleSide::Weights => {
                         let exponent = unit.weight_scales[at(row * per_row + in_event)];
-                        sums.sums[sum] *= f64::from(exponent).exp2();
+                        sums.sums[sum] = self.adder.hold(sums.sums[sum] * f64::from(exponent).exp2());
                     }
                     ScaleSide::Inputs => {
                         let exponent =
                             self.operands.input_scales[at(part * (plan.k() / block) + block_index)];
-                        sums.scaled[sum] += sums.sums[sum] * f64::from(exponent).exp2();
+                        let product = sums.sums[sum] * f64::from(exponent).exp2();
+                        sums.scaled[sum] = self.adder.hold(sums.scaled[sum] + product);
                         sums.sums[sum] = 0.0;
                     }
                 }
@@ -434,7 +529,9 @@ impl Execution<'_> {
         let (plan, registers) = (self.plan, self.registers(register));
         for unit in &mut self.units {
             let sums = &mut unit.row_blocks[row_block].result_mut(plan)[registers.clone()];
-            sums.iter_mut().zip(&unit.shifted).for_each(|(sum, shifted)| *sum += shifted);
+            sums.iter_mut()
+                .zip(&unit.shifted)
+                .for_each(|(sum, shifted)| *sum = self.adder.hold(*sum + shifted));
         }
     }
 
@@ -443,19 +540,20 @@ impl Execution<'_> {
         for unit in &mut self.units {
             let sums = unit.row_blocks[row_block].result_mut(plan);
             for (from, into) in from.clone().zip(into.clone()) {
-                sums[into] += sums[from];
+                sums[into] = self.adder.hold(sums[into] + sums[from]);
             }
         }
     }
 
-    /// Outputs of split-K parts are added by the processor.
-    fn spill(&mut self, row_block: usize, bank_row_block: u64, register: u64) {
+    /// Outputs of split-K parts and of chunks are added by the processor, which has
+    /// wide sums.
+    fn spill(&mut self, row_block: usize, bank_row_block: u64, word: u64) {
         let plan = self.plan;
         for (bank, unit) in self.units.iter_mut().enumerate() {
             let sums = unit.row_blocks[row_block].result_mut(plan);
-            for lane in 0..plan.sums_per_register {
-                let i = register * plan.sums_per_register + lane;
-                let row = (bank_row_block * plan.banks + bank as u64 % plan.banks) * plan.tile.m + i;
+            for lane in 0..plan.sums_per_spill {
+                let i = word * plan.sums_per_spill + lane;
+                let row = plan.row_of_bank(bank as u64 % plan.banks, bank_row_block, i);
                 if i >= plan.tile.m || row >= plan.gemv.m() {
                     continue;
                 }
@@ -464,9 +562,10 @@ impl Execution<'_> {
                 } else {
                     sums[at(i)]
                 };
+                let sum = self.adder.hold(sum);
                 self.outputs[at(row)] += sum;
             }
-            if register + 1 == plan.output_registers {
+            if word + 1 == plan.spill_words() {
                 // The next pass multiplies where it would otherwise add.
                 sums.fill(0.0);
             }

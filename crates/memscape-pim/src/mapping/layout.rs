@@ -29,13 +29,19 @@ impl Plan {
 
     /// As [`Plan::place`], also for the padding rows of the last row-blocks.
     pub(crate) fn place_unbounded(&self, i: u64, j: u64) -> Place {
-        let (part, j) = (j / self.k(), j % self.k());
-        let (row_block, i) = (i / self.tile.m, i % self.tile.m);
-        let (bank, row_block) = (part * self.banks + row_block % self.banks, row_block / self.banks);
+        let (part, j) = (j / self.part_k(), j % self.part_k());
+        let (chunk, j) = (j / self.k(), j % self.k());
+        let (bank, row_block, i) = self.bank_of_row(i);
+        let bank = part * self.banks + bank;
+        if self.is_column_major() {
+            let word = self.column_major_word(row_block, j) + i / self.lanes;
+            let (row, column) = (word / self.row_words, word % self.row_words);
+            return Place { bank, row, column, lane: i % self.lanes };
+        }
         let (pass, row_block) = (row_block / self.cr_degree, row_block % self.cr_degree);
         let (burst, j) = (j / self.burst_inputs, j % self.burst_inputs);
 
-        let before_pass = pass * self.cr_degree * self.row_block_words();
+        let before_pass = (chunk * self.row_blocks + pass * self.cr_degree) * self.row_block_words();
         let before_burst = burst * self.pass_row_blocks(pass) * self.words(self.burst_inputs);
         let before_visit = row_block * self.words(self.inputs_of_burst(burst));
         let (word, lane) = if self.tile.m >= self.lanes {
@@ -48,18 +54,44 @@ impl Plan {
         Place { bank, row: word / self.row_words, column: word % self.row_words, lane }
     }
 
+    /// The bank of a split-K part that has a matrix row, its row-block there, and
+    /// the row within that.
+    fn bank_of_row(&self, i: u64) -> (u64, u64, u64) {
+        let (unit, i) = (i / self.dealt_rows, i % self.dealt_rows);
+        let row_block = unit / self.banks * self.row_blocks_of_unit() + i / self.tile.m;
+        (unit % self.banks, row_block, i % self.tile.m)
+    }
+
+    /// The inverse of [`Plan::bank_of_row`].
+    pub(crate) fn row_of_bank(&self, bank: u64, row_block: u64, i: u64) -> u64 {
+        let unit = row_block / self.row_blocks_of_unit() * self.banks + bank;
+        unit * self.dealt_rows + row_block % self.row_blocks_of_unit() * self.tile.m + i
+    }
+
+    /// The first word of a row-block's share of a matrix column, where weights lie
+    /// column by column.
+    pub(crate) fn column_major_word(&self, row_block: u64, j: u64) -> u64 {
+        let (unit, part) = (row_block / self.row_blocks_of_unit(), row_block % self.row_blocks_of_unit());
+        j * self.column_words() + (unit * self.dealt_rows + part * self.tile.m) / self.lanes
+    }
+
     /// The matrix element at a place; `None` where padding or no weight lies.
     #[must_use]
     pub fn element_at(&self, place: Place) -> Option<(u64, u64)> {
         let Place { bank, row, column, lane } = place;
         let word = row * self.row_words + column;
-        let in_range = bank < self.banks * self.split_k
-            && column < self.row_words
-            && lane < self.lanes
-            && word < self.row_blocks * self.row_block_words();
+        let in_range = bank < self.banks * self.split_k && column < self.row_words && lane < self.lanes;
         if !in_range {
             return None;
         }
+        if self.is_column_major() {
+            let (j, row) = (word / self.column_words(), word % self.column_words() * self.lanes + lane);
+            let row_block = row / self.tile.m;
+            let i = self.row_of_bank(bank % self.banks, row_block, row % self.tile.m);
+            return (i < self.gemv.m() && j < self.k()).then_some((i, bank / self.banks * self.part_k() + j));
+        }
+        let chunk_words = self.row_blocks * self.row_block_words();
+        let (chunk, word) = (word / chunk_words, word % chunk_words);
         let pass_words = self.cr_degree * self.row_block_words();
         let (pass, word) = (word / pass_words, word % pass_words);
         let burst_words = self.pass_row_blocks(pass) * self.words(self.burst_inputs);
@@ -73,9 +105,9 @@ impl Plan {
             (lane % self.tile.m, word * (self.lanes / self.tile.m) + lane / self.tile.m)
         };
         let j = burst * self.burst_inputs + j;
-        let row_block = (pass * self.cr_degree + row_block) * self.banks + bank % self.banks;
-        let i = row_block * self.tile.m + i;
-        (i < self.gemv.m() && j < self.k()).then_some((i, bank / self.banks * self.k() + j))
+        let i = self.row_of_bank(bank % self.banks, pass * self.cr_degree + row_block, i);
+        let first = bank / self.banks * self.part_k() + chunk * self.k();
+        (i < self.gemv.m() && j < self.k() && chunk < self.chunks).then_some((i, first + j))
     }
 }
 

@@ -25,23 +25,42 @@ pub struct TileShape {
 keyword_or_count!(
     /// How the tile shape is chosen.
     TilePolicy, "This height, whatever its balance.", {
-        /// Algorithm 1: the tallest balanced tile that the registers hold.
-        Algorithm1 = "algorithm1",
-        /// The height of least time, by trying all.
-        Best = "best",
+        /// As the placement chooses it.
+        Auto = "auto",
     }
 );
 
 keyword_or_count!(
     /// How many row-blocks of a bank share one pass over the input vector.
     CrDegree, "This degree, if row-blocks and registers allow.", {
-        /// Algorithm 3: as many as the registers hold.
-        Max = "max",
-        /// The largest that the registers hold and that divides the row-blocks of a
-        /// bank, so that no pass is ragged.
-        Divisor = "divisor",
+        /// As the placement chooses it.
+        Auto = "auto",
     }
 );
+
+/// How tile shape and CR degree are chosen, and in which order the weights lie.
+///
+/// # Source
+/// The baselines are those that PIMnast argues against, in sections VI-B and VII;
+/// it does not print their orchestration. Both here are the plainest that compute
+/// under broadcast commands, which multiply the same input element in all banks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// A row of tiles in one bank, in the order of use; of all tile heights and CR
+    /// degrees that fit, those of least time.
+    Best,
+    /// The same order; tile height and CR degree by algorithms 1 and 3, as printed.
+    Pimnast,
+    /// Interleaving units along matrix columns. All banks work on one column, and
+    /// only those that hold its units do work. A unit has more sums than registers
+    /// to spare, so it is worked off in parts, each over all columns.
+    ColumnMajor,
+    /// Tiles of one shape for every matrix (`tile` rows, one by default), column of
+    /// tiles by column of tiles, as Newton places them: inputs are sent once, and
+    /// the processor adds the partial sums of each column of tiles.
+    FixedTile,
+}
 
 /// Which registers a placement is held to.
 ///
@@ -63,9 +82,11 @@ pub enum RegisterRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// Tile height: `algorithm1`, `best`, or rows per tile
+    /// How tile shape and CR degree are chosen, and in which order the weights lie
+    pub placement: Placement,
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,

@@ -9,7 +9,9 @@
 use memscape_dram::Dram;
 use memscape_workload::{Format, Gemv};
 
-use super::placement::{CrDegree, Policy, RegisterRule, TilePolicy, TileShape, max_cr_degree, tile_shape};
+use super::placement::{
+    CrDegree, Placement, Policy, RegisterRule, TilePolicy, TileShape, max_cr_degree, tile_shape,
+};
 use super::registers::Registers;
 use crate::hardware::{CrossLane, HardwareError, Machine};
 
@@ -20,14 +22,21 @@ pub struct Plan {
     pub gemv: Gemv,
     /// How its elements are stored.
     pub format: Format,
+    /// In which order the weights lie.
+    pub placement: Placement,
     /// Parts of the input vector that different banks work on.
     pub split_k: u64,
+    /// Parts of the input vector that a bank works on one after the other, each with outputs of its
+    /// own.
+    pub chunks: u64,
     /// Banks of all channels that share one part.
     pub banks: u64,
     /// Banks of one channel.
     pub banks_per_channel: u64,
-    /// Tile shape.
+    /// Tile shape; of a column-major order, the part of an interleaving unit that the registers hold.
     pub tile: TileShape,
+    /// Matrix rows that a bank gets at a time: a tile's, or a column-major interleaving unit's.
+    pub dealt_rows: u64,
     /// SIMD lanes: elements in one column access.
     pub lanes: u64,
     /// Sums that one register holds.
@@ -42,10 +51,17 @@ pub struct Plan {
     pub cr_degree: u64,
     /// Registers of the unit.
     pub registers: u64,
+    /// Bits of one.
+    pub register_bits: u64,
     /// Registers for the input vector.
     pub input_registers: u64,
     /// Input elements in one register.
     pub inputs_per_register: u64,
+    /// Input elements that one write command carries: those of a register, or of a
+    /// burst if that is less.
+    pub inputs_per_write: u64,
+    /// Sums that one spill command carries.
+    pub sums_per_spill: u64,
     /// Input elements of one burst of register writes.
     pub burst_inputs: u64,
     /// Input elements between two applications of scale factors; 0 without.
@@ -101,16 +117,19 @@ pub enum PlanError {
     },
     /// No room for even one row-block.
     #[error(
-        "a tile of {m} rows needs {need} registers for its sums and at least {inputs} for inputs, but the unit \
-         has {have}; use more registers, a lower tile, wider elements or narrower sums"
+        "a tile of {m} rows needs {need} registers for its sums and scales beside {inputs} for inputs, but the \
+         unit has {have}; use fewer `pim.input_registers` (a word takes {least}), more registers, a lower tile, \
+         wider elements or narrower sums"
     )]
     Registers {
         /// Rows of the tile.
         m: u64,
         /// Registers for sums (and scales).
         need: u64,
-        /// Registers for inputs.
+        /// Registers for inputs, as asked for.
         inputs: u64,
+        /// Registers for the inputs of one word.
+        least: u64,
         /// Registers of the unit.
         have: u64,
     },
@@ -123,6 +142,24 @@ pub enum PlanError {
         m: u64,
         /// Elements of one interleaving unit.
         max: u64,
+    },
+    /// A baseline that does not know a parameter.
+    #[error("`placement = \"{placement}\"` has no {what}; use {instead}")]
+    Baseline {
+        /// The baseline.
+        placement: &'static str,
+        /// What it ignores.
+        what: &'static str,
+        /// What to change.
+        instead: &'static str,
+    },
+    /// Columns that are no whole number of fixed tiles.
+    #[error("K = {k} is not a whole number of the {tile} columns of a fixed tile; use another `tile`")]
+    FixedTileColumns {
+        /// Columns of the matrix, or of its split-K part.
+        k: u64,
+        /// Columns of the tile.
+        tile: u64,
     },
     /// The printed register rule with scale factors.
     #[error(
@@ -166,6 +203,14 @@ pub enum PlanError {
         /// Column accesses of a row.
         have: u64,
     },
+    /// A column access that does not hold even one weight.
+    #[error("a burst of `memory` has {burst_bits} bit, too few for one element of {element_bits}")]
+    NarrowBurst {
+        /// Bits of a burst.
+        burst_bits: u64,
+        /// Bits of one weight.
+        element_bits: u64,
+    },
     /// A register that does not hold even one input or sum.
     #[error(
         "`pim.register_bits` is {register_bits}, too narrow for one element of {element_bits} or one sum of {sum_bits} bit"
@@ -183,26 +228,36 @@ pub enum PlanError {
 impl Plan {
     /// Resolves the placement of `gemv`.
     ///
-    /// `TilePolicy::Best` needs a cost and is resolved by the caller; here it
-    /// means algorithm 1.
+    /// [`Placement::Best`] needs a cost and is resolved by the caller; here it means
+    /// algorithms 1 and 3.
     ///
     /// # Errors
     /// [`PlanError`] says which rule matrix, format and hardware break.
     pub fn new(gemv: Gemv, format: Format, machine: &Machine, policy: &Policy) -> Result<Self, PlanError> {
         machine.check_unit()?;
         let Machine { memory, interleave_bytes, pim, .. } = machine;
-        let [column_bytes, row_bytes, channels, banks_per_channel] =
-            [memory.column_bytes, memory.row_bytes, memory.channels, memory.banks_per_channel]
-                .map(|it| u64::from(it.get()));
+        let [row_bytes, channels, banks_per_channel] =
+            [memory.row_bytes, memory.channels, memory.banks_per_channel].map(|it| u64::from(it.get()));
+        let column_bytes = u64::from(memory.column_bytes());
         let columns = row_bytes / column_bytes;
+        check_baseline(format, policy)?;
 
         let split_k = check_split_k(gemv, channels, policy)?;
         let banks = banks_per_channel * channels / split_k;
-        let lanes = column_bytes * 8 / format.element_bits();
+        let (burst_bits, element_bits) = (column_bytes * 8, format.element_bits());
+        if burst_bits < element_bits {
+            return Err(PlanError::NarrowBurst { burst_bits, element_bits });
+        }
+        let lanes = burst_bits / element_bits;
         let (inputs_per_register, sums_per_register) = register_contents(format, machine)?;
+        let per_command = |contents: u64| {
+            let register_bits = u64::from(pim.register_bits.get());
+            contents * (column_bytes * 8).min(register_bits) / register_bits
+        };
         let block = scale_block(format, gemv.k() / split_k, policy)?;
         let registers = Registers {
             count: u64::from(pim.registers.get()),
+            inputs: u64::from(pim.input_registers.get()),
             lanes,
             inputs_per_register,
             sums_per_register,
@@ -212,20 +267,26 @@ impl Plan {
 
         let tile_elements = interleave_bytes.get() * 8 / format.element_bits();
         let tile = choose_tile(gemv, banks, tile_elements, &registers, policy)?;
-        let input_registers = registers.inputs(tile.m, u64::from(pim.input_registers.get()));
-        let row_blocks = Share::of(gemv.m(), tile.m * banks);
-        let cr_degree = choose_cr_degree(row_blocks, tile, &registers, input_registers, columns, policy)?;
-        let bursts = Bursts::new(tile, lanes, input_registers * inputs_per_register, block);
+        let dealt_rows = if policy.placement == Placement::ColumnMajor { tile_elements } else { tile.m };
+        let chunks = choose_chunks(gemv.k() / split_k, tile, policy)?;
+        let row_blocks = Share::of(gemv.m(), tile.m, dealt_rows, banks);
+        let sums_per_spill = per_command(sums_per_register).max(1);
+        let outputs = tile.m.div_ceil(sums_per_spill);
+        let cr_degree = choose_cr_degree(row_blocks, tile, &registers, (outputs, columns), policy)?;
+        let bursts = Bursts::new(tile, lanes, registers.inputs * inputs_per_register, block);
         let scale_words =
             block.map_or(0, |block| bursts.scale_words(tile, lanes, block, columns, column_bytes));
 
         let plan = Self {
             gemv,
             format,
+            placement: policy.placement,
             split_k,
+            chunks,
             banks,
             banks_per_channel,
             tile,
+            dealt_rows,
             lanes,
             sums_per_register,
             accumulators: registers.accumulators(tile.m),
@@ -233,8 +294,11 @@ impl Plan {
             row_blocks: row_blocks.fullest,
             cr_degree,
             registers: registers.count,
-            input_registers,
+            register_bits: u64::from(pim.register_bits.get()),
+            input_registers: registers.inputs,
             inputs_per_register,
+            inputs_per_write: per_command(inputs_per_register).max(1),
+            sums_per_spill,
             burst_inputs: bursts.inputs,
             event_inputs: bursts.event_inputs,
             row_words: columns - scale_words,
@@ -248,7 +312,7 @@ impl Plan {
 
     /// Whether a bank has the rows for weights and outputs.
     fn check_capacity(&self, memory: &Dram) -> Result<(), PlanError> {
-        let (need, have) = (self.weight_rows() + self.passes(), u64::from(memory.rows.get()));
+        let (need, have) = (self.memory_rows(), u64::from(memory.rows.get()));
         if need > have {
             return Err(PlanError::Capacity { m: self.gemv.m(), k: self.gemv.k(), need, have });
         }
@@ -257,8 +321,48 @@ impl Plan {
 
     /// Columns of the matrix that one split-K part works on.
     #[must_use]
-    pub fn k(&self) -> u64 {
+    pub fn part_k(&self) -> u64 {
         self.gemv.k() / self.split_k
+    }
+
+    /// Columns of the matrix that one chunk of them works on.
+    #[must_use]
+    pub fn k(&self) -> u64 {
+        self.part_k() / self.chunks
+    }
+
+    /// Whether weights lie column by column rather than in the order of use.
+    #[must_use]
+    pub fn is_column_major(&self) -> bool {
+        self.placement == Placement::ColumnMajor
+    }
+
+    /// Row-blocks of one interleaving unit of a column-major order; else 1.
+    #[must_use]
+    pub fn row_blocks_of_unit(&self) -> u64 {
+        self.dealt_rows / self.tile.m
+    }
+
+    /// Column accesses between one matrix column and the next in a bank of a
+    /// column-major order: all interleaving units that it has of a column.
+    #[must_use]
+    pub fn column_words(&self) -> u64 {
+        self.row_blocks.div_ceil(self.row_blocks_of_unit()) * self.dealt_rows / self.lanes
+    }
+
+    /// Weight words that a pass reads from each DRAM row, if from each as many.
+    #[must_use]
+    pub fn words_of_a_row(&self) -> Option<u64> {
+        if !self.is_column_major() {
+            return Some(self.row_words);
+        }
+        let (stride, used) = (self.column_words(), self.tile.m / self.lanes);
+        if self.row_words.is_multiple_of(stride) {
+            Some(self.row_words / stride * used)
+        } else {
+            // A unit never lies across two rows: both are powers of two.
+            stride.is_multiple_of(self.row_words).then_some(used)
+        }
     }
 
     /// Column accesses that read `inputs` columns of one row-block.
@@ -304,7 +408,13 @@ impl Plan {
     /// Register writes of a burst of `inputs`, the scale register's included.
     #[must_use]
     pub fn register_writes(&self, inputs: u64) -> u64 {
-        inputs.div_ceil(self.inputs_per_register) + u64::from(self.has_scales())
+        inputs.div_ceil(self.inputs_per_write) + u64::from(self.has_scales())
+    }
+
+    /// Spill commands of one row-block.
+    #[must_use]
+    pub fn spill_words(&self) -> u64 {
+        self.tile.m.div_ceil(self.sums_per_spill)
     }
 
     /// Whether blocks of weights and inputs share scale factors.
@@ -316,7 +426,18 @@ impl Plan {
     /// DRAM rows of the fullest bank that hold weights.
     #[must_use]
     pub fn weight_rows(&self) -> u64 {
-        (self.row_blocks * self.row_block_words()).div_ceil(self.row_words)
+        let words = if self.is_column_major() {
+            self.k() * self.column_words()
+        } else {
+            self.chunks * self.row_blocks * self.row_block_words()
+        };
+        words.div_ceil(self.row_words)
+    }
+
+    /// DRAM rows of the fullest bank that hold weights and outputs.
+    #[must_use]
+    pub fn memory_rows(&self) -> u64 {
+        self.weight_rows() + self.chunks * self.passes()
     }
 
     /// Bits of the weights' scales of one event.
@@ -388,6 +509,41 @@ fn check_split_k(gemv: Gemv, channels: u64, policy: &Policy) -> Result<u64, Plan
     Err(PlanError::SplitK { split_k, k: gemv.k(), channels, allowed: allowed.join(", ") })
 }
 
+/// What the baselines do not know is refused rather than ignored.
+fn check_baseline(format: Format, policy: &Policy) -> Result<(), PlanError> {
+    let placement = match policy.placement {
+        Placement::Best | Placement::Pimnast => return Ok(()),
+        Placement::ColumnMajor => "column-major",
+        Placement::FixedTile => "fixed-tile",
+    };
+    let refuse = |what, instead| Err(PlanError::Baseline { placement, what, instead });
+    if format.scale().is_some() {
+        return refuse("place for scale factors", "a format without blocks");
+    }
+    if policy.placement == Placement::FixedTile {
+        return Ok(());
+    }
+    if matches!(policy.tile, TilePolicy::Fixed(_)) {
+        return refuse("tile height of its own", "`tile = \"auto\"`");
+    }
+    if matches!(policy.cr_degree, CrDegree::Fixed(degree) if degree.get() > 1) {
+        return refuse("CR degree", "`cr_degree = 1`");
+    }
+    Ok(())
+}
+
+/// Parts of the input vector that a bank works on one after the other.
+fn choose_chunks(k: u64, tile: TileShape, policy: &Policy) -> Result<u64, PlanError> {
+    if policy.placement != Placement::FixedTile {
+        return Ok(1);
+    }
+    if k.is_multiple_of(tile.k) {
+        Ok(k / tile.k)
+    } else {
+        Err(PlanError::FixedTileColumns { k, tile: tile.k })
+    }
+}
+
 /// Input elements and sums in one register.
 fn register_contents(format: Format, machine: &Machine) -> Result<(u64, u64), PlanError> {
     let element_bits = format.element_bits();
@@ -421,18 +577,23 @@ fn scale_block(format: Format, k: u64, policy: &Policy) -> Result<Option<ScaleBl
     Ok(Some(ScaleBlock { elements: block, bits: scale.bits() }))
 }
 
-/// Rows of the matrix, dealt out in pieces of a tile for each bank.
+/// Row-blocks of the matrix, dealt out to the banks.
 #[derive(Debug, Clone, Copy)]
 struct Share {
-    /// Pieces of the fullest bank.
+    /// Row-blocks of the fullest bank.
     fullest: u64,
-    /// Pieces that every bank has.
+    /// Row-blocks that every bank has.
     every: u64,
 }
 
 impl Share {
-    const fn of(rows: u64, piece: u64) -> Self {
-        Self { fullest: rows.div_ceil(piece), every: rows / piece }
+    /// `rows` in pieces of `dealt`, which are row-blocks of `m` rows.
+    fn of(rows: u64, m: u64, dealt: u64, banks: u64) -> Self {
+        let blocks = dealt / m;
+        Self {
+            fullest: (rows.div_ceil(dealt * banks) * blocks).min(rows.div_ceil(m)),
+            every: rows / (dealt * banks) * blocks,
+        }
     }
 }
 
@@ -444,16 +605,30 @@ fn choose_tile(
     registers: &Registers,
     policy: &Policy,
 ) -> Result<TileShape, PlanError> {
-    let tile = match policy.tile {
-        TilePolicy::Fixed(m) => fixed_tile(u64::from(m.get()), tile_elements)?,
-        TilePolicy::Algorithm1 | TilePolicy::Best => {
+    let tile = match (policy.placement, policy.tile) {
+        (Placement::ColumnMajor, _) => {
+            // As much of an interleaving unit as the registers hold, at least a word.
+            let mut m = tile_elements;
+            while m > registers.lanes && !registers.fit(m) {
+                m /= 2;
+            }
+            fixed_tile(m, tile_elements)?
+        }
+        (_, TilePolicy::Fixed(m)) => fixed_tile(u64::from(m.get()), tile_elements)?,
+        (Placement::FixedTile, _) => fixed_tile(1, tile_elements)?,
+        (Placement::Best | Placement::Pimnast, TilePolicy::Auto) => {
             tile_shape(gemv.m(), banks, tile_elements, |m| registers.fit(m))
         }
     };
     let m = tile.m;
     if !registers.fit(m) {
-        let (need, inputs) = (registers.for_sums(m), registers.least_inputs(m));
-        return Err(PlanError::Registers { m, need, inputs, have: registers.count });
+        return Err(PlanError::Registers {
+            m,
+            need: registers.for_sums(m),
+            inputs: registers.inputs,
+            least: registers.least_inputs(m),
+            have: registers.count,
+        });
     }
     Ok(tile)
 }
@@ -468,28 +643,29 @@ fn fixed_tile(m: u64, tile_elements: u64) -> Result<TileShape, PlanError> {
 }
 
 /// How many row-blocks share a pass: as the policy asks, if the registers hold
-/// their sums and a DRAM row of so many columns their outputs.
+/// their sums and a DRAM row their outputs, which take so many of so many columns
+/// per row-block.
 fn choose_cr_degree(
     row_blocks: Share,
     tile: TileShape,
     registers: &Registers,
-    input_registers: u64,
-    columns: u64,
+    (outputs, columns): (u64, u64),
     policy: &Policy,
 ) -> Result<u64, PlanError> {
-    let outputs = registers.outputs(tile.m);
     if outputs > columns {
         return Err(PlanError::OutputRow { need: outputs, have: columns });
     }
-    let free = registers.count - registers.for_scales() - input_registers;
-    let most = max_cr_degree(row_blocks.every, free, registers.per_row_block(tile.m)).min(columns / outputs);
+    if policy.placement == Placement::ColumnMajor {
+        return Ok(1);
+    }
+    let free = registers.count - registers.for_scales() - registers.inputs;
+    let most =
+        |row_blocks| max_cr_degree(row_blocks, free, registers.per_row_block(tile.m)).min(columns / outputs);
     match policy.cr_degree {
-        CrDegree::Max => Ok(most),
-        CrDegree::Divisor => {
-            Ok((1..=most).rev().find(|it| row_blocks.fullest.is_multiple_of(*it)).unwrap_or(1))
-        }
+        // Algorithm 3 counts the row-blocks that every bank has.
+        CrDegree::Auto => Ok(most(row_blocks.every)),
         CrDegree::Fixed(degree) => {
-            let given = u64::from(degree.get());
+            let (given, most) = (u64::from(degree.get()), most(row_blocks.fullest));
             if given <= most { Ok(given) } else { Err(PlanError::CrDegree { given, most }) }
         }
     }

@@ -7,6 +7,8 @@ use super::placement::RegisterRule;
 pub(super) struct Registers {
     /// All of them.
     pub count: u64,
+    /// Those that hold inputs.
+    pub inputs: u64,
     /// SIMD lanes: elements in one column access.
     pub lanes: u64,
     /// Input elements in one register.
@@ -56,13 +58,8 @@ impl Registers {
         (self.lanes / m.min(self.lanes)).div_ceil(self.inputs_per_register)
     }
 
-    /// Whether there is room for one row-block.
+    /// Whether there is room for the inputs and one row-block.
     pub fn fit(&self, m: u64) -> bool {
-        self.for_sums(m) + self.least_inputs(m) <= self.count
-    }
-
-    /// Registers that hold inputs, if so many are wanted and one row-block fits.
-    pub fn inputs(&self, m: u64, wanted: u64) -> u64 {
-        wanted.min(self.count - self.for_sums(m)).max(self.least_inputs(m))
+        self.inputs >= self.least_inputs(m) && self.for_sums(m) + self.inputs <= self.count
     }
 }

@@ -22,7 +22,7 @@ pub enum Op {
     /// Put input elements into the next input register; the burst's first write
     /// starts over.
     WriteInputs {
-        /// First column of the split-K part.
+        /// First column, within the split-K part.
         first: u64,
         /// How many.
         count: u64,
@@ -113,8 +113,8 @@ pub enum Op {
         row_block: u64,
         /// Row-block of the bank.
         bank_row_block: u64,
-        /// Which output register.
-        register: u64,
+        /// Which command's worth of its outputs.
+        word: u64,
     },
 }
 
@@ -159,14 +159,15 @@ impl Op {
 /// What `emit` returns.
 pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Result<(), E> {
     let mut weights = Cursor { plan, next: 0, open: None, event_bits: 0 };
-    for pass in 0..plan.passes() {
+    for (chunk, pass) in (0..plan.chunks).flat_map(|chunk| (0..plan.passes()).map(move |pass| (chunk, pass)))
+    {
         let row_blocks = plan.pass_row_blocks(pass);
         for burst in 0..plan.bursts() {
-            let first = burst * plan.burst_inputs;
+            let first = chunk * plan.k() + burst * plan.burst_inputs;
             let inputs = plan.inputs_of_burst(burst);
             let mut sent = 0;
             while sent < inputs {
-                let count = (inputs - sent).min(plan.inputs_per_register);
+                let count = (inputs - sent).min(plan.inputs_per_write);
                 emit(Op::WriteInputs { first: first + sent, count, starts_burst: sent == 0 })?;
                 sent += count;
             }
@@ -174,7 +175,7 @@ pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Re
                 emit(Op::WriteInputScales)?;
             }
             for row_block in 0..row_blocks {
-                visit(&mut weights, row_block, first, inputs, &mut emit)?;
+                visit(&mut weights, (pass, row_block), first, inputs, &mut emit)?;
                 let next = (row_block + 1) % row_blocks;
                 if row_blocks > 1 {
                     for register in 0..plan.accumulators {
@@ -188,7 +189,7 @@ pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Re
         for row_block in 0..row_blocks {
             fold(plan, row_block, &mut emit)?;
         }
-        spill(plan, pass, row_blocks, &mut emit)?;
+        spill(plan, chunk, pass, &mut emit)?;
         weights.open = None;
     }
     Ok(())
@@ -206,7 +207,7 @@ struct Cursor<'a> {
 /// Reads the columns `first..first + inputs` of one row-block.
 fn visit<E>(
     weights: &mut Cursor<'_>,
-    row_block: u64,
+    (pass, row_block): (u64, u64),
     first: u64,
     inputs: u64,
     emit: &mut impl FnMut(Op) -> Result<(), E>,
@@ -216,7 +217,13 @@ fn visit<E>(
     let word_inputs = (lanes / m.min(lanes)).max(1);
     let words_per_column = (m / lanes).max(1);
     for word in 0..plan.words(inputs) {
-        let (row, column) = (weights.next / plan.row_words, weights.next % plan.row_words);
+        let first_input = first + word / words_per_column * word_inputs;
+        let at = if plan.is_column_major() {
+            plan.column_major_word(pass, first_input) + word % words_per_column
+        } else {
+            weights.next
+        };
+        let (row, column) = (at / plan.row_words, at % plan.row_words);
         if weights.open != Some(row) {
             if weights.open.is_some() {
                 emit(Op::Close)?;
@@ -227,14 +234,14 @@ fn visit<E>(
             }
             weights.open = Some(row);
         }
-        let first_input = first + word / words_per_column * word_inputs;
         emit(Op::Mac { row, column, row_block, first_input, first_row: word % words_per_column * lanes })?;
         weights.next += 1;
-        let end_input = (first_input + word_inputs).min(plan.k());
+        // Scaled formats have one chunk.
+        let end_input = (first_input + word_inputs).min(plan.part_k());
         let column_done = (word + 1) % words_per_column == 0;
         if plan.has_scales()
             && column_done
-            && (end_input.is_multiple_of(plan.event_inputs) || end_input == plan.k())
+            && (end_input.is_multiple_of(plan.event_inputs) || end_input == plan.part_k())
         {
             apply_scales(weights, row, row_block, end_input, emit)?;
         }
@@ -299,20 +306,15 @@ fn fold<E>(plan: &Plan, row_block: u64, emit: &mut impl FnMut(Op) -> Result<(), 
 }
 
 /// Writes the outputs of a pass to a row of their own, below the weights.
-fn spill<E>(
-    plan: &Plan,
-    pass: u64,
-    row_blocks: u64,
-    emit: &mut impl FnMut(Op) -> Result<(), E>,
-) -> Result<(), E> {
-    let row = plan.weight_rows() + pass;
+fn spill<E>(plan: &Plan, chunk: u64, pass: u64, emit: &mut impl FnMut(Op) -> Result<(), E>) -> Result<(), E> {
+    let row = plan.weight_rows() + chunk * plan.passes() + pass;
     emit(Op::Close)?;
     emit(Op::Open { row })?;
-    for row_block in 0..row_blocks {
-        for register in 0..plan.output_registers {
-            let column = row_block * plan.output_registers + register;
+    for row_block in 0..plan.pass_row_blocks(pass) {
+        for word in 0..plan.spill_words() {
+            let column = row_block * plan.spill_words() + word;
             let bank_row_block = pass * plan.cr_degree + row_block;
-            emit(Op::Spill { row, column, row_block, bank_row_block, register })?;
+            emit(Op::Spill { row, column, row_block, bank_row_block, word })?;
         }
     }
     emit(Op::Close)

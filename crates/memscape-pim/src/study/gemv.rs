@@ -2,19 +2,20 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES, RefreshPolicy};
-use memscape_study::{CostEngine, Recorder, Slot, Study, StudyError, TraceFormat};
+use memscape_dram::{Dram, MEMORIES, Pattern, RefreshPolicy};
+use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError, TraceFormat};
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Gemv, MODELS, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use crate::cost::{
-    CommandStream, GemvCost, GemvPart, Timing, column_major, reduction, roofline_speedup, soc_time,
+    CommandStream, GemvCost, GemvPart, least_time, peak_speedup, reduction, roofline_speedup, soc_time,
     time_on_pim, weight_bytes,
 };
 use crate::hardware::{DEFAULT_MACHINE, HardwareError, MACHINES, Machine, PimUnit, Soc};
-use crate::mapping::placement::{CrDegree, Policy, RegisterRule, TilePolicy};
+use crate::mapping::placement::{CrDegree, Placement, Policy, RegisterRule, TilePolicy};
 use crate::mapping::{Plan, PlanError};
 
 /// One matrix-vector product on PIM, beside the same on the processor.
@@ -40,32 +41,24 @@ pub struct GemvStudy {
     pub pim: PimUnit,
     /// The processor
     pub soc: Soc,
-    /// Tile height: `algorithm1`, `best`, or rows per tile
+    /// How tile and CR degree are chosen and weights lie: the best of all, PIMnast's algorithms as
+    /// printed, or a baseline
+    pub placement: Placement,
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,
     /// Which registers tile height and CR degree are held to
     pub register_rule: RegisterRule,
-    /// How the weights are placed
-    pub placement: Placement,
-    /// Whether the processor's adding of split-K partial sums is charged
+    /// Whether the processor's adding of split-K partial sums is charged; a fixed tile's always are
     pub charge_reduction: bool,
     /// Whether refresh is on (the paper's models have it off)
     pub refresh: bool,
-    /// Closed form, or the command stream on the DRAM engine: equal but for refresh
+    /// Closed form, or the command stream on the DRAM engine: equal. A refresh counts as a stall of
+    /// its own in both; the trace shows what it meets
     pub engine: CostEngine,
-}
-
-/// How the weights are placed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// Algorithms 1 to 3.
-    Pimnast,
-    /// Interleaving units along matrix columns: the baseline.
-    ColumnMajor,
 }
 
 /// What `pim.gemv` answers.
@@ -119,6 +112,10 @@ pub struct GemvAnswer {
     pub rows_opened: u64,
     /// Bytes of the weights with their scale factors
     pub weight_bytes: f64,
+    /// Bytes that they and the outputs take in memory, padding included
+    pub memory_bytes: u64,
+    /// Bytes of the memory
+    pub memory_limit_bytes: u64,
 }
 
 /// Why a GEMV cannot be placed or timed.
@@ -143,9 +140,6 @@ pub enum GemvError {
     /// The matrix occupies several ranks.
     #[error("`memory.ranks` is {0}; a PIM command reaches the banks of one rank, so use 1")]
     Ranks(u32),
-    /// A time that cannot be counted.
-    #[error("the column-major baseline has no command stream; use `engine = \"closed\"`")]
-    NoStream,
     /// A stream that breaks the protocol.
     #[error("the command stream breaks the DRAM protocol: {0}")]
     Protocol(#[from] memscape_dram::ProtocolError),
@@ -156,8 +150,6 @@ pub enum GemvError {
 pub(super) struct Solved {
     /// Its placement.
     pub plan: Plan,
-    /// The delays of PIM commands.
-    pub timing: Timing,
     /// What it costs on PIM.
     pub cost: GemvCost,
     /// Its time on the processor.
@@ -165,7 +157,7 @@ pub(super) struct Solved {
 }
 
 impl Default for GemvStudy {
-    /// OPT-6.7B's QKV on the paper's machine, with the CR degree at its maximum.
+    /// OPT-6.7B's QKV on the paper's machine, in the best of PIMnast's placements.
     fn default() -> Self {
         let Machine { memory, interleave_bytes, pim, soc } = *MACHINES.get(DEFAULT_MACHINE);
         Self {
@@ -178,11 +170,11 @@ impl Default for GemvStudy {
             interleave_bytes,
             pim,
             soc,
-            tile: TilePolicy::Algorithm1,
-            cr_degree: CrDegree::Max,
+            placement: Placement::Best,
+            tile: TilePolicy::Auto,
+            cr_degree: CrDegree::Auto,
             split_k: NonZeroU32::MIN,
             register_rule: RegisterRule::Accumulators,
-            placement: Placement::Pimnast,
             charge_reduction: false,
             refresh: false,
             engine: CostEngine::Closed,
@@ -202,6 +194,7 @@ impl GemvStudy {
     #[must_use]
     pub const fn policy(&self) -> Policy {
         Policy {
+            placement: self.placement,
             tile: self.tile,
             cr_degree: self.cr_degree,
             split_k: self.split_k,
@@ -221,80 +214,88 @@ impl GemvStudy {
         }
     }
 
-    /// The placement, with `tile = "best"` resolved by time.
+    /// The placement, with what is `best` resolved by time.
     ///
     /// # Errors
     /// [`GemvError`] says what does not fit.
     pub fn plan(&self) -> Result<Plan, GemvError> {
-        let machine = self.machine();
-        self.plan_on(&machine, &Timing::new(&machine))
-    }
-
-    fn plan_on(&self, machine: &Machine, timing: &Timing) -> Result<Plan, GemvError> {
+        let machine = &self.machine();
         machine.check()?;
         if machine.memory.ranks.get() > 1 {
             return Err(GemvError::Ranks(machine.memory.ranks.get()));
         }
-        let gemv = self.shape()?;
-        if self.tile == TilePolicy::Best
-            && let Some(best) = self.best_plan(gemv, machine, timing)?
-        {
-            return Ok(best);
+        let (gemv, policy) = (self.shape()?, self.policy());
+        let candidates = self.candidates(gemv, machine);
+        if candidates.is_empty() {
+            // Nothing to choose from, or nothing fits: the policy itself, or why not.
+            return Ok(Plan::new(gemv, self.format, machine, &policy)?);
         }
-        // If no height fits, algorithm 1 says why.
-        Ok(Plan::new(gemv, self.format, machine, &self.policy())?)
-    }
-
-    /// The plan of the tile height that takes least time, if one fits.
-    fn best_plan(&self, gemv: Gemv, machine: &Machine, timing: &Timing) -> Result<Option<Plan>, GemvError> {
-        let tile_elements = machine.interleave_bytes.get().saturating_mul(8) / self.format.element_bits();
-        let heights = (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= tile_elements);
         let mut best: Option<(Picoseconds, Plan)> = None;
-        for height in heights.filter_map(NonZeroU32::new) {
-            let policy = Policy { tile: TilePolicy::Fixed(height), ..self.policy() };
-            let Ok(candidate) = Plan::new(gemv, self.format, machine, &policy) else { continue };
-            let time = self.time(&candidate, timing)?.time.total();
+        for (least, candidate) in candidates {
+            // Those that follow cannot be faster.
+            if best.as_ref().is_some_and(|it| it.0 <= least) {
+                break;
+            }
+            let time = time_on_pim(&candidate, machine, CostEngine::Closed, false)?.time.total();
             if best.as_ref().is_none_or(|it| time < it.0) {
                 best = Some((time, candidate));
             }
         }
-        Ok(best.map(|it| it.1))
+        best.map(|it| it.1).ok_or(GemvError::Ranks(machine.memory.ranks.get()))
     }
 
-    /// The time of a plan on PIM.
-    fn time(&self, plan: &Plan, timing: &Timing) -> Result<GemvCost, GemvError> {
-        Ok(time_on_pim(plan, &self.memory, timing, self.engine, self.refresh)?)
-    }
-
-    /// The cost of the placement asked for.
-    fn cost(&self, plan: &Plan, timing: &Timing) -> Result<GemvCost, GemvError> {
-        if self.placement == Placement::Pimnast {
-            let mut cost = self.time(plan, timing)?;
-            if self.charge_reduction && plan.split_k > 1 {
-                let sums = plan.split_k * plan.gemv.m();
-                cost.time[GemvPart::SocReduction] =
-                    reduction(sums, self.pim.sum_bits.get(), self.bandwidth());
+    /// The placements to choose from that fit, with the least time that each can
+    /// take, least first.
+    fn candidates(&self, gemv: Gemv, machine: &Machine) -> Vec<(Picoseconds, Plan)> {
+        let policy = self.policy();
+        // A fixed tile still leaves the degree to choose.
+        let any_tile = policy.tile == TilePolicy::Auto && policy.placement == Placement::Best;
+        let any_degree = policy.cr_degree == CrDegree::Auto
+            && matches!(policy.placement, Placement::Best | Placement::FixedTile);
+        if !any_tile && !any_degree {
+            return Vec::new();
+        }
+        let tile_elements = machine.interleave_bytes.get().saturating_mul(8) / self.format.element_bits();
+        let heights: Vec<_> = if any_tile {
+            let heights = (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= tile_elements);
+            heights.filter_map(NonZeroU32::new).map(TilePolicy::Fixed).collect()
+        } else {
+            vec![policy.tile]
+        };
+        let delays = machine.pim_delays();
+        let mut candidates = Vec::new();
+        for tile in heights {
+            let try_degree =
+                |cr_degree| Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy }).ok();
+            if any_degree {
+                let degrees = (1..=machine.pim.registers.get()).filter_map(NonZeroU32::new);
+                candidates.extend(degrees.map(CrDegree::Fixed).map_while(try_degree));
+            } else {
+                candidates.extend(try_degree(policy.cr_degree));
             }
-            return Ok(cost);
         }
-        if self.engine == CostEngine::Events {
-            return Err(GemvError::NoStream);
-        }
-        let mut cost = column_major(plan, timing, self.register_rule);
-        if self.refresh {
-            cost.time[GemvPart::Refresh] = timing.refresh(&self.memory, cost.time.total());
-        }
-        Ok(cost)
+        let mut candidates: Vec<_> =
+            candidates.into_iter().map(|it| (least_time(&it, &delays), it)).collect();
+        candidates.sort_by_key(|it| it.0);
+        candidates
+    }
+
+    /// A time that the placement cannot fall below.
+    pub(super) fn least_ns(&self) -> Result<f64, GemvError> {
+        Ok(least_time(&self.plan()?, &self.machine().pim_delays()).as_ns())
     }
 
     /// All that the columns are made of.
     pub(super) fn solve(&self) -> Result<Solved, GemvError> {
-        let machine = self.machine();
-        let timing = Timing::new(&machine);
-        let plan = self.plan_on(&machine, &timing)?;
-        let cost = self.cost(&plan, &timing)?;
+        let plan = self.plan()?;
+        let mut cost = time_on_pim(&plan, &self.machine(), self.engine, self.refresh)?;
+        let partial = plan.split_k * plan.chunks;
+        if partial > 1 && (self.charge_reduction || plan.chunks > 1) {
+            cost.time[GemvPart::SocReduction] =
+                reduction(partial * plan.gemv.m(), self.pim.sum_bits.get(), self.bandwidth());
+        }
         let soc = soc_time(&plan, &self.soc, self.bandwidth());
-        Ok(Solved { plan, timing, cost, soc })
+        Ok(Solved { plan, cost, soc })
     }
 
     /// Shows the command stream that the study asks about.
@@ -302,20 +303,19 @@ impl GemvStudy {
         &self,
         show: impl FnOnce(&CommandStream<'_>) -> Result<(), StudyError>,
     ) -> Result<(), StudyError> {
-        if self.placement == Placement::ColumnMajor {
-            return Err(GemvError::NoStream.into());
-        }
-        let timing = Timing::new(&self.machine());
-        let plan = &self.plan()?;
-        let memory = &self.memory;
-        let refresh = if self.refresh { RefreshPolicy::all_bank(memory) } else { RefreshPolicy::Off };
-        show(&CommandStream { plan, memory, timing: &timing, refresh })
+        let (plan, machine) = (&self.plan()?, &self.machine());
+        let refresh =
+            if self.refresh { RefreshPolicy::all_bank(&machine.memory) } else { RefreshPolicy::Off };
+        show(&CommandStream { plan, machine, refresh })
     }
 
-    /// What the processor can read at best: the peak, less what refresh takes.
+    /// What the processor can read at best: a stream over all bank groups of all
+    /// channels, less what refresh takes.
     #[must_use]
     pub fn bandwidth(&self) -> GbPerS {
-        let peak = self.memory.peak_gb_s();
+        let channel = Pattern::Interleaved.bandwidth_gb_s(&self.memory).as_f64();
+        let peak = GbPerS::new(channel * f64::from(self.memory.channels.get()))
+            .unwrap_or_else(|_| self.memory.peak_gb_s());
         if !self.refresh {
             return peak;
         }
@@ -345,6 +345,8 @@ impl Study for GemvStudy {
         ],
     )];
 
+    const LAWS: Laws = laws::GEMV;
+
     /// The memory commands of one channel; all channels of a split get the same.
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> =
         Some(|it, recorder| it.with_stream(|stream| Ok(stream.tell(recorder)?)));
@@ -367,6 +369,11 @@ impl Study for GemvStudy {
         },
     ];
 
+    fn bounds(&self) -> Vec<Bound> {
+        let split_k = f64::from(self.split_k.get());
+        self.shape().map_or(Vec::new(), |it| laws::gemv_bounds(it, split_k, self.format, &self.memory))
+    }
+
     fn slots() -> Vec<Slot> {
         vec![
             Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
@@ -376,12 +383,13 @@ impl Study for GemvStudy {
     }
 
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
-        let Solved { plan, timing, cost: GemvCost { time, rows_opened }, soc } = self.solve()?;
+        let Solved { plan, cost: GemvCost { time, rows_opened }, soc } = self.solve()?;
+        let delays = self.machine().pim_delays();
         let (time_ns, soc_time_ns) = (time.total().as_ns(), soc.as_f64());
         Ok(GemvAnswer {
             speedup: soc_time_ns / time_ns,
-            roofline_speedup: roofline_speedup(&self.memory, &timing),
-            peak_speedup: f64::from(self.memory.banks_per_channel.get()) / self.pim.command_ratio,
+            roofline_speedup: roofline_speedup(&self.memory, &delays),
+            peak_speedup: peak_speedup(&self.memory, &delays),
             time_ns,
             soc_time_ns,
             mac_ns: time.ns(GemvPart::Mac),
@@ -403,6 +411,8 @@ impl Study for GemvStudy {
             input_registers_used: plan.input_registers,
             rows_opened,
             weight_bytes: weight_bytes(&plan),
+            memory_bytes: plan.memory_rows() * self.memory.row_of_all_banks().0,
+            memory_limit_bytes: self.memory.capacity().0,
         })
     }
 }

@@ -6,17 +6,18 @@ use std::ops::Add;
 
 use memscape_dram::Dram;
 use memscape_study::{
-    BoundBy, Breakdown, CostEngine, Headline, Part, Served, Slot, Study, StudyError, parts,
+    Bound, BoundBy, Breakdown, CostEngine, Headline, Laws, Part, Served, Slot, Study, StudyError, parts,
 };
-use memscape_units::Nanoseconds;
+use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gemv::{GemvStudy, Placement};
+use super::gemv::{GemvStudy, Solved};
+use super::laws;
 use crate::cost::GemvPart;
 use crate::hardware::{PimUnit, Soc};
-use crate::mapping::placement::{CrDegree, RegisterRule, TilePolicy};
+use crate::mapping::placement::{CrDegree, Placement, RegisterRule, TilePolicy};
 
 /// A prompt, and a reply generated token by token: weight matrices of the layers
 /// on PIM, the rest on the processor.
@@ -54,9 +55,12 @@ pub struct InferenceStudy {
     pub pim: PimUnit,
     /// The processor
     pub soc: Soc,
-    /// Tile height: `algorithm1`, `best`, or rows per tile
+    /// How tile and CR degree are chosen and weights lie: the best of all, PIMnast's algorithms as
+    /// printed, or a baseline
+    pub placement: Placement,
+    /// Tile height: `auto`, as the placement chooses, or rows per tile
     pub tile: TilePolicy,
-    /// Row-blocks that share one pass over the input: `max` (algorithm 3), `divisor`, or a degree
+    /// Row-blocks that share one pass over the input: `auto`, as the placement chooses, or a degree
     pub cr_degree: CrDegree,
     /// Parts into which the columns are cut, each with its share of the channels
     pub split_k: NonZeroU32,
@@ -86,6 +90,25 @@ pub enum LmHead {
     Soc,
     /// On PIM, like the matrices of the layers.
     Pim,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InferenceError {
+    /// More than the memory holds.
+    #[error(
+        "the model takes {need} of memory, {cache} of it for keys and values, but `memory` has {have}; use \
+         fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
+    )]
+    Capacity {
+        /// Weights as placed, and the key-value cache.
+        need: Bytes,
+        /// The key-value cache.
+        cache: Bytes,
+        /// What there is.
+        have: Bytes,
+    },
 }
 
 /// What `pim.inference` answers.
@@ -160,6 +183,7 @@ impl Default for InferenceStudy {
             interleave_bytes: gemv.interleave_bytes,
             pim: gemv.pim,
             soc: gemv.soc,
+            placement: gemv.placement,
             tile: gemv.tile,
             cr_degree: gemv.cr_degree,
             split_k: gemv.split_k,
@@ -188,28 +212,32 @@ impl InferenceStudy {
             cr_degree: self.cr_degree,
             split_k: self.split_k,
             register_rule: self.register_rule,
-            placement: Placement::Pimnast,
+            placement: self.placement,
             charge_reduction: self.charge_reduction,
             refresh: self.refresh,
             engine: CostEngine::Closed,
         }
     }
 
+    /// The layers' matrices, placed and timed.
+    fn layer_gemvs(&self) -> Result<Vec<(Matrix, Solved)>, StudyError> {
+        let matrices = self.model.layer_gemvs(self.projections);
+        matrices.map(|it| Ok((it.0, self.gemv(it.0).solve()?))).collect()
+    }
+
     /// A token of one sequence after so many others.
-    fn token(&self, context: u64) -> Result<Token, StudyError> {
+    fn token(&self, context: u64, matrices: &[(Matrix, Solved)]) -> Result<Token, StudyError> {
         let layers = u64::from(self.model.layers);
         let mut gemvs = Breakdown::default();
         let mut soc = Vec::new();
-        let matrices: Vec<Matrix> = self.model.layer_gemvs(self.projections).map(|it| it.0).collect();
-        for &matrix in &matrices {
-            let solved = self.gemv(matrix).solve()?;
+        for (_, solved) in matrices {
             gemvs += solved.cost.time * layers;
             soc.push((TokenPart::Gemv, times(layers, solved.soc)));
         }
         for operator in self.model.decode_operators(context, self.projections)? {
             let part = match operator.kind {
                 // The layers' matrices are timed above, one by one.
-                OperatorKind::Matrix if matrices.iter().any(|it| it.name() == operator.name) => continue,
+                OperatorKind::Matrix if matrices.iter().any(|it| it.0.name() == operator.name) => continue,
                 OperatorKind::Matrix if operator.name == "lm_head" && self.lm_head == LmHead::Pim => {
                     gemvs += self.gemv(Matrix::LmHead).solve()?.cost.time;
                     TokenPart::Gemv
@@ -219,6 +247,12 @@ impl InferenceStudy {
                 OperatorKind::Vector => TokenPart::Vector,
             };
             soc.push((part, self.soc_time(&operator)));
+        }
+        if self.refresh {
+            // Intervals do not begin anew with every matrix.
+            let on_pim = gemvs.total() - gemvs[GemvPart::Refresh] - gemvs[GemvPart::SocReduction];
+            let delays = self.gemv(Matrix::LmHead).machine().pim_delays();
+            gemvs[GemvPart::Refresh] = delays.mean_refresh(&self.memory, on_pim);
         }
         // Rounded to picoseconds once, not operator by operator.
         let sum = |part| total(soc.iter().filter(|it| it.0 == part).map(|it| it.1)).to_picoseconds();
@@ -255,22 +289,36 @@ impl InferenceStudy {
         times(operator.count, self.soc.gemv_time(operator.operations, bits, bytes, bandwidth))
     }
 
-    /// Weights, and keys and values of all sequences at their end.
-    fn memory_bytes(&self) -> u64 {
+    /// Weights, and keys and values of all sequences at their end: the layers'
+    /// matrices as they are placed, padding included.
+    fn memory_bytes(&self, matrices: &[(Matrix, Solved)]) -> Result<u64, InferenceError> {
         let model = &self.model;
+        let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
-        let vectors = u64::from(model.layers) * model.layer_vector_parameters()
-            + final_norm * model.norm.parameters_per_element();
-        let matrices = self.format.storage_bytes(model.parameters() - vectors).0;
-        let tokens = self.prompt_tokens.get() + self.generated_tokens.get();
+        let vectors =
+            layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
+        let placed: u64 = matrices.iter().map(|it| layers * it.1.plan.gemv.m() * it.1.plan.gemv.k()).sum();
+        let row = self.memory.row_of_all_banks().0;
+        let rows: u64 = matrices.iter().map(|it| layers * it.1.plan.weight_rows()).sum();
+        // All matrices may write their outputs to the same rows, one after the other.
+        let output_rows = matrices.iter().map(|it| it.1.plan.memory_rows() - it.1.plan.weight_rows()).max();
+        let others = model.parameters().saturating_sub(vectors).saturating_sub(placed);
+
+        let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         let bytes = |elements: u64, bits: NonZeroU32, times: u64| {
             elements.saturating_mul(u64::from(bits.get())).div_ceil(8).saturating_mul(times)
         };
-        matrices.saturating_add(bytes(vectors, self.activation_bits, 1)).saturating_add(bytes(
-            model.kv_cache_elements(tokens),
-            self.kv_bits,
-            self.batch.get().into(),
-        ))
+        let cache = bytes(model.kv_cache_elements(tokens), self.kv_bits, self.batch.get().into());
+        let need = (rows + output_rows.unwrap_or_default())
+            .saturating_mul(row)
+            .saturating_add(self.format.storage_bytes(others).0)
+            .saturating_add(bytes(vectors, self.activation_bits, 1))
+            .saturating_add(cache);
+        let have = self.memory.capacity();
+        if need > have.0 {
+            return Err(InferenceError::Capacity { need: Bytes(need), cache: Bytes(cache), have });
+        }
+        Ok(need)
     }
 }
 
@@ -313,6 +361,22 @@ impl Study for InferenceStudy {
         ("soc_token_ns", &["soc_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
     ];
 
+    const LAWS: Laws = laws::INFERENCE;
+
+    fn bounds(&self) -> Vec<Bound> {
+        let gemvs = self.model.layer_gemvs(self.projections).filter_map(|it| self.model.gemv(it.0).ok());
+        let per_layer: u64 = gemvs.map(|it| it.m() * it.k()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let work = laws::Work {
+            weights: per_layer as f64 * f64::from(self.model.layers),
+            format: self.format,
+            sequences: f64::from(self.batch.get()),
+            prompt_tokens: self.prompt_tokens.get() as f64,
+            tops_8bit: self.soc.tops_8bit.as_f64(),
+        };
+        laws::inference_bounds(&work, &self.memory)
+    }
+
     fn slots() -> Vec<Slot> {
         GemvStudy::slots()
     }
@@ -322,7 +386,9 @@ impl Study for InferenceStudy {
         let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
         // Time is linear in the context, so the mean context gives the mean time.
         let context = prompt_tokens.saturating_add(generated_tokens.div_ceil(2));
-        let token = self.token(context)?;
+        let matrices = self.layer_gemvs()?;
+        let memory_bytes = self.memory_bytes(&matrices)?;
+        let token = self.token(context, &matrices)?;
         let prompt = self.prompt()?;
 
         let batch = u64::from(self.batch.get());
@@ -333,7 +399,7 @@ impl Study for InferenceStudy {
             batch,
             prompt: times(batch, prompt),
             step: times(batch, step),
-            memory_bytes: self.memory_bytes(),
+            memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by: token.bound_by(),
             energy_j: None,

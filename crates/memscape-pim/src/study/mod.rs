@@ -2,8 +2,9 @@
 
 mod gemv;
 mod inference;
+mod laws;
 mod regret;
 
-pub use gemv::{GemvAnswer, GemvError, GemvStudy, Placement};
-pub use inference::{Attention, InferenceAnswer, InferenceStudy, LmHead, TokenPart};
+pub use gemv::{GemvAnswer, GemvError, GemvStudy};
+pub use inference::{Attention, InferenceAnswer, InferenceError, InferenceStudy, LmHead, TokenPart};
 pub use regret::{RegretAnswer, RegretStudy};

@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Laws, Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gemv::{GemvAnswer, GemvStudy, Placement};
-use crate::mapping::placement::{CrDegree, TilePolicy};
+use super::gemv::{GemvAnswer, GemvStudy};
+use super::laws;
+use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 
 /// PIMnast's choice for one matrix beside an exhaustive search.
 ///
@@ -16,9 +17,16 @@ use crate::mapping::placement::{CrDegree, TilePolicy};
 /// charged), and column-major order; whatever the registers cannot hold is left
 /// out. Row order is not among them: it spreads a matrix row over all banks,
 /// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RegretStudy(pub GemvStudy);
+
+impl Default for RegretStudy {
+    /// `pim.gemv`'s, as the algorithms are printed.
+    fn default() -> Self {
+        Self(GemvStudy { placement: Placement::Pimnast, ..GemvStudy::default() })
+    }
+}
 
 /// What `pim.regret` answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -53,8 +61,12 @@ pub struct RegretAnswer {
     pub best_split_k: u32,
     /// Order of the best
     pub best_placement: Placement,
-    /// Placements that fit and were timed
+    /// Placements that fit and were compared
     pub tried: u64,
+    /// Bytes that the placement as asked for takes in memory, padding included
+    pub memory_bytes: u64,
+    /// Bytes of the memory
+    pub memory_limit_bytes: u64,
 }
 
 impl Study for RegretStudy {
@@ -66,54 +78,29 @@ impl Study for RegretStudy {
         GemvStudy::slots()
     }
 
+    const LAWS: Laws = laws::REGRET;
+
     fn answer(&self) -> Result<RegretAnswer, StudyError> {
         let base = GemvStudy { charge_reduction: true, ..self.0 };
         let chosen = base.answer()?;
-        let mut tried = 0;
-        let (mut best, mut best_unsplit) = ((base, chosen), None);
-        if base.split_k.get() == 1 {
-            best_unsplit = Some(chosen);
-        }
-        let mut try_one = |candidate: GemvStudy, answer: GemvAnswer| {
-            tried += 1;
+        let unsplit = |it: &GemvStudy| it.split_k.get() == 1;
+        let (mut best, mut best_unsplit) = ((base, chosen), unsplit(&base).then_some(chosen));
+        let candidates = candidates(&base, &chosen);
+        let tried = candidates.len() as u64;
+        for (least_ns, candidate) in candidates {
+            let to_beat =
+                best_unsplit.filter(|_| unsplit(&candidate)).map_or(best.1.time_ns, |it| it.time_ns);
+            let unmet = unsplit(&candidate) && best_unsplit.is_none();
+            if least_ns >= to_beat && !unmet {
+                continue;
+            }
+            let answer = candidate.answer()?;
             if answer.time_ns < best.1.time_ns {
                 best = (candidate, answer);
             }
-            if candidate.split_k.get() == 1 && best_unsplit.is_none_or(|it| answer.time_ns < it.time_ns) {
+            if unsplit(&candidate) && best_unsplit.is_none_or(|it| answer.time_ns < it.time_ns) {
                 best_unsplit = Some(answer);
             }
-        };
-        let heights: Vec<_> =
-            (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
-        let channels = base.memory.channels.get();
-        let registers = base.pim.registers.get();
-        let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
-        for split_k in counts(channels).filter(|it| channels.is_multiple_of(it.get())) {
-            for &height in &heights {
-                for input_registers in counts(registers) {
-                    let mut candidate = GemvStudy {
-                        placement: Placement::Pimnast,
-                        tile: TilePolicy::Fixed(height),
-                        split_k,
-                        ..base
-                    };
-                    candidate.pim.input_registers = input_registers;
-                    let fits = |candidate: &GemvStudy| {
-                        let answer = candidate.answer().ok()?;
-                        // Otherwise it resolves to another count's placement.
-                        (answer.input_registers_used == u64::from(input_registers.get())).then_some(answer)
-                    };
-                    for degree in counts(registers) {
-                        candidate.cr_degree = CrDegree::Fixed(degree);
-                        let Some(answer) = fits(&candidate) else { break };
-                        try_one(candidate, answer);
-                    }
-                }
-            }
-        }
-        let column_major = GemvStudy { placement: Placement::ColumnMajor, split_k: NonZeroU32::MIN, ..base };
-        if let Ok(answer) = column_major.answer() {
-            try_one(column_major, answer);
         }
         let best_unsplit = best_unsplit.unwrap_or(best.1);
         let (study, answer) = best;
@@ -134,6 +121,42 @@ impl Study for RegretStudy {
             best_split_k: study.split_k.get(),
             best_placement: study.placement,
             tried,
+            memory_bytes: chosen.memory_bytes,
+            memory_limit_bytes: chosen.memory_limit_bytes,
         })
     }
+}
+
+/// Every placement that fits, with a time that it cannot fall below, least first.
+fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
+    let heights: Vec<_> =
+        (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
+    let channels = base.memory.channels.get();
+    let registers = base.pim.registers.get();
+    let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
+    let mut all = Vec::new();
+    for split_k in counts(channels).filter(|it| channels.is_multiple_of(it.get())) {
+        for &height in &heights {
+            for input_registers in counts(registers) {
+                let tile = TilePolicy::Fixed(height);
+                let mut candidate = GemvStudy { placement: Placement::Best, tile, split_k, ..*base };
+                candidate.pim.input_registers = input_registers;
+                for degree in counts(registers) {
+                    candidate.cr_degree = CrDegree::Fixed(degree);
+                    let Ok(least_ns) = candidate.least_ns() else { break };
+                    all.push((least_ns, candidate));
+                }
+            }
+        }
+    }
+    let column_major = GemvStudy {
+        placement: Placement::ColumnMajor,
+        tile: TilePolicy::Auto,
+        cr_degree: CrDegree::Auto,
+        split_k: NonZeroU32::MIN,
+        ..*base
+    };
+    all.extend(column_major.least_ns().ok().map(|it| (it, column_major)));
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all
 }

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kernels::Kernel;
-use crate::hardware::{Cache, Controller, Core, Numa, rate};
+use crate::hardware::{Cache, Controller, Core, LINE_BYTES, Numa, rate};
 use crate::mapping::placement::Placed;
+use crate::number::float;
 
 /// A level of the memory hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +61,48 @@ pub struct Hierarchy<'a> {
     pub controller: &'a Controller,
 }
 
+/// What one line takes at a channel of DRAM.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChannelLine {
+    /// Until the next one.
+    pub busy: Nanoseconds,
+    /// From the command to its last byte.
+    pub latency: Nanoseconds,
+}
+
+/// What one line takes at a channel that so many streams share.
+///
+/// A stream's lines lie in one row after the other, dealt over the bank groups. Of
+/// `n` streams on `b` banks, a share of `1 - b / n` of the lines finds its row closed by
+/// another stream, and so does the first line of every row. A bank opens a row once per
+/// row cycle, and all banks together as fast as the activation windows allow; the data
+/// bus waits for it. Refresh takes its share of everything.
+#[must_use]
+pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
+    let ns = |it: Nanoseconds| it.as_f64();
+    let burst_bytes = f64::from(memory.bus_bits.get()) / 8.0 * f64::from(memory.burst_length.get());
+    let bursts = (float(LINE_BYTES) / burst_bytes).max(1.0);
+    let (ranks, groups) = (f64::from(memory.ranks.get()), f64::from(memory.bank_groups.get()));
+    let banks = f64::from(memory.banks_per_channel.get());
+    let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
+    let closed = (1.0 - banks / streams).max(0.0);
+    let first = (float(LINE_BYTES) / f64::from(memory.row_bytes.get())).min(1.0);
+    let opened = closed + (1.0 - closed) * first;
+    let reopen = ns(memory.trcd_ns) + ns(memory.trtp_ns) + ns(memory.trp_ns);
+    let cycle = ns(memory.trc()).max(reopen) / banks;
+    let window = ns(memory.trrd_s_ns).max(ns(memory.trrd_l_ns) / groups) / ranks;
+    let open = cycle.max(window).max(ns(memory.tfaw_ns) / (4.0 * ranks));
+    let busy = (bursts * column + opened * open) / (1.0 - memory.refresh_share()).max(0.01);
+    let access = ns(memory.cl_ns) + bursts * ns(memory.burst());
+    let latency = access + opened * (ns(memory.trp_ns) + ns(memory.trcd_ns));
+    ChannelLine { busy: clamped(busy), latency: clamped(latency) }
+}
+
+/// A time of checked numbers.
+fn clamped(ns: f64) -> Nanoseconds {
+    Nanoseconds::new(ns.clamp(0.0, f64::MAX)).expect("checked numbers make a number")
+}
+
 impl Hierarchy<'_> {
     /// Controllers behind the nodes that hold the weights.
     #[must_use]
@@ -70,33 +113,52 @@ impl Hierarchy<'_> {
 
     /// What all threads together read from DRAM.
     ///
-    /// A core reads as it does alone, and waits at the controllers for the lines
-    /// of all the others; distance stretches both. A controller works at its peak as
-    /// long as each stream has a bank of its own; of `n` threads per controller
-    /// beyond its banks, a share of `1 - banks / n` finds its row closed.
+    /// A core has some lines on the way at once; each takes the way to the memory and
+    /// back, which distance stretches, and the DRAM's latency, and waits at the
+    /// controller for the lines of all cores: never more than the controllers deliver.
     #[must_use]
     pub fn dram(&self, placed: &Placed) -> GbPerS {
         let controllers = self.controllers(placed);
-        let streams = f64::from(placed.active_cores) / controllers;
-        let closed = (1.0 - f64::from(self.memory.banks_per_channel.get()) / streams).max(0.0);
-        let peak = controllers * self.memory.channel_gb_s().as_f64();
-        let shared = rate(peak / (1.0 + self.controller.row_conflict * closed));
-        self.series(placed, self.core.rate(self.core.dram_bytes_per_cycle), shared)
+        let line = channel_line(self.memory, f64::from(placed.threads) / controllers);
+        let way = self.controller.path_ns.as_f64() * placed.stretch(self.numa) + line.latency.as_f64();
+        self.together(placed, way, line.busy.as_f64() / controllers)
     }
 
-    /// What all threads together read from the system-level cache: its lines come
-    /// through the same ports as DRAM's, at the same peak.
+    /// What all threads together read from the system-level cache, through the ports of
+    /// the nodes whose memory it stands for. Lines that it delivers later than memory
+    /// come from there.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
-        let ports = rate(self.controllers(placed) * self.memory.channel_gb_s().as_f64());
-        self.series(placed, self.core.rate(self.core.slc_bytes_per_cycle), ports)
+        let ports = f64::from(placed.data_nodes);
+        let busy = float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * ports);
+        let rate = self.together(placed, self.cache.slc_ns.as_f64() * placed.stretch(self.numa), busy);
+        let dram = self.dram(placed);
+        if rate.as_f64() < dram.as_f64() { dram } else { rate }
     }
 
-    fn series(&self, placed: &Placed, core: GbPerS, shared: GbPerS) -> GbPerS {
-        let cores = f64::from(placed.active_cores);
-        let per_line = 1.0 / core.as_f64() + (cores - 1.0) / shared.as_f64();
-        rate(cores / (placed.stretch(self.numa) * per_line))
+    /// Lines of so many nanoseconds' way that pass a place one by one.
+    fn together(&self, placed: &Placed, way: f64, busy: f64) -> GbPerS {
+        let cores = f64::from(placed.threads);
+        let per_line = way / f64::from(self.core.line_fills.get()) + cores * busy;
+        rate(cores * float(LINE_BYTES) / per_line)
     }
+}
+
+/// Operands that the memory does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the operands take {needed} B, but the memory has {limit} B; use smaller or fewer ones, or more memory"
+)]
+pub struct NoRoom {
+    needed: u64,
+    limit: u64,
+}
+
+/// # Errors
+/// [`NoRoom`] if the memory does not hold so many bytes.
+pub fn check_room(needed: u64, memory: &Dram) -> Result<(), NoRoom> {
+    let limit = memory.capacity().0;
+    if needed <= limit { Ok(()) } else { Err(NoRoom { needed, limit }) }
 }
 
 /// The rates at which all threads together read weights.
@@ -106,7 +168,7 @@ pub struct Rates {
     pub slc: GbPerS,
     /// From memory.
     pub dram: GbPerS,
-    /// Second-level cache of the clusters that run threads.
+    /// Second-level cache that still holds what its threads read before.
     pub l2: Bytes,
     /// System-level cache that may hold the weights.
     pub slc_size: Bytes,
@@ -120,7 +182,7 @@ impl Rates {
         Self {
             slc: hierarchy.slc(placed),
             dram: hierarchy.dram(placed),
-            l2: Bytes(cache.l2_bytes.saturating_mul(placed.clusters.into())),
+            l2: Bytes(if placed.stay { cache.l2_bytes.saturating_mul(placed.clusters.into()) } else { 0 }),
             slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
         }
     }

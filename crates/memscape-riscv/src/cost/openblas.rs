@@ -54,16 +54,20 @@ fn dequantise_counts(format: Format) -> Counts {
     machine.counts
 }
 
-/// Time of one core to dequantise one weight into memory; `format` is one of
+/// Time of one core to compute one dequantised weight; `format` is one of
 /// [`FORMATS`](crate::mapping::quant::FORMATS).
 #[must_use]
 pub fn dequantise(core: &Core, format: Format) -> Nanoseconds {
     if format == Format::FP32 {
         return Nanoseconds::ZERO;
     }
-    let cycles = core.cycles(&dequantise_counts(format)).total.as_f64();
-    let moved = float(block_bytes(format) + block_bytes(Format::FP32));
-    core.cycle() * (cycles + moved / core.dram_bytes_per_cycle) / float(BLOCK as u64)
+    core.cycle() * core.cycles(&dequantise_counts(format)).total.as_f64() / float(BLOCK as u64)
+}
+
+/// Bytes that dequantising moves per block: the stored one in, single precision out.
+#[must_use]
+pub fn dequantised_bytes(format: Format) -> u64 {
+    if format == Format::FP32 { 0 } else { block_bytes(format) + block_bytes(Format::FP32) }
 }
 
 /// One step of the micro-kernel along the shared dimension: 16 weights and four
@@ -76,6 +80,9 @@ fn micro_step(core: &Core) -> Counts {
     for _ in 0..16 / lanes {
         machine.load_floats(&[], 0);
     }
+    // Sums of all columns, and the weights; what does not fit goes to memory and back.
+    let held = 16 / lanes as u64 * (MICRO_COLUMNS + 1);
+    machine.spill_vectors(held.saturating_sub(core.vector_registers.get().into()), 4 * lanes);
     for _ in 0..MICRO_COLUMNS {
         let input = machine.load_float(&[], 0);
         for _ in 0..16 / lanes {

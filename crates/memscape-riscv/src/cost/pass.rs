@@ -4,11 +4,13 @@ use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Llm, Projections};
 
-use super::kernels::{Code, Kernel, KernelError};
+use super::kernels::{Code, Kernel, KernelError, count_quantise};
 use super::memory::{Hierarchy, Rates};
-use super::openblas::{MICRO_COLUMNS, dequantise, micro_kernel};
+use super::openblas::{MICRO_COLUMNS, dequantise, dequantised_bytes, micro_kernel};
 use crate::hardware::Core;
+use crate::mapping::census::Shape;
 use crate::mapping::conversation::Columns;
+use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
 use crate::mapping::graph::{Graph, follows_attention};
 use crate::mapping::placement::Placed;
 use crate::mapping::quant::{BLOCK, block_bytes};
@@ -109,15 +111,9 @@ pub struct TooSlow {
     pub days: f64,
 }
 
-/// Threads at work on one model: the rates and times that all its graphs share.
+/// One way to multiply a weight matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Crew {
-    /// Where they are.
-    pub placed: Placed,
-    /// How fast they read.
-    pub rates: Rates,
-    /// Bytes of a block of weights.
-    pub block_size: u64,
+pub struct Work {
     /// Which kernel multiplies.
     pub kernel: Kernel,
     /// Time of one core per block and so many columns.
@@ -125,23 +121,96 @@ pub struct Crew {
     /// Columns that take as long as one.
     pub columns: u64,
     /// Time of one core per block, whatever the columns: OpenBLAS' preparation.
-    pub block_once: Nanoseconds,
+    pub once: Nanoseconds,
+    /// Bytes per block that preparing writes to memory.
+    pub written: u64,
+}
+
+impl Work {
+    /// OpenBLAS: dequantises, packs, then multiplies four columns at a time.
+    fn blas(core: &Core, format: Format) -> Self {
+        let weights = float(BLOCK as u64);
+        Self {
+            kernel: Kernel::Openblas,
+            block: micro_kernel(core) * weights,
+            columns: MICRO_COLUMNS,
+            once: (dequantise(core, format) + core.pack_ns) * weights,
+            written: dequantised_bytes(format).saturating_sub(block_bytes(format)),
+        }
+    }
+
+    /// Code on quantised blocks, at `factor` times the counted cycles.
+    fn of(kernel: &Code, core: &Core, factor: f64) -> Result<Self, KernelError> {
+        let (rows, blocks) = kernel.tile();
+        let cycles = core.cycles(&kernel.laid_out_for(core)?.per_tile()?).total.as_f64();
+        let block = core.cycle() * (factor * cycles) / float((rows * blocks) as u64);
+        Ok(Self { kernel: kernel.kernel, block, columns: 1, once: Nanoseconds::ZERO, written: 0 })
+    }
+}
+
+/// How ggml is built and compiled for a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Software {
+    /// The code for products that BLAS does not get; `openblas` if it gets all.
+    pub code: Code,
+    /// Cycles of that code relative to those counted.
+    pub compiler_factor: f64,
+    /// With BLAS or without.
+    pub build: Build,
+}
+
+impl Software {
+    /// What is asked of a product before BLAS or the thesis' kernel may have it.
+    #[must_use]
+    pub fn criteria(&self) -> Criteria {
+        let custom = matches!(self.code.kernel, Kernel::Simple | Kernel::Complex);
+        match self.code.kernel {
+            Kernel::Openblas => Criteria {
+                min_rows: 0,
+                min_shared: 0,
+                ..Build { blas: true, min_columns: 0 }.criteria(false)
+            },
+            _ => self.build.criteria(custom),
+        }
+    }
+
+    /// Who multiplies a weight matrix of `rows` x `columns` with so many vectors.
+    #[must_use]
+    pub fn path(&self, rows: u64, columns: u64, vectors: u64) -> Path {
+        let product = Product {
+            shape: Shape { shared: columns, dst0: rows, dst1: vectors },
+            format: self.code.format,
+            first_contiguous: true,
+            second_contiguous: true,
+            indexed: false,
+        };
+        dispatch(&product, &self.criteria())
+    }
+}
+
+/// Threads at work on one model: the rates and times that all its graphs share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crew {
+    /// Where they are.
+    pub placed: Placed,
+    /// How fast they read.
+    pub rates: Rates,
+    /// How ggml chooses between the ways to multiply.
+    pub software: Software,
+    /// OpenBLAS.
+    pub blas: Work,
+    /// The thesis' kernels.
+    pub custom: Work,
+    /// What is left for everything else: llama.cpp's own code, or `vector` in its place.
+    pub default: Work,
+    /// Time per block of inputs to quantise them: one thread does it for all.
+    pub quantise: Nanoseconds,
     /// Time of one core per multiply-accumulate of attention.
     pub attention: Nanoseconds,
     /// Time of all threads to meet once.
     pub sync_point: Nanoseconds,
     /// What NUMA balancing adds, as a share.
     pub balancing: f64,
-}
-
-/// Time of one core per block of a kernel, at `factor` times the counted cycles.
-///
-/// # Errors
-/// [`KernelError`] if there is no such code.
-fn block(kernel: &Code, core: &Core, factor: f64) -> Result<Nanoseconds, KernelError> {
-    let (rows, blocks) = kernel.tile();
-    let cycles = core.cycles(&kernel.per_tile()?).total.as_f64();
-    Ok(core.cycle() * (factor * cycles) / float((rows * blocks) as u64))
 }
 
 impl Crew {
@@ -151,54 +220,68 @@ impl Crew {
     /// [`KernelError`] if there is no such code.
     pub fn new(
         placed: Placed,
-        kernel: &Code,
-        compiler_factor: f64,
+        software: Software,
         hierarchy: &Hierarchy<'_>,
         sync: Nanoseconds,
         balancing: f64,
     ) -> Result<Self, KernelError> {
-        let (core, weights) = (hierarchy.core, float(BLOCK as u64));
-        let (time, columns, once) = match kernel.kernel {
-            Kernel::Openblas => {
-                let once = dequantise(core, kernel.format) + core.pack_ns;
-                (micro_kernel(core) * weights, MICRO_COLUMNS, once * weights)
-            }
-            _ => (block(kernel, core, compiler_factor)?, 1, Nanoseconds::ZERO),
+        let (core, asked, factor) = (hierarchy.core, software.code, software.compiler_factor);
+        let blas = Work::blas(core, asked.format);
+        let own = if asked.kernel == Kernel::Openblas { blas } else { Work::of(&asked, core, factor)? };
+        let default = match asked.kernel {
+            Kernel::Default | Kernel::Vector | Kernel::Openblas => own,
+            _ => Work::of(&Code { kernel: Kernel::Default, ..asked }, core, factor)?,
         };
-        let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..*kernel };
-        // Threads without a core of their own wait for their turn, too.
-        let oversubscribed = f64::from(placed.threads) / f64::from(placed.active_cores);
+        let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..asked };
+        let quantised = asked.format == Format::Q4_0 || asked.format == Format::Q8_0;
+        let cycles = core.cycles(&count_quantise(asked.compiler)).total.as_f64();
+        let quantise = if quantised { core.cycle() * (factor * cycles) } else { Nanoseconds::ZERO };
+        let attention = Work::of(&scalar, core, factor)?.block / float(BLOCK as u64);
+        let sync_point = sync * (f64::from(placed.threads) * placed.thread_stretch(hierarchy.numa));
+        let rates = Rates::of(&placed, hierarchy);
         Ok(Self {
-            rates: Rates::of(&placed, hierarchy),
-            block_size: block_bytes(kernel.format),
-            kernel: kernel.kernel,
-            block: time,
-            columns,
-            block_once: once,
-            attention: block(&scalar, core, compiler_factor)? / weights,
-            sync_point: sync * f64::from(placed.threads) * oversubscribed,
-            balancing,
             placed,
+            rates,
+            software,
+            blas,
+            custom: own,
+            default,
+            quantise,
+            attention,
+            sync_point,
+            balancing,
         })
     }
 
     fn cores(&self) -> f64 {
-        f64::from(self.placed.active_cores)
+        f64::from(self.placed.threads)
     }
 
     /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
-    /// reading.
+    /// reading. ggml's own code meets quantised weights with quantised inputs.
+    ///
+    /// # Source
+    /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
+    /// quantises all inputs, and the others wait.
     #[must_use]
     pub fn product(&self, rows: u64, columns: u64, vectors: u64) -> GraphCost {
+        let work = match self.software.path(rows, columns, vectors) {
+            Path::Blas => &self.blas,
+            Path::Custom => &self.custom,
+            Path::Default => &self.default,
+        };
         let blocks = rows * columns.div_ceil(BLOCK as u64);
-        let (bytes, blocks) = (Bytes(blocks * self.block_size), float(blocks));
-        let per_block = self.block_once + self.block * float(vectors.div_ceil(self.columns));
+        let bytes = Bytes(blocks * block_bytes(self.software.code.format));
+        let moved = Bytes(bytes.0 + blocks * work.written);
+        let per_block = work.once + work.block * float(vectors.div_ceil(work.columns));
+        let inputs =
+            if work.kernel == Kernel::Openblas { 0 } else { columns.div_ceil(BLOCK as u64) * vectors };
         // The first reading is from memory: the weights exceed every cache.
-        let again = float(self.kernel.passes(vectors) - 1);
+        let again = float(work.kernel.passes(vectors) - 1);
         let read_again = self.rates.read(bytes, self.rates.level(bytes)) * again;
         GraphCost {
-            kernel: per_block * blocks / self.cores(),
-            weights: self.rates.dram.time_of(bytes) + read_again,
+            kernel: per_block * float(blocks) / self.cores() + self.quantise * float(inputs),
+            weights: self.rates.dram.time_of(moved) + read_again,
             ..GraphCost::ZERO
         }
     }

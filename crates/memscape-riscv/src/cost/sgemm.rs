@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, dequantise, gemv_step, micro_kernel};
+use super::openblas::{MICRO_COLUMNS, dequantise, dequantised_bytes, gemv_step, micro_kernel};
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
-use crate::hardware::Core;
+use crate::hardware::{Core, LINE_BYTES};
+use crate::mapping::quant::block_bytes;
 use crate::number::float;
 
 /// Who multiplies.
@@ -68,7 +69,9 @@ impl Sgemm {
         let zero = Nanoseconds::ZERO;
         let mut cost = SgemmCost { dequantise: zero, pack: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
-            cost.dequantise = dequantise(core, self.format) * weights / cores;
+            let moved = self.gemm.weight_bytes(Format::FP32).0 / block_bytes(Format::FP32);
+            let moved = Bytes(moved.saturating_mul(dequantised_bytes(self.format)));
+            cost.dequantise = dequantise(core, self.format) * weights / cores + rates.dram.time_of(moved);
         }
         match self.method {
             Method::Openblas => {
@@ -82,10 +85,12 @@ impl Sgemm {
                 cost.memory = rates.dram.time_of(self.gemm.weight_bytes(Format::FP32)) * float(columns);
             }
             Method::Listing | Method::Blocked => {
-                let (step, lanes) = vector_step(core, self.lmul);
+                let lanes = u64::from(core.vlen_bits / 32 * self.lmul);
+                let whole = float(columns / lanes) * vector_step(core, self.lmul, lanes);
+                let rest = columns % lanes;
+                let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
                 let (bytes, level) = self.panel(hierarchy, rates);
-                let cycles = weights * float(columns.div_ceil(lanes)) * step;
-                cost.multiply = core.cycle() * cycles / cores;
+                cost.multiply = core.cycle() * (weights * steps) / cores;
                 cost.memory = rates.read(bytes, level) * float(self.gemm.m());
             }
         }
@@ -98,28 +103,26 @@ impl Sgemm {
     /// than the vector is fetched again for the next one unless the panel fits the
     /// first-level cache.
     fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Level) {
-        const LINE: u64 = 64;
         let (k, n, l1) = (self.gemm.k(), self.gemm.n(), hierarchy.cache.l1_bytes);
         let whole = k.saturating_mul(n).saturating_mul(4);
         if self.method == Method::Blocked || whole <= l1 {
             return (Bytes(0), Level::L2);
         }
         let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
-        let again = if k.saturating_mul(LINE) <= l1 { 1 } else { LINE.div_ceil(vector) };
+        let again = if k.saturating_mul(LINE_BYTES) <= l1 { 1 } else { LINE_BYTES.div_ceil(vector) };
         (Bytes(whole.saturating_mul(again)), rates.level(Bytes(whole)))
     }
 }
 
-/// Cycles of one step of Listing 4.2 on one core, and the columns of it.
-fn vector_step(core: &Core, lmul: u32) -> (f64, u64) {
+/// Cycles of one step of Listing 4.2 on so many columns, on one core.
+fn vector_step(core: &Core, lmul: u32, columns: u64) -> f64 {
     let mut machine = VectorMachine::<false>::new(core.vlen_bits, core.load_bits.get());
-    let lanes = machine.vlmax(Sew::E32, lmul);
-    machine.set(Sew::E32, lmul, lanes);
+    machine.set(Sew::E32, lmul, usize::try_from(columns).expect("no more than a group holds"));
     let before = machine.counts;
     listing_step(&mut machine, &mut Floats::new(), (&[], 0), (&[], 0));
     let throughput = core.cycles(&(machine.counts - before)).total.as_f64();
     // One group of sums: each step waits for the one before it.
-    (throughput.max(f64::from(core.fma_latency_cycles)), lanes as u64)
+    throughput.max(f64::from(core.fma_latency_cycles))
 }
 
 /// The inner loop of Listing 4.2: loads a vector of inputs, multiplies it with one

@@ -60,7 +60,7 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn new(crew: &'a Crew, model: &'a Llm, projections: Projections, recorder: &'a mut dyn Recorder) -> Self {
-        let group = format!("{} threads on {} cores", crew.placed.threads, crew.placed.active_cores);
+        let group = format!("{} threads", crew.placed.threads);
         let [graphs, layers, each, causes] =
             ["graphs", "layers", "operations", "what for"].map(|it| recorder.track(&group, it));
         let operations = operations(model, projections);

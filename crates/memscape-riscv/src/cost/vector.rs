@@ -307,6 +307,14 @@ impl<const EXECUTE: bool> VectorMachine<EXECUTE> {
         self.counts.scalar_stores += stores;
     }
 
+    /// Vector registers that do not fit and are stored and loaded again, each of so many
+    /// bytes in use.
+    pub fn spill_vectors(&mut self, registers: u64, bytes: usize) {
+        self.counts.vector_stores += registers;
+        self.counts.vector_loads += registers;
+        self.counts.aligned_beats += registers * self.beats(bytes);
+    }
+
     /// lb, lbu: one byte.
     pub fn load_byte(&mut self, from: Memory<'_>, at: usize, signed: bool) -> i32 {
         self.counts.scalar_loads += 1;

@@ -138,11 +138,13 @@ impl Distances {
         }
     }
 
+    /// Fewer nodes are the first of them.
+    ///
     /// # Errors
-    /// [`DistanceError::OtherNodes`] if they are not for this many nodes.
+    /// [`DistanceError::OtherNodes`] if they are for fewer nodes.
     pub fn check(&self, nodes: u32) -> Result<(), DistanceError> {
         match self.0 {
-            Kind::Matrix { nodes: given, .. } if u32::from(given) != nodes => {
+            Kind::Matrix { nodes: given, .. } if u32::from(given) < nodes => {
                 Err(DistanceError::OtherNodes { given: given.into(), nodes })
             }
             _ => Ok(()),

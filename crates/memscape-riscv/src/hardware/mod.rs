@@ -1,10 +1,14 @@
 //! What is built.
 
+mod cores;
 mod distances;
 mod machine;
 mod platform;
 
+pub use cores::{CoreList, CoreListError, NodeCores};
 pub use distances::{DistanceError, Distances, LOCAL_DISTANCE, MOST_NODES};
-pub use machine::{CALIBRATION, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Machine};
-pub use platform::{Cache, Controller, Core, Numa, Os, OutOfRange, Overlap, SlcScope, WeightPages};
+pub use machine::{CALIBRATION, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Machine, inferred};
+pub use platform::{
+    Cache, Controller, Core, LINE_BYTES, Numa, Os, OutOfRange, Overlap, SlcScope, WeightPages,
+};
 pub(crate) use platform::{rate, within};

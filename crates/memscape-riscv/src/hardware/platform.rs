@@ -7,6 +7,7 @@ use memscape_units::{GbPerS, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cores::NodeCores;
 use super::distances::Distances;
 
 /// One core and its vector unit. Vector rates are cycles per register: an
@@ -18,6 +19,8 @@ pub struct Core {
     pub frequency_mhz: Megahertz,
     /// Bits of one vector register, a power of two from 64 to 1024
     pub vlen_bits: u32,
+    /// Vector registers, from 8 on
+    pub vector_registers: NonZeroU32,
     /// Instructions decoded per cycle
     pub decode_width: NonZeroU32,
     /// Width of the load pipe
@@ -52,12 +55,8 @@ pub struct Core {
     /// OpenBLAS' scalar packing of one weight
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub pack_ns: Nanoseconds,
-    /// Read rate of one core from the system-level cache
-    #[schemars(range(min = 0.01, max = 1024.0))]
-    pub slc_bytes_per_cycle: f64,
-    /// Read rate of one core from local DRAM
-    #[schemars(range(min = 0.01, max = 1024.0))]
-    pub dram_bytes_per_cycle: f64,
+    /// Cache lines that one core fetches at once
+    pub line_fills: NonZeroU32,
 }
 
 /// Whether vector loads and vector arithmetic run side by side.
@@ -77,10 +76,12 @@ impl Core {
         self.frequency_mhz.period()
     }
 
-    /// Read rate of one core at `bytes_per_cycle`.
+    /// Products that one core forms in a nanosecond at most: every instruction one for
+    /// each byte of its registers.
     #[must_use]
-    pub fn rate(&self, bytes_per_cycle: f64) -> GbPerS {
-        rate(bytes_per_cycle / self.cycle().as_f64())
+    pub fn most_products_per_ns(&self, lmul: u32) -> f64 {
+        let per_instruction = f64::from(self.vlen_bits / 8 * lmul.max(1));
+        f64::from(self.decode_width.get()) * per_instruction / self.cycle().as_f64()
     }
 
     /// # Errors
@@ -88,6 +89,7 @@ impl Core {
     pub fn check(&self) -> Result<(), OutOfRange> {
         within([
             ("core.vlen_bits", f64::from(self.vlen_bits), 64.0, 1024.0),
+            ("core.vector_registers", f64::from(self.vector_registers.get()), 8.0, 4096.0),
             ("core.frequency_mhz", self.frequency_mhz.as_f64(), 1.0, 1e5),
             ("core.unaligned_load_slots", f64::from(self.unaligned_load_slots), 1.0, 100.0),
             ("core.alu_cycles", self.alu_cycles, 0.0, 100.0),
@@ -99,8 +101,6 @@ impl Core {
             ("core.fma_cycles", self.fma_cycles, 0.01, 100.0),
             ("core.fma_latency_cycles", f64::from(self.fma_latency_cycles), 0.0, 1000.0),
             ("core.pack_ns", self.pack_ns.as_f64(), 0.0, 1000.0),
-            ("core.slc_bytes_per_cycle", self.slc_bytes_per_cycle, 0.01, 1024.0),
-            ("core.dram_bytes_per_cycle", self.dram_bytes_per_cycle, 0.01, 1024.0),
         ])
     }
 }
@@ -124,6 +124,26 @@ pub struct Cache {
     pub slc_bytes_per_node: u64,
     /// Which part of the system-level cache holds a matrix
     pub slc_scope: SlcScope,
+    /// Time of one line from the system-level cache of the core's own node
+    #[schemars(range(min = 0.01, max = 1e6))]
+    pub slc_ns: Nanoseconds,
+    /// What the port of one node's system-level cache delivers
+    #[schemars(range(min = 1e-3, max = 1e6))]
+    pub slc_gb_s_per_node: GbPerS,
+}
+
+/// Bytes of a cache line.
+pub const LINE_BYTES: u64 = 64;
+
+impl Cache {
+    /// # Errors
+    /// [`OutOfRange`] names the first number the model is not for.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        within([
+            ("cache.slc_ns", self.slc_ns.as_f64(), 0.01, 1e6),
+            ("cache.slc_gb_s_per_node", self.slc_gb_s_per_node.as_f64(), 1e-3, 1e6),
+        ])
+    }
 }
 
 /// Which part of the system-level cache may hold a line.
@@ -144,9 +164,11 @@ pub struct Numa {
     pub nodes: NonZeroU32,
     /// Cores of each
     pub cores_per_node: NonZeroU32,
+    /// Which cores are whose, node by node, as `numactl --hardware` lists them
+    pub cores: NodeCores,
     /// SLIT distances: a list of rows, or one number for every remote node
     pub distances: Distances,
-    /// Growth of an access' time from distance 10 (local) to 20
+    /// Growth of the way of a line from distance 10 (local) to 20
     #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "x"))]
     pub distance_penalty: f64,
 }
@@ -154,26 +176,27 @@ pub struct Numa {
 impl Numa {
     /// Cores of the machine.
     #[must_use]
-    pub fn cores(&self) -> u32 {
+    pub fn all_cores(&self) -> u32 {
         self.nodes.get().saturating_mul(self.cores_per_node.get())
     }
 }
 
-/// How a memory controller takes the streams of many threads. There is one for each
-/// channel of the memory, and they are spread evenly over the nodes.
+/// The memory controllers: one for each channel of the memory, spread evenly over the
+/// nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// Extra time of a line whose row another stream closed, relative to the line's own
-    #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "x"))]
-    pub row_conflict: f64,
+    /// Time of one line between a core and the memory of its own node, beside the
+    /// DRAM's own
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub path_ns: Nanoseconds,
 }
 
 impl Controller {
     /// # Errors
     /// [`OutOfRange`] names the number the model is not for.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        within([("controller.row_conflict", self.row_conflict, 0.0, 100.0)])
+        within([("controller.path_ns", self.path_ns.as_f64(), 0.0, 1e6)])
     }
 }
 
@@ -187,7 +210,8 @@ pub struct Os {
     pub fault_around_pages: NonZeroU32,
     /// How the weights come into memory
     pub weights: WeightPages,
-    /// What each thread adds to one synchronisation of all threads
+    /// What each thread adds to one synchronisation of all threads, where they share a
+    /// node
     #[schemars(range(min = 0.0, max = 1e9))]
     pub sync_ns: Nanoseconds,
     /// Slowdown by NUMA balancing when all cores run the program

@@ -26,7 +26,6 @@ pub struct Product {
 /// What is asked of a product before BLAS or the custom kernel may have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "independent criteria")]
 pub struct Criteria {
     /// Whether ggml is built with a BLAS
     pub blas: bool,
@@ -40,22 +39,41 @@ pub struct Criteria {
     pub min_shared: u64,
     /// Whether BLAS needs contiguous operands
     pub contiguous: bool,
-    /// Whether BLAS is kept from indexed products (`MUL_MAT_ID`)
-    pub not_indexed: bool,
 }
 
 impl Default for Criteria {
     /// Listing 4.3, in a build with BLAS and without the thesis' kernel.
     fn default() -> Self {
-        Self {
-            blas: true,
-            custom: false,
-            min_rows: 32,
-            min_columns: 32,
-            min_shared: 32,
-            contiguous: true,
-            not_indexed: true,
-        }
+        Self { blas: true, custom: false, min_rows: 32, min_columns: 32, min_shared: 32, contiguous: true }
+    }
+}
+
+/// How ggml is built: with a BLAS or without, and what it asks of a product before it
+/// hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// Whether ggml is built with a BLAS
+    pub blas: bool,
+    /// Least columns of the result for BLAS (`ne1`): the dimension that keeps products
+    /// with weights from it
+    #[schemars(extend("unit" = "columns"))]
+    pub min_columns: u64,
+}
+
+impl Default for Build {
+    /// Listing 4.3's least number, in a build without BLAS.
+    fn default() -> Self {
+        Self { blas: false, min_columns: Criteria::default().min_columns }
+    }
+}
+
+impl Build {
+    /// What is asked of a product, with the thesis' kernel or without.
+    #[must_use]
+    pub fn criteria(self, custom: bool) -> Criteria {
+        let Self { blas, min_columns } = self;
+        Criteria { blas, custom, min_columns, ..Criteria::default() }
     }
 }
 
@@ -100,7 +118,7 @@ pub fn rejection(product: &Product, criteria: &Criteria) -> Rejection {
     let contiguous = product.first_contiguous && product.second_contiguous;
     Rejection {
         no_blas: !criteria.blas,
-        indexed: criteria.not_indexed && product.indexed,
+        indexed: product.indexed,
         contiguity: criteria.contiguous && !contiguous,
         dimension: dst0 < criteria.min_rows || dst1 < criteria.min_columns || shared < criteria.min_shared,
     }

@@ -5,5 +5,6 @@ pub mod census;
 pub mod conversation;
 pub mod dispatch;
 pub mod graph;
+mod nodes;
 pub mod placement;
 pub mod quant;

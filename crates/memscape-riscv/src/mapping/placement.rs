@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::nodes::Nodes;
 use crate::hardware::{
-    Cache, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, OutOfRange, SlcScope, within,
+    Cache, CoreList, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, OutOfRange, SlcScope, within,
 };
+use crate::number::float;
 
 /// How threads and pages are kept to nodes.
 ///
@@ -39,47 +41,72 @@ impl Policy {
     pub const fn binds(self) -> bool {
         matches!(self, Self::BindCores | Self::BindCoresMemory)
     }
+
+    /// Whether NUMA balancing is on, which moves threads that run.
+    #[must_use]
+    pub const fn balances(self) -> bool {
+        matches!(self, Self::Base)
+    }
 }
 
 /// Where the threads of a run are and where its weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// Threads, however many cores there are.
+    /// Threads, each on a core of its own.
     pub threads: u32,
-    /// Cores that run them.
-    pub active_cores: u32,
     /// Clusters they are spread over.
     pub clusters: u32,
+    /// Whether a thread stays where it is, near what it has read.
+    pub stay: bool,
     /// Nodes that hold the weights.
     pub data_nodes: u32,
+    /// Nodes whose memory the run may use.
+    pub memory_nodes: u32,
     /// Mean SLIT distance from the threads to the weights.
     pub mean_distance: f64,
+    /// Mean SLIT distance between the threads.
+    pub thread_distance: f64,
 }
 
 /// Why threads cannot be placed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NumaError {
-    /// Bound threads that have no core.
+    /// Threads that have no core of their own.
     #[error(
-        "{threads} threads are bound to {cores} cores ({nodes} nodes of {cores_per_node}); bind to more nodes, or \
-         use a policy that does not bind"
+        "{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{}",
+        if *nodes < *all_nodes { ", or bind to more nodes" } else { "" }
     )]
     TooManyThreads {
         /// Threads asked for.
         threads: u32,
-        /// Cores they are bound to.
+        /// Cores they may use.
         cores: u32,
-        /// Nodes they are bound to.
+        /// Nodes they may use.
         nodes: u32,
-        /// Cores of each.
-        cores_per_node: u32,
+        /// Nodes there are.
+        all_nodes: u32,
     },
+    /// Cores that the machine has not got.
+    #[error(
+        "of the {given} cores of `bind_cores`, {found} are on the {nodes} nodes of `numa.cores`; list cores of these"
+    )]
+    Cores {
+        /// Cores listed.
+        given: u32,
+        /// Those among them that are a node's.
+        found: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
+    /// Cores and nodes to bind to at once.
+    #[error("`bind_cores` and `bind_nodes` are both given; leave one of them out")]
+    CoresAndNodes,
     /// More nodes to bind to than there are.
     #[error("`bind_nodes` is {given}, but the machine has {nodes} nodes")]
     BindNodes {
         /// Nodes asked for.
-        given: u32,
+        given: Nodes,
         /// Nodes there are.
         nodes: u32,
     },
@@ -91,15 +118,91 @@ pub enum NumaError {
     OutOfRange(#[from] OutOfRange),
 }
 
-/// Places threads and pages. Without `bind_nodes`, threads are bound to as few
-/// nodes as hold them; a machine's nodes are taken nearest first.
+/// What threads are kept to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bind {
+    /// Some nodes; as few as hold the threads if neither they nor cores are given.
+    pub nodes: Option<Nodes>,
+    /// Some cores.
+    pub cores: Option<CoreList>,
+}
+
+/// Nodes that run threads, each with the cores that may run them.
+struct Runs {
+    on: [(usize, u32); MOST_NODES],
+    nodes: usize,
+}
+
+impl Runs {
+    fn on(nodes: &[usize], cores_of_each: u32) -> Self {
+        let mut on = [(0, 0); MOST_NODES];
+        on.iter_mut().zip(nodes).for_each(|(slot, node)| *slot = (*node, cores_of_each));
+        Self { on, nodes: nodes.len() }
+    }
+
+    /// Nodes that have some of these cores.
+    fn of_cores(cores: &CoreList, numa: &Numa) -> Result<Self, NumaError> {
+        let nodes = numa.nodes.get();
+        let mut all = Self { on: [(0, 0); MOST_NODES], nodes: 0 };
+        for node in 0..nodes as usize {
+            let own = numa.cores.of(node).and(cores).count();
+            if own > 0 {
+                all.on[all.nodes] = (node, own);
+                all.nodes += 1;
+            }
+        }
+        let (given, found) = (cores.count(), all.cores());
+        if given == found { Ok(all) } else { Err(NumaError::Cores { given, found, nodes }) }
+    }
+
+    fn each(&self) -> &[(usize, u32)] {
+        &self.on[..self.nodes]
+    }
+
+    fn cores(&self) -> u32 {
+        self.each().iter().map(|it| it.1).sum()
+    }
+
+    /// Mean distance from its cores to those of other nodes.
+    fn distance(&self, to: &[(usize, u32)], numa: &Numa) -> f64 {
+        let pairs = self.each().iter().flat_map(|from| to.iter().map(move |to| (from, to)));
+        let (sum, all) = pairs.fold((0, 0), |(sum, all), (from, to)| {
+            let pairs = u64::from(from.1) * u64::from(to.1);
+            (sum + pairs * u64::from(numa.distances.between(from.0, to.0)), all + pairs)
+        });
+        float(sum) / float(all)
+    }
+}
+
+/// Where the threads of a policy may run: on the given nodes or cores if it binds, else
+/// on as many nodes as there are threads, nearest first.
+fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, NumaError> {
+    let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
+    let mut near: [usize; MOST_NODES] = std::array::from_fn(|node| node);
+    near[..nodes as usize].sort_by_key(|to| numa.distances.between(*to, 0));
+    if !policy.binds() {
+        return Ok(Runs::on(&near[..nodes.min(threads) as usize], cores_per_node));
+    }
+    match (bind.cores, bind.nodes) {
+        (Some(_), Some(_)) => Err(NumaError::CoresAndNodes),
+        (Some(cores), None) => Runs::of_cores(&cores, numa),
+        (None, given) => {
+            let given = given.unwrap_or(Nodes::Count(threads.div_ceil(cores_per_node).min(nodes)));
+            let (on, count) = given.choose(near, nodes).ok_or(NumaError::BindNodes { given, nodes })?;
+            Ok(Runs::on(&on[..count as usize], cores_per_node))
+        }
+    }
+}
+
+/// Places threads and pages. What is touched first is touched on the first node that has
+/// threads; `numactl` numbers nodes and cores as the machine does.
 ///
 /// # Errors
 /// [`NumaError`] says what does not fit.
 pub fn place(
     policy: Policy,
     threads: u32,
-    bind_nodes: Option<u32>,
+    bind: Bind,
     numa: &Numa,
     cache: &Cache,
 ) -> Result<Placed, NumaError> {
@@ -108,45 +211,45 @@ pub fn place(
         ("numa.nodes", f64::from(nodes), 1.0, 8.0),
         ("numa.cores_per_node", f64::from(cores_per_node), 1.0, 4096.0),
         ("numa.distance_penalty", numa.distance_penalty, 0.0, 100.0),
-        ("threads", f64::from(threads), 1.0, 1e6),
+        ("threads", f64::from(threads), 1.0, 32768.0),
     ])?;
     numa.distances.check(nodes)?;
-    let mut thread_nodes = nodes.min(threads);
-    if policy.binds() {
-        thread_nodes = bind_nodes.unwrap_or_else(|| threads.div_ceil(cores_per_node).min(nodes));
-        if !(1..=nodes).contains(&thread_nodes) {
-            return Err(NumaError::BindNodes { given: thread_nodes, nodes });
-        }
-        let cores = thread_nodes * cores_per_node;
-        if threads > cores {
-            return Err(NumaError::TooManyThreads { threads, cores, nodes: thread_nodes, cores_per_node });
-        }
+    let runs = runs(policy, threads, bind, numa)?;
+    let run_nodes = u32::try_from(runs.nodes).unwrap_or(nodes);
+    let (cores, on) = if policy.binds() { (runs.cores(), run_nodes) } else { (numa.all_cores(), nodes) };
+    if threads > cores {
+        return Err(NumaError::TooManyThreads { threads, cores, nodes: on, all_nodes: nodes });
     }
-    // The first node holds what is touched first; it and the nearest run the threads.
-    let mut near: [usize; MOST_NODES] = std::array::from_fn(|node| node);
-    let near = &mut near[..nodes as usize];
-    near.sort_by_key(|to| numa.distances.between(*to, 0));
-    let data_nodes = if policy == Policy::Interleave { nodes } else { 1 };
-    let mut sum = 0_u32;
-    for from in &near[..thread_nodes as usize] {
-        sum += (0..data_nodes as usize).map(|to| u32::from(numa.distances.between(*from, to))).sum::<u32>();
-    }
-    let cores = thread_nodes * cores_per_node;
-    let active_cores = threads.min(cores);
+    let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
+    let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
     Ok(Placed {
         threads,
-        active_cores,
-        clusters: cores.div_ceil(cache.cores_per_cluster.get()).min(active_cores),
-        data_nodes,
-        mean_distance: f64::from(sum) / f64::from(thread_nodes * data_nodes),
+        clusters: runs.cores().div_ceil(cache.cores_per_cluster.get()).min(threads),
+        // A single thread is where its pages are.
+        stay: !policy.balances() || runs.nodes == 1,
+        data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
+        memory_nodes: if policy == Policy::BindCoresMemory { run_nodes } else { nodes },
+        mean_distance: runs.distance(data, numa),
+        thread_distance: runs.distance(runs.each(), numa),
     })
 }
 
+/// How much longer a way of this distance takes than a local one.
+fn stretch(distance: f64, numa: &Numa) -> f64 {
+    1.0 + numa.distance_penalty * (distance / f64::from(LOCAL_DISTANCE) - 1.0)
+}
+
 impl Placed {
-    /// How much longer an access takes than a local one.
+    /// How much longer the way to the weights is than to local memory.
     #[must_use]
     pub fn stretch(&self, numa: &Numa) -> f64 {
-        1.0 + numa.distance_penalty * (self.mean_distance / f64::from(LOCAL_DISTANCE) - 1.0)
+        stretch(self.mean_distance, numa)
+    }
+
+    /// How much longer the way from thread to thread is than within a node.
+    #[must_use]
+    pub fn thread_stretch(&self, numa: &Numa) -> f64 {
+        stretch(self.thread_distance, numa)
     }
 
     /// System-level cache that may hold the weights.
@@ -163,12 +266,10 @@ impl Placed {
     /// TLBs of all cores that run the program, so it grows with their number.
     #[must_use]
     pub fn balancing_share(&self, policy: Policy, os: &Os, numa: &Numa) -> f64 {
-        match policy {
-            // A single thread is where its pages are.
-            Policy::Base if self.active_cores > 1 => {
-                os.balancing_cost * f64::from(self.active_cores) / f64::from(numa.cores())
-            }
-            _ => 0.0,
+        if policy.balances() && !self.stay {
+            os.balancing_cost * f64::from(self.threads) / f64::from(numa.all_cores())
+        } else {
+            0.0
         }
     }
 }

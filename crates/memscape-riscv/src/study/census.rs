@@ -2,15 +2,16 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Aim, Laws, Slot, Study, StudyError, neutral, slower};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
 use crate::mapping::quant::check_format;
-use crate::number::{count, float, long};
+use crate::number::{float, long};
 
 /// The model of the thesis.
 const DEFAULT_MODEL: &str = "llama-2-7b";
@@ -77,8 +78,8 @@ impl Default for CensusStudy {
             projections: Projections::Separate,
             format: Format::Q4_0,
             prompt_tokens: long(6),
-            generated_tokens: long(32),
-            repetitions: count(3),
+            generated_tokens: inferred("table4_2", "generated_tokens"),
+            repetitions: NonZeroU32::try_from(inferred("table4_2", "repetitions")).expect("a few"),
             warm_up_tokens: 2,
             kv_padding: long(32),
             output_rows: OutputRows::Last,
@@ -106,6 +107,21 @@ impl Study for CensusStudy {
     const NAME: &'static str = "riscv.census";
     const SUMMARY: &'static str = "Which matrix products a llama.cpp run makes, and which code ggml chooses";
     type Answer = CensusAnswer;
+
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("products")),
+        effects: &[
+            neutral("prompt_tokens"),
+            slower("generated_tokens"),
+            slower("repetitions"),
+            slower("warm_up_tokens"),
+            neutral("kv_padding"),
+            neutral("dispatch.min_rows"),
+            neutral("dispatch.min_columns"),
+            neutral("dispatch.min_shared"),
+        ],
+        ..Laws::NONE
+    };
 
     fn slots() -> Vec<Slot> {
         vec![Slot::part("model", &MODELS, DEFAULT_MODEL)]

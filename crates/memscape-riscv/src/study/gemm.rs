@@ -3,17 +3,20 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{
+    Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
+};
 use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::memory::{Hierarchy, Rates};
+use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NODES, SLC, all};
+use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
-    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
-use crate::mapping::placement::{NumaError, Policy, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format};
 use crate::number::{count, float, long};
 
@@ -37,8 +40,11 @@ pub struct GemmStudy {
     pub threads: NonZeroU32,
     /// How threads and pages are kept to nodes
     pub policy: Policy,
-    /// Nodes to bind to, for policies that bind; as few as hold the threads if null
-    pub bind_nodes: Option<NonZeroU32>,
+    /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
+    /// hold the threads if null
+    pub bind_nodes: Option<Nodes>,
+    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    pub bind_cores: Option<CoreList>,
     /// One core
     pub core: Core,
     /// The caches
@@ -72,6 +78,10 @@ pub struct GemmAnswer {
     pub balancing_ns: f64,
     /// Share of the vector unit's multiply-accumulate peak
     pub peak_share: f64,
+    /// What the operands take
+    pub memory_bytes: u64,
+    /// Where they must fit
+    pub memory_limit_bytes: u64,
 }
 
 /// Why there is no such product.
@@ -81,6 +91,17 @@ pub enum GemmError {
     /// A group of registers that does not exist.
     #[error("`lmul` is {0}; it must be 1, 2, 4 or 8")]
     Lmul(u32),
+    /// Groups that leave no room for sums and operands.
+    #[error("two groups of `lmul` = {lmul} do not fit {registers} vector registers; use a lower `lmul`")]
+    Registers {
+        /// Registers of a group.
+        lmul: u32,
+        /// Registers there are.
+        registers: u32,
+    },
+    /// Operands that the memory does not hold.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// Not a register width.
     #[error("`core.vlen_bits` is {0}; it must be a power of two from 64 to 1024")]
     Vlen(u32),
@@ -117,6 +138,7 @@ impl Default for GemmStudy {
             threads: count(1),
             policy: Policy::NoBalancing,
             bind_nodes: None,
+            bind_cores: None,
             core: machine.core,
             cache: machine.cache,
             numa: machine.numa,
@@ -130,6 +152,7 @@ impl Default for GemmStudy {
 impl GemmStudy {
     fn check(&self) -> Result<Sgemm, GemmError> {
         self.core.check()?;
+        self.cache.check()?;
         self.controller.check()?;
         self.os.check()?;
         let vlen = self.core.vlen_bits;
@@ -139,13 +162,28 @@ impl GemmStudy {
         if ![1, 2, 4, 8].contains(&self.lmul) {
             return Err(GemmError::Lmul(self.lmul));
         }
+        if 2 * self.lmul > self.core.vector_registers.get() {
+            return Err(GemmError::Registers {
+                lmul: self.lmul,
+                registers: self.core.vector_registers.get(),
+            });
+        }
         check_format(self.format)?;
         let vector = matches!(self.method, Method::Listing | Method::Blocked);
         if vector && self.format != Format::FP32 {
             return Err(GemmError::Quantised(self.method));
         }
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
+        check_room(self.memory_bytes(&gemm), &self.memory)?;
         Ok(Sgemm { gemm, format: self.format, method: self.method, lmul: self.lmul })
+    }
+
+    /// The weights, unpacked too if they are quantised, the inputs and the result.
+    fn memory_bytes(&self, gemm: &Gemm) -> u64 {
+        let (m, k, n) = (u128::from(gemm.m()), u128::from(gemm.k()), u128::from(gemm.n()));
+        let stored = u128::from(gemm.weight_bytes(self.format).0);
+        let unpacked = if self.format == Format::FP32 { 0 } else { m * k };
+        u64::try_from(stored + 4 * (unpacked + k * n + m * n)).unwrap_or(u64::MAX)
     }
 
     const fn hierarchy(&self) -> Hierarchy<'_> {
@@ -154,6 +192,44 @@ impl GemmStudy {
     }
 }
 
+/// What more of a parameter does.
+const EFFECTS: [Effect; 63] = all(&[
+    &[
+        slower("m"),
+        slower("k"),
+        slower("n"),
+        either("lmul", GROUP).only(VECTOR),
+        either("threads", "more cores compute, and close each other's rows of memory"),
+        either("bind_nodes", "farther, and with more caches").only(BOUND),
+        slower("core.fma_cycles"),
+        slower("core.fma_latency_cycles").only(VECTOR),
+        slower("core.pack_ns").only(&[When::is("method", &["openblas"])]),
+        unused("core.unaligned_load_slots", FLOATS),
+        unused("core.alu*", FLOATS),
+        unused("core.shift_cycles", FLOATS),
+        unused("core.multiply_cycles", FLOATS),
+        unused("core.reduce_cycles", FLOATS),
+        unused("core.move_cycles", FLOATS),
+        faster("cache.l1_bytes").only(&[When::is("method", &["listing"])]),
+        slower("cache.cores_per_cluster"),
+        either("numa.nodes", NODES),
+        either("numa.cores_per_node", CORES),
+        slower("numa.distance*"),
+        unused("os.sync_ns", "one product has no one to wait for"),
+        unused("os.page_bytes", "no column counts faults"),
+        unused("os.fault_around_pages", "no column counts faults"),
+        slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
+    ],
+    &NEAR,
+    &SLC,
+    &MEMORY,
+]);
+
+/// Why a rate of the integer kernels is none of this study's.
+const FLOATS: &str = "a product in single precision needs none";
+/// Where vector code is the thesis'.
+const VECTOR: &[When] = &[When::is("method", &["listing", "blocked"])];
+
 impl Study for GemmStudy {
     const NAME: &'static str = "riscv.gemm";
     const SUMMARY: &'static str =
@@ -161,6 +237,24 @@ impl Study for GemmStudy {
     type Answer = GemmAnswer;
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("time_ns", &["dequantise_ns", "pack_ns", "multiply_ns", "memory_ns", "balancing_ns"])];
+
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("time_ns")),
+        effects: &EFFECTS,
+        limits: &[Limit { grow: &[("core.pack_ns", 1e-9)], vanish: &["pack_ns"] }],
+        ..Laws::NONE
+    };
+
+    fn bounds(&self) -> Vec<Bound> {
+        let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());
+        // No code works on more registers at once than the widest group has.
+        let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(8) / 4.0;
+        vec![Bound::at_least(
+            "time_ns",
+            operations / rate,
+            "multiply-accumulates over what the decoders let through",
+        )]
+    }
 
     fn slots() -> Vec<Slot> {
         vec![
@@ -171,15 +265,15 @@ impl Study for GemmStudy {
 
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
         let product = self.check()?;
-        let bind = self.bind_nodes.map(NonZeroU32::get);
+        let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
         let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
         let hierarchy = self.hierarchy();
-        let cost = product.cost(placed.active_cores, &hierarchy, &Rates::of(&placed, &hierarchy));
+        let cost = product.cost(placed.threads, &hierarchy, &Rates::of(&placed, &hierarchy));
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);
         let time = cost.total() + balancing;
         let lanes = f64::from(self.core.vlen_bits / 32);
         let cycles = self.core.fma_cycles * self.core.cycle().as_f64();
-        let peak = f64::from(placed.active_cores) * 2.0 * lanes / cycles;
+        let peak = f64::from(placed.threads) * 2.0 * lanes / cycles;
         let gops = float(product.gemm.operations()) / time.as_f64();
         Ok(GemmAnswer {
             gops,
@@ -190,6 +284,8 @@ impl Study for GemmStudy {
             memory_ns: cost.memory.as_f64(),
             balancing_ns: balancing.as_f64(),
             peak_share: gops / peak,
+            memory_bytes: self.memory_bytes(&product.gemm),
+            memory_limit_bytes: self.memory.capacity().0,
         })
     }
 }

@@ -3,25 +3,30 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{BoundBy, Breakdown, Headline, Recorder, Served, Slot, Study, StudyError};
-use memscape_units::{Nanoseconds, UnitError};
+use memscape_study::{
+    Aim, Bound, BoundBy, Breakdown, Effect, Exception, Headline, Laws, Recorder, Served, Slot, Study,
+    StudyError, When, either, neutral, slower, unused,
+};
+use memscape_units::{Bytes, Nanoseconds, UnitError};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::kernels::{Code, Immediates, Kernel, KernelError};
+use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
+use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::Hierarchy;
-use crate::cost::pass::{Crew, GraphCost, GraphPart, TooSlow, outside_layers};
+use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
-    Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange, WeightPages,
-    within,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
+    WeightPages, within,
 };
 use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
 use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
-use crate::mapping::placement::{NumaError, Policy, place};
-use crate::mapping::quant::{NoCode, check_format, file_bytes, matrix_bytes};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Placed, Policy, place};
+use crate::mapping::quant::{BLOCK, NoCode, block_bytes, check_format, file_bytes, matrix_bytes};
 use crate::number::{count, float, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
@@ -39,8 +44,11 @@ pub struct InferenceStudy {
     pub projections: Projections,
     /// How the weights are stored
     pub format: Format,
-    /// Which kernel multiplies them
+    /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
+    /// product, as the thesis did by leaving out ggml's checks
     pub kernel: Kernel,
+    /// How ggml is built, and what it asks of a product before BLAS may have it
+    pub dispatch: Build,
     /// Rows of a tile, of `simple` and `complex`
     pub tile_rows: NonZeroU32,
     /// Blocks of a tile, of `simple` and `complex`
@@ -49,16 +57,20 @@ pub struct InferenceStudy {
     pub lmul: u32,
     /// Whether small constants are part of the instruction
     pub immediates: Immediates,
-    /// Cycles of the kernels' code relative to Clang 19's; the thesis prints no number
-    /// that separates its compilers
+    /// Who compiled llama.cpp's scalar code
+    pub compiler: Compiler,
+    /// Cycles of the kernels' code relative to those counted
     #[schemars(range(min = 0.01, max = 100.0), extend("unit" = "x"))]
     pub compiler_factor: f64,
     /// Threads
     pub threads: NonZeroU32,
     /// How threads and pages are kept to nodes
     pub policy: Policy,
-    /// Nodes to bind to, for policies that bind; as few as hold the threads if null
-    pub bind_nodes: Option<NonZeroU32>,
+    /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
+    /// hold the threads if null
+    pub bind_nodes: Option<Nodes>,
+    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    pub bind_cores: Option<CoreList>,
     /// Tokens of each prompt
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated of each sequence; the last one is not evaluated
@@ -152,6 +164,22 @@ pub enum InferenceError {
         /// Cells there are.
         cells: u64,
     },
+    /// A model and a cache that the memory does not hold.
+    #[error(
+        "the weights and their buffers take {weights} B and the key-value cache {cache} B, but the memory that the \
+         threads may use has {limit} B; use a smaller model or format, fewer `context_cells`{}, or more memory",
+        if *bound { ", `bind-cores` or more nodes to bind to" } else { "" }
+    )]
+    Memory {
+        /// Bytes of the weights, and what BLAS dequantises them into.
+        weights: u64,
+        /// Bytes of the cache.
+        cache: u64,
+        /// Bytes there are.
+        limit: u64,
+        /// Whether the run is bound to some nodes' memory.
+        bound: bool,
+    },
     /// No such kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -184,16 +212,19 @@ impl Default for InferenceStudy {
             projections: Projections::Separate,
             format: Format::Q4_0,
             kernel: Kernel::Complex,
+            dispatch: Build::default(),
             tile_rows: count(2),
             tile_blocks: count(2),
             lmul: 1,
             immediates: Immediates::AsCompiled,
+            compiler: Compiler::Clang19,
             compiler_factor: 1.0,
             threads: count(32),
             policy: Policy::Interleave,
             bind_nodes: None,
+            bind_cores: None,
             prompt_tokens: long(10),
-            generated_tokens: machine.generated_tokens,
+            generated_tokens: long(32),
             batch: count(1),
             warm_up_tokens: 2,
             context_cells: long(512),
@@ -214,6 +245,7 @@ const DEFAULT_MODEL: &str = "llama-2-7b";
 impl InferenceStudy {
     fn check(&self) -> Result<Conversation, InferenceError> {
         self.core.check()?;
+        self.cache.check()?;
         self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
@@ -243,22 +275,56 @@ impl InferenceStudy {
         Hierarchy { core, cache, numa, memory, controller }
     }
 
-    fn crew(&self) -> Result<Crew, InferenceError> {
-        let bind = self.bind_nodes.map(NonZeroU32::get);
-        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
-        let code = Code {
+    const fn code(&self) -> Code {
+        Code {
             kernel: self.kernel,
             format: self.format,
             immediates: self.immediates,
+            compiler: self.compiler,
+            layout: Layout::Halves,
             rows: self.tile_rows.get() as usize,
             blocks: self.tile_blocks.get() as usize,
             lmul: self.lmul,
             vlen_bits: self.core.vlen_bits,
+            vector_registers: self.core.vector_registers.get(),
             load_bits: self.core.load_bits.get(),
-        };
+        }
+    }
+
+    fn crew(&self, run: &Conversation) -> Result<Crew, InferenceError> {
+        let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
+        let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
+        let software =
+            Software { code: self.code(), compiler_factor: self.compiler_factor, build: self.dispatch };
         let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
-        let hierarchy = self.hierarchy();
-        Ok(Crew::new(placed, &code, self.compiler_factor, &hierarchy, self.os.sync_ns, balancing)?)
+        let crew = Crew::new(placed, software, &self.hierarchy(), self.os.sync_ns, balancing)?;
+        let (weights, cache) = (self.weights_in_memory(&software, run), self.cache_bytes());
+        let (limit, bound) = (self.memory_limit(&placed), placed.memory_nodes < self.numa.nodes.get());
+        if weights.saturating_add(cache) > limit {
+            return Err(InferenceError::Memory { weights, cache, limit, bound });
+        }
+        Ok(crew)
+    }
+
+    /// The file, and what BLAS dequantises the largest matrix into.
+    fn weights_in_memory(&self, software: &Software, run: &Conversation) -> u64 {
+        let most = run.prompt().all.max(run.warm_up_tokens);
+        let layer = self.model.layer_gemvs(self.projections).map(|it| (it.1.m(), it.1.k()));
+        let of_blas = layer
+            .chain(outside_layers(&self.model))
+            .filter(|it| software.path(it.0, it.1, most) == Path::Blas)
+            .map(|it| matrix_bytes(it.0, it.1, Format::FP32));
+        file_bytes(&self.model, self.format).saturating_add(of_blas.max().unwrap_or(0))
+    }
+
+    /// Bytes of the nodes whose memory the run may use.
+    fn memory_limit(&self, placed: &Placed) -> u64 {
+        let (all, nodes) = (self.memory.capacity().0, u64::from(self.numa.nodes.get()));
+        if u64::from(placed.memory_nodes) == nodes {
+            all
+        } else {
+            all / nodes * u64::from(placed.memory_nodes)
+        }
     }
 
     /// Bytes of the key-value cache, in half precision: all cells, as llama.cpp makes it.
@@ -290,7 +356,7 @@ impl InferenceStudy {
 
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let conversation = self.check()?;
-        timeline::record(&self.crew()?, &self.model, self.projections, &conversation, recorder);
+        timeline::record(&self.crew(&conversation)?, &self.model, self.projections, &conversation, recorder);
         Ok(())
     }
 }
@@ -314,6 +380,51 @@ fn total(breakdown: &Breakdown<GraphPart>) -> Result<Nanoseconds, UnitError> {
     Nanoseconds::new(breakdown.total().as_ns())
 }
 
+/// Where ggml's own rule breaks the law.
+const BLAS: &[Exception] = &[Exception {
+    when: When::is("dispatch.blas", &["true"]),
+    reason: "ggml hands products of 32 columns on to BLAS, faster or not (Listing 4.3)",
+}];
+/// What the least number of columns is a matter of.
+const LEAST: &str = "BLAS is faster or slower than ggml's own code";
+/// Where there is a least number.
+const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
+
+/// What more of a parameter does.
+const EFFECTS: [Effect; 71] = all(&[
+    &[
+        slower("prompt_tokens").except(BLAS),
+        slower("generated_tokens"),
+        slower("batch").except(BLAS),
+        neutral("warm_up_tokens"),
+        neutral("context_cells"),
+        either("kv_padding", "multiples of one number are not those of another"),
+        either("tile_rows", TILE).only(TILED),
+        either("tile_blocks", TILE).only(TILED),
+        either("lmul", GROUP).only(&[When::is("kernel", &["vector", "simple", "complex"])]),
+        slower("compiler_factor"),
+        either("threads", "more cores compute, close each other's rows of memory and wait for each other"),
+        either("bind_nodes", "farther, and with more caches").only(BOUND),
+        either("dispatch.min_columns", LEAST).only(WITH_BLAS),
+        slower("core.fma_cycles"),
+        unused("core.fma_latency_cycles", "OpenBLAS has sums enough to hide it"),
+        slower("core.pack_ns"),
+        unused("cache.l1_bytes", "a chunk of weights fits the smallest"),
+        slower("cache.cores_per_cluster"),
+        either("numa.nodes", NODES),
+        either("numa.cores_per_node", CORES),
+        slower("numa.distance*"),
+        neutral("os.page_bytes"),
+        neutral("os.fault_around_pages").only(&[When::is("os.weights", &["lazy"])]),
+        slower("os.sync_ns"),
+        slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
+    ],
+    &NEAR,
+    &KERNEL_RATES,
+    &SLC,
+    &MEMORY,
+]);
+
 impl Study for InferenceStudy {
     const NAME: &'static str = "riscv.inference";
     const SUMMARY: &'static str =
@@ -332,7 +443,25 @@ impl Study for InferenceStudy {
             ],
         ),
     ];
+    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: &EFFECTS, ..Laws::NONE };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
+
+    fn bounds(&self) -> Vec<Bound> {
+        let peak = self.memory.peak_gb_s();
+        let read = peak.time_of(Bytes(self.weight_bytes())).as_f64();
+        let why = "all weights over the peak of all channels";
+        let weights = float(self.weight_bytes() / block_bytes(self.format)) * float(BLOCK as u64);
+        let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(self.lmul.max(4));
+        // The last layer's feed-forward and the head meet one column of a prompt.
+        let step = weights * f64::from(self.batch.get()) / rate * self.compiler_factor.min(1.0);
+        vec![
+            Bound::at_least("token_ns", read, why),
+            Bound::at_least("ttft_s", read * 1e-9, why),
+            Bound::at_least("token_ns", step, "multiply-accumulates over what the decoders let through"),
+            Bound::at_most("bandwidth_gb_s", peak.as_f64(), "the peak of all channels"),
+            Bound::at_most("memory_bytes", float(self.memory.capacity().0), "the memory"),
+        ]
+    }
 
     fn slots() -> Vec<Slot> {
         vec![
@@ -344,7 +473,7 @@ impl Study for InferenceStudy {
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let run = self.check()?;
-        let crew = self.crew()?;
+        let crew = self.crew(&run)?;
         let pass = |columns: &Columns| crew.pass(&self.model, self.projections, columns);
         let (mean_step, whole_prompt) = (pass(&run.mean_step()), pass(&run.prompt()));
         let step = mean_step.breakdown(crew.balancing)?;
@@ -355,8 +484,8 @@ impl Study for InferenceStudy {
             batch: run.batch,
             prompt: total(&prompt)?,
             step: total(&step)?,
-            memory_bytes: file_bytes(&self.model, self.format).saturating_add(self.cache_bytes()),
-            memory_limit_bytes: Some(self.memory.capacity().0),
+            memory_bytes: self.weights_in_memory(&crew.software, &run).saturating_add(self.cache_bytes()),
+            memory_limit_bytes: Some(self.memory_limit(&crew.placed)),
             bound_by: bound_by(&mean_step),
             energy_j: None,
             cost_usd: None,
@@ -381,7 +510,7 @@ impl Study for InferenceStudy {
             prompt_attention_s: prompt_s(GraphPart::Attention),
             prompt_synchronisation_s: prompt_s(GraphPart::Synchronisation),
             prompt_balancing_s: prompt_s(GraphPart::Balancing),
-            task_clock_ms: f64::from(crew.placed.active_cores) * run_ns * 1e-6,
+            task_clock_ms: f64::from(crew.placed.threads) * run_ns * 1e-6,
             page_faults: self.page_faults(),
             bandwidth_gb_s: crew.rates.dram.as_f64(),
             mean_distance: crew.placed.mean_distance,

@@ -3,16 +3,17 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{Slot, Study, StudyError};
+use memscape_study::{Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, slower, unused};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::kernels::{Code, Immediates, Kernel};
-use crate::cost::memory::{Hierarchy, Level, Rates};
+use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, SLC, TILE, TILED, all};
+use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
+use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
-use crate::mapping::placement::{Policy, place};
+use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, matrix_bytes};
 use crate::number::{count, float, long};
 
@@ -40,6 +41,8 @@ pub struct KernelStudy {
     pub lmul: u32,
     /// Whether small constants are part of the instruction
     pub immediates: Immediates,
+    /// Who compiled the scalar code
+    pub compiler: Compiler,
     /// One core
     pub core: Core,
     /// The caches
@@ -85,6 +88,10 @@ pub struct KernelAnswer {
     pub activation_bytes: f64,
     /// Where the matrix is when it is read
     pub level: Level,
+    /// What the matrices take
+    pub memory_bytes: u64,
+    /// Where they must fit
+    pub memory_limit_bytes: u64,
 }
 
 impl Default for KernelStudy {
@@ -102,6 +109,7 @@ impl Default for KernelStudy {
             tile_blocks: count(2),
             lmul: 1,
             immediates: Immediates::AsCompiled,
+            compiler: Compiler::XuantieGcc10,
             core: machine.core,
             cache: machine.cache,
             numa: machine.numa,
@@ -112,19 +120,24 @@ impl Default for KernelStudy {
 }
 
 impl KernelStudy {
-    /// The kernel as it is compiled for the core.
+    /// The kernel as it is compiled for the core, laid out as is faster there.
     #[must_use]
     pub fn code(&self) -> Code {
-        Code {
+        let code = Code {
             kernel: self.kernel,
             format: self.format,
             immediates: self.immediates,
+            compiler: self.compiler,
+            layout: Layout::Halves,
             rows: self.tile_rows.get() as usize,
             blocks: self.tile_blocks.get() as usize,
             lmul: self.lmul,
             vlen_bits: self.core.vlen_bits,
+            vector_registers: self.core.vector_registers.get(),
             load_bits: self.core.load_bits.get(),
-        }
+        };
+        // Code that does not exist says so when it is counted.
+        code.laid_out_for(&self.core).unwrap_or(code)
     }
 
     const fn hierarchy(&self) -> Hierarchy<'_> {
@@ -133,12 +146,44 @@ impl KernelStudy {
     }
 }
 
+/// What more of a parameter does.
+const EFFECTS: [Effect; 60] = all(&[
+    &[
+        slower("m"),
+        slower("k"),
+        slower("n"),
+        slower("matrices"),
+        either("tile_rows", TILE).only(TILED),
+        either("tile_blocks", TILE).only(TILED),
+        either("lmul", GROUP).only(&[When::is_not("kernel", &["default"])]),
+        unused("core.fma*", "no kernel of these multiplies floats"),
+        unused("core.pack_ns", "no kernel of these packs"),
+        unused("cache.l1_bytes", "a chunk of weights fits the smallest"),
+        unused("cache.cores_per_cluster", "one core has its cluster's cache"),
+        either("numa.nodes", "each has fewer of the channels, and all have more system-level cache"),
+        unused("numa.cores_per_node", "one core works"),
+        unused("numa.distance*", "one core reads its own node"),
+    ],
+    &NEAR,
+    &KERNEL_RATES,
+    &SLC,
+    &MEMORY,
+]);
+
 impl Study for KernelStudy {
     const NAME: &'static str = "riscv.kernel";
     const SUMMARY: &'static str = "One quantised matrix product on one RISC-V core: instructions and cycles";
     type Answer = KernelAnswer;
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("cycles_per_block", &["core_cycles_per_block", "memory_cycles"])];
+
+    const LAWS: Laws = Laws { aim: Some(Aim::less("time_ns")), effects: &EFFECTS, ..Laws::NONE };
+
+    fn bounds(&self) -> Vec<Bound> {
+        let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());
+        let least = operations / self.core.most_products_per_ns(self.lmul);
+        vec![Bound::at_least("time_ns", least, "multiply-accumulates over what the decoder lets through")]
+    }
 
     fn slots() -> Vec<Slot> {
         vec![
@@ -149,6 +194,7 @@ impl Study for KernelStudy {
 
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
         self.core.check()?;
+        self.cache.check()?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
         let code = self.code();
@@ -159,9 +205,11 @@ impl Study for KernelStudy {
         let cycles = self.core.cycles(&counts);
         let core_cycles = cycles.total.as_f64() / tile_blocks;
 
-        let placed = place(Policy::NoBalancing, 1, None, &self.numa, &self.cache)?;
+        let placed = place(Policy::NoBalancing, 1, Bind::default(), &self.numa, &self.cache)?;
         let rates = Rates::of(&placed, &self.hierarchy());
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
+        let memory_bytes = bytes.0.saturating_mul(self.matrices.get().into());
+        check_room(memory_bytes, &self.memory)?;
         let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);
@@ -187,6 +235,8 @@ impl Study for KernelStudy {
             weight_bytes: per_block(counts.weight_bytes),
             activation_bytes: per_block(counts.activation_bytes),
             level,
+            memory_bytes,
+            memory_limit_bytes: self.memory.capacity().0,
         })
     }
 }

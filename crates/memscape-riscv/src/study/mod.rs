@@ -4,6 +4,7 @@ mod census;
 mod gemm;
 mod inference;
 mod kernel;
+mod laws;
 
 pub use census::{CensusAnswer, CensusStudy};
 pub use gemm::{GemmAnswer, GemmError, GemmStudy};

@@ -55,6 +55,36 @@ pub enum Immediates {
     Never,
 }
 
+/// Who compiled llama.cpp's scalar code.
+///
+/// # Source
+/// Thesis, Table 5.3. `gcc-13`: as GCC 12.2 compiles it (-O3, rv64gc). `clang-19`: as Clang
+/// 19.1.7 compiles it with the flags of Table 5.3. `xuantie-gcc-10`, whose binaries were
+/// not at hand: GCC's code with the multiply-accumulates and indexed loads that
+/// `-mcpu=c920` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compiler {
+    /// The vendor's GCC 10.4, of the single-core figures.
+    #[serde(rename = "xuantie-gcc-10")]
+    XuantieGcc10,
+    /// GCC 13.2, which knows no extension of the core.
+    #[serde(rename = "gcc-13")]
+    Gcc13,
+    /// Clang 19, of the multi-threaded figures.
+    #[serde(rename = "clang-19")]
+    Clang19,
+}
+
+/// How the 32 weights of a block lie in vector registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Its two halves apart, as the nibbles of Q4_0 come.
+    Halves,
+    /// All in one group, where that is wide enough.
+    Whole,
+}
+
 /// One way to compile one kernel for one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Code {
@@ -64,6 +94,10 @@ pub struct Code {
     pub format: Format,
     /// Whether constants are immediates.
     pub immediates: Immediates,
+    /// Who compiled the scalar code.
+    pub compiler: Compiler,
+    /// How a block lies in registers.
+    pub layout: Layout,
     /// Rows of a tile; of `simple` and `complex`, else 1.
     pub rows: usize,
     /// Blocks of a tile; of `simple` and `complex`, else 1.
@@ -72,6 +106,8 @@ pub struct Code {
     pub lmul: u32,
     /// Bits of a register.
     pub vlen_bits: u32,
+    /// Registers there are.
+    pub vector_registers: u32,
     /// Bits of the load pipe.
     pub load_bits: u32,
 }
@@ -96,6 +132,19 @@ pub enum KernelError {
     /// A group that widening does not leave registers for.
     #[error("`lmul` is {0}; the kernels widen twice, so it must be 1, 2 or 4")]
     Lmul(u32),
+    /// Groups that leave no room for one product.
+    #[error(
+        "`lmul` is {lmul}: two operands and a product twice as wide take {needed} vector registers, but there are \
+         {registers}; use a lower `lmul`"
+    )]
+    Registers {
+        /// Registers of a group.
+        lmul: u32,
+        /// Registers that one product takes.
+        needed: u32,
+        /// Registers there are.
+        registers: u32,
+    },
     /// A tile of nothing, or of more than the registers hold.
     #[error("a tile of {rows} x {blocks} blocks is not supported; rows and blocks must be from 1 to 8")]
     Tile {
@@ -126,6 +175,32 @@ pub enum KernelError {
 }
 
 impl Code {
+    /// A kernel as the thesis has it: Q4_0, tiles of two rows by two blocks, one register
+    /// of 128 bits at a time, of which there are 32.
+    ///
+    /// ```
+    /// use memscape_riscv::kernels::{Code, Kernel};
+    /// let code = Code { vlen_bits: 256, ..Code::as_printed(Kernel::Complex) };
+    /// assert_eq!(code.per_tile()?.vector_loads, 8);
+    /// # Ok::<(), memscape_riscv::kernels::KernelError>(())
+    /// ```
+    #[must_use]
+    pub const fn as_printed(kernel: Kernel) -> Self {
+        Self {
+            kernel,
+            format: Format::Q4_0,
+            immediates: Immediates::AsCompiled,
+            compiler: Compiler::XuantieGcc10,
+            layout: Layout::Halves,
+            rows: 2,
+            blocks: 2,
+            lmul: 1,
+            vlen_bits: 128,
+            vector_registers: 32,
+            load_bits: 128,
+        }
+    }
+
     /// Checks that the kernel exists for this format and machine.
     ///
     /// # Errors
@@ -137,6 +212,10 @@ impl Code {
         }
         if ![1, 2, 4].contains(&lmul) {
             return Err(KernelError::Lmul(lmul));
+        }
+        let (needed, registers) = (4 * lmul, self.vector_registers);
+        if needed > registers {
+            return Err(KernelError::Registers { lmul, needed, registers });
         }
         if !(1..=8).contains(&rows) || !(1..=8).contains(&blocks) {
             return Err(KernelError::Tile { rows, blocks });

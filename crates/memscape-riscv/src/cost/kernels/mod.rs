@@ -5,4 +5,5 @@ mod run;
 mod scalar;
 mod tile;
 
-pub use code::{Code, Immediates, Kernel, KernelError};
+pub use code::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
+pub use scalar::count_quantise;

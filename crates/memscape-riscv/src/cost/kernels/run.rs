@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use memscape_workload::Format;
 
-use super::code::{Code, Kernel, KernelError};
+use super::code::{Code, Kernel, KernelError, Layout};
 use super::scalar;
 use crate::cost::vector::{Counts, VectorMachine};
-use crate::mapping::quant::{Q4_0_BYTES, Q8_0_BYTES};
+use crate::hardware::Core;
+use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
 
 impl Code {
     /// What one more tile costs, once the loop runs: the difference between two
@@ -29,6 +30,25 @@ impl Code {
             }
             Ok(*counted.entry(*self).or_insert_with(|| self.count_tile()))
         })
+    }
+
+    /// The same code with its blocks laid out as this core takes less time for.
+    ///
+    /// # Errors
+    /// As [`Code::check`].
+    pub fn laid_out_for(self, core: &Core) -> Result<Self, KernelError> {
+        // Where a group does not hold a block, there is one way alone.
+        let holds = u64::from(self.vlen_bits) * u64::from(self.lmul) >= 8 * BLOCK as u64;
+        if !holds || self.kernel == Kernel::Default {
+            self.check()?;
+            return Ok(self);
+        }
+        let cycles = |layout| {
+            let laid_out = Self { layout, ..self };
+            Ok((laid_out, core.cycles(&laid_out.per_tile()?).total.as_f64()))
+        };
+        let (halves, whole) = (cycles(Layout::Halves)?, cycles(Layout::Whole)?);
+        Ok(if whole.1 < halves.1 { whole.0 } else { halves.0 })
     }
 
     fn count_tile(&self) -> Counts {
@@ -107,9 +127,13 @@ impl Code {
         sums: &mut [f32],
     ) {
         match (self.kernel, self.format) {
-            (Kernel::Default, Format::Q4_0) => scalar::q4_0(machine, rows[0], vector, block, &mut sums[0]),
-            (Kernel::Default, Format::Q8_0) => scalar::q8_0(machine, rows[0], vector, block, &mut sums[0]),
-            (Kernel::Default, Format::FP16) => scalar::count_fp16(machine),
+            (Kernel::Default, Format::Q4_0) => {
+                scalar::q4_0(machine, self.compiler, rows[0], vector, block, &mut sums[0]);
+            }
+            (Kernel::Default, Format::Q8_0) => {
+                scalar::q8_0(machine, self.compiler, rows[0], vector, block, &mut sums[0]);
+            }
+            (Kernel::Default, Format::FP16) => scalar::count_fp16(machine, self.compiler),
             (Kernel::Default, Format::FP32) => scalar::count_fp32(machine),
             _ => self.vector_tile(machine, rows, vector, block, blocks, sums),
         }

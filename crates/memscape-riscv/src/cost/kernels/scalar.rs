@@ -1,21 +1,31 @@
 //! llama.cpp's scalar code, block by block.
 
-use crate::cost::vector::{Memory, VectorMachine};
+use super::code::Compiler;
+use crate::cost::vector::{Counts, Memory, VectorMachine};
 use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
 
 /// Values that GCC 12.2 (-O3, rv64gc) keeps on the stack in one block of the scalar Q4_0
-/// loop: it loads all 48 bytes ahead, more than there are registers.
-const SPILLS: u64 = 27;
+/// loop: it loads all 48 bytes ahead, more than there are registers. Clang does not.
+const fn spills(compiler: Compiler) -> u64 {
+    match compiler {
+        Compiler::XuantieGcc10 | Compiler::Gcc13 => 27,
+        Compiler::Clang19 => 0,
+    }
+}
 
-/// fp16 to f32 by llama.cpp's table: two instructions for the address, a load.
-fn table_lookup<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUTE>) {
-    machine.scalar(2);
+/// fp16 to f32 by llama.cpp's table: a load, and two instructions for the address where
+/// there are no indexed loads.
+fn table_lookup<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUTE>, compiler: Compiler) {
+    if compiler == Compiler::Gcc13 {
+        machine.scalar(2);
+    }
     machine.spill(1, 0);
 }
 
 /// llama.cpp's scalar loop over one Q4_0 block.
 pub(super) fn q4_0<const EXECUTE: bool>(
     machine: &mut VectorMachine<EXECUTE>,
+    compiler: Compiler,
     row: &[u8],
     vector: &[u8],
     block: usize,
@@ -23,22 +33,29 @@ pub(super) fn q4_0<const EXECUTE: bool>(
 ) {
     let (weights, inputs) = (Memory::Weights(row), Memory::Activations(vector));
     let (x, y) = (block * Q4_0_BYTES, block * Q8_0_BYTES);
+    // andi, addiw, srliw, addiw; then mulw, mulw, addw, addw, or mulw, th.mulaw, addw, or th.mula
+    // and th.mulah.
+    let arithmetic = match compiler {
+        Compiler::Gcc13 => 8,
+        Compiler::XuantieGcc10 => 7,
+        Compiler::Clang19 => 6,
+    };
     let mut total = 0;
     for it in 0..BLOCK / 2 {
         let byte = machine.load_byte(weights, x + 2 + it, false);
         let low = machine.load_byte(inputs, y + 2 + it, true);
         let high = machine.load_byte(inputs, y + 2 + BLOCK / 2 + it, true);
-        // andi, addiw, srliw, addiw, mulw, mulw, addw, addw
-        machine.scalar(8);
+        machine.scalar(arithmetic);
         total += ((byte & 0xf) - 8) * low + ((byte >> 4) - 8) * high;
     }
-    machine.spill(SPILLS, SPILLS);
-    scale(machine, weights, x, inputs, y, total, sum);
+    machine.spill(spills(compiler), spills(compiler));
+    scale(machine, compiler, weights, x, inputs, y, total, sum);
 }
 
-/// llama.cpp's scalar loop over one Q8_0 block, which GCC does not unroll.
+/// llama.cpp's scalar loop over one Q8_0 block, which is not unrolled.
 pub(super) fn q8_0<const EXECUTE: bool>(
     machine: &mut VectorMachine<EXECUTE>,
+    compiler: Compiler,
     row: &[u8],
     vector: &[u8],
     block: usize,
@@ -46,20 +63,27 @@ pub(super) fn q8_0<const EXECUTE: bool>(
 ) {
     let (weights, inputs) = (Memory::Weights(row), Memory::Activations(vector));
     let (x, y) = (block * Q8_0_BYTES, block * Q8_0_BYTES);
+    // addi, addi, bne and mulw, addw or th.mula; Clang's loads move their pointers.
+    let arithmetic = match compiler {
+        Compiler::Gcc13 => 5,
+        Compiler::XuantieGcc10 => 4,
+        Compiler::Clang19 => 2,
+    };
     let mut total = 0;
     machine.scalar(3);
     for it in 0..BLOCK {
         let (a, b) =
             (machine.load_byte(weights, x + 2 + it, true), machine.load_byte(inputs, y + 2 + it, true));
-        // addi, addi, mulw, addw, bne
-        machine.scalar(5);
+        machine.scalar(arithmetic);
         total += a * b;
     }
-    scale(machine, weights, x, inputs, y, total, sum);
+    scale(machine, compiler, weights, x, inputs, y, total, sum);
 }
 
+#[expect(clippy::too_many_arguments, reason = "a kernel's operands")]
 fn scale<const EXECUTE: bool>(
     machine: &mut VectorMachine<EXECUTE>,
+    compiler: Compiler,
     weights: Memory<'_>,
     x: usize,
     inputs: Memory<'_>,
@@ -68,10 +92,10 @@ fn scale<const EXECUTE: bool>(
     sum: &mut f32,
 ) {
     let (a, b) = (machine.load_half(weights, x), machine.load_half(inputs, y));
-    table_lookup(machine);
-    table_lookup(machine);
-    // fcvt, fmul, fmadd; two pointers, a counter and the branch
-    machine.scalar(3 + 4);
+    table_lookup(machine, compiler);
+    table_lookup(machine, compiler);
+    // fcvt, fmul, fmadd; two pointers, a counter and the branch: Clang has no counter
+    machine.scalar(if compiler == Compiler::Clang19 { 3 + 3 } else { 3 + 4 });
     #[expect(clippy::cast_precision_loss, reason = "sums of a block stay below 2^24")]
     let total = total as f32;
     *sum = (total * a).mul_add(b, *sum);
@@ -79,13 +103,13 @@ fn scale<const EXECUTE: bool>(
 
 /// llama.cpp's scalar f16 dot product, 32 elements: both from the table, summed in
 /// double precision.
-pub(super) fn count_fp16<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUTE>) {
+pub(super) fn count_fp16<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUTE>, compiler: Compiler) {
     for _ in 0..BLOCK {
         machine.spill(2, 0);
-        table_lookup(machine);
-        table_lookup(machine);
-        // fmul, fcvt, fadd, two pointers, branch
-        machine.scalar(6);
+        table_lookup(machine, compiler);
+        table_lookup(machine, compiler);
+        // fmul, fcvt, fadd, branch, and two pointers, which Clang's loads move
+        machine.scalar(if compiler == Compiler::Clang19 { 4 } else { 6 });
         machine.counts.weight_bytes += 2;
         machine.counts.activation_bytes += 2;
     }
@@ -99,4 +123,26 @@ pub(super) fn count_fp32<const EXECUTE: bool>(machine: &mut VectorMachine<EXECUT
         machine.counts.weight_bytes += 4;
         machine.counts.activation_bytes += 4;
     }
+}
+
+/// llama.cpp's `quantize_row_q8_0`, one block of inputs.
+///
+/// # Source
+/// As Clang 19.1.7 compiles it with the flags of the thesis' Table 5.3: two loops of six
+/// instructions per element, one of which loads, and twenty around them. GCC calls `roundf`,
+/// a dozen more per element.
+#[must_use]
+pub fn count_quantise(compiler: Compiler) -> Counts {
+    let mut machine = VectorMachine::<false>::new(128, 128);
+    for _ in 0..BLOCK {
+        // flw; fabs, flt, two branches, addi; then flw; fmul, fcvt, addi, bne; sb
+        machine.scalar(5 + 4);
+        machine.spill(2, 1);
+        if compiler != Compiler::Clang19 {
+            machine.scalar(12);
+        }
+    }
+    machine.scalar(19);
+    machine.spill(0, 1);
+    machine.counts
 }

@@ -3,7 +3,7 @@
 
 use memscape_workload::Format;
 
-use super::code::{Code, Kernel};
+use super::code::{Code, Kernel, Layout};
 use crate::cost::vector::{Class, Integers, Memory, Sew, VectorMachine};
 use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
 
@@ -17,14 +17,29 @@ struct Strips {
 }
 
 impl Strips {
-    const fn of<const EXECUTE: bool>(machine: &VectorMachine<EXECUTE>, lmul: u32) -> Self {
+    const fn of<const EXECUTE: bool>(machine: &VectorMachine<EXECUTE>, lmul: u32, layout: Layout) -> Self {
         let most = machine.vlmax(Sew::E8, lmul);
-        let width = match most {
-            BLOCK.. => BLOCK,
+        let width = match layout {
+            Layout::Whole if most >= BLOCK => BLOCK,
             _ if most < BLOCK / 2 => most,
             _ => BLOCK / 2,
         };
         Self { lmul, width }
+    }
+
+    /// Registers that do not fit, over the listings' order: with all loaded, all unpacked,
+    /// all multiplied and all summed. What does not fit at the end of a step is stored, and
+    /// loaded again in the next.
+    fn spilled(self, rows: usize, blocks: usize, packed: bool, registers: u32) -> u64 {
+        let (all, strips) = (rows * blocks, self.count());
+        let inputs = blocks * strips;
+        let loaded = if packed { all * strips.div_ceil(2) + inputs } else { 0 };
+        let products = all * 2 * strips.div_ceil(2);
+        // Sums take a register each, and the zero that they begin with.
+        let (wide, single) = ([loaded, all * strips + inputs, products], [all + 1]);
+        let groups = wide.map(|it| it as u64 * u64::from(self.lmul));
+        let over = |it: u64| it.saturating_sub(registers.into());
+        groups.into_iter().chain(single.map(|it| it as u64)).map(over).sum()
     }
 
     /// Strips of a block.
@@ -108,7 +123,7 @@ impl Code {
         blocks: usize,
         sums: &mut [f32],
     ) {
-        let strips = Strips::of(machine, self.lmul);
+        let strips = Strips::of(machine, self.lmul, self.layout);
         let weights = self.load_weights(machine, strips, rows, block, blocks);
         let inputs: Vec<_> = (0..blocks)
             .map(|it| strips.load_q8(machine, Memory::Activations(vector), (block + it) * Q8_0_BYTES))
@@ -120,6 +135,9 @@ impl Code {
             weights
         };
         machine.set(Sew::E8, self.lmul, strips.width);
+        let packed = self.format == Format::Q4_0;
+        let spilled = strips.spilled(rows.len(), blocks, packed, self.vector_registers);
+        machine.spill_vectors(spilled, strips.width.div_ceil(self.lmul as usize));
         let products: Vec<_> = weights
             .iter()
             .enumerate()

@@ -1,0 +1,174 @@
+//! What more of each parameter of `ndp.inference` does to the time of a prompt and a
+//! reply, and what no time can be below.
+
+use memscape_study::{Bound, Effect, Exception, When, either, faster, neutral, slower, unused};
+
+use crate::cost::{ColdSide, Rates};
+use crate::hardware::Machine;
+use crate::work::Work;
+
+const PRINTED: &[Exception] = &[
+    Exception {
+        when: When::is("exchange", &["unchecked"]),
+        reason: "the printed exchange goes on where it makes the GPU the slower side",
+    },
+    Exception {
+        when: When::is("engine", &["events"]),
+        reason: "a walk is one draw: another placement meets other activity, some per cent apart",
+    },
+];
+
+/// Those of a machine that the printed exchange lets down.
+const fn better(path: &'static str) -> Effect {
+    faster(path).except(PRINTED)
+}
+
+const fn worse(path: &'static str) -> Effect {
+    slower(path).except(PRINTED)
+}
+
+const TENSORRT: &[When] = &[When::is("system", &["tensorrt-llm"])];
+const HOST: &[When] = &[When::is("system", &["hermes-host"])];
+const PREDICTING: &[When] = &[When::is("system", &["hermes", "hermes-host"])];
+const LAW: &[When] =
+    &[When::is("system", &["hermes", "hermes-host", "deja-vu"]), When::is("trace", &["null"])];
+
+const MORE_PREDICTED: &str =
+    "more that is predicted is more to read; less that is missed is less to compute late";
+const CONCENTRATES: &str =
+    "it moves activity between neurons: the GPU and the predictor may do better or worse by it";
+
+pub(super) const INFERENCE: &[Effect] = &[
+    worse("batch"),
+    slower("prompt_tokens"),
+    slower("generated_tokens"),
+    better("gpu.memory_gb"),
+    better("gpu.bandwidth_gb_s"),
+    better("gpu.fp16_tops"),
+    better("gpu.pcie_gb_s"),
+    neutral("gpu.price_usd"),
+    faster("gpus").only(TENSORRT),
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
+    faster("dimm.memory.data_rate_mt_s"),
+    slower("dimm.memory.tck_ns"),
+    worse("dimm.memory.tccd_s_ns"),
+    worse("dimm.memory.tccd_l_ns"),
+    better("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
+    better("dimm.memory.column_bytes"),
+    either(
+        "dimm.memory.burst_length",
+        "a longer burst holds the bus longer, for the bytes that an access brings",
+    ),
+    either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
+    better("dimm.ranks"),
+    better("dimm.capacity_gb"),
+    better("dimm.multipliers"),
+    better("dimm.lanes"),
+    worse("dimm.cycles_per_multiply"),
+    better("dimm.clock_ghz"),
+    faster("dimm.activation_units"),
+    neutral("dimm.price_usd"),
+    better("dimms"),
+    faster("link_gb_s"),
+    better("host.bandwidth_gb_s").only(HOST),
+    better("host.bandwidth_efficiency").only(HOST),
+    faster("host.cache_gb_s").only(PREDICTING),
+    faster("host.copy_gb_s"),
+    slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
+    slower("host.copy_call_us").only(&[When::is("system", &["deja-vu"])]),
+    worse("host.dispatch_us").only(HOST),
+    better("overhead.gpu_usable"),
+    better("overhead.gpu_bandwidth_efficiency"),
+    better("overhead.gpu_compute_efficiency"),
+    worse("overhead.sync_us"),
+    worse("overhead.launch_us"),
+    faster("overhead.tensorrt_efficiency").only(TENSORRT),
+    slower("overhead.predictor_rank").only(&[When::is("system", &["deja-vu"])]),
+    either("activity.native_density", CONCENTRATES).only(LAW),
+    either("activity.relufied_density", CONCENTRATES).only(LAW),
+    either("activity.spread", CONCENTRATES).only(LAW),
+    either("activity.persistence", CONCENTRATES).only(LAW),
+    either("activity.prompt_drift", CONCENTRATES).only(LAW),
+    either("activity.cluster_drift", CONCENTRATES).only(LAW),
+    either("activity.clusters", CONCENTRATES).only(LAW),
+    either("density", CONCENTRATES).only(LAW),
+    either("predictor.increment", MORE_PREDICTED).only(PREDICTING),
+    either("predictor.lambda", MORE_PREDICTED).only(PREDICTING),
+    either("predictor.threshold", MORE_PREDICTED).only(PREDICTING),
+    either("predictor.hot_threshold", "fewer exchanges, of hotter neurons").only(PREDICTING),
+    either("predictor.start_low", MORE_PREDICTED).only(PREDICTING),
+    either("predictor.start_high", MORE_PREDICTED).only(PREDICTING),
+    either("remap.window", "a longer window sees more and acts later")
+        .only(&[When::is("strategy", &["full"])]),
+    either("placement_groups", "smaller groups even out what a prompt favours, or do not come out even")
+        .only(PREDICTING),
+    either("placed_for_multipliers", "a partition for another machine")
+        .only(&[When::is("exchange", &["unchecked"])]),
+    better("hot_share").only(PREDICTING),
+    either("sequence", "another recorded sequence"),
+    either("seed", "another draw"),
+];
+
+pub(super) const PARTITION: &[Effect] = &[
+    slower("batch"),
+    faster("gpu.memory_gb"),
+    faster("gpu.bandwidth_gb_s"),
+    faster("gpu.fp16_tops"),
+    faster("gpu.pcie_gb_s"),
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
+    faster("dimm.memory.data_rate_mt_s"),
+    slower("dimm.memory.tck_ns"),
+    slower("dimm.memory.tccd_s_ns"),
+    slower("dimm.memory.tccd_l_ns"),
+    faster("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
+    faster("dimm.memory.column_bytes"),
+    either(
+        "dimm.memory.burst_length",
+        "a longer burst holds the bus longer, for the bytes that an access brings",
+    ),
+    either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
+    faster("dimm.ranks"),
+    neutral("dimm.capacity_gb"),
+    faster("dimm.multipliers"),
+    faster("dimm.lanes"),
+    slower("dimm.cycles_per_multiply"),
+    faster("dimm.clock_ghz"),
+    faster("dimms"),
+    faster("host.bandwidth_gb_s").only(SPARSE_HOST),
+    faster("host.bandwidth_efficiency").only(SPARSE_HOST),
+    slower("host.dispatch_us").only(SPARSE_HOST),
+    faster("overhead.gpu_usable"),
+    faster("overhead.gpu_bandwidth_efficiency"),
+    faster("overhead.gpu_compute_efficiency"),
+    slower("overhead.sync_us"),
+    slower("overhead.launch_us"),
+    either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),
+    either("density", CONCENTRATES).only(&[When::is("trace", &["null"])]),
+    faster("hot_share"),
+    either("seed", "another draw"),
+];
+
+const SPARSE_HOST: &[When] = &[When::is("system", &["hermes-host"])];
+
+/// No step is faster than reading what it must on all that there is, and no prompt than
+/// its arithmetic.
+pub(super) fn bounds(machine: &Machine, work: &Work, gpus: u32) -> Vec<Bound> {
+    let shape = &work.shape;
+    let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
+    let gpu = machine.gpu.bandwidth_gb_s.as_f64() * f64::from(gpus);
+    let dense = shape.dense_bytes() / (gpu + rates.cold_bytes_per_ns);
+    let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
+    let prompt = shape.parameters * f64::from(work.prompt) * f64::from(work.batch) / macs;
+    vec![
+        Bound::at_least("token_ns", dense, "output projections and LM head over all bandwidth"),
+        Bound::at_least("ttft_s", prompt * 1e-9, "the prompt's multiplications over the GPUs' peak"),
+        Bound::at_most("missed_share", 1.0, "no more is missed than is active"),
+        Bound::at_most("hot_share_used", 1.0, "the GPU holds no neuron twice"),
+    ]
+}

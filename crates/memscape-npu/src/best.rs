@@ -1,0 +1,247 @@
+//! Which design of an array: exhaustive search over all tiles that L1 holds and all
+//! steps that the memory tiles hold.
+
+use memscape_study::CostEngine;
+
+use crate::cost::kernel::Kernel;
+use crate::cost::schedule::Schedule;
+use crate::cost::times;
+use crate::hardware::device::{Device, MmulError};
+use crate::mapping::chain::Chains;
+use crate::mapping::design::Design;
+use crate::mapping::dma::{DmaTile, WORD_BYTES};
+use crate::mapping::tile::{OutputBuffers, Tile};
+use crate::search::{Objective, Search, TieBreak};
+
+/// The designs of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct Designs<'a> {
+    /// The array.
+    pub device: &'a Device,
+    /// What all have in common: everything but tile and step.
+    pub base: Design,
+    /// Step of the memory tiles in reductions of the kernel; all that fit if missing.
+    pub k_mt_steps: Option<u32>,
+    /// How they are timed.
+    pub engine: CostEngine,
+}
+
+/// A design and its time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timed {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The design.
+    pub design: Design,
+    /// The product.
+    pub size: [u64; 3],
+    /// Its time, in nanoseconds.
+    pub ns: f64,
+}
+
+impl Timed {
+    /// Operations per second, without padding.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "products of some thousands")]
+    pub fn tops(&self) -> f64 {
+        let [m, k, n] = self.size.map(|it| it as f64);
+        2.0 * m * k * n / self.ns * 1e-3
+    }
+}
+
+/// A product that is computed so many times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demanded {
+    /// Its size.
+    pub size: [u64; 3],
+    /// How often.
+    pub count: u64,
+}
+
+/// Which of up to so many products share a design: their combinations are all tried.
+pub const MOST_PRODUCTS: usize = 10;
+
+impl Designs<'_> {
+    /// The steps that memory tiles hold and whose runs a wrap register can count,
+    /// shortest first.
+    pub fn steps(&self, tile: Tile) -> impl Iterator<Item = Design> {
+        let longest = ((WORD_BYTES << DmaTile::Interface.registers().wrap)
+            / self.base.precision.input_bytes())
+        .min(u32::from(u16::MAX));
+        let range = match self.k_mt_steps {
+            Some(steps) => steps..=steps,
+            None => 1..=(longest / tile.k).max(1),
+        };
+        range
+            .map(move |it| Design { tile, k_mt: tile.k.saturating_mul(it), ..self.base })
+            .take_while(|it| it.k_mt <= u16::MAX.into() && it.l2(self.device).fits(self.device))
+    }
+
+    /// A design's time for a product by an engine, if any clock can follow it.
+    fn time_by(&self, engine: CostEngine, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+        let schedule = Schedule::new(self.device, design, kernel, size).ok()?;
+        Some(times(&schedule, engine).total().as_ns())
+    }
+
+    /// A design's time for a product, if any clock can follow it.
+    #[must_use]
+    pub fn time(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+        self.time_by(self.engine, kernel, design, size)
+    }
+
+    /// As [`Self::time`], or less: the closed form is never above the events.
+    fn quick(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+        self.time_by(CostEngine::Closed, kernel, design, size)
+    }
+
+    /// Whether descriptors can hold it.
+    #[must_use]
+    pub fn programmable(&self, design: &Design, size: [u64; 3]) -> bool {
+        Chains::check(self.device, design, size).is_ok()
+    }
+
+    /// All tiles, those of the least bound first.
+    fn by_bound(&self, bound: impl Fn(&Kernel) -> f64) -> Result<Vec<(f64, Kernel)>, MmulError> {
+        let every = Search {
+            objective: Objective::Throughput,
+            tie_break: TieBreak::Traffic,
+            k_ct: None,
+            output_buffers: self.base.output_buffers,
+            l1_rule: self.base.l1_rule,
+            assumed_efficiency: None,
+        };
+        let mut kernels = Vec::new();
+        every.each(self.device, self.base.precision, |it| kernels.push((bound(&it), it)))?;
+        kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(kernels)
+    }
+
+    /// Nanoseconds that no design with this kernel goes below: the cores at work on
+    /// whole blocks of C and waiting for each to leave, or A and B through the port to
+    /// DRAM; then the last block on its way.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    fn at_least(&self, kernel: &Kernel, size: [u64; 3]) -> f64 {
+        let (device, tile) = (self.device, kernel.tile);
+        let design = Design { tile, k_mt: tile.k, ..self.base };
+        let [native_m, _, native_n] = design.native(device);
+        let blocks = size[0].div_ceil(native_m) as f64 * size[2].div_ceil(native_n) as f64;
+        let k = size[1] as f64;
+        let [input, output] =
+            [design.precision.input_bytes(), design.precision.output_bytes()].map(f64::from);
+        let cycles = |it: f64| it * device.clock_mhz.period().as_f64();
+        let c = tile.outputs() as f64 * output;
+        let drain = cycles(c / f64::from(device.dma_bytes_per_cycle.get()));
+        let stall = match design.output_buffers {
+            OutputBuffers::Single => drain,
+            OutputBuffers::Double => 0.0,
+        } + cycles(c / f64::from(device.port_bytes_per_cycle.get()));
+        let compute =
+            blocks * cycles(kernel.call().as_f64() * k / f64::from(tile.k)) + (blocks - 1.0) * stall;
+        let port = device.dram.port_gb_s();
+        let read = blocks * (native_m + native_n) as f64 * k * input / port;
+        let written = (native_m * native_n) as f64 * output / port;
+        // Rounding to picoseconds is not to exclude the best.
+        (device.dispatch_ns.as_f64() + compute.max(read) + drain + written) * (1.0 - 1e-6)
+    }
+
+    /// The design of most operations per second, each tried on a product of its own that is
+    /// whole multiples of its native size, and how many tiles there are.
+    ///
+    /// # Errors
+    /// [`MmulError`] if the device lacks the instruction.
+    pub fn fastest(&self, size_of: impl Fn(&Design) -> [u64; 3]) -> Result<(Option<Timed>, u64), MmulError> {
+        // Steps lengthen K; sizes that no step changes bound the time over operations.
+        let per_operation = |kernel: &Kernel| {
+            let design = Design { tile: kernel.tile, k_mt: kernel.tile.k, ..self.base };
+            let [m, k, n] = design.native(self.device);
+            // So many blocks and steps that what happens once does not count.
+            let size = [m << 8, k << 8, n << 8];
+            let ns = self.at_least(kernel, size) - self.device.dispatch_ns.as_f64();
+            Timed { kernel: *kernel, design, size, ns }.tops().recip()
+        };
+        let kernels = self.by_bound(per_operation)?;
+        let mut best: Option<Timed> = None;
+        for (bound, kernel) in &kernels {
+            if best.is_some_and(|it| it.tops().recip() <= *bound) {
+                break;
+            }
+            for design in self.steps(kernel.tile) {
+                let size = size_of(&design);
+                let Some(ns) = self.quick(kernel, &design, size) else { continue };
+                let quick = Timed { kernel: *kernel, design, size, ns };
+                if best.is_some_and(|it| quick.tops() <= it.tops()) {
+                    continue;
+                }
+                let Some(ns) = self.time(kernel, &design, size) else { continue };
+                let timed = Timed { ns, ..quick };
+                if best.is_none_or(|it| it.tops() < timed.tops()) && self.programmable(&design, size) {
+                    best = Some(timed);
+                }
+            }
+        }
+        Ok((best, kernels.len() as u64))
+    }
+
+    /// For every combination of the products the design that computes all of it in the
+    /// least time; combinations are numbered by the sum of 2 to the place of each.
+    ///
+    /// # Errors
+    /// [`MmulError`] if the device lacks the instruction.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST_PRODUCTS`].
+    pub fn shared(&self, products: &[Demanded]) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
+        assert!(products.len() <= MOST_PRODUCTS, "too many combinations");
+        let mut best: Vec<Option<(Design, f64)>> = vec![None; 1 << products.len()];
+        let all =
+            |kernel: &Kernel| *sums(products, |it| self.at_least(kernel, it.size)).last().unwrap_or(&0.0);
+        for (_, kernel) in self.by_bound(all)? {
+            let bounds = sums(products, |it| self.at_least(&kernel, it.size));
+            if !any_below(&bounds, &best) {
+                continue;
+            }
+            for design in self.steps(kernel.tile) {
+                let never = f64::INFINITY;
+                let mut totals = sums(products, |it| self.quick(&kernel, &design, it.size).unwrap_or(never));
+                if !any_below(&totals, &best) {
+                    continue;
+                }
+                if self.engine != CostEngine::Closed {
+                    totals = sums(products, |it| self.time(&kernel, &design, it.size).unwrap_or(never));
+                }
+                let mut programmable = vec![None; products.len()];
+                for (combination, total) in totals.iter().enumerate().skip(1) {
+                    let better = best[combination].is_none_or(|it| *total < it.1);
+                    let fits = |at: usize| {
+                        combination >> at & 1 == 0
+                            || *programmable[at]
+                                .get_or_insert_with(|| self.programmable(&design, products[at].size))
+                    };
+                    if total.is_finite() && better && (0..products.len()).all(fits) {
+                        best[combination] = Some((design, *total));
+                    }
+                }
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// Whether any combination takes less than it took before.
+fn any_below(totals: &[f64], best: &[Option<(Design, f64)>]) -> bool {
+    totals.iter().zip(best).skip(1).any(|(total, it)| it.is_none_or(|it| *total < it.1))
+}
+
+/// The sum over each combination of the products, all repetitions together.
+#[expect(clippy::cast_precision_loss, reason = "counts of layers")]
+fn sums(products: &[Demanded], one: impl Fn(&Demanded) -> f64) -> Vec<f64> {
+    let mut sums = vec![0.0; 1 << products.len()];
+    for (at, product) in products.iter().enumerate() {
+        let (done, rest) = sums.split_at_mut(1 << at);
+        let own = one(product) * product.count as f64;
+        for (sum, without) in rest.iter_mut().zip(done) {
+            *sum = *without + own;
+        }
+    }
+    sums
+}

@@ -1,0 +1,133 @@
+//! Claims files: what a paper prints, and how well its model is to do.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::Claim;
+use crate::error::Error;
+use crate::paper::Paper;
+use crate::papers::{PAPERS, paper};
+
+/// What one paper prints, or one claims file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The paper's id, or the file's path.
+    #[serde(skip)]
+    pub source: String,
+    /// What its model is held to.
+    #[serde(default = "Bar::unless_said", rename = "bar")]
+    pub bars: Vec<Bar>,
+    /// What it prints.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// How well a model is to do: a share of its predictions of performance is within a
+/// tolerance. Facts do not count, since they would make any share look good.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bar {
+    /// The largest relative error.
+    pub within: f64,
+    /// The least share of the predictions, from 0 to 1.
+    pub share: f64,
+}
+
+impl Bar {
+    /// Of a file that sets none.
+    fn unless_said() -> Vec<Self> {
+        vec![Self { within: 0.10, share: 1.0 }]
+    }
+
+    /// Whether so many of so many are enough.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "some hundred claims")]
+    pub fn is_met(&self, met: usize, of: usize) -> bool {
+        self.share * of as f64 <= met as f64
+    }
+}
+
+impl Published {
+    /// What a paper prints.
+    ///
+    /// # Panics
+    /// Never: the built-in files are checked by tests.
+    #[must_use]
+    pub fn of(paper: &Paper) -> Self {
+        parse(paper.published, paper.id).expect("built-in claims are checked by tests")
+    }
+}
+
+/// What a paper prints, or what a claims file says; of all papers if none is named.
+///
+/// # Errors
+/// [`Error::Unknown`] if there is no such paper, [`Error::File`] if the file cannot be
+/// read or is no claims file.
+pub fn published(source: Option<&str>) -> Result<Vec<Published>, Error> {
+    let is_file = |it: &&Path| it.is_file() || it.extension().is_some_and(|it| it == "toml");
+    match (source, source.map(Path::new).filter(is_file)) {
+        (_, Some(path)) => Ok(vec![read(path)?]),
+        (Some(id), None) => Ok(vec![Published::of(paper(id)?)]),
+        (None, None) => Ok(PAPERS.iter().map(Published::of).collect()),
+    }
+}
+
+fn read(path: &Path) -> Result<Published, Error> {
+    let text = std::fs::read_to_string(path).map_err(|it| Error::file(path, &it))?;
+    parse(&text, &path.display().to_string()).map_err(|it| Error::file(path, &it))
+}
+
+fn parse(text: &str, source: &str) -> Result<Published, Error> {
+    let published: Published = toml::from_str(text).map_err(|it| Error::BadClaims(it.to_string()))?;
+    Ok(Published { source: source.to_owned(), ..published })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::{Role, Sort};
+
+    #[test]
+    fn ids_are_unique_and_begin_with_their_paper() {
+        for of in published(None).unwrap() {
+            let mut ids: Vec<_> = of.claims.iter().map(|it| &it.id).collect();
+            assert!(ids.iter().all(|it| it.starts_with(&format!("{}.", of.source))), "{}", of.source);
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), of.claims.len(), "{}", of.source);
+        }
+    }
+
+    /// No parameter is fitted to what was said blind, now or later.
+    #[test]
+    fn what_was_said_blind_stays_a_prediction() {
+        let all = published(None).unwrap();
+        let blind: Vec<_> = all.iter().flat_map(|it| &it.claims).filter(|it| it.blind.is_some()).collect();
+        assert_eq!(blind.len(), 88);
+        assert!(blind.iter().all(|it| it.role == Role::Predict && it.query.is_some()));
+        let systems = memscape_systems::registry().systems().iter();
+        for it in systems.filter_map(|it| it.calibration).flat_map(|it| it.parameters()) {
+            let fixed = blind.iter().find(|claim| it.fixed_by.contains(&claim.id));
+            assert!(fixed.is_none(), "{} is fixed by {fixed:?}", it.key());
+        }
+    }
+
+    #[test]
+    fn five_papers_set_bars_and_all_have_predictions_to_hold_them_to() {
+        let all = published(None).unwrap();
+        let held = |it: &&Published| {
+            it.claims.iter().any(|it| it.role == Role::Predict && it.sort == Sort::Performance)
+        };
+        let held: Vec<_> = all.iter().filter(held).collect();
+        assert_eq!(held.len(), 5);
+        assert!(held.iter().all(|it| it.bars != Bar::unless_said() && !it.bars.is_empty()));
+    }
+
+    #[test]
+    fn a_share_is_met_to_the_claim() {
+        let bar = Bar { within: 0.05, share: 0.9 };
+        assert!(bar.is_met(9, 10) && !bar.is_met(8, 10) && bar.is_met(0, 0));
+    }
+}

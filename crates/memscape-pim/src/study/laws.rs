@@ -1,0 +1,194 @@
+//! What more of each parameter does, whatever the machine.
+#![expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
+
+use memscape_dram::Dram;
+use memscape_study::{
+    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, neutral, slower, unused,
+};
+use memscape_workload::{Format, Gemv};
+
+/// The printed algorithms do not look at time.
+const PRINTED: &[Exception] = &[Exception {
+    when: When::is("placement", &["pimnast"]),
+    reason: "algorithm 1 takes the tallest tile that spreads evenly, algorithm 3 all row-blocks that fit, \
+             whatever folding and exchanging sums cost",
+}];
+
+/// Nor does the column-major order, which deals out whole units.
+const UNITS: &[Exception] = &[Exception {
+    when: When::is("placement", &["pimnast", "column-major"]),
+    reason: "a larger unit allows taller tiles, whatever folding costs, and leaves more banks idle in \
+             column-major order",
+}];
+
+const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
+const TURN_NOT_GIVEN: &[When] = &[When::is("memory.trtw_ns", &["null"])];
+
+const WIDER_WORDS: &str = "wider words carry more weights and inputs, and have more sums to hold and to fold";
+
+/// What all studies say of machine and placement, and what one adds.
+macro_rules! with_machine {
+    ($($own:expr),+ $(,)?) => {
+        &[
+            faster("memory.channels").except(PRINTED),
+            unused("memory.trrd_s_ns", "tFAW is at least four of it"),
+            unused("memory.ranks", "a PIM command reaches the banks of one rank"),
+            faster("memory.banks_per_channel").except(PRINTED),
+            neutral("memory.rows"),
+            faster("memory.row_bytes"),
+            unused("memory.column_bytes", "it is bus_bits x burst_length / 8"),
+            either("memory.bus_bits", WIDER_WORDS),
+            either("memory.burst_length", WIDER_WORDS),
+            faster("memory.data_rate_mt_s"),
+            slower("memory.transfers_per_clock"),
+            unused("memory.tck_ns", "it is transfers_per_clock over the data rate"),
+            slower("memory.trcd_ns"),
+            slower("memory.trp_ns"),
+            slower("memory.trp_ab_ns"),
+            slower("memory.tras_ns"),
+            slower("memory.trc_ns"),
+            slower("memory.twr_ns"),
+            slower("memory.trtp_ns"),
+            slower("memory.cl_ns").only(TURN_NOT_GIVEN),
+            slower("memory.cwl_ns"),
+            slower("memory.tccd_s_ns"),
+            slower("memory.tccd_l_ns"),
+            slower("memory.trrd_l_ns"),
+            slower("memory.tfaw_ns"),
+            unused(
+                "memory.twtr_s_ns",
+                "a PIM command reaches every bank group, and the processor's reads follow no write",
+            ),
+            slower("memory.twtr_l_ns"),
+            slower("memory.trtw_ns"),
+            unused("memory.trtrs_ns", "one rank has no other to switch to"),
+            faster("memory.trefi_ns").only(REFRESHED),
+            slower("memory.trfc_ab_ns").only(REFRESHED),
+            faster("interleave_bytes").except(UNITS),
+            faster("pim.registers").except(PRINTED),
+            either("pim.register_bits", "a wider register holds more and takes longer to fold lane by lane"),
+            either("pim.input_registers", "inputs in registers save turnarounds, and sums lose the registers they take"),
+            either("pim.sum_bits", "wider sums take more registers, and leave fewer lanes to fold across"),
+            slower("pim.command_ratio"),
+            slower("pim.host_turnaround_ns"),
+            slower("pim.swap_commands"),
+            either("split_k", "parts of the columns allow taller tiles, and read inputs and write sums of their own"),
+            either("tile", "a taller tile folds fewer lanes, has more sums to hold and leaves more banks idle"),
+            either("cr_degree", "row-blocks that share inputs exchange their sums"),
+            $($own),+
+        ]
+    };
+}
+
+pub(super) const GEMV: Laws = Laws {
+    aim: Some(Aim::less("time_ns")),
+    effects: with_machine![
+        slower("m"),
+        slower("k"),
+        slower("memory.bank_groups"),
+        // It shows in the processor's time beside, where that computes for longer than it reads.
+        neutral("soc.tops_8bit"),
+    ],
+    engines: Some(Engines::closed_and_events(0.0)),
+    limits: NO_REFRESH,
+    ..Laws::NONE
+};
+
+pub(super) const INFERENCE: Laws = Laws {
+    aim: Some(Aim::less("total_s")),
+    effects: with_machine![
+        slower("prompt_tokens"),
+        slower("generated_tokens"),
+        slower("batch"),
+        either(
+            "memory.bank_groups",
+            "plain reads take turns over bank groups, a PIM command waits for them all"
+        ),
+        slower("kv_bits"),
+        slower("activation_bits"),
+        faster("soc.tops_8bit"),
+    ],
+    ..Laws::NONE
+};
+
+const NO_REFRESH: &[Limit] = &[Limit { grow: &[("memory.trefi_ns", 1e5)], vanish: &["refresh_ns"] }];
+
+pub(super) const REGRET: Laws = Laws {
+    aim: Some(Aim::less("best_ns")),
+    effects: with_machine![
+        slower("m"),
+        slower("k"),
+        slower("memory.bank_groups"),
+        unused("soc.tops_8bit", "no column is a speedup")
+    ],
+    slow: true,
+    ..Laws::NONE
+};
+
+/// The least time to read so many bytes in every bank of a memory at once: a
+/// column access per column cycle.
+fn all_banks_ns(memory: &Dram, bytes: f64) -> f64 {
+    let banks = f64::from(memory.channels.get()) * f64::from(memory.banks_per_channel.get());
+    bytes / (banks * f64::from(memory.column_bytes())) * memory.tccd_l().as_f64()
+}
+
+fn bytes(elements: f64, format: Format) -> f64 {
+    elements * format.element_bits() as f64 / 8.0
+}
+
+/// What no placement of a matrix can beat.
+pub(super) fn gemv_bounds(gemv: Gemv, split_k: f64, format: Format, memory: &Dram) -> Vec<Bound> {
+    let (m, k) = (gemv.m() as f64, gemv.k() as f64);
+    let capacity = memory.capacity().0 as f64;
+    let inputs = bytes(k / split_k, format) / memory.channel_gb_s().as_f64();
+    vec![
+        Bound::at_least(
+            "time_ns",
+            all_banks_ns(memory, bytes(m * k, format)),
+            "weights over all banks' reads",
+        ),
+        Bound::at_least("time_ns", inputs, "inputs over one channel's bus"),
+        Bound::at_least(
+            "soc_time_ns",
+            bytes(m * k, format) / memory.peak_gb_s().as_f64(),
+            "weights over the channels' peak",
+        ),
+        Bound::at_most("memory_bytes", capacity, "the memory's capacity"),
+    ]
+}
+
+/// What no machine of these parts can beat: `layers` matrices of so many weights
+/// for each of `prompt` tokens, and for each generated one.
+pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
+    let Work { weights, format, sequences, prompt_tokens, tops_8bit } = *work;
+    let tops = tops_8bit * 8.0 / format.element_bits() as f64;
+    let prompt_s = 2.0 * weights * prompt_tokens / (tops * 1e12);
+    vec![
+        Bound::at_least(
+            "token_ns",
+            sequences * all_banks_ns(memory, bytes(weights, format)),
+            "the layers' weights over all banks' reads",
+        ),
+        Bound::at_least(
+            "ttft_s",
+            sequences * prompt_s,
+            "the prompt's multiplications over the processor's peak",
+        ),
+        Bound::at_most("memory_bytes", memory.capacity().0 as f64, "the memory's capacity"),
+    ]
+}
+
+/// What a reply asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work {
+    /// Weights of all layers' matrices.
+    pub weights: f64,
+    /// How they are stored.
+    pub format: Format,
+    /// Sequences, one after the other.
+    pub sequences: f64,
+    /// Tokens of a prompt.
+    pub prompt_tokens: f64,
+    /// Peak of the processor.
+    pub tops_8bit: f64,
+}
