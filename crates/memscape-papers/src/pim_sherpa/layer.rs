@@ -37,6 +37,9 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let texts =
         |of: &dyn Fn(&TimelineSpan) -> String| Column::Text(spans.iter().map(|it| Some(of(it))).collect());
     let matrix = |span: &TimelineSpan| {
+        if span.category == Task::ATTENTION {
+            return String::new();
+        }
         let stage = detail(span, "stage").and_then(|it| usize::try_from(it).ok());
         stage.and_then(|it| matrices.get(it)).map_or_else(String::new, |it| it.0.name().to_owned())
     };
@@ -58,8 +61,8 @@ fn detail(span: &TimelineSpan, name: &str) -> Option<u64> {
 }
 
 /// Its kind of work, or the category as it is where that is none of these.
-fn work(span: &TimelineSpan) -> &str {
-    WORK.iter().find(|it| it.0 == span.category).map_or(span.category.as_ref(), |it| it.1)
+fn work(span: &TimelineSpan) -> &'static str {
+    WORK.iter().find(|it| it.0 == span.category).map_or(span.category, |it| it.1)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "thread numbers")]
