@@ -1,6 +1,6 @@
 //! What the DRAM gives to the cores: streams, and reads that hop from row to row.
 
-use memscape_dram::{Dram, Pattern};
+use memscape_dram::Dram;
 
 use memscape_units::Nanoseconds;
 
@@ -26,13 +26,15 @@ impl Bandwidth {
     #[must_use]
     pub fn of(memory: &Dram, cpu: &Cpu, together: u64) -> Self {
         let channels = f64::from(memory.channels.get()) * cpu.memory_efficiency;
-        let burst = Pattern::Interleaved.bandwidth_gb_s(memory).as_f64();
-        let stream = burst.min(memory.channel_gb_s().as_f64());
+        let ns = Nanoseconds::as_f64;
+        let groups = f64::from(memory.bank_groups.get());
+        // An address map spreads a stream over as many banks as it takes.
+        let access_ns = ns(memory.tccd_s()).max(ns(memory.tccd_l()) / groups);
+        let stream = f64::from(memory.column_bytes()) / access_ns;
 
         let columns = u32::try_from(together).unwrap_or(u32::MAX).min(memory.columns_per_row());
         let bursts = f64::from(columns);
         let bytes = bursts * f64::from(memory.column_bytes());
-        let ns = Nanoseconds::as_f64;
         let ranks = f64::from(memory.ranks.get());
         let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
         let bank = ns(memory.trc()).max(reads + ns(memory.trtp_ns) + ns(memory.trp_ns));

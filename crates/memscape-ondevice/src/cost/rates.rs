@@ -158,6 +158,12 @@ impl Rates {
         }
     }
 
+    /// The rate of copies that the memory allows, in bytes of weights.
+    #[must_use]
+    pub fn copy_limit_gb_s(&self) -> f64 {
+        1.0 / self.bandwidth.copy_ns(1.0, self.copy_transactions)
+    }
+
     /// A copy by all threads of the machine, started for it.
     #[must_use]
     pub fn joined_copy(&self, bytes: f64) -> Picoseconds {

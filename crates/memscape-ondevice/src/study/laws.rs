@@ -14,6 +14,7 @@ const TURNAROUNDS: &str = "what turnarounds and refresh take from the cores is i
 const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
 const ALL_BANKS: &str = "every bank does the same at the same time";
 const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
+const LANES: &str = "a longer burst has more lanes, which a matrix may leave empty";
 const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
 const ONE_RANK: &str = "a PIM command reaches the banks of one rank, so that there must be one";
 
@@ -82,8 +83,8 @@ pub(super) const GEMV: Laws = Laws {
         faster("memory.banks_per_channel"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
-        faster("memory.bus_bits"),
-        faster("memory.burst_length"),
+        either("memory.bus_bits", LANES),
+        either("memory.burst_length", LANES),
         faster("memory.data_rate_mt_s"),
         slower("memory.transfers_per_clock"),
         slower("memory.trcd_ns"),
@@ -141,8 +142,8 @@ pub(super) const DECODE: Laws = Laws {
         faster("memory.banks_per_channel"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
-        faster("memory.bus_bits"),
-        faster("memory.burst_length"),
+        either("memory.bus_bits", LANES),
+        either("memory.burst_length", LANES),
         faster("memory.data_rate_mt_s"),
         slower("memory.transfers_per_clock"),
         slower("memory.trcd_ns"),
@@ -214,8 +215,8 @@ pub(super) const INFERENCE: Laws = Laws {
         faster("memory.banks_per_channel"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
-        faster("memory.bus_bits"),
-        faster("memory.burst_length"),
+        either("memory.bus_bits", LANES),
+        either("memory.burst_length", LANES),
         faster("memory.data_rate_mt_s"),
         slower("memory.transfers_per_clock"),
         slower("memory.trcd_ns"),
@@ -251,12 +252,12 @@ pub(super) const CAPACITY: Laws = Laws {
         slower("pim.output_registers"),
         faster("pim.banks_per_block"),
         slower("memory.channels"),
-        slower("memory.ranks"),
         slower("memory.banks_per_channel"),
         slower("memory.bus_bits"),
         slower("memory.burst_length"),
         neutral("memory.rows"),
         neutral("memory.row_bytes"),
+        unused("memory.ranks", "banks are counted over all of them"),
         unused("memory.*", "bytes do not depend on how fast they are"),
     ],
     ..Laws::NONE
@@ -269,6 +270,40 @@ pub(super) const ROOFLINE: Laws = Laws {
     ..Laws::NONE
 };
 
-/// Of `ondevice.layout`, which promises no direction: how an order of rows and banks
-/// suits an address map has none.
-pub(super) const LAYOUT: Laws = Laws { slow: true, ..Laws::NONE };
+/// Of `ondevice.layout`: fewer DRAM rows are better. How fast the host reads them back
+/// has no direction, since each change puts other bursts into the same rows and banks.
+pub(super) const LAYOUT: Laws = Laws {
+    aim: Some(Aim::less("dram_rows")),
+    effects: &[
+        slower("rows"),
+        slower("columns"),
+        neutral("together"),
+        neutral("pim.input_registers"),
+        neutral("pim.output_registers"),
+        faster("pim.banks_per_block"),
+        faster("memory.channels"),
+        neutral("memory.ranks"),
+        neutral("memory.bank_groups"),
+        faster("memory.banks_per_channel"),
+        neutral("memory.rows"),
+        faster("memory.row_bytes"),
+        slower("memory.bus_bits"),
+        slower("memory.burst_length"),
+        neutral("memory.data_rate_mt_s"),
+        neutral("memory.transfers_per_clock"),
+        neutral("memory.trcd_ns"),
+        neutral("memory.trp_ns"),
+        neutral("memory.tras_ns"),
+        neutral("memory.trc_ns"),
+        neutral("memory.trtp_ns"),
+        neutral("memory.tccd_s_ns"),
+        neutral("memory.tccd_l_ns"),
+        neutral("memory.trrd_s_ns"),
+        neutral("memory.trrd_l_ns"),
+        neutral("memory.tfaw_ns"),
+        neutral("memory.trtrs_ns"),
+        unused("memory.*", "nothing is written or refreshed, and a read counts from its command"),
+    ],
+    slow: true,
+    ..Laws::NONE
+};

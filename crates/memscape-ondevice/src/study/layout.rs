@@ -64,6 +64,8 @@ pub struct LayoutAnswer {
     pub unit_bursts: u64,
     /// DRAM rows of each bank
     pub dram_rows: u64,
+    /// Those rows over the rows of a bank
+    pub rows_share: f64,
     /// Bytes of the matrix
     pub weight_bytes: u64,
     /// Bytes of padding
@@ -223,6 +225,7 @@ impl Study for LayoutStudy {
             tile_rows: layout.tile_rows(),
             unit_bursts: layout.slots(),
             dram_rows: layout.end_row() - layout.first_row,
+            rows_share: layout.end_row() as f64 / layout.dims.rows as f64,
             weight_bytes: Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format).0,
             padding_bytes: layout.padding_bytes(),
             run_bursts: numbers.len() as f64 / (jumps + 1) as f64,

@@ -84,6 +84,8 @@ pub struct PrefillAnswer {
     pub gemm_gflops: f64,
     /// Rate of the swizzled copies alone, in bytes of weights; 0 if there are none
     pub copy_gb_s: f64,
+    /// Rate of swizzled copies that the DRAM allows, in bytes of weights; 0 if there are none
+    pub copy_limit_gb_s: f64,
     /// Peak bandwidth that the swizzled copies alone take, all their transactions counted
     pub copy_bandwidth_share: f64,
     /// Peak bandwidth that GEMM takes
@@ -248,6 +250,7 @@ impl Study for PrefillStudy {
             copied_bytes,
             gemm_gflops: operations * prompt.layers as f64 * tokens / gemm_s * 1e-9,
             copy_gb_s,
+            copy_limit_gb_s: if copied_bytes > 0.0 { rates.copy_limit_gb_s() } else { 0.0 },
             copy_bandwidth_share: f64::from(self.cpu.copy_transactions.get()) * copy_gb_s / peak_gb_s,
             gemm_bandwidth_share: prefill.gemm_read_bytes / gemm_s * 1e-9 / peak_gb_s,
             flop_per_byte: self.cpu.peak_gflops() / peak_gb_s,
