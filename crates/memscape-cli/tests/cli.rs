@@ -144,7 +144,7 @@ fn the_events_of_a_product_are_a_trace() {
 #[test]
 fn a_refused_trace_leaves_what_there_was() {
     let (folder, path) = file("trace.csv", "an earlier trace");
-    for wrong in ["placement=column-major", "split_k=0", "memory.banks_per_channel=0"] {
+    for wrong in ["split_k=3", "split_k=0", "memory.banks_per_channel=0"] {
         refused(&["trace", "pim.gemv", "--format", "commands", wrong, "-o", &path]);
         assert_eq!(fs::read_to_string(&path).unwrap(), "an earlier trace", "{wrong}");
     }

@@ -181,7 +181,6 @@ impl Study for InferenceStudy {
             faster("expander.memory.channels"),
             faster("expander.memory.bus_bits"),
             faster("expander.memory.data_rate_mt_s"),
-            neutral("expander.memory.ranks"),
             neutral("expander.memory.banks_per_channel"),
             neutral("expander.memory.rows"),
             neutral("expander.memory.row_bytes"),

@@ -1,4 +1,4 @@
-//! Which layers lie where: whole layers, the first ones beside the accelerator.
+//! Which layers lie where: whole layers, the faster memory first.
 
 use memscape_units::Bytes;
 
@@ -64,7 +64,7 @@ pub enum PlacementError {
 }
 
 impl Placement {
-    /// Fills the accelerator's memory, then the expander.
+    /// Fills the faster memory first; embedding and head are beside the accelerator.
     ///
     /// # Errors
     /// [`PlacementError`] with the bytes that are missing.
@@ -73,13 +73,17 @@ impl Placement {
         let Some(room) = near.checked_sub(needs.other_bytes) else {
             return Err(PlacementError::Near { need: Bytes(needs.other_bytes), have: Bytes(near) });
         };
-        let near_layers = room.checked_div(needs.layer_bytes).unwrap_or(u64::MAX).min(needs.layers);
-        let far_layers = needs.layers - near_layers;
-        let (need, have) = (far_layers.saturating_mul(needs.layer_bytes), machine.expander.bytes());
-        if need > have {
-            let (layer, short) = (Bytes(needs.layer_bytes), Bytes(need - have));
-            return Err(PlacementError::Far { layers: far_layers, layer, have: Bytes(have), short });
+        let have = machine.expander.bytes();
+        let fitting = |room: u64| room.checked_div(needs.layer_bytes).unwrap_or(u64::MAX).min(needs.layers);
+        let (most_near, most_far) = (fitting(room), fitting(have));
+        let left = needs.layers - most_near;
+        if left > most_far {
+            let short = Bytes(left.saturating_mul(needs.layer_bytes) - have);
+            let (layer, have) = (Bytes(needs.layer_bytes), Bytes(have));
+            return Err(PlacementError::Far { layers: left, layer, have, short });
         }
-        Ok(Self { near_layers, far_layers })
+        let near_is_faster = machine.accelerator.bandwidth_gb_s >= machine.expander_rate();
+        let near_layers = if near_is_faster { most_near } else { needs.layers - most_far };
+        Ok(Self { near_layers, far_layers: needs.layers - near_layers })
     }
 }

@@ -122,7 +122,7 @@ impl Study for Bent {
         }
         let bend = if self.faults.bends && lanes > 16.0 { lanes } else { 1.0 };
         let lanes_ns = 100.0 * bytes / lanes * bend;
-        let wait_ns = if self.engine == Mode::Events { self.delay_ns } else { 0.0 };
+        let wait_ns = if self.engine == Mode::Events { self.delay_ns.min(0.1 * lanes_ns) } else { 0.0 };
         let sloppy = if self.faults.sloppy && self.engine == Mode::Closed { 0.5 } else { 1.0 };
         let leak = if self.faults.leaks { 1.1 } else { 1.0 };
         let time_ns = (lanes_ns + wait_ns) * sloppy * leak;

@@ -157,7 +157,6 @@ pub(super) fn multiply_f32(weights: &[f32], vector: &[f32], results: &mut [f32])
 mod tests {
     use memscape_riscv::kernels::{Code, Immediates, Kernel};
     use memscape_riscv::quant::{quantise_q4_0, quantise_q8_0};
-    use memscape_workload::Format;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use memscape_systems::study;
 use serde_json::json;
 
 use crate::error::Error;
-use crate::sweeps::{Variant, concat, variant, with_first_column};
+use crate::sweeps::{Variant, concat, for_study, variant, with_first_column};
 
 /// Llama 3.2 1B and 3B: the models of section 6.
 pub const MODELS: [&str; 2] = ["llama-3.2-1b", "llama-3.2-3b"];
@@ -42,7 +42,7 @@ pub fn series(
     axes: impl Fn(Sweep) -> Sweep,
 ) -> Result<Table, Error> {
     concat(variants.iter().map(|variant| {
-        let mut base = changed.clone();
+        let mut base = for_study(study_name, changed)?;
         base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
         let table = study(study_name)?.sweep(&axes(Sweep::of(base)), &())?.without_errors()?;
         with_first_column(table, "series", &variant.name)

@@ -12,7 +12,7 @@ use memscape_study::Study;
 
 use super::text::COMPARABLE;
 use crate::error::Error;
-use crate::sweeps::distinct;
+use crate::sweeps::{distinct, for_study};
 
 /// Peak compute over the phone's.
 const COMPUTE: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -22,7 +22,7 @@ const COPY: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 const LONGEST: u64 = 1 << 17;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let phone: PrefillStudy = read(changed)?;
+    let phone: PrefillStudy = read(&for_study("ondevice.prefill", changed)?)?;
     let mut events: Vec<Option<String>> = Vec::new();
     let mut numbers: [Vec<Option<f64>>; 3] = Default::default();
     for copy in COPY {

@@ -9,6 +9,7 @@ use memscape_study::TimelineSpan;
 
 use super::common::no_answer;
 use crate::error::Error;
+use crate::sweeps::for_study;
 
 /// A layer in the middle: the first has a preload before it, the last no copy of
 /// the next.
@@ -23,7 +24,7 @@ const WORK: [(&str, &str, &str); 3] = [
 
 /// The layer's busy spans of a `ondevice.prefill` with these parameters.
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let study: PrefillStudy = read(changed)?;
+    let study: PrefillStudy = read(&for_study("ondevice.prefill", changed)?)?;
     let matrices = layer_matrices(&study.model).map_err(no_answer)?;
     let timeline = study.timeline().map_err(no_answer)?;
     let spans: Vec<_> = timeline.spans.iter().filter(|it| detail(it, "layer") == Some(LAYER)).collect();

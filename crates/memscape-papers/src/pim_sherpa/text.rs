@@ -11,6 +11,7 @@ use std::num::NonZeroU64;
 
 use super::common::{MODELS, no_answer, title};
 use crate::error::Error;
+use crate::sweeps::for_study;
 
 /// What counts as comparable: within 5 %.
 pub const COMPARABLE: f64 = 1.05;
@@ -22,7 +23,7 @@ const LONG_PROMPT: f64 = 131_072.0 / 192.0;
 type Row = (&'static str, String, f64, &'static str);
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let phone: PrefillStudy = read(changed)?;
+    let phone: PrefillStudy = read(&for_study("ondevice.prefill", changed)?)?;
     let answer = |model: &str, scheme, tokens: u64| -> Result<PrefillAnswer, Error> {
         let study = PrefillStudy {
             model: Model::named(model).map_err(no_answer)?,
