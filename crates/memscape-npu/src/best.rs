@@ -90,7 +90,8 @@ impl Designs<'_> {
     }
 
     /// As [`Self::time`], or less: the closed form is never above the events.
-    fn quick(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
+    #[must_use]
+    pub fn quick(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
         self.time_by(CostEngine::Closed, kernel, design, size)
     }
 

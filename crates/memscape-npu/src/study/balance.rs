@@ -216,16 +216,18 @@ impl BalanceStudy {
     /// Sec. 5.2.2.
     fn saturated(&self, kernel: Kernel) -> Option<Timed> {
         let designs = self.designs();
-        let timed: Vec<Timed> = designs
+        let quick: Vec<Timed> = designs
             .steps(kernel.tile)
             .filter_map(|design| {
                 let size = self.size(&design);
-                let ns = designs.time(&kernel, &design, size)?;
-                designs.programmable(&design, size).then_some(Timed { kernel, design, size, ns })
+                Some(Timed { kernel, design, size, ns: designs.quick(&kernel, &design, size)? })
             })
             .collect();
-        let most = timed.iter().map(Timed::tops).fold(0.0, f64::max);
-        timed.into_iter().find(|it| most <= it.tops() * (1.0 + MARGINAL))
+        let most = quick.iter().map(Timed::tops).fold(0.0, f64::max);
+        let saturates = |it: &Timed| most <= it.tops() * (1.0 + MARGINAL);
+        let chosen =
+            quick.into_iter().find(|it| saturates(it) && designs.programmable(&it.design, it.size))?;
+        Some(Timed { ns: designs.time(&kernel, &chosen.design, chosen.size)?, ..chosen })
     }
 
     /// The points that the iteration measures, in order; the best is its result.
