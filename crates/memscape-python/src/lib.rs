@@ -227,7 +227,6 @@ fn laws<'py>(
 /// Values of `free` with which the study is nearest to `measured`: rows of point,
 /// column, value and standard deviation.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "a row of a table")]
 fn fit<'py>(
     py: Python<'py>,
     study: &str,
@@ -256,7 +255,9 @@ fn fit<'py>(
             }
         })
         .collect();
-    let work = move |control: &dyn Control| explore::fit_study(study, &base, &measured, &free, control);
+    let work = move |control: &dyn Control| {
+        explore::fit_study(study, &base, &measured, &free, control).map_err(|it| it.to_string())
+    };
     let (found, stop) = watched(py, progress, work)?;
     match stop {
         Some(error) => Err(error),

@@ -5,9 +5,8 @@ use std::error::Error;
 use memscape::prelude::*;
 use memscape::riscv::CensusStudy;
 use memscape::riscv::census::{Census, Observed};
-use memscape::riscv::kernels::{Code, Immediates, Kernel};
+use memscape::riscv::kernels::{Code, Kernel};
 use memscape::riscv::quant::{quantise_q4_0, quantise_q8_0};
-use memscape::workload::Format;
 
 fn code(kernel: Kernel) -> Code {
     Code::as_printed(kernel)

@@ -44,6 +44,7 @@ struct Bent {
 
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each fault is there or not")]
 struct Faults {
     /// More than 16 lanes are slower
     bends: bool,

@@ -1,5 +1,9 @@
 //! Each module answers one question.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+// Counts of neurons are whole numbers, also as `f64`.
+#![allow(clippy::float_cmp)]
+
 mod agreement;
 mod errors;
 mod laws;

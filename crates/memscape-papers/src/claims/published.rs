@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(blind.len(), 88);
         assert!(blind.iter().all(|it| it.role == Role::Predict && it.query.is_some()));
         let systems = memscape_systems::registry().systems().iter();
-        for it in systems.filter_map(|it| it.calibration).flat_map(|it| it.parameters()) {
+        for it in systems.filter_map(|it| it.calibration).flat_map(memscape_study::Calibration::parameters) {
             let fixed = blind.iter().find(|claim| it.fixed_by.contains(&claim.id));
             assert!(fixed.is_none(), "{} is fixed by {fixed:?}", it.key());
         }

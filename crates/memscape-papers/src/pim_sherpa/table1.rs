@@ -1,7 +1,7 @@
 //! Table 1: what each way of keeping weights resolves, from what the schemes are.
 //!
-//! The paper sorts eight works; those that this model has are schemes. IANUS, AttAcc,
-//! NeuPIMs and AiM address neither question and are none of them.
+//! The paper sorts eight works; those that this model has are schemes. IANUS, `AttAcc`,
+//! `NeuPIMs` and `AiM` address neither question and are none of them.
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_ondevice::mapping::{Resolves, Scheme};
