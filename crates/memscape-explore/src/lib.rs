@@ -39,9 +39,7 @@ mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use error::Error;
-pub use fit::{
-    At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
-};
+pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use parameters::Parameters;
