@@ -209,7 +209,7 @@ mod tests {
                 let verdicts = evaluate_with(&claims, &point(free, values)).unwrap();
                 let squares =
                     verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim).beyond().powi(2));
-                (squares.sum::<f64>() / claims.len() as f64).sqrt()
+                squares.sum::<f64>().sqrt()
             };
             let stored: Vec<f64> = free.iter().map(|it| it.value).collect();
             let least = error(&stored);

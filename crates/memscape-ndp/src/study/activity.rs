@@ -2,11 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use crate::activity::{
     BlockKind, Inquiry, RECORDINGS, RecordingName, Source, Statistics, Synthetic, TraceError, expected,
     measure,
@@ -162,6 +163,8 @@ impl Study for ActivityStudy {
     const NAME: &'static str = "ndp.activity";
     const SUMMARY: &'static str = "Statistics of neurons' activity, of the law or of a recording";
     type Answer = ActivityAnswer;
+
+    const LAWS: Laws = Laws { aim: Some(Aim::more("top_share")), effects: laws::ACTIVITY, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

@@ -346,6 +346,7 @@ impl Study for InferenceStudy {
         aim: Some(Aim::less("total_s")),
         effects: laws::INFERENCE,
         engines: Some(Engines::closed_and_events(0.1)),
+        slow: true,
         ..Laws::NONE
     };
 

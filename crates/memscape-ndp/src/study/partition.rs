@@ -183,7 +183,7 @@ impl Study for PartitionStudy {
     type Answer = PartitionAnswer;
 
     const LAWS: Laws =
-        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, ..Laws::NONE };
+        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, slow: true, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![
