@@ -170,7 +170,8 @@ impl Study for PredictorStudy {
     const SUMMARY: &'static str = "The 4-bit state predictor on a trace: accuracy, exchange and balance";
     type Answer = PredictorAnswer;
 
-    const LAWS: Laws = Laws { aim: Some(Aim::more("accuracy")), effects: laws::PREDICTOR, ..Laws::NONE };
+    const LAWS: Laws =
+        Laws { aim: Some(Aim::more("accuracy")), effects: laws::PREDICTOR, slow: true, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![
