@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memscape::explore::remove_temporary_files;
 use memscape::prelude::Control;
 
 /// What is shorter needs no bar.
@@ -57,6 +58,10 @@ impl Control for Progress {
         self.bar.set_position(done);
     }
 
+    fn warned(&self, remark: &str) {
+        self.bar.suspend(|| eprintln!("{remark}"));
+    }
+
     fn cancelled(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }
@@ -70,13 +75,24 @@ impl Drop for Progress {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first Ctrl-C asks the work at hand to stop and save what it
-/// has; the second ends the program.
+/// Whether the work at hand looks at [`INTERRUPTED`] and saves what it has.
+static SAVES: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP, which batch systems send, leave no half
+/// written file behind.
 pub fn catch_interrupts() {
     // Fails only if already done.
     let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        let first = !INTERRUPTED.swap(true, Ordering::Relaxed);
+        if !(first && SAVES.load(Ordering::Relaxed)) {
+            remove_temporary_files();
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
     });
+}
+
+/// From now on the first of these signals asks the work at hand to stop and save what
+/// it has; the second ends the program.
+pub fn save_when_interrupted() {
+    SAVES.store(true, Ordering::Relaxed);
 }
