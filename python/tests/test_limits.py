@@ -72,10 +72,10 @@ def test_an_integer_of_many_digits_is_refused():
         lambda: ms.pim.tile_shape(7, banks=2**63 - 1, tile_elements=2**20),
         lambda: ms.riscv.census(generated_tokens=10**8),
         lambda: ms.npu.search_tiles(top=2**63),
-        lambda: ms.npu.timeline(m=2**24),
+        lambda: ms.timeline("npu.gemm", m=2**24),
         lambda: ms.riscv.explain([], repetitions=(16, 2**24)),
         lambda: ms.ondevice.layout(**{"memory.rows": 33, "memory.channels": 2**31}),
-        lambda: ms.ndp.solve([], [], [1.0, 1.0], [1.0, 1.0]),
+        lambda: ms.ndp.solve([], [], bandwidth=[1.0, 1.0], capacity=[1.0, 1.0]),
     ],
     ids=["tile_shape", "census", "search_tiles", "timeline", "explain", "layout", "solve"],
 )
@@ -94,7 +94,7 @@ def test_helpers_answer_or_refuse_within_ten_seconds(call):
         "ms.sweep('pim.gemv', {'memory.trcd_ns': itertools.count()})",
         "ms.run('ndp.activity', engine='events')",
         "ms.ndp.partition(dimms=128)",
-        "ms.npu.search_tiles(**{'device.l1_bytes': 2**24})",
+        "ms.npu.search_tiles(**{'device.l1_bytes': 2**21})",
     ],
 )
 def test_ctrl_c_is_seen_within_a_second(call):

@@ -17,6 +17,7 @@
 mod columns;
 mod describe;
 mod descriptions;
+mod digest;
 mod error;
 mod fit;
 mod fit_study;

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::digest::digest;
 use crate::error::Error;
-use crate::question::{Question, digest};
+use crate::question::Question;
 use crate::table::Table;
 use crate::whole::write_atomically;
 

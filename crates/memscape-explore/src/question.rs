@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::digest::digest;
 use crate::error::Error;
 use crate::registry::DynStudy;
 use crate::sweep::Sweep;
@@ -54,9 +55,4 @@ impl Question {
     pub const fn asked(&self) -> &Value {
         &self.asked
     }
-}
-
-/// What tells content from any other, against accidents: 32 hexadecimal digits.
-pub(crate) fn digest(content: &[u8]) -> String {
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(content))
 }

@@ -13,11 +13,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::columns::{ColumnBuilder, Columns, NotAnAnswer};
+use crate::digest::digest;
 use crate::error::Error;
 use crate::guard::{guarded, quietly};
 use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Parameters};
-use crate::question::digest;
 use crate::sample::{Drawn, Sample};
 use crate::schema::Kind;
 use crate::table::{Table, leaf_name};
