@@ -37,7 +37,11 @@ impl Sweep {
 
     /// Starts, and waits until it works.
     fn start(&self, more: &[&str]) -> Child {
-        let child = self.command(more).spawn().unwrap();
+        self.wait(self.command(more))
+    }
+
+    fn wait(&self, mut command: Command) -> Child {
+        let child = command.spawn().unwrap();
         let start = Instant::now();
         while !self.path("out.parquet.lock").exists() {
             assert!(start.elapsed() < Duration::from_secs(30), "it never began");
@@ -103,6 +107,23 @@ fn a_second_signal_ends_at_once_and_leaves_no_temporary_file() {
     assert_eq!(ended(child).0, Some(i32::from(INTERRUPTED)));
     let left = sweep.files();
     assert!(left.iter().all(|it| !it.starts_with(".memscape-")), "{left:?}");
+}
+
+/// As on a cluster's login node.
+#[test]
+fn a_sweep_under_nohup_outlives_its_terminal() {
+    let sweep = Sweep::new();
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_memscape")).arg("sweep").arg(sweep.path("study.toml"));
+    command.arg("-o").arg(sweep.path("out.parquet")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = sweep.wait(command);
+    send("-HUP", &child);
+    sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it ended");
+    send("-TERM", &child);
+    let (code, error) = ended(child);
+    assert_eq!(code, Some(i32::from(INTERRUPTED)), "{error}");
+    assert!(0 < sweep.saved());
 }
 
 #[test]
