@@ -1,11 +1,9 @@
 //! Many points of one study at once.
 
-use std::any::Any;
-use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use memscape_study::Study;
@@ -15,7 +13,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::columns::{ColumnBuilder, Columns, NotAnAnswer};
+use crate::digest::digest;
 use crate::error::Error;
+use crate::guard::{guarded, quietly};
+use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::sample::{Drawn, Sample};
 use crate::schema::Kind;
@@ -51,6 +52,11 @@ pub trait Control: Sync {
     /// So many rows are done.
     fn advanced(&self, done: u64, total: u64) {
         let _ = (done, total);
+    }
+
+    /// Something went wrong that did not end the work.
+    fn warned(&self, remark: &str) {
+        let _ = remark;
     }
 
     /// Whether to stop and return the rows done so far.
@@ -178,7 +184,14 @@ struct Plan<'a> {
     base: Vec<Assignment>,
     /// One tree per combination of presets, made when first needed, with why
     /// there is none.
-    trees: Vec<OnceLock<Result<Node, String>>>,
+    trees: Vec<OnceLock<Result<Tree, String>>>,
+}
+
+/// A study's parameters before the axes set leaves of them, and what of the rest is
+/// beyond its limits.
+struct Tree {
+    node: Node,
+    excess: Option<Excess>,
 }
 
 struct Dimension {
@@ -194,6 +207,8 @@ struct Axis {
     nodes: Vec<Node>,
     /// Which of them each point of the dimension takes; by position if none.
     picks: Option<Vec<u32>>,
+    /// Which of them are beyond the limits of the leaf that they set.
+    excesses: BTreeMap<usize, Excess>,
     change: Change,
 }
 
@@ -310,7 +325,7 @@ impl<'a> Plan<'a> {
     /// same in each row, so it is reported at once.
     fn check_base<S: Study>(&self) -> Result<(), Error> {
         let mut tree = self.anatomy.expand(&self.base)?;
-        match S::deserialize(&mut tree).map_err(Error::from) {
+        match self.anatomy.read::<S>(&mut tree) {
             Err(Error::BadParameter { path, given, problem })
                 if !path.is_empty()
                     && !self.axes().any(|it| {
@@ -330,7 +345,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The tree with the presets that these axes name.
-    fn tree(&self, index: usize) -> Result<&Node, String> {
+    fn tree(&self, index: usize) -> Result<&Tree, String> {
         let make = || {
             let mut assignments = self.base.clone();
             for axis in self.axes() {
@@ -340,7 +355,10 @@ impl<'a> Plan<'a> {
                     assignments.extend(given.iter().cloned());
                 }
             }
-            self.anatomy.expand(&assignments).map_err(|it| it.to_string())
+            let node = self.anatomy.expand(&assignments).map_err(|it| it.to_string())?;
+            let is_set = |path: &str| self.axes().any(|it| it.is_leaf() && it.path == path);
+            let excess = self.anatomy.limits.check_but(&node, "", &is_set).err();
+            Ok(Tree { node, excess })
         };
         let tree = self.trees[index].get_or_init(make);
         tree.as_ref().map_err(Clone::clone)
@@ -365,14 +383,14 @@ impl<'a> Plan<'a> {
         if batch.is_over(rows.start) {
             return empty.clone();
         }
-        caught(all).unwrap_or_else(|_| self.run_apart::<S>(rows.clone(), batch, empty))
+        quietly(all).unwrap_or_else(|_| self.run_apart::<S>(rows.clone(), batch, empty))
     }
 
     /// As [`Plan::run`], but a panic at one row does not touch the others.
     fn run_apart<S: Study>(&self, rows: Range<u64>, batch: &Batch, empty: &Columns) -> Columns {
         let mut columns = empty.clone();
         for row in rows.take_while(|row| !batch.is_over(*row)) {
-            let one = caught(|| {
+            let one = quietly(|| {
                 let mut one = empty.clone();
                 one.push(Cursor::new(self, row).ask::<S>());
                 one
@@ -416,7 +434,17 @@ impl Axis {
                 Change::Tree { values: values().into_iter().map(resolved).collect(), stride: 1 }
             }
         };
-        Ok(Self { path: path.to_owned(), nodes, picks, change })
+        let limits = match change {
+            Change::Leaf(_) => anatomy.limits.below(path),
+            Change::Tree { .. } => None,
+        };
+        let excess = |(at, node)| Some((at, limits?.check(node).err()?));
+        let excesses = nodes.iter().enumerate().filter_map(excess).collect();
+        Ok(Self { path: path.to_owned(), nodes, picks, excesses, change })
+    }
+
+    fn is_leaf(&self) -> bool {
+        matches!(self.change, Change::Leaf(_))
     }
 }
 
@@ -451,13 +479,14 @@ struct Cursor<'a> {
     plan: &'a Plan<'a>,
     digits: Vec<u64>,
     tree: Result<Node, String>,
+    excess: Option<&'a Excess>,
     tree_index: usize,
 }
 
 impl<'a> Cursor<'a> {
     fn new(plan: &'a Plan<'a>, row: u64) -> Self {
         let digits = plan.dimensions.iter().map(|it| row / it.stride % it.length).collect();
-        let mut cursor = Self { plan, digits, tree: Ok(Node::Null), tree_index: usize::MAX };
+        let mut cursor = Self { plan, digits, tree: Ok(Node::Null), excess: None, tree_index: usize::MAX };
         cursor.patch(0);
         cursor
     }
@@ -488,7 +517,9 @@ impl<'a> Cursor<'a> {
             });
             let index = steps.sum();
             if index != self.tree_index {
-                self.tree = plan.tree(index).cloned();
+                let tree = plan.tree(index);
+                self.excess = tree.as_ref().ok().and_then(|it| it.excess.as_ref());
+                self.tree = tree.map(|it| it.node.clone());
                 self.tree_index = index;
                 changed = 0;
             }
@@ -505,15 +536,30 @@ impl<'a> Cursor<'a> {
 
     fn ask<S: Study>(&mut self) -> Result<S::Answer, Error> {
         match &mut self.tree {
-            Ok(tree) => ask::<S>(tree),
+            Ok(tree) => {
+                let study = S::deserialize(tree)?;
+                self.check()?;
+                ask(&study)
+            }
             Err(error) => Err(Error::NoAnswer(error.clone())),
         }
     }
+
+    /// Limits are held against values when a plan and its trees are made, not again
+    /// at each point.
+    fn check(&self) -> Result<(), Error> {
+        for (dimension, digit) in self.plan.dimensions.iter().zip(&self.digits) {
+            for axis in &dimension.axes {
+                if let Some(excess) = axis.excesses.get(&axis.pick(*digit)) {
+                    return Err(excess.at(&axis.path));
+                }
+            }
+        }
+        self.excess.map_or(Ok(()), |it| Err(it.at("")))
+    }
 }
 
-/// Makes the study and asks it.
-fn ask<S: Study>(tree: &mut Node) -> Result<S::Answer, Error> {
-    let study = S::deserialize(tree)?;
+fn ask<S: Study>(study: &S) -> Result<S::Answer, Error> {
     study.answer().map_err(|it| Error::NoAnswer(it.to_string()))
 }
 
@@ -524,7 +570,7 @@ pub(crate) fn answer<S: Study>(
 ) -> Result<Vec<(String, Value)>, Error> {
     guarded(|| {
         let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
-        let answer = ask::<S>(&mut tree)?;
+        let answer = ask(&anatomy.read::<S>(&mut tree)?)?;
         let mut columns = anatomy.columns.clone();
         columns.push(Ok(answer));
         columns.into_row().map_err(Error::NotAnAnswer)
@@ -552,7 +598,13 @@ pub(crate) fn identity<S: Study>(anatomy: &Anatomy, sweep: &Sweep) -> Result<Str
     let axes: Vec<Value> = plan.axes().map(|it| json!([it.path, values(it), picks(it)])).collect();
     let lengths: Vec<u64> = plan.dimensions.iter().map(|it| it.length).collect();
     let question = json!([S::NAME, base, axes, lengths]);
-    Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(question.to_string().as_bytes())))
+    Ok(digest(question.to_string().as_bytes()))
+}
+
+/// The axes' columns of the first rows.
+pub(crate) fn axes(anatomy: &Anatomy, sweep: &Sweep, rows: usize) -> Result<Table, Error> {
+    let columns = Plan::new(anatomy, sweep)?.columns(0, rows);
+    Ok(Table::from_frame(polars::prelude::DataFrame::new(rows, columns)?))
 }
 
 /// About how long all threads work before the caller is asked whether to go on.
@@ -653,34 +705,4 @@ fn named_apart(mut columns: Columns, plan: &Plan<'_>) -> Columns {
         }
     }
     columns
-}
-
-/// Turns a panic, which is a bug in a model, into an error, so that it does not
-/// take a notebook down.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(panic.as_ref())))
-}
-
-/// As [`guarded`], but silent: a table of errors says enough.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
-    static SILENCER: Once = Once::new();
-    thread_local!(static SILENT: Cell<bool> = const { Cell::new(false) });
-    SILENCER.call_once(|| {
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !SILENT.get() {
-                hook(panic);
-            }
-        }));
-    });
-    let before = SILENT.replace(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    SILENT.set(before);
-    done.map_err(|panic| internal(panic.as_ref()))
-}
-
-fn internal(panic: &(dyn Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    Error::Internal(text.unwrap_or_else(|| "a model panicked".to_owned()))
 }

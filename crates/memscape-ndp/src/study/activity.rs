@@ -57,6 +57,7 @@ pub struct ActivityStudy {
     /// Share of neurons that a token activates; null for that of the model's kind
     pub density: Option<Share>,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
@@ -153,7 +154,8 @@ impl ActivityStudy {
             (Source::Recorded(recording, _), CostEngine::Closed) => {
                 return Err(NdpError::ClosedRecording(recording.name.clone()));
             }
-            (_, CostEngine::Events) => {}
+            // Drawing, comparing and counting each neuron takes about two steps of a walk.
+            (_, CostEngine::Events) => work.check_steps(layers, work.shape.neurons(self.block), 2.0)?,
         }
         Ok(measure(&source, &(0..layers).collect::<Vec<_>>(), &inquiry))
     }

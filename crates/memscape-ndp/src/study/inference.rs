@@ -94,6 +94,7 @@ pub struct InferenceStudy {
     /// First of the recording's sequences that is taken
     pub sequence: u32,
     /// Seed of the law and of random placements
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 

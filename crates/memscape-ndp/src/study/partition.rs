@@ -56,6 +56,7 @@ pub struct PartitionStudy {
     /// Recording whose profile is taken: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 

@@ -75,6 +75,7 @@ pub struct PredictorStudy {
     /// First of the recording's sequences that is taken
     pub sequence: u32,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
