@@ -2,7 +2,7 @@
 
 >>> import memscape as ms
 >>> ms.pim.plan(model="opt-125m", gemv="out")
-Plan(768 x 768 in tiles of 2 x 128, CR degree 3, split-K 1, 128 banks)
+Plan(768 x 768 in tiles of 8 x 32, CR degree 1, split-K 1, 128 banks)
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def plan(**parameters: Any) -> PimPlan:
     >>> import memscape as ms
     >>> small = ms.pim.plan(m=256, k=32)
     >>> small.place(3, 0)
-    (1, 0, 0, 1)
+    (0, 0, 0, 3)
     >>> small.execute([1.0] * 256 * 32, list(range(32)))[:2]
     [496.0, 496.0]
     """

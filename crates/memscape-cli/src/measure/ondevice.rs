@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
 use memscape::ondevice::PrefillStudy;
-use memscape::study::{Perfetto, Study};
+use memscape::study::{More, Perfetto, Study};
 use memscape::workload::Format;
 use serde_json::json;
 
@@ -121,13 +121,22 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
 /// `ondevice.prefill` with the fitted processor, as `memscape run` reads it.
 fn study_file(fitted: &HostFit) -> String {
     let study = &fitted.study;
+    // A processor has numbers that only other studies depend on.
+    let unused = |key: &String| {
+        let effect = PrefillStudy::LAWS.effect_on(&format!("cpu.{key}"));
+        effect.is_some_and(|it| matches!(it.more, More::Unused(_)))
+    };
+    let mut cpu = json!(study.cpu);
+    if let Some(parts) = cpu.as_object_mut() {
+        parts.retain(|key, _| !unused(key));
+    }
     let base = json!({
         "study": PrefillStudy::NAME,
         "base": {
             "model": study.model,
             "layers": study.layers,
             "format": study.format,
-            "cpu": study.cpu,
+            "cpu": cpu,
         },
     });
     let toml = toml::to_string_pretty(&base).unwrap_or_default();
