@@ -346,7 +346,7 @@ impl Study for InferenceStudy {
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: laws::INFERENCE,
-        engines: Some(Engines::closed_and_events(0.1)),
+        engines: Some(Engines::closed_and_events(0.2)),
         slow: true,
         ..Laws::NONE
     };
