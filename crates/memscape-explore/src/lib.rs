@@ -18,14 +18,15 @@ mod columns;
 mod describe;
 mod descriptions;
 mod error;
+mod expression;
 mod fit;
 mod fit_study;
 mod laws;
 mod parameters;
 mod registry;
-mod sample;
 mod schema;
 mod slopes;
+mod space;
 mod store;
 mod study_file;
 mod sweep;
@@ -39,6 +40,7 @@ mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use error::Error;
+pub use expression::Expression;
 pub use fit::{
     At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
 };
@@ -46,8 +48,8 @@ pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use parameters::Parameters;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
-pub use sample::{Method, Range, Sample};
 pub use schema::Kind;
+pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};
