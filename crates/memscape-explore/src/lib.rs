@@ -21,10 +21,13 @@ mod error;
 mod expression;
 mod fit;
 mod fit_study;
+mod front;
 mod laws;
 mod parameters;
+mod points;
 mod registry;
 mod schema;
+mod search;
 mod slopes;
 mod space;
 mod store;
@@ -45,10 +48,12 @@ pub use fit::{
     At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Look, Residual, Scale, fit,
 };
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
+pub use front::{Front, front, front_of, hypervolume};
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use parameters::Parameters;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use schema::Kind;
+pub use search::{Contest, Search, Strategy, contest, search};
 pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;

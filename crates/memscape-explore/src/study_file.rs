@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
 use crate::schema::join;
+use crate::search::Search;
 use crate::space::{Sample, Space};
 use crate::sweep::Sweep;
 
@@ -58,6 +59,9 @@ pub struct StudyFile {
     /// What must hold at every point: formulas over parameters and columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
+    /// What a search or a front of it looks for, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Points drawn from ranges, faster than all axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
@@ -190,7 +194,7 @@ mod tests {
           |
         2 | [axis]
           |  ^^^^
-        unknown field `axis`, expected one of `study`, `output`, `base`, `axes`, `zip`, `constraints`, `sample`
+        unknown field `axis`, expected one of `study`, `output`, `base`, `axes`, `zip`, `constraints`, `search`, `sample`
         ");
         insta::assert_snapshot!(error("study = \"toy\"\n[base.memory]\ntrcd_ns = nan"), @"cannot read the study file: `base.memory.trcd_ns` = nan: expected a finite number");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = [1.0, inf]"), @"cannot read the study file: `axes.x` = inf: expected a finite number");
