@@ -9,6 +9,7 @@ use memscape::prelude::{Control, StudyFile, study};
 
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
+use crate::read::check_table;
 
 /// What is measured.
 pub struct Asked<'a> {
@@ -35,6 +36,7 @@ pub fn front(
     quiet: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    check_table(table)?;
     let names: Vec<&str> = SPACES.iter().map(|it| it.0).collect();
     if let Some(unknown) = asked.systems.iter().find(|it| !names.contains(&it.as_str())) {
         let unknown = memscape::study::Unknown::new("space of a system", unknown, names);

@@ -9,7 +9,7 @@ use memscape::prelude::study;
 use crate::args::Objectives;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::read::read;
+use crate::read::{check_table, read};
 use crate::show::show;
 
 /// Rows that a terminal shows.
@@ -25,6 +25,7 @@ pub fn front(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
+    check_table(table)?;
     let found = match source.extension().and_then(|it| it.to_str()) {
         Some("toml") => of_space(source, objectives, constraints, quiet, out)?,
         Some("parquet") => of_table(source, &objectives, &constraints, out)?,

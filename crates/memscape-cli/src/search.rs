@@ -9,7 +9,7 @@ use memscape::prelude::study;
 use crate::args::Objectives;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts};
-use crate::read::read;
+use crate::read::{check_table, read};
 use crate::show::{short, show};
 
 /// What the command line says over the study file.
@@ -32,6 +32,7 @@ pub fn search(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
+    check_table(table)?;
     let spec = read(file)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let mut question: Search = spec.search.clone().unwrap_or_default();

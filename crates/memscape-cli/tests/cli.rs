@@ -403,6 +403,8 @@ fn a_search_prints_the_best_and_writes_all() {
     assert!(out.starts_with("best speedup of 7 evaluations (sobol): "), "{out}");
     assert!(refused(&["search", &path, "--method", "sobel"]).contains("did you mean `sobol`?"));
     assert!(refused(&["search", &path, "--minimize", "time_ns +"]).contains("at its end"));
+    assert!(refused(&["search", &path, "-o", "out.xlsx"]).contains("must end in .parquet or .csv"));
+    assert!(refused(&["search", &path, "-o", "no/such/folder.csv"]).contains("make it first"));
     assert!(refused(&["search", &path, "--budget", "0"]).contains("expected 1 to 10000000"));
 }
 
