@@ -51,6 +51,8 @@ def load(
         If a file cannot be read.
     """
     def read(path: str | PathLike[str]) -> tuple[str, bytes]:
+        if not Path(path).is_file() and Path(path).exists():
+            raise _memscape.MemscapeError(f"{path} is no plain file")
         return Path(path).name, Path(path).read_bytes()
 
     return _memscape.ndp_add_recording(

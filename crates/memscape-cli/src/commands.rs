@@ -11,13 +11,14 @@ use serde_json::Value;
 use crate::args::{Bench, Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{bench, calibrate, claims, describe, front, laws, measure, parameters, search, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
     let quiet = cli.quiet;
+    catch_interrupts();
     match cli.command {
         Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
         Command::Claims { source, blind: true, json } => claims::blind(source.as_deref(), json, quiet, out),
@@ -151,7 +152,7 @@ fn sweep(
         )));
     };
     let study = study(&spec.study).map_err(Failure::of)?;
-    catch_interrupts();
+    save_when_interrupted();
     let progress = Progress::new(&spec.study, quiet);
     let done = sweep_to_file(study, &spec, table, resume, &progress).map_err(Failure::of)?;
     drop(progress);
@@ -165,6 +166,10 @@ fn sweep(
     let without = done.text("error").map_err(Failure::of)?.iter().flatten().count();
     if without > 0 && !quiet {
         writeln!(err, "{without} of {rows} rows have no answer; their `error` says why")?;
+    }
+    let faults = done.internal_errors();
+    if faults > 0 {
+        writeln!(err, "{faults} of them are faults of memscape; please report them")?;
     }
     Ok(())
 }

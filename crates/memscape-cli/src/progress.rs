@@ -1,11 +1,13 @@
 //! Bars for what takes longer than a second, and Ctrl-C.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memscape::explore::remove_temporary_files;
 use memscape::prelude::Control;
 
 /// What is shorter needs no bar.
@@ -57,6 +59,10 @@ impl Control for Progress {
         self.bar.set_position(done);
     }
 
+    fn warned(&self, remark: &str) {
+        self.bar.suspend(|| eprintln!("{remark}"));
+    }
+
     fn cancelled(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }
@@ -70,13 +76,51 @@ impl Drop for Progress {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first Ctrl-C asks the work at hand to stop and save what it
-/// has; the second ends the program.
+/// Whether the work at hand looks at [`INTERRUPTED`] and saves what it has.
+static SAVES: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C, and SIGTERM and SIGHUP, which batch systems send, leave no half
+/// written file behind.
 pub fn catch_interrupts() {
-    // Fails only if already done.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(crate::INTERRUPTED));
-        }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Fails only where another handler is in place, whose matter it then is.
+        let _ = ctrlc::set_handler(interrupted);
+        catch_batch_signals();
     });
+}
+
+fn interrupted() {
+    let first = !INTERRUPTED.swap(true, Ordering::Relaxed);
+    if !(first && SAVES.load(Ordering::Relaxed)) {
+        remove_temporary_files();
+        std::process::exit(i32::from(crate::INTERRUPTED));
+    }
+}
+
+#[cfg(unix)]
+fn catch_batch_signals() {
+    use signal_hook::consts::{SIGHUP, SIGTERM};
+    // `nohup` says that work goes on without a terminal.
+    let ends = if hangup_is_ignored() { vec![SIGTERM] } else { vec![SIGTERM, SIGHUP] };
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(ends) {
+        thread::spawn(move || signals.forever().for_each(|_| interrupted()));
+    }
+}
+
+#[cfg(not(unix))]
+fn catch_batch_signals() {}
+
+/// Whether whoever started this process has it ignore SIGHUP, as far as Linux tells.
+#[cfg(unix)]
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).is_some_and(|it| it & 1 == 1)
+}
+
+/// From now on the first of these signals asks the work at hand to stop and save what
+/// it has; the second ends the program.
+pub fn save_when_interrupted() {
+    SAVES.store(true, Ordering::Relaxed);
 }

@@ -70,8 +70,12 @@ fn recorded(traces: &[PathBuf], profile: Option<&Path>) -> Result<(String, Recor
 }
 
 fn read(path: &Path) -> Result<File, Failure> {
-    let bytes =
-        std::fs::read(path).map_err(|it| Failure::of(format!("cannot read `{}`: {it}", path.display())))?;
+    let bad = |problem: String| Failure::of(format!("cannot read `{}`: {problem}", path.display()));
+    // A pipe or a device may never end.
+    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+        return Err(bad("it is no plain file".to_owned()));
+    }
+    let bytes = std::fs::read(path).map_err(|it| bad(it.to_string()))?;
     Ok(File { name: path.display().to_string(), bytes })
 }
 

@@ -45,6 +45,7 @@ pub struct Expander {
     /// One module of it
     pub memory: Dram,
     /// Modules that are read side by side
+    #[schemars(range(min = 1, max = 65_536))]
     pub channels: NonZeroU32,
 }
 

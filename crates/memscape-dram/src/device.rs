@@ -17,28 +17,36 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Dram {
     /// Channels; each has its own command and data bus.
+    #[schemars(range(min = 1, max = 65_536))]
     pub channels: NonZeroU32,
     /// Ranks of one channel, which share its buses.
+    #[schemars(range(min = 1, max = 65_536))]
     pub ranks: NonZeroU32,
     /// Bank groups of one rank; 1 if the device has none.
+    #[schemars(range(min = 1, max = 65_536))]
     pub bank_groups: NonZeroU32,
     /// All banks of one channel, over its ranks and bank groups.
+    #[schemars(range(min = 1, max = 65_536))]
     pub banks_per_channel: NonZeroU32,
     /// Rows of one bank.
     pub rows: NonZeroU32,
     /// Bytes of one row of one bank, over the chips that work in lockstep.
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub row_bytes: NonZeroU32,
     /// Bytes of one column access: one burst, which is what it is if left out
     #[serde(default)]
     pub column_bytes: Option<NonZeroU32>,
     /// Width of one channel's data bus, in bits.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub bus_bits: NonZeroU32,
     /// Transfers of one burst.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub burst_length: NonZeroU32,
     /// Transfers per second of one data pin, in millions.
     pub data_rate_mt_s: Megahertz,
     /// Transfers of one data pin in one period of the command clock (CK): 2 for DDR and HBM, 8 for
     /// LPDDR5 with WCK:CK = 4:1
+    #[schemars(range(min = 1, max = 1024))]
     pub transfers_per_clock: NonZeroU32,
     /// Period of the command clock (CK); leave out for transfers per clock over the data rate
     #[serde(default)]

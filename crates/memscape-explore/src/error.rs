@@ -102,9 +102,12 @@ pub enum Error {
         problem: String,
     },
     /// A fault of this program, not of its input.
-    #[error("internal error, please report it: {0}")]
+    #[error("{INTERNAL}, please report it: {0}")]
     Internal(String),
 }
+
+/// How a fault of this program begins in a table.
+pub(crate) const INTERNAL: &str = "internal error";
 
 fn forms_hint(forms: &[&str]) -> String {
     match forms {

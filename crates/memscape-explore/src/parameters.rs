@@ -16,6 +16,7 @@ use crate::columns::Columns;
 use crate::describe::Description;
 use crate::descriptions;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::schema::{Shape, join};
 
 /// Parameters as a user gives them: keys are dotted paths, or nested tables, or
@@ -30,6 +31,7 @@ pub(crate) struct Anatomy {
     pub(crate) slots: Vec<Slot>,
     pub(crate) description: Description,
     pub(crate) laws: &'static Laws,
+    pub(crate) limits: Limits,
     /// No rows yet.
     pub(crate) columns: Columns,
 }
@@ -74,14 +76,23 @@ impl Anatomy {
         let shape = Shape::of::<S>(&defaults);
         let slots = S::slots();
         let description = Description::of::<S>(&shape, &slots);
+        let limits = Limits::of(shape.schema());
         Self {
             shape,
             defaults: Node::from(&defaults),
             slots,
             description,
             laws: &S::LAWS,
+            limits,
             columns: Columns::of::<S>(),
         }
+    }
+
+    /// The study of a full tree, each value within its limits.
+    pub(crate) fn read<S: Study>(&self, tree: &mut Node) -> Result<S, Error> {
+        let study = S::deserialize(&mut *tree)?;
+        self.limits.check(tree).map_err(|it| it.at(""))?;
+        Ok(study)
     }
 
     /// The full tree: the defaults, then descriptions, then the other parameters.

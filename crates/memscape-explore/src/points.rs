@@ -7,19 +7,20 @@ use rayon::prelude::*;
 
 use crate::columns::Columns;
 use crate::error::Error;
+use crate::guard::quietly;
 use crate::parameters::{Anatomy, Parameters};
 use crate::space::{Cursor, Judge, Plan, Space, Verdict};
-use crate::sweep::{FEASIBLE, caught, named_apart, read_tree, row_of};
+use crate::sweep::{FEASIBLE, named_apart, read_tree, row_of};
 use crate::table::{Column, Table};
 
 /// How a study is asked by who does not know its type.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     pub(crate) anatomy: &'a Anatomy,
-    /// Adds a row: the answer of a tree, or why there is none.
-    push: fn(&mut Result<Node, String>, &mut Columns),
+    /// Adds a row: the answer where a cursor stands, or why there is none.
+    push: fn(&mut Cursor<'_>, &mut Columns),
     /// Whether a tree is a question at all.
-    read: fn(&mut Node) -> Result<(), Error>,
+    read: fn(&Anatomy, &mut Node) -> Result<(), Error>,
 }
 
 impl<'a> Asker<'a> {
@@ -39,7 +40,7 @@ impl<'a> Asker<'a> {
 
     /// Answers where a cursor stands. A model that panics has no answer there.
     pub(crate) fn push(&self, cursor: &mut Cursor<'_>, columns: &mut Columns) {
-        if let Err(error) = caught(|| (self.push)(cursor.tree(), columns)) {
+        if let Err(error) = quietly(|| (self.push)(cursor, columns)) {
             columns.push_error(&error);
         }
     }

@@ -13,9 +13,10 @@ use serde_json::Value;
 use crate::describe::Description;
 use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
+use crate::guard::{Kept, guarded};
 use crate::parameters::{Anatomy, Parameters};
 use crate::points::Asker;
-use crate::sweep::{Control, Sweep, answer, guarded, sweep};
+use crate::sweep::{Control, Sweep, answer, sweep};
 use crate::table::Table;
 
 /// Systems that have registered themselves. Everything that lists studies,
@@ -184,8 +185,7 @@ pub fn read<S: Study>(parameters: &Parameters) -> Result<S, Error> {
 }
 
 fn read_with<S: Study>(anatomy: &Anatomy, layers: &[&Parameters]) -> Result<S, Error> {
-    let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
-    Ok(S::deserialize(&mut tree)?)
+    anatomy.read(&mut anatomy.expand(&anatomy.flatten_layers(layers)?)?)
 }
 
 /// One answer: column and value, in order.
@@ -258,6 +258,12 @@ pub trait DynStudy: Send + Sync {
     /// How it is asked by who does not know its type.
     #[doc(hidden)]
     fn asker(&self) -> Asker<'_>;
+
+    /// The axes' columns of a sweep's first rows.
+    ///
+    /// # Errors
+    /// As [`DynStudy::sweep_from`].
+    fn axes(&self, sweep: &Sweep, rows: usize) -> Result<Table, Error>;
 
     /// What a sweep asks, by content: equal for equal questions, whatever the
     /// files are called in which descriptions stand.
@@ -372,6 +378,10 @@ impl<S: Study> DynStudy for Entry<S> {
         Asker::of::<S>(self.anatomy())
     }
 
+    fn axes(&self, sweep: &Sweep, rows: usize) -> Result<Table, Error> {
+        crate::sweep::axes(self.anatomy(), sweep, rows)
+    }
+
     fn identity(&self, sweep: &Sweep) -> Result<String, Error> {
         crate::sweep::identity::<S>(self.anatomy(), sweep)
     }
@@ -404,9 +414,9 @@ impl<S: Study> DynStudy for Entry<S> {
     }
 
     fn timeline(&self, layers: &[&Parameters]) -> Result<Timeline, Error> {
-        let mut timeline = Timeline::default();
-        self.record(layers, &mut timeline)?;
-        Ok(timeline)
+        let mut kept = Kept::default();
+        self.record(layers, &mut kept)?;
+        Ok(kept.0)
     }
 
     fn trace(&self, layers: &[&Parameters], form: &str, out: &mut dyn std::io::Write) -> Result<(), Error> {

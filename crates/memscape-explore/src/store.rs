@@ -1,32 +1,34 @@
 //! Sweeps that go to a file, and go on after an interruption.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::error::Error;
+use crate::partial::{Lock, Partial};
+use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::sweep::{Control, Sweep};
 use crate::table::Table;
-use crate::whole::write_atomically;
 
 /// How long to work at least before saving what is done.
 const CHECKPOINT: Duration = Duration::from_secs(20);
 
+/// How long to wait before saving again what must be saved.
+const RETRIES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
+
 /// Answers a study file's question into a Parquet file, or CSV if `path` ends
 /// in `.csv`.
 ///
-/// Every 20 seconds, and when cancelled, what is done goes to `<path>.partial`,
-/// with the question in `<path>.partial.json`; with `resume`, work goes on
-/// after it. The file at `path` appears when all is done. The table is not
-/// complete if the sweep was cancelled.
+/// Every 20 seconds, and when cancelled, what is done goes to `<path>.partial`, with
+/// the question's identity and a checksum; with `resume`, work goes on after it. A
+/// checkpoint that fails is told to `control` and tried again later. The file at `path`
+/// appears when all is done. The table is not complete if the sweep was cancelled.
 ///
 /// # Errors
-/// [`Error`] if the question is wrong, a file cannot be written, or `resume`
-/// finds the partial answer to another question.
+/// [`Error`] if the question is wrong, the output cannot be written or another process
+/// is writing it, or if there is a partial result and `resume` is not given, or it is
+/// damaged or answers another question. Nothing is touched then.
 pub fn sweep_to_file(
     study: &dyn DynStudy,
     file: &StudyFile,
@@ -45,24 +47,14 @@ fn save_every(
     resume: bool,
     control: &dyn Control,
 ) -> Result<Table, Error> {
-    if !matches!(extension(path), Some("parquet" | "csv")) {
-        return Err(Error::File {
-            path: path.to_owned(),
-            problem: "the name must end in .parquet or .csv".to_owned(),
-        });
-    }
+    check_place(path)?;
     let sweep = file.sweep(study)?;
     // Nothing is touched before it is sure that there is something to do.
     study.sweep(&sweep, &Stopped)?;
-    check_folder(path)?;
-    let question = question(study, &sweep)?;
-    let (partial, spec) = (beside(path, ".partial"), beside(path, ".partial.json"));
-    let mut done = if resume { saved(&partial, &spec, &question)? } else { None };
-    if done.is_none() {
-        remove(&partial)?;
-        write_atomically(&spec, |out| out.write_all(question.as_bytes()))
-            .map_err(|it| Error::file(&spec, &it))?;
-    }
+    let _lock = Lock::of(path)?;
+    let question = Question::of(study, &sweep)?;
+    let partial = Partial::of(path);
+    let mut done = earlier(&partial, study, &sweep, &question, resume)?;
     let mut pause = pause;
     loop {
         let first = done.as_ref().map_or(0, |it| it.height() as u64);
@@ -74,15 +66,16 @@ fn save_every(
             None => part,
         };
         if complete {
-            table.write(path)?;
-            remove(&partial)?;
-            remove(&spec)?;
+            finish(&table, path, &partial, &question, control)?;
             return Ok(table);
         }
         let start = Instant::now();
-        table.write_parquet(&partial)?;
         if control.cancelled() {
+            persistently(control, || partial.write(&question, &table))?;
             return Ok(table);
+        }
+        if let Err(error) = partial.write(&question, &table) {
+            control.warned(&format!("not saved yet, will be tried again: {error}"));
         }
         // Saving a long table takes a while; most of the time is for work.
         pause = pause.max(start.elapsed() * 10);
@@ -90,12 +83,66 @@ fn save_every(
     }
 }
 
-fn check_folder(path: &Path) -> Result<(), Error> {
+/// The rows of an earlier run, if they are to be gone on with.
+fn earlier(
+    partial: &Partial,
+    study: &dyn DynStudy,
+    sweep: &Sweep,
+    question: &Question,
+    resume: bool,
+) -> Result<Option<Table>, Error> {
+    if !resume {
+        let problem = "an interrupted run left its rows here; go on with them by resuming (`--resume`), or \
+                       remove the file to start over";
+        return if partial.path().exists() { Err(Error::file(partial.path(), &problem)) } else { Ok(None) };
+    }
+    let Some(rows) = partial.read(question)? else { return Ok(None) };
+    let axes = study.axes(sweep, rows.height())?;
+    if rows.select(&axes.column_names())? != axes {
+        let problem = "its axes are not those of the question; remove it to start over";
+        return Err(Error::file(partial.path(), &problem));
+    }
+    Ok(Some(rows))
+}
+
+/// Writes the whole table, or saves it as a partial one if that cannot be.
+fn finish(
+    table: &Table,
+    path: &Path,
+    partial: &Partial,
+    question: &Question,
+    control: &dyn Control,
+) -> Result<(), Error> {
+    let Err(error) = persistently(control, || table.write(path)) else { return partial.remove() };
+    partial.write(question, table)?;
+    let saved = partial.path().display();
+    Err(Error::file(path, &format!("{error}; all rows are in {saved}, and resuming writes them")))
+}
+
+/// Tries again for a while what may fail for a moment, as on a full disk.
+fn persistently(control: &dyn Control, mut save: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    for pause in RETRIES {
+        match save() {
+            Ok(()) => return Ok(()),
+            Err(error) => control.warned(&format!("not saved yet, trying again in {pause:?}: {error}")),
+        }
+        std::thread::sleep(pause);
+    }
+    save()
+}
+
+fn check_place(path: &Path) -> Result<(), Error> {
+    let bad = |problem: String| Err(Error::file(path, &problem));
+    if !matches!(path.extension().and_then(|it| it.to_str()), Some("parquet" | "csv")) {
+        return bad("the name must end in .parquet or .csv".to_owned());
+    }
+    if path.is_dir() {
+        return bad("it is a folder; give a file's name".to_owned());
+    }
     match path.parent() {
-        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err(Error::File {
-            path: path.to_owned(),
-            problem: format!("there is no folder `{}`; make it first", folder.display()),
-        }),
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            bad(format!("there is no folder `{}`; make it first", folder.display()))
+        }
         _ => Ok(()),
     }
 }
@@ -121,56 +168,12 @@ impl Control for Watch<'_> {
         self.control.advanced(done, total);
     }
 
+    fn warned(&self, remark: &str) {
+        self.control.warned(remark);
+    }
+
     fn cancelled(&self) -> bool {
         self.since.elapsed() >= self.pause || self.control.cancelled()
-    }
-}
-
-/// What a partial answer is the answer to. Another version may answer
-/// otherwise.
-fn question(study: &dyn DynStudy, sweep: &Sweep) -> Result<String, Error> {
-    let content = study.identity(sweep)?;
-    let question = json!({
-        "memscape": env!("CARGO_PKG_VERSION"), "study": study.name(), "sweep": sweep, "content": content,
-    });
-    serde_json::to_string_pretty(&question).map_err(|it| Error::Internal(it.to_string()))
-}
-
-/// The rows of an earlier run, if there are any.
-fn saved(partial: &Path, spec: &Path, question: &str) -> Result<Option<Table>, Error> {
-    if !partial.exists() {
-        return Ok(None);
-    }
-    let problem = match std::fs::read_to_string(spec) {
-        Ok(text) if text == question => return Table::read_parquet(partial).map(Some),
-        Ok(_) => {
-            "it answers another question (study, base, axes, a description that they name, or version differ)"
-                .to_owned()
-        }
-        Err(error) => format!("what it answers is unknown: {}: {error}", spec.display()),
-    };
-    Err(Error::File {
-        path: partial.to_owned(),
-        problem: format!("{problem}; remove it, or start over without resuming"),
-    })
-}
-
-fn extension(path: &Path) -> Option<&str> {
-    path.extension()?.to_str()
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
-}
-
-fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::File { path: path.to_owned(), problem: error.to_string() })
-        }
-        _ => Ok(()),
     }
 }
 
@@ -215,7 +218,7 @@ mod tests {
                 if table.is_complete() {
                     break;
                 }
-                assert!(!parts.exists() && beside(&parts, ".partial").exists());
+                assert!(!parts.exists() && Partial::of(&parts).path().exists());
             }
             assert!(runs > 3, "it was interrupted");
             assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&parts).unwrap());
@@ -245,15 +248,121 @@ mod tests {
         let other = StudyFile::parse(&FILE.replace("= 40", "= 41")).unwrap();
         let error = sweep_to_file(&toy::READ, &other, &path, true, &()).unwrap_err().to_string();
         assert!(error.contains("it answers another question"), "{error}");
-        // Without resuming, it starts over.
+        // Nor is it forgotten.
+        let error = sweep_to_file(&toy::READ, &other, &path, false, &()).unwrap_err().to_string();
+        assert!(error.contains("an interrupted run left its rows here"), "{error}");
+        std::fs::remove_file(Partial::of(&path).path()).unwrap();
         assert_eq!(sweep_to_file(&toy::READ, &other, &path, false, &()).unwrap().height(), 64 * 41);
+    }
+
+    #[test]
+    fn another_base_is_another_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let with = |rows: u32| StudyFile::parse(&format!("{FILE}[base]\nrows = {rows}")).unwrap();
+        let cancel = After(AtomicU64::new(2));
+        assert!(!sweep_to_file(&toy::READ, &with(64), &path, false, &cancel).unwrap().is_complete());
+        let error = sweep_to_file(&toy::READ, &with(65), &path, true, &()).unwrap_err().to_string();
+        assert!(error.contains("it answers another question"), "{error}");
+        assert!(sweep_to_file(&toy::READ, &with(64), &path, true, &()).unwrap().is_complete());
+    }
+
+    /// Every single bit of a partial result counts.
+    #[test]
+    fn a_changed_partial_result_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let file = StudyFile::parse(FILE).unwrap();
+        let cancel = After(AtomicU64::new(2));
+        assert!(!sweep_to_file(&toy::READ, &file, &path, false, &cancel).unwrap().is_complete());
+        let partial = Partial::of(&path);
+        let whole = std::fs::read(partial.path()).unwrap();
+        let key = memscape_study::random::Key::new(5);
+        for trial in 0..200 {
+            let mut bytes = whole.clone();
+            let at = usize::try_from(key.bits(trial)).unwrap() % bytes.len();
+            bytes[at] ^= 1 << (trial % 8);
+            std::fs::write(partial.path(), &bytes).unwrap();
+            let error = sweep_to_file(&toy::READ, &file, &path, true, &()).unwrap_err().to_string();
+            assert!(error.contains("damaged"), "bit {} of byte {at}: {error}", trial % 8);
+        }
+        std::fs::write(partial.path(), &whole[..whole.len() - 1]).unwrap();
+        assert!(sweep_to_file(&toy::READ, &file, &path, true, &()).is_err());
+        std::fs::write(partial.path(), &whole).unwrap();
+        assert!(sweep_to_file(&toy::READ, &file, &path, true, &()).unwrap().is_complete());
+    }
+
+    /// Rows of the right number and checksum, but of other points.
+    #[test]
+    fn rows_of_other_points_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let file = StudyFile::parse(FILE).unwrap();
+        let sweep = file.sweep(&toy::READ).unwrap();
+        let question = Question::of(&toy::READ, &sweep).unwrap();
+        let rows = toy::READ.sweep(&sweep, &()).unwrap();
+        let later = rows.filter("memory.banks", 5).unwrap();
+        Partial::of(&path).write(&question, &later).unwrap();
+        let error = sweep_to_file(&toy::READ, &file, &path, true, &()).unwrap_err().to_string();
+        assert!(error.contains("its axes are not those of the question"), "{error}");
+    }
+
+    #[test]
+    fn an_output_has_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let file = StudyFile::parse(FILE).unwrap();
+        let held = Lock::of(&path).unwrap();
+        let error = sweep_to_file(&toy::READ, &file, &path, false, &()).unwrap_err().to_string();
+        assert!(error.contains("another process is writing it"), "{error}");
+        drop(held);
+        assert!(sweep_to_file(&toy::READ, &file, &path, false, &()).unwrap().is_complete());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no lock is left");
+    }
+
+    /// What stands in the way of a checkpoint goes away after some time.
+    #[test]
+    fn a_failed_checkpoint_does_not_end_the_work() {
+        /// Puts a folder where the checkpoint is to be, until told twice.
+        struct Blocked {
+            at: std::path::PathBuf,
+            warned: AtomicU64,
+        }
+        impl Control for Blocked {
+            fn advanced(&self, _: u64, _: u64) {
+                if self.warned.load(Ordering::Relaxed) == 0 {
+                    let _ = std::fs::create_dir(&self.at);
+                }
+            }
+            fn warned(&self, remark: &str) {
+                assert!(remark.starts_with("not saved yet"), "{remark}");
+                if self.warned.fetch_add(1, Ordering::Relaxed) == 1 {
+                    std::fs::remove_dir(&self.at).unwrap();
+                }
+            }
+        }
+        // 20 ms a row, so that there are many checkpoints.
+        let file = "study = \"toy.read\"\nbase = { \"memory.banks\" = 98 }\n[axes]\n\
+                    \"memory.trcd_ns\" = { from = 10, to = 20, count = 60 }\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let file = StudyFile::parse(file).unwrap();
+        let sweep = |control: &dyn Control| {
+            save_every(Duration::from_millis(1), &toy::READ, &file, &path, false, control).unwrap()
+        };
+        let whole = sweep(&());
+        std::fs::remove_file(&path).unwrap();
+        let blocked = Blocked { at: Partial::of(&path).path().to_owned(), warned: AtomicU64::new(0) };
+        assert_eq!(sweep(&blocked), whole);
+        assert!(blocked.warned.load(Ordering::Relaxed) >= 2);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_refused_sweep_touches_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.parquet");
-        let earlier = beside(&path, ".partial");
+        let earlier = Partial::of(&path).path().to_owned();
         std::fs::write(&earlier, "hours of work").unwrap();
         for wrong in [FILE.replace("memory.banks", "memory.bank"), format!("{FILE}[base]\nrows = 0")] {
             let file = StudyFile::parse(&wrong).unwrap();

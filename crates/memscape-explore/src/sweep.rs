@@ -1,10 +1,6 @@
 //! Many points of one study at once.
 
-use std::any::Any;
-use std::cell::Cell;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,7 +12,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::columns::Columns;
+use crate::digest::digest;
 use crate::error::Error;
+use crate::guard::{guarded, quietly};
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::space::{
     Axis, Change, Cursor, Dimension, Judge, Plan, Sample, Space, Values, Verdict, digits_of, find_allowed,
@@ -53,6 +51,11 @@ pub trait Control: Sync {
     /// So many rows are done.
     fn advanced(&self, done: u64, total: u64) {
         let _ = (done, total);
+    }
+
+    /// Something went wrong that did not end the work.
+    fn warned(&self, remark: &str) {
+        let _ = remark;
     }
 
     /// Whether to stop and return the rows done so far.
@@ -178,9 +181,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The same, where the study's type is not known.
-    pub(crate) fn check_base_with(&self, read: fn(&mut Node) -> Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn check_base_with(
+        &self,
+        read: fn(&Anatomy, &mut Node) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut tree = self.anatomy.expand(&self.base)?;
-        match read(&mut tree) {
+        match read(self.anatomy, &mut tree) {
             Err(Error::BadParameter { path, given, problem })
                 if !path.is_empty()
                     && !self.axes().any(|it| {
@@ -218,14 +224,14 @@ impl<'a> Plan<'a> {
         if batch.is_over(rows.start) {
             return empty.clone();
         }
-        caught(all).unwrap_or_else(|_| self.run_apart::<S>(rows.clone(), batch, empty))
+        quietly(all).unwrap_or_else(|_| self.run_apart::<S>(rows.clone(), batch, empty))
     }
 
     /// As [`Plan::run`], but a panic at one row does not touch the others.
     fn run_apart<S: Study>(&self, rows: Range<u64>, batch: &Batch, empty: &Columns) -> Columns {
         let mut columns = empty.clone();
         for row in rows.take_while(|row| !batch.is_over(*row)) {
-            let one = caught(|| {
+            let one = quietly(|| {
                 let mut one = empty.clone();
                 one.push(ask_at::<S>(&mut Cursor::new(self, self.place(row))));
                 one
@@ -256,28 +262,20 @@ impl<'a> Plan<'a> {
 
 /// Asks the study where a cursor stands.
 fn ask_at<S: Study>(cursor: &mut Cursor<'_>) -> Result<S::Answer, Error> {
-    match cursor.tree() {
-        Ok(tree) => ask::<S>(tree),
-        Err(error) => Err(Error::NoAnswer(error.clone())),
-    }
+    ask(&cursor.study::<S>()?)
 }
 
-/// Adds the answer of a tree, or why there is none.
-pub(crate) fn row_of<S: Study>(tree: &mut Result<Node, String>, columns: &mut Columns) {
-    columns.push(match tree {
-        Ok(tree) => ask::<S>(tree),
-        Err(error) => Err(Error::NoAnswer(error.clone())),
-    });
+/// Adds the answer where a cursor stands, or why there is none.
+pub(crate) fn row_of<S: Study>(cursor: &mut Cursor<'_>, columns: &mut Columns) {
+    columns.push(ask_at::<S>(cursor));
 }
 
 /// Whether a tree is a question of a study at all.
-pub(crate) fn read_tree<S: Study>(tree: &mut Node) -> Result<(), Error> {
-    S::deserialize(tree).map(drop).map_err(Error::from)
+pub(crate) fn read_tree<S: Study>(anatomy: &Anatomy, tree: &mut Node) -> Result<(), Error> {
+    anatomy.read::<S>(tree).map(drop)
 }
 
-/// Makes the study and asks it.
-fn ask<S: Study>(tree: &mut Node) -> Result<S::Answer, Error> {
-    let study = S::deserialize(tree)?;
+fn ask<S: Study>(study: &S) -> Result<S::Answer, Error> {
     study.answer().map_err(|it| Error::NoAnswer(it.to_string()))
 }
 
@@ -288,7 +286,7 @@ pub(crate) fn answer<S: Study>(
 ) -> Result<Vec<(String, Value)>, Error> {
     guarded(|| {
         let mut tree = anatomy.expand(&anatomy.flatten_layers(layers)?)?;
-        let answer = ask::<S>(&mut tree)?;
+        let answer = ask(&anatomy.read::<S>(&mut tree)?)?;
         let mut columns = anatomy.columns.clone();
         columns.push(Ok(answer));
         columns.into_row().map_err(Error::NotAnAnswer)
@@ -320,7 +318,14 @@ pub(crate) fn identity<S: Study>(anatomy: &Anatomy, sweep: &Sweep) -> Result<Str
     let axes: Vec<Value> = plan.axes().map(|it| json!([it.path, values(it), picks(it), when(it)])).collect();
     let lengths: Vec<Option<u64>> = plan.dimensions.iter().map(|it| it.length).collect();
     let question = json!([S::NAME, base, axes, lengths, sweep.space.constraints]);
-    Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(question.to_string().as_bytes())))
+    Ok(digest(question.to_string().as_bytes()))
+}
+
+/// The axes' columns of the first rows.
+pub(crate) fn axes(anatomy: &Anatomy, sweep: &Sweep, rows: usize) -> Result<Table, Error> {
+    let mut plan = Plan::of_sweep(anatomy, sweep)?;
+    find_allowed(&mut plan)?;
+    Ok(Table::from_frame(polars::prelude::DataFrame::new(rows, plan.columns(0, rows))?))
 }
 
 /// About how long all threads work before the caller is asked whether to go on.
@@ -443,34 +448,4 @@ pub(crate) fn named_apart(mut columns: Columns, plan: &Plan<'_>) -> Columns {
         }
     }
     columns
-}
-
-/// Turns a panic, which is a bug in a model, into an error, so that it does not
-/// take a notebook down.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(panic.as_ref())))
-}
-
-/// As [`guarded`], but silent: a table of errors says enough.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
-    static SILENCER: Once = Once::new();
-    thread_local!(static SILENT: Cell<bool> = const { Cell::new(false) });
-    SILENCER.call_once(|| {
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !SILENT.get() {
-                hook(panic);
-            }
-        }));
-    });
-    let before = SILENT.replace(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    SILENT.set(before);
-    done.map_err(|panic| internal(panic.as_ref()))
-}
-
-fn internal(panic: &(dyn Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    Error::Internal(text.unwrap_or_else(|| "a model panicked".to_owned()))
 }

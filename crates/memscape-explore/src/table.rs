@@ -13,7 +13,7 @@ use polars::prelude::{
 };
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, INTERNAL};
 use crate::whole::write_atomically;
 
 /// Named columns of equal length.
@@ -39,6 +39,10 @@ pub enum Column {
 /// Rows of a file that are compressed together; a number of its own, so that a
 /// file depends on its rows alone and not on how they were made.
 const ROW_GROUP: usize = 1 << 18;
+
+/// Rows that are texts at the same time: all of a long table's would take a hundred
+/// times the memory of its numbers.
+const CSV_ROWS: usize = 1 << 14;
 
 /// Rows that a notebook shows.
 const HTML_ROWS: usize = 20;
@@ -353,6 +357,13 @@ impl Table {
         )))
     }
 
+    /// Rows whose error is a fault of this program rather than of the point.
+    #[must_use]
+    pub fn internal_errors(&self) -> usize {
+        let errors = self.text("error").unwrap_or_default();
+        errors.iter().flatten().filter(|it| it.starts_with(INTERNAL)).count()
+    }
+
     /// A plain HTML table of the first rows, for notebooks.
     #[must_use]
     pub fn to_html(&self) -> String {
@@ -387,13 +398,24 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn write_parquet(&self, path: &Path) -> Result<(), Error> {
+        write_atomically(path, |out| self.to_parquet(out)).map_err(|it| Error::file(path, &it))
+    }
+
+    fn to_parquet(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let mut frame = self.frame.clone();
         frame.rechunk_mut();
-        write_atomically(path, |out| {
-            let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
-            writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
-        })
-        .map_err(|it| Error::file(path, &it))
+        let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
+        writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
+    }
+
+    /// Appends the bytes of a Parquet file.
+    pub(crate) fn encode_parquet(&self, to: &mut Vec<u8>) -> Result<(), Error> {
+        self.to_parquet(to).map_err(Error::Write)
+    }
+
+    /// Reads the bytes of a Parquet file.
+    pub(crate) fn decode_parquet(from: io::Cursor<&[u8]>) -> Result<Self, Error> {
+        Ok(Self::from_frame(ParquetReader::new(from).finish()?))
     }
 
     /// Reads Parquet.
@@ -413,17 +435,34 @@ impl Table {
     /// [`Error::File`].
     pub fn write_csv(&self, path: &Path) -> Result<(), Error> {
         let names = self.column_names();
-        let columns = names.iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
         write_atomically(path, |out| {
             let mut writer = csv::Writer::from_writer(out);
-            writer.write_record(&names)?;
-            for row in 0..self.height() {
-                let record = columns.iter().map(|it| it[row].as_deref().unwrap_or_default());
-                writer.write_record(record)?;
+            writer.write_record(&names).map_err(io::Error::from)?;
+            for first in (0..self.height()).step_by(CSV_ROWS) {
+                self.rows(first, CSV_ROWS).append_csv(&mut writer)?;
             }
-            writer.flush()
+            writer.flush().map_err(Error::from)
         })
-        .map_err(|it| Error::file(path, &it))
+        .map_err(|it| match it {
+            Error::Write(error) => Error::file(path, &error),
+            other => other,
+        })
+    }
+
+    /// So many rows from one on.
+    fn rows(&self, first: usize, count: usize) -> Self {
+        let first = i64::try_from(first).unwrap_or(i64::MAX);
+        Self::new(self.frame.slice(first, count), self.complete)
+    }
+
+    fn append_csv<W: io::Write>(&self, writer: &mut csv::Writer<W>) -> Result<(), Error> {
+        let columns =
+            self.column_names().into_iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
+        for row in 0..self.height() {
+            let record = columns.iter().map(|it| it[row].as_deref().unwrap_or_default());
+            writer.write_record(record).map_err(io::Error::from)?;
+        }
+        Ok(())
     }
 
     fn find(&self, name: &str) -> Result<&polars::prelude::Column, Error> {

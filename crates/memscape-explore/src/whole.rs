@@ -1,7 +1,9 @@
 //! Files that are there when they are whole.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Writes a file next to where it belongs and moves it there when it is whole: who
 /// looks meanwhile sees the file of before, or none. Its permissions are those of any
@@ -29,12 +31,52 @@ pub fn write_atomically<E: From<io::Error>>(
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The error as it is would name the temporary file.
     let mut file = builder.tempfile_in(folder).map_err(|it| io::Error::from(it.kind()))?;
+    let _listed = Listed::new(file.path());
     let mut out = BufWriter::new(file.as_file_mut());
     write(&mut out)?;
     out.flush()?;
     drop(out);
+    // What is renamed before it is on the disk can be empty after a crash.
+    file.as_file().sync_all()?;
     file.persist(path).map_err(|it| it.error)?;
+    sync_folder(folder);
     Ok(())
+}
+
+/// Puts a rename on the disk, where the system can. If not, the file of before may be
+/// seen after a crash, which is whole, too.
+fn sync_folder(folder: &Path) {
+    #[cfg(unix)]
+    let _ = std::fs::File::open(folder).and_then(|it| it.sync_all());
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
+/// Files being written.
+static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A file that [`remove_temporary_files`] removes as long as this lives.
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(path: &Path) -> Self {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Removes what is half written, for who is about to end the process at once.
+pub fn remove_temporary_files() {
+    for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // There is nobody left to tell.
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 #[cfg(test)]

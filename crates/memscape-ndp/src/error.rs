@@ -67,6 +67,12 @@ pub enum NdpError {
     /// Expected values need the law.
     #[error("`engine` closed knows the activity law only; use `engine` events for the recording `{0}`")]
     ClosedRecording(String),
+    /// Who has active parents, neuron by neuron, is more than expected values tell.
+    #[error(
+        "`engine` closed follows `predictor.rule` reach; with exceed nothing is predicted without active parents, \
+         which only `engine` events knows neuron by neuron"
+    )]
+    ClosedRule,
     /// Deja Vu has expected values only.
     #[error("Deja Vu is known by the activity law only; set `trace` to null instead of the recording `{0}`")]
     DejaVuRecording(String),

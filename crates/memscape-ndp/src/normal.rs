@@ -85,6 +85,27 @@ pub fn quadrature(function: impl Fn(f64) -> f64) -> f64 {
     NODES.iter().map(|it| function(*it)).sum::<f64>() / points
 }
 
+/// What the numbers between two limits add to the mean of a smooth function: Simpson's
+/// rule, from whose 128 intervals a density of thousandths is as exact as one of halves.
+#[must_use]
+pub fn quadrature_between(from: f64, to: f64, function: impl Fn(f64) -> f64) -> f64 {
+    /// Beyond it are 2e-19 of all.
+    const FAR: f64 = 9.0;
+    const INTERVALS: u32 = 128;
+    let (from, to) = (from.clamp(-FAR, FAR), to.clamp(-FAR, FAR));
+    let width = (to - from).max(0.0) / f64::from(INTERVALS);
+    let at = |it: u32| {
+        let z = from + width * f64::from(it);
+        let weight = match it {
+            0 | INTERVALS => 1.0,
+            it if it % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        weight * (-0.5 * z * z).exp() * function(z)
+    };
+    (0..=INTERVALS).map(at).sum::<f64>() * width / 3.0 / (2.0 * std::f64::consts::PI).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +118,16 @@ mod tests {
             assert!((cdf(quantile(p)) / p - 1.0).abs() < 1e-8, "{p}");
         }
         assert!((quantile(1e-9) + 5.997_807).abs() < 1e-5);
+    }
+
+    #[test]
+    fn parts_of_a_mean_sum_to_it() {
+        let square = |z: f64| z * z;
+        let [low, high] = [(f64::NEG_INFINITY, 0.3), (0.3, f64::INFINITY)]
+            .map(|(from, to)| quadrature_between(from, to, square));
+        assert!((low + high - 1.0).abs() < 1e-6, "{low} {high}");
+        let tail = quadrature_between(3.0, f64::INFINITY, |_| 1.0);
+        assert!((tail / cdf(-3.0) - 1.0).abs() < 1e-5, "{tail}");
+        assert!(quadrature_between(1.0, 1.0, |_| 1.0).abs() < f64::EPSILON);
     }
 }

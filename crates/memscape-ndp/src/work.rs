@@ -217,7 +217,30 @@ pub enum WorkError {
     /// Too little in the trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// More than is walked in ten seconds and a gigabyte.
+    #[error(
+        "{layers} layers of {neurons} neurons over {tokens} tokens of {sequences} sequences are {steps:.1e} steps of \
+         a neuron, but at most {most:.1e} are walked; use fewer tokens, layers or sequences, or `engine` closed \
+         where there is one"
+    )]
+    TooManySteps {
+        /// Layers.
+        layers: usize,
+        /// Neurons of each.
+        neurons: usize,
+        /// Tokens of prompt and reply.
+        tokens: u64,
+        /// Sequences.
+        sequences: u32,
+        /// Their product.
+        steps: f64,
+        /// What it may be.
+        most: f64,
+    },
 }
+
+/// The most steps of a neuron that are walked for one answer.
+const MOST_STEPS: f64 = 1.5e9;
 
 impl Shape {
     /// The shape of a model, or of what was recorded where there is no model.
@@ -284,6 +307,29 @@ impl Work {
             work.prompt = recorded_prompt(recording, *first, generated as usize, batch as usize)?;
         }
         Ok(work)
+    }
+
+    /// Whether all neurons of so many layers can be walked token by token, at a cost
+    /// of `weight` steps each.
+    ///
+    /// # Errors
+    /// [`WorkError::TooManySteps`].
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub fn check_steps(&self, layers: usize, neurons: usize, weight: f64) -> Result<(), WorkError> {
+        let (tokens, sequences) = (u64::from(self.prompt) + u64::from(self.generated), self.batch);
+        let steps = layers as f64 * neurons as f64 * tokens as f64 * f64::from(sequences) * weight;
+        if steps <= MOST_STEPS {
+            return Ok(());
+        }
+        Err(WorkError::TooManySteps { layers, neurons, tokens, sequences, steps, most: MOST_STEPS })
+    }
+
+    /// As [`Work::check_steps`], of both blocks of all layers.
+    ///
+    /// # Errors
+    /// [`WorkError::TooManySteps`].
+    pub fn check_walk(&self) -> Result<(), WorkError> {
+        self.check_steps(self.shape.layers, self.shape.hidden.saturating_add(self.shape.ffn), 1.0)
     }
 
     /// Layers, among real numbers.

@@ -98,11 +98,15 @@ pub enum SearchError {
     },
 }
 
+/// The most tiles that are put in order.
+pub const MOST_RANKED: usize = 1 << 16;
+
 /// Larger is better, criterion by criterion.
 type Score = [f64; 4];
 
 impl Search {
-    /// The `count` best tiles, best first, of all that L1 holds.
+    /// The `count` best tiles, best first, of all that L1 holds; at most
+    /// [`MOST_RANKED`].
     ///
     /// Every multiple of the register block is tried; tiles that L1 does not hold
     /// are left out by row, column and reduction, as use only grows with each.
@@ -120,7 +124,8 @@ impl Search {
         precision: Precision,
         count: usize,
     ) -> Result<Vec<Kernel>, SearchError> {
-        let mut found: Vec<(Score, Kernel)> = Vec::with_capacity(count + 1);
+        let count = count.min(MOST_RANKED);
+        let mut found: Vec<(Score, Kernel)> = Vec::with_capacity(count.min(1024) + 1);
         self.each(device, precision, |kernel| {
             let score = self.score(device, &kernel);
             let place = found.partition_point(|it| it.0.partial_cmp(&score).is_some_and(Ordering::is_ge));

@@ -15,6 +15,12 @@ pub enum Error {
     /// The figure.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// A table without rows.
+    #[error("`{id}` has nothing to draw: its table has no rows")]
+    NoRows {
+        /// The experiment.
+        id: &'static str,
+    },
     /// No experiment, paper or calibration of this name.
     #[error(transparent)]
     Unknown(#[from] Unknown),

@@ -54,6 +54,9 @@ impl Experiment {
     /// # Errors
     /// [`Error`] if the table lacks a column or cannot be drawn.
     pub fn plot(&self, table: &Table) -> Result<Figure, Error> {
+        if table.height() == 0 {
+            return Err(Error::NoRows { id: self.id });
+        }
         (self.plot)(table)
     }
 }

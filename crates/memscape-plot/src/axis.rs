@@ -129,7 +129,7 @@ impl Span {
             return Self { low: scale.undo(low - pad), high: scale.undo(high + pad), scale };
         }
         let low = if 0.0 <= low && low < 0.6 * high { 0.0 } else { low };
-        let (low, high) = if low < high { (low, high) } else { (low - 0.5, high + 0.5) };
+        let (low, high) = apart(low, high);
         let half = nice_step(high - low, 5) / 2.0;
         Self { low: (low / half + 1e-9).floor() * half, high: (high / half - 1e-9).ceil() * half, scale }
     }
@@ -140,14 +140,16 @@ impl Span {
             return Self::of_values(axis, values);
         }
         let (low, high) = bounds(values);
-        let pad = if low < high { 0.04 * (high - low) } else { 0.5 };
-        Self { low: low - pad, high: high + pad, scale: axis.scale }
+        let (wide_low, wide_high) = apart(low, high);
+        // Equal values have their margin already.
+        let pad = if (wide_low, wide_high) == (low, high) { 0.04 * (high - low) } else { 0.0 };
+        Self { low: wide_low - pad, high: wide_high + pad, scale: axis.scale }
     }
 
     /// Exactly the range of the values.
     pub fn tight(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = bounds(values);
-        let (low, high) = if low < high { (low, high) } else { (low, low + low.abs().max(1.0)) };
+        let (low, high) = if is_apart(low, high) { (low, high) } else { (low, low + low.abs().max(1.0)) };
         Self { low, high, scale }
     }
 
@@ -229,6 +231,22 @@ impl Span {
         }
         ticks
     }
+}
+
+/// Whether two values can be told apart on an axis.
+fn is_apart(low: f64, high: f64) -> bool {
+    1e-9 * low.abs().max(high.abs()) < high - low
+}
+
+/// The range from `low` to `high`, or around both if they are all but equal.
+fn apart(low: f64, high: f64) -> (f64, f64) {
+    if is_apart(low, high) {
+        return (low, high);
+    }
+    // Half of one is nothing to a large number.
+    let size = low.abs().max(high.abs());
+    let pad = if size < 1e9 { 0.5 } else { 1e-3 * size };
+    (low - pad, high + pad)
 }
 
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {

@@ -22,6 +22,19 @@ pub enum PlotError {
         /// The group or point.
         at: String,
     },
+    /// A number far beyond any quantity.
+    #[error(
+        "`{what}` is {value:e} at {at}; a figure shows 0 and magnitudes from 1e-100 to 1e100 (change the unit, or \
+         leave the value out)"
+    )]
+    Magnitude {
+        /// The series.
+        what: String,
+        /// The value.
+        value: f64,
+        /// The group or point.
+        at: String,
+    },
     /// A value that a logarithmic axis has no place for.
     #[error("`{what}` is {value} at {at}, but a logarithmic axis needs positive numbers; use a linear one")]
     NotPositive {

@@ -154,6 +154,9 @@ pub(crate) fn check_length(
     if got == expected { Ok(()) } else { Err(PlotError::Length { what: what(), got, expected, of }) }
 }
 
+/// Beyond these, an axis' own arithmetic leaves the finite numbers.
+const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
 pub(crate) fn check_value(
     what: impl Fn() -> String,
     value: f64,
@@ -162,6 +165,8 @@ pub(crate) fn check_value(
 ) -> Result<(), PlotError> {
     if !value.is_finite() {
         Err(PlotError::NotFinite { what: what(), value, at: at() })
+    } else if value != 0.0 && !MAGNITUDES.contains(&value.abs()) {
+        Err(PlotError::Magnitude { what: what(), value, at: at() })
     } else if scale.is_logarithmic() && value <= 0.0 {
         Err(PlotError::NotPositive { what: what(), value, at: at() })
     } else {

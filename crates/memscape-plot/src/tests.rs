@@ -129,6 +129,39 @@ fn lines_and_maps_of_any_magnitude_are_laid_out() {
     }
 }
 
+/// What a figure cannot show it says; what it shows takes no more room than any other.
+#[test]
+fn any_finite_number_draws_in_bounded_space() {
+    let numbers = [0.0, 1.0, -1.0, 1e-100, 1e100, -1e100, 5e-324, 1e-300, 1e300, 1e308, f64::MAX, f64::MIN];
+    for a in numbers {
+        for b in numbers.into_iter().chain([a * (1.0 + f64::EPSILON)]) {
+            let both = [Some(a), Some(b)];
+            let figures = [
+                Figure::one_column().panel("", bars(both)),
+                Figure::one_column().panel("", bars(both).scale(Scale::Log10)),
+                Figure::one_column().panel("", bars(both).scale(Scale::Log2)),
+                Figure::one_column().panel("", lines([(a, 1.0), (b, 2.0)])),
+                Figure::one_column().panel("", lines([(1.0, a), (2.0, b)])),
+                Figure::one_column().panel("", map(vec![both.to_vec(), both.to_vec()])),
+            ];
+            for (index, figure) in figures.into_iter().enumerate() {
+                match figure.svg() {
+                    Ok(svg) => assert!(svg.len() < 500_000, "figure {index} of {a} and {b}: {}", svg.len()),
+                    // Said; or a label of many digits.
+                    Err(
+                        PlotError::Magnitude { .. } | PlotError::NotPositive { .. } | PlotError::Room { .. },
+                    ) => {}
+                    Err(error) => panic!("figure {index} of {a} and {b}: {error}"),
+                }
+            }
+        }
+    }
+    let error = Figure::one_column().panel("", bars([Some(1e308), None])).svg().unwrap_err().to_string();
+    let text = "`PIM` is 1e308 at `left`; a figure shows 0 and magnitudes from 1e-100 to 1e100 (change the \
+                unit, or leave the value out)";
+    assert_eq!(error, text);
+}
+
 #[test]
 fn legends_and_plots_are_apart_and_on_the_page() {
     for (figure, layout) in layouts() {

@@ -110,15 +110,19 @@ pub fn ndp_solve(
 /// names and contents, one sequence each.
 #[pyfunction]
 pub fn ndp_add_recording(
-    name: &str,
+    py: Python<'_>,
+    name: String,
     sequences: Vec<(String, Vec<u8>)>,
     profile: Option<(String, Vec<u8>)>,
 ) -> PyResult<String> {
     let file = |(name, bytes): (String, Vec<u8>)| File { name, bytes };
     let (sequences, profile): (Vec<File>, Option<File>) =
         (sequences.into_iter().map(file).collect(), profile.map(file));
-    let sequences: Vec<&File> = sequences.iter().collect();
-    let recording = Recording::from_files(name, &sequences, profile.as_ref()).map_err(to_py_err)?;
-    let kept = register(recording).map_err(to_py_err)?;
-    Ok(format!("{name}: {}", kept.summary()))
+    let kept = compute(py, move || {
+        let sequences: Vec<&File> = sequences.iter().collect();
+        let recording = Recording::from_files(&name, &sequences, profile.as_ref());
+        let kept = register(recording.map_err(|it| it.to_string())?).map_err(|it| it.to_string())?;
+        Ok::<_, String>(format!("{name}: {}", kept.summary()))
+    })?;
+    kept.map_err(to_py_err)
 }

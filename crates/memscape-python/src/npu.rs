@@ -42,14 +42,16 @@ pub fn npu_balance<'py>(py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyR
 
 /// The DMA chains of A, B and C as a printable table.
 #[pyfunction]
-pub fn npu_chains(parameters: &Bound<'_, PyDict>) -> PyResult<String> {
+pub fn npu_chains(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<String> {
     let (chains, size) = chains(parameters)?;
     let size = chains.pad(size).map_err(to_py_err)?;
-    let (a, b, c) = (chains.a(size, 0), chains.b(size, 0), chains.c(size, 0, 0));
-    let mut transfers = a.transfers();
-    transfers.extend(b.transfers());
-    transfers.extend(c.transfers());
-    Ok(table(&transfers))
+    compute(py, move || {
+        let (a, b, c) = (chains.a(size, 0), chains.b(size, 0), chains.c(size, 0, 0));
+        let mut transfers = a.transfers();
+        transfers.extend(b.transfers());
+        transfers.extend(c.transfers());
+        table(&transfers)
+    })
 }
 
 /// Multiplies real integers on the functional array.

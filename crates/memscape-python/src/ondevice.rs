@@ -116,9 +116,12 @@ impl OndeviceLayout {
 }
 
 #[pyfunction]
-pub fn ondevice_layout(parameters: &Bound<'_, PyDict>) -> PyResult<OndeviceLayout> {
+pub fn ondevice_layout(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<OndeviceLayout> {
     let study: LayoutStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    let (layout, map) = study.layout().map_err(to_py_err)?;
-    let swizzle = Swizzle::new(layout, &map, study.host_order).map_err(to_py_err)?;
-    Ok(OndeviceLayout { swizzle, map })
+    let made = compute(py, move || {
+        let (layout, map) = study.layout().map_err(|it| it.to_string())?;
+        let swizzle = Swizzle::new(layout, &map, study.host_order).map_err(|it| it.to_string())?;
+        Ok::<_, String>(OndeviceLayout { swizzle, map })
+    })?;
+    made.map_err(to_py_err)
 }

@@ -88,9 +88,9 @@ impl PimPlan {
 }
 
 #[pyfunction]
-pub fn pim_plan(parameters: &Bound<'_, PyDict>) -> PyResult<PimPlan> {
+pub fn pim_plan(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<PimPlan> {
     let study: GemvStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    study.plan().map(PimPlan).map_err(to_py_err)
+    compute(py, move || study.plan().map_err(|it| it.to_string()))?.map(PimPlan).map_err(to_py_err)
 }
 
 #[pyfunction]

@@ -1,7 +1,7 @@
 //! Census, quantised blocks and kernels, below the studies `riscv.*`.
 
 use memscape::explore;
-use memscape::riscv::census::{Census, Observed, Operand, Shape, check_dense};
+use memscape::riscv::census::{Census, Observed, Operand, Shape};
 use memscape::riscv::quant::{
     BLOCK, Q8_0_BYTES, block_bytes, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0,
 };
@@ -20,10 +20,10 @@ use crate::{explore_error, value};
 type Row = (u64, u64, u64, &'static str, u64);
 
 #[pyfunction]
-pub fn riscv_census(parameters: &Bound<'_, PyDict>) -> PyResult<Vec<Row>> {
+pub fn riscv_census(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<Vec<Row>> {
     let study: CensusStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    check_dense(&study.model).map_err(to_py_err)?;
-    let census = Census::of(&study.model, study.projections, &study.run());
+    study.check().map_err(to_py_err)?;
+    let census = compute(py, move || Census::of(&study.model, study.projections, &study.run()))?;
     let mut rows: Vec<_> = census
         .rows()
         .map(|(shape, operand, count)| {
@@ -52,7 +52,7 @@ pub fn riscv_explain(
     if generated_tokens.1.max(prompt_tokens.1) > 1 << 24 {
         return Err(to_py_err("a run of over 2^24 tokens is not searched; narrow the ranges"));
     }
-    check_dense(&study.model).map_err(to_py_err)?;
+    study.check().map_err(to_py_err)?;
     let observed = Observed {
         model: *study.model,
         projections: study.projections,
@@ -69,7 +69,7 @@ pub fn riscv_explain(
         kv_padding: study.kv_padding,
         output_rows: study.output_rows,
     };
-    let found = compute(py, move || explain_census(&observed, &runs))?;
+    let found = compute(py, move || explain_census(&observed, &runs))?.map_err(to_py_err)?;
     let plain =
         found.iter().map(|it| (it.repetitions.get(), it.prompt_tokens.get(), it.generated_tokens.get()));
     Ok(plain.collect())
@@ -93,11 +93,12 @@ pub fn riscv_quantise<'py>(py: Python<'py>, kind: &str, weights: Vec<f32>) -> Py
 }
 
 #[pyfunction]
-pub fn riscv_dequantise(kind: &str, data: &[u8]) -> PyResult<Vec<f32>> {
-    let weights = match block_format(kind)? {
-        Format::Q4_0 => dequantise_q4_0(data),
-        _ => dequantise_q8_0(data),
-    };
+pub fn riscv_dequantise(py: Python<'_>, kind: &str, data: Vec<u8>) -> PyResult<Vec<f32>> {
+    let format = block_format(kind)?;
+    let weights = compute(py, move || match format {
+        Format::Q4_0 => dequantise_q4_0(&data),
+        _ => dequantise_q8_0(&data),
+    })?;
     weights.map_err(to_py_err)
 }
 

@@ -10,7 +10,7 @@ use crate::error::to_py_err;
 
 /// A parameter table: a dict with text keys.
 pub fn parameters(given: &Bound<'_, PyDict>) -> PyResult<Parameters> {
-    table("", given)
+    Reader::default().table("", given)
 }
 
 /// What a study file holds, as a dict.
@@ -23,54 +23,112 @@ pub fn layers(given: &[Bound<'_, PyDict>]) -> PyResult<Vec<Parameters>> {
     given.iter().map(parameters).collect()
 }
 
-/// A plain Python value; `path` is where it stands, for the error.
-pub fn from_python(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// Tables within tables; more is a list that contains itself.
+const MOST_DEPTH: usize = 64;
+
+/// Values in one argument; more is an iterator without end.
+const MOST_VALUES: usize = 20_000_000;
+
+/// Values between two looks at Ctrl-C.
+const SIGNALS_EVERY: usize = 1 << 16;
+
+/// Reads one argument, which may be anything.
+#[derive(Default)]
+struct Reader {
+    depth: usize,
+    values: usize,
+}
+
+impl Reader {
+    /// A plain Python value; `path` is where it stands, for the error.
+    fn read(&mut self, path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            let root = root(path);
+            return Err(to_py_err(format!("`{root}` has over {MOST_VALUES} values; give fewer")));
+        }
+        if self.values.is_multiple_of(SIGNALS_EVERY) {
+            value.py().check_signals()?;
+        }
+        if let Some(plain) = scalar(path, value)? {
+            return Ok(plain);
+        }
+        if self.depth == MOST_DEPTH {
+            let root = root(path);
+            return Err(to_py_err(format!(
+                "`{root}` is nested over {MOST_DEPTH} levels deep; does it contain itself?"
+            )));
+        }
+        self.depth += 1;
+        let read = self.container(path, value)?;
+        self.depth -= 1;
+        Ok(read)
+    }
+
+    fn container(&mut self, path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        let kind = value.get_type().name()?;
+        if let Ok(it) = value.cast::<PyDict>() {
+            Ok(Value::Object(self.table(path, it)?))
+        } else if matches!(kind.to_str()?, "bytes" | "bytearray" | "memoryview") {
+            // Python would count them out as small numbers.
+            Err(PyTypeError::new_err(format!("`{path}` is `{kind}`; give a text or a list of numbers")))
+        } else if value.hasattr("tolist")? {
+            // NumPy's arrays and numbers.
+            self.read(path, &value.call_method0("tolist")?)
+        } else if let Ok(items) = value.try_iter() {
+            let items = items.enumerate().map(|(index, it)| self.read(&format!("{path}[{index}]"), &it?));
+            items.collect::<PyResult<_>>().map(Value::Array)
+        } else {
+            Err(PyTypeError::new_err(format!(
+                "`{path}` is a `{kind}`; give a number, a text, a truth value, a list or a dict of these"
+            )))
+        }
+    }
+
+    fn table(&mut self, path: &str, dict: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let key: String = key.extract().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "`{key}` is no parameter's name; names are texts such as \"split_k\""
+                ))
+            })?;
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            Ok((key, self.read(&path, &value)?))
+        };
+        dict.iter().map(entry).collect()
+    }
+}
+
+/// Where a path begins: the argument.
+fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
+}
+
+/// What holds no other values.
+fn scalar(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     // A bool is an int to Python, so it goes first.
-    if value.is_none() {
-        Ok(Value::Null)
+    Ok(Some(if value.is_none() {
+        Value::Null
     } else if let Ok(it) = value.cast::<PyBool>() {
-        Ok(Value::Bool(it.is_true()))
+        Value::Bool(it.is_true())
     } else if value.is_instance_of::<PyInt>() {
         let number =
             value.extract::<i64>().map(Number::from).or_else(|_| value.extract::<u64>().map(Number::from));
-        number.map(Value::Number).map_err(|_| to_py_err(format!("`{path}` = {value} does not fit 64 bits")))
+        // Its digits may fill pages, or be more than Python prints.
+        number.map(Value::Number).map_err(|_| to_py_err(format!("`{path}` does not fit 64 bits")))?
     } else if let Ok(it) = value.cast::<PyFloat>() {
         let number = Number::from_f64(it.extract()?);
         number
             .map(Value::Number)
-            .ok_or_else(|| to_py_err(format!("`{path}` = {value}; it must be a finite number")))
+            .ok_or_else(|| to_py_err(format!("`{path}` = {value}; it must be a finite number")))?
     } else if let Ok(it) = value.cast::<PyString>() {
-        Ok(Value::String(it.extract()?))
-    } else if let Ok(it) = value.cast::<PyDict>() {
-        Ok(Value::Object(table(path, it)?))
+        Value::String(it.extract()?)
     } else if value.hasattr("__fspath__")? {
         // A path, such as that of a recording.
-        Ok(Value::String(value.extract::<std::path::PathBuf>()?.display().to_string()))
-    } else if value.hasattr("tolist")? {
-        // NumPy's arrays and numbers.
-        from_python(path, &value.call_method0("tolist")?)
-    } else if let Ok(items) = value.try_iter() {
-        let items = items.enumerate().map(|(index, it)| from_python(&format!("{path}[{index}]"), &it?));
-        items.collect::<PyResult<_>>().map(Value::Array)
+        Value::String(value.extract::<std::path::PathBuf>()?.display().to_string())
     } else {
-        let kind = value.get_type().name()?;
-        Err(PyTypeError::new_err(format!(
-            "`{path}` is a `{kind}`; give a number, a text, a truth value, a list or a dict of these"
-        )))
-    }
-}
-
-fn table(path: &str, dict: &Bound<'_, PyDict>) -> PyResult<Parameters> {
-    let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let key: String = key.extract().map_err(|_| {
-            PyTypeError::new_err(format!(
-                "`{key}` is no parameter's name; names are texts such as \"split_k\""
-            ))
-        })?;
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        Ok((key, from_python(&path, &value)?))
-    };
-    dict.iter().map(entry).collect()
+        return Ok(None);
+    }))
 }
 
 /// A JSON value as Python's own.

@@ -86,13 +86,17 @@ impl Node {
         fields.values.get_mut(index)
     }
 
+    /// The child of this name.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&Node> {
+        let Node::Table(fields) = self else { return None };
+        fields.values.get(fields.index(name)?)
+    }
+
     /// What is at `path`.
     #[must_use]
     pub fn at(&self, path: &str) -> Option<&Node> {
-        path.split('.').try_fold(self, |node, name| {
-            let Node::Table(fields) = node else { return None };
-            fields.values.get(fields.index(name)?)
-        })
+        path.split('.').try_fold(self, Self::child)
     }
 
     /// Which child to take at each level to get to `path`.

@@ -40,11 +40,13 @@ pub enum UnitError {
 
 /// Defines a float quantity: a newtype with a checked constructor.
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $unit:literal, $quantity:literal, $allowed:literal, $schema:literal, $check:expr) => {
+    ($(#[$doc:meta])* $name:ident, $unit:literal, $quantity:literal, $allowed:literal, $least:literal..=$most:literal, $check:expr) => {
         $(#[$doc])*
+        ///
+        #[doc = concat!("As a parameter, from ", $least, " to ", $most, " ", $unit, ".")]
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "f64", into = "f64")]
-        #[schemars(extend($schema = 0))]
+        #[schemars(extend("minimum" = $least, "maximum" = $most))]
         pub struct $name(f64);
 
         impl $name {
@@ -96,31 +98,31 @@ macro_rules! quantity {
 
 quantity!(
     /// A time span, finite and never negative.
-    Nanoseconds, "ns", "time", "at least 0", "minimum", |it| it >= 0.0
+    Nanoseconds, "ns", "time", "at least 0", 0.0..=1e12, |it| it >= 0.0
 );
 quantity!(
     /// A data rate of 10^9 bytes per second, finite and positive.
-    GbPerS, "GB/s", "bandwidth", "above 0", "exclusiveMinimum", |it| it > 0.0
+    GbPerS, "GB/s", "bandwidth", "above 0", 1e-6..=1e9, |it| it > 0.0
 );
 quantity!(
     /// A clock or data rate of 10^6 per second, finite and positive.
-    Megahertz, "MHz", "frequency", "above 0", "exclusiveMinimum", |it| it > 0.0
+    Megahertz, "MHz", "frequency", "above 0", 1e-3..=1e7, |it| it > 0.0
 );
 quantity!(
     /// A compute rate of 10^12 operations per second, from one operation per
     /// microsecond to a billion TOPS. One multiply-accumulate is two operations.
-    Tops, "TOPS", "compute rate", "from 1e-6 to 1e9", "exclusiveMinimum", |it| (1e-6..=1e9).contains(&it)
+    Tops, "TOPS", "compute rate", "from 1e-6 to 1e9", 1e-6..=1e9, |it| (1e-6..=1e9).contains(&it)
 );
 
 quantity!(
     /// A number of clock cycles, finite and never negative; not always whole, as
     /// averages are not.
-    Cycles, "cycles", "cycle count", "at least 0", "minimum", |it| it >= 0.0
+    Cycles, "cycles", "cycle count", "at least 0", 0.0..=1e12, |it| it >= 0.0
 );
 
 quantity!(
     /// A number of bytes that need not be whole, as a threshold or an average.
-    MeanBytes, "B", "number of bytes", "above 0", "exclusiveMinimum", |it| it > 0.0
+    MeanBytes, "B", "number of bytes", "above 0", 1e-3..=1e15, |it| it > 0.0
 );
 
 impl Nanoseconds {
@@ -254,7 +256,8 @@ impl Tops {
 }
 
 /// A point or span on an event clock: whole picoseconds, so that order never
-/// depends on rounding.
+/// depends on rounding. Sums and products that the clock cannot count, 213 days, stay at
+/// its end, which as a number is infinite and so no answer.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -265,11 +268,11 @@ impl Picoseconds {
     /// No time at all, and the start of every clock.
     pub const ZERO: Self = Self(0);
 
-    /// For arrays, tables and printing.
+    /// For arrays, tables and printing; infinite at the end of the clock.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "2^53 ps are 2.5 hours of simulated time")]
     pub fn as_ns(self) -> f64 {
-        self.0 as f64 * 1e-3
+        if self.0 == u64::MAX { f64::INFINITY } else { self.0 as f64 * 1e-3 }
     }
 
     /// `self - earlier`, or zero where `earlier` is the later one.
@@ -281,20 +284,20 @@ impl Picoseconds {
 
 impl From<Picoseconds> for Nanoseconds {
     fn from(span: Picoseconds) -> Self {
-        Self(span.as_ns())
+        Self::saturating(span.as_ns())
     }
 }
 
 impl Add for Picoseconds {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Picoseconds {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
@@ -310,7 +313,7 @@ impl Sub for Picoseconds {
 impl Mul<u64> for Picoseconds {
     type Output = Self;
     fn mul(self, count: u64) -> Self {
-        Self(self.0 * count)
+        Self(self.0.saturating_mul(count))
     }
 }
 
@@ -364,19 +367,19 @@ impl fmt::Display for Bytes {
 
 quantity!(
     /// A time span as software people state it, finite and never negative.
-    Microseconds, "us", "time", "at least 0", "minimum", |it| it >= 0.0
+    Microseconds, "us", "time", "at least 0", 0.0..=1e9, |it| it >= 0.0
 );
 quantity!(
     /// A memory's size in 10^9 bytes, finite and never negative.
-    Gigabytes, "GB", "capacity", "at least 0", "minimum", |it| it >= 0.0
+    Gigabytes, "GB", "capacity", "at least 0", 0.0..=1e9, |it| it >= 0.0
 );
 quantity!(
     /// A clock of 10^9 cycles per second, finite and positive.
-    Gigahertz, "GHz", "frequency", "above 0", "exclusiveMinimum", |it| it > 0.0
+    Gigahertz, "GHz", "frequency", "above 0", 1e-6..=1e4, |it| it > 0.0
 );
 quantity!(
     /// A price in US dollars, finite and never negative.
-    Usd, "USD", "price", "at least 0", "minimum", |it| it >= 0.0
+    Usd, "USD", "price", "at least 0", 0.0..=1e12, |it| it >= 0.0
 );
 
 impl From<Microseconds> for Nanoseconds {
@@ -447,6 +450,14 @@ mod tests {
         assert_eq!(Nanoseconds::new(0.1).unwrap().to_picoseconds() * 10, Picoseconds(1_000));
         assert_eq!(Picoseconds(3).saturating_sub(Picoseconds(5)), Picoseconds::ZERO);
         assert!(std::panic::catch_unwind(|| Picoseconds(3) - Picoseconds(5)).is_err());
+    }
+
+    #[test]
+    fn a_clock_stays_at_its_end() {
+        let end = Picoseconds(u64::MAX);
+        assert_eq!((end + Picoseconds(1), Picoseconds(u64::MAX / 2) * 3), (end, end));
+        assert_eq!([Picoseconds(u64::MAX - 1), Picoseconds(9)].into_iter().sum::<Picoseconds>(), end);
+        assert!(end.as_ns().is_infinite() && Picoseconds(u64::MAX - 1).as_ns().is_finite());
     }
 
     #[test]

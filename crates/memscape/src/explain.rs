@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::RangeInclusive;
 
-use crate::riscv::census::{Observed, OutputRows, Run};
+use crate::riscv::census::{Observed, OutputRows, Run, TooLong};
 use rayon::prelude::*;
 
 /// Where to look for a run.
@@ -22,6 +22,9 @@ pub struct Runs {
     /// Rows of the last layer.
     pub output_rows: OutputRows,
 }
+
+/// Some seconds' work.
+const MOST_RUNS: u128 = 10_000_000;
 
 /// Every run of `runs` that makes exactly the observed counts: tried one by one, on
 /// all cores, in the order of repetitions, prompt and reply. Ranges begin at 1.
@@ -45,10 +48,21 @@ pub struct Runs {
 ///     kv_padding: study.kv_padding,
 ///     output_rows: study.output_rows,
 /// };
-/// assert_eq!(memscape::explain_census(&observed, &runs), [study.run()]);
+/// assert_eq!(memscape::explain_census(&observed, &runs)?, [study.run()]);
+/// # Ok::<(), memscape::riscv::census::TooLong>(())
 /// ```
-#[must_use]
-pub fn explain_census(observed: &Observed, runs: &Runs) -> Vec<Run> {
+///
+/// # Errors
+/// [`TooLong`] if the ranges hold over ten million.
+pub fn explain_census(observed: &Observed, runs: &Runs) -> Result<Vec<Run>, TooLong> {
+    let length = |it: &RangeInclusive<u64>| u128::from(it.end().saturating_sub(*it.start())) + 1;
+    let repetitions = u64::from(*runs.repetitions.start())..=u64::from(*runs.repetitions.end());
+    let candidates = [&repetitions, &runs.prompt_tokens, &runs.generated_tokens]
+        .into_iter()
+        .fold(1_u128, |all, it| all.saturating_mul(length(it)));
+    if MOST_RUNS < candidates {
+        return Err(TooLong::Candidates { candidates, most: MOST_RUNS });
+    }
     let prompts: Vec<_> = runs
         .repetitions
         .clone()
@@ -72,5 +86,5 @@ pub fn explain_census(observed: &Observed, runs: &Runs) -> Vec<Run> {
             generated.map(run).filter(|it| observed.explained_by(it)).collect()
         })
         .collect();
-    found.into_iter().flatten().collect()
+    Ok(found.into_iter().flatten().collect())
 }

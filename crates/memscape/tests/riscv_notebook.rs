@@ -63,7 +63,7 @@ fn sweeps_figures_and_the_census_backwards() -> Result<(), Box<dyn Error>> {
         kv_padding: census_study.kv_padding,
         output_rows: census_study.output_rows,
     };
-    assert_eq!(memscape::explain_census(&observed, &runs), [census_study.run()]);
+    assert_eq!(memscape::explain_census(&observed, &runs).unwrap(), [census_study.run()]);
 
     let threads = Sweep::of(Parameters::new())
         .axis("policy", ["no-balancing", "interleave"])

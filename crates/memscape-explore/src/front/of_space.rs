@@ -6,11 +6,12 @@ use rayon::prelude::*;
 
 use super::dominance::non_dominated;
 use crate::error::Error;
+use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Asker, Point, answered, table};
 use crate::registry::DynStudy;
 use crate::space::{Cursor, Judge, Objective, Plan, Space, Verdict, digits_of, nothing_allowed};
-use crate::sweep::{Control, guarded, next_breath};
+use crate::sweep::{Control, next_breath};
 use crate::table::{Column, Table};
 
 /// What nothing in a space is better than, and how much has been looked at.

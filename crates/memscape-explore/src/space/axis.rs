@@ -1,5 +1,7 @@
 //! One parameter that moves.
 
+use std::collections::BTreeMap;
+
 use memscape_study::node::Node;
 use serde_json::{Value, json};
 
@@ -8,6 +10,7 @@ use super::range::Range;
 use crate::columns::{ColumnBuilder, NotAnAnswer};
 use crate::error::Error;
 use crate::expression::Datum;
+use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::schema::Kind;
 
@@ -18,6 +21,8 @@ pub(crate) struct Axis {
     /// Its place among all axes.
     pub(crate) index: usize,
     pub(crate) values: Values,
+    /// Which of its listed values are beyond the limits of the leaf that they set.
+    pub(crate) excesses: BTreeMap<usize, Excess>,
     pub(crate) change: Change,
     /// Where it exists, if not everywhere.
     pub(crate) when: Option<Check>,
@@ -63,25 +68,42 @@ impl Axis {
                 Change::Tree { values: values().into_iter().map(resolved).collect(), stride: 1 }
             }
         };
+        let limits = match change {
+            Change::Leaf(_) => anatomy.limits.below(path),
+            Change::Tree { .. } => None,
+        };
+        let excess = |(at, node)| Some((at, limits?.check(node).err()?));
+        let excesses = nodes.iter().enumerate().filter_map(excess).collect();
         let values = Values::Listed { nodes, picks };
-        Ok(Self { path: path.to_owned(), index: 0, values, change, when: None })
+        Ok(Self { path: path.to_owned(), index: 0, values, excesses, change, when: None })
     }
 
     pub(crate) fn range(anatomy: &Anatomy, path: &str, range: Range) -> Result<Self, Error> {
         anatomy.check_path(path)?;
-        match anatomy.defaults.route(path) {
-            Some(route) if !anatomy.reshapes(path) => Ok(Self {
-                path: path.to_owned(),
-                index: 0,
-                values: if range.integer { Values::Whole(range) } else { Values::Real(range) },
-                change: Change::Leaf(route),
-                when: None,
-            }),
-            _ => Err(Error::BadSweep(format!(
+        let Some(route) = anatomy.defaults.route(path).filter(|_| !anatomy.reshapes(path)) else {
+            return Err(Error::BadSweep(format!(
                 "axis `{path}` is a range, and it takes descriptions or is not always there; give a list of \
                  values, or `step` or `count`"
-            ))),
+            )));
+        };
+        let values = if range.integer { Values::Whole(range) } else { Values::Real(range) };
+        let (change, excesses) = (Change::Leaf(route), BTreeMap::new());
+        let axis = Self { path: path.to_owned(), index: 0, values, excesses, change, when: None };
+        // What is allowed has no gaps but those between whole numbers.
+        if let Some(limits) = anatomy.limits.below(path) {
+            let ends = [Node::Float(range.min), Node::Float(range.max)];
+            ends.iter().try_for_each(|it| limits.check(it)).map_err(|it| it.at(path))?;
         }
+        Ok(axis)
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.change, Change::Leaf(_))
+    }
+
+    /// Why the value of a digit is beyond its limits, if it is.
+    pub(crate) fn excess(&self, digit: u64) -> Option<&Excess> {
+        if self.excesses.is_empty() { None } else { self.excesses.get(&self.pick(digit)) }
     }
 
     /// Which of its listed values a digit takes.

@@ -1,11 +1,14 @@
 //! From point to point of a space, each time changing only what differs.
 
+use memscape_study::Study;
 use memscape_study::node::Node;
 
 use super::axis::{Axis, Change, datum};
 use super::check::Source;
 use super::plan::Plan;
+use crate::error::Error;
 use crate::expression::Datum;
+use crate::limits::Excess;
 
 /// A point of a space and its tree of parameters.
 pub(crate) struct Cursor<'a> {
@@ -14,6 +17,8 @@ pub(crate) struct Cursor<'a> {
     /// Whether each axis exists here.
     active: Vec<bool>,
     tree: Result<Node, String>,
+    /// What of the tree is beyond its limits, whatever axes set.
+    excess: Option<&'a Excess>,
     tree_index: usize,
     /// The slowest dimension that has moved since the point was last found allowed.
     moved: usize,
@@ -46,7 +51,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn at(plan: &'a Plan<'a>, digits: Vec<u64>) -> Self {
         let active = vec![true; plan.axes().count()];
         let tree = Ok(Node::Null);
-        let mut cursor = Self { plan, digits, active, tree, tree_index: usize::MAX, moved: 0, over: false };
+        let mut cursor =
+            Self { plan, digits, active, tree, excess: None, tree_index: usize::MAX, moved: 0, over: false };
         cursor.update(0);
         cursor
     }
@@ -108,9 +114,32 @@ impl<'a> Cursor<'a> {
         self.plan.dimensions.iter().zip(&self.digits).map(|(it, digit)| digit * it.stride).sum()
     }
 
-    /// The parameters here, or why there are none.
-    pub(crate) fn tree(&mut self) -> &mut Result<Node, String> {
-        &mut self.tree
+    /// The study here.
+    ///
+    /// # Errors
+    /// [`Error`] if a description or a value is none.
+    pub(crate) fn study<S: Study>(&mut self) -> Result<S, Error> {
+        match &mut self.tree {
+            Ok(tree) => {
+                let study = S::deserialize(tree)?;
+                self.check()?;
+                Ok(study)
+            }
+            Err(error) => Err(Error::NoAnswer(error.clone())),
+        }
+    }
+
+    /// Limits are held against values when a plan and its trees are made, not again
+    /// at each point.
+    fn check(&self) -> Result<(), Error> {
+        for (dimension, digit) in self.plan.dimensions.iter().zip(&self.digits) {
+            for axis in &dimension.axes {
+                if let Some(excess) = axis.excess(*digit).filter(|_| self.has(axis)) {
+                    return Err(excess.at(&axis.path));
+                }
+            }
+        }
+        self.excess.map_or(Ok(()), |it| Err(it.at("")))
     }
 
     /// Whether an axis exists here.
@@ -212,7 +241,9 @@ impl<'a> Cursor<'a> {
         if plan.trees() > 1 || self.tree_index == usize::MAX {
             let index = self.wanted_tree();
             if index != self.tree_index {
-                self.tree = plan.tree(index).cloned();
+                let tree = plan.tree(index);
+                self.excess = tree.as_ref().ok().and_then(|it| it.excess.as_ref());
+                self.tree = tree.map(|it| it.node.clone());
                 self.tree_index = index;
                 changed = 0;
             }
@@ -225,7 +256,7 @@ impl<'a> Cursor<'a> {
                     axis.node(*digit)
                 } else {
                     // As the base has it.
-                    let base = plan.tree(self.tree_index).ok().and_then(|it| it.at_route(route));
+                    let base = plan.tree(self.tree_index).ok().and_then(|it| it.node.at_route(route));
                     base.cloned().unwrap_or(Node::Null)
                 };
                 tree.patch(route, node);

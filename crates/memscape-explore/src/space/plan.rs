@@ -13,6 +13,7 @@ use super::range::Range;
 use super::space::{Axes, Linked, Space};
 use crate::error::Error;
 use crate::expression::{Expression, Sort};
+use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Given, Parameters};
 use crate::schema::{Kind, Shape, alternatives, is_null, types};
 
@@ -35,7 +36,14 @@ pub(crate) struct Plan<'a> {
     pub(crate) allowed: Option<Vec<u64>>,
     /// One tree per combination of presets, made when first needed, with why
     /// there is none.
-    trees: Vec<OnceLock<Result<Node, String>>>,
+    trees: Vec<OnceLock<Result<Tree, String>>>,
+}
+
+/// A study's parameters before the axes set leaves of them, and what of the rest is
+/// beyond its limits.
+pub(crate) struct Tree {
+    pub(crate) node: Node,
+    pub(crate) excess: Option<Excess>,
 }
 
 /// Axes that move together.
@@ -125,7 +133,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The tree with the presets that these axes name.
-    pub(crate) fn tree(&self, index: usize) -> Result<&Node, String> {
+    pub(crate) fn tree(&self, index: usize) -> Result<&Tree, String> {
         let make = || {
             let mut assignments = self.base.clone();
             for axis in self.axes() {
@@ -135,7 +143,10 @@ impl<'a> Plan<'a> {
                     assignments.extend(given.iter().cloned());
                 }
             }
-            self.anatomy.expand(&assignments).map_err(|it| it.to_string())
+            let node = self.anatomy.expand(&assignments).map_err(|it| it.to_string())?;
+            let is_set = |path: &str| self.axes().any(|it| it.is_leaf() && it.path == path);
+            let excess = self.anatomy.limits.check_but(&node, "", &is_set).err();
+            Ok(Tree { node, excess })
         };
         let tree = self.trees[index].get_or_init(make);
         tree.as_ref().map_err(Clone::clone)

@@ -43,6 +43,9 @@ pub(crate) fn seconds(time: Picoseconds) -> f64 {
     time.0 as f64 * 1e-12
 }
 
+/// Of the inputs of one stage.
+const MOST_BYTES: u128 = 1 << 30;
+
 /// Why a scheme was not run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +62,18 @@ pub enum RunError {
     /// No tokens.
     #[error("a prompt of no tokens; give at least one")]
     NoTokens,
+    /// A prompt whose activations no memory holds.
+    #[error(
+        "{tokens} tokens of {columns} numbers take {bytes} B, more than {MOST_BYTES} B; use fewer tokens"
+    )]
+    TooLong {
+        /// Tokens of the prompt.
+        tokens: usize,
+        /// Numbers of one token, at most.
+        columns: usize,
+        /// Bytes of all.
+        bytes: u128,
+    },
 }
 
 /// Runs prefill of `tokens` tokens by one scheme: `weight-duplication` (the
@@ -71,6 +86,11 @@ pub fn run(setup: &Setup, weights: &Weights, scheme: Scheme, tokens: usize) -> R
     setup.check()?;
     if tokens == 0 {
         return Err(RunError::NoTokens);
+    }
+    let columns = weights.matrices.iter().map(|it| length(it.1.k().max(it.1.m()))).max().unwrap_or(0);
+    let bytes = tokens as u128 * columns as u128 * size_of::<f32>() as u128;
+    if MOST_BYTES < bytes {
+        return Err(RunError::TooLong { tokens, columns, bytes });
     }
     let bench = Bench::new(setup, weights, tokens);
     match scheme {

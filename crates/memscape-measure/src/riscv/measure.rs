@@ -48,11 +48,16 @@ impl Request {
             _ if self.threads.is_empty() => Err(MeasureError::NoThreads),
             Some(threads) => Err(MeasureError::Threads { threads: *threads, rows }),
             None if self.repeats == 0 => Err(MeasureError::NoRepeats),
-            None if self.stream_bytes < 4096 => Err(MeasureError::Stream(self.stream_bytes)),
+            None if !(4096..=MOST_STREAM).contains(&self.stream_bytes) => {
+                Err(MeasureError::Stream(self.stream_bytes))
+            }
             None => Ok(()),
         }
     }
 }
+
+/// More than any cache by far.
+const MOST_STREAM: usize = 1 << 34;
 
 /// Why nothing is measured.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -90,8 +95,8 @@ pub enum MeasureError {
     /// Nothing to take the fastest of.
     #[error("0 repeats measure nothing; use at least 1")]
     NoRepeats,
-    /// A read too short for a clock.
-    #[error("a read of {0} bytes is too short; use at least 4096")]
+    /// A read too short for a clock, or too long for a memory.
+    #[error("a read of {0} bytes is not measured; use 4096 to {MOST_STREAM}")]
     Stream(usize),
     /// Weights that no block holds.
     #[error(transparent)]

@@ -278,7 +278,7 @@ impl AnyCatalog for Recordings {
     }
 
     fn takes(&self) -> Takes {
-        Takes { extensions: vec!["npz"], folders: true, max_bytes: 1 << 32 }
+        Takes { extensions: vec!["npz"], folders: true, max_bytes: 1 << 30 }
     }
 
     fn read(&self, files: &[File]) -> Result<Form, CatalogError> {

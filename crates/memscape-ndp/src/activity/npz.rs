@@ -53,7 +53,10 @@ pub enum NpzError {
 }
 
 /// No array of ours is larger; a header that says so is damaged.
-const MOST_BYTES: usize = 1 << 34;
+const MOST_BYTES: usize = 1 << 30;
+
+/// A header has some hundred bytes.
+const MOST_HEADER: u32 = 1 << 16;
 
 impl<'a> Npz<'a> {
     /// Opens the bytes of a file.
@@ -81,27 +84,33 @@ impl<'a> Npz<'a> {
             .0
             .by_name(&format!("{name}.npy"))
             .map_err(|_| NpzError::Missing { name: name.to_owned(), available })?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|it| bad(it.to_string()))?;
-        parse(bytes).map_err(bad)
+        parse(&mut file).map_err(bad)
     }
 }
 
 /// The `.npy` format, versions 1 to 3: magic, version, length, a Python
-/// dictionary, elements.
-fn parse(mut bytes: Vec<u8>) -> Result<Array, String> {
-    let start = match bytes.get(..8) {
-        Some([0x93, b'N', b'U', b'M', b'P', b'Y', version, _]) => match version {
-            1 => 10,
-            2 | 3 => 12,
-            other => return Err(format!("format version {other}; 1 to 3 are known")),
-        },
+/// dictionary, elements. No more is read than the header says.
+fn parse(file: &mut impl Read) -> Result<Array, String> {
+    let within = |_| "it ends within its header".to_owned();
+    let mut start = [0; 8];
+    file.read_exact(&mut start).map_err(|_| "it does not start with \\x93NUMPY".to_owned())?;
+    let digits = match start {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _] => 2,
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _] => 4,
+        [0x93, b'N', b'U', b'M', b'P', b'Y', other, _] => {
+            return Err(format!("format version {other}; 1 to 3 are known"));
+        }
         _ => return Err("it does not start with \\x93NUMPY".to_owned()),
     };
-    let length = bytes.get(8..start).ok_or("it ends within its header")?;
-    let length = length.iter().rev().fold(0_usize, |sum, it| sum << 8 | usize::from(*it));
-    let end = start.saturating_add(length);
-    let header = bytes.get(start..end).ok_or("it ends within its header")?;
+    let mut length = [0; 4];
+    file.read_exact(&mut length[..digits]).map_err(within)?;
+    let length = u32::from_le_bytes(length);
+    if length > MOST_HEADER {
+        return Err(format!("its header has {length} bytes; at most {MOST_HEADER} are read"));
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header).map_err(within)?;
+    let header = &header[..];
     let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
     let field = |key: &str| {
         header
@@ -126,13 +135,20 @@ fn parse(mut bytes: Vec<u8>) -> Result<Array, String> {
         _ => return Err(format!("element type `{dtype}`")),
     };
     let item = if dtype.as_bytes()[1] == b'U' { item.saturating_mul(4) } else { item };
-    let count = shape.iter().try_fold(1_usize, |all, it| all.checked_mul(*it)).filter(|it| *it < MOST_BYTES);
+    let count = shape.iter().try_fold(1_usize, |all, it| all.checked_mul(*it));
     let wanted = count.and_then(|it| it.checked_mul(item)).ok_or(format!("shape {shape:?}"))?;
-    let data = bytes.split_off(end);
-    if data.len() != wanted {
+    if wanted > MOST_BYTES {
         return Err(format!(
-            "shape {shape:?} of `{dtype}` takes {wanted} bytes, but {} are there; the file is truncated or damaged",
-            data.len()
+            "shape {shape:?} of `{dtype}` takes {wanted} bytes; at most {MOST_BYTES} are read"
+        ));
+    }
+    let mut data = Vec::new();
+    // One more tells that there are more, however many.
+    file.take(wanted as u64 + 1).read_to_end(&mut data).map_err(|it| it.to_string())?;
+    if data.len() != wanted {
+        let found = if data.len() > wanted { "more".to_owned() } else { data.len().to_string() };
+        return Err(format!(
+            "shape {shape:?} of `{dtype}` takes {wanted} bytes, but {found} are there; the file is truncated or damaged"
         ));
     }
     Ok(Array { dtype, shape, data })

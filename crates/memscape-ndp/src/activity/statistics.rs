@@ -7,7 +7,7 @@ use super::bits::{Bits, BlockKind, bit};
 use super::law::Law;
 use super::recording::NO_PARENT;
 use super::source::Source;
-use crate::normal::{cdf, normal, quadrature, quantile};
+use crate::normal::{cdf, normal, quadrature_between, quantile};
 use crate::numbers::precise;
 
 /// What activity looks like. Shares are from 0 to 1.
@@ -203,20 +203,20 @@ fn hottest(values: &[f32], share: f64) -> Vec<u64> {
 /// * `layers`: for how many layers clusters are drawn, from `seed`
 #[must_use]
 pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Statistics {
-    let limit = quantile(1.0 - inquiry.hot);
-    let top = quadrature(|z| if z > limit { law.profiled(z) } else { 0.0 });
+    let hot = inquiry.hot;
+    let limit = quantile(1.0 - hot);
+    let top = quadrature_between(limit, f64::INFINITY, |z| law.profiled(z));
     // Offline and prompt's latent are two normals with this correlation.
     let all = law.offline.hypot(law.prompt.hypot(law.cluster));
     let related = if all > 0.0 { law.offline / all } else { 1.0 };
     let rest = (1.0 - related * related).max(1e-12).sqrt();
-    let stays = quadrature(|z| if z > limit { cdf((related * z - limit) / rest) } else { 0.0 });
-    let hot = quadrature(|z| if z > limit { 1.0 } else { 0.0 });
+    let stays = quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest));
 
     // Work of a cold neuron in a cluster of this latent.
     let width = law.prompt.hypot(1.0);
     let work = |cluster: f64| {
-        quadrature(|z| {
-            if z > limit { 0.0 } else { cdf((law.offset + law.offline * z + law.cluster * cluster) / width) }
+        quadrature_between(f64::NEG_INFINITY, limit, |z| {
+            cdf((law.offset + law.offline * z + law.cluster * cluster) / width)
         })
     };
     let table: Vec<f64> = (0..=32).map(|it| work(f64::from(it) * 0.25 - 4.0)).collect();
@@ -242,8 +242,9 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
     Statistics {
         density: law.density,
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
-        top_share: top / law.density,
-        hot_varied: 1.0 - stays / hot,
+        top_share: top / (top + quadrature_between(f64::NEG_INFINITY, limit, |z| law.profiled(z))),
+        // Of no hot neurons, none vary.
+        hot_varied: if hot > 0.0 { 1.0 - stays / hot } else { 0.0 },
         child_given_parents: Some(law.child_given_parents()),
         token_imbalance: mean,
         window_imbalance: mean,

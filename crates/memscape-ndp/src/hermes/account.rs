@@ -10,6 +10,7 @@ use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
 use crate::cost::{Account, Causes, ColdSide, Prompt, StepPart, on_dimms, predictor_bytes, step};
 use crate::error::NdpError;
+use crate::hardware::Rule;
 use crate::work::Activity;
 
 /// Prompt and reply on Hermes, or with the host in the DIMMs' place.
@@ -53,6 +54,9 @@ pub(super) fn walked_or_expected<W: Watch>(
     hermes: &Hermes,
     engine: CostEngine,
 ) -> Result<(Sparse, Plan, Walks<W>), NdpError> {
+    if engine == CostEngine::Closed && hermes.machine.predictor.rule == Rule::Exceed {
+        return Err(NdpError::ClosedRule);
+    }
     let capacity = hermes.hot_capacity()?;
     let expected = match &hermes.work.activity {
         Activity::Law { law, density, .. } => Some(closed::sparse(hermes, law.at(*density)?, capacity)),

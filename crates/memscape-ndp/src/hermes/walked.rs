@@ -34,6 +34,7 @@ const RUN: usize = 10;
 impl Hermes<'_> {
     /// Places all neurons and walks every block.
     pub(super) fn sparse<W: Watch>(&self, plan: Plan) -> Result<(Sparse, Walks<W>), NdpError> {
+        self.work.check_walk()?;
         let source = self.work.source()?;
         let placed = place(self, &source, plan.capacity, plan.dimms)?;
         let walks = walk_layers(self, &source, &placed, plan);
@@ -121,6 +122,7 @@ impl Hermes<'_> {
 /// # Errors
 /// [`NdpError`] says what does not fit.
 pub fn walk(hermes: &Hermes, capacity: f64) -> Result<(Walked, u64), NdpError> {
+    hermes.work.check_walk()?;
     let source = hermes.work.source()?;
     let plan = hermes.plain_plan(capacity);
     let placed = place(hermes, &source, capacity, plan.dimms)?;

@@ -107,6 +107,17 @@ impl Instance {
             .collect()
     }
 
+    /// A hash of what it holds, whatever its file says besides, such as times.
+    fn content(&self) -> u128 {
+        let Devices { gpu_bandwidth, gpu_capacity, dimm_bandwidth, dimm_capacity } = &self.devices;
+        let devices = [&[*gpu_bandwidth, *gpu_capacity], &dimm_bandwidth[..], &dimm_capacity[..]].concat();
+        let neurons = self.sizes[0].len() as u64;
+        let mut bytes: Vec<u8> = [neurons, dimm_bandwidth.len() as u64].map(u64::to_le_bytes).concat();
+        bytes.extend(devices.iter().chain(self.sizes.iter().flatten()).flat_map(|it| it.to_le_bytes()));
+        bytes.extend(self.frequency.iter().flatten().flat_map(|it| it.to_le_bytes()));
+        xxh3_128(&bytes)
+    }
+
     fn summary(&self) -> String {
         let (blocks, neurons) = (self.sizes.len(), self.sizes[0].len());
         format!(
@@ -215,14 +226,14 @@ impl AnyCatalog for Instances {
     }
 
     fn takes(&self) -> Takes {
-        Takes { extensions: vec!["npz"], folders: false, max_bytes: 1 << 32 }
+        Takes { extensions: vec!["npz"], folders: false, max_bytes: 1 << 30 }
     }
 
     fn read(&self, files: &[File]) -> Result<Form, CatalogError> {
         let wrong = |it: InstanceError| CatalogError::File(it.to_string());
         let [file] = files else { return Err(wrong(InstanceError::Files(files.len()))) };
         let instance = Instance::from_npz(&file.bytes).map_err(wrong)?;
-        let (name, summary) = (format!("{CONTENT}{:032x}", xxh3_128(&file.bytes)), instance.summary());
+        let (name, summary) = (format!("{CONTENT}{:032x}", instance.content()), instance.summary());
         keep(&mut library(), name.clone(), "read from a file", instance);
         Ok(Form {
             name: file.name.clone(),

@@ -72,6 +72,9 @@ impl Partition {
     }
 }
 
+/// The most neurons times devices: each neuron is held against each device.
+const MOST_PLACES: usize = 2_000_000_000;
+
 /// Why an instance has no placement.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -79,6 +82,20 @@ pub enum PartitionError {
     /// No DIMMs, or more than can be numbered.
     #[error("{0} DIMMs; there must be from 1 to 4096")]
     Dimms(usize),
+    /// Nothing to place.
+    #[error("there are no neurons to place; give at least one block of one")]
+    Empty,
+    /// More than is solved in ten seconds.
+    #[error(
+        "{neurons} neurons on {devices} devices are too many; their product may be at most {MOST_PLACES}; \
+         use fewer DIMMs, or groups of neurons"
+    )]
+    TooMany {
+        /// Neurons of all blocks.
+        neurons: usize,
+        /// The GPU and the DIMMs.
+        devices: usize,
+    },
     /// Bandwidths and capacities of different lengths.
     #[error("{bandwidths} DIMM bandwidths but {capacities} DIMM capacities; give one of each per DIMM")]
     Lengths {
@@ -183,6 +200,13 @@ pub(super) fn check(blocks: &[Block], devices: &Devices) -> Result<(), Partition
     if let Some(value) = capacities.into_iter().find(|it| !(it.is_finite() && **it >= 0.0)) {
         let (what, allowed) = ("a capacity", "at least 0 bytes");
         return Err(PartitionError::BadNumber { what, value: *value, allowed });
+    }
+    let neurons = blocks.iter().map(|it| it.frequency.len()).sum::<usize>();
+    if neurons == 0 {
+        return Err(PartitionError::Empty);
+    }
+    if MOST_PLACES < neurons.saturating_mul(dimms + 1) {
+        return Err(PartitionError::TooMany { neurons, devices: dimms + 1 });
     }
     for (index, block) in blocks.iter().enumerate() {
         block.check(index)?;

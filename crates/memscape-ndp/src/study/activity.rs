@@ -2,11 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use crate::activity::{
     BlockKind, Inquiry, RECORDINGS, RecordingName, Source, Statistics, Synthetic, TraceError, expected,
     measure,
@@ -56,6 +57,7 @@ pub struct ActivityStudy {
     /// Share of neurons that a token activates; null for that of the model's kind
     pub density: Option<Share>,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
@@ -152,7 +154,8 @@ impl ActivityStudy {
             (Source::Recorded(recording, _), CostEngine::Closed) => {
                 return Err(NdpError::ClosedRecording(recording.name.clone()));
             }
-            (_, CostEngine::Events) => {}
+            // Drawing, comparing and counting each neuron takes about two steps of a walk.
+            (_, CostEngine::Events) => work.check_steps(layers, work.shape.neurons(self.block), 2.0)?,
         }
         Ok(measure(&source, &(0..layers).collect::<Vec<_>>(), &inquiry))
     }
@@ -162,6 +165,8 @@ impl Study for ActivityStudy {
     const NAME: &'static str = "ndp.activity";
     const SUMMARY: &'static str = "Statistics of neurons' activity, of the law or of a recording";
     type Answer = ActivityAnswer;
+
+    const LAWS: Laws = Laws { aim: Some(Aim::more("top_share")), effects: laws::ACTIVITY, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

@@ -94,6 +94,7 @@ pub struct InferenceStudy {
     /// First of the recording's sequences that is taken
     pub sequence: u32,
     /// Seed of the law and of random placements
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
@@ -346,6 +347,7 @@ impl Study for InferenceStudy {
         aim: Some(Aim::less("total_s")),
         effects: laws::INFERENCE,
         engines: Some(Engines::closed_and_events(0.1)),
+        slow: true,
         ..Laws::NONE
     };
 

@@ -1,5 +1,6 @@
-//! What more of each parameter of `ndp.inference` does to the time of a prompt and a
-//! reply, and what no time can be below.
+//! What more of each parameter does: to the time of a prompt and a reply, to a
+//! partition's bound, to the predictor's accuracy, to the share of the hottest; and
+//! what no time can be below.
 
 use memscape_study::{Bound, Effect, Exception, When, either, faster, neutral, slower, unused};
 
@@ -38,6 +39,9 @@ const MORE_PREDICTED: &str =
 const CONCENTRATES: &str =
     "it moves activity between neurons: the GPU and the predictor may do better or worse by it";
 
+const TURNS: &str = "accesses take turns over more groups, each of which has fewer banks to open rows ahead";
+const TAKING_TURNS: &[When] = &[When::is("dimm.interleave", &["bank-groups"])];
+
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
     slower("prompt_tokens"),
@@ -56,7 +60,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     slower("dimm.memory.tck_ns"),
     worse("dimm.memory.tccd_s_ns"),
     worse("dimm.memory.tccd_l_ns"),
-    better("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
+    either("dimm.memory.bank_groups", TURNS).only(TAKING_TURNS),
     better("dimm.memory.column_bytes"),
     either(
         "dimm.memory.burst_length",
@@ -126,7 +130,7 @@ pub(super) const PARTITION: &[Effect] = &[
     slower("dimm.memory.tck_ns"),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
-    faster("dimm.memory.bank_groups").only(&[When::is("dimm.interleave", &["bank-groups"])]),
+    either("dimm.memory.bank_groups", TURNS).only(TAKING_TURNS),
     faster("dimm.memory.column_bytes"),
     either(
         "dimm.memory.burst_length",
@@ -151,6 +155,59 @@ pub(super) const PARTITION: &[Effect] = &[
     either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),
     either("density", CONCENTRATES).only(&[When::is("trace", &["null"])]),
     faster("hot_share"),
+    either("seed", "another draw"),
+];
+
+/// To the accuracy of what is foreseen: who computes it, and how fast, is nothing to it.
+pub(super) const PREDICTOR: &[Effect] = &[
+    either("batch", "a neuron is active if any sequence needs it, which all together need more often"),
+    either("prompt_tokens", "the table begins with what the prompt showed"),
+    either("generated_tokens", "a reply's end is foreseen as well as its beginning, or not"),
+    either("layers", "some layers are foreseen better than others"),
+    either("sequence", "another recorded sequence").only(&[When::is_not("trace", &["null"])]),
+    either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),
+    either("density", CONCENTRATES).only(&[When::is("trace", &["null"])]),
+    either("predictor.increment", "a state rises faster, and so after less"),
+    either("predictor.lambda", "parents weigh more beside the neuron's own past"),
+    either("predictor.threshold", "less is predicted: fewer false alarms, more that is missed"),
+    neutral("predictor.hot_threshold"),
+    either("predictor.start_low", "what the prompt seldom used begins as likelier"),
+    either("predictor.start_high", "what the prompt used often begins as likelier"),
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
+    neutral("dimm.memory.data_rate_mt_s"),
+    neutral("dimm.memory.tck_ns"),
+    neutral("dimm.memory.tccd_s_ns"),
+    neutral("dimm.memory.tccd_l_ns"),
+    neutral("dimm.memory.bank_groups"),
+    neutral("dimm.memory.column_bytes"),
+    neutral("dimm.memory.burst_length"),
+    neutral("dimm.memory.bus_bits"),
+    neutral("dimm.*"),
+    neutral("dimms"),
+    neutral("gpu.*"),
+    neutral("host.*"),
+    neutral("overhead.*"),
+    neutral("remap.window"),
+    neutral("placement_groups"),
+    neutral("hot_share"),
+    either("seed", "another draw"),
+];
+
+/// To the share of activations that is in the hottest neurons.
+pub(super) const ACTIVITY: &[Effect] = &[
+    faster("hot_fraction"),
+    neutral("distance"),
+    neutral("shards"),
+    neutral("window"),
+    either("layers", "some layers are more uneven than others"),
+    either("prompt_tokens", "a longer profile tells more of what is hot"),
+    either("generated_tokens", "a longer reply uses more neurons"),
+    either("sequence", "another sequence").only(&[When::is("engine", &["events"])]),
+    either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),
+    either("density", CONCENTRATES).only(&[When::is("trace", &["null"])]),
     either("seed", "another draw"),
 ];
 

@@ -56,6 +56,7 @@ pub struct PartitionStudy {
     /// Recording whose profile is taken: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
@@ -183,7 +184,7 @@ impl Study for PartitionStudy {
     type Answer = PartitionAnswer;
 
     const LAWS: Laws =
-        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, ..Laws::NONE };
+        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, slow: true, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

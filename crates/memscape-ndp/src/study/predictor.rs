@@ -3,11 +3,12 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{CostEngine, Slot, Study, StudyError};
+use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::laws;
 use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
 use crate::activity::{RECORDINGS, RecordingName};
 use crate::cost::{PromptStage, table_bytes};
@@ -74,6 +75,7 @@ pub struct PredictorStudy {
     /// First of the recording's sequences that is taken
     pub sequence: u32,
     /// Seed of the law
+    #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
 }
 
@@ -168,6 +170,9 @@ impl Study for PredictorStudy {
     const NAME: &'static str = "ndp.predictor";
     const SUMMARY: &'static str = "The 4-bit state predictor on a trace: accuracy, exchange and balance";
     type Answer = PredictorAnswer;
+
+    const LAWS: Laws =
+        Laws { aim: Some(Aim::more("accuracy")), effects: laws::PREDICTOR, slow: true, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

@@ -85,6 +85,20 @@ fn damaged_traces_say_what_is_wrong() {
     assert!(Trace::from_npz(&whole[..whole.len() / 2]).is_err());
 }
 
+/// Zeros pack a thousandfold: what a header does not announce is not unpacked.
+#[test]
+fn an_array_unpacks_to_no_more_than_it_says() {
+    let mut long = arrays();
+    long[1].3 = vec![0; 1 << 26];
+    let bytes = npz(&long, zip::CompressionMethod::Deflated);
+    assert!(bytes.len() < 1 << 17);
+    let error = Trace::from_npz(&bytes).unwrap_err().to_string();
+    assert!(error.contains("takes 4 bytes, but more are there"), "{error}");
+    long[1].2 = "(1, 1, 4294967296)";
+    let error = Trace::from_npz(&npz(&long, zip::CompressionMethod::Deflated)).unwrap_err().to_string();
+    assert!(error.contains("takes 4294967296 bytes; at most 1073741824 are read"), "{error}");
+}
+
 #[test]
 fn a_profile_of_another_model_is_refused() {
     let sample = RecordingName::named(SAMPLE).unwrap();

@@ -24,6 +24,7 @@ pub struct Device {
     /// Clock of the array
     pub clock_mhz: Megahertz,
     /// Memory of one compute tile
+    #[schemars(range(min = 1, max = 2_097_152))]
     pub l1_bytes: NonZeroU32,
     /// One bank of it: a port waits while another has the bank
     pub l1_bank_bytes: NonZeroU32,

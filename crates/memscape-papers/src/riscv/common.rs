@@ -7,7 +7,7 @@ use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::sweeps::{Variant, concat, distinct, with_first_column};
+use crate::sweeps::{Variant, concat, distinct, for_study, with_first_column};
 
 /// Threads of the multi-threaded figures: doubled each time.
 pub const THREADS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -46,13 +46,13 @@ pub fn of_inference(changed: &Parameters) -> Parameters {
 }
 
 /// What is changed, for `riscv.gemm`.
-pub fn of_gemm(changed: &Parameters) -> Parameters {
-    without(changed, &[])
+pub fn of_gemm(changed: &Parameters) -> Result<Parameters, Error> {
+    for_study("riscv.gemm", &without(changed, &[]))
 }
 
 /// What is changed, for `riscv.kernel`.
-pub fn of_kernel(changed: &Parameters) -> Parameters {
-    without(changed, &["os"])
+pub fn of_kernel(changed: &Parameters) -> Result<Parameters, Error> {
+    for_study("riscv.kernel", &without(changed, &["os"]))
 }
 
 /// One sweep per series over numbers that all `paths` take together. The first

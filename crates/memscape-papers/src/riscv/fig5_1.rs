@@ -21,7 +21,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         variant("OpenBLAS", [("method", json!("openblas"))]),
     ];
     let sizes = [32, 64, 128, 256, 512, 1024, 2048];
-    series("riscv.gemm", &of_gemm(changed), &variants, &["m", "k", "n"], &sizes)
+    series("riscv.gemm", &of_gemm(changed)?, &variants, &["m", "k", "n"], &sizes)
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

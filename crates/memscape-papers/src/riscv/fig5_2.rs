@@ -9,7 +9,7 @@ use super::common::{THREADS, compare, of_gemm, threads_figure, with};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let base = with(&of_gemm(changed), [("m", json!(4096)), ("k", json!(4096)), ("n", json!(4096))]);
+    let base = with(&of_gemm(changed)?, [("m", json!(4096)), ("k", json!(4096)), ("n", json!(4096))]);
     let policies = [("base", "Balancing"), ("no-balancing", "No balancing")];
     compare("riscv.gemm", base, ("policy", &policies), &["threads"], &THREADS)
 }

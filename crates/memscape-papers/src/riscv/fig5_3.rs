@@ -15,9 +15,9 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let square = [("m", json!(4096)), ("k", json!(4096))];
     let kernels = [("default", "Default"), ("vector", "Vector"), ("complex", "Complex")];
     let stored = [("q4_0", "OpenBLAS, Q4_0"), ("fp32", "OpenBLAS, f32")];
-    let base = with(&of_kernel(changed), square.clone());
+    let base = with(&of_kernel(changed)?, square.clone());
     let kernels = compare("riscv.kernel", base, ("kernel", &kernels), &["n"], &COLUMNS)?;
-    let base = with(&of_gemm(changed), square);
+    let base = with(&of_gemm(changed)?, square);
     let gemms = compare("riscv.gemm", base, ("format", &stored), &["n"], &COLUMNS)?;
     let columns = ["series", "n", "gops", "time_ns"];
     concat([Ok(kernels.select(&columns)?), Ok(gemms.select(&columns)?)])

@@ -14,8 +14,8 @@ const SIZES: [u64; 5] = [1024, 2048, 4096, 8192, 16384];
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let kernels = [("default", "Default"), ("vector", "Vector"), ("complex", "Complex")];
     let methods = [("openblas-gemv", "OpenBLAS SGEMV"), ("openblas", "OpenBLAS SGEMM")];
-    let kernels = compare("riscv.kernel", of_kernel(changed), ("kernel", &kernels), &["m", "k"], &SIZES)?;
-    let base = with(&of_gemm(changed), [("n", json!(1))]);
+    let kernels = compare("riscv.kernel", of_kernel(changed)?, ("kernel", &kernels), &["m", "k"], &SIZES)?;
+    let base = with(&of_gemm(changed)?, [("n", json!(1))]);
     let gemms = compare("riscv.gemm", base, ("method", &methods), &["m", "k"], &SIZES)?;
     let columns = ["series", "m", "gops", "time_ns"];
     concat([Ok(kernels.select(&columns)?), Ok(gemms.select(&columns)?)])

@@ -9,7 +9,7 @@ use super::common::of_gemm;
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let sweep = Sweep::of(of_gemm(changed)).axis("format", ["q4_0", "q8_0", "fp32"]);
+    let sweep = Sweep::of(of_gemm(changed)?).axis("format", ["q4_0", "q8_0", "fp32"]);
     Ok(study("riscv.gemm")?.sweep(&sweep, &())?.without_errors()?)
 }
 

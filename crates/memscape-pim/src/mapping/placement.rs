@@ -118,7 +118,7 @@ pub struct Policy {
 pub fn tile_shape(rows: u64, banks: u64, tile_elements: u64, fits: impl Fn(u64) -> bool) -> TileShape {
     assert!(rows > 0 && banks > 0 && tile_elements > 0, "a tile needs rows, banks and elements");
     let mut m = tile_elements;
-    while m > 1 && !(rows.is_multiple_of(banks * m) && fits(m)) {
+    while m > 1 && !(banks.checked_mul(m).is_some_and(|it| rows.is_multiple_of(it)) && fits(m)) {
         m /= 2;
     }
     TileShape { m, k: tile_elements / m }

@@ -71,6 +71,16 @@ pub struct Run {
 }
 
 impl Run {
+    /// # Errors
+    /// [`TooLong`] above what a census is for.
+    pub fn check(&self) -> Result<(), TooLong> {
+        let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        check_length(prompt, generated)?;
+        let padding = self.kv_padding.get();
+        let shapes = generated / padding;
+        if shapes <= MOST_SHAPES { Ok(()) } else { Err(TooLong::Shapes { generated, padding, shapes }) }
+    }
+
     /// Cells of the cache that attention reads when `used` are in use.
     #[must_use]
     pub fn attended(&self, used: u64) -> u64 {
@@ -100,16 +110,52 @@ pub fn check_dense(model: &Llm) -> Result<(), MixtureOfExperts> {
 
 /// A run too long to be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{prompt} prompt tokens and {generated} generated ones are not supported; together they may be 2^24")]
-pub struct TooLong {
-    prompt: u64,
-    generated: u64,
+#[non_exhaustive]
+pub enum TooLong {
+    /// Too many tokens.
+    #[error(
+        "{prompt} prompt tokens and {generated} generated ones are not supported; together they may be 2^24"
+    )]
+    Tokens {
+        /// Of the prompt.
+        prompt: u64,
+        /// Of the reply.
+        generated: u64,
+    },
+    /// Too many runs to try.
+    #[error("the ranges hold {candidates} runs, but at most {most} are tried; narrow them")]
+    Candidates {
+        /// Runs in all.
+        candidates: u128,
+        /// What is tried.
+        most: u128,
+    },
+    /// Too many different products.
+    #[error(
+        "{generated} generated tokens with a `kv_padding` of {padding} make {shapes} different products; at most \
+         {MOST_SHAPES} are counted; raise `kv_padding`"
+    )]
+    Shapes {
+        /// Tokens of the reply.
+        generated: u64,
+        /// Cells that the cache is rounded up to.
+        padding: u64,
+        /// Steps of the cache.
+        shapes: u64,
+    },
 }
+
+/// Steps of the cache's length in one census; each has products of its own.
+const MOST_SHAPES: u64 = 1 << 18;
 
 /// # Errors
 /// [`TooLong`] above what a census is for.
 pub fn check_length(prompt: u64, generated: u64) -> Result<(), TooLong> {
-    if prompt.saturating_add(generated) <= 1 << 24 { Ok(()) } else { Err(TooLong { prompt, generated }) }
+    if prompt.saturating_add(generated) <= 1 << 24 {
+        Ok(())
+    } else {
+        Err(TooLong::Tokens { prompt, generated })
+    }
 }
 
 /// Products by shape and operand.

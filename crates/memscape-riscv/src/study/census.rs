@@ -27,15 +27,19 @@ pub struct CensusStudy {
     /// How the weights are stored
     pub format: Format,
     /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub generated_tokens: NonZeroU64,
     /// How often the run is made, or each product logged
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub repetitions: NonZeroU32,
     /// Tokens of the warm-up; 0 without one
+    #[schemars(range(min = 0, max = 16_777_216))]
     pub warm_up_tokens: u64,
     /// Cells that the attended part of the cache is rounded up to
-    #[schemars(extend("unit" = "cells"))]
+    #[schemars(range(min = 1, max = 16_777_216), extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
     /// Rows that the last layer computes after its attention
     pub output_rows: OutputRows,
@@ -103,6 +107,18 @@ impl CensusStudy {
     }
 }
 
+impl CensusStudy {
+    /// Whether the run can be counted.
+    ///
+    /// # Errors
+    /// [`StudyError`] if the model has experts, or the run is too long.
+    pub fn check(&self) -> Result<(), StudyError> {
+        check_dense(&self.model)?;
+        check_length(self.prompt_tokens.get().max(self.warm_up_tokens), self.generated_tokens.get())?;
+        Ok(self.run().check()?)
+    }
+}
+
 impl Study for CensusStudy {
     const NAME: &'static str = "riscv.census";
     const SUMMARY: &'static str = "Which matrix products a llama.cpp run makes, and which code ggml chooses";
@@ -129,8 +145,7 @@ impl Study for CensusStudy {
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {
         check_format(self.format)?;
-        check_dense(&self.model)?;
-        check_length(self.prompt_tokens.get().max(self.warm_up_tokens), self.generated_tokens.get())?;
+        self.check()?;
         let run = self.run();
         let census = Census::of(&self.model, self.projections, &run);
         let total = float(census.total());

@@ -1,0 +1,157 @@
+//! Sweeps that a signal or a crash ends: the rows are there, and nothing else is.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use memscape_cli::{BAD_INPUT, INTERRUPTED};
+
+/// Some million points: longer than any of these tests looks.
+const LONG: &str = "study = \"pim.gemv\"\n[axes]\n\"memory.trcd_ns\" = { from = 10, to = 20, count = 4000 }\n\
+                    \"memory.trp_ns\" = { from = 10, to = 20, count = 4000 }\n";
+
+struct Sweep {
+    folder: tempfile::TempDir,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("study.toml"), LONG).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memscape"));
+        command.arg("sweep").arg(self.path("study.toml")).arg("-o").arg(self.path("out.parquet")).args(more);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts, and waits until it works.
+    fn start(&self, more: &[&str]) -> Child {
+        self.wait(self.command(more))
+    }
+
+    fn wait(&self, mut command: Command) -> Child {
+        let child = command.spawn().unwrap();
+        let start = Instant::now();
+        while !self.path("out.parquet.lock").exists() {
+            assert!(start.elapsed() < Duration::from_secs(30), "it never began");
+            sleep(Duration::from_millis(5));
+        }
+        sleep(Duration::from_millis(500));
+        child
+    }
+
+    /// Rows of the partial result.
+    fn saved(&self) -> u64 {
+        let bytes = fs::read(self.path("out.parquet.partial")).unwrap();
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+        let rows = text.split("\"rows\":").nth(1).unwrap();
+        rows.split(',').next().unwrap().parse().unwrap()
+    }
+
+    fn files(&self) -> Vec<String> {
+        let names = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            names.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn ended(child: Child) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn the_signals_of_batch_systems_save() {
+    let sweep = Sweep::new();
+    let mut rows = 0;
+    for (signal, more) in [("-TERM", &[][..]), ("-HUP", &["--resume"]), ("-INT", &["--resume"])] {
+        let child = sweep.start(more);
+        send(signal, &child);
+        let (code, error) = ended(child);
+        assert_eq!(code, Some(i32::from(INTERRUPTED)), "{signal}: {error}");
+        assert!(error.contains("rows are saved"), "{signal}: {error}");
+        assert!(rows < sweep.saved(), "{signal}: {rows} rows before, {} now", sweep.saved());
+        rows = sweep.saved();
+        assert_eq!(sweep.files(), ["out.parquet.partial", "study.toml"], "{signal}");
+    }
+    // Forgetting to resume deletes nothing.
+    let (code, error) = ended(sweep.command(&[]).spawn().unwrap());
+    assert_eq!(code, Some(i32::from(BAD_INPUT)));
+    assert!(error.contains("an interrupted run left its rows here"), "{error}");
+    assert_eq!(sweep.saved(), rows);
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_leaves_no_temporary_file() {
+    let sweep = Sweep::new();
+    let child = sweep.start(&[]);
+    send("-INT", &child);
+    send("-INT", &child);
+    assert_eq!(ended(child).0, Some(i32::from(INTERRUPTED)));
+    let left = sweep.files();
+    assert!(left.iter().all(|it| !it.starts_with(".memscape-")), "{left:?}");
+}
+
+/// As on a cluster's login node.
+#[test]
+fn a_sweep_under_nohup_outlives_its_terminal() {
+    let sweep = Sweep::new();
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_memscape")).arg("sweep").arg(sweep.path("study.toml"));
+    command.arg("-o").arg(sweep.path("out.parquet")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = sweep.wait(command);
+    send("-HUP", &child);
+    sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it ended");
+    send("-TERM", &child);
+    let (code, error) = ended(child);
+    assert_eq!(code, Some(i32::from(INTERRUPTED)), "{error}");
+    assert!(0 < sweep.saved());
+}
+
+#[test]
+fn a_killed_sweep_leaves_the_output_free() {
+    let sweep = Sweep::new();
+    let mut child = sweep.start(&[]);
+    let (code, error) = ended(sweep.command(&[]).spawn().unwrap());
+    assert_eq!(code, Some(i32::from(BAD_INPUT)));
+    assert!(error.contains("another process is writing it"), "{error}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let child = sweep.start(&[]);
+    send("-TERM", &child);
+    assert_eq!(ended(child).0, Some(i32::from(INTERRUPTED)));
+    assert!(0 < sweep.saved());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_found_before_the_work() {
+    let sweep = Sweep::new();
+    fs::create_dir(sweep.path("out.parquet")).unwrap();
+    let (code, error) = ended(sweep.command(&[]).spawn().unwrap());
+    assert_eq!(code, Some(i32::from(BAD_INPUT)));
+    assert!(error.contains("it is a folder; give a file's name"), "{error}");
+    let missing = Path::new("/proc/out.parquet");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memscape"));
+    command.arg("sweep").arg(sweep.path("study.toml")).arg("-o").arg(missing);
+    let (code, error) = ended(command.stderr(Stdio::piped()).spawn().unwrap());
+    assert_eq!(code, Some(i32::from(BAD_INPUT)));
+    assert!(error.contains("nothing can be written here"), "{error}");
+}

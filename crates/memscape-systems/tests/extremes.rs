@@ -1,0 +1,352 @@
+//! No study panics, hangs, or takes the machine's memory, whatever numbers it is given.
+//!
+//! Every numeric parameter of every study is set to the ends of its range, beyond
+//! them, and to numbers that overflow; then many at once, drawn at random. Points are
+//! answered in a process of their own, since neither a hang nor an exhausted memory
+//! can be caught: it says which point it is at, and is ended if it takes too long.
+//!
+//! `EXTREMES_POINTS=20000 cargo test -p memscape-systems --test extremes` draws more
+//! points (in all), `EXTREMES_STUDY=ndp.activity` looks at one study.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use memscape_explore::{DynStudy, Error, Parameter, Parameters, Values};
+use memscape_study::random::Key;
+use memscape_systems::{studies, study};
+use serde_json::{Value, json};
+
+/// What a point may take: 1 GB and 10 s, here of an idle core. Tests share theirs.
+const MOST_BYTES: usize = 1_000_000_000;
+const MOST_TIME: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Random points of all studies together.
+const POINTS: u64 = 3_000;
+
+/// Counts the bytes in use, and has none beyond the limit.
+struct Counting;
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[expect(unsafe_code, reason = "an allocator is unsafe; it only counts what the system's does")]
+// SAFETY: every request is the system allocator's, or refused.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        if MOST_BYTES < now {
+            IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as asked.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as asked.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Random choices, the same for the same key.
+struct Dice(Key, u64);
+
+impl Dice {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    fn below(&mut self, count: usize) -> usize {
+        self.1 += 1;
+        (self.0.uniform(self.1) * count as f64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// The numeric parameters of a study, with fields of descriptions that are one
+/// parameter, and what each is to be set to.
+fn extremes(study: &dyn DynStudy) -> Vec<(String, Vec<Value>)> {
+    let description = study.describe();
+    let is_number =
+        |it: &&Parameter| matches!(it.values, Values::Number { .. }) || it.allowed.contains("number");
+    let own = description.parameters.iter().filter(is_number);
+    let mut all: Vec<(String, Vec<Value>)> = own.map(|it| (it.path.clone(), values(it))).collect();
+    for slot in study.slots().iter().filter(|it| !it.whole) {
+        let Ok(preset) = slot.catalog.find_plain(slot.default) else { continue };
+        for (name, value) in preset.parameters.as_object().into_iter().flatten() {
+            let path = format!("{}.{name}", slot.path);
+            if value.is_number() && !all.iter().any(|it| it.0 == path) {
+                all.push((path, anywhere()));
+            }
+        }
+    }
+    all
+}
+
+fn anywhere() -> Vec<Value> {
+    vec![
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(1_u64 << 31),
+        json!(i64::MAX),
+        json!(1e-300),
+        json!(1e300),
+        json!(1e-9),
+        json!(1 << 10),
+        json!(1 << 20),
+        json!(1_u64 << 40),
+        json!(2.5),
+    ]
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "limits of counts are whole")]
+fn values(parameter: &Parameter) -> Vec<Value> {
+    let mut all = anywhere();
+    if let Values::Number { whole, min, max } = parameter.values {
+        let beside = |end: f64, by: f64| {
+            if whole { json!(end as i64 + by as i64) } else { json!(end + by * end.abs().max(1.0)) }
+        };
+        let exact = |end: f64| if whole { json!(end as i64) } else { json!(end) };
+        all.extend(min.into_iter().chain(max).map(exact));
+        all.extend(min.map(|it| beside(it, -1.0)));
+        all.extend(max.filter(|it| *it < 9.0e18).map(|it| beside(it, 1.0)));
+    }
+    if let Some(default) = parameter.default.as_f64() {
+        let scaled = |by: f64| {
+            if parameter.default.is_i64() { json!((default * by) as i64) } else { json!(default * by) }
+        };
+        all.extend([1.0 / 1024.0, 0.25, 4.0, 1024.0].map(scaled));
+    }
+    all
+}
+
+/// One parameter after the other, then several together.
+fn points(study: &dyn DynStudy, random: u64) -> Vec<Parameters> {
+    let extremes = extremes(study);
+    let choices: Vec<(String, Vec<Value>)> = study
+        .describe()
+        .parameters
+        .into_iter()
+        .filter_map(|it| match it.values {
+            Values::OneOf(all) => Some((it.path, all)),
+            Values::Flag => Some((it.path, vec![json!(true), json!(false)])),
+            Values::Description(names) => Some((it.path, names.into_iter().map(Value::from).collect())),
+            _ => None,
+        })
+        .filter(|it| !it.1.is_empty())
+        .collect();
+    let one = |(path, all): &(String, Vec<Value>)| {
+        all.iter().map(|it| Parameters::from_iter([(path.clone(), it.clone())])).collect::<Vec<_>>()
+    };
+    let singles: Vec<Parameters> = extremes.iter().chain(&choices).flat_map(one).collect();
+    let base = if LARGE.contains(&study.name()) { small(study) } else { Parameters::new() };
+    let mut points: Vec<Parameters> = singles.iter().map(|it| over(&base, it)).collect();
+    if !base.is_empty() {
+        points.extend(extremes.iter().filter_map(largest));
+    }
+    for point in 0..random {
+        let mut dice = Dice(Key::new(13).fork(point), 0);
+        let mut parameters = Parameters::new();
+        for _ in 0..dice.below(4) {
+            if !choices.is_empty() {
+                let (path, all) = dice.pick(&choices);
+                parameters.insert(path.clone(), dice.pick(all).clone());
+            }
+        }
+        for _ in 0..=dice.below(3) {
+            let (path, all) = dice.pick(&extremes);
+            parameters.insert(path.clone(), dice.pick(all).clone());
+        }
+        points.push(over(&base, &parameters));
+    }
+    points
+}
+
+/// Studies that walk, solve or search something large by default.
+const LARGE: [&str; 5] = ["pim.regret", "ndp.inference", "ndp.partition", "ndp.predictor", "ndp.activity"];
+
+/// A question of such a study that is small enough to be asked often.
+fn small(study: &dyn DynStudy) -> Parameters {
+    let all = [("model", json!("opt-125m")), ("prompt_tokens", json!(16)), ("generated_tokens", json!(16))];
+    let own = study.describe().parameters;
+    let has = |path: &str| own.iter().any(|it| it.path == path);
+    all.into_iter().filter(|it| has(it.0)).map(|(path, value)| (path.to_owned(), value)).collect()
+}
+
+/// What is given, over a base; fields of a model are those of the default.
+fn over(base: &Parameters, given: &Parameters) -> Parameters {
+    let mut all = base.clone();
+    if given.keys().any(|it| it.starts_with("model.")) {
+        all.remove("model");
+    }
+    all.extend(given.clone());
+    all
+}
+
+/// The most that a parameter takes: the point that must be answered fast, or refused.
+fn largest((path, all): &(String, Vec<Value>)) -> Option<Parameters> {
+    let of_size = |it: &&Value| it.as_f64().is_some_and(|it| (16.0..=2e6).contains(&it));
+    let most = all.iter().filter(of_size).max_by(|a, b| a.as_f64().partial_cmp(&b.as_f64()).unwrap())?;
+    Some(Parameters::from_iter([(path.clone(), most.clone())]))
+}
+
+fn asked(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Answers points from one on, and says how each went. Not a test by itself.
+#[test]
+#[ignore = "the other test starts it"]
+fn child() {
+    let (Some(name), Some(first)) = (asked("EXTREMES_CHILD"), asked("EXTREMES_FIRST")) else { return };
+    let first: usize = first.parse().unwrap();
+    let random: u64 = asked("EXTREMES_RANDOM").unwrap().parse().unwrap();
+    let study = study(&name).unwrap();
+    let mut out = std::io::stderr();
+    for (at, point) in points(study, random).iter().enumerate().skip(first) {
+        writeln!(out, "at {at}").unwrap();
+        let (before, start) = (IN_USE.load(Ordering::Relaxed), Instant::now());
+        PEAK.store(before, Ordering::Relaxed);
+        let outcome = match study.run(point) {
+            Ok(row) => row
+                .iter()
+                .find(|it| it.1.as_f64().is_some_and(|it| !it.is_finite()))
+                .map_or("fine".to_owned(), |it| format!("bad {} is not finite", it.0)),
+            Err(Error::Internal(error)) => format!("bad {}", error.replace('\n', " ")),
+            Err(Error::NotAnAnswer(error)) => format!("unfit {error}"),
+            Err(_) => "refused".to_owned(),
+        };
+        let bytes = PEAK.load(Ordering::Relaxed).saturating_sub(before);
+        writeln!(out, "done {} {bytes} {outcome}", start.elapsed().as_millis()).unwrap();
+    }
+    writeln!(out, "end").unwrap();
+}
+
+/// What became of one study's points.
+#[derive(Default)]
+struct Tally {
+    outcomes: BTreeMap<String, usize>,
+    faults: Vec<String>,
+    slowest: (Duration, String),
+    largest: (usize, String),
+}
+
+fn examine(study: &dyn DynStudy, random: u64) -> Tally {
+    let points = points(study, random);
+    let command = |at: usize| {
+        let assignments = points[at].iter().map(|(path, value)| match value.as_str() {
+            Some(text) => format!(" {path}={text}"),
+            None => format!(" {path}={value}"),
+        });
+        format!("memscape run {}{}", study.name(), assignments.collect::<String>())
+    };
+    let mut tally = Tally::default();
+    let mut next = 0;
+    while next < points.len() {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child", "--ignored", "--nocapture"])
+            .envs([("EXTREMES_CHILD", study.name()), ("EXTREMES_FIRST", &next.to_string())])
+            .env("EXTREMES_RANDOM", random.to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (send, receive) = channel();
+        let reader = std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut last = String::new();
+        let ended = loop {
+            match receive.recv_timeout(PATIENCE) {
+                Ok(line) if line == "end" => break None,
+                Ok(line) => {
+                    if let Some(at) = line.strip_prefix("at ") {
+                        next = at.parse().unwrap();
+                    } else if let Some(done) = line.strip_prefix("done ") {
+                        tally.note(done, &command(next));
+                        next += 1;
+                    } else {
+                        last = line;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => break Some(format!("no answer in {PATIENCE:?}")),
+                Err(RecvTimeoutError::Disconnected) => break Some(format!("the process died: {last}")),
+            }
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(receive);
+        reader.join().unwrap();
+        match ended {
+            None => next = points.len(),
+            Some(fault) => {
+                tally.faults.push(format!("{}: {fault}", command(next)));
+                next += 1;
+            }
+        }
+    }
+    tally
+}
+
+impl Tally {
+    /// `<milliseconds> <bytes> <outcome> [...]`
+    fn note(&mut self, line: &str, command: &str) {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || words.next().unwrap().parse::<u64>().unwrap();
+        let (time, bytes) = (Duration::from_millis(number()), usize::try_from(number()).unwrap());
+        let outcome = words.next().unwrap();
+        let kind = outcome.split(' ').next().unwrap();
+        *self.outcomes.entry(kind.to_owned()).or_default() += 1;
+        if kind == "bad" || MOST_TIME < time {
+            self.faults.push(format!("{command}: {time:?}, {bytes} B, {outcome}"));
+        }
+        if kind == "unfit" && asked("EXTREMES_UNFIT").is_some() {
+            println!("{command}: {outcome}");
+        }
+        if self.slowest.0 < time {
+            self.slowest = (time, command.to_owned());
+        }
+        if self.largest.0 < bytes {
+            self.largest = (bytes, command.to_owned());
+        }
+    }
+}
+
+#[test]
+fn no_number_breaks_a_study() {
+    let only = asked("EXTREMES_STUDY");
+    let all: Vec<&dyn DynStudy> =
+        studies().filter(|it| only.as_ref().is_none_or(|name| it.name() == name)).collect();
+    let points: u64 = asked("EXTREMES_POINTS").map_or(POINTS, |it| it.parse().unwrap());
+    let mut faults = String::new();
+    for study in &all {
+        let start = Instant::now();
+        let tally = examine(*study, points / all.len() as u64);
+        println!("{}: {:?} in {:?}", study.name(), tally.outcomes, start.elapsed());
+        println!("  slowest {:?} {}", tally.slowest.0, tally.slowest.1);
+        println!("  largest {} B {}", tally.largest.0, tally.largest.1);
+        for it in tally.faults {
+            println!("  {it}");
+            writeln!(faults, "{it}").unwrap();
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
