@@ -1,7 +1,8 @@
 """Design-space exploration of memory-centric LLM inference hardware.
 
 Ask one question with :func:`run`, many with :func:`sweep`, redraw a paper's
-figure with :func:`experiment`, and hold the papers' numbers against the models'
+figure with :func:`experiment`, look for the best with :func:`search` and
+:func:`front`, and hold the papers' numbers against the models'
 own with :func:`claims`. :func:`studies` lists the questions there are and
 :func:`describe` explains one.
 
@@ -16,6 +17,7 @@ from memscape._claims import calibrate, claims
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError
+from memscape._search import Space, evaluate, front, hypervolume, search
 from memscape._studies import (
     Preset,
     describe,
@@ -38,13 +40,17 @@ __all__ = [
     "InternalError",
     "MemscapeError",
     "Preset",
+    "Space",
     "calibrate",
     "claims",
     "describe",
     "difference",
+    "evaluate",
     "experiment",
     "experiments",
     "fit",
+    "front",
+    "hypervolume",
     "laws",
     "ndp",
     "npu",
@@ -54,6 +60,7 @@ __all__ = [
     "riscv",
     "run",
     "schema",
+    "search",
     "studies",
     "sweep",
     "timeline",

@@ -20,6 +20,9 @@ __all__ = [
     "experiment",
     "experiments",
     "fit",
+    "front",
+    "front_of",
+    "hypervolume",
     "laws",
     "main",
     "ndp_add_recording",
@@ -41,6 +44,7 @@ __all__ = [
     "riscv_quantise",
     "run",
     "schema",
+    "search",
     "studies",
     "sweep",
     "timeline",
@@ -177,6 +181,20 @@ def trace(study: str, layers: Sequence[dict[str, Any]], form: str, path: Any) ->
 def sweep(
     spec: dict[str, Any], leaf_names: bool, progress: Callable[[int, int], None]
 ) -> tuple[polars.DataFrame, bool]: ...
+def search(spec: dict[str, Any], progress: Callable[[int, int], None]) -> tuple[polars.DataFrame, bool]: ...
+def front_of(
+    spec: dict[str, Any], progress: Callable[[int, int], None]
+) -> tuple[polars.DataFrame, list[int], bool]: ...
+def front(
+    table: Any, minimize: Sequence[str], maximize: Sequence[str], constraints: Sequence[str]
+) -> polars.DataFrame: ...
+def hypervolume(
+    table: Any,
+    minimize: Sequence[str],
+    maximize: Sequence[str],
+    reference: Sequence[float] | None,
+    constraints: Sequence[str],
+) -> float: ...
 def laws(
     study: str,
     fixed: dict[str, Any],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
 from memscape._progress import Progress
+from memscape._search import Space, as_space
 
 if TYPE_CHECKING:
     import os
@@ -295,10 +296,11 @@ def trace(
 
 def sweep(
     study: str,
-    axes: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | Space | None = None,
     base: Mapping[str, Any] | None = None,
     *,
     zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] = (),
+    constraints: str | Iterable[str] = (),
     sample: Mapping[str, Any] | None = None,
     names: Literal["path", "leaf"] = "path",
 ) -> polars.DataFrame:
@@ -314,17 +316,21 @@ def sweep(
         Its name, such as ``"pim.gemv"``.
     axes
         The values of each parameter, by dotted path: a list, or a dict such
-        as ``{"from": 1, "to": 64, "count": 7, "log": True}``. All combinations
-        are asked, the last axis changing fastest.
+        as ``{"from": 1, "to": 64, "count": 7, "log": True}``, as for
+        :class:`Space`; or a whole :class:`Space`. All combinations are asked, the
+        last axis changing fastest.
     base
         Parameters that stay the same, as for :func:`run`.
     zip
         Axes that move together: one dict as ``axes`` with lists of the same
         length, or several such dicts.
+    constraints
+        What must hold at every point, as for :class:`Space`: points that break one
+        over parameters have no row; those over the answer are a column ``feasible``.
     sample
-        Points drawn from ranges, as ``[sample]`` of a study file: ``method``
-        (``"random"``, ``"latin"`` or ``"sobol"``), ``count``, ``seed`` and
-        ``ranges``.
+        Points drawn from the ranges among the axes, as ``[sample]`` of a study file:
+        ``method`` (``"random"``, ``"latin"`` or ``"sobol"``), ``count``, ``seed`` and
+        further ``ranges``.
     names
         ``"leaf"`` calls the columns of axes by the last part of their path, for
         tools that take dots for something else (Altair, DuckDB).
@@ -352,8 +358,10 @@ def sweep(
     """
     if names not in ("path", "leaf"):
         raise _memscape.MemscapeError(f'`names` is {names!r}; it must be "path" or "leaf"')
-    groups = [zip] if isinstance(zip, Mapping) else list(zip)
-    spec: dict[str, Any] = {"study": study, "base": base or {}, "axes": axes or {}, "zip": groups}
+    spec: dict[str, Any] = {"study": study, "base": base or {}, **as_space(axes or {}).spec()}
+    more = Space({}, zip, tuple([constraints] if isinstance(constraints, str) else constraints)).spec()
+    spec["zip"] += more["zip"]
+    spec["constraints"] += more["constraints"]
     if sample is not None:
         spec["sample"] = sample
     with Progress(study) as progress:

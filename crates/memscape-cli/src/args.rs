@@ -87,6 +87,50 @@ pub enum Command {
         #[arg(long)]
         resume: bool,
     },
+    /// Look for the best points of a design space, without looking at all of it.
+    ///
+    /// Prints the best; the table holds every point that was evaluated. Ctrl-C keeps what is done.
+    Search {
+        /// A TOML study file with axes; its `[search]` says what is not given here.
+        file: PathBuf,
+        #[command(flatten)]
+        objectives: Objectives,
+        /// How points are chosen: exhaustive, random, latin, sobol, descent, nelder-mead, swarm, annealing
+        /// or nsga2; descent for one objective and nsga2 for several if not given.
+        #[arg(long)]
+        method: Option<String>,
+        /// Points evaluated at most.
+        #[arg(long, value_name = "COUNT")]
+        budget: Option<u64>,
+        /// Other points for each seed.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Table of all points to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
+    /// Print what nothing is better than in every objective: of a whole design space, or of a table.
+    ///
+    /// Of a space, every point is looked at and none but the front is kept.
+    Front {
+        /// A TOML study file with axes, or a .parquet table.
+        #[arg(value_name = "FILE|TABLE")]
+        source: PathBuf,
+        #[command(flatten)]
+        objectives: Objectives,
+        /// What must hold besides, such as `memory_bytes <= 16e9`.
+        #[arg(long = "constraint", value_name = "FORMULA")]
+        constraints: Vec<String>,
+        /// Table to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
+    /// Measure how good the program itself is.
+    Bench {
+        /// What of it.
+        #[command(subcommand)]
+        what: Bench,
+    },
     /// Print how sparse, alike and uneven neurons' activity is in recorded traces.
     TraceStats {
         /// Sequences of one model, as .npz files or one folder of them; the built-in recording if none is given.
@@ -164,6 +208,39 @@ pub enum Measure {
     RiscvKernels(RiscvKernels),
     /// PIM-SHERPA's prefill: duplicated weights, online rearrangement, double buffering.
     Ondevice(Ondevice),
+}
+
+/// What is better.
+#[derive(Debug, Args)]
+pub struct Objectives {
+    /// A column, or a formula over parameters and columns, of which less is better; several times for several.
+    #[arg(long, value_name = "FORMULA")]
+    pub minimize: Vec<String>,
+    /// The same of which more is better.
+    #[arg(long, value_name = "FORMULA")]
+    pub maximize: Vec<String>,
+}
+
+/// What of the program is measured.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// How near each search comes to the true front of a space of each system.
+    ///
+    /// Regret is how far the best value of the first objective found is from the best there is, the
+    /// hypervolume its share of the true front's: medians over seeds.
+    Front {
+        /// Systems, such as `pim`; all if none is given.
+        systems: Vec<String>,
+        /// Evaluations of each search.
+        #[arg(long, value_delimiter = ',', default_value = "20,100,1000,10000")]
+        budgets: Vec<u64>,
+        /// Searches of each kind.
+        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        seeds: u64,
+        /// Table of all searches to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// What of the RISC-V kernels to measure.

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use memscape::explore::{Error, sweep_to_file};
 use memscape::papers;
-use memscape::prelude::{Control, DynStudy, Parameters, StudyFile, studies, study};
+use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
-use crate::args::{Cli, Command};
+use crate::args::{Bench, Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
-use crate::{calibrate, claims, describe, laws, measure, parameters, trace_stats};
+use crate::read::read;
+use crate::{bench, calibrate, claims, describe, front, laws, measure, parameters, search, trace_stats};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -31,6 +32,17 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
+        Command::Search { file, objectives, method, budget, seed, out: table } => {
+            let given = search::Given { objectives, method, budget, seed };
+            search::search(&file, given, table.as_deref(), quiet, out, err)
+        }
+        Command::Front { source, objectives, constraints, out: table } => {
+            front::front(&source, objectives, constraints, table.as_deref(), quiet, out, err)
+        }
+        Command::Bench { what: Bench::Front { systems, budgets, seeds, out: table } } => {
+            let asked = bench::Asked { systems: &systems, budgets: &budgets, seeds };
+            bench::front(&asked, table.as_deref(), quiet, out)
+        }
         Command::TraceStats { traces, profile, dimms, json } => {
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
         }
@@ -116,17 +128,13 @@ fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, 
         return Ok((study(name).map_err(Failure::of)?, vec![overrides]));
     }
     let file = read(Path::new(name))?;
-    if !file.axes.is_empty() || !file.zip.is_empty() || file.sample.is_some() {
+    if file.has_axes() {
         return Err(Failure::BadInput(format!(
             "`{name}` describes a sweep, not one point; use `memscape sweep {name} -o table.parquet`"
         )));
     }
     let study = study(&file.study).map_err(Failure::of)?;
     Ok((study, vec![file.parameters(study), overrides]))
-}
-
-fn read(path: &Path) -> Result<StudyFile, Failure> {
-    StudyFile::read(path).map_err(Failure::of)
 }
 
 fn sweep(

@@ -2,16 +2,21 @@
 //! `memscape` command are the same program.
 
 mod args;
+mod bench;
 mod calibrate;
 mod claims;
 mod commands;
 mod create;
 mod describe;
 mod failure;
+mod front;
 mod laws;
 mod measure;
 mod parameters;
 mod progress;
+mod read;
+mod search;
+mod show;
 mod trace_stats;
 
 use std::ffi::OsString;

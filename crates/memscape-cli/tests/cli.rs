@@ -364,3 +364,76 @@ fn a_reader_that_leaves_is_no_error() {
         assert!(err.is_empty());
     }
 }
+
+const SPACE: &str = r#"
+    study = "pim.gemv"
+    constraints = ["pim.registers * memory.banks_per_channel <= 512"]
+    [base]
+    model = "opt-125m"
+    gemv = "out"
+    [axes]
+    "memory.banks_per_channel" = [8, 16, 32]
+    "pim.registers" = { from = 10, to = 40, integer = true }
+    [search]
+    minimize = ["time_ns"]
+    budget = 40
+"#;
+
+#[test]
+fn a_search_prints_the_best_and_writes_all() {
+    let (folder, path) = file("space.toml", SPACE);
+    let table = folder.path().join("all.parquet");
+    let out = done(&["--quiet", "search", &path, "-o", table.to_str().unwrap()]);
+    assert!(out.starts_with("best time_ns of 40 evaluations (descent): "), "{out}");
+    let all = memscape::explore::Table::read_parquet(&table).unwrap();
+    assert_eq!(all.height(), 40);
+    // The command line goes over the file.
+    let out = done(&[
+        "search",
+        &path,
+        "--maximize",
+        "speedup",
+        "--method",
+        "sobol",
+        "--budget",
+        "7",
+        "--seed",
+        "2",
+    ]);
+    assert!(out.starts_with("best speedup of 7 evaluations (sobol): "), "{out}");
+    assert!(refused(&["search", &path, "--method", "sobel"]).contains("did you mean `sobol`?"));
+    assert!(refused(&["search", &path, "--minimize", "time_ns +"]).contains("at its end"));
+    assert!(refused(&["search", &path, "-o", "out.xlsx"]).contains("must end in .parquet or .csv"));
+    assert!(refused(&["search", &path, "-o", "no/such/folder.csv"]).contains("make it first"));
+    assert!(refused(&["search", &path, "--budget", "0"]).contains("expected 1 to 10000000"));
+}
+
+#[test]
+fn a_front_is_of_a_space_or_of_a_table() {
+    let (folder, path) = file("space.toml", SPACE);
+    let table = folder.path().join("all.parquet");
+    let goals = ["--minimize", "time_ns", "--minimize", "pim.registers * memory.banks_per_channel"];
+    let streamed = done(&[&["front", &path], &goals[..]].concat());
+    assert!(streamed.starts_with("93 points, 61 allowed, "), "{streamed}");
+    done(&["sweep", &path, "-o", table.to_str().unwrap()]);
+    let of_table = done(
+        &[&["front", table.to_str().unwrap()], &goals[..], &["--constraint", "pim.registers < 20"]].concat(),
+    );
+    assert!(of_table.starts_with("61 rows, "), "{of_table}");
+    assert!(
+        refused(&["front", "space.csv", "--minimize", "a"])
+            .contains("neither a study file (.toml) nor a table (.parquet)")
+    );
+    assert!(refused(&["front", table.to_str().unwrap()]).contains("no objective"));
+    let nothing = refused(&["front", &path, "--constraint", "pim.registers > 40"]);
+    assert!(nothing.contains("the constraint `pim.registers > 40` leaves none of 93 points"), "{nothing}");
+}
+
+#[test]
+fn methods_are_held_against_the_truth() {
+    let out = done(&["--quiet", "bench", "front", "ondevice", "--budgets", "20,200", "--seeds", "2"]);
+    for method in ["random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"] {
+        assert_eq!(out.lines().filter(|it| it.trim_start().starts_with(method)).count(), 1, "{out}");
+    }
+    assert!(refused(&["bench", "front", "pom"]).contains("did you mean `pim`?"));
+}

@@ -14,6 +14,7 @@ use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct, Serializ
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::expression::Datum;
 use crate::schema::{Kind, columns_of};
 
 /// The answers of consecutive points.
@@ -60,6 +61,30 @@ impl Columns {
 
     pub(crate) fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Whether a row has no answer.
+    pub(crate) fn has_error(&self, row: usize) -> bool {
+        self.errors.binary_search_by_key(&row, |it| it.0).is_ok()
+    }
+
+    /// No rows again.
+    pub(crate) fn clear(&mut self) {
+        for column in &mut self.builders {
+            column.truncate(0);
+        }
+        self.errors.clear();
+        self.rows = 0;
+    }
+
+    /// Adds a row without an answer.
+    pub(crate) fn push_error(&mut self, error: &Error) {
+        for column in &mut self.builders {
+            column.truncate(self.rows);
+            column.push_null();
+        }
+        self.errors.push((self.rows, error.to_string()));
+        self.rows += 1;
     }
 
     /// Adds a row: the answer, or nulls and why there is none.
@@ -134,6 +159,30 @@ impl ColumnBuilder {
             Kind::Text => Values::Text(Texts::default()),
         };
         Self { name, values, present: Vec::new() }
+    }
+
+    /// What it holds.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.values {
+            Values::Float(_) => Kind::Float,
+            Values::Int(_) => Kind::Int,
+            Values::Bool(_) => Kind::Bool,
+            Values::Text(_) => Kind::Text,
+        }
+    }
+
+    /// One cell, as formulas see it.
+    #[expect(clippy::cast_precision_loss, reason = "formulas have floats only")]
+    pub(crate) fn datum(&self, row: usize) -> Datum<'_> {
+        if self.present.get(row) == Some(&false) {
+            return Datum::Null;
+        }
+        match &self.values {
+            Values::Float(it) => Datum::Number(it[row]),
+            Values::Int(it) => Datum::Number(it[row] as f64),
+            Values::Bool(it) => Datum::Bool(it[row]),
+            Values::Text(it) => Datum::Text(&it.distinct[it.codes[row] as usize]),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

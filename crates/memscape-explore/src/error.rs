@@ -62,6 +62,18 @@ pub enum Error {
     /// The axes, zips or samples do not make a sweep.
     #[error("{0}")]
     BadSweep(String),
+    /// A constraint, condition or objective is no formula, or names what is not there.
+    #[error("`{text}`: {problem} {place}")]
+    BadExpression {
+        /// The formula as given.
+        text: String,
+        /// The character at fault, counted from 1.
+        at: usize,
+        /// The same for people.
+        place: String,
+        /// What is wrong there.
+        problem: String,
+    },
     /// A study file is not valid TOML or has an unknown key.
     #[error("cannot read the study file: {0}")]
     BadStudyFile(String),

@@ -44,7 +44,7 @@ impl Question {
         &self.id
     }
 
-    /// How many rows the answer has.
+    /// How many rows the answer has; fewer if constraints leave points out.
     #[must_use]
     pub const fn points(&self) -> u64 {
         self.points

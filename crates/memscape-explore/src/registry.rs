@@ -15,6 +15,7 @@ use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
 use crate::guard::{Kept, guarded};
 use crate::parameters::{Anatomy, Parameters};
+use crate::points::Asker;
 use crate::sweep::{Control, Sweep, answer, sweep};
 use crate::table::Table;
 
@@ -254,6 +255,10 @@ pub trait DynStudy: Send + Sync {
         self.sweep_from(0, sweep, control)
     }
 
+    /// How it is asked by who does not know its type.
+    #[doc(hidden)]
+    fn asker(&self) -> Asker<'_>;
+
     /// The axes' columns of a sweep's first rows.
     ///
     /// # Errors
@@ -367,6 +372,10 @@ impl<S: Study> DynStudy for Entry<S> {
 
     fn sweep_from(&self, first: u64, it: &Sweep, control: &dyn Control) -> Result<Table, Error> {
         sweep::<S>(self.anatomy(), it, first, control)
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker::of::<S>(self.anatomy())
     }
 
     fn axes(&self, sweep: &Sweep, rows: usize) -> Result<Table, Error> {

@@ -518,7 +518,7 @@ impl Column {
         }
     }
 
-    fn into_polars(self, name: String) -> Result<polars::prelude::Column, Error> {
+    pub(crate) fn into_polars(self, name: String) -> Result<polars::prelude::Column, Error> {
         let polars_name = name.as_str().into();
         Ok(match self {
             Self::Float(it) => {

@@ -16,7 +16,7 @@ mod watched;
 
 use std::ffi::OsString;
 
-use memscape::prelude::{Control, StudyFile, report};
+use memscape::prelude::{Control, report};
 use memscape::{explore, papers, plot, systems};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -180,8 +180,7 @@ fn sweep<'py>(
     leaf_names: bool,
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
-    let spec: StudyFile =
-        serde_json::from_value(Value::Object(value::parameters(spec)?)).map_err(to_py_err)?;
+    let spec = value::study_file(spec)?;
     let study = systems::study(&spec.study).map_err(explore_error)?;
     let sweep = spec.sweep(study).map_err(explore_error)?;
     if leaf_names {
@@ -197,6 +196,86 @@ fn sweep<'py>(
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
     }
+}
+
+/// The best points of a space: `spec` as for `sweep`, with `search`. Returns the table and
+/// whether it is complete.
+#[pyfunction]
+fn search<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let spec = value::study_file(spec)?;
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    let space = spec.space(study).map_err(explore_error)?;
+    let question = spec.search.clone().unwrap_or_default();
+    let base = [spec.parameters(study)];
+    let work = move |control: &dyn Control| explore::search(study, &base, &space, &question, control);
+    let (table, stop) = watched(py, progress, work)?;
+    let table = table.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
+/// What nothing in a finite space is better than: the table, counts of points, and whether
+/// all were looked at.
+#[pyfunction]
+fn front_of<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, [u64; 4], bool)> {
+    let spec = value::study_file(spec)?;
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    let space = spec.space(study).map_err(explore_error)?;
+    let goals = spec.search.clone().unwrap_or_default().objectives().map_err(explore_error)?;
+    let base = [spec.parameters(study)];
+    let work = move |control: &dyn Control| explore::front_of(study, &base, &space, &goals, control);
+    let (found, stop) = watched(py, progress, work)?;
+    let found = found.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => {
+            let counts = [found.points, found.allowed, found.answered, found.feasible];
+            Ok((arrow::to_python(py, found.table.frame())?, counts, found.table.is_complete()))
+        }
+    }
+}
+
+/// The rows of any table that no other row dominates.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+fn front<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyAny>,
+    minimize: Vec<String>,
+    maximize: Vec<String>,
+    constraints: Vec<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let goals = explore::Objective::all(&minimize, &maximize).map_err(explore_error)?;
+    let table = explore::Table::from_frame(arrow::from_python(table)?);
+    let found = compute(py, move || explore::front(&table, &goals, &constraints))?.map_err(explore_error)?;
+    arrow::to_python(py, found.frame())
+}
+
+/// The volume between a table's rows and a reference, worst values if none is given.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+fn hypervolume(
+    py: Python<'_>,
+    table: &Bound<'_, PyAny>,
+    minimize: Vec<String>,
+    maximize: Vec<String>,
+    reference: Option<Vec<f64>>,
+    constraints: Vec<String>,
+) -> PyResult<f64> {
+    let goals = explore::Objective::all(&minimize, &maximize).map_err(explore_error)?;
+    let table = explore::Table::from_frame(arrow::from_python(table)?);
+    let work = move || explore::hypervolume(&table, &goals, reference.as_deref(), &constraints);
+    compute(py, work)?.map_err(explore_error)
 }
 
 /// What a study promises, held against random points: counts, broken laws as dicts,
@@ -366,7 +445,8 @@ mod _memscape {
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, describe, difference, experiment, experiments,
-        fit, laws, main, preset, presets, run, schema, studies, sweep, timeline, trace,
+        fit, front, front_of, hypervolume, laws, main, preset, presets, run, schema, search, studies, sweep,
+        timeline, trace,
     };
 
     #[pymodule_init]

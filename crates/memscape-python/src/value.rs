@@ -1,6 +1,6 @@
 //! Python's plain values as JSON's, and back.
 
-use memscape::prelude::Parameters;
+use memscape::prelude::{Parameters, StudyFile};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -11,6 +11,11 @@ use crate::error::to_py_err;
 /// A parameter table: a dict with text keys.
 pub fn parameters(given: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     Reader::default().table("", given)
+}
+
+/// What a study file holds, as a dict.
+pub fn study_file(given: &Bound<'_, PyDict>) -> PyResult<StudyFile> {
+    serde_json::from_value(Value::Object(parameters(given)?)).map_err(to_py_err)
 }
 
 /// Parameter tables, later ones over earlier ones.

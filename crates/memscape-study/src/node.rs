@@ -113,6 +113,15 @@ impl Node {
             .collect()
     }
 
+    /// What is at the end of a route.
+    #[must_use]
+    pub fn at_route(&self, route: &[usize]) -> Option<&Node> {
+        route.iter().try_fold(self, |node, index| {
+            let Node::Table(fields) = node else { return None };
+            fields.values.get(*index)
+        })
+    }
+
     /// Puts `value` at the end of a route of this tree.
     pub fn patch(&mut self, route: &[usize], value: Node) {
         let mut node = self;

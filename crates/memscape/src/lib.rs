@@ -39,8 +39,8 @@ pub use presets::{Difference, difference, leaves, neither, preset, presets};
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, FitParameter, Measurement, Parameters, Row, StudyFile, Sweep,
-        Table, fit_study,
+        Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters, Range,
+        Row, Search, Space, Strategy, StudyFile, Sweep, Table, fit_study, front, front_of, hypervolume, search,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::{calibrate, leave_one_out};
@@ -88,4 +88,6 @@ pub mod pages {
     pub struct Pimnast;
     #[doc = include_str!("../../../docs/riscv-sg2042.md")]
     pub struct RiscvSg2042;
+    #[doc = include_str!("../../../docs/search.md")]
+    pub struct Search;
 }

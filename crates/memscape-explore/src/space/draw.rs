@@ -7,9 +7,10 @@ use memscape_study::random;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::range::Range;
 use crate::error::Error;
 
-/// Points drawn from ranges: `[sample]` of a study file.
+/// Points drawn from the ranges of a space: `[sample]` of a study file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -20,7 +21,9 @@ pub struct Sample {
     /// Another seed gives another sample of the same kind.
     #[serde(default)]
     pub seed: u64,
-    /// By dotted path: a [`Range`], or a list of choices.
+    /// What is drawn beside the space's own ranges, by dotted path: a [`Range`], or a
+    /// list of choices.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub ranges: Map<String, Value>,
 }
 
@@ -40,22 +43,6 @@ pub enum Method {
     /// Joe and Kuo, "Constructing Sobol sequences with better two-dimensional
     /// projections", SIAM J. Sci. Comput. 30, 2008 (their direction numbers).
     Sobol,
-}
-
-/// Numbers from `min` to `max`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Range {
-    /// The least value.
-    pub min: f64,
-    /// The greatest value; whole numbers reach it, others come close.
-    pub max: f64,
-    /// Whether equal ratios, not equal distances, are equally likely.
-    #[serde(default)]
-    pub log: bool,
-    /// Whether only whole numbers are drawn.
-    #[serde(default)]
-    pub integer: bool,
 }
 
 /// What a range's points are.
@@ -81,96 +68,100 @@ impl Sample {
         }
     }
 
-    /// The path and points of each range.
-    pub(crate) fn draw(&self) -> Result<Vec<(String, Drawn)>, Error> {
+    /// The path and points of each of a space's ranges, then of its own.
+    pub(crate) fn draw(&self, ranges: &[(&str, Range)]) -> Result<Vec<(String, Drawn)>, Error> {
         let bad = |problem: String| Err(Error::BadSweep(format!("sample: {problem}")));
         self.points()?;
-        if self.ranges.is_empty() {
-            return bad("`ranges` is empty; give at least one".to_owned());
+        let drawn = ranges.len() + self.ranges.len();
+        if drawn == 0 {
+            return bad(
+                "there is nothing to draw from; give at least one range such as { from, to }".to_owned()
+            );
         }
-        if self.method == Method::Sobol && self.ranges.len() > SOBOL.len() + 1 {
-            return bad(format!(
-                "`method` = \"sobol\" has {} dimensions, not {}; use \"latin\"",
-                SOBOL.len() + 1,
-                self.ranges.len()
-            ));
-        }
-        self.ranges
-            .iter()
-            .enumerate()
-            .map(|(dimension, (path, range))| Ok((path.clone(), self.draw_range(dimension, path, range)?)))
-            .collect()
+        check_dimensions(self.method, drawn)?;
+        let places = |dimension: usize| places(self.method, self.seed, self.count, dimension as u64);
+        let of_space = ranges.iter().enumerate().map(|(dimension, (path, range))| {
+            let bad = |problem| Error::BadSweep(format!("axis `{path}`: {problem}"));
+            range.check().map_err(bad)?;
+            Ok(((*path).to_owned(), in_range(range, places(dimension))))
+        });
+        let own = self.ranges.iter().enumerate().map(|(index, (path, given))| {
+            let bad = |problem: String| Error::BadSweep(format!("sample: `{path}` = {given}: {problem}"));
+            let places = places(ranges.len() + index);
+            if let Value::Array(choices) = given {
+                let picks = picks(choices.len(), places).map_err(bad)?;
+                return Ok((path.clone(), Drawn::Choices(picks, choices.clone())));
+            }
+            let range = Range::deserialize(given).map_err(|it| {
+                bad(format!("{it}; expected a list of choices or {{ from, to, log, integer }}"))
+            })?;
+            range.check().map_err(bad)?;
+            Ok((path.clone(), in_range(&range, places)))
+        });
+        of_space.chain(own).collect()
     }
+}
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "checked to be whole and below 2^53"
-    )]
-    fn draw_range(&self, dimension: usize, path: &str, range: &Value) -> Result<Drawn, Error> {
-        let bad = |problem: String| Error::BadSweep(format!("sample: `{path}` = {range}: {problem}"));
-        let places = self.places(dimension as u64);
-        if let Value::Array(choices) = range {
-            if choices.is_empty() {
-                return Err(bad("give at least one choice".to_owned()));
-            }
-            let last = choices.len() - 1;
-            let pick = |place: f64| ((place * choices.len() as f64) as usize).min(last) as u32;
-            return Ok(Drawn::Choices(places.into_iter().map(pick).collect(), choices.clone()));
-        }
-        let Range { min, max, log, integer } = serde_json::from_value(range.clone())
-            .map_err(|it| bad(format!("{it}; expected a list of choices or {{ min, max, log, integer }}")))?;
-        if !(min.is_finite() && max.is_finite() && min <= max) {
-            return Err(bad("`min` must not be above `max`".to_owned()));
-        }
-        if log && min <= 0.0 {
-            return Err(bad("a `log` range must be above 0".to_owned()));
-        }
-        if integer && (min.fract() != 0.0 || max.fract() != 0.0 || min.abs().max(max.abs()) >= 9.0e15) {
-            return Err(bad("the ends of an `integer` range must be whole and below 2^53".to_owned()));
-        }
-        // Every whole number gets the stretch up to the next one.
-        let end = if integer { max + 1.0 } else { max };
-        let value = |place: f64| {
-            let value = if log { min * (end / min).powf(place) } else { min + (end - min) * place };
-            value.clamp(min, max)
-        };
-        Ok(if integer {
-            Drawn::Ints(places.into_iter().map(|it| value(it).floor() as i64).collect())
-        } else {
-            Drawn::Floats(places.into_iter().map(value).collect())
-        })
+/// That a method reaches so many dimensions.
+pub(crate) fn check_dimensions(method: Method, dimensions: usize) -> Result<(), Error> {
+    if method == Method::Sobol && dimensions > SOBOL.len() + 1 {
+        return Err(Error::BadSweep(format!(
+            "\"sobol\" has {} dimensions, not {dimensions}; use \"latin\"",
+            SOBOL.len() + 1,
+        )));
     }
+    Ok(())
+}
 
-    /// Where in `[0, 1)` each point lies in one dimension.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "count is below 2^32")]
-    fn places(&self, dimension: u64) -> Vec<f64> {
-        let key = mix(mix(self.seed) ^ dimension);
-        let random = |index: u64| unit(mix(key ^ mix(index)));
-        match self.method {
-            Method::Random => (0..self.count).map(random).collect(),
-            Method::Latin => {
-                let mut strata: Vec<u32> = (0..self.count as u32).collect();
-                let shuffle = mix(key);
-                for i in (1..strata.len()).rev() {
-                    // The bias of a remainder of 2^64 is far below what a sample can show.
-                    strata.swap(i, (mix(shuffle ^ mix(i as u64)) % (i as u64 + 1)) as usize);
-                }
-                let place = |(index, stratum)| (f64::from(stratum) + random(index)) / self.count as f64;
-                (0..).zip(strata).map(place).collect()
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "below the number of choices"
+)]
+fn picks(choices: usize, places: Vec<f64>) -> Result<Vec<u32>, String> {
+    let Some(last) = choices.checked_sub(1) else { return Err("give at least one choice".to_owned()) };
+    let pick = |place: f64| ((place * choices as f64) as usize).min(last) as u32;
+    Ok(places.into_iter().map(pick).collect())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and below 2^53")]
+fn in_range(range: &Range, places: Vec<f64>) -> Drawn {
+    let values = places.into_iter().map(|it| range.at(it));
+    if range.integer {
+        Drawn::Ints(values.map(|it| it as i64).collect())
+    } else {
+        Drawn::Floats(values.collect())
+    }
+}
+
+/// Where in `[0, 1)` each of `count` points lies in one dimension.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "count is below 2^32")]
+pub(crate) fn places(method: Method, seed: u64, count: u64, dimension: u64) -> Vec<f64> {
+    let key = mix(mix(seed) ^ dimension);
+    let random = |index: u64| unit(mix(key ^ mix(index)));
+    match method {
+        Method::Random => (0..count).map(random).collect(),
+        Method::Latin => {
+            let mut strata: Vec<u32> = (0..count as u32).collect();
+            let shuffle = mix(key);
+            for i in (1..strata.len()).rev() {
+                // The bias of a remainder of 2^64 is far below what a sample can show.
+                strata.swap(i, (mix(shuffle ^ mix(i as u64)) % (i as u64 + 1)) as usize);
             }
-            Method::Sobol => {
-                let directions = directions(dimension as usize);
-                let shift = (key >> 32) as u32;
-                let place = |index: u32| {
-                    let set = directions.iter().enumerate().filter(|(bit, _)| index >> bit & 1 == 1);
-                    let bits = set.fold(shift, |bits, (_, direction)| bits ^ direction);
-                    // In the middle of the cell that 32 bits can tell.
-                    (f64::from(bits) + 0.5) / 4_294_967_296.0
-                };
-                (0..self.count as u32).map(place).collect()
-            }
+            let place = |(index, stratum)| (f64::from(stratum) + random(index)) / count as f64;
+            (0..).zip(strata).map(place).collect()
+        }
+        Method::Sobol => {
+            let directions = directions(dimension as usize);
+            let shift = (key >> 32) as u32;
+            let place = |index: u32| {
+                let set = directions.iter().enumerate().filter(|(bit, _)| index >> bit & 1 == 1);
+                let bits = set.fold(shift, |bits, (_, direction)| bits ^ direction);
+                // In the middle of the cell that 32 bits can tell.
+                (f64::from(bits) + 0.5) / 4_294_967_296.0
+            };
+            (0..count as u32).map(place).collect()
         }
     }
 }
@@ -239,6 +230,10 @@ mod tests {
 
     const METHODS: [Method; 3] = [Method::Random, Method::Latin, Method::Sobol];
 
+    fn drawn(method: Method, dimension: u64) -> Vec<f64> {
+        places(method, 7, 64, dimension)
+    }
+
     fn sample(method: Method, count: u64, ranges: &Value) -> Sample {
         Sample { method, count, seed: 7, ranges: ranges.as_object().unwrap().clone() }
     }
@@ -255,10 +250,8 @@ mod tests {
     fn latin_and_sobol_meet_every_stratum_once_in_every_dimension() {
         let all: Vec<usize> = (0..64).collect();
         for dimension in 0..21 {
-            let latin = sample(Method::Latin, 64, &serde_json::json!({}));
-            assert_eq!(strata(&latin.places(dimension)), all);
-            let sobol = sample(Method::Sobol, 64, &serde_json::json!({}));
-            assert_eq!(strata(&sobol.places(dimension)), all);
+            assert_eq!(strata(&drawn(Method::Latin, dimension)), all);
+            assert_eq!(strata(&drawn(Method::Sobol, dimension)), all);
         }
     }
 
@@ -267,8 +260,7 @@ mod tests {
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small test numbers")]
     fn sobol_fills_the_plane() {
-        let sobol = sample(Method::Sobol, 64, &serde_json::json!({}));
-        let (x, y) = (sobol.places(0), sobol.places(1));
+        let (x, y) = (drawn(Method::Sobol, 0), drawn(Method::Sobol, 1));
         for (columns, rows) in [(2.0, 32.0), (4.0, 16.0), (8.0, 8.0), (16.0, 4.0), (32.0, 2.0)] {
             let cells = x.iter().zip(&y).map(|(x, y)| ((x * columns) as u32, (y * rows) as u32));
             assert_eq!(cells.collect::<std::collections::HashSet<_>>().len(), 64, "{columns} x {rows}");
@@ -278,11 +270,9 @@ mod tests {
     #[test]
     fn a_sample_depends_on_its_seed_and_dimension_only() {
         for method in METHODS {
-            let one = sample(method, 16, &serde_json::json!({}));
-            let other = Sample { seed: 8, ..one.clone() };
-            assert_eq!(one.places(0), one.clone().places(0));
-            assert_ne!(one.places(0), other.places(0));
-            assert_ne!(one.places(0), one.places(1));
+            assert_eq!(drawn(method, 0), drawn(method, 0));
+            assert_ne!(drawn(method, 0), places(method, 8, 64, 0));
+            assert_ne!(drawn(method, 0), drawn(method, 1));
         }
     }
 
@@ -296,7 +286,7 @@ mod tests {
             "choice": ["a", "b", "c"],
         });
         for method in METHODS {
-            for (path, drawn) in sample(method, 512, &ranges).draw().unwrap() {
+            for (path, drawn) in sample(method, 512, &ranges).draw(&[]).unwrap() {
                 match drawn {
                     Drawn::Floats(it) if path == "float" => {
                         assert!(it.iter().all(|it| (2.0..=3.0).contains(it)));
@@ -324,7 +314,7 @@ mod tests {
     fn a_bad_range_is_refused() {
         let error = |range: Value| {
             let ranges = serde_json::json!({ "x": range });
-            sample(Method::Random, 4, &ranges).draw().err().unwrap().to_string()
+            sample(Method::Random, 4, &ranges).draw(&[]).err().unwrap().to_string()
         };
         assert_eq!(
             error(serde_json::json!({ "min": 2, "max": 1 })),
@@ -340,7 +330,7 @@ mod tests {
     fn a_sample_of_nothing_or_too_much_is_refused() {
         for count in [0, 10_000_001, u64::from(u32::MAX), u64::MAX] {
             let sample = sample(Method::Latin, count, &serde_json::json!({ "x": { "min": 0, "max": 1 } }));
-            let error = sample.draw().err().unwrap().to_string();
+            let error = sample.draw(&[]).err().unwrap().to_string();
             assert_eq!(
                 error,
                 format!(

@@ -1,0 +1,28 @@
+//! Files that a command is given.
+
+use std::path::Path;
+
+use memscape::prelude::StudyFile;
+
+use crate::failure::Failure;
+
+/// Reads a study file.
+pub fn read(path: &Path) -> Result<StudyFile, Failure> {
+    StudyFile::read(path).map_err(Failure::of)
+}
+
+/// That a table can be written here, asked before the work is done.
+pub fn check_table(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    if !path.extension().is_some_and(|it| it == "parquet" || it == "csv") {
+        return Err(Failure::BadInput(format!("{}: the name must end in .parquet or .csv", path.display())));
+    }
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err(Failure::BadInput(format!(
+            "{}: there is no folder `{}`; make it first",
+            path.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
+}

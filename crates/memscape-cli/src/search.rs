@@ -1,0 +1,96 @@
+//! `memscape search`.
+
+use std::io::Write;
+use std::path::Path;
+
+use memscape::explore::{Search, Strategy, Table};
+use memscape::prelude::study;
+
+use crate::args::Objectives;
+use crate::failure::Failure;
+use crate::progress::{Progress, catch_interrupts};
+use crate::read::{check_table, read};
+use crate::show::{short, show};
+
+/// What the command line says over the study file.
+pub struct Given {
+    pub objectives: Objectives,
+    pub method: Option<String>,
+    pub budget: Option<u64>,
+    pub seed: Option<u64>,
+}
+
+/// Rows that a terminal shows.
+const ROWS: usize = 20;
+
+/// Searches, prints the best and writes all points.
+pub fn search(
+    file: &Path,
+    given: Given,
+    table: Option<&Path>,
+    quiet: bool,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
+    check_table(table)?;
+    let spec = read(file)?;
+    let study = study(&spec.study).map_err(Failure::of)?;
+    let mut question: Search = spec.search.clone().unwrap_or_default();
+    if !given.objectives.minimize.is_empty() || !given.objectives.maximize.is_empty() {
+        (question.minimize, question.maximize) = (given.objectives.minimize, given.objectives.maximize);
+    }
+    if let Some(method) = given.method {
+        question.method = Some(Strategy::named(&method).map_err(Failure::of)?);
+    }
+    question.budget = given.budget.unwrap_or(question.budget);
+    question.seed = given.seed.unwrap_or(question.seed);
+    let space = spec.space(study).map_err(Failure::of)?;
+    catch_interrupts();
+    let progress = Progress::new(study.name(), quiet);
+    let found = memscape::explore::search(study, &[spec.parameters(study)], &space, &question, &progress);
+    drop(progress);
+    let found = found.map_err(Failure::of)?;
+    if let Some(path) = table {
+        found.write(path).map_err(Failure::of)?;
+    }
+    print(&found, &space.paths().collect::<Vec<_>>(), &question, out)?;
+    if found.is_complete() {
+        return Ok(());
+    }
+    if !quiet {
+        writeln!(err, "interrupted: {} of {} evaluations are done", found.height(), question.budget)?;
+    }
+    Err(Failure::Interrupted)
+}
+
+fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -> Result<(), Failure> {
+    let best = found.filter("on_front", true).map_err(Failure::of)?;
+    let strategy = question.strategy().map_err(Failure::of)?;
+    let evaluations = found.height();
+    if best.height() == 0 {
+        writeln!(
+            out,
+            "none of {evaluations} points evaluated ({}) has an answer that keeps the constraints",
+            strategy.name()
+        )?;
+        return Ok(());
+    }
+    let goals: Vec<&str> = question.minimize.iter().chain(&question.maximize).map(String::as_str).collect();
+    if let [goal] = goals[..] {
+        let value =
+            best.f64("best_so_far").map_err(Failure::of)?.into_iter().flatten().last().unwrap_or(f64::NAN);
+        let first =
+            best.f64("evaluation").map_err(Failure::of)?.into_iter().flatten().next().unwrap_or_default();
+        writeln!(
+            out,
+            "best {goal} of {evaluations} evaluations ({}): {}, first at {first}",
+            strategy.name(),
+            short(value)
+        )?;
+    } else {
+        writeln!(out, "front of {evaluations} evaluations ({}): {} points", strategy.name(), best.height())?;
+    }
+    let mut columns = axes.to_vec();
+    columns.extend(goals.iter().filter(|it| !axes.contains(it)));
+    show(&best, &columns, ROWS, out)
+}

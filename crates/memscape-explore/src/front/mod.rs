@@ -1,0 +1,15 @@
+//! What nothing is better than in every objective: of any table, or of a whole space.
+
+mod dominance;
+mod hypervolume;
+mod of_space;
+mod of_table;
+
+pub(crate) use dominance::{layers, non_dominated};
+pub(crate) use hypervolume::volume;
+pub use of_space::{Front, front_of};
+pub(crate) use of_table::values;
+pub use of_table::{front, hypervolume};
+
+#[cfg(test)]
+mod tests;

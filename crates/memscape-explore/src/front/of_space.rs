@@ -1,0 +1,232 @@
+//! The front of a whole space, of which no table is ever made.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::dominance::non_dominated;
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::parameters::Parameters;
+use crate::points::{Asker, Point, answered, table};
+use crate::registry::DynStudy;
+use crate::space::{Cursor, Judge, Objective, Plan, Space, Verdict, digits_of, nothing_allowed};
+use crate::sweep::{Control, next_breath};
+use crate::table::{Column, Table};
+
+/// What nothing in a space is better than, and how much has been looked at.
+#[derive(Debug, Clone)]
+pub struct Front {
+    /// The axes, the answers, and `designs`: how many points reach the same values of
+    /// all objectives, of which the first is shown.
+    pub table: Table,
+    /// Points of the grid.
+    pub points: u64,
+    /// Those that conditions and constraints over parameters allow.
+    pub allowed: u64,
+    /// Those of them that have an answer.
+    pub answered: u64,
+    /// Those of them that keep the constraints over answers.
+    pub feasible: u64,
+}
+
+/// Looks at every point of a finite space and keeps what no other point dominates: the
+/// front, proven. Memory is for the front alone.
+///
+/// The table is not complete if it was cancelled: then it is the front of the points
+/// looked at until then.
+///
+/// # Errors
+/// [`Error`] if an axis, a constraint or an objective is wrong, if an axis is a range of
+/// real numbers, or if no point is allowed.
+///
+/// ```ignore
+/// let space = Space::default().axis("memory.banks_per_channel", [8, 16, 32]).axis("pim.registers", 8..=32);
+/// let goals = [Objective::minimize("token_ns"), Objective::minimize("pim.registers * memory.banks_per_channel")];
+/// let best = front_of(study("pim.inference")?, &[], &space, &goals, &())?;
+/// ```
+pub fn front_of(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    objectives: &[Objective],
+    control: &dyn Control,
+) -> Result<Front, Error> {
+    guarded(|| front_in(study.asker(), base, space, objectives, control))
+}
+
+fn front_in(
+    asker: Asker<'_>,
+    base: &[Parameters],
+    space: &Space,
+    objectives: &[Objective],
+    control: &dyn Control,
+) -> Result<Front, Error> {
+    Objective::check(objectives)?;
+    let mut plan = asker.plan(base, space)?;
+    let size = plan.size()?;
+    let judge = Judge::new(&plan, objectives)?;
+    let mut best = Best::new(objectives.len());
+    let mut seen = Seen::default();
+    let threads = rayon::current_num_threads() as u64;
+    let (mut next, mut breath) = (0, threads * 8);
+    while next < size && !control.cancelled() {
+        let start = Instant::now();
+        let end = next.saturating_add(breath).min(size);
+        let chunk = (end - next).div_ceil(threads * 8).max(1);
+        let looked = (0..(end - next).div_ceil(chunk)).into_par_iter().map(|index| {
+            let first = next + index * chunk;
+            Walk::new(&plan, asker, &judge).look(first, first.saturating_add(chunk).min(end))
+        });
+        for (part, counts) in looked.collect::<Vec<_>>() {
+            best.take(part);
+            seen.add(&counts);
+        }
+        best.thin();
+        breath = next_breath(end - next, start.elapsed());
+        next = end;
+        control.advanced(next, size);
+    }
+    let complete = next == size;
+    if complete && seen.allowed == 0 {
+        return Err(nothing_allowed(&mut plan));
+    }
+    best.in_order();
+    let points: Vec<Point> = best.places.iter().map(|it| digits_of(&plan, *it).into()).collect();
+    let all = answered(&plan, &asker, &judge, &points);
+    let designs = best.designs.iter().map(|it| i64::try_from(*it).ok()).collect();
+    let table = table(&plan, &judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
+    let table = Table::new(table.into_frame(), complete);
+    let Seen { allowed, answered, feasible } = seen;
+    Ok(Front { table, points: size, allowed, answered, feasible })
+}
+
+/// Counts of points.
+#[derive(Default)]
+struct Seen {
+    allowed: u64,
+    answered: u64,
+    feasible: u64,
+}
+
+impl Seen {
+    fn add(&mut self, other: &Self) {
+        self.allowed += other.allowed;
+        self.answered += other.answered;
+        self.feasible += other.feasible;
+    }
+}
+
+/// Points that nothing seen so far dominates.
+struct Best {
+    goals: usize,
+    places: Vec<u64>,
+    values: Vec<f64>,
+    /// How many points have these values.
+    designs: Vec<u64>,
+    /// How many there were after the last thinning.
+    thinned: usize,
+}
+
+impl Best {
+    fn new(goals: usize) -> Self {
+        Self { goals, places: Vec::new(), values: Vec::new(), designs: Vec::new(), thinned: 0 }
+    }
+
+    fn take(&mut self, other: Self) {
+        self.places.extend(other.places);
+        self.values.extend(other.values);
+        self.designs.extend(other.designs);
+    }
+
+    fn value(&self, index: u32) -> &[f64] {
+        &self.values[index as usize * self.goals..][..self.goals]
+    }
+
+    /// Whether there is enough new that thinning pays.
+    fn has_grown(&self) -> bool {
+        const LEAST: usize = 1024;
+        self.places.len() - self.thinned >= self.thinned.max(LEAST)
+    }
+
+    /// Leaves what nothing dominates, and the first of equal points.
+    fn thin(&mut self) {
+        let mut kept = non_dominated(&self.values, self.goals);
+        let compare = |one: &u32, other: &u32| {
+            let pairs = self.value(*one).iter().zip(self.value(*other));
+            let differ = pairs.map(|(one, other)| one.total_cmp(other)).find(|it| it.is_ne());
+            differ.unwrap_or_else(|| self.places[*one as usize].cmp(&self.places[*other as usize]))
+        };
+        kept.sort_unstable_by(compare);
+        let mut thin = Self::new(self.goals);
+        for index in kept {
+            let value = self.value(index);
+            if !thin.places.is_empty() && thin.values.ends_with(value) {
+                if let Some(last) = thin.designs.last_mut() {
+                    *last += self.designs[index as usize];
+                }
+                continue;
+            }
+            thin.places.push(self.places[index as usize]);
+            thin.values.extend_from_slice(value);
+            thin.designs.push(self.designs[index as usize]);
+        }
+        thin.thinned = thin.places.len();
+        *self = thin;
+    }
+
+    /// In the order of the space.
+    fn in_order(&mut self) {
+        let mut order: Vec<(u64, u64)> =
+            self.places.iter().copied().zip(self.designs.iter().copied()).collect();
+        order.sort_unstable();
+        (self.places, self.designs) = order.into_iter().unzip();
+        self.values.clear();
+    }
+}
+
+/// One thread's look at some consecutive points.
+struct Walk<'a> {
+    plan: &'a Plan<'a>,
+    asker: Asker<'a>,
+    judge: &'a Judge<'a>,
+    best: Best,
+    seen: Seen,
+}
+
+impl<'a> Walk<'a> {
+    fn new(plan: &'a Plan<'a>, asker: Asker<'a>, judge: &'a Judge<'a>) -> Self {
+        Self { plan, asker, judge, best: Best::new(judge.goals()), seen: Seen::default() }
+    }
+
+    fn look(mut self, start: u64, end: u64) -> (Best, Seen) {
+        /// Rows of answers that are kept at a time.
+        const ROWS: usize = 256;
+        let mut cursor = Cursor::new(self.plan, start);
+        let mut columns = self.asker.empty();
+        while cursor.settle(end) {
+            if columns.rows() == ROWS {
+                columns.clear();
+            }
+            self.asker.push(&mut cursor, &mut columns);
+            let row = columns.rows() - 1;
+            let before = self.best.values.len();
+            let verdict = self.judge.verdict(&cursor, &columns, row, &mut self.best.values);
+            self.seen.allowed += 1;
+            self.seen.answered += u64::from(verdict != Verdict::NoAnswer);
+            if verdict == Verdict::Fine {
+                self.seen.feasible += 1;
+                self.best.places.push(cursor.place());
+                self.best.designs.push(1);
+                if self.best.has_grown() {
+                    self.best.thin();
+                }
+            } else {
+                self.best.values.truncate(before);
+            }
+            cursor.advance();
+        }
+        self.best.thin();
+        (self.best, self.seen)
+    }
+}

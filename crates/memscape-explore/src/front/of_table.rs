@@ -1,0 +1,191 @@
+//! The front of any table, and how much it is better than.
+
+use polars::prelude::IdxCa;
+
+use super::dominance::non_dominated;
+use super::hypervolume::volume;
+use crate::error::Error;
+use crate::expression::{Datum, Expression, Sort};
+use crate::space::Objective;
+use crate::table::{Column, Table};
+
+/// The rows of a table that no other row dominates, in their order; of rows that are
+/// equal in every objective, all. A row dominates another if it is at least as good in
+/// every objective and better in one.
+///
+/// An objective is a column's name, or a formula over columns. Rows that lack the value
+/// of one, such as those with an error, and rows where a constraint does not hold, are
+/// left out; a table without others has an empty front.
+///
+/// # Errors
+/// [`Error::BadSweep`] without objectives, [`Error::BadExpression`] for an unknown
+/// column, [`Error::BadColumn`] for one that holds texts, NaN or infinity.
+///
+/// ```
+/// use memscape_explore::{Column, Objective, Table, front};
+///
+/// let column = |it: [f64; 4]| Column::Float(it.map(Some).to_vec());
+/// let table = Table::from_columns([("ns", column([1., 2., 3., 4.])), ("usd", column([9., 5., 6., 1.]))])?;
+/// let best = front(&table, &[Objective::minimize("ns"), Objective::minimize("usd")], &[])?;
+/// assert_eq!(best.f64("ns")?, [1., 2., 4.].map(Some));
+/// # Ok::<(), memscape_explore::Error>(())
+/// ```
+pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) -> Result<Table, Error> {
+    let (rows, values) = valued_rows(table, objectives, constraints)?;
+    let kept = non_dominated(&values, objectives.len());
+    let rows: Vec<u32> = kept.into_iter().map(|it| rows[it as usize]).collect();
+    let frame = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
+    Ok(Table::new(frame, table.is_complete()))
+}
+
+/// The volume between a table's rows and a reference, in the product of the objectives'
+/// units; without a reference, the worst value of each objective in the table.
+///
+/// * `reference`: a value for each objective, in its own sense; rows that are not better
+///   than it in every objective add nothing.
+///
+/// # Errors
+/// As [`front()`]; [`Error::BadSweep`] if the reference has another length or is not
+/// finite, or if there is neither a reference nor a row to take it from.
+pub fn hypervolume(
+    table: &Table,
+    objectives: &[Objective],
+    reference: Option<&[f64]>,
+    constraints: &[String],
+) -> Result<f64, Error> {
+    let (_, values) = valued_rows(table, objectives, constraints)?;
+    let reference: Vec<f64> = match reference {
+        Some(given) if given.len() != objectives.len() => {
+            return Err(Error::BadSweep(format!(
+                "the reference has {} values for {} objectives; give one for each",
+                given.len(),
+                objectives.len()
+            )));
+        }
+        Some(given) => match given.iter().find(|it| !it.is_finite()) {
+            Some(bad) => {
+                return Err(Error::BadSweep(format!("the reference holds {bad}; give finite numbers")));
+            }
+            None => objectives.iter().zip(given).map(|(it, value)| it.signed(*value)).collect(),
+        },
+        None if values.is_empty() => {
+            return Err(Error::BadSweep(
+                "no row has a value of every objective; give a reference, or another table".to_owned(),
+            ));
+        }
+        None => {
+            let worst = |objective| {
+                let all = values.iter().skip(objective).step_by(objectives.len());
+                all.copied().fold(f64::NEG_INFINITY, f64::max)
+            };
+            (0..objectives.len()).map(worst).collect()
+        }
+    };
+    Ok(volume(&values, &reference))
+}
+
+/// The objectives of all rows that have them, less being better.
+pub(crate) fn values(table: &Table, objectives: &[Objective]) -> Result<Vec<f64>, Error> {
+    valued_rows(table, objectives, &[]).map(|it| it.1)
+}
+
+/// The rows that have a value of every objective and keep the constraints, and these
+/// values, of which less is better.
+fn valued_rows(
+    table: &Table,
+    objectives: &[Objective],
+    constraints: &[String],
+) -> Result<(Vec<u32>, Vec<f64>), Error> {
+    Objective::check(objectives)?;
+    let columns = objectives.iter().map(|it| numbers(table, &it.formula)).collect::<Result<Vec<_>, _>>()?;
+    let held = constraints.iter().map(|it| truths(table, it)).collect::<Result<Vec<_>, _>>()?;
+    let (mut rows, mut values) = (Vec::new(), Vec::new());
+    for row in 0..table.height() {
+        if !held.iter().all(|it| it[row]) || columns.iter().any(|it| it[row].is_none()) {
+            continue;
+        }
+        rows.push(u32::try_from(row).unwrap_or(u32::MAX));
+        let of_row =
+            |(objective, column): (&Objective, &Vec<Option<f64>>)| column[row].map(|it| objective.signed(it));
+        values.extend(objectives.iter().zip(&columns).filter_map(of_row));
+    }
+    Ok((rows, values))
+}
+
+/// A column of numbers, or a formula at each row.
+fn numbers(table: &Table, formula: &str) -> Result<Vec<Option<f64>>, Error> {
+    if table.column_names().contains(&formula) {
+        return finite(formula, table.f64(formula)?);
+    }
+    let formula = OverTable::new(table, formula, Sort::Number, "an objective is")?;
+    Ok((0..table.height()).map(|row| formula.number(row)).collect())
+}
+
+fn finite(name: &str, values: Vec<Option<f64>>) -> Result<Vec<Option<f64>>, Error> {
+    match values.iter().enumerate().find_map(|(row, it)| Some((row, it.filter(|it| !it.is_finite())?))) {
+        Some((row, value)) => Err(Error::BadColumn {
+            name: name.to_owned(),
+            problem: format!("row {row} is {value}; leave such rows out, or make them null"),
+        }),
+        None => Ok(values),
+    }
+}
+
+fn truths(table: &Table, formula: &str) -> Result<Vec<bool>, Error> {
+    let formula = OverTable::new(table, formula, Sort::Bool, "a constraint is")?;
+    Ok((0..table.height()).map(|row| formula.holds(row)).collect())
+}
+
+/// A formula whose names are columns of a table.
+struct OverTable {
+    expression: Expression,
+    columns: Vec<Column>,
+}
+
+impl OverTable {
+    fn new(table: &Table, formula: &str, wanted: Sort, what: &str) -> Result<Self, Error> {
+        let expression = Expression::parse(formula)?;
+        let mut columns = Vec::new();
+        for (index, name) in expression.names().enumerate() {
+            let column = table.column(name).map_err(|it| expression.fault_at(index, it.to_string()))?;
+            columns.push(match column {
+                Column::Float(values) => Column::Float(finite(name, values)?),
+                other => other,
+            });
+        }
+        let sort = |it: &Column| match it {
+            Column::Float(_) | Column::Int(_) => Sort::Number,
+            Column::Text(_) => Sort::Text,
+            Column::Bool(_) => Sort::Bool,
+        };
+        // A column of nulls may be anything.
+        let sort = |it: &Column| {
+            (!matches!(it, Column::Text(all) if all.iter().all(Option::is_none))).then(|| sort(it))
+        };
+        let sorts: Vec<Option<Sort>> = columns.iter().map(sort).collect();
+        expression.check(&sorts, wanted, what)?;
+        Ok(Self { expression, columns })
+    }
+
+    fn number(&self, row: usize) -> Option<f64> {
+        self.expression.value(&self.data(row)).number()
+    }
+
+    fn holds(&self, row: usize) -> bool {
+        self.expression.value(&self.data(row)) == Datum::Bool(true)
+    }
+
+    fn data(&self, row: usize) -> Vec<Datum<'_>> {
+        self.columns.iter().map(|it| cell(it, row)).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "formulas have floats only")]
+fn cell(column: &Column, row: usize) -> Datum<'_> {
+    match column {
+        Column::Float(it) => it[row].map_or(Datum::Null, Datum::Number),
+        Column::Int(it) => it[row].map_or(Datum::Null, |it| Datum::Number(it as f64)),
+        Column::Bool(it) => it[row].map_or(Datum::Null, Datum::Bool),
+        Column::Text(it) => it[row].as_deref().map_or(Datum::Null, Datum::Text),
+    }
+}

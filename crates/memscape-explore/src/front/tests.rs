@@ -1,0 +1,204 @@
+//! Fronts against their definition.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::dominance::{dominates, layers, non_dominated};
+use super::hypervolume::volume;
+use crate::toy::READ;
+use crate::{
+    Column, Control, DynStudy, Objective, Parameters, Range, Space, Sweep, Table, front, front_of,
+    hypervolume,
+};
+
+fn by_definition(values: &[f64], dimensions: usize) -> Vec<u32> {
+    let points: Vec<&[f64]> = values.chunks(dimensions).collect();
+    let free = |index: &u32| !points.iter().any(|it| dominates(it, points[*index as usize]));
+    (0..u32::try_from(points.len()).unwrap()).filter(free).collect()
+}
+
+/// Many ties, and both zeros.
+fn points() -> impl Strategy<Value = (usize, Vec<f64>)> {
+    (1..=5_usize).prop_flat_map(|dimensions| {
+        let value = prop_oneof![(-2..6_i32).prop_map(f64::from), Just(-0.0), -1.0..1.0];
+        proptest::collection::vec(value, 0..60).prop_map(move |mut values| {
+            values.truncate(values.len() / dimensions * dimensions);
+            (dimensions, values)
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_front_is_what_nothing_dominates((dimensions, values) in points()) {
+        prop_assert_eq!(non_dominated(&values, dimensions), by_definition(&values, dimensions));
+    }
+
+    #[test]
+    fn layers_are_fronts_of_what_is_left((dimensions, values) in points()) {
+        let numbers = layers(&values, dimensions);
+        for (index, number) in numbers.iter().enumerate() {
+            let point = &values[index * dimensions..][..dimensions];
+            let before = values.chunks(dimensions).zip(&numbers).filter(|it| dominates(it.0, point));
+            let expected = before.map(|it| *it.1 + 1).max().unwrap_or(0);
+            prop_assert_eq!(*number, expected);
+        }
+    }
+
+    /// On a grid, the volume is a number of cells.
+    #[test]
+    fn the_volume_is_what_points_are_better_than(
+        dimensions in 1..=5_usize, values in proptest::collection::vec(0..5_u32, 0..40)
+    ) {
+        let values = &values[..values.len() / dimensions * dimensions];
+        let floats: Vec<f64> = values.iter().map(|it| f64::from(*it)).collect();
+        let cells = (0..4_u32.pow(u32::try_from(dimensions).unwrap())).filter(|cell| {
+            values.chunks(dimensions).any(|it| (0..).zip(it).all(|(axis, value)| *value <= cell / 4_u32.pow(axis) % 4))
+        });
+        let expected = f64::from(u32::try_from(cells.count()).unwrap());
+        prop_assert!((volume(&floats, &vec![4.0; dimensions]) - expected).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_cloud_is_thinned_before_it_is_sorted() {
+    let random = |index: u64| memscape_study::random::Key::new(1).uniform(index);
+    for dimensions in [2, 3] {
+        let values: Vec<f64> = (0..30_000).map(random).collect();
+        assert_eq!(non_dominated(&values, dimensions), by_definition(&values, dimensions));
+    }
+}
+
+fn floats(values: &[f64]) -> Column {
+    Column::Float(values.iter().copied().map(Some).collect())
+}
+
+fn table() -> Table {
+    let error = |it: Option<&str>| it.map(str::to_owned);
+    Table::from_columns([
+        ("time.ns", floats(&[1.0, 2.0, 3.0, 3.0, 9.0])),
+        ("tokens", Column::Int(vec![Some(1), Some(5), Some(7), Some(7), None])),
+        ("name", Column::Text(["a", "b", "c", "d", "e"].map(|it| error(Some(it))).to_vec())),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn rows_of_a_table_are_kept_as_they_are() {
+    let goals = Objective::all(&["time.ns"], &["tokens"]).unwrap();
+    let names = |it: &Table| it.text("name").unwrap().into_iter().flatten().collect::<String>();
+    let best = |constraints: &[&str]| {
+        let constraints: Vec<String> = constraints.iter().map(|it| (*it).to_owned()).collect();
+        names(&front(&table(), &goals, &constraints).unwrap())
+    };
+    assert_eq!(best(&[]), "abcd");
+    assert_eq!(best(&["time.ns >= 2 and name != 'd'"]), "bc");
+    assert_eq!(best(&["time.ns > 100"]), "");
+    let product = [Objective::minimize("time.ns / tokens")];
+    assert_eq!(names(&front(&table(), &product, &[]).unwrap()), "b");
+}
+
+#[test]
+fn the_volume_has_the_worst_row_or_a_given_reference() {
+    let goals = Objective::all(&["time.ns"], &["tokens"]).unwrap();
+    let of = |reference: Option<&[f64]>| hypervolume(&table(), &goals, reference, &[]).unwrap();
+    // From (3, 1): nothing but b is better in both.
+    let is =
+        |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    is(of(None), 4.0);
+    is(of(Some(&[4.0, 0.0])), 1.0 + 5.0 + 7.0);
+    is(of(Some(&[0.0, 0.0])), 0.0);
+}
+
+#[test]
+fn what_has_no_front_says_why() {
+    let goals = |text: &str| vec![Objective::minimize(text)];
+    let error = |text: &str| front(&table(), &goals(text), &[]).unwrap_err().to_string();
+    insta::assert_snapshot!(error("tokenz"), @"`tokenz`: the table has no column `tokenz`; did you mean `tokens`? at character 1 (`tokenz`)");
+    insta::assert_snapshot!(error("name"), @"column `name`: it holds texts, not numbers");
+    insta::assert_snapshot!(error("tokens * name"), @"`tokens * name`: arithmetic takes a number, and this is a text at character 10 (`name`)");
+    insta::assert_snapshot!(front(&table(), &[], &[]).unwrap_err(), @"there is no objective; name at least one to minimize or maximize");
+    insta::assert_snapshot!(Objective::all(&["a"], &["a"]).unwrap_err(), @"`a` is an objective twice; remove one");
+    insta::assert_snapshot!(hypervolume(&table(), &goals("tokens"), Some(&[1.0, 2.0]), &[]).unwrap_err(), @"the reference has 2 values for 1 objectives; give one for each");
+    let nan = polars::prelude::DataFrame::new(1, vec![polars::prelude::Column::new("x".into(), [f64::NAN])])
+        .unwrap();
+    insta::assert_snapshot!(front(&Table::from_frame(nan), &goals("x"), &[]).unwrap_err(), @"column `x`: row 0 is NaN; leave such rows out, or make them null");
+}
+
+fn space() -> Space {
+    Space::default()
+        .axis("mode", ["in-turn", "all-at-once"])
+        .range("memory.banks", Range::new(0.0, 120.0).integer())
+        .axis("memory.trcd_ns", [10.0, 15.0, 20.0])
+        .when("mode == 'in-turn'")
+        .constraint("memory.banks % 3 != 1")
+        .constraint("time_ns >= 20")
+}
+
+fn goals() -> [Objective; 2] {
+    [Objective::minimize("time_ns * 1"), Objective::minimize("memory.banks")]
+}
+
+/// A streamed front is that of the whole table; a model's panic is no answer.
+#[test]
+fn the_front_of_a_space_is_that_of_its_sweep() {
+    let base = [Parameters::from_iter([("rows".to_owned(), json!(100))])];
+    let found = front_of(&READ, &base, &space(), &goals(), &()).unwrap();
+    let whole = READ.sweep(&Sweep::of(base[0].clone()).through(space()), &()).unwrap();
+    let expected = front(
+        &whole,
+        &[Objective::minimize("time_ns"), Objective::minimize("memory.banks")],
+        &["feasible".to_owned()],
+    )
+    .unwrap();
+    assert_eq!(found.allowed, whole.height() as u64);
+    assert_eq!(found.points, 2 * 121 * 3);
+    let errors = whole.text("error").unwrap().iter().flatten().count() as u64;
+    assert!(errors > 0);
+    assert_eq!(found.answered, found.allowed - errors);
+    assert_eq!(found.feasible, whole.filter("feasible", true).unwrap().height() as u64);
+    let designs: i64 = match found.table.column("designs").unwrap() {
+        Column::Int(it) => it.into_iter().flatten().sum(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(usize::try_from(designs).unwrap(), expected.height());
+    let names = expected.column_names();
+    assert_eq!(found.table.column_names(), [names.as_slice(), &["time_ns * 1", "designs"]].concat());
+    for name in names {
+        let (found, expected) = (found.table.text(name).unwrap(), expected.text(name).unwrap());
+        assert!(found.iter().all(|it| expected.contains(it)), "{name}");
+    }
+    assert!(found.table.height() > 3);
+}
+
+#[test]
+fn the_front_does_not_depend_on_threads() {
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| front_of(&READ, &[], &space(), &goals(), &()).unwrap().table)
+    };
+    assert!(on(1) == on(2) && on(1) == on(5));
+}
+
+#[test]
+fn a_cancelled_front_is_that_of_what_was_seen() {
+    struct Stop;
+    impl Control for Stop {
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let found = front_of(&READ, &[], &space(), &goals(), &Stop).unwrap();
+    assert!(!found.table.is_complete() && found.table.height() == 0);
+}
+
+#[test]
+fn a_front_needs_an_end() {
+    let error = |space: Space, goal: &str| {
+        front_of(&READ, &[], &space, &[Objective::minimize(goal)], &()).unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(error(Space::default().range("memory.trp_ns", Range::new(1.0, 2.0)), "time_ns"), @"axis `memory.trp_ns` is a range of real numbers, which has no end of points; give `step` or `count` in it, draw from it with a sample, or search");
+    insta::assert_snapshot!(error(space(), "time"), @"`time`: there is no parameter or column `time`; did you mean `time_ns`? at character 1 (`time`)");
+    insta::assert_snapshot!(error(space(), "mode"), @"`mode`: an objective is a number, and this is a text at character 1 (`mode`)");
+    insta::assert_snapshot!(error(space().constraint("memory.banks < 0"), "time_ns"), @"the constraint `memory.banks < 0` leaves none of 726 points; loosen it");
+}

@@ -1,0 +1,17 @@
+//! The best of a space without looking at all of it.
+
+mod annealed;
+mod contest;
+mod descent;
+mod evaluator;
+mod genetic;
+mod places;
+mod sampled;
+#[expect(clippy::module_inception, reason = "the search itself")]
+mod search;
+
+pub use contest::{Contest, contest};
+pub use search::{Search, Strategy, search};
+
+#[cfg(test)]
+mod tests;

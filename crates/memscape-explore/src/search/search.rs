@@ -1,0 +1,262 @@
+//! A search: what is looked for, where, how and how long.
+
+use serde::{Deserialize, Serialize};
+
+use super::annealed::{Solver, solve};
+use super::descent::descend;
+use super::evaluator::Evaluator;
+use super::genetic::evolve;
+use super::places::Cube;
+use super::sampled::{check_exhaustible, exhaustive, sampled};
+use crate::error::Error;
+use crate::front::non_dominated;
+use crate::guard::guarded;
+use crate::parameters::Parameters;
+use crate::points::{Asker, table};
+use crate::registry::DynStudy;
+use crate::space::{Judge, Method, Objective, Space, Verdict};
+use crate::sweep::Control;
+use crate::table::{Column, Table};
+
+/// How a search chooses points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Every point of a finite space.
+    Exhaustive,
+    /// Each point on its own.
+    Random,
+    /// Latin hypercube: as many strata on each axis as evaluations.
+    Latin,
+    /// Sobol's sequence, digitally shifted.
+    Sobol,
+    /// Coordinate descent with restarts, for one objective.
+    Descent,
+    /// Nelder and Mead's simplex with restarts, for one objective, on axes with an order.
+    NelderMead,
+    /// Particle swarm, for one objective, on axes with an order.
+    Swarm,
+    /// Simulated annealing, for one objective.
+    Annealing,
+    /// NSGA-II, a genetic algorithm, for several objectives or one.
+    Nsga2,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Exhaustive,
+        Self::Random,
+        Self::Latin,
+        Self::Sobol,
+        Self::Descent,
+        Self::NelderMead,
+        Self::Swarm,
+        Self::Annealing,
+        Self::Nsga2,
+    ];
+
+    /// What it is called in files and calls.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exhaustive => "exhaustive",
+            Self::Random => "random",
+            Self::Latin => "latin",
+            Self::Sobol => "sobol",
+            Self::Descent => "descent",
+            Self::NelderMead => "nelder-mead",
+            Self::Swarm => "swarm",
+            Self::Annealing => "annealing",
+            Self::Nsga2 => "nsga2",
+        }
+    }
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] suggests the nearest.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|it| it.name() == name);
+        let unknown = || memscape_study::Unknown::new("method", name, Self::ALL.iter().map(|it| it.name()));
+        found.ok_or_else(|| unknown().into())
+    }
+
+    /// Whether it takes one objective only.
+    #[must_use]
+    pub fn takes_one(self) -> bool {
+        matches!(self, Self::Descent | Self::NelderMead | Self::Swarm | Self::Annealing)
+    }
+}
+
+/// A question about the best of a space: `[search]` of a study file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Objectives of which less is better: columns' names, or formulas.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub minimize: Vec<String>,
+    /// Objectives of which more is better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub maximize: Vec<String>,
+    /// How points are chosen; if not given, `descent` for one objective, `nsga2` for
+    /// several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Strategy>,
+    /// How many points are evaluated at most, up to 10 million.
+    #[serde(default = "default_budget")]
+    pub budget: u64,
+    /// Another seed makes another search of the same kind.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+const fn default_budget() -> u64 {
+    1000
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { minimize: Vec::new(), maximize: Vec::new(), method: None, budget: default_budget(), seed: 0 }
+    }
+}
+
+/// More evaluations do not fit into one table; a front needs none.
+const MOST_EVALUATIONS: u64 = 10_000_000;
+
+impl Search {
+    /// Its objectives, those to minimize first.
+    ///
+    /// # Errors
+    /// [`Error::BadSweep`] if there is none, or one stands there twice.
+    pub fn objectives(&self) -> Result<Vec<Objective>, Error> {
+        Objective::all(&self.minimize, &self.maximize)
+    }
+
+    /// How points are chosen.
+    ///
+    /// # Errors
+    /// [`Error::BadSweep`] if the method takes fewer objectives.
+    pub fn strategy(&self) -> Result<Strategy, Error> {
+        let objectives = self.minimize.len() + self.maximize.len();
+        match self.method {
+            None if objectives == 1 => Ok(Strategy::Descent),
+            None => Ok(Strategy::Nsga2),
+            Some(it) if it.takes_one() && objectives > 1 => Err(Error::BadSweep(format!(
+                "the method `{}` takes one objective, not {objectives}; use `nsga2`, or make one formula of them",
+                it.name()
+            ))),
+            Some(it) => Ok(it),
+        }
+    }
+}
+
+/// Looks for the best points of a space. The table has a row for each point evaluated, in
+/// that order: `evaluation`, the axes, the answer, `error`, `feasible` if there are
+/// constraints over answers, a column for each objective that is no column's name,
+/// `best_so_far` for one objective, and `on_front`: whether nothing in the table is
+/// better. Points that constraints over parameters exclude, and points asked for twice,
+/// cost nothing.
+///
+/// The same question has the same table whatever the number of threads. If cancelled, it
+/// is what was evaluated until then, and not complete.
+///
+/// # Errors
+/// [`Error`] if an axis, a constraint or an objective is wrong, if the method cannot go
+/// through the space, or if no allowed point was found.
+///
+/// ```ignore
+/// let question = Search { minimize: vec!["token_ns".to_owned()], budget: 500, ..Search::default() };
+/// let table = search(study("pim.inference")?, &[], &space, &question, &())?;
+/// ```
+pub fn search(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    question: &Search,
+    control: &dyn Control,
+) -> Result<Table, Error> {
+    guarded(|| search_in(study.asker(), base, space, question, control))
+}
+
+fn search_in(
+    asker: Asker<'_>,
+    base: &[Parameters],
+    space: &Space,
+    question: &Search,
+    control: &dyn Control,
+) -> Result<Table, Error> {
+    let objectives = question.objectives()?;
+    let strategy = question.strategy()?;
+    if !(1..=MOST_EVALUATIONS).contains(&question.budget) {
+        return Err(Error::BadSweep(format!(
+            "`budget` = {}: expected 1 to {MOST_EVALUATIONS} evaluations; a front of a finite space needs no budget",
+            question.budget
+        )));
+    }
+    let mut plan = asker.plan(base, space)?;
+    if plan.dimensions.is_empty() {
+        return Err(Error::BadSweep("the space has no axes; give at least one".to_owned()));
+    }
+    if strategy == Strategy::Exhaustive {
+        check_exhaustible(&mut plan, question.budget)?;
+    }
+    let plan = plan;
+    let judge = Judge::new(&plan, &objectives)?;
+    let cube = Cube::new(&plan);
+    let mut evaluator = Evaluator::new(&plan, asker, &judge, question.budget, control);
+    let seed = question.seed;
+    match strategy {
+        Strategy::Exhaustive => exhaustive(&plan, &mut evaluator)?,
+        Strategy::Random => sampled(Method::Random, seed, &cube, &mut evaluator)?,
+        Strategy::Latin => sampled(Method::Latin, seed, &cube, &mut evaluator)?,
+        Strategy::Sobol => sampled(Method::Sobol, seed, &cube, &mut evaluator)?,
+        Strategy::Descent => descend(seed, &cube, &mut evaluator),
+        Strategy::NelderMead => solve(Solver::NelderMead, seed, &cube, &mut evaluator)?,
+        Strategy::Swarm => solve(Solver::Swarm, seed, &cube, &mut evaluator)?,
+        Strategy::Annealing => solve(Solver::Annealing, seed, &cube, &mut evaluator)?,
+        Strategy::Nsga2 => evolve(seed, &cube, &mut evaluator),
+    }
+    let complete = !evaluator.was_cancelled();
+    let (points, answered) = evaluator.finish();
+    if points.is_empty() && complete {
+        return Err(Error::BadSweep(
+            "no point was found that the constraints over parameters allow; loosen one".to_owned(),
+        ));
+    }
+    let mut after = Vec::new();
+    if let [objective] = objectives.as_slice() {
+        after.push((
+            "best_so_far",
+            Column::Float(best_so_far(objective, &answered.verdicts, &answered.values)),
+        ));
+    }
+    after.push(("on_front", Column::Bool(on_front(objectives.len(), &answered.verdicts, &answered.values))));
+    let numbers = (0..points.len()).map(|it| i64::try_from(it).ok()).collect();
+    let made = table(&plan, &judge, &points, answered, vec![("evaluation", Column::Int(numbers))], after)?;
+    Ok(Table::new(made.into_frame(), complete))
+}
+
+fn best_so_far(objective: &Objective, verdicts: &[Verdict], values: &[f64]) -> Vec<Option<f64>> {
+    let mut best: Option<f64> = None;
+    let pairs = verdicts.iter().zip(values);
+    let so_far = pairs.map(|(verdict, value)| {
+        if *verdict == Verdict::Fine && best.is_none_or(|it| *value < it) {
+            best = Some(*value);
+        }
+        best.map(|it| objective.signed(it))
+    });
+    so_far.collect()
+}
+
+fn on_front(goals: usize, verdicts: &[Verdict], values: &[f64]) -> Vec<Option<bool>> {
+    let fine: Vec<usize> = (0..verdicts.len()).filter(|it| verdicts[*it] == Verdict::Fine).collect();
+    let of_fine: Vec<f64> =
+        fine.iter().flat_map(|it| values[it * goals..][..goals].iter().copied()).collect();
+    let mut on = vec![Some(false); verdicts.len()];
+    for it in non_dominated(&of_fine, goals) {
+        on[fine[it as usize]] = Some(true);
+    }
+    on
+}

@@ -1,0 +1,193 @@
+//! Searches of a small study whose optimum is known.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
+
+use crate::toy::READ;
+use crate::{
+    Column, Control, Objective, Parameters, Range, Search, Space, Strategy, Table, front_of, search,
+};
+
+/// In turn, time falls with banks and rises with rows and delays.
+fn space() -> Space {
+    Space::default()
+        .axis("mode", ["in-turn", "all-at-once"])
+        .range("memory.banks", Range::new(2.0, 90.0).integer())
+        .range("memory.trcd_ns", Range::new(10.0, 40.0))
+        .range("rows", Range::new(1.0, 4096.0).integer().log())
+        .constraint("rows * memory.banks >= 1000")
+        .constraint("rows_per_bank >= 3")
+}
+
+fn question(method: Strategy, budget: u64) -> Search {
+    Search {
+        minimize: vec!["time_ns".to_owned()],
+        method: Some(method),
+        budget,
+        seed: 3,
+        ..Search::default()
+    }
+}
+
+fn run(space: &Space, question: &Search) -> Table {
+    search(&READ, &[], space, question, &()).unwrap()
+}
+
+fn last_best(table: &Table) -> f64 {
+    table.f64("best_so_far").unwrap().into_iter().flatten().last().unwrap()
+}
+
+fn bools(table: &Table, name: &str) -> Vec<bool> {
+    match table.column(name).unwrap() {
+        Column::Bool(it) => it.into_iter().flatten().collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+const SAMPLERS: [Strategy; 3] = [Strategy::Random, Strategy::Latin, Strategy::Sobol];
+const CLIMBERS: [Strategy; 5] =
+    [Strategy::Descent, Strategy::NelderMead, Strategy::Swarm, Strategy::Annealing, Strategy::Nsga2];
+
+/// All at once, nothing but the delays counts: 10 ns + tRP.
+#[test]
+fn every_method_finds_the_optimum_or_comes_near() {
+    let best = 31.0;
+    for method in CLIMBERS {
+        let found = last_best(&run(&space(), &question(method, 600)));
+        assert!(found < best * 1.05, "{method:?}: {found}");
+    }
+    for method in SAMPLERS {
+        let found = last_best(&run(&space(), &question(method, 600)));
+        assert!(found < best * 1.2, "{method:?}: {found}");
+    }
+}
+
+#[test]
+fn every_row_keeps_what_it_says() {
+    for method in SAMPLERS.into_iter().chain(CLIMBERS) {
+        let table = run(&space(), &question(method, 200));
+        assert_eq!(table.height(), 200, "{method:?}");
+        assert!(table.is_complete());
+        let [banks, rows, times, per_bank, best] =
+            ["memory.banks", "rows", "time_ns", "rows_per_bank", "best_so_far"]
+                .map(|it| table.f64(it).unwrap());
+        let (feasible, on_front) = (bools(&table, "feasible"), bools(&table, "on_front"));
+        let mut least = f64::INFINITY;
+        for row in 0..200 {
+            assert!(rows[row].unwrap() * banks[row].unwrap() >= 1000.0);
+            assert_eq!(feasible[row], per_bank[row].unwrap() >= 3.0);
+            if feasible[row] {
+                least = least.min(times[row].unwrap());
+            }
+            assert_eq!(best[row], least.is_finite().then_some(least));
+        }
+        for row in 0..200 {
+            assert_eq!(on_front[row], feasible[row] && times[row] == Some(least), "{method:?}");
+        }
+        let points: std::collections::HashSet<String> =
+            (0..200).map(|row| format!("{:?}", table.frame().get(row).unwrap()[1..5].to_vec())).collect();
+        assert_eq!(points.len(), 200, "{method:?}: each point once");
+    }
+}
+
+#[test]
+fn a_search_depends_on_its_seed_and_not_on_threads() {
+    for method in SAMPLERS.into_iter().chain(CLIMBERS) {
+        let on = |threads: usize, seed: u64| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&space(), &Search { seed, ..question(method, 150) }))
+        };
+        let one = on(1, 3);
+        assert!(one == on(2, 3) && one == on(5, 3), "{method:?}");
+        assert!(one != on(1, 4), "{method:?}");
+    }
+}
+
+fn small() -> Space {
+    Space::default()
+        .axis("memory.banks", [2, 3, 5, 9, 17, 33])
+        .axis("memory.trcd_ns", [10.0, 15.0, 20.0])
+        .when("memory.banks < 10")
+        .axis("mode", ["in-turn", "all-at-once"])
+}
+
+/// 4 banks with 3 delays, 2 without, 2 modes.
+#[test]
+fn a_small_space_is_looked_at_whole() {
+    let whole = run(&small(), &question(Strategy::Exhaustive, 28));
+    assert_eq!(whole.height(), 28);
+    for method in [Strategy::Random, Strategy::Descent, Strategy::Nsga2, Strategy::NelderMead] {
+        let table = run(&small(), &question(method, 1000));
+        assert_eq!(table.height(), 28, "{method:?}");
+        assert!((last_best(&table) - last_best(&whole)).abs() < 1e-12, "{method:?}");
+    }
+    let error = search(&READ, &[], &small(), &question(Strategy::Exhaustive, 27), &()).unwrap_err();
+    insta::assert_snapshot!(error, @"the space has 28 points and the budget is 27; raise it, choose another method, or ask for the front, which keeps nothing else");
+}
+
+#[test]
+fn several_objectives_approach_the_front() {
+    let space = Space::default()
+        .range("memory.banks", Range::new(2.0, 90.0).integer())
+        .range("rows", Range::new(1.0, 64.0).integer());
+    let goals = Objective::all(&["time_ns", "memory.banks"], &["rows"]).unwrap();
+    let truth = front_of(&READ, &[], &space, &goals, &()).unwrap();
+    let question = Search {
+        minimize: vec!["time_ns".to_owned(), "memory.banks".to_owned()],
+        maximize: vec!["rows".to_owned()],
+        budget: 2000,
+        ..Search::default()
+    };
+    let table = run(&space, &question);
+    let reference = [3000.0, 91.0, 0.0];
+    let volume = |it: &Table| crate::hypervolume(it, &goals, Some(&reference), &[]).unwrap();
+    let share = volume(&table) / volume(&truth.table);
+    assert!((0.97..=1.0).contains(&share), "{share}");
+    assert!(!table.column_names().contains(&"best_so_far"));
+}
+
+#[test]
+fn a_cancelled_search_keeps_what_it_has() {
+    struct After(AtomicU64);
+    impl Control for After {
+        fn cancelled(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) >= 8
+        }
+    }
+    for method in SAMPLERS.into_iter().chain(CLIMBERS) {
+        let question = question(method, 1_000_000);
+        let table = search(&READ, &[], &space(), &question, &After(AtomicU64::new(0))).unwrap();
+        assert!(!table.is_complete() && table.height() < 1_000_000, "{method:?}");
+        assert!(table.column_names().ends_with(&["feasible", "best_so_far", "on_front"]));
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_says_why() {
+    let error =
+        |space: &Space, question: &Search| search(&READ, &[], space, question, &()).unwrap_err().to_string();
+    let base = || question(Strategy::Random, 10);
+    insta::assert_snapshot!(error(&space(), &Search { budget: 0, ..base() }), @"`budget` = 0: expected 1 to 10000000 evaluations; a front of a finite space needs no budget");
+    insta::assert_snapshot!(error(&space(), &Search { minimize: vec![], ..base() }), @"there is no objective; name at least one to minimize or maximize");
+    insta::assert_snapshot!(error(&space(), &Search { minimize: vec!["tim_ns".to_owned()], ..base() }), @"`tim_ns`: there is no parameter or column `tim_ns`; did you mean `time_ns`? at character 1 (`tim_ns`)");
+    insta::assert_snapshot!(error(&Space::default(), &base()), @"the space has no axes; give at least one");
+    insta::assert_snapshot!(error(&space().constraint("rows < 0"), &base()), @"no point was found that the constraints over parameters allow; loosen one");
+    insta::assert_snapshot!(error(&space(), &question(Strategy::Exhaustive, 10)), @"axis `memory.trcd_ns` is a range of real numbers, which has no end of points; give `step` or `count` in it, draw from it with a sample, or search");
+    insta::assert_snapshot!(error(&Space::default().axis("mode", ["in-turn"]), &question(Strategy::Swarm, 10)), @"no axis is a range or a list of at least three rising numbers, and only on such ones can this method move; use `descent`, `nsga2` or `random`");
+    let two = Search { maximize: vec!["rows".to_owned()], ..question(Strategy::Descent, 10) };
+    insta::assert_snapshot!(error(&space(), &two), @"the method `descent` takes one objective, not 2; use `nsga2`, or make one formula of them");
+    insta::assert_snapshot!(Strategy::named("nsga").unwrap_err(), @"there is no method `nsga`; did you mean `nsga2`?");
+    let wrong = Parameters::from_iter([("rows".to_owned(), json!(0))]);
+    let grid = Space::default().axis("memory.banks", [1, 2]);
+    insta::assert_snapshot!(search(&READ, &[wrong], &grid, &base(), &()).unwrap_err(), @"`rows` = 0: expected a whole number from 1 to 4294967295");
+}
+
+/// Rows without an answer are rows, and never the best.
+#[test]
+fn points_without_an_answer_are_kept_and_passed_over() {
+    let space = Space::default().range("memory.banks", Range::new(0.0, 99.0).integer());
+    let table = run(&space, &question(Strategy::Exhaustive, 100));
+    assert_eq!(table.text("error").unwrap().iter().flatten().count(), 3);
+    assert_eq!(bools(&table, "on_front").iter().filter(|it| **it).count(), 1);
+}

@@ -1,0 +1,225 @@
+//! Axes as a study file or a Python call writes them.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::range::Range;
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::schema::join;
+
+/// What one axis goes over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Extent {
+    Values(Vec<Value>),
+    Range(Range),
+}
+
+/// One axis as given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Given {
+    pub(crate) path: String,
+    pub(crate) extent: Extent,
+    /// Where it exists, if not everywhere.
+    pub(crate) when: Option<String>,
+}
+
+/// `{ from, to }`, `{ from, to, step }`, `{ from, to, count }` or `{ values }`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    #[serde(alias = "min")]
+    from: Option<f64>,
+    #[serde(alias = "max")]
+    to: Option<f64>,
+    step: Option<f64>,
+    count: Option<u32>,
+    #[serde(default)]
+    log: bool,
+    #[serde(default)]
+    integer: bool,
+    values: Option<Vec<Value>>,
+    when: Option<String>,
+}
+
+/// A table with one of these is an axis; any other is a prefix of paths.
+const MARKS: [&str; 5] = ["from", "to", "min", "max", "values"];
+
+/// More values on one axis are more likely a mistake than a question.
+const MOST_STEPS: f64 = 1e7;
+
+/// Every axis of a table, in order. Keys may be dotted, quoted or not.
+///
+/// # Errors
+/// [`Error::BadSweep`] names the axis that has none of the forms.
+pub(crate) fn read_axes(axes: &Parameters) -> Result<Vec<Given>, Error> {
+    let mut all = Vec::new();
+    collect("", axes, &mut all)?;
+    Ok(all)
+}
+
+fn collect(prefix: &str, axes: &Parameters, out: &mut Vec<Given>) -> Result<(), Error> {
+    for (key, value) in axes {
+        let path = join(prefix, key);
+        match value {
+            Value::Array(values) => {
+                out.push(Given { path, extent: Extent::Values(values.clone()), when: None });
+            }
+            Value::Object(table) if MARKS.iter().any(|it| table.contains_key(*it)) => {
+                let bad = |problem: String| Error::BadSweep(format!("axis `{path}` = {value}: {problem}"));
+                let (extent, when) = read_form(value).map_err(bad)?;
+                out.push(Given { path, extent, when });
+            }
+            Value::Object(table) => collect(&path, table, out)?,
+            other => {
+                return Err(Error::BadSweep(format!(
+                    "axis `{path}` = {other}: expected a list such as [{other}], or {{ from, to, step }}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_form(value: &Value) -> Result<(Extent, Option<String>), String> {
+    let form = Form::deserialize(value).map_err(|it| it.to_string())?;
+    let when = form.when.clone();
+    let extent = match (form.from, form.to, form.values) {
+        (None, None, Some(values)) => {
+            if form.step.is_some() || form.count.is_some() || form.log || form.integer {
+                return Err(
+                    "`values` stands for itself; remove `step`, `count`, `log` and `integer`".to_owned()
+                );
+            }
+            Extent::Values(values)
+        }
+        (Some(min), Some(max), None) => {
+            let ends = Range { min, max, log: form.log, integer: form.integer };
+            match (form.step, form.count) {
+                (None, None) => {
+                    ends.check()?;
+                    Extent::Range(ends)
+                }
+                (step, count) => Extent::Values(steps(ends, step, count)?),
+            }
+        }
+        (_, _, None) => return Err("give both ends, `from` and `to`".to_owned()),
+        _ => return Err("give `values`, or `from` and `to`".to_owned()),
+    };
+    Ok((extent, when))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked against MOST_STEPS, and to be whole"
+)]
+fn steps(ends: Range, step: Option<f64>, count: Option<u32>) -> Result<Vec<Value>, String> {
+    let Range { min: from, max: to, log, integer } = ends;
+    let values: Vec<f64> = match (step, count) {
+        (Some(_), None) if log => return Err("`log` goes with `count`, not with `step`".to_owned()),
+        (Some(step), None) => {
+            let steps = (to - from) / step;
+            if !(0.0..MOST_STEPS).contains(&steps) {
+                return Err("`step` must lead from `from` to `to` in less than 10 million steps".to_owned());
+            }
+            // A hair more, so that 0.1 * 3 reaches 0.3.
+            (0..=(steps + 1e-9) as u32).map(|i| from + f64::from(i) * step).collect()
+        }
+        (None, Some(0)) => return Err("`count` must be at least 1".to_owned()),
+        (None, Some(1)) => vec![from],
+        (None, Some(count)) if f64::from(count) <= MOST_STEPS => {
+            if log && !(from > 0.0 && to > 0.0) {
+                return Err("`log` needs ends above 0".to_owned());
+            }
+            let place = |i: u32| f64::from(i) / f64::from(count - 1);
+            let value = |i: u32| match i {
+                0 => from,
+                i if i == count - 1 => to,
+                i if log => from * (to / from).powf(place(i)),
+                i => from + (to - from) * place(i),
+            };
+            (0..count).map(value).collect()
+        }
+        (None, Some(_)) => return Err("`count` must be at most 10 million".to_owned()),
+        _ => return Err("give `step` or `count`, one of them".to_owned()),
+    };
+    // From whole ends, what is whole but for rounding is meant to be whole.
+    let whole_ends = from.fract() == 0.0 && to.fract() == 0.0;
+    let value = |it: f64| {
+        let near = integer || (it - it.round()).abs() <= 1e-9 * it.abs();
+        if (integer || whole_ends) && near && it.abs() < 9.0e15 {
+            Value::from(it.round() as i64)
+        } else {
+            Value::from(it)
+        }
+    };
+    let mut values: Vec<Value> = values.into_iter().map(value).collect();
+    if integer {
+        values.dedup();
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Result<Extent, String> {
+        read_form(value).map(|it| it.0)
+    }
+
+    fn values(value: &Value) -> Value {
+        match read(value).unwrap() {
+            Extent::Values(it) => Value::from(it),
+            Extent::Range(it) => panic!("{it:?}"),
+        }
+    }
+
+    #[test]
+    fn steps_include_both_ends() {
+        assert_eq!(values(&json!({ "from": 1, "to": 8, "step": 3 })), json!([1, 4, 7]));
+        assert_eq!(values(&json!({ "from": 8, "to": 2, "step": -3 })), json!([8, 5, 2]));
+        assert_eq!(values(&json!({ "from": 0, "to": 1, "count": 3 })), json!([0, 0.5, 1]));
+        assert_eq!(values(&json!({ "min": 1, "max": 64, "count": 4, "log": true })), json!([1, 4, 16, 64]));
+        assert_eq!(values(&json!({ "from": 0.5, "to": 0.5, "count": 1 })), json!([0.5]));
+        assert_eq!(values(&json!({ "from": 0, "to": 0.3, "step": 0.1 })).as_array().unwrap().len(), 4);
+        assert_eq!(
+            values(&json!({ "from": 1, "to": 4, "count": 7, "log": true, "integer": true })),
+            json!([1, 2, 3, 4])
+        );
+        assert_eq!(values(&json!({ "values": ["a", null] })), json!(["a", null]));
+    }
+
+    #[test]
+    fn ends_alone_are_a_range_whatever_they_are_called() {
+        let range = Range::new(1.0, 8.0).integer();
+        assert_eq!(read(&json!({ "from": 1, "to": 8, "integer": true })), Ok(Extent::Range(range)));
+        assert_eq!(read(&json!({ "min": 1, "max": 8, "integer": true })), Ok(Extent::Range(range)));
+    }
+
+    #[test]
+    fn forms_that_lead_nowhere_are_refused() {
+        for bad in [
+            json!({ "from": 1 }),
+            json!({ "from": 8, "to": 1 }),
+            json!({ "from": 1.5, "to": 8, "integer": true }),
+            json!({ "from": 0, "to": 8, "log": true }),
+            json!({ "from": 1, "to": 8, "step": 0 }),
+            json!({ "from": 1, "to": 8, "step": -1 }),
+            json!({ "from": 1, "to": 8, "step": 1e-9 }),
+            json!({ "from": 1, "to": 8, "count": 0 }),
+            json!({ "from": 0, "to": 8, "count": 3, "log": true }),
+            json!({ "from": 1, "to": 8, "step": 1, "log": true }),
+            json!({ "from": 1, "to": 8, "step": 1, "count": 2 }),
+            json!({ "from": 1, "to": 8, "stop": 1 }),
+            json!({ "from": 1, "min": 1, "to": 8 }),
+            json!({ "values": [1], "from": 1, "to": 2 }),
+            json!({ "values": [1], "log": true }),
+        ] {
+            assert!(read(&bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! One parameter that moves.
+
+use std::collections::BTreeMap;
+
+use memscape_study::node::Node;
+use serde_json::{Value, json};
+
+use super::check::Check;
+use super::range::Range;
+use crate::columns::{ColumnBuilder, NotAnAnswer};
+use crate::error::Error;
+use crate::expression::Datum;
+use crate::limits::Excess;
+use crate::parameters::{Anatomy, Assignment, Parameters};
+use crate::schema::Kind;
+
+/// One parameter that moves. A point of it is a digit: the place among its values,
+/// or the bits of a real number.
+pub(crate) struct Axis {
+    pub(crate) path: String,
+    /// Its place among all axes.
+    pub(crate) index: usize,
+    pub(crate) values: Values,
+    /// Which of its listed values are beyond the limits of the leaf that they set.
+    pub(crate) excesses: BTreeMap<usize, Excess>,
+    pub(crate) change: Change,
+    /// Where it exists, if not everywhere.
+    pub(crate) when: Option<Check>,
+}
+
+pub(crate) enum Values {
+    /// Distinct values, or one per point of the dimension, and which of them each
+    /// point takes; by position if none.
+    Listed { nodes: Vec<Node>, picks: Option<Vec<u32>> },
+    /// All whole numbers of a range.
+    Whole(Range),
+    /// All real numbers of a range.
+    Real(Range),
+}
+
+pub(crate) enum Change {
+    /// Sets a leaf of the tree.
+    Leaf(Vec<usize>),
+    /// Chooses the tree: the values, and last what stands there if the axis does not
+    /// exist; and how far apart their trees stand.
+    Tree { values: Vec<Resolved>, stride: usize },
+}
+
+/// A value of an axis, with what it stands for, or why it stands for nothing.
+pub(crate) type Resolved = Result<Vec<Assignment>, String>;
+
+impl Axis {
+    pub(crate) fn listed(
+        anatomy: &Anatomy,
+        path: &str,
+        nodes: Vec<Node>,
+        picks: Option<Vec<u32>>,
+        values: impl FnOnce() -> Vec<Value>,
+    ) -> Result<Self, Error> {
+        anatomy.check_path(path)?;
+        let change = match anatomy.defaults.route(path) {
+            Some(route) if !anatomy.reshapes(path) => Change::Leaf(route),
+            _ => {
+                let resolved = |value: Value| {
+                    let given = Parameters::from_iter([(path.to_owned(), value)]);
+                    anatomy.flatten(&given).map_err(|it| it.to_string())
+                };
+                Change::Tree { values: values().into_iter().map(resolved).collect(), stride: 1 }
+            }
+        };
+        let limits = match change {
+            Change::Leaf(_) => anatomy.limits.below(path),
+            Change::Tree { .. } => None,
+        };
+        let excess = |(at, node)| Some((at, limits?.check(node).err()?));
+        let excesses = nodes.iter().enumerate().filter_map(excess).collect();
+        let values = Values::Listed { nodes, picks };
+        Ok(Self { path: path.to_owned(), index: 0, values, excesses, change, when: None })
+    }
+
+    pub(crate) fn range(anatomy: &Anatomy, path: &str, range: Range) -> Result<Self, Error> {
+        anatomy.check_path(path)?;
+        let Some(route) = anatomy.defaults.route(path).filter(|_| !anatomy.reshapes(path)) else {
+            return Err(Error::BadSweep(format!(
+                "axis `{path}` is a range, and it takes descriptions or is not always there; give a list of \
+                 values, or `step` or `count`"
+            )));
+        };
+        let values = if range.integer { Values::Whole(range) } else { Values::Real(range) };
+        let (change, excesses) = (Change::Leaf(route), BTreeMap::new());
+        let axis = Self { path: path.to_owned(), index: 0, values, excesses, change, when: None };
+        // What is allowed has no gaps but those between whole numbers.
+        if let Some(limits) = anatomy.limits.below(path) {
+            let ends = [Node::Float(range.min), Node::Float(range.max)];
+            ends.iter().try_for_each(|it| limits.check(it)).map_err(|it| it.at(path))?;
+        }
+        Ok(axis)
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.change, Change::Leaf(_))
+    }
+
+    /// Why the value of a digit is beyond its limits, if it is.
+    pub(crate) fn excess(&self, digit: u64) -> Option<&Excess> {
+        if self.excesses.is_empty() { None } else { self.excesses.get(&self.pick(digit)) }
+    }
+
+    /// Which of its listed values a digit takes.
+    pub(crate) fn pick(&self, digit: u64) -> usize {
+        let digit = usize::try_from(digit).unwrap_or(usize::MAX);
+        match &self.values {
+            Values::Listed { picks: Some(picks), .. } => picks[digit] as usize,
+            _ => digit,
+        }
+    }
+
+    /// The value of a digit.
+    pub(crate) fn node(&self, digit: u64) -> Node {
+        match &self.values {
+            Values::Listed { nodes, .. } => nodes[self.pick(digit)].clone(),
+            Values::Whole(range) => Node::Int(whole(range, digit)),
+            Values::Real(_) => Node::Float(f64::from_bits(digit)),
+        }
+    }
+
+    /// The same for formulas.
+    #[expect(clippy::cast_precision_loss, reason = "formulas have floats only")]
+    pub(crate) fn datum(&self, digit: u64) -> Datum<'_> {
+        match &self.values {
+            Values::Listed { nodes, .. } => datum(&nodes[self.pick(digit)]),
+            Values::Whole(range) => Datum::Number(whole(range, digit) as f64),
+            Values::Real(_) => Datum::Number(f64::from_bits(digit)),
+        }
+    }
+
+    /// The same as plain data, all of them.
+    pub(crate) fn content(&self) -> Value {
+        match &self.values {
+            Values::Listed { nodes, .. } => nodes.iter().map(Value::from).collect(),
+            Values::Whole(range) | Values::Real(range) => json!(range),
+        }
+    }
+
+    /// As a column of the table: a row per digit; or, if it does not exist everywhere, a
+    /// row per distinct value and a null. Empty for a range of real numbers.
+    pub(crate) fn column(&self, float: bool) -> ColumnBuilder {
+        match &self.values {
+            Values::Listed { nodes, picks } => {
+                let column = self.listed_column(nodes, float);
+                match picks {
+                    Some(picks) if self.when.is_none() => column.gather(picks),
+                    _ => column,
+                }
+            }
+            Values::Whole(range) => {
+                let digits = 0..range.count().unwrap_or(0);
+                let mut column =
+                    ColumnBuilder::new(self.path.clone(), if float { Kind::Float } else { Kind::Int });
+                let pushed: Result<(), NotAnAnswer> =
+                    digits.map(|it| whole(range, it)).try_for_each(|it| column.push_int(it));
+                debug_assert!(pushed.is_ok(), "the kind fits all values");
+                if self.when.is_some() {
+                    column.push_null();
+                }
+                column
+            }
+            Values::Real(_) => ColumnBuilder::new(self.path.clone(), Kind::Float),
+        }
+    }
+
+    fn listed_column(&self, nodes: &[Node], float: bool) -> ColumnBuilder {
+        let is_int = |it: &Node| matches!(it, Node::Int(_));
+        let is_number = |it: &Node| matches!(it, Node::Int(_) | Node::UInt(_) | Node::Float(_));
+        // A whole float is a whole number where the parameter is one.
+        let is_whole = |it: &Node| matches!(it, Node::Float(it) if it.fract() == 0.0 && it.abs() < 9.0e15);
+        let all = |test: &dyn Fn(&Node) -> bool| nodes.iter().all(|it| *it == Node::Null || test(it));
+        let kind = if all(&is_int) && !float && nodes.iter().any(is_int) {
+            Kind::Int
+        } else if all(&is_number) && nodes.iter().any(is_number) {
+            let whole = !float && all(&|it| is_int(it) || is_whole(it));
+            if whole { Kind::Int } else { Kind::Float }
+        } else if all(&|it| matches!(it, Node::Bool(_))) && nodes.iter().any(|it| *it != Node::Null) {
+            Kind::Bool
+        } else {
+            Kind::Text
+        };
+        let mut column = ColumnBuilder::new(self.path.clone(), kind);
+        column.reserve(nodes.len());
+        #[expect(clippy::cast_precision_loss, reason = "beyond the range of integers only")]
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+        let push = |node: &Node| -> Result<(), NotAnAnswer> {
+            match (node, kind) {
+                (Node::Null, _) => {
+                    column.push_null();
+                    Ok(())
+                }
+                (Node::Int(it), Kind::Int | Kind::Float) => column.push_int(*it),
+                (Node::UInt(it), Kind::Float) => column.push_float(*it as f64),
+                (Node::Float(it), Kind::Int) => column.push_int(*it as i64),
+                (Node::Float(it), Kind::Float) => column.push_float(*it),
+                (Node::Bool(it), Kind::Bool) => column.push_bool(*it),
+                (Node::Text(it), _) => column.push_text(it),
+                (other, _) => column.push_text(&other.to_string()),
+            }
+        };
+        let pushed = nodes.iter().try_for_each(push);
+        debug_assert!(pushed.is_ok(), "the kind fits all values");
+        if self.when.is_some() {
+            column.push_null();
+        }
+        column
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "checked to be whole, below 2^53"
+)]
+fn whole(range: &Range, digit: u64) -> i64 {
+    range.min as i64 + digit as i64
+}
+
+/// A node as formulas see it; lists and tables are nothing to them.
+#[expect(clippy::cast_precision_loss, reason = "formulas have floats only")]
+pub(crate) fn datum(node: &Node) -> Datum<'_> {
+    match node {
+        Node::Bool(it) => Datum::Bool(*it),
+        Node::Int(it) => Datum::Number(*it as f64),
+        Node::UInt(it) => Datum::Number(*it as f64),
+        Node::Float(it) => Datum::Number(*it),
+        Node::Text(it) => Datum::Text(it),
+        Node::Null | Node::List(_) | Node::Table(_) => Datum::Null,
+    }
+}

@@ -1,0 +1,349 @@
+"""The best of a design space, and what nothing in it is better than."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from memscape import _memscape
+from memscape._progress import Progress
+
+if TYPE_CHECKING:
+    import polars
+
+Method = Literal[
+    "exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"
+]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Axes and constraints: what a sweep, a search and a front go over.
+
+    Parameters
+    ----------
+    axes
+        By dotted path: a list of values; ``{"from": 1, "to": 64, "count": 7, "log": True}``
+        or ``{"from": 1, "to": 64, "step": 1}``; or a range, ``{"from": 10, "to": 40}``, of
+        whole numbers with ``"integer": True`` and with equal ratios equally likely with
+        ``"log": True``. ``"min"`` and ``"max"`` mean the same as ``"from"`` and ``"to"``.
+        With ``"when"``, a formula over axes before it, an axis exists only where that holds
+        (``{"values": [1, 2], "when": "placement == 'fixed-tile'"}``); elsewhere its parameter
+        keeps what the base gives it.
+    zip
+        Axes that move together: one dict of lists of the same length, or several such
+        dicts; the key ``"when"`` is a condition on all of a dict's axes.
+    constraints
+        What must hold at every point: formulas over parameters and columns, such as
+        ``"pim.registers * memory.banks_per_channel <= 512"``. Those over parameters alone
+        are held before anything is evaluated. docs/search.md has the grammar.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> space = ms.Space(
+    ...     {"memory.banks_per_channel": [8, 16, 32], "pim.registers": {"from": 8, "to": 32, "integer": True}},
+    ...     constraints=["pim.registers * memory.banks_per_channel <= 512"],
+    ... )
+    >>> len(ms.sweep("pim.gemv", space))
+    59
+    """
+
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
+    constraints: Sequence[str] = ()
+
+    def spec(self) -> dict[str, Any]:
+        """Returns the space as a study file holds it."""
+        groups = [self.zip] if isinstance(self.zip, Mapping) else list(self.zip)
+        constraints = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
+        return {"axes": dict(self.axes), "zip": groups, "constraints": constraints}
+
+
+def as_space(space: Space | Mapping[str, Any]) -> Space:
+    """A dict stands for its axes, or for the arguments of a space if it has no others."""
+    if isinstance(space, Space):
+        return space
+    if space and set(space) <= {"axes", "zip", "constraints"}:
+        return Space(**space)
+    return Space(space)
+
+
+def search(
+    study: str,
+    space: Space | Mapping[str, Any],
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    method: Method | None = None,
+    budget: int = 1000,
+    seed: int = 0,
+    base: Mapping[str, Any] | None = None,
+) -> polars.DataFrame:
+    """Looks for the best points of a space without looking at all of it.
+
+    An interrupt (Ctrl-C, or a notebook's stop button) ends the search and returns what was
+    evaluated until then, with a warning.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"pim.inference"``.
+    space
+        A :class:`Space`, or a dict of axes.
+    minimize, maximize
+        What less or more of is better: columns, or formulas over parameters and columns,
+        one or several.
+    method
+        ``"descent"`` (coordinate descent with restarts) for one objective and ``"nsga2"``
+        for several if not given; ``"exhaustive"``, ``"random"``, ``"latin"`` and ``"sobol"``
+        take any; ``"annealing"`` takes one, and so do ``"nelder-mead"`` and ``"swarm"``,
+        which move on axes with an order.
+    budget
+        Points evaluated at most. What constraints over parameters exclude costs nothing.
+    seed
+        Another seed makes another search; the same one the same table.
+    base
+        Parameters that stay the same, as for :func:`run`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per point, in the order in which they were evaluated: ``evaluation``, the
+        axes, the answer, ``error``, ``feasible`` if there are constraints over the answer,
+        a column for each objective that is no column's name, ``best_so_far`` for one
+        objective, and ``on_front``: whether nothing in the table is better.
+
+    Raises
+    ------
+    MemscapeError
+        If an axis, a constraint or an objective is wrong.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> space = {"memory.banks_per_channel": [8, 16, 32], "split_k": [1, 2, 4]}
+    >>> table = ms.search("pim.gemv", space, minimize="time_ns", budget=9, base={"gemv": "out"})
+    >>> table["best_so_far"][-1] == table.filter("on_front")["time_ns"][0] == table["time_ns"].min()
+    True
+    """
+    question: dict[str, Any] = {
+        "minimize": _list(minimize),
+        "maximize": _list(maximize),
+        "budget": budget,
+        "seed": seed,
+    }
+    if method is not None:
+        question["method"] = method
+    spec = {"study": study, "base": dict(base or {}), **as_space(space).spec(), "search": question}
+    with Progress(study) as progress:
+        table, complete = _memscape.search(spec, progress)
+    if not complete:
+        warnings.warn(f"interrupted: {len(table)} of {budget} evaluations are done", stacklevel=2)
+    return table
+
+
+def evaluate(
+    study: str,
+    points: Any,
+    *,
+    base: Mapping[str, Any] | None = None,
+) -> polars.DataFrame:
+    """Answers points that something else has chosen, such as an optimiser's batch.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"pim.gemv"``.
+    points
+        A dict of lists by dotted path, a list of dicts, or a polars.DataFrame with a column
+        for each parameter that moves.
+    base
+        Parameters that stay the same, as for :func:`run`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per point, in their order: the parameters, the answer, and ``error``.
+
+    Raises
+    ------
+    MemscapeError
+        If a parameter does not exist, or the points do not all give the same ones.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> batch = [{"pim.registers": 12, "split_k": 1}, {"pim.registers": 16, "split_k": 2}]
+    >>> ms.evaluate("pim.gemv", batch)["pim.registers"].to_list()
+    [12, 16]
+    """
+    columns = _columns(points)
+    spec = {"study": study, "base": dict(base or {}), "zip": [columns]}
+    with Progress(study) as progress:
+        table, complete = _memscape.sweep(spec, False, progress)
+    if not complete:
+        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+    return table
+
+
+def _columns(points: Any) -> dict[str, Any]:
+    if isinstance(points, Mapping):
+        return dict(points)
+    if hasattr(points, "get_columns"):
+        return {it.name: it.to_list() for it in points.get_columns()}
+    rows = list(points)
+    names = list(rows[0]) if rows else []
+    for index, row in enumerate(rows):
+        if set(row) != set(names):
+            raise _memscape.MemscapeError(
+                f"point {index} gives {sorted(row)}, the first one {sorted(names)}; all must give the same parameters"
+            )
+    return {name: [row[name] for row in rows] for name in names}
+
+
+@overload
+def front(
+    of: str,
+    space: Space | Mapping[str, Any],
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    base: Mapping[str, Any] | None = None,
+    constraints: str | Iterable[str] = (),
+) -> polars.DataFrame: ...
+
+
+@overload
+def front(
+    of: Any,
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    constraints: str | Iterable[str] = (),
+) -> polars.DataFrame: ...
+
+
+def front(
+    of: Any,
+    space: Space | Mapping[str, Any] | None = None,
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    base: Mapping[str, Any] | None = None,
+    constraints: str | Iterable[str] = (),
+) -> polars.DataFrame:
+    """Returns what nothing is better than in every objective.
+
+    Parameters
+    ----------
+    of
+        A table (a polars.DataFrame, or anything with ``__arrow_c_stream__``), or the name
+        of a study: then every point of ``space`` is looked at and none but the front is
+        kept, so that it may be larger than memory.
+    space
+        A :class:`Space` without ranges of real numbers, or a dict of axes.
+    minimize, maximize
+        What less or more of is better: columns, or formulas over them; of a study, over
+        parameters too.
+    base
+        Parameters of a study that stay the same, as for :func:`run`.
+    constraints
+        What must hold besides.
+
+    Returns
+    -------
+    polars.DataFrame
+        Of a table, its rows that no other row dominates; rows without a value of an
+        objective are left out. Of a study, a row for each point on the front, and
+        ``designs``: how many points reach the same objectives, of which the first is shown.
+
+    Raises
+    ------
+    MemscapeError
+        If a column is missing or holds no numbers, if the space has no end, or if
+        constraints exclude all of it.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> axes = {"memory.banks_per_channel": [4, 8, 16, 32], "pim.registers": [8, 12, 16]}
+    >>> goals = {"minimize": ["time_ns", "pim.registers * memory.banks_per_channel"]}
+    >>> best = ms.front("pim.gemv", axes, **goals)
+    >>> table = ms.sweep("pim.gemv", axes)
+    >>> len(ms.front(table, **goals)) == best["designs"].sum()
+    True
+    """
+    if not isinstance(of, str):
+        if space is not None or base is not None:
+            raise _memscape.MemscapeError("a table has no `space` and no `base`; name a study, or leave them out")
+        return _memscape.front(of, _list(minimize), _list(maximize), _list(constraints))
+    if space is None:
+        raise _memscape.MemscapeError(f"the front of `{of}` needs a space; give one, or a table in place of the study")
+    question = {"minimize": _list(minimize), "maximize": _list(maximize)}
+    parts = as_space(space).spec()
+    parts["constraints"] += _list(constraints)
+    spec = {"study": of, "base": dict(base or {}), **parts, "search": question}
+    with Progress(of) as progress:
+        table, _, complete = _memscape.front_of(spec, progress)
+    if not complete:
+        warnings.warn("interrupted: the front is that of the points looked at until then", stacklevel=2)
+    return table
+
+
+def hypervolume(
+    table: Any,
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    reference: Mapping[str, float] | None = None,
+    constraints: str | Iterable[str] = (),
+) -> float:
+    """Returns the volume between a table's rows and a reference they are better than.
+
+    Parameters
+    ----------
+    table
+        A polars.DataFrame, or anything with ``__arrow_c_stream__``.
+    minimize, maximize
+        As for :func:`front`.
+    reference
+        A value of each objective; the worst in the table if not given. Rows that are not
+        better than it in every objective add nothing.
+    constraints
+        What must hold besides.
+
+    Returns
+    -------
+    float
+        In the product of the objectives' units.
+
+    Raises
+    ------
+    MemscapeError
+        As :func:`front`, or if the reference lacks an objective.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"ns": [1.0, 2.0, 3.0], "usd": [3.0, 2.0, 1.0]})
+    >>> ms.hypervolume(table, minimize=["ns", "usd"], reference={"ns": 4, "usd": 4})
+    6.0
+    """
+    less, more = _list(minimize), _list(maximize)
+    limits: list[float] | None = None
+    if reference is not None:
+        differ = set(reference) ^ {*less, *more}
+        if differ:
+            raise _memscape.MemscapeError(
+                f"`reference` must have a value for each objective and no other; {sorted(differ)} is not in both"
+            )
+        limits = [float(reference[it]) for it in [*less, *more]]
+    return _memscape.hypervolume(table, less, more, limits, _list(constraints))
+
+
+def _list(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)

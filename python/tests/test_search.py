@@ -1,0 +1,133 @@
+"""Spaces, searches and fronts from Python."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import memscape as ms
+import polars as pl
+import pytest
+
+BANKS, REGISTERS = "memory.banks_per_channel", "pim.registers"
+AXES = {BANKS: [4, 8, 16, 32], REGISTERS: {"from": 10, "to": 24, "integer": True}}
+SMALL = f"{REGISTERS} * {BANKS} <= 300"
+BASE = {"model": "opt-125m", "gemv": "out"}
+
+
+def test_a_space_may_be_an_object_or_a_dict():
+    expected = ms.sweep("pim.gemv", ms.Space(AXES, constraints=[SMALL]), BASE)
+    assert 0 < len(expected) < 4 * 15
+    assert (expected[BANKS] * expected[REGISTERS]).max() <= 300
+    assert ms.sweep("pim.gemv", AXES, BASE, constraints=SMALL).equals(expected)
+    assert ms.sweep("pim.gemv", {"axes": AXES, "constraints": [SMALL]}, BASE).equals(expected)
+
+
+def test_an_axis_may_exist_only_where_others_say():
+    axes = {"placement": ["best", "fixed-tile"], "tile": {"values": [1, 2], "when": "placement == 'fixed-tile'"}}
+    table = ms.sweep("pim.gemv", axes, BASE)
+    assert table.select("placement", "tile").rows() == [("best", None), ("fixed-tile", 1), ("fixed-tile", 2)]
+
+
+def test_constraints_over_answers_are_a_column():
+    table = ms.sweep("pim.gemv", AXES, BASE, constraints="speedup >= 2")
+    assert table["feasible"].to_list() == (table["speedup"] >= 2).fill_null(False).to_list()
+
+
+def test_ranges_are_drawn_from():
+    table = ms.sweep(
+        "pim.gemv", {"memory.trcd_ns": {"min": 10, "max": 20}}, BASE, sample={"method": "latin", "count": 8}
+    )
+    assert table["memory.trcd_ns"].is_between(10, 20).all()
+    assert table["memory.trcd_ns"].n_unique() == 8
+
+
+@pytest.mark.parametrize("method", ["exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm"])
+def test_a_search_keeps_the_best_so_far(method):
+    table = ms.search("pim.gemv", AXES, minimize="time_ns", method=method, budget=60, base=BASE)
+    assert table["evaluation"].to_list() == list(range(len(table)))
+    assert table["best_so_far"].to_list() == table["time_ns"].cum_min().to_list()
+    assert table.filter("on_front")["time_ns"].unique().to_list() == [table["time_ns"].min()]
+    again = ms.search("pim.gemv", AXES, minimize="time_ns", method=method, budget=60, base=BASE)
+    assert again.equals(table)
+
+
+def test_the_front_of_a_space_is_that_of_its_table():
+    goals = {"minimize": ["time_ns", f"{REGISTERS} * {BANKS}"]}
+    best = ms.front("pim.gemv", AXES, base=BASE, constraints=SMALL, **goals)
+    table = ms.front(ms.sweep("pim.gemv", AXES, BASE, constraints=SMALL), **goals)
+    assert best["designs"].sum() == len(table)
+    assert set(best["time_ns"]) == set(table["time_ns"])
+
+
+def test_any_table_has_a_front():
+    table = pl.DataFrame({"a": [1, 2, 3, None], "b": [3.0, 1.0, 2.0, 0.0], "ok": [True, True, True, True]})
+    assert ms.front(table, minimize=["a", "b"])["a"].to_list() == [1, 2]
+    assert ms.front(table, minimize="a", maximize="b", constraints="ok and a > 1")["a"].to_list() == [2, 3]
+    assert ms.hypervolume(table, minimize=["a", "b"], reference={"a": 4, "b": 4}) == 3 + 2 * 2
+
+
+def test_a_batch_may_have_any_form():
+    rows = [{BANKS: 8, REGISTERS: 12}, {BANKS: 4, REGISTERS: 16}, {BANKS: 0, REGISTERS: 16}]
+    columns = {BANKS: [8, 4, 0], REGISTERS: [12, 16, 16]}
+    expected = ms.evaluate("pim.gemv", rows, base=BASE)
+    assert expected[BANKS].to_list() == [8, 4, 0]
+    assert expected["error"].is_null().to_list() == [True, True, False]
+    assert ms.evaluate("pim.gemv", columns, base=BASE).equals(expected)
+    assert ms.evaluate("pim.gemv", pl.DataFrame(rows), base=BASE).equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ms.evaluate("pim.gemv", [{BANKS: 8}, {REGISTERS: 8}]), "point 1 gives"),
+        (lambda: ms.evaluate("pim.gemv", []), "give at least one axis"),
+        (lambda: ms.evaluate("pim.gemv", {BANKS: [1, 2], REGISTERS: [1]}), "they must be as many"),
+    ],
+)
+def test_a_batch_that_is_none_is_refused(call, message):
+    with pytest.raises(ms.MemscapeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ms.front(pl.DataFrame({"a": [1.0]}), minimize="b"), "no column `b`"),
+        (lambda: ms.front(pl.DataFrame({"a": [float("nan")]}), minimize="a"), "row 0 is NaN"),
+        (lambda: ms.front(pl.DataFrame({"a": ["x"]}), minimize="a"), "it holds texts, not numbers"),
+        (lambda: ms.front(pl.DataFrame({"a": [1.0]})), "no objective"),
+        (lambda: ms.front("pim.gemv", minimize="time_ns"), "needs a space"),
+        (lambda: ms.front(pl.DataFrame({"a": [1.0]}), AXES, minimize="a"), "a table has no `space`"),
+        (lambda: ms.hypervolume(pl.DataFrame({"a": [1]}), minimize="a", reference={"b": 1}), "`reference` must have"),
+        (lambda: ms.search("pim.gemv", {}, minimize="time_ns"), "has no axes"),
+        (lambda: ms.search("pim.gemv", AXES, minimize="time_ns", method="sobel"), "unknown variant `sobel`"),
+        (lambda: ms.search("pim.gemv", AXES, minimize="time_ns <"), "at its end"),
+        (lambda: ms.sweep("pim.gemv", AXES, constraints=f"{BANKS} > 64"), "leaves none of 60 points"),
+    ],
+)
+def test_what_makes_no_sense_is_told(call, message):
+    with pytest.raises(ms.MemscapeError) as error:
+        call()
+    assert message in str(error.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_an_interrupt_keeps_the_front_so_far():
+    code = """
+        import warnings
+        import memscape as ms
+        axes = {"memory.trcd_ns": {"from": 10, "to": 40, "count": 100_000}, "pim.registers": list(range(8, 108))}
+        print("ready", flush=True)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            table = ms.front("pim.gemv", axes, minimize=["time_ns", "pim.registers"])
+        assert "interrupted" in str(seen[0].message)
+        assert len(table) > 0
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=20) == 0
