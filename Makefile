@@ -22,6 +22,14 @@ WHEELS := $(CARGO_TARGET_DIR)/wheels
 # What `figures` is compared with.
 REDRAWN := $(CARGO_TARGET_DIR)/figures
 
+# On Linux, zig links against the glibc of RHEL 8 and its like, which clusters have,
+# whatever this machine's is. Only the last crate is linked by it.
+GLIBC := 2.28
+ifeq ($(shell uname -s),Linux)
+PORTABLE := --compatibility manylinux_$(subst .,_,$(GLIBC)) -- -C linker=$(CURDIR)/python/tools/zig-cc
+export ZIG_TARGET := $(shell uname -m)-linux-gnu.$(GLIBC)
+endif
+
 EVCXR_VERSION := 0.22.0
 EVCXR := $(TOOLS)/evcxr_jupyter-$(EVCXR_VERSION)
 # A Rust notebook builds its dependencies by itself. The folder is kept, so that
@@ -46,12 +54,16 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 test: lint test-rust doc test-figures test-python test-notebooks ## check everything; what CI runs
 
 .PHONY: fmt
-fmt: ## format the Rust code
+fmt: .venv/bin/ruff ## format the code
 	cargo fmt --all
+	.venv/bin/ruff format python
 
 .PHONY: lint
-lint: ## rustfmt check, and clippy with warnings denied
+lint: .venv/bin/ruff ## formats and lints of Rust and Python, spelling; warnings are denied
 	cargo fmt --all --check
+	.venv/bin/ruff format --check python
+	.venv/bin/ruff check python
+	.venv/bin/typos
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 
 .PHONY: test-rust
@@ -86,11 +98,15 @@ bench: $(FRESH) ## speed of the timing engine and of sweeps
 .PHONY: wheel
 wheel: .venv/bin/maturin ## build the Python wheel
 	rm -rf $(WHEELS)
-	.venv/bin/maturin build --release --locked --out $(WHEELS)
+	.venv/bin/maturin build --release --locked --out $(WHEELS) $(PORTABLE)
+ifneq ($(PORTABLE),)
+	for it in $(WHEELS)/*.whl; do .venv/bin/auditwheel show $$it && .venv/bin/abi3audit --strict $$it; done
+endif
 
 .PHONY: test-python
-test-python: $(FRESH) ## pytest, doctests, the pages' commands, the repository's rules, and the stub check
+test-python: $(FRESH) ## pytest, doctests, the pages' commands, the repository's rules, types and stubs
 	$(FRESH)/bin/python -m pytest
+	$(FRESH)/bin/python -m mypy python/memscape python/tools
 	$(FRESH)/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml memscape
 
 .PHONY: test-notebooks
@@ -116,10 +132,13 @@ $(FRESH): wheel FORCE
 	$(PYTHON) -m venv --clear $@
 	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[test]"
 
+.venv/bin/ruff: .venv/bin/maturin
+	.venv/bin/pip install --quiet "ruff>=0.17,<0.18" "typos>=1.52,<2"
+
 .venv/bin/maturin:
 	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet "maturin>=1.9.4,<2"
+	.venv/bin/pip install --quiet "maturin>=1.9.4,<2" ziglang auditwheel abi3audit
 
 $(EVCXR):
 	env -u CARGO_TARGET_DIR cargo install --locked --version $(EVCXR_VERSION) --root $(TOOLS) evcxr_jupyter

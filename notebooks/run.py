@@ -20,9 +20,7 @@ CELL_SECONDS = 3600
 def run(path: Path, *, save: bool) -> None:
     """Executes one notebook from a clean slate."""
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(path.parent)}}
-    )
+    client = NotebookClient(notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(path.parent)}})
     began = time.monotonic()
     try:
         client.execute()

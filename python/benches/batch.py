@@ -5,8 +5,9 @@ Usage: python python/benches/batch.py
 
 import time
 
-import memscape as ms
 import polars  # noqa: F401  (its import is not what is measured)
+
+import memscape as ms
 
 POINTS = 1000
 BATCHES = 50

@@ -6,8 +6,9 @@ Usage: python python/benches/sweep.py
 import resource
 import time
 
-import memscape as ms
 import polars  # noqa: F401  (its import is not what is measured)
+
+import memscape as ms
 
 AXES = {
     "gemv": ["qkv", "out", "fc1", "fc2"],

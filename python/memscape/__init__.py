@@ -14,6 +14,7 @@ True
 
 from memscape import ndp, npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
+from memscape._compare import compare
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError
@@ -43,6 +44,7 @@ __all__ = [
     "Space",
     "calibrate",
     "claims",
+    "compare",
     "describe",
     "difference",
     "evaluate",

@@ -119,7 +119,7 @@ _RANGE = {"min", "max", "start", "log", "integer"}
 
 def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool, bool]:
     """Reads one range as the engine takes it."""
-    it = dict(given) if isinstance(given, Mapping) else dict(zip(("min", "max"), given))
+    it = dict(given) if isinstance(given, Mapping) else dict(zip(("min", "max"), given, strict=False))
     if not {"min", "max"} <= set(it) <= _RANGE or (not isinstance(given, Mapping) and len(given) != 2):
         raise _memscape.MemscapeError(
             f"free parameter `{path}` = {given!r}: expected (min, max), or a dict of min, max and, if wanted, "

@@ -13,9 +13,7 @@ from memscape._progress import Progress
 if TYPE_CHECKING:
     import polars
 
-Method = Literal[
-    "exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"
-]
+Method = Literal["exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"]
 
 
 @dataclass(frozen=True)

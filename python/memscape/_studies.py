@@ -105,9 +105,7 @@ class Preset:
         return "\n".join([f"{self.name}: {self.summary}", "", *lines])
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
-        )
+        cells = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows())
         head = f"<p><b>{escape(self.name)}</b>: {escape(self.summary)}</p>"
         return f"{head}<table><tr><th>parameter</th><th>value</th><th>source</th></tr>{cells}</table>"
 

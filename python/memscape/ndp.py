@@ -18,9 +18,7 @@ from memscape._memscape import NdpPartition
 __all__ = ["NdpPartition", "load", "partition", "solve"]
 
 
-def load(
-    name: str, traces: Iterable[str | PathLike[str]], profile: str | PathLike[str] | None = None
-) -> str:
+def load(name: str, traces: Iterable[str | PathLike[str]], profile: str | PathLike[str] | None = None) -> str:
     """Reads recorded activity, which studies then know as ``trace=name``.
 
     Parameters
@@ -50,14 +48,13 @@ def load(
     OSError
         If a file cannot be read.
     """
+
     def read(path: str | PathLike[str]) -> tuple[str, bytes]:
         if not Path(path).is_file() and Path(path).exists():
             raise _memscape.MemscapeError(f"{path} is no plain file")
         return Path(path).name, Path(path).read_bytes()
 
-    return _memscape.ndp_add_recording(
-        name, [read(it) for it in traces], None if profile is None else read(profile)
-    )
+    return _memscape.ndp_add_recording(name, [read(it) for it in traces], None if profile is None else read(profile))
 
 
 def partition(**parameters: Any) -> NdpPartition:
@@ -121,6 +118,7 @@ def solve(
         If a number is out of range or the neurons do not fit: by how many GB,
         and how many DIMMs would do.
     """
+
     def numbers(row: Iterable[float]) -> list[float]:
         return [float(it) for it in row]
 

@@ -61,9 +61,7 @@ def census(**parameters: Any) -> polars.DataFrame:
     import polars
 
     rows = _memscape.riscv_census(parameters)
-    frame = polars.DataFrame(
-        rows, schema=["shared", "dst0", "dst1", "operand", "count"], orient="row"
-    )
+    frame = polars.DataFrame(rows, schema=["shared", "dst0", "dst1", "operand", "count"], orient="row")
     return frame.with_columns((frame["count"] / frame["count"].sum()).alias("share"))
 
 
@@ -104,9 +102,7 @@ def explain(
     >>> ms.riscv.explain([(4096, 4096, 1, 11904), (4096, 4096, 6, 384), (32, 128, 1, 2496)])
     [Run(repetitions=3, prompt_tokens=6, generated_tokens=32)]
     """
-    found = _memscape.riscv_explain(
-        list(counts), parameters, repetitions, prompt_tokens, generated_tokens
-    )
+    found = _memscape.riscv_explain(list(counts), parameters, repetitions, prompt_tokens, generated_tokens)
     return [Run(*run) for run in found]
 
 

@@ -150,7 +150,7 @@ class Crate:
                     path.append(code[at + 2])
                     at += 2
                 after = code[at + 1] if at + 1 < len(code) else ""
-                if 1 < len(path):
+                if len(path) > 1:
                     module.paths.add(tuple(path))
                 elif after == "!" and before != ".":
                     module.macros_called.add(token)
@@ -201,9 +201,7 @@ class Crate:
                 here = self._look_up(here, name, seen) or Item(here.file, name)
         return here
 
-    def _look_up(
-        self, module: Module, name: str, seen: frozenset[tuple[int, str]]
-    ) -> Module | Item | Foreign | None:
+    def _look_up(self, module: Module, name: str, seen: frozenset[tuple[int, str]]) -> Module | Item | Foreign | None:
         if (id(module), name) in seen:
             return None
         seen |= {(id(module), name)}
@@ -215,9 +213,12 @@ class Crate:
         if name in module.defined:
             return Item(module.file, name)
         for it in module.imports:
-            if it.name == "*" and isinstance(within := self._resolve(module, it.path, seen), Module):
-                if found := self._look_up(within, name, seen):
-                    return found
+            if (
+                it.name == "*"
+                and isinstance(within := self._resolve(module, it.path, seen), Module)
+                and (found := self._look_up(within, name, seen))
+            ):
+                return found
         if module is self.root and name in self.macros:
             return Item(self.macros[name], name)
         return None
@@ -273,7 +274,7 @@ def use_tree(code: list[str]) -> list[tuple[tuple[str, ...], str]]:
 
 def shorten(path: tuple[str, ...]) -> tuple[str, ...]:
     """`a::b::self` is `a::b`."""
-    return path[:-1] if 1 < len(path) and path[-1] == "self" else path
+    return path[:-1] if len(path) > 1 and path[-1] == "self" else path
 
 
 def closing(code: list[str], at: int) -> int:

@@ -7,9 +7,10 @@ import textwrap
 import threading
 import time
 
-import memscape as ms
 import polars as pl
 import pytest
+
+import memscape as ms
 
 BANKS = "memory.banks_per_channel"
 
@@ -70,7 +71,7 @@ def test_bad_input_is_told_by_name(study, parameters, message):
 
 
 def test_values_of_strange_types_are_refused():
-    with pytest.raises(TypeError, match="`memory.banks_per_channel` is a `object`"):
+    with pytest.raises(TypeError, match=r"`memory\.banks_per_channel` is a `object`"):
         ms.run("pim.gemv", {BANKS: object()})
     with pytest.raises(TypeError, match="`8` is no parameter's name"):
         ms.run("pim.gemv", {8: 8})
@@ -119,9 +120,7 @@ def test_an_interrupt_returns_what_is_done():
             table = ms.sweep("pim.gemv", {"memory.trcd_ns": many, "memory.trp_ab_ns": [20, 21, 22, 23, 24]})
         print(len(table), [str(it.message) for it in caught], flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     time.sleep(1)
@@ -142,7 +141,7 @@ def test_figures(tmp_path):
     figure.save(tmp_path / "figure.svg")
     figure.save(str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="svg or .png"):
+    with pytest.raises(ValueError, match=r"svg or \.png"):
         figure.save(tmp_path / "figure.pdf")
     with pytest.raises(ms.MemscapeError, match="column"):
         experiment.plot(table.select(pl.first()))

@@ -2,8 +2,9 @@
 
 import polars as pl
 import pytest
-from memscape._memscape import Frame
 from polars.testing import assert_frame_equal
+
+from memscape._memscape import Frame
 
 MIXED = pl.DataFrame(
     {
@@ -24,7 +25,9 @@ MIXED = pl.DataFrame(
         pl.concat([MIXED, MIXED], rechunk=False),
         MIXED.slice(1, 1),
         pl.DataFrame({"none": pl.Series([None, None], dtype=pl.Float64)}),
-        pl.DataFrame({f"c{i}": pl.Series([i], dtype=it) for i, it in enumerate((pl.Int32, pl.UInt32, pl.UInt64, pl.Float32))}),
+        pl.DataFrame(
+            {f"c{i}": pl.Series([i], dtype=it) for i, it in enumerate((pl.Int32, pl.UInt32, pl.UInt64, pl.Float32))}
+        ),
     ],
     ids=["mixed", "empty", "empty by filter", "two chunks", "slice", "all null", "widths"],
 )
@@ -43,7 +46,7 @@ def test_data_outlives_the_frame():
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(TypeError, match="`list` is not a table; give a polars.DataFrame"):
+    with pytest.raises(TypeError, match=r"`list` is not a table; give a polars\.DataFrame"):
         Frame([1, 2])
-    with pytest.raises(TypeError, match="column `day` is of type .* cast it"):
+    with pytest.raises(TypeError, match=r"column `day` is of type .* cast it"):
         Frame(pl.DataFrame({"day": [None]}, schema={"day": pl.Date}))

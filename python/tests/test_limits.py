@@ -7,8 +7,9 @@ import sys
 import textwrap
 import time
 
-import memscape as ms
 import pytest
+
+import memscape as ms
 
 BANKS = "memory.banks_per_channel"
 

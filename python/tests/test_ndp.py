@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import highspy
-import memscape as ms
 import numpy as np
 import pytest
+
+import memscape as ms
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -52,18 +53,12 @@ def test_a_trace_of_ones_own_is_read_and_walked(tmp_path):
     np.savez_compressed(path, **packed, n_prefill=np.int32(8), meta=np.array(json.dumps({"model": "mine"})))
     said = ms.ndp.load("mine", [path])
     assert said == "mine: 1 sequences of 8 + 32 tokens, 2 layers of 16 QKV inputs and 64 feed-forward neurons"
-    answer = ms.run(
-        "ndp.activity", model=None, trace="mine", engine="events", generated_tokens=32, block="mlp"
-    )
+    answer = ms.run("ndp.activity", model=None, trace="mine", engine="events", generated_tokens=32, block="mlp")
     assert answer["density"] == pytest.approx(bits["mlp"][8:].mean(), abs=1e-12)
-    walked = ms.run(
-        "ndp.inference", model=None, trace="mine", engine="events", generated_tokens=32, hot_share=0.2
-    )
+    walked = ms.run("ndp.inference", model=None, trace="mine", engine="events", generated_tokens=32, hot_share=0.2)
     assert walked["tokens_per_s"] > 0
     for there in (path, tmp_path):
-        read = ms.run(
-            "ndp.inference", model=None, trace=there, engine="events", generated_tokens=32, hot_share=0.2
-        )
+        read = ms.run("ndp.inference", model=None, trace=there, engine="events", generated_tokens=32, hot_share=0.2)
         assert read == walked
     np.savez(path, **{**packed, "mlp": packed["mlp"][:-1]}, n_prefill=np.int32(8), meta=np.array("{}"))
     with pytest.raises(ms.MemscapeError, match=r"mine\.npz`: array `mlp`.*tokens and layers must be those of `qkv`"):

@@ -45,7 +45,9 @@ def table(heading):
     section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section, f"ARCHITECTURE.md has no section `{heading}`"
     rows = [[cell.strip() for cell in it.strip("|").split("|")] for it in re.findall(r"^\|.*\|$", section[1], re.M)]
-    return [row for at, row in enumerate(rows) if not is_rule(row) and not (at + 1 < len(rows) and is_rule(rows[at + 1]))]
+    return [
+        row for at, row in enumerate(rows) if not is_rule(row) and not (at + 1 < len(rows) and is_rule(rows[at + 1]))
+    ]
 
 
 def is_rule(row):
@@ -224,7 +226,7 @@ def test_a_parent_that_only_declares_and_re_exports_is_no_arrow(tmp_path):
     assert used.splitlines()[1:] == ["  cost/child.rs -> cost.rs: Error", "  cost.rs -> cost/child.rs: Rates"]
 
 
-def test_a_name_that_a_module_re_exports_is_its_childs(tmp_path):
+def test_a_name_that_a_module_re_exports_is_its_offspring(tmp_path):
     found = crate(
         tmp_path,
         lib="mod cost; mod study;",

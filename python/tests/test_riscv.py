@@ -15,7 +15,7 @@ def test_blocks_hold_what_they_are_given():
         restored = ms.riscv.dequantise(kind, data)
         # Half a step, where a step is the block's scale, which is itself rounded to fp16.
         steps = [abs(struct.unpack_from("<e", data, it * size)[0]) for it in range(2)]
-        errors = [abs(a - b) / steps[i // 32] for i, (a, b) in enumerate(zip(weights, restored))]
+        errors = [abs(a - b) / steps[i // 32] for i, (a, b) in enumerate(zip(weights, restored, strict=True))]
         assert max(errors) < 0.6, kind
 
 

@@ -6,9 +6,10 @@ import sys
 import textwrap
 import time
 
-import memscape as ms
 import polars as pl
 import pytest
+
+import memscape as ms
 
 BANKS, REGISTERS = "memory.banks_per_channel", "pim.registers"
 AXES = {BANKS: [4, 8, 16, 32], REGISTERS: {"from": 10, "to": 24, "integer": True}}

@@ -29,9 +29,7 @@ CLAIMS = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
-LEFT_OUT = re.compile(
-    r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL
-)
+LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
 LEAVE_ONE_OUT = "-leave-one-out.csv"
 Report = dict[str, list[dict[str, Any]]]
 
@@ -61,13 +59,15 @@ def rewritten(text: str, report: Report) -> str:
 
 def sentence(paper: str, report: Report, free: int) -> str:
     """How many facts and predictions of performance are right, how many are asked for, and what is free."""
-    said = []
-    for it in report["totals"]:
-        if (it["source"], it["sort"], it["role"]) == (paper, "fact", "predict") and it["computed"]:
-            said.append(f"Of {it['computed']} facts, {it['exact']} {are(it['exact'])} exact to the printed digits.")
+    said = [
+        f"Of {it['computed']} facts, {it['exact']} {are(it['exact'])} exact to the printed digits."
+        for it in report["totals"]
+        if (it["source"], it["sort"], it["role"]) == (paper, "fact", "predict") and it["computed"]
+    ]
     bars = [it for it in report["bars"] if it["source"] == paper]
     parts = [
-        f"{it['met']} {are(it['met'])} within {100 * it['within']:g} % ({100 * it['share']:g} % asked for)" for it in bars
+        f"{it['met']} {are(it['met'])} within {100 * it['within']:g} % ({100 * it['share']:g} % asked for)"
+        for it in bars
     ]
     if parts:
         said.append(f"Of {bars[0]['of']} predictions of performance, {' and '.join(parts)}.")
@@ -81,7 +81,10 @@ def are(count: int) -> str:
 
 def blind_tables(report: Report) -> list[str]:
     """What was said blind: paper by paper, then each performance."""
-    lines = ["| paper | performances | median error then | now | facts | exact then | now |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| paper | performances | median error then | now | facts | exact then | now |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
     for paper in dict.fromkeys(it["source"] for it in report["blind"]):
         of = {it["sort"]: it for it in report["blind"] if it["source"] == paper}
         speed, facts = of.get("performance"), of.get("fact")
@@ -107,7 +110,14 @@ def left_out_table() -> list[str]:
                 said = f"{float(it['left_out']):.4g}" if it["left_out"] else ""
                 error = f"{100 * float(it['relative_error']):+.1f} %" if it["relative_error"] else ""
                 parameters = ", ".join(f"`{name}`" for name in it["open"].split())
-                cells = [it["claim"], f"{it['published']} {it['unit']}", f"{float(it['fitted']):.4g}", said, error, parameters]
+                cells = [
+                    it["claim"],
+                    f"{it['published']} {it['unit']}",
+                    f"{float(it['fitted']):.4g}",
+                    said,
+                    error,
+                    parameters,
+                ]
                 lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -125,6 +125,18 @@ pub enum Command {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
     },
+    /// Ask all platforms for the same prompt and reply: times, memory and what binds them, or why a
+    /// platform cannot run it.
+    Compare {
+        /// Platforms by name, or files of yours; all that are built in if none is given.
+        #[arg(value_name = "PLATFORM|FILE")]
+        platforms: Vec<String>,
+        #[command(flatten)]
+        workload: Workload,
+        /// Table to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
     /// Measure how good the program itself is.
     Bench {
         /// What of it.
@@ -208,6 +220,26 @@ pub enum Measure {
     RiscvKernels(RiscvKernels),
     /// PIM-SHERPA's prefill: duplicated weights, online rearrangement, double buffering.
     Ondevice(Ondevice),
+}
+
+/// A prompt and a reply.
+#[derive(Debug, Args)]
+pub struct Workload {
+    /// Language model: a name, a .toml or a config.json.
+    #[arg(long, default_value = "llama-3.2-3b")]
+    pub model: String,
+    /// Tokens of each prompt.
+    #[arg(long, value_name = "COUNT", default_value_t = 1920)]
+    pub prompt_tokens: u64,
+    /// Tokens generated after it.
+    #[arg(long, value_name = "COUNT", default_value_t = 128)]
+    pub generated_tokens: u64,
+    /// Sequences at the same time.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub batch: u64,
+    /// How weights are stored, several for a row each; each platform's own if not given.
+    #[arg(long = "format", value_name = "FORMAT", value_delimiter = ',')]
+    pub formats: Vec<String>,
 }
 
 /// What is better.

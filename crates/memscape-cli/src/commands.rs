@@ -13,7 +13,9 @@ use crate::create::create;
 use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
-use crate::{bench, calibrate, claims, describe, front, laws, measure, parameters, search, trace_stats};
+use crate::{
+    bench, calibrate, claims, compare, describe, front, laws, measure, parameters, search, trace_stats,
+};
 
 /// Runs one command.
 pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
@@ -38,6 +40,9 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         }
         Command::Front { source, objectives, constraints, out: table } => {
             front::front(&source, objectives, constraints, table.as_deref(), quiet, out, err)
+        }
+        Command::Compare { platforms, workload, out: table } => {
+            compare::compare(&platforms, workload, table.as_deref(), quiet, out)
         }
         Command::Bench { what: Bench::Front { systems, budgets, seeds, out: table } } => {
             let asked = bench::Asked { systems: &systems, budgets: &budgets, seeds };

@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod claims;
 mod commands;
+mod compare;
 mod create;
 mod describe;
 mod failure;

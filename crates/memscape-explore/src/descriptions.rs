@@ -7,8 +7,40 @@ use std::path::{Path, PathBuf};
 use memscape_study::{AnyCatalog, CatalogError, File, Form, Preset, Takes, Unknown, list};
 use serde_json::{Map, Value};
 
+use crate::error::Error;
+
 /// A description whose base has a base that has a base ...: no more than this.
 const NESTING: usize = 8;
+
+/// The description that a value stands for: a built-in name, a path seen from `folder`,
+/// or a table. `parameter` is what an error calls it.
+///
+/// # Errors
+/// [`Error::BadDescription`] suggests the nearest name, or says what is wrong with the
+/// file or the table.
+pub fn described(
+    catalog: &dyn AnyCatalog,
+    parameter: &str,
+    given: &Value,
+    folder: &Path,
+) -> Result<Preset<Value>, Error> {
+    let found = match given {
+        Value::String(text) => find(catalog, text, folder),
+        Value::Object(table) => inline(catalog, table, folder).unwrap_or_else(|| {
+            let form = Form { parameters: table.clone(), ..Form::from_value(Map::new())? };
+            complete_in(catalog, form, folder)
+        }),
+        _ => Err(CatalogError::File("expected a name, a path or a table".to_owned())),
+    };
+    found.map_err(|error| Error::BadDescription {
+        parameter: parameter.to_owned(),
+        given: match given {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+        error: Box::new(error),
+    })
+}
 
 /// The description that `text` names, seen from `folder` if it is a path.
 pub(crate) fn find(

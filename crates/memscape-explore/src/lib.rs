@@ -47,6 +47,7 @@ mod tests;
 mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values};
+pub use descriptions::described;
 pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};

@@ -29,6 +29,8 @@ use crate::table::Table;
 #[derive(Default)]
 pub struct Registry {
     systems: Vec<Registered>,
+    /// Catalogs that are no system's.
+    beside: Vec<&'static dyn AnyCatalog>,
 }
 
 /// One system of a [`Registry`].
@@ -49,7 +51,7 @@ impl Registry {
     /// No systems yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { systems: Vec::new() }
+        Self { systems: Vec::new(), beside: Vec::new() }
     }
 
     /// One system more.
@@ -70,6 +72,13 @@ impl Registry {
             catalogs: S::catalogs(),
             calibration: S::CALIBRATION,
         });
+        self
+    }
+
+    /// A catalog more, of what no single system is.
+    #[must_use]
+    pub fn beside(mut self, catalog: &'static dyn AnyCatalog) -> Self {
+        self.beside.push(catalog);
         self
     }
 
@@ -97,7 +106,7 @@ impl Registry {
     #[must_use]
     pub fn catalogs(&self) -> Vec<&'static dyn AnyCatalog> {
         let mut all: Vec<&'static dyn AnyCatalog> = Vec::new();
-        for it in self.systems.iter().flat_map(|it| &it.catalogs) {
+        for it in self.systems.iter().flat_map(|it| &it.catalogs).chain(&self.beside) {
             if !all.iter().any(|other| std::ptr::addr_eq(*other, *it)) {
                 all.push(*it);
             }

@@ -52,6 +52,12 @@ impl Table {
         Self { frame, complete }
     }
 
+    /// The same rows, as part of what was asked for.
+    #[must_use]
+    pub fn interrupted(self) -> Self {
+        Self { complete: false, ..self }
+    }
+
     /// A table of these columns.
     ///
     /// # Errors

@@ -73,6 +73,23 @@ pub enum NdpError {
          which only `engine` events knows neuron by neuron"
     )]
     ClosedRule,
+    /// How many neurons move is only about known.
+    #[error(
+        "`engine` closed knows about how many neurons move between DIMMs, and over links of {link_gb_s} GB/s that takes \
+         {share:.0} % of a step; use `engine` events, faster links, `exchange` until-level, which moves none where that \
+         does not pay, or `strategy` adjustment, which never does"
+    )]
+    ClosedMoves {
+        /// Of one link.
+        link_gb_s: f64,
+        /// Of the step, in per cent.
+        share: f64,
+    },
+    /// Two questions at once.
+    #[error(
+        "`instance` has blocks and devices of its own, so that `{0}` cannot count; leave out one of them"
+    )]
+    BesideInstance(String),
     /// Deja Vu has expected values only.
     #[error("Deja Vu is known by the activity law only; set `trace` to null instead of the recording `{0}`")]
     DejaVuRecording(String),

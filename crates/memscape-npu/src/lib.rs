@@ -39,6 +39,7 @@ pub use mapping::designs::{DESIGNS, KernelDesign};
 pub use mapping::tile::{OutputBuffers, Tile, TileError};
 pub use study::balance::{BalanceAnswer, BalanceStudy};
 pub use study::gemm::{GemmAnswer, GemmStudy};
+pub use study::inference::{InferenceAnswer, InferenceStudy};
 pub use study::kernel::{KernelAnswer, KernelStudy};
 pub use study::search::{SearchAnswer, SearchStudy};
 pub use study::workload::{WorkloadAnswer, WorkloadStudy};

@@ -4,7 +4,8 @@ use memscape_study::{AnyCatalog, Calibration, StudyVisitor, System};
 use memscape_workload::MODELS;
 
 use crate::{
-    BalanceStudy, CALIBRATION, DESIGNS, DEVICES, GemmStudy, KernelStudy, SearchStudy, WorkloadStudy,
+    BalanceStudy, CALIBRATION, DESIGNS, DEVICES, GemmStudy, InferenceStudy, KernelStudy, SearchStudy,
+    WorkloadStudy,
 };
 
 /// GEMM on Ryzen AI NPUs.
@@ -23,6 +24,7 @@ impl System for Npu {
         visitor.visit::<KernelStudy>();
         visitor.visit::<GemmStudy>();
         visitor.visit::<WorkloadStudy>();
+        visitor.visit::<InferenceStudy>();
         visitor.visit::<SearchStudy>();
         visitor.visit::<BalanceStudy>();
     }

@@ -220,6 +220,25 @@ fn search<'py>(
     }
 }
 
+/// The same prompt and reply on many platforms, all that are built in if `spec` names
+/// none. Returns the table and whether it is complete.
+#[pyfunction]
+fn compare<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let spec = value::parameters(spec)?;
+    let (workload, asked) = systems::compare::read(spec).map_err(explore_error)?;
+    let work = move |control: &dyn Control| systems::compare::compare(&workload, &asked, control);
+    let (table, stop) = watched(py, progress, work)?;
+    let table = table.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
 /// What nothing in a finite space is better than: the table, counts of points, and whether
 /// all were looked at.
 #[pyfunction]
@@ -444,9 +463,9 @@ mod _memscape {
     use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
-        Description, Experiment, Figure, calibrate, claims, describe, difference, experiment, experiments,
-        fit, front, front_of, hypervolume, laws, main, preset, presets, run, schema, search, studies, sweep,
-        timeline, trace,
+        Description, Experiment, Figure, calibrate, claims, compare, describe, difference, experiment,
+        experiments, fit, front, front_of, hypervolume, laws, main, preset, presets, run, schema, search,
+        studies, sweep, timeline, trace,
     };
 
     #[pymodule_init]

@@ -100,7 +100,7 @@ proptest! {
     /// the thesis'; each sequence has attention of its own, and all meet together.
     #[test]
     fn a_batch_shares_the_weights_and_the_meetings(study in study(), batch in 2..=16_u32) {
-        let one = InferenceStudy { context_cells: tokens(1 << 13), ..study };
+        let one = InferenceStudy { context_cells: Some(tokens(1 << 13)), ..study };
         let (one, all) = (ask(one), ask(InferenceStudy { batch: count(batch), ..one }));
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
         let times = |whole: f64, part: f64| (whole / part - f64::from(batch)).abs() < 1e-6;
@@ -151,7 +151,7 @@ proptest! {
 
     #[test]
     fn a_longer_context_is_never_faster(study in study(), more in 1..300_u64) {
-        let longer = InferenceStudy { prompt_tokens: tokens(study.prompt_tokens.get() + more), context_cells: tokens(1024), ..study };
+        let longer = InferenceStudy { prompt_tokens: tokens(study.prompt_tokens.get() + more), context_cells: Some(tokens(1024)), ..study };
         prop_assert!(token_ns(study) <= token_ns(longer));
         prop_assert!(ttft_s(study) <= ttft_s(longer));
     }
@@ -335,7 +335,8 @@ fn bad_questions_say_what_to_change() {
     let experts = Some(Experts { count: 8, active: 2 });
     let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
     assert!(error(InferenceStudy { model: mixtral, ..base }).contains("use a model without experts"));
-    let mut slow = InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: tokens(1 << 24), ..base };
+    let mut slow =
+        InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: Some(tokens(1 << 24)), ..base };
     slow.memory.rows = count(1 << 30);
     slow.core.frequency_mhz = memscape_units::Megahertz::new(1.0).unwrap();
     slow.threads = count(1);

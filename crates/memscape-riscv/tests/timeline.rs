@@ -47,7 +47,7 @@ proptest! {
             generated_tokens: tokens(generated),
             warm_up_tokens: warm_up,
             batch: NonZeroU32::new(batch).unwrap(),
-            context_cells: tokens(1 << 20),
+            context_cells: Some(tokens(1 << 20)),
             ..InferenceStudy::default()
         });
         let timeline = timeline(&study);
@@ -84,7 +84,7 @@ proptest! {
 fn a_long_reply_is_told_in_one_span() {
     let study = roomy(InferenceStudy {
         generated_tokens: tokens(1 << 20),
-        context_cells: tokens(1 << 21),
+        context_cells: Some(tokens(1 << 21)),
         ..InferenceStudy::default()
     });
     let timeline = timeline(&study);

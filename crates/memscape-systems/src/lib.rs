@@ -6,6 +6,9 @@
 //! # Ok::<(), memscape_explore::Error>(())
 //! ```
 
+pub mod compare;
+pub mod platform;
+
 use std::sync::LazyLock;
 
 use memscape_explore::{DynStudy, Error, Registry};
@@ -18,7 +21,7 @@ macro_rules! systems {
             $(pub use $system as $name;)*
         }
 
-        static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new()$(.with($system::SYSTEM))*);
+        static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new()$(.with($system::SYSTEM))*.beside(&platform::PLATFORMS));
     };
 }
 

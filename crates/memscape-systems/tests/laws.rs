@@ -10,10 +10,6 @@ use memscape_systems::studies;
 const POINTS: u64 = 300;
 const SLOW_POINTS: u64 = 20;
 
-/// Not held to its laws here yet: its closed form does not bill neurons that move over
-/// DIMM links too slow to hide it (65 % off the walk at 0.4 GB/s). All else holds.
-const OPEN: [&str; 1] = ["ndp.inference"];
-
 /// What is held fast where an answer would take seconds: the walks of Hermes see fewer
 /// layers and tokens.
 const SHORT: [(&str, &str); 2] = [
@@ -24,7 +20,7 @@ const SHORT: [(&str, &str); 2] = [
 #[test]
 fn every_study_keeps_its_laws() {
     let mut broken = Vec::new();
-    for study in studies().filter(|it| !OPEN.contains(&it.name())) {
+    for study in studies() {
         let points = if study.laws().slow { SLOW_POINTS } else { POINTS };
         let short = SHORT.iter().find(|it| it.0 == study.name());
         let fixed: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());

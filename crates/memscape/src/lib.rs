@@ -39,8 +39,9 @@ pub use presets::{Difference, difference, leaves, neither, preset, presets};
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters, Range,
-        Row, Search, Space, Strategy, StudyFile, Sweep, Table, fit_study, front, front_of, hypervolume, search,
+        Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
+        Range, Row, Search, Space, Strategy, StudyFile, Sweep, Table, fit_study, front, front_of,
+        hypervolume, search,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::{calibrate, leave_one_out};

@@ -21,12 +21,16 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
     let held = on_dimms(hermes.machine, hermes.work)?;
     let (sparse, plan, _) = walked_or_expected::<()>(hermes, hermes.policy.engine)?;
     let rest = Rest::new(hermes, &sparse, plan);
+    let moved = rest.moved(hermes, &sparse, plan);
     let step = step([
         (StepPart::Fc, sparse.time - sparse.exposed + rest.projection * rest.layers + rest.head),
         (StepPart::Attention, hermes.attention(hermes.work.mean_context()) * rest.layers),
         (StepPart::Communication, sparse.exposed + rest.single * rest.layers + rest.merging() + rest.late),
         (StepPart::Predictor, rest.predictor),
     ])?;
+    if hermes.policy.engine == CostEngine::Closed {
+        check_moves(hermes, moved.as_f64() / step.total().as_ns())?;
+    }
     Ok(Account {
         pcie: hermes.rates.activations(hermes.work.shape.hidden) * (rest.layers * 3.0),
         mlp: sparse.mlp,
@@ -46,6 +50,18 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         recall: sparse.recall,
         ..Account::dense(hermes.prompt(&sparse), step, rest.bound_by(hermes, &sparse), held)
     })
+}
+
+/// How many neurons move is known to about half of them, so that this share of a step
+/// can be told.
+const MOST_MOVED: f64 = 0.1;
+
+fn check_moves(hermes: &Hermes, share: f64) -> Result<(), NdpError> {
+    if share > MOST_MOVED {
+        let link_gb_s = hermes.machine.link_gb_s.as_f64();
+        return Err(NdpError::ClosedMoves { link_gb_s, share: share * 100.0 });
+    }
+    Ok(())
 }
 
 /// What the sparse blocks do, by expected values or walked, and the plan behind it.
@@ -127,6 +143,12 @@ impl Rest {
             late: moving.max(hermes.fetching(plan.fetch) * layers) - projection * layers,
             predictor: rates.cached(tables),
         }
+    }
+
+    /// Of the late ones: neurons that move between DIMMs, longer than those to the GPU.
+    fn moved(&self, hermes: &Hermes, sparse: &Sparse, plan: Plan) -> Nanoseconds {
+        let hidden = (self.projection.max(hermes.fetching(plan.fetch))) * self.layers;
+        hermes.rates.link_move(sparse.moved_bytes_slowest) - hidden
     }
 
     /// Of all layers.

@@ -23,7 +23,7 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
     for block in &expectation.blocks {
         let expected = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
-        for side in expectation.passes(block, &expected, plan.dimms) {
+        for side in expectation.passes(block, &expected, plan) {
             expectation.add(block, &side, &mut sparse);
             let [on_gpu, cold] = side.loads();
             let each =
@@ -32,7 +32,7 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
             let cause = cause(&block.cost, hermes.rates.dispatch, times, [on_gpu, each]);
             causes.add(cause, side.shared.time());
         }
-        expectation.add_rest(block, &expected, plan.dimms, &mut sparse);
+        expectation.add_rest(block, &expected, plan, &mut sparse);
         let bytes = block.count * block.cost.neuron_bytes;
         missed = [missed[0] + bytes * expected.missed(), missed[1] + bytes * expected.active];
         seen = expected;
@@ -78,6 +78,8 @@ struct Expectation<'a> {
     layers: f64,
     /// Bytes of sparse neurons that the GPU may hold.
     capacity: f64,
+    /// See [`change_between_windows`].
+    change: f64,
     blocks: [Block; 2],
 }
 
@@ -114,6 +116,14 @@ impl Side {
             Load { neurons: cold, activations: cold_activations },
         ]
     }
+}
+
+/// Neurons of a block that move, per token.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    total: f64,
+    /// Of the pair of DIMMs that exchanges most.
+    slowest_pair: f64,
 }
 
 /// What chance does to the loads of the DIMMs.
@@ -160,15 +170,17 @@ impl<'a> Expectation<'a> {
             answers: question.answers(),
             layers,
             capacity,
+            change: change_between_windows(hermes.machine.remap.window.get(), law.persistence),
             blocks: BlockKind::ALL.map(block),
         }
     }
 
-    /// The number of DIMMs and of fetches by which a layer is fastest, and its time. As
-    /// printed: all DIMMs, and what the projection hides.
+    /// The number of DIMMs and of fetches by which a layer is fastest, whether neurons
+    /// move between DIMMs, and its time. As printed: all DIMMs, what the projection hides,
+    /// and they move.
     fn plan(&self) -> (Plan, f64) {
         let hermes = self.hermes;
-        let mut best = hermes.plain_plan(self.capacity);
+        let best = hermes.plain_plan(self.capacity);
         if hermes.policy.exchange == Exchange::Unchecked {
             return (best, 0.0);
         }
@@ -176,21 +188,31 @@ impl<'a> Expectation<'a> {
         let fits = |dimms: &usize| precise(*dimms as u64) * room >= hermes.work.shape.sparse_bytes();
         let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
         counts.push(hermes.dimms());
-        let (floor, mut least) = (self.floor(), f64::INFINITY);
+        let (floor, mut chosen, mut least) = (self.floor(), best, f64::INFINITY);
         for fetch in self.fetches() {
             // What fetching takes only grows from here on, and this is the least beside it.
-            if fetch > hermes.hidden_fetch() && self.beside(fetch, 1) + floor >= least {
+            let alone = Plan { fetch, dimms: 1, remap: false, ..best };
+            if fetch > hermes.hidden_fetch() && self.beside(alone, Nanoseconds::ZERO) + floor >= least {
                 break;
             }
             let expected = self.blocks.each_ref().map(|it| self.answers.answer(it.hot, fetch, self.layers));
             for dimms in counts.iter().copied() {
-                let time = self.time(&expected, fetch, dimms);
-                if time < least {
-                    (best, least) = (Plan { fetch, dimms, ..best }, time);
+                let plan = Plan { fetch, dimms, remap: best.remap && dimms > 1, ..best };
+                let moving = self.moving(&expected, plan);
+                let mut plans = vec![(plan, moving)];
+                // Links that are too slow to hide it may cost more than level DIMMs save.
+                if moving > self.hidden(fetch) {
+                    plans.push((Plan { remap: false, ..plan }, Nanoseconds::ZERO));
+                }
+                for (plan, moving) in plans {
+                    let time = self.time(&expected, plan, moving);
+                    if time < least {
+                        (chosen, least) = (plan, time);
+                    }
                 }
             }
         }
-        (best, least)
+        (chosen, least)
     }
 
     /// Fetches that may be best: those that are just hidden, and all above.
@@ -202,14 +224,28 @@ impl<'a> Expectation<'a> {
     }
 
     /// Of a layer: what a plan takes beside its sparse blocks.
-    fn beside(&self, fetch: usize, dimms: usize) -> f64 {
+    fn beside(&self, plan: Plan, moving: Nanoseconds) -> f64 {
         let (rates, shape) = (&self.hermes.rates, &self.hermes.work.shape);
-        let projection = rates.gpu_dense(shape.projection_weights());
         let merging: Nanoseconds = match self.hermes.cold {
             ColdSide::Host => Nanoseconds::ZERO,
-            ColdSide::Dimms => shape.merged().iter().map(|it| rates.merge(*it, dimms)).sum(),
+            ColdSide::Dimms => shape.merged().iter().map(|it| rates.merge(*it, plan.dimms)).sum(),
         };
-        (projection.max(self.hermes.fetching(fetch)) + merging).as_f64()
+        (self.hidden(plan.fetch).max(moving) + merging).as_f64()
+    }
+
+    /// Of a layer: what its projection, and neurons on their way to the GPU, take; as long
+    /// as that others move between DIMMs for nothing.
+    fn hidden(&self, fetch: usize) -> Nanoseconds {
+        let projection = self.hermes.rates.gpu_dense(self.hermes.work.shape.projection_weights());
+        projection.max(self.hermes.fetching(fetch))
+    }
+
+    /// Of a layer: neurons that move between DIMMs.
+    fn moving(&self, expected: &[Expected; 2], plan: Plan) -> Nanoseconds {
+        let slowest = |(block, it): (&Block, &Expected)| {
+            self.moves(block, it, plan).slowest_pair * block.cost.neuron_bytes
+        };
+        self.hermes.rates.link_move(self.blocks.iter().zip(expected).map(slowest).sum())
     }
 
     /// Of a layer: no exchange makes its sparse blocks faster than a GPU that holds all.
@@ -228,15 +264,15 @@ impl<'a> Expectation<'a> {
     }
 
     /// Of a layer, with its sparse blocks.
-    fn time(&self, expected: &[Expected; 2], fetch: usize, dimms: usize) -> f64 {
-        let sparse = self.blocks.iter().zip(expected).flat_map(|(block, it)| self.passes(block, it, dimms));
-        sparse.map(|it| it.shared.time().as_f64()).sum::<f64>() + self.beside(fetch, dimms)
+    fn time(&self, expected: &[Expected; 2], plan: Plan, moving: Nanoseconds) -> f64 {
+        let sparse = self.blocks.iter().zip(expected).flat_map(|(block, it)| self.passes(block, it, plan));
+        sparse.map(|it| it.shared.time().as_f64()).sum::<f64>() + self.beside(plan, moving)
     }
 
     /// What a block computes at a token: what is predicted, and what was missed if
     /// that is computed late.
-    fn passes(&self, block: &Block, it: &Expected, dimms: usize) -> Vec<Side> {
-        let count = block.count;
+    fn passes(&self, block: &Block, it: &Expected, plan: Plan) -> Vec<Side> {
+        let (count, dimms) = (block.count, plan.dimms);
         let load = |neurons: f64, activations: f64| Load {
             neurons: neurons * count,
             activations: activations * count,
@@ -245,7 +281,7 @@ impl<'a> Expectation<'a> {
             return vec![Self::best(block, load(it.active, it.activations), dimms)];
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
-        let mut passes = vec![self.side(block, held, cold, self.uneven(it, dimms), dimms)];
+        let mut passes = vec![self.side(block, held, cold, self.uneven(it, plan), dimms)];
         if self.hermes.policy.missed == Missed::Late && it.missed() > 0.0 {
             let each = it.activations / it.active.max(1e-300);
             let late = |neurons: f64| load(neurons, neurons * each);
@@ -259,14 +295,14 @@ impl<'a> Expectation<'a> {
     /// neurons, DIMMs are level by offline activity; neighbours that a prompt favours
     /// together are not, until they are moved apart. A random mapper draws a DIMM for
     /// each group.
-    fn uneven(&self, it: &Expected, dimms: usize) -> Uneven {
-        let count = precise(dimms as u64);
+    fn uneven(&self, it: &Expected, plan: Plan) -> Uneven {
+        let count = precise(plan.dimms as u64);
         let groups = self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get()));
         let kept = |own: f64| own * (count - 1.0);
         let clusters = self.answers.cluster_variance(it);
         let drift = clusters / groups.max(f64::from(self.question.law.clusters));
         match self.question.strategy {
-            Strategy::Full => Uneven { apart: it.cold_variance, together: 0.0, groups: 1.0 },
+            Strategy::Full if plan.remap => Uneven { apart: it.cold_variance, together: 0.0, groups: 1.0 },
             Strategy::Random => Uneven { apart: it.cold, together: kept(drift + 1.0 / groups), groups: 1.0 },
             _ => Uneven {
                 // What the exchange leaves cold is spread by chance.
@@ -330,24 +366,68 @@ impl<'a> Expectation<'a> {
     }
 
     /// Adds what all layers hold, fetch and move.
-    ///
-    /// Neurons as active as a window is long bring down a deviation of the window's
-    /// loads: half of it, of half of the DIMMs, goes over.
-    fn add_rest(&self, block: &Block, it: &Expected, dimms: usize, sparse: &mut Sparse) {
+    fn add_rest(&self, block: &Block, it: &Expected, plan: Plan, sparse: &mut Sparse) {
         let (rates, layers, bytes) = (&self.hermes.rates, self.layers, block.cost.neuron_bytes);
         sparse.hot_bytes += layers * block.count * bytes * block.hot;
         sparse.swaps += layers * block.count * it.swaps;
-        if self.question.strategy != Strategy::Full || dimms < 2 {
-            return;
-        }
-        let window = f64::from(self.hermes.machine.remap.window.get());
-        let count = precise(dimms as u64);
-        let per_pair = (it.cold_variance.max(0.0) * block.count / count).sqrt() / window;
-        let moves = layers * per_pair * count / 2.0;
-        sparse.moves += moves;
-        sparse.moved_bytes_slowest += layers * per_pair * bytes;
-        sparse.moved_by_host += rates.host_move(bytes) * moves;
+        let moves = self.moves(block, it, plan);
+        sparse.moves += layers * moves.total;
+        sparse.moved_bytes_slowest += layers * moves.slowest_pair * bytes;
+        sparse.moved_by_host += rates.host_move(bytes) * layers * moves.total;
     }
+
+    /// Neurons of one block that move between DIMMs, per token.
+    ///
+    /// A window moves what makes its own loads level. The first also mends what the
+    /// offline partition could not know: what prompts favour, and groups that do not come
+    /// out even. Later ones meet what has changed since the window before, of which the
+    /// activity that stays is already level. Neurons that were active throughout go first,
+    /// each of which takes a window's length off one side and adds it to the other; one more
+    /// makes up for what is less than that.
+    fn moves(&self, block: &Block, it: &Expected, plan: Plan) -> Moved {
+        let windows = f64::from(self.question.generated / self.hermes.machine.remap.window.get());
+        if !plan.remap || windows < 1.0 {
+            return Moved::default();
+        }
+        let count = precise(plan.dimms as u64);
+        let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
+        let mean = it.cold * block.count / count;
+        let before = self.uneven(it, Plan { remap: false, ..plan });
+        let unknown = of_each(it.offline_variance - it.cold_variance) + before.together * mean.powi(2);
+        let changed = of_each(it.cold_variance).sqrt() * self.change;
+        let first = (unknown + changed.powi(2)).sqrt();
+        let (top, all) = (largest_of(count), mean_deviation(count));
+        let odd = mean * (before.groups - 1.0);
+        let per_token = |first: f64, later: f64| {
+            (1.0 + first + (windows - 1.0) * (1.0 + later)) / f64::from(self.question.generated)
+        };
+        Moved {
+            slowest_pair: per_token(top * first + odd, top * changed),
+            total: per_token(all * first + odd, all * changed) * count / 2.0,
+        }
+    }
+}
+
+/// Standard deviation of the difference of two consecutive windows' activity of one
+/// neuron, in windows' lengths, relative to that of one token.
+///
+/// * `stay`: probability that activity stays for the next token
+fn change_between_windows(window: u32, stay: f64) -> f64 {
+    let correlation = |tokens: u32| stay.powf(f64::from(tokens));
+    let length = f64::from(window);
+    // Pairs of tokens of one window, and of one with the next, by their distance.
+    let (mut within, mut across) = (length, length * correlation(window));
+    for distance in 1..window {
+        let pairs = f64::from(window - distance);
+        within += 2.0 * pairs * correlation(distance);
+        across += pairs * (correlation(window + distance) + correlation(window - distance));
+    }
+    (2.0 * (within - across).max(0.0)).sqrt() / length
+}
+
+/// Expected distance from the mean of `count` standard normal numbers.
+fn mean_deviation(count: f64) -> f64 {
+    (2.0 / std::f64::consts::PI * (1.0 - 1.0 / count)).sqrt()
 }
 
 /// Relative difference of the two sides that counts as level.

@@ -62,6 +62,8 @@ pub struct Plan {
     pub fetch: usize,
     /// DIMMs that cold neurons are spread over.
     pub dimms: usize,
+    /// Whether cold neurons move between them.
+    pub remap: bool,
 }
 
 impl<'a> Hermes<'a> {
@@ -106,7 +108,8 @@ impl<'a> Hermes<'a> {
 
     /// The plan of one who looks no further than the window of the projection.
     pub(super) fn plain_plan(&self, capacity: f64) -> Plan {
-        Plan { capacity, fetch: self.hidden_fetch(), dimms: self.dimms() }
+        let remap = self.policy.strategy == Strategy::Full && self.dimms() > 1;
+        Plan { capacity, fetch: self.hidden_fetch(), dimms: self.dimms(), remap }
     }
 
     /// The prompt where the GPU holds so many bytes of sparse neurons for the reply.

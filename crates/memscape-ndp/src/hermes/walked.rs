@@ -172,6 +172,7 @@ fn walk_block<W: Watch>(
         exchange: hermes.policy.exchange,
         missed: hermes.policy.missed,
         dimms: plan.dimms,
+        remaps: plan.remap,
         swaps,
         prefill: hermes.work.prompt as usize,
         decode: hermes.work.generated as usize,

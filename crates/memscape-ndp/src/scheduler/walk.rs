@@ -29,6 +29,8 @@ pub struct Rules<'a> {
     pub missed: Missed,
     /// How many DIMMs.
     pub dimms: usize,
+    /// Whether cold neurons move between them.
+    pub remaps: bool,
     /// Neurons that the GPU may fetch per token.
     pub swaps: usize,
     /// Tokens of the prompt.
@@ -276,8 +278,8 @@ impl<'a> Walk<'a> {
             walked.window_imbalance += imbalance;
             walked.windows += 1;
         }
-        let remaps = self.rules.strategy == Strategy::Full;
-        let moves = if remaps { self.home.remap(self.rules.remap, &self.gpu) } else { Moves::default() };
+        let moves =
+            if self.rules.remaps { self.home.remap(self.rules.remap, &self.gpu) } else { Moves::default() };
         walked.moved += moves.total;
         walked.moved_slowest_pair += moves.slowest_pair;
         self.home.forget();

@@ -71,7 +71,7 @@ pub struct ActivityAnswer {
     /// Share of activations in the neurons that are hot by the profile
     pub top_share: f64,
     /// Activations per hot neuron over activations per cold one
-    pub intensity_ratio: f64,
+    pub intensity_ratio: Option<f64>,
     /// Share of hot neurons that are not among this prompt's hot ones
     pub hot_varied: f64,
     /// Share of neurons that are active when both parents are; null where parents are not known
@@ -183,7 +183,7 @@ impl Study for ActivityStudy {
             density: statistics.density,
             overlap: statistics.overlap,
             top_share: top,
-            intensity_ratio: top / hot.max(1e-12) / ((1.0 - top) / (1.0 - hot).max(1e-12)).max(1e-12),
+            intensity_ratio: intensity_ratio(hot, top),
             hot_varied: statistics.hot_varied,
             child_given_parents: statistics.child_given_parents,
             token_imbalance: statistics.token_imbalance,
@@ -192,4 +192,12 @@ impl Study for ActivityStudy {
             most_imbalance: statistics.most_imbalance,
         })
     }
+}
+
+/// How much more active the hottest are than the others; none if either have no neuron
+/// or no activity.
+fn intensity_ratio(hot: f64, top: f64) -> Option<f64> {
+    let (cold, rest) = (1.0 - hot, 1.0 - top);
+    let both = hot > 0.0 && cold > 0.0 && rest > 0.0;
+    both.then(|| top / hot / (rest / cold))
 }

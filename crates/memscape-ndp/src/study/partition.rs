@@ -157,9 +157,22 @@ impl PartitionStudy {
         Ok(self.solve()?.0)
     }
 
+    /// An instance has all that it needs, so that nothing else can be meant.
+    fn check_alone(&self) -> Result<(), NdpError> {
+        let fields = |it: &Self| match serde_json::to_value(it) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let (given, plain) = (fields(self), fields(&Self::default()));
+        let other =
+            given.into_iter().find(|(name, value)| name != "instance" && plain.get(name) != Some(value));
+        other.map_or(Ok(()), |(name, _)| Err(NdpError::BesideInstance(name)))
+    }
+
     /// The partition, and bytes of sparse neurons that the GPU may hold.
     fn solve(&self) -> Result<(Partition, f64), NdpError> {
         if let Some(InstanceName { instance, .. }) = &self.instance {
+            self.check_alone()?;
             return Ok((solve(&instance.blocks(), &instance.devices)?, instance.devices.gpu_capacity));
         }
         let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;

@@ -108,6 +108,7 @@ fn walk(
         exchange: study.exchange,
         missed: study.missed,
         dimms: 3,
+        remaps: false,
         swaps,
         prefill,
         decode: bits.tokens() - prefill,

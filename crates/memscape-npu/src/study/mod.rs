@@ -2,6 +2,7 @@
 
 pub mod balance;
 pub mod gemm;
+pub mod inference;
 pub mod kernel;
 mod laws;
 pub mod occupancy;

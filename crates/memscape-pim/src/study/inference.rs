@@ -27,6 +27,8 @@ use crate::mapping::placement::{CrDegree, Placement, RegisterRule, TilePolicy};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
+    /// Who computes the layers' matrices while tokens are generated
+    pub system: System,
     /// Language model
     pub model: Model,
     /// How weights are stored: `int8`, `int4`, `fp16`, or scaled blocks such as `mx-int8-b32`
@@ -70,6 +72,16 @@ pub struct InferenceStudy {
     pub charge_reduction: bool,
     /// Whether refresh is on (the paper's models have it off)
     pub refresh: bool,
+}
+
+/// Who computes the layers' matrices while tokens are generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum System {
+    /// PIM, in their placement.
+    Pim,
+    /// The processor, whose memory then holds no padding.
+    Soc,
 }
 
 /// Whether attention scores pass through memory.
@@ -125,6 +137,8 @@ pub struct InferenceAnswer {
     pub soc_token_ns: f64,
     /// Share of token generation in prompt and reply, on the processor alone
     pub soc_generation_share: f64,
+    /// Weight matrices where they are computed
+    pub gemv_ns: f64,
     /// Weight matrices on PIM
     pub pim_gemv_ns: f64,
     /// The same matrices on the processor
@@ -161,6 +175,8 @@ struct Token {
     pim: Breakdown<TokenPart>,
     /// All of it on the processor alone.
     soc: Breakdown<TokenPart>,
+    /// What takes most of that.
+    soc_bound_by: BoundBy,
 }
 
 impl Default for InferenceStudy {
@@ -169,6 +185,7 @@ impl Default for InferenceStudy {
         let gemv = GemvStudy::default();
         let count = |value| NonZeroU32::new(value).expect("not zero");
         Self {
+            system: System::Pim,
             model: gemv.model,
             format: gemv.format,
             prompt_tokens: count(1920).into(),
@@ -259,13 +276,23 @@ impl InferenceStudy {
         let soc: Breakdown<TokenPart> = TokenPart::ALL.iter().map(|it| (*it, sum(*it))).collect();
         let mut pim = soc;
         pim[TokenPart::Gemv] = gemvs.total();
-        Ok(Token { gemvs, pim, soc })
+        Ok(Token { gemvs, pim, soc, soc_bound_by: self.soc_bound_by(context)? })
     }
 
     /// The prompt of one sequence, on the processor.
     fn prompt(&self) -> Result<Nanoseconds, StudyError> {
         let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
         Ok(total(operators.iter().map(|it| self.soc_time(it))))
+    }
+
+    /// What takes most of a token on the processor alone: computing, or moving its data.
+    fn soc_bound_by(&self, context: u64) -> Result<BoundBy, StudyError> {
+        let (mut all, mut moving) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
+        for it in self.model.decode_operators(context, self.projections)? {
+            all += self.soc_time(&it);
+            moving += self.soc_time(&Operator { operations: 0, ..it });
+        }
+        Ok(if moving * 2.0 >= all { BoundBy::DramBandwidth } else { BoundBy::Compute })
     }
 
     /// An operator on the processor, all its instances: the slower of computing
@@ -309,8 +336,11 @@ impl InferenceStudy {
             elements.saturating_mul(u64::from(bits.get())).div_ceil(8).saturating_mul(times)
         };
         let cache = bytes(model.kv_cache_elements(tokens), self.kv_bits, self.batch.get().into());
-        let need = (rows + output_rows.unwrap_or_default())
-            .saturating_mul(row)
+        let matrices = match self.system {
+            System::Pim => (rows + output_rows.unwrap_or_default()).saturating_mul(row),
+            System::Soc => self.format.storage_bytes(placed).0,
+        };
+        let need = matrices
             .saturating_add(self.format.storage_bytes(others).0)
             .saturating_add(bytes(vectors, self.activation_bits, 1))
             .saturating_add(cache);
@@ -357,7 +387,7 @@ impl Study for InferenceStudy {
     type Answer = InferenceAnswer;
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
-        ("token_ns", &["pim_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
+        ("token_ns", &["gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
         ("soc_token_ns", &["soc_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
     ];
 
@@ -392,7 +422,11 @@ impl Study for InferenceStudy {
         let prompt = self.prompt()?;
 
         let batch = u64::from(self.batch.get());
-        let step = Nanoseconds::new(token.pim.total().as_ns())?;
+        let (time, bound_by) = match self.system {
+            System::Pim => (token.pim, token.bound_by()),
+            System::Soc => (token.soc, token.soc_bound_by),
+        };
+        let step = Nanoseconds::new(time.total().as_ns())?;
         let headline = Headline::of(&Served {
             prompt_tokens,
             generated_tokens,
@@ -401,7 +435,7 @@ impl Study for InferenceStudy {
             step: times(batch, step),
             memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
-            bound_by: token.bound_by(),
+            bound_by,
             energy_j: None,
             cost_usd: None,
         });
@@ -414,6 +448,7 @@ impl Study for InferenceStudy {
             end_to_end_speedup: (prompt_ns + tokens * soc_token_ns) / (prompt_ns + tokens * token_ns),
             soc_token_ns: batch as f64 * soc_token_ns,
             soc_generation_share: tokens * soc_token_ns / (prompt_ns + tokens * soc_token_ns),
+            gemv_ns: ns(&time, TokenPart::Gemv),
             pim_gemv_ns: ns(&token.pim, TokenPart::Gemv),
             soc_gemv_ns: ns(&token.soc, TokenPart::Gemv),
             head_ns: ns(&token.soc, TokenPart::Head),

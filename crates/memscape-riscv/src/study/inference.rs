@@ -79,9 +79,9 @@ pub struct InferenceStudy {
     pub batch: NonZeroU32,
     /// Tokens of the warm-up; 0 without one
     pub warm_up_tokens: u64,
-    /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`)
+    /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`); null for as many as they take
     #[schemars(extend("unit" = "cells"))]
-    pub context_cells: NonZeroU64,
+    pub context_cells: Option<NonZeroU64>,
     /// Cells that the attended part of the cache is rounded up to
     #[schemars(extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
@@ -227,7 +227,7 @@ impl Default for InferenceStudy {
             generated_tokens: long(32),
             batch: count(1),
             warm_up_tokens: 2,
-            context_cells: long(512),
+            context_cells: Some(long(512)),
             kv_padding: long(32),
             core: machine.core,
             cache: machine.cache,
@@ -254,7 +254,7 @@ impl InferenceStudy {
             check_format(self.format)?;
         }
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let (batch, cells) = (u64::from(self.batch.get()), self.context_cells.get());
+        let (batch, cells) = (u64::from(self.batch.get()), self.cells());
         let longest = prompt.max(self.warm_up_tokens);
         check_length(longest.saturating_mul(batch), generated.saturating_mul(batch))?;
         // The last token is not evaluated, so it takes no cell.
@@ -327,9 +327,22 @@ impl InferenceStudy {
         }
     }
 
+    /// Cells of the cache. The last token is not evaluated, so it takes none.
+    fn cells(&self) -> u64 {
+        let longest =
+            self.prompt_tokens.get().max(self.warm_up_tokens).saturating_add(self.generated_tokens.get() - 1);
+        let taken = || {
+            longest
+                .saturating_mul(self.batch.get().into())
+                .checked_next_multiple_of(self.kv_padding.get())
+                .unwrap_or(u64::MAX)
+        };
+        self.context_cells.map_or_else(taken, NonZeroU64::get)
+    }
+
     /// Bytes of the key-value cache, in half precision: all cells, as llama.cpp makes it.
     fn cache_bytes(&self) -> u64 {
-        let elements = self.context_cells.get().saturating_mul(u64::from(self.model.layers));
+        let elements = self.cells().saturating_mul(u64::from(self.model.layers));
         elements.saturating_mul(2 * 2 * self.model.kv_size())
     }
 

@@ -1,0 +1,54 @@
+//! `memscape compare`.
+
+use std::io::Write;
+use std::path::Path;
+
+use memscape::explore::Table;
+use memscape::systems::compare::{self, platform, platforms};
+
+use crate::args::Workload;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::read::check_table;
+use crate::show::show;
+
+/// What a terminal shows of each row.
+const SHOWN: [&str; 8] =
+    ["platform", "format", "ttft_s", "token_ns", "tokens_per_s", "total_s", "memory_bytes", "bound_by"];
+
+/// Asks platforms for the same prompt and reply.
+pub fn compare(
+    names: &[String],
+    workload: Workload,
+    table: Option<&Path>,
+    quiet: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    check_table(table)?;
+    let found = names.iter().map(|it| platform(&it.as_str().into())).collect::<Result<Vec<_>, _>>();
+    let asked = if names.is_empty() { platforms() } else { found.map_err(Failure::of)? };
+    let Workload { model, prompt_tokens, generated_tokens, batch, formats } = workload;
+    let question = compare::Workload { model: model.into(), prompt_tokens, generated_tokens, batch, formats };
+    let progress = Progress::new("compare", quiet);
+    let found = compare::compare(&question, &asked, &progress);
+    drop(progress);
+    let found = found.map_err(Failure::of)?;
+    if let Some(path) = table {
+        found.write(path).map_err(Failure::of)?;
+    }
+    show(&found, &SHOWN, found.height(), out)?;
+    reasons(&found, out)?;
+    if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
+/// Why platforms have no answer.
+fn reasons(found: &Table, out: &mut dyn Write) -> Result<(), Failure> {
+    let [platforms, errors] = ["platform", "error"].map(|it| found.text(it));
+    let (platforms, errors) = (platforms.map_err(Failure::of)?, errors.map_err(Failure::of)?);
+    for (platform, error) in platforms.iter().zip(&errors) {
+        if let (Some(platform), Some(error)) = (platform, error) {
+            writeln!(out, "\n{platform}: {error}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,499 @@
+//! The study `npu.inference`: a prompt and a reply on the NPU alone.
+
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
+
+use memscape_study::{
+    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Headline, Laws, Limited, Part, Served, Slot, Study,
+    StudyError, When, either, faster, neutral, parts, slower,
+};
+use memscape_units::{Bytes, Nanoseconds};
+use memscape_workload::{Format, Model, Operator, OperatorKind, Projections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hardware::device::{Device, Mmul};
+use crate::hardware::precision::Precision;
+use crate::mapping::design::{BLayout, BdReconfiguration};
+use crate::mapping::tile::{L1Rule, OutputBuffers};
+use crate::study::laws;
+use crate::study::slots;
+use crate::study::workload::{Strategy, WorkloadStudy};
+
+/// A prompt, and a reply generated token by token, on an NPU.
+///
+/// The prompt's weight products are those of `npu.workload`. A generated token multiplies
+/// every weight with one vector per sequence, which no tile can use again: it streams the
+/// weights, as they are stored, through the array's way to DRAM, and the keys and values of
+/// the context after them.
+///
+/// # Source
+/// The published work times products only. What is between them is read so: attention runs
+/// on the array, at the rate of the prompt's products while a prompt is read; norms,
+/// activations and residuals stream through the same port; cores widen stored weights as they
+/// load them, beside multiplying.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model
+    pub model: Model,
+    /// How weights are stored
+    pub format: Format,
+    /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated after it
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub generated_tokens: NonZeroU64,
+    /// Sequences at the same time
+    #[schemars(range(min = 1, max = 65_536))]
+    pub batch: NonZeroU32,
+    /// Width of one element of the key-value cache
+    pub kv_bits: NonZeroU32,
+    /// Width of one activation between operators
+    pub activation_bits: NonZeroU32,
+    /// Whether Q, K and V (and gate and up) are one matrix
+    pub projections: Projections,
+    /// How much of a generated token the host hands over at a time
+    pub handed: Handed,
+    /// Memory that the host lends the NPU
+    pub memory_gb: MemoryGb,
+    /// Which design computes which product of the prompt
+    pub strategy: Strategy,
+    /// The NPU
+    pub device: Device,
+    /// Types of a product's inputs and output: `int8-int8`, `int8-int16`, `int8-int32`, `bf16-bf16`
+    pub precision: Precision,
+    /// Rows of A and C in L1; not for `best-per-size`
+    pub m_ct: NonZeroU16,
+    /// Columns of A and rows of B in L1; not for `best-per-size`
+    pub k_ct: NonZeroU16,
+    /// Columns of B and C in L1; not for `best-per-size`
+    pub n_ct: NonZeroU16,
+    /// Length of the reduction that memory tiles hold at once; not for `best-per-size`
+    pub k_mt: NonZeroU16,
+    /// How B lies in DRAM
+    pub b_layout: BLayout,
+    /// Buffers of C in L1
+    pub output_buffers: OutputBuffers,
+    /// Whether buffers may fill L1 to the last byte
+    pub l1_rule: L1Rule,
+    /// When the command processor rewrites buffer descriptors
+    pub bd_reconfiguration: BdReconfiguration,
+    /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile
+    pub bds_in_flight: NonZeroU8,
+}
+
+/// How much of a generated token the host hands over at a time: each takes the device's
+/// `dispatch_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handed {
+    /// Each product, and each layer's attention
+    Operators,
+    /// Each layer, and what follows the last
+    Layers,
+    /// All of the token
+    Token,
+}
+
+/// Memory in 10^9 bytes, above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct MemoryGb(#[schemars(range(min = 0.001, max = 1e6), extend("unit" = "GB"))] f64);
+
+impl MemoryGb {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "limited by the schema; `as` saturates"
+    )]
+    fn bytes(self) -> Bytes {
+        Bytes((self.0 * 1e9) as u64)
+    }
+}
+
+parts! {
+    /// What a pass over the model takes its time for.
+    pub enum PassPart {
+        /// Products with weights
+        Weights = "weights",
+        /// Keys and values
+        Attention = "attention",
+        /// Norms, activations, residuals
+        Vector = "vector",
+        /// What the host needs to hand work over
+        Dispatch = "dispatch",
+    }
+}
+
+/// What `npu.inference` answers. A step is one token of each sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What all systems answer; a step at the mean context of the reply
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// Streaming and multiplying weights, per step
+    pub weights_ns: f64,
+    /// Streaming and multiplying keys and values, per step
+    pub attention_ns: f64,
+    /// Norms, activations and residuals, per step
+    pub vector_ns: f64,
+    /// Handing work over, per step
+    pub dispatch_ns: f64,
+    /// The prompt's products with weights, dispatch and reconfiguration included
+    pub prompt_weights_s: f64,
+    /// The prompt's attention
+    pub prompt_attention_s: f64,
+    /// The prompt's norms, activations and residuals
+    pub prompt_vector_s: f64,
+    /// Operations per second of the prompt's products, without padding
+    pub prompt_tops: f64,
+    /// Bytes that a step streams
+    pub step_bytes: f64,
+    /// Context at which a generated token is timed: the mean
+    pub context_tokens: u64,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InferenceError {
+    /// More than the memory holds.
+    #[error(
+        "weights and key-value cache take {need}, {cache} of it for keys and values, but `memory_gb` is {have}: {} are \
+         missing; use fewer bits, tokens or sequences, or more memory",
+        Bytes(need.0.saturating_sub(have.0))
+    )]
+    Memory {
+        /// Weights and cache.
+        need: Bytes,
+        /// The cache.
+        cache: Bytes,
+        /// What there is.
+        have: Bytes,
+    },
+}
+
+impl Default for InferenceStudy {
+    /// A prompt of 1920 tokens and a reply of 128 of Llama 3.2 1B in `q4_0`, multiplied as int8
+    /// on XDNA.
+    fn default() -> Self {
+        let it = WorkloadStudy::default();
+        let count = |value| NonZeroU32::new(value).expect("not zero");
+        Self {
+            model: it.model,
+            format: Format::Q4_0,
+            prompt_tokens: count(1920).into(),
+            generated_tokens: count(128).into(),
+            batch: NonZeroU32::MIN,
+            kv_bits: count(16),
+            activation_bits: count(16),
+            projections: it.projections,
+            handed: Handed::Layers,
+            memory_gb: MemoryGb(32.0),
+            strategy: it.strategy,
+            device: it.device,
+            precision: it.precision,
+            m_ct: it.m_ct,
+            k_ct: it.k_ct,
+            n_ct: it.n_ct,
+            k_mt: it.k_mt,
+            b_layout: it.b_layout,
+            output_buffers: it.output_buffers,
+            l1_rule: it.l1_rule,
+            bd_reconfiguration: it.bd_reconfiguration,
+            bds_in_flight: it.bds_in_flight,
+        }
+    }
+}
+
+impl InferenceStudy {
+    /// The prompts of all sequences as one product per matrix.
+    #[must_use]
+    pub fn products(&self) -> WorkloadStudy {
+        let tokens = self.prompt_tokens.get().saturating_mul(self.batch.get().into());
+        WorkloadStudy {
+            model: self.model,
+            prompt_tokens: NonZeroU64::new(tokens).unwrap_or(self.prompt_tokens),
+            projections: self.projections,
+            lm_head: true,
+            strategy: self.strategy,
+            device: self.device,
+            precision: self.precision,
+            m_ct: self.m_ct,
+            k_ct: self.k_ct,
+            n_ct: self.n_ct,
+            k_mt: self.k_mt,
+            b_layout: self.b_layout,
+            output_buffers: self.output_buffers,
+            l1_rule: self.l1_rule,
+            bd_reconfiguration: self.bd_reconfiguration,
+            bds_in_flight: self.bds_in_flight,
+            engine: CostEngine::Closed,
+        }
+    }
+
+    /// Weights once, and the keys and values of all sequences at their end.
+    fn memory_bytes(&self) -> Result<Bytes, InferenceError> {
+        let model = &self.model;
+        let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
+        let kv = u128::from(model.kv_cache_elements(tokens)) * u128::from(self.kv_bits.get());
+        let cache = kv.div_ceil(8) * u128::from(self.batch.get());
+        let cache = Bytes(u64::try_from(cache).unwrap_or(u64::MAX));
+        let need = Bytes(self.format.storage_bytes(model.parameters()).0.saturating_add(cache.0));
+        let have = self.memory_gb.bytes();
+        if need > have { Err(InferenceError::Memory { need, cache, have }) } else { Ok(need) }
+    }
+
+    /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn bytes(&self, it: &Operator, sequences: f64) -> f64 {
+        let weights = self.format.storage_bits(it.weight_elements) as f64;
+        let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
+        let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
+        let vectors = it.vector_weight_elements as f64;
+        let width = f64::from(self.activation_bits.get());
+        (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
+    }
+
+    /// One step: the slower of streaming and multiplying, operator after operator; and the
+    /// bytes streamed.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn step(&self, context: u64, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        // One row of the instruction for each vector; the others multiply nothing.
+        let r = f64::from(mmul.r.get());
+        let peak = self.device.peak_tops(&mmul) * 1e3;
+        let rate = |vectors: f64| peak * vectors / ((vectors / r).ceil() * r);
+        let (mut times, mut streamed) = ([0.0; 3], 0.0);
+        let (mut computing, mut handed) = (0.0, 0.0);
+        for it in self.model.decode_operators(context, self.projections)? {
+            let (count, bytes) = (it.count as f64, self.bytes(&it, batch));
+            let part = part_of(it.kind);
+            let vectors = match it.kind {
+                OperatorKind::Matrix => batch,
+                // Heads that share keys and values.
+                OperatorKind::Attention => it.n as f64,
+                OperatorKind::Vector => r,
+            };
+            let compute = batch * it.operations as f64 / rate(vectors.max(1.0));
+            let stream = bytes / gb_s;
+            if compute > stream {
+                computing += count * compute;
+            }
+            times[part.index()] += count * compute.max(stream);
+            streamed += count * bytes;
+            if it.kind == OperatorKind::Matrix {
+                handed += count;
+            }
+        }
+        let layers = f64::from(self.model.layers);
+        let dispatches = match self.handed {
+            Handed::Operators => handed + layers,
+            Handed::Layers => layers + 1.0,
+            Handed::Token => 1.0,
+        };
+        let [weights, attention, vector] = times.map(Nanoseconds::new);
+        let dispatch = self.device.dispatch_ns * dispatches;
+        let step = Breakdown::from_iter([
+            (PassPart::Weights, weights?.to_picoseconds()),
+            (PassPart::Attention, attention?.to_picoseconds()),
+            (PassPart::Vector, vector?.to_picoseconds()),
+            (PassPart::Dispatch, dispatch.to_picoseconds()),
+        ]);
+        Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
+    }
+
+    /// The prompts of all sequences, and the rate of their products.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn prompt(&self) -> Result<([Nanoseconds; 3], f64), StudyError> {
+        let products = self.products().answer()?;
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let mut times = [products.time_ns, 0.0, 0.0];
+        for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
+            let part = part_of(it.kind);
+            if part == PassPart::Weights {
+                continue;
+            }
+            let compute = match part {
+                PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
+                _ => 0.0,
+            };
+            let stream = self.bytes(&it, batch) / gb_s;
+            times[part.index()] += it.count as f64 * compute.max(stream);
+        }
+        let [weights, attention, vector] = times.map(Nanoseconds::new);
+        Ok(([weights?, attention?, vector?], products.tops))
+    }
+}
+
+fn part_of(kind: OperatorKind) -> PassPart {
+    match kind {
+        OperatorKind::Matrix => PassPart::Weights,
+        OperatorKind::Attention => PassPart::Attention,
+        OperatorKind::Vector => PassPart::Vector,
+    }
+}
+
+fn bound_by(step: &Breakdown<PassPart>, computes: bool) -> BoundBy {
+    let handing = step[PassPart::Dispatch];
+    if handing > step.total() - handing {
+        BoundBy::Host
+    } else if computes {
+        BoundBy::Compute
+    } else {
+        BoundBy::DramBandwidth
+    }
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "npu.inference";
+    const SUMMARY: &'static str = "A prompt and a reply of a language model on a Ryzen AI NPU";
+    type Answer = InferenceAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("token_ns", &["weights_ns", "attention_ns", "vector_ns", "dispatch_ns"]),
+        ("ttft_s", &["prompt_weights_s", "prompt_attention_s", "prompt_vector_s"]),
+    ];
+
+    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: EFFECTS, slow: true, ..Laws::NONE };
+
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        let memory = self.memory_bytes()?;
+        let mmul = self.device.mmul(self.precision)?;
+        let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
+        // Time is linear in the context, so the mean context gives the mean time.
+        let context = prompt_tokens.saturating_add(generated.div_ceil(2));
+        let (step, step_bytes, computes) = self.step(context, mmul)?;
+        let ([weights, attention, vector], prompt_tops) = self.prompt()?;
+        let headline = Headline::of(&Served {
+            prompt_tokens,
+            generated_tokens: generated,
+            batch: self.batch.get().into(),
+            prompt: weights + attention + vector,
+            step: Nanoseconds::new(step.total().as_ns())?,
+            memory_bytes: memory.0,
+            memory_limit_bytes: Some(self.memory_gb.bytes().0),
+            bound_by: bound_by(&step, computes),
+            energy_j: None,
+            cost_usd: None,
+        });
+        Ok(InferenceAnswer {
+            headline,
+            weights_ns: step.ns(PassPart::Weights),
+            attention_ns: step.ns(PassPart::Attention),
+            vector_ns: step.ns(PassPart::Vector),
+            dispatch_ns: step.ns(PassPart::Dispatch),
+            prompt_weights_s: weights.as_f64() * 1e-9,
+            prompt_attention_s: attention.as_f64() * 1e-9,
+            prompt_vector_s: vector.as_f64() * 1e-9,
+            prompt_tops,
+            step_bytes,
+            context_tokens: context,
+        })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn bounds(&self) -> Vec<Bound> {
+        let products = self.products().bounds().into_iter();
+        let mut bounds: Vec<Bound> = products
+            .filter_map(|it| match it.limit {
+                Limited::AtLeast(ns) => Some(Bound::at_least("ttft_s", ns * 1e-9, it.why)),
+                Limited::AtMost(_) => None,
+            })
+            .collect();
+        let layers = self.model.layer_matrix_parameters() * u64::from(self.model.layers);
+        let active = layers.min(self.model.active_parameters());
+        let bytes = self.format.storage_bits(active) as f64 / 8.0;
+        let floor = bytes / self.device.dram.port_gb_s();
+        bounds.push(Bound::at_least("token_ns", floor, "the layers' weights over the array's way to DRAM"));
+        bounds.push(Bound::at_most("memory_bytes", self.memory_gb.bytes().0 as f64, "what the host lends"));
+        bounds
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![slots::model(), slots::design(), slots::device()]
+    }
+}
+
+/// Where the design is given.
+const GIVEN: &[When] = &[When::is_not("strategy", &["best-per-size"])];
+
+const EFFECTS: &[Effect] = &[
+    slower("prompt_tokens"),
+    slower("generated_tokens"),
+    slower("batch"),
+    slower("kv_bits"),
+    slower("activation_bits"),
+    neutral("memory_gb"),
+    either("m_ct", laws::TILE).only(GIVEN),
+    either("k_ct", laws::TILE).only(GIVEN),
+    either("n_ct", laws::TILE).only(GIVEN),
+    either("k_mt", laws::STEP).only(GIVEN),
+    faster("bds_in_flight"),
+    either("device.rows", laws::ROWS),
+    either("device.columns", laws::ROWS),
+    either("device.a_column_stride", laws::STRIDE),
+    faster("device.clock_mhz"),
+    faster("device.l1_bytes"),
+    either("device.l1_bank_bytes", laws::BANKS),
+    either("device.stack_bytes", laws::BANKS),
+    faster("device.l2_bytes"),
+    faster("device.dma_bytes_per_cycle"),
+    faster("device.port_bytes_per_cycle"),
+    neutral("device.accumulator_bytes"),
+    either("device.int8.*", laws::GRID).only(laws::INT8),
+    slower("device.int8.conversions").only(laws::INT8),
+    either("device.bf16.*", laws::GRID).only(laws::BF16),
+    slower("device.bf16.conversions").only(laws::BF16),
+    slower("device.pipeline_cycles"),
+    neutral("device.memory_channels"),
+    neutral("device.shim_bds"),
+    slower("device.bd_cycles"),
+    slower("device.dispatch_ns"),
+    slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
+    faster("device.dram.*"),
+    slower("device.dram.run_bytes"),
+    slower("device.dram.line_bytes"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_streams_every_weight_it_meets_once_and_the_cache_after_them() {
+        let study = InferenceStudy::default();
+        let of = |context: u64| {
+            let prompt_tokens = NonZeroU64::new(context).unwrap();
+            InferenceStudy { prompt_tokens, ..study }.answer().unwrap()
+        };
+        let (short, long) = (of(1024), of(2048));
+        let port = study.device.dram.port_gb_s();
+        let kv = study.model.kv_cache_elements(1024) as f64 * 2.0;
+        assert!(((long.attention_ns - short.attention_ns) * port / kv - 1.0).abs() < 1e-3);
+        // The head is the embedding, and a token looks up one row of it beside.
+        let weights = study.format.storage_bits(study.model.parameters()) as f64 / 8.0;
+        assert!(
+            (short.weights_ns * port / weights - 1.0).abs() < 1e-3,
+            "{}",
+            short.weights_ns * port / weights
+        );
+    }
+
+    #[test]
+    fn sequences_share_the_stream_of_weights() {
+        let one = InferenceStudy::default();
+        let eight = InferenceStudy { batch: NonZeroU32::new(8).unwrap(), ..one };
+        let (one, eight) = (one.answer().unwrap(), eight.answer().unwrap());
+        assert!(eight.weights_ns < 1.01 * one.weights_ns);
+        assert!(eight.attention_ns > 7.9 * one.attention_ns);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_is_missing() {
+        let model = Model::named("llama-2-70b").unwrap();
+        let error = InferenceStudy { model, ..InferenceStudy::default() }.answer().unwrap_err().to_string();
+        assert!(error.contains("`memory_gb`") && error.contains("are missing"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! The same question asked of many platforms.
+
+use std::path::Path;
+
+use memscape_explore::{Column, Control, Error, Parameters, Table, described};
+use memscape_study::Preset;
+use memscape_workload::MODELS;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::platform::{PLATFORMS, Platform};
+use crate::study;
+
+/// A prompt and a reply that platforms are asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// The language model: a name, a path to `.toml` or `config.json`, or a table.
+    pub model: Value,
+    /// Tokens of each prompt.
+    pub prompt_tokens: u64,
+    /// Tokens generated after it.
+    pub generated_tokens: u64,
+    /// Sequences at the same time.
+    pub batch: u64,
+    /// How weights are stored: a row for each; none leaves it to the platforms.
+    pub formats: Vec<String>,
+}
+
+impl Workload {
+    /// One sequence, of as many tokens as the published comparisons have, in each
+    /// platform's own format.
+    #[must_use]
+    pub fn of(model: &str) -> Self {
+        Self {
+            model: model.into(),
+            prompt_tokens: 1920,
+            generated_tokens: 128,
+            batch: 1,
+            formats: Vec::new(),
+        }
+    }
+
+    /// What no platform could mend.
+    fn check(&self) -> Result<(), Error> {
+        let counts = [
+            ("prompt_tokens", self.prompt_tokens),
+            ("generated_tokens", self.generated_tokens),
+            ("batch", self.batch),
+        ];
+        if let Some((path, given)) = counts.into_iter().find(|it| it.1 == 0) {
+            let problem = "a comparison needs at least 1".to_owned();
+            return Err(Error::BadParameter { path: path.to_owned(), given: given.to_string(), problem });
+        }
+        described(&MODELS, "model", &self.model, Path::new("")).map(|_| ())
+    }
+
+    fn parameters(&self, format: &str) -> Parameters {
+        let Self { model, prompt_tokens, generated_tokens, batch, .. } = self;
+        Parameters::from_iter([
+            ("model".to_owned(), model.clone()),
+            ("format".to_owned(), format.into()),
+            ("prompt_tokens".to_owned(), (*prompt_tokens).into()),
+            ("generated_tokens".to_owned(), (*generated_tokens).into()),
+            ("batch".to_owned(), (*batch).into()),
+        ])
+    }
+}
+
+/// A comparison as a call of another language writes it: `workload`, and `platforms` unless
+/// all that are built in are meant.
+///
+/// # Errors
+/// [`Error`] names what is missing, unknown or of the wrong type.
+pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>), Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Given {
+        workload: Workload,
+        platforms: Option<Vec<Value>>,
+    }
+    let bad = |it: serde_json::Error| Error::BadSweep(format!("a comparison: {it}"));
+    let Given { workload, platforms: named } = serde_json::from_value(Value::Object(given)).map_err(bad)?;
+    let asked =
+        named.map_or_else(|| Ok(platforms()), |all| all.iter().map(platform).collect::<Result<_, _>>())?;
+    Ok((workload, asked))
+}
+
+/// The platform that a name, a path or a table means.
+///
+/// # Errors
+/// [`Error`] suggests the nearest name, or says what is wrong with the description.
+pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
+    let found = described(&PLATFORMS, "platform", given, Path::new(""))?;
+    let Preset { name, summary, parameters, sources, facts } = found;
+    let parameters: Platform = serde_json::from_value(parameters).map_err(|it| Error::BadParameter {
+        path: "platform".to_owned(),
+        given: name.clone(),
+        problem: it.to_string(),
+    })?;
+    Ok(Preset { name, summary, parameters, sources, facts })
+}
+
+/// What every row has of an answer, and whether it is text or a whole number.
+const ANSWERS: [(&str, Sort); 12] = [
+    ("ttft_s", Sort::Float),
+    ("token_ns", Sort::Float),
+    ("prompt_tokens_per_s", Sort::Float),
+    ("generation_tokens_per_s", Sort::Float),
+    ("total_s", Sort::Float),
+    ("tokens_per_s", Sort::Float),
+    ("memory_bytes", Sort::Int),
+    ("memory_limit_bytes", Sort::Int),
+    ("bound_by", Sort::Text),
+    ("energy_j", Sort::Float),
+    ("energy_per_token_j", Sort::Float),
+    ("cost_usd", Sort::Float),
+];
+
+#[derive(Clone, Copy)]
+enum Sort {
+    Float,
+    Int,
+    Text,
+}
+
+impl Sort {
+    fn column(self, values: &[Value]) -> Column {
+        match self {
+            Self::Float => Column::Float(values.iter().map(Value::as_f64).collect()),
+            Self::Int => Column::Int(values.iter().map(Value::as_i64).collect()),
+            Self::Text => Column::Text(values.iter().map(|it| it.as_str().map(str::to_owned)).collect()),
+        }
+    }
+}
+
+/// Asks each platform for a prompt and a reply: a row for each and for each format, in
+/// their order. `platform`, `machine`, `variant` and `study` say who answers; then come
+/// the columns that all `*.inference` studies share, `error` (why there is no answer)
+/// and `assumptions` (what the row takes for granted, and another may not).
+///
+/// The table is not complete if it was cancelled.
+///
+/// # Errors
+/// [`Error`] for what no platform could mend: an unknown model, a length of zero, a
+/// platform whose study or parameter does not exist.
+///
+/// ```
+/// use memscape_systems::compare::{Workload, compare, platforms};
+///
+/// let table = compare(&Workload::of("llama-3.2-1b"), &platforms(), &())?;
+/// assert_eq!(table.height(), platforms().len());
+/// # Ok::<(), memscape_explore::Error>(())
+/// ```
+pub fn compare(
+    workload: &Workload,
+    platforms: &[Preset<Platform>],
+    control: &dyn Control,
+) -> Result<Table, Error> {
+    workload.check()?;
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    let formats = |it: &Platform| match &workload.formats[..] {
+        [] => vec![it.format.clone()],
+        given => given.to_vec(),
+    };
+    let asked: Vec<(&Preset<Platform>, String)> = platforms
+        .iter()
+        .flat_map(|it| formats(&it.parameters).into_iter().map(move |format| (it, format)))
+        .collect();
+    for (done, (preset, format)) in asked.iter().enumerate() {
+        control.advanced(done as u64, asked.len() as u64);
+        if control.cancelled() {
+            break;
+        }
+        rows.push(row(workload, preset, format)?);
+    }
+    let complete = rows.len() == asked.len();
+    let names = NAMES.iter().map(|it| (*it, Sort::Text)).chain([
+        ("prompt_tokens", Sort::Int),
+        ("generated_tokens", Sort::Int),
+        ("batch", Sort::Int),
+    ]);
+    let sorts = names.chain(ANSWERS).chain([("error", Sort::Text), ("assumptions", Sort::Text)]);
+    let columns = sorts.enumerate().map(|(index, (name, sort))| {
+        let values: Vec<Value> = rows.iter().map(|row| row[index].clone()).collect();
+        (name, sort.column(&values))
+    });
+    let table = Table::from_columns(columns)?;
+    Ok(if complete { table } else { table.interrupted() })
+}
+
+const NAMES: [&str; 6] = ["platform", "machine", "variant", "study", "model", "format"];
+
+fn row(workload: &Workload, preset: &Preset<Platform>, format: &str) -> Result<Vec<Value>, Error> {
+    let it = &preset.parameters;
+    let study = study(&it.study)?;
+    let given: Parameters = it.given.iter().map(|(path, value)| (path.clone(), null(value))).collect();
+    let answer = study.run_layers(&[&given, &workload.parameters(format)]);
+    let (answer, error) = match answer {
+        Ok(answer) => (answer, Value::Null),
+        Err(error @ Error::UnknownParameter { .. }) => return Err(error),
+        Err(error) => (Vec::new(), error.to_string().into()),
+    };
+    let model = match &workload.model {
+        Value::String(name) => name.clone(),
+        table => table.get("name").and_then(Value::as_str).unwrap_or("inline").to_owned(),
+    };
+    let variant = if it.variant.is_empty() { Value::Null } else { it.variant.as_str().into() };
+    let mut row: Vec<Value> = vec![
+        preset.name.as_str().into(),
+        it.machine.as_str().into(),
+        variant,
+        it.study.as_str().into(),
+        model.into(),
+        format.into(),
+        workload.prompt_tokens.into(),
+        workload.generated_tokens.into(),
+        workload.batch.into(),
+    ];
+    let column = |name: &str| answer.iter().find(|it| it.0 == name).map_or(Value::Null, |it| it.1.clone());
+    row.extend(ANSWERS.iter().map(|it| column(it.0)));
+    row.extend([error, json!(it.assumptions.join("; "))]);
+    Ok(row)
+}
+
+/// TOML has no null: the text stands for it.
+fn null(value: &Value) -> Value {
+    if value == "null" { Value::Null } else { value.clone() }
+}
+
+/// All platforms that are built in, in the order of a table.
+#[must_use]
+pub fn platforms() -> Vec<Preset<Platform>> {
+    PLATFORMS.all().to_vec()
+}

@@ -1,0 +1,62 @@
+//! Machines that run a language model, each with the study that answers for it.
+
+use memscape_study::Catalog;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A machine, or one of its ways to run a model: what a comparison has a row for.
+///
+/// In a file of one's own, `base` names the platform that it changes:
+///
+/// ```toml
+/// base = "npu-xdna2"
+/// [parameters.given]
+/// "device.dram.read_gb_s" = 70
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Platform {
+    /// The machine, in a few words; variants share it.
+    pub machine: String,
+    /// What tells it from other platforms of the same machine; empty for the only one.
+    #[serde(default)]
+    pub variant: String,
+    /// The `*.inference` study that answers for it.
+    pub study: String,
+    /// How weights are stored, unless the question says so.
+    pub format: String,
+    /// Parameters of the study, by dotted path, beside those of the workload.
+    #[serde(default)]
+    pub given: Map<String, Value>,
+    /// What its row takes for granted and another row may not.
+    #[serde(default)]
+    pub assumptions: Vec<String>,
+}
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        &[$(include_str!(concat!("../../../data/platforms/", $name, ".toml"))),*]
+    };
+}
+
+/// The platforms that are built in, in the order of a table.
+pub static PLATFORMS: Catalog<Platform> = Catalog::new(
+    "platform",
+    "A machine that runs a language model, and the study that answers for it",
+    files![
+        "soc-lpddr5x"
+        "pimnast"
+        "phone-cpu"
+        "sherpa-duplicated"
+        "sherpa-ddb"
+        "sherpa-owr"
+        "npu-xdna"
+        "npu-xdna2"
+        "sg2042"
+        "hermes"
+        "rtx-4090-offloading"
+        "a100-five"
+        "cxl-expander"
+    ],
+);

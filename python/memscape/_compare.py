@@ -1,0 +1,79 @@
+"""The same question asked of every system."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memscape import _memscape
+from memscape._progress import Progress
+
+if TYPE_CHECKING:
+    import polars
+
+
+def compare(
+    model: str | Mapping[str, Any] = "llama-3.2-3b",
+    *,
+    prompt_tokens: int = 1920,
+    generated_tokens: int = 128,
+    batch: int = 1,
+    format: str | Iterable[str] = (),
+    platforms: Iterable[str | Mapping[str, Any]] | None = None,
+) -> polars.DataFrame:
+    """Asks platforms for the same prompt and reply.
+
+    Parameters
+    ----------
+    model
+        A name, a path to ``.toml`` or ``config.json``, or a dict.
+    prompt_tokens, generated_tokens
+        Tokens of each prompt, and tokens generated after it.
+    batch
+        Sequences at the same time.
+    format
+        How weights are stored, one or several (a row for each); each platform's own if
+        not given.
+    platforms
+        Names (``ms.presets("platform")`` lists them), paths to TOML files of one's own, or
+        dicts of the same form, such as
+        ``{"base": "npu-xdna2", "parameters": {"given": {"device.clock_mhz": 2000}}}``; all
+        that are built in if not given.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per platform and format: ``platform``, ``machine``, ``variant``, ``study``,
+        the workload, the columns that all ``*.inference`` studies share (see
+        :func:`describe`), ``error`` (why a platform cannot run the model, else null), and
+        ``assumptions``: what the row takes for granted and another may not.
+
+    Raises
+    ------
+    MemscapeError
+        For what no platform could mend: an unknown model or platform, a length of zero.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> table = ms.compare("llama-2-70b", platforms=["npu-xdna2", "hermes"])
+    >>> table["error"].is_null().to_list()
+    [False, True]
+    """
+    workload = {
+        "model": dict(model) if isinstance(model, Mapping) else model,
+        "prompt_tokens": prompt_tokens,
+        "generated_tokens": generated_tokens,
+        "batch": batch,
+        "formats": [format] if isinstance(format, str) else list(format),
+    }
+    spec: dict[str, Any] = {"workload": workload}
+    if platforms is not None:
+        given = [platforms] if isinstance(platforms, (str, Mapping)) else list(platforms)
+        spec["platforms"] = [dict(it) if isinstance(it, Mapping) else str(it) for it in given]
+    with Progress("compare") as progress:
+        table, complete = _memscape.compare(spec, progress)
+    if not complete:
+        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+    return table
