@@ -18,6 +18,8 @@ from memscape._compare import compare
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError
+from memscape._plot import plot
+from memscape._predictions import predictions
 from memscape._search import Space, evaluate, front, hypervolume, search
 from memscape._studies import (
     Preset,
@@ -58,6 +60,8 @@ __all__ = [
     "npu",
     "ondevice",
     "pim",
+    "plot",
+    "predictions",
     "presets",
     "riscv",
     "run",

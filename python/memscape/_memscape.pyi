@@ -14,10 +14,11 @@ __all__ = [
     "OndeviceLayout",
     "PimPlan",
     "calibrate",
-    "compare",
     "claims",
+    "compare",
     "describe",
     "difference",
+    "draw",
     "experiment",
     "experiments",
     "fit",
@@ -36,6 +37,7 @@ __all__ = [
     "ondevice_layout",
     "pim_plan",
     "pim_tile_shape",
+    "predictions",
     "preset",
     "presets",
     "riscv_census",
@@ -45,6 +47,7 @@ __all__ = [
     "riscv_quantise",
     "run",
     "schema",
+    "score",
     "search",
     "studies",
     "sweep",
@@ -210,5 +213,8 @@ def fit(
 def experiments() -> list[Experiment]: ...
 def experiment(id: str) -> Experiment: ...
 def claims(source: str | None) -> list[dict[str, Any]]: ...
+def draw(table: Any, spec: dict[str, Any]) -> Figure: ...
+def predictions() -> list[dict[str, Any]]: ...
+def score(measured: str) -> list[dict[str, Any]]: ...
 def calibrate(paper: str) -> dict[str, Any]: ...
 def main(arguments: Sequence[str]) -> int: ...

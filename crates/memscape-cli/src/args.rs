@@ -42,6 +42,21 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Print what the models say of machines that anyone can measure, or hold measurements against it.
+    Predictions {
+        /// A TOML file of measurements.
+        #[arg(long, value_name = "FILE", conflicts_with = "say")]
+        measured: Option<PathBuf>,
+        /// Write what the models say now as a record of this version, as .csv.
+        #[arg(long, value_name = "FILE", requires = "date")]
+        say: Option<PathBuf>,
+        /// The day of that record, such as 2026-11-22.
+        #[arg(long, value_name = "DAY")]
+        date: Option<String>,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
     /// Refit a paper's free parameters from its `calibrate` claims.
     Calibrate {
         /// The paper, such as `pimnast`.
@@ -137,6 +152,8 @@ pub enum Command {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
     },
+    /// Draw a table in the papers' look.
+    Plot(Plot),
     /// Measure how good the program itself is.
     Bench {
         /// What of it.
@@ -240,6 +257,49 @@ pub struct Workload {
     /// How weights are stored, several for a row each; each platform's own if not given.
     #[arg(long = "format", value_name = "FORMAT", value_delimiter = ',')]
     pub formats: Vec<String>,
+}
+
+/// What of a table is drawn, and how.
+#[derive(Debug, Args)]
+pub struct Plot {
+    /// A .parquet table.
+    pub table: PathBuf,
+    /// The column across.
+    #[arg(long, value_name = "COLUMN")]
+    pub x: String,
+    /// The column up; several times for parts of a stack, or a series each.
+    #[arg(long, value_name = "COLUMN", required = true)]
+    pub y: Vec<String>,
+    /// The column whose values are told apart by colour; of a heat map, its rows.
+    #[arg(long, value_name = "COLUMN")]
+    pub series: Option<String>,
+    /// The column whose values have a panel each.
+    #[arg(long, value_name = "COLUMN")]
+    pub facet: Option<String>,
+    /// bars, lines, points, heatmap, front or stacked; lines over numbers and bars over names if not given.
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// Logarithmic axes: x, y or xy.
+    #[arg(long, value_name = "AXES", default_value = "")]
+    pub log: String,
+    /// A dashed line across, such as `peak=51.2`; several times for several.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub reference: Vec<String>,
+    /// For a front: a column of which more is better.
+    #[arg(long, value_name = "COLUMN")]
+    pub maximize: Vec<String>,
+    /// Stands above.
+    #[arg(long, default_value = "")]
+    pub title: String,
+    /// Stands below.
+    #[arg(long, default_value = "")]
+    pub caption: String,
+    /// As wide as two columns of a page.
+    #[arg(long)]
+    pub wide: bool,
+    /// The figure to write; its ending, .svg or .png, chooses the format.
+    #[arg(short, long, value_name = "FIGURE")]
+    pub out: PathBuf,
 }
 
 /// What is better.

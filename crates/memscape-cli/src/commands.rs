@@ -14,7 +14,8 @@ use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
-    bench, calibrate, claims, compare, describe, front, laws, measure, parameters, search, trace_stats,
+    bench, calibrate, claims, compare, describe, front, laws, measure, parameters, plot, predictions, search,
+    trace_stats,
 };
 
 /// Runs one command.
@@ -25,6 +26,11 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
         Command::Claims { source, blind: true, json } => claims::blind(source.as_deref(), json, quiet, out),
         Command::Claims { source, blind: false, json } => claims::report(source.as_deref(), json, quiet, out),
+        Command::Predictions { measured: Some(file), json, .. } => predictions::hold(&file, json, out),
+        Command::Predictions { say: Some(file), date, .. } => {
+            predictions::say(&file, date.as_deref().unwrap_or_default(), quiet)
+        }
+        Command::Predictions { json, .. } => predictions::list(json, quiet, out),
         Command::Calibrate { paper, leave_one_out: true, out: file } => {
             calibrate::leave_one_out(&paper, file.as_deref(), quiet, out)
         }
@@ -44,6 +50,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Compare { platforms, workload, out: table } => {
             compare::compare(&platforms, workload, table.as_deref(), quiet, out)
         }
+        Command::Plot(asked) => plot::plot(asked),
         Command::Bench { what: Bench::Front { systems, budgets, seeds, out: table } } => {
             let asked = bench::Asked { systems: &systems, budgets: &budgets, seeds };
             bench::front(&asked, table.as_deref(), quiet, out)

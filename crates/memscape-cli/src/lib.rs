@@ -14,6 +14,8 @@ mod front;
 mod laws;
 mod measure;
 mod parameters;
+mod plot;
+mod predictions;
 mod progress;
 mod read;
 mod search;

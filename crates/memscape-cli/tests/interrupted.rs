@@ -75,7 +75,7 @@ fn send(signal: &str, child: &Child) {
 fn ended(mut child: Child) -> (Option<i32>, String) {
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > Duration::from_secs(120) {
+        if start.elapsed() > Duration::from_mins(2) {
             child.kill().unwrap();
             panic!("it does not end");
         }

@@ -35,6 +35,12 @@ pub enum Error {
     /// A claims file is not valid.
     #[error("cannot read the claims: {0}")]
     BadClaims(String),
+    /// A table cannot be drawn as asked.
+    #[error("{0}")]
+    BadChart(String),
+    /// A file of predictions or measurements is not valid.
+    #[error("cannot read predictions or measurements: {0}")]
+    BadPrediction(String),
     /// A claim's query does not give one number.
     #[error("claim `{id}`: {problem}")]
     BadQuery {

@@ -16,6 +16,7 @@ mod paper;
 mod papers;
 mod pim_sherpa;
 mod pimnast;
+pub mod predictions;
 mod quantities;
 mod reproduce;
 mod riscv;

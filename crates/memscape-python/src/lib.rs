@@ -415,6 +415,17 @@ impl Figure {
     }
 }
 
+/// Any table as a figure: `spec` is a `Drawing`.
+#[pyfunction]
+fn draw(py: Python<'_>, table: &Bound<'_, PyAny>, spec: &Bound<'_, PyDict>) -> PyResult<Figure> {
+    let spec = serde_json::Value::Object(value::parameters(spec)?);
+    let drawing: memscape::chart::Drawing = serde_json::from_value(spec)
+        .map_err(|it| papers_error(papers::Error::BadChart(format!("a figure of a table: {it}"))))?;
+    let table = explore::Table::from_frame(arrow::from_python(table)?);
+    let figure = compute(py, move || drawing.draw(&table))?.map_err(papers_error)?;
+    Ok(Figure(figure))
+}
+
 #[pyfunction]
 fn experiments() -> Vec<Experiment> {
     papers::experiments().map(Experiment).collect()
@@ -429,6 +440,20 @@ fn experiment(id: &str) -> PyResult<Experiment> {
 fn claims(py: Python<'_>, source: Option<String>) -> PyResult<Bound<'_, PyAny>> {
     let report = compute(py, move || report(source.as_deref()))?.map_err(papers_error)?;
     value::to_python(py, &serde_json::to_value(report.claims).map_err(to_py_err)?)
+}
+
+/// What was said before it was measured, a dict for each prediction.
+#[pyfunction]
+fn predictions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let said = memscape::papers::predictions::record().map_err(papers_error)?;
+    value::to_python(py, &serde_json::to_value(said).map_err(to_py_err)?)
+}
+
+/// Measurements, as TOML, against what was said of them.
+#[pyfunction]
+fn score<'py>(py: Python<'py>, measured: &str) -> PyResult<Bound<'py, PyAny>> {
+    let scores = memscape::papers::predictions::score(measured).map_err(papers_error)?;
+    value::to_python(py, &serde_json::to_value(scores).map_err(to_py_err)?)
 }
 
 #[pyfunction]
@@ -463,9 +488,9 @@ mod _memscape {
     use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
     use super::{
-        Description, Experiment, Figure, calibrate, claims, compare, describe, difference, experiment,
-        experiments, fit, front, front_of, hypervolume, laws, main, preset, presets, run, schema, search,
-        studies, sweep, timeline, trace,
+        Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, experiment,
+        experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets, run,
+        schema, score, search, studies, sweep, timeline, trace,
     };
 
     #[pymodule_init]

@@ -13,6 +13,7 @@
 //! # Ok::<(), memscape::explore::Error>(())
 //! ```
 
+pub mod chart;
 mod explain;
 mod find;
 mod notebook;
@@ -38,6 +39,7 @@ pub use presets::{Difference, difference, leaves, neither, preset, presets};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
+    pub use crate::chart::{Drawing, Kind};
     pub use crate::explore::{
         Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
         Range, Row, Search, Space, Strategy, StudyFile, Sweep, Table, fit_study, front, front_of,

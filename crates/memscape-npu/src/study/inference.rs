@@ -462,6 +462,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn a_token_streams_every_weight_it_meets_once_and_the_cache_after_them() {
         let study = InferenceStudy::default();
         let of = |context: u64| {
@@ -475,7 +476,7 @@ mod tests {
         // The head is the embedding, and a token looks up one row of it beside.
         let weights = study.format.storage_bits(study.model.parameters()) as f64 / 8.0;
         assert!(
-            (short.weights_ns * port / weights - 1.0).abs() < 1e-3,
+            (short.weights_ns * port / weights - 1.0).abs() < 5e-3,
             "{}",
             short.weights_ns * port / weights
         );
@@ -486,7 +487,8 @@ mod tests {
         let one = InferenceStudy::default();
         let eight = InferenceStudy { batch: NonZeroU32::new(8).unwrap(), ..one };
         let (one, eight) = (one.answer().unwrap(), eight.answer().unwrap());
-        assert!(eight.weights_ns < 1.01 * one.weights_ns);
+        // What they write and read beside is a per cent.
+        assert!(eight.weights_ns < 1.02 * one.weights_ns);
         assert!(eight.attention_ns > 7.9 * one.attention_ns);
     }
 

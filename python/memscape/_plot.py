@@ -1,0 +1,91 @@
+"""Any table as a figure in the papers' look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from memscape import _memscape
+from memscape._experiments import Figure
+
+Kind = Literal["bars", "lines", "points", "heatmap", "front", "stacked"]
+
+
+def plot(
+    table: Any,
+    *,
+    x: str,
+    y: str | Iterable[str],
+    series: str | None = None,
+    facet: str | None = None,
+    kind: Kind | None = None,
+    log: Literal["", "x", "y", "xy"] = "",
+    reference: Mapping[str, float] | None = None,
+    maximize: str | Iterable[str] = (),
+    title: str = "",
+    caption: str = "",
+    wide: bool = False,
+) -> Figure:
+    """Draws a table.
+
+    Rows that lack a value, such as those with an error, are left out. Names of columns become
+    labels with their units.
+
+    Parameters
+    ----------
+    table
+        A polars.DataFrame, or anything with ``__arrow_c_stream__``.
+    x, y
+        The columns across and up; several ``y`` are a series each, or the parts of a stack.
+    series
+        The column whose values are told apart by colour; of a heat map, its rows.
+    facet
+        The column whose values have a panel each.
+    kind
+        ``"lines"`` over numbers and ``"bars"`` over names if not given; ``"points"``;
+        ``"heatmap"`` (``y`` as colour over ``x`` and ``series``); ``"front"`` (points, and what
+        nothing is better than in ``x`` and ``y``); ``"stacked"``.
+    log
+        Axes on which equal factors are equally far apart.
+    reference
+        Dashed lines across, by name.
+    maximize
+        Of a front: columns of which more is better; of others, less is.
+    title, caption
+        What stands above and below.
+    wide
+        Whether it is as wide as two columns of a page.
+
+    Returns
+    -------
+    Figure
+        Shown inline by notebooks; ``.save("figure.svg")`` or ``.png`` writes it.
+
+    Raises
+    ------
+    MemscapeError
+        If a column is missing or holds no numbers, no row has all values, or several rows
+        would be drawn over each other.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> table = ms.sweep("pim.gemv", {"memory.banks_per_channel": [8, 16, 32], "split_k": [1, 2]})
+    >>> figure = ms.plot(table, x="memory.banks_per_channel", y="speedup", series="split_k")
+    >>> "Banks per channel" in figure.svg()
+    True
+    """
+    spec: dict[str, Any] = {
+        "x": x,
+        "y": [y] if isinstance(y, str) else list(y),
+        "series": series,
+        "facet": facet,
+        "kind": kind,
+        "log": {"x": "x" in log, "y": "y" in log},
+        "reference": [[name, float(value)] for name, value in (reference or {}).items()],
+        "maximize": [maximize] if isinstance(maximize, str) else list(maximize),
+        "title": title,
+        "caption": caption,
+        "wide": wide,
+    }
+    return Figure(_memscape.draw(table, spec))

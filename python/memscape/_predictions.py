@@ -1,0 +1,53 @@
+"""What the models say of machines that anyone can measure, before it is measured."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memscape import _memscape
+
+if TYPE_CHECKING:
+    import polars
+
+
+def predictions(measured: str | os.PathLike[str] | None = None) -> polars.DataFrame:
+    """Returns what was said of machines before it was measured, or scores measurements.
+
+    Parameters
+    ----------
+    measured
+        A TOML file of measurements: ``[[measured]]`` with ``id``, ``value`` and ``source``.
+
+    Returns
+    -------
+    polars.DataFrame
+        Without measurements a row per prediction: ``id``, ``what``, ``unit``, ``machine``,
+        ``value``, ``low``, ``high`` (nine times of ten it is between these), ``version`` and
+        ``date``. With them a row per measurement: ``id``, ``measured``, ``value``, ``low``,
+        ``high``, ``error`` (said over measured, less 1) and ``inside``.
+
+    Raises
+    ------
+    MemscapeError
+        If the file is not of this form, or measures what is not predicted.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> said = ms.predictions()
+    >>> bool((said["low"] <= said["value"]).all() and (said["value"] <= said["high"]).all())
+    True
+    """
+    import polars
+
+    interval = {"value": polars.Float64, "low": polars.Float64, "high": polars.Float64}
+    if measured is None:
+        texts = {it: polars.String for it in ("id", "what", "unit", "machine")}
+        schema = texts | interval | {"version": polars.String, "date": polars.String}
+        return polars.DataFrame(_memscape.predictions(), schema=schema)
+    held = {"error": polars.Float64, "inside": polars.Boolean}
+    text = Path(measured).read_text(encoding="utf-8")
+    schema = {"id": polars.String, "measured": polars.Float64} | interval | held
+    return polars.DataFrame(_memscape.score(text), schema=schema)
