@@ -8,7 +8,7 @@ from typing import Any, Literal
 from memscape import _memscape
 from memscape._experiments import Figure
 
-Kind = Literal["bars", "lines", "points", "heatmap", "front", "stacked"]
+_Kind = Literal["bars", "lines", "points", "heatmap", "front", "stacked"]
 
 
 def plot(
@@ -18,7 +18,7 @@ def plot(
     y: str | Iterable[str],
     series: str | None = None,
     facet: str | None = None,
-    kind: Kind | None = None,
+    kind: _Kind | None = None,
     log: Literal["", "x", "y", "xy"] = "",
     reference: Mapping[str, float] | None = None,
     maximize: str | Iterable[str] = (),
