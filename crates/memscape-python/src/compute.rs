@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -9,10 +10,13 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use crate::error::InternalError;
+use crate::error::{InternalError, MemscapeError};
 
 /// How long Ctrl-C may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The process whose pools of threads are in use; 0 if none is.
+static THREADS_OF: AtomicU32 = AtomicU32::new(0);
 
 /// Runs `job` on a thread of its own with the interpreter released.
 ///
@@ -23,9 +27,41 @@ pub fn compute<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send
     watch(py, |py| py.check_signals(), job)
 }
 
+/// As [`compute`] for one small answer, which a forked process may ask for as well: it
+/// then gets threads of its own.
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is for one lifetime only")]
+pub fn compute_anywhere<T: Send + 'static>(
+    py: Python<'_>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let of = THREADS_OF.load(Ordering::Relaxed);
+    if of == 0 || of == std::process::id() {
+        return wait_for(py, |py| py.check_signals(), job);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = pool.map_err(|it| InternalError::new_err(it.to_string()))?;
+    wait_for(py, |py| py.check_signals(), move || pool.install(job))
+}
+
 /// As [`compute`], but lets `look` decide what happens meanwhile: it is called
 /// every [`PATIENCE`], on the caller's thread, and its error ends the wait.
 pub fn watch<T: Send + 'static>(
+    py: Python<'_>,
+    look: impl FnMut(Python<'_>) -> PyResult<()>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let own = std::process::id();
+    let of = THREADS_OF.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
+    if of.is_err_and(|of| of != own) {
+        return Err(MemscapeError::new_err(
+            "this process was forked from one that has used memscape's threads, which a fork leaves behind; start \
+             workers by `multiprocessing.get_context(\"spawn\")` or \"forkserver\", or fork before the first sweep",
+        ));
+    }
+    wait_for(py, look, job)
+}
+
+fn wait_for<T: Send + 'static>(
     py: Python<'_>,
     mut look: impl FnMut(Python<'_>) -> PyResult<()>,
     job: impl FnOnce() -> T + Send + 'static,

@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
-use compute::compute;
+use compute::{compute, compute_anywhere};
 use error::{explore_error, papers_error, to_py_err};
 use watched::watched;
 
@@ -93,7 +93,7 @@ fn preset(py: Python<'_>, name: String) -> PyResult<Bound<'_, PyAny>> {
             error => error,
         })
     };
-    let found = compute(py, look)?.map_err(explore_error)?;
+    let found = compute_anywhere(py, look)?.map_err(explore_error)?;
     let sources: serde_json::Map<String, Value> = memscape::leaves(&found.parameters)
         .into_iter()
         .filter_map(|(path, _)| Some((path.clone(), found.source(&path)?.into())))
@@ -107,7 +107,7 @@ fn preset(py: Python<'_>, name: String) -> PyResult<Bound<'_, PyAny>> {
 /// Where two descriptions differ: path, and what each says.
 #[pyfunction]
 fn difference(py: Python<'_>, a: String, b: String) -> PyResult<Bound<'_, PyAny>> {
-    let found = compute(py, move || Ok((memscape::preset(&a)?, memscape::preset(&b)?)))?;
+    let found = compute_anywhere(py, move || Ok((memscape::preset(&a)?, memscape::preset(&b)?)))?;
     let (a, b) = found.map_err(explore_error)?;
     let rows: Vec<Value> = memscape::difference(&a, &b)
         .into_iter()
@@ -130,7 +130,7 @@ fn run<'py>(py: Python<'py>, study: &str, layers: Vec<Bound<'_, PyDict>>) -> PyR
     let study = systems::study(study).map_err(explore_error)?;
     let layers = value::layers(&layers)?;
     let answer = move || study.run_layers(&layers.iter().collect::<Vec<_>>());
-    let row = compute(py, answer)?.map_err(explore_error)?;
+    let row = compute_anywhere(py, answer)?.map_err(explore_error)?;
     value::dict(py, row.iter().map(|(column, value)| (column.as_str(), value)))
 }
 
@@ -148,7 +148,7 @@ fn timeline<'py>(
         let timeline = study.timeline(&layers.iter().collect::<Vec<_>>())?;
         explore::Table::from_timeline(&timeline)
     };
-    let table = compute(py, record)?.map_err(explore_error)?;
+    let table = compute_anywhere(py, record)?.map_err(explore_error)?;
     arrow::to_python(py, table.frame())
 }
 
@@ -167,7 +167,7 @@ fn trace(
     let write = move || {
         explore::write_atomically(&path, |out| study.trace(&layers.iter().collect::<Vec<_>>(), &form, out))
     };
-    compute(py, write)?.map_err(explore_error)
+    compute_anywhere(py, write)?.map_err(explore_error)
 }
 
 /// `spec` is a study file's content as a dict, `leaf_names` whether columns of axes
@@ -405,12 +405,12 @@ struct Figure(plot::Figure);
 impl Figure {
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         let figure = self.0.clone();
-        compute(py, move || figure.svg())?.map_err(to_py_err)
+        compute_anywhere(py, move || figure.svg())?.map_err(to_py_err)
     }
 
     fn png<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let figure = self.0.clone();
-        let png = compute(py, move || figure.png())?.map_err(to_py_err)?;
+        let png = compute_anywhere(py, move || figure.png())?.map_err(to_py_err)?;
         Ok(PyBytes::new(py, &png))
     }
 }
@@ -422,7 +422,7 @@ fn draw(py: Python<'_>, table: &Bound<'_, PyAny>, spec: &Bound<'_, PyDict>) -> P
     let drawing: memscape::chart::Drawing = serde_json::from_value(spec)
         .map_err(|it| papers_error(papers::Error::BadChart(format!("a figure of a table: {it}"))))?;
     let table = explore::Table::from_frame(arrow::from_python(table)?);
-    let figure = compute(py, move || drawing.draw(&table))?.map_err(papers_error)?;
+    let figure = compute_anywhere(py, move || drawing.draw(&table))?.map_err(papers_error)?;
     Ok(Figure(figure))
 }
 
