@@ -10,6 +10,7 @@ mod sampled;
 #[expect(clippy::module_inception, reason = "the search itself")]
 mod search;
 
+pub(crate) use places::Cube;
 pub use contest::{Contest, contest};
 pub use search::{Search, Strategy, search};
 
