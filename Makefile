@@ -17,6 +17,7 @@ CARGO_FLAGS := --release --locked --workspace
 MEMSCAPE := $(CARGO_TARGET_DIR)/release/memscape
 # Tools for building live in .venv; the wheel is tried in an environment that
 # knows nothing but the wheel.
+VENV := .venv/tools-installed
 FRESH := $(CARGO_TARGET_DIR)/fresh-venv
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 # What `figures` is compared with.
@@ -54,12 +55,12 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 test: lint test-rust doc test-figures test-python test-notebooks ## check everything; what CI runs
 
 .PHONY: fmt
-fmt: .venv/bin/ruff ## format the code
+fmt: $(VENV) ## format the code
 	cargo fmt --all
 	.venv/bin/ruff format python
 
 .PHONY: lint
-lint: .venv/bin/ruff ## formats and lints of Rust and Python, spelling; warnings are denied
+lint: $(VENV) ## formats and lints of Rust and Python, spelling; warnings are denied
 	cargo fmt --all --check
 	.venv/bin/ruff format --check python
 	.venv/bin/ruff check python
@@ -96,7 +97,7 @@ bench: $(FRESH) ## speed of the timing engine and of sweeps
 	$(FRESH)/bin/python python/benches/sweep.py
 
 .PHONY: wheel
-wheel: .venv/bin/maturin ## build the Python wheel
+wheel: $(VENV) ## build the Python wheel
 	rm -rf $(WHEELS)
 	.venv/bin/maturin build --release --locked --out $(WHEELS) $(PORTABLE)
 ifneq ($(PORTABLE),)
@@ -132,13 +133,11 @@ $(FRESH): wheel FORCE
 	$(PYTHON) -m venv --clear $@
 	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[test]"
 
-.venv/bin/ruff: .venv/bin/maturin
-	.venv/bin/pip install --quiet "ruff>=0.17,<0.18" "typos>=1.52,<2"
-
-.venv/bin/maturin:
+$(VENV): python/tools/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet "maturin>=1.9.4,<2" ziglang auditwheel abi3audit
+	.venv/bin/pip install --quiet --requirement $<
+	touch $@
 
 $(EVCXR):
 	env -u CARGO_TARGET_DIR cargo install --locked --version $(EVCXR_VERSION) --root $(TOOLS) evcxr_jupyter

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from memscape import _memscape
 from memscape._experiments import Figure
 
-Kind = Literal["bars", "lines", "points", "heatmap", "front", "stacked"]
-
 
 def plot(
     table: Any,
@@ -18,7 +16,7 @@ def plot(
     y: str | Iterable[str],
     series: str | None = None,
     facet: str | None = None,
-    kind: Kind | None = None,
+    kind: Literal["bars", "lines", "points", "heatmap", "front", "stacked"] | None = None,
     log: Literal["", "x", "y", "xy"] = "",
     reference: Mapping[str, float] | None = None,
     maximize: str | Iterable[str] = (),

@@ -42,12 +42,10 @@ def predictions(measured: str | os.PathLike[str] | None = None) -> polars.DataFr
     """
     import polars
 
-    interval = {"value": polars.Float64, "low": polars.Float64, "high": polars.Float64}
+    text, number = polars.String, polars.Float64
+    said = {"value": number, "low": number, "high": number}
     if measured is None:
-        texts = {it: polars.String for it in ("id", "what", "unit", "machine")}
-        schema = texts | interval | {"version": polars.String, "date": polars.String}
+        schema = {"id": text, "what": text, "unit": text, "machine": text, **said, "version": text, "date": text}
         return polars.DataFrame(_memscape.predictions(), schema=schema)
-    held = {"error": polars.Float64, "inside": polars.Boolean}
-    text = Path(measured).read_text(encoding="utf-8")
-    schema = {"id": polars.String, "measured": polars.Float64} | interval | held
-    return polars.DataFrame(_memscape.score(text), schema=schema)
+    schema = {"id": text, "measured": number, **said, "error": number, "inside": polars.Boolean}
+    return polars.DataFrame(_memscape.score(Path(measured).read_text(encoding="utf-8")), schema=schema)

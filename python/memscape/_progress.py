@@ -40,7 +40,7 @@ class Progress:
             html = f'{text} <progress value="{done}" max="{total}"></progress>'
             bundle = {"text/plain": text, "text/html": html}
             if self._display is None:
-                self._display = display(bundle, raw=True, display_id=True)
+                self._display = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
             else:
                 self._display.update(bundle, raw=True)
         elif sys.stderr.isatty():

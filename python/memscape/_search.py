@@ -13,8 +13,6 @@ from memscape._progress import Progress
 if TYPE_CHECKING:
     import polars
 
-Method = Literal["exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"]
-
 
 @dataclass(frozen=True)
 class Space:
@@ -75,7 +73,8 @@ def search(
     *,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
-    method: Method | None = None,
+    method: Literal["exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"]
+    | None = None,
     budget: int = 1000,
     seed: int = 0,
     base: Mapping[str, Any] | None = None,
@@ -217,9 +216,11 @@ def front(
 @overload
 def front(
     of: Any,
+    space: None = None,
     *,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
+    base: None = None,
     constraints: str | Iterable[str] = (),
 ) -> polars.DataFrame: ...
 

@@ -127,8 +127,9 @@ def test_an_interrupt_keeps_the_front_so_far():
         assert "interrupted" in str(seen[0].message)
         assert len(table) > 0
     """
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(1.5)
-    child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=20) == 0
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=20) == 0

@@ -432,6 +432,9 @@ impl Rows {
         let (series, facet) = (texts(&drawing.series)?, texts(&drawing.facet)?);
         let groups = table.text(&drawing.x)?;
         let places = table.f64(&drawing.x).ok();
+        // A number alone does not say what it is; down a heat map stands the column's name.
+        let counted =
+            drawing.series.as_ref().filter(|it| drawing.kind != Some(Kind::Heatmap) && is_numeric(table, it));
         let of_row = |texts: &Option<Vec<Option<String>>>, row: usize| {
             texts.as_ref().map(|it| it[row].clone().unwrap_or_else(|| "null".to_owned()))
         };
@@ -439,7 +442,10 @@ impl Rows {
         for y in &drawing.y {
             for (row, value) in table.f64(y)?.into_iter().enumerate() {
                 let (Some(value), Some(group)) = (value, groups[row].clone()) else { continue };
-                let named = of_row(&series, row);
+                let named = of_row(&series, row).map(|it| match counted {
+                    Some(column) => format!("{} {it}", short_label(column)),
+                    None => it,
+                });
                 let series = match (named, drawing.y.len()) {
                     (Some(name), 1) => name,
                     (Some(name), _) => format!("{name}, {}", short_label(y)),
@@ -459,9 +465,14 @@ impl Rows {
                 drawing.y.join("`, `")
             )));
         }
-        let numeric = places.is_some();
+        let numeric = is_numeric(table, &drawing.x);
         Ok(Self { all, numeric })
     }
+}
+
+/// Whether a column holds numbers.
+fn is_numeric(table: &Table, column: &str) -> bool {
+    matches!(table.column(column), Ok(Column::Int(_) | Column::Float(_)))
 }
 
 fn scale(log: bool) -> Scale {

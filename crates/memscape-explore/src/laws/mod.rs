@@ -82,8 +82,10 @@ pub struct Broken {
 /// Attempts at a point that can exist, each closer to the defaults.
 const ATTEMPTS: u32 = 24;
 
-/// A parameter that was varied so often without any effect is dead.
+/// A parameter that was varied so often without any effect seems dead.
 const PAIRS_OF_THE_DEAD: u64 = 50;
+/// It is, if so many points more do not show any.
+const POINTS_ELSEWHERE: u64 = 500;
 
 /// How often a parameter's conditions are brought about rather than left to chance.
 const CONDITIONS_MET: f64 = 0.85;
@@ -130,7 +132,7 @@ pub fn examine(
             tally.last_refusal.unwrap_or_default()
         )));
     }
-    Ok(tally.into_examination(&court, &numbers, complete))
+    Ok(tally.into_examination(&court, &numbers, key, complete))
 }
 
 /// Numbers that are not held fast.
@@ -286,7 +288,13 @@ impl Tally {
         }
     }
 
-    fn into_examination(self, court: &Court<'_>, numbers: &[&Parameter], complete: bool) -> Examination {
+    fn into_examination(
+        self,
+        court: &Court<'_>,
+        numbers: &[&Parameter],
+        key: Key,
+        complete: bool,
+    ) -> Examination {
         let Self { points, refused, rules, parameters, first, .. } = self;
         let declared = |path: &str| court.laws.effect_on(path).map(ToString::to_string).unwrap_or_default();
         let of_rule = |rule: Rule| {
@@ -306,7 +314,7 @@ impl Tally {
             .map(|(_, (point, found))| told(court, &shrunk(court, point, &found), found))
             .collect();
         broken.extend(undeclared(court, numbers));
-        broken.extend(dead(court, &parameters));
+        broken.extend(dead(court, numbers, &parameters, key));
         broken.sort_by(|a, b| (a.rule, &a.parameter).cmp(&(b.rule, &b.parameter)));
         let checked = Rule::ALL.into_iter().map(of_rule).chain(parameters.iter().map(of_parameter)).collect();
         let exceptions = court.laws.effects.iter().map(|it| it.except.len() as u64).sum();
@@ -345,9 +353,23 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
     all
 }
 
-/// Parameters that never moved anything.
-fn dead(court: &Court<'_>, parameters: &BTreeMap<String, Varied>) -> Vec<Broken> {
-    let is_dead = |it: &(&String, &Varied)| !it.1.moved && it.1.pairs >= PAIRS_OF_THE_DEAD;
+/// Parameters that never moved anything, nor do at many more points: some act on a few
+/// models or options only.
+fn dead(
+    court: &Court<'_>,
+    numbers: &[&Parameter],
+    parameters: &BTreeMap<String, Varied>,
+    key: Key,
+) -> Vec<Broken> {
+    /// The key of these points' keys; those of the others count from 0.
+    const ELSEWHERE: u64 = u64::MAX;
+    let moves_elsewhere = |path: &str| {
+        let key = key.fork(ELSEWHERE);
+        let only: Vec<&Parameter> = numbers.iter().copied().filter(|it| it.path == path).collect();
+        (0..POINTS_ELSEWHERE).into_par_iter().any(|it| look(court, &only, it, key.fork(it)).seen.moved)
+    };
+    let is_dead =
+        |it: &(&String, &Varied)| !it.1.moved && it.1.pairs >= PAIRS_OF_THE_DEAD && !moves_elsewhere(it.0);
     let broken = |(path, it): (&String, &Varied)| Broken {
         rule: Rule::Alive,
         parameter: path.clone(),

@@ -1,0 +1,69 @@
+//! The same question asked of all platforms.
+
+use std::fs;
+
+use memscape_systems::compare::{Workload, compare, platform, platforms};
+use memscape_systems::study;
+use serde_json::{Value, json};
+
+#[test]
+fn every_platform_answers_for_a_small_model_and_says_what_it_takes_for_granted() {
+    let workload = Workload { prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &platforms(), &()).unwrap();
+    assert!(table.is_complete());
+    let errors: Vec<_> = table.text("error").unwrap().into_iter().flatten().collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let positive = |column: &str| table.f64(column).unwrap().iter().all(|it| it.is_some_and(|it| it > 0.0));
+    for column in ["ttft_s", "token_ns", "total_s", "tokens_per_s", "memory_bytes", "memory_limit_bytes"] {
+        assert!(positive(column), "{column}");
+    }
+    assert!(table.text("assumptions").unwrap().iter().all(|it| it.as_ref().is_some_and(|it| !it.is_empty())));
+}
+
+/// A row is the answer of the study that anybody may ask.
+#[test]
+fn a_row_is_what_its_study_says() {
+    let workload = Workload { formats: vec!["int8".to_owned()], ..Workload::of("opt-6.7b") };
+    let table = compare(&workload, &[platform(&json!("pimnast")).unwrap()], &()).unwrap();
+    let asked =
+        json!({ "model": "opt-6.7b", "format": "int8", "prompt_tokens": 1920, "generated_tokens": 128 });
+    let Value::Object(asked) = asked else { unreachable!() };
+    let row = study("pim.inference").unwrap().run(&asked).unwrap();
+    let said = row.iter().find(|it| it.0 == "total_s").and_then(|it| it.1.as_f64());
+    assert_eq!(table.f64("total_s").unwrap(), [said]);
+}
+
+#[test]
+fn what_a_platform_cannot_hold_is_a_row_with_the_reason() {
+    let table = compare(&Workload::of("llama-2-70b"), &platforms(), &()).unwrap();
+    let refused = table.text("error").unwrap().into_iter().flatten().collect::<Vec<_>>();
+    assert!(refused.len() >= 6 && refused.len() < platforms().len(), "{refused:?}");
+    assert!(refused.iter().all(|it| it.contains("memory")), "{refused:?}");
+}
+
+#[test]
+fn a_platform_of_ones_own_changes_one_that_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("faster.toml");
+    fs::write(&file, "base = \"npu-xdna2\"\n[parameters.given]\n\"device.dram.read_gb_s\" = 80\n").unwrap();
+    let own = platform(&json!(file.to_str().unwrap())).unwrap();
+    assert_eq!((own.name.as_str(), own.parameters.study.as_str()), ("faster", "npu.inference"));
+    let table =
+        compare(&Workload::of("llama-3.2-1b"), &[platform(&json!("npu-xdna2")).unwrap(), own], &()).unwrap();
+    let times = table.f64("token_ns").unwrap();
+    assert!(times[1] < times[0], "{times:?}");
+    let inline = json!({ "base": "npu-xdna2", "parameters": { "given": { "device.clock_mhz": 900 } } });
+    assert_eq!(platform(&inline).unwrap().parameters.given["device.clock_mhz"], 900);
+}
+
+#[test]
+fn what_no_platform_could_mend_is_an_error() {
+    let all = platforms();
+    let error = |workload: &Workload| compare(workload, &all, &()).unwrap_err().to_string();
+    assert!(error(&Workload::of("llama-3.2-2b")).contains("did you mean"));
+    assert!(error(&Workload { prompt_tokens: 0, ..Workload::of("opt-125m") }).contains("prompt_tokens"));
+    assert!(platform(&json!("npu-xdna3")).unwrap_err().to_string().contains("npu-xdna2"));
+    let unknown = json!({ "base": "sg2042", "parameters": { "given": { "thread": 8 } } });
+    let unknown = compare(&Workload::of("opt-125m"), &[platform(&unknown).unwrap()], &()).unwrap_err();
+    assert!(unknown.to_string().contains("threads"), "{unknown}");
+}

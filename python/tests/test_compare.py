@@ -1,0 +1,61 @@
+"""Platforms beside each other, predictions, and plots of any table."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import memscape as ms
+
+
+def test_a_comparison_has_a_row_for_each_platform_and_format():
+    table = ms.compare("llama-3.2-1b", prompt_tokens=64, platforms=["npu-xdna2", "pimnast"], format=["int4", "int8"])
+    assert table["platform"].to_list() == ["npu-xdna2", "npu-xdna2", "pimnast", "pimnast"]
+    assert table["format"].to_list() == ["int4", "int8"] * 2
+    assert table["error"].null_count() == 4
+    own = {"base": "npu-xdna2", "parameters": {"given": {"device.dram.read_gb_s": 80}}}
+    faster = ms.compare("llama-3.2-1b", prompt_tokens=64, platforms=[own], format="int4")
+    assert faster["token_ns"][0] < table["token_ns"][0]
+
+
+def test_what_no_platform_could_mend_is_an_error():
+    with pytest.raises(ms.MemscapeError, match="npu-xdna2"):
+        ms.compare(platforms=["npu-xdna3"])
+    with pytest.raises(ms.MemscapeError, match="generated_tokens"):
+        ms.compare(generated_tokens=0)
+    with pytest.raises(ms.MemscapeError):
+        ms.compare(batch=-1)
+
+
+def test_measurements_are_held_against_what_was_said(tmp_path):
+    said = ms.predictions()
+    first = said.row(0, named=True)
+    file = tmp_path / "measured.toml"
+    file.write_text(f'[[measured]]\nid = "{first["id"]}"\nvalue = {first["value"]}\nsource = "nobody"\n')
+    score = ms.predictions(measured=file)
+    assert score["inside"].to_list() == [True]
+    assert abs(score["error"][0]) < 1e-9
+    file.write_text('[[measured]]\nid = "sg2042"\nvalue = 1.0\nsource = "nobody"\n')
+    with pytest.raises(ms.MemscapeError, match="sg2042"):
+        ms.predictions(measured=file)
+
+
+def test_any_table_is_drawn():
+    table = pl.DataFrame({"batch": [1, 2, 4], "time_ms": [1.0, 1.5, 3.0], "kind": ["a", "a", "a"]})
+    svg = ms.plot(table, x="batch", y="time_ms", reference={"limit": 2.0}, log="x").svg()
+    assert "Time [ms]" in svg
+    assert "limit" in svg
+    for kind in ["bars", "lines", "points", "front"]:
+        assert ms.plot(table, x="batch", y="time_ms", kind=kind).png().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_drawn_is_told():
+    table = pl.DataFrame({"batch": [1, 1], "time_ms": [1.0, 2.0], "threads": [1, 2]})
+    with pytest.raises(ms.MemscapeError, match="threads"):
+        ms.plot(table, x="batch", y="time_ms")
+    with pytest.raises(ms.MemscapeError, match="did you mean"):
+        ms.plot(table, x="batches", y="time_ms")
+    with pytest.raises(ms.MemscapeError, match="has a value"):
+        ms.plot(table.clear(), x="batch", y="time_ms")
+    with pytest.raises(ms.MemscapeError):
+        ms.plot(table, x="batch", y="time_ms", kind="pie")
