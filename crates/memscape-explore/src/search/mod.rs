@@ -10,8 +10,8 @@ mod sampled;
 #[expect(clippy::module_inception, reason = "the search itself")]
 mod search;
 
-pub(crate) use places::Cube;
 pub use contest::{Contest, contest};
+pub(crate) use places::Cube;
 pub use search::{Search, Strategy, search};
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(8, axes as u64 + 2)?;
     // Evenly spread as far as Sobol's sequence has dimensions.
-    let method = if check_dimensions(Method::Sobol, 2 * axes).is_ok() { Method::Sobol } else { Method::Latin };
+    let method =
+        if check_dimensions(Method::Sobol, 2 * axes).is_ok() { Method::Sobol } else { Method::Latin };
     let (samples, seed) = (it.question.samples, it.question.seed);
     let drawn: Vec<Vec<f64>> = (0..2 * axes as u64).map(|axis| places(method, seed, samples, axis)).collect();
     let at = |sample: usize, half: usize, axis: usize| drawn[half * axes + axis][sample];
@@ -45,8 +46,10 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     };
     let pairs: Vec<(usize, usize)> =
         (0..it.question.of.len()).flat_map(|column| (0..axes).map(move |axis| (column, axis))).collect();
-    let found: Vec<[Share; 2]> = pairs.par_iter().map(|(column, axis)| shares(&of(*column, *axis), seed)).collect();
-    let column = |which: usize, part: fn(&Share) -> Option<f64>| found.iter().map(|it| part(&it[which])).collect();
+    let found: Vec<[Share; 2]> =
+        pairs.par_iter().map(|(column, axis)| shares(&of(*column, *axis), seed)).collect();
+    let column =
+        |which: usize, part: fn(&Share) -> Option<f64>| found.iter().map(|it| part(&it[which])).collect();
     let columns = vec![
         ("first_order", column(0, |it| it.value)),
         ("first_order_low", column(0, |it| it.low)),

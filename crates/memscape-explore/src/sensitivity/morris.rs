@@ -14,8 +14,9 @@ const LEVELS: u32 = 8;
 pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(2, axes as u64 + 1)?;
-    let paths: Vec<Path> =
-        (0..it.question.samples).map(|index| Path::new(Key::new(it.question.seed).fork(index), axes)).collect();
+    let paths: Vec<Path> = (0..it.question.samples)
+        .map(|index| Path::new(Key::new(it.question.seed).fork(index), axes))
+        .collect();
     let places: Vec<Vec<f64>> = paths.iter().flat_map(|it| it.places.iter().cloned()).collect();
     let values = it.values(&places);
     let columns = it.question.of.len();
@@ -27,7 +28,8 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
         for (step, axis) in path.order.iter().enumerate() {
             let length = path.places[step + 1][*axis] - path.places[step][*axis];
             for column in 0..columns {
-                effects[column * axes + axis].push((values[step + 1][column] - values[step][column]) / length);
+                effects[column * axes + axis]
+                    .push((values[step + 1][column] - values[step][column]) / length);
             }
         }
     }

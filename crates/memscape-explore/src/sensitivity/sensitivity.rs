@@ -79,6 +79,12 @@ pub struct Sensitivity {
     pub seed: u64,
 }
 
+impl Default for Sensitivity {
+    fn default() -> Self {
+        Self { of: Vec::new(), method: default_method(), samples: default_samples(), seed: 0 }
+    }
+}
+
 const fn default_method() -> SensitivityMethod {
     SensitivityMethod::Sobol
 }
@@ -212,13 +218,18 @@ impl Experiment<'_> {
     }
 
     /// A table with a row for each column asked of and each axis.
-    pub fn rows(&self, columns: Vec<(&str, Vec<Option<f64>>)>, counted: (&str, usize)) -> Result<Table, Error> {
+    pub fn rows(
+        &self,
+        columns: Vec<(&str, Vec<Option<f64>>)>,
+        counted: (&str, usize),
+    ) -> Result<Table, Error> {
         let names = self.names();
         let of = self.question.of.iter().flat_map(|it| names.iter().map(move |_| Some(it.clone())));
         let parameters = self.question.of.iter().flat_map(|_| names.iter().cloned().map(Some));
         let rows = self.question.of.len() * names.len();
         let count = i64::try_from(counted.1).ok();
-        let mut all = vec![("of", Column::Text(of.collect())), ("parameter", Column::Text(parameters.collect()))];
+        let mut all =
+            vec![("of", Column::Text(of.collect())), ("parameter", Column::Text(parameters.collect()))];
         all.extend(columns.into_iter().map(|(name, values)| (name, Column::Float(values))));
         all.push((counted.0, Column::Int(vec![count; rows])));
         let table = Table::from_columns(all)?;

@@ -26,7 +26,10 @@ pub(super) fn table(study: &dyn DynStudy, base: &[Parameters], it: &Experiment<'
     }
     it.check_answered(found.iter().flatten().flatten().count(), found.iter().map(Vec::len).sum())?;
     let of = |take: &dyn Fn(&[Values], usize) -> Option<f64>| -> Vec<Option<f64>> {
-        (0..columns).flat_map(|column| found.iter().map(move |it| (it, column))).map(|(it, column)| take(it, column)).collect()
+        (0..columns)
+            .flat_map(|column| found.iter().map(move |it| (it, column)))
+            .map(|(it, column)| take(it, column))
+            .collect()
     };
     let end = |it: Option<&Values>, column: usize| Some(it?.as_ref()?[column]);
     let extreme = |all: &[Values], column: usize, better: fn(f64, f64) -> f64| {
