@@ -132,6 +132,7 @@ const MOST_ROWS: usize = 100_000;
 const MOST_SERIES: usize = 12;
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
+const MOST_MARKERS: usize = 40;
 
 impl Drawing {
     /// One column over another.
@@ -189,7 +190,8 @@ impl Drawing {
         for panel in &panels {
             let here: Vec<&Row> = rows.all.iter().filter(|it| it.facet == *panel).collect();
             let title = match &self.facet {
-                Some(column) => format!("{} {panel}", label(column)),
+                Some(column) if is_numeric(table, column) => counted_label(column, panel),
+                Some(_) => panel.clone(),
                 None => String::new(),
             };
             figure = figure.panel(title, self.chart(table, &rows, &here)?);
@@ -288,7 +290,9 @@ impl Drawing {
             {
                 return Err(self.ambiguous(table, &format!("{}", two[0].0), &name));
             }
-            lines = lines.marked(mark, name, points);
+            // Markers on each of many points hide the line.
+            let dense = mark == Mark::LineAndPoints && points.len() > MOST_MARKERS;
+            lines = lines.marked(if dense { Mark::Line } else { mark }, name, points);
         }
         Ok(self.with_references(lines).into())
     }
@@ -443,7 +447,7 @@ impl Rows {
             for (row, value) in table.f64(y)?.into_iter().enumerate() {
                 let (Some(value), Some(group)) = (value, groups[row].clone()) else { continue };
                 let named = of_row(&series, row).map(|it| match counted {
-                    Some(column) => format!("{} {it}", short_label(column)),
+                    Some(column) => counted_label(column, &it),
                     None => it,
                 });
                 let series = match (named, drawing.y.len()) {
@@ -520,11 +524,23 @@ const UNITS: [(&str, &str); 22] = [
 /// A column's name as an axis says it: `memory.trcd_ns` is `Trcd [ns]`.
 fn label(column: &str) -> String {
     let (name, unit) = split(column);
+    if name == column && name.contains(' ') {
+        return name;
+    }
     let mut letters = name.chars();
     let name = letters
         .next()
         .map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str());
     if unit.is_empty() { name } else { format!("{name} [{unit}]") }
+}
+
+/// A number of a column, with what it counts: `6400 MT/s`, `banks per channel 16`.
+fn counted_label(column: &str, number: &str) -> String {
+    let number = number.strip_suffix(".0").unwrap_or(number);
+    match split(column) {
+        (name, unit) if unit.is_empty() => format!("{name} {number}"),
+        (_, unit) => format!("{number} {unit}"),
+    }
 }
 
 /// The same without the unit.
@@ -542,6 +558,10 @@ fn common_label(columns: &[String]) -> String {
 }
 
 fn split(column: &str) -> (String, String) {
+    // A formula is what it is.
+    if !column.chars().all(|it| it.is_alphanumeric() || "._".contains(it)) {
+        return (column.to_owned(), String::new());
+    }
     let leaf = column.rsplit('.').next().unwrap_or(column);
     let rate = leaf.rsplit_once("_per_").and_then(|(what, per)| {
         let unit = UNITS.iter().find(|it| it.0[1..] == *per)?;
@@ -620,8 +640,11 @@ mod tests {
             ("memory_bytes", "Memory [B]"),
             ("speedup", "Speedup"),
             ("banks_per_channel", "Banks per channel"),
+            ("pim.registers * 2", "pim.registers * 2"),
         ] {
             assert_eq!(label(column), expected);
         }
+        assert_eq!(counted_label("memory.data_rate_mt_s", "6400.0"), "6400 MT/s");
+        assert_eq!(counted_label("memory.banks_per_channel", "16"), "banks per channel 16");
     }
 }
