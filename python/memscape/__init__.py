@@ -21,6 +21,7 @@ from memscape._memscape import Description, InternalError, MemscapeError
 from memscape._plot import plot
 from memscape._predictions import predictions
 from memscape._search import Space, evaluate, front, hypervolume, search
+from memscape._sensitivity import sensitivity
 from memscape._studies import (
     Preset,
     describe,
@@ -67,6 +68,7 @@ __all__ = [
     "run",
     "schema",
     "search",
+    "sensitivity",
     "studies",
     "sweep",
     "timeline",

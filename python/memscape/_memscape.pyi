@@ -49,6 +49,7 @@ __all__ = [
     "schema",
     "score",
     "search",
+    "sensitivity",
     "studies",
     "sweep",
     "timeline",
@@ -181,6 +182,7 @@ def trace(study: str, layers: Sequence[dict[str, Any]], form: str, path: Any) ->
 def sweep(
     spec: dict[str, Any], leaf_names: bool, progress: Callable[[int, int], None]
 ) -> tuple[polars.DataFrame, bool]: ...
+def sensitivity(spec: dict[str, Any], progress: Callable[[int, int], None]) -> tuple[polars.DataFrame, bool]: ...
 def compare(spec: dict[str, Any], progress: Callable[[int, int], None]) -> tuple[polars.DataFrame, bool]: ...
 def search(spec: dict[str, Any], progress: Callable[[int, int], None]) -> tuple[polars.DataFrame, bool]: ...
 def front_of(

@@ -140,6 +140,29 @@ pub enum Command {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
     },
+    /// Tell which axes of a design space matter to a column, and how much.
+    ///
+    /// `tornado` changes one at a time from the base, `morris` takes random paths, `sobol` gives shares of the
+    /// variance with intervals.
+    Sensitivity {
+        /// A TOML study file with axes; its `[sensitivity]` says what is not given here.
+        file: PathBuf,
+        /// A column, or a formula over parameters and columns, to which they matter; several times for several.
+        #[arg(long, value_name = "FORMULA")]
+        of: Vec<String>,
+        /// tornado, morris or sobol.
+        #[arg(long)]
+        method: Option<String>,
+        /// Paths of morris, base points of sobol.
+        #[arg(long, value_name = "COUNT")]
+        samples: Option<u64>,
+        /// Others for each seed.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Table to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
     /// Ask all platforms for the same prompt and reply: times, memory and what binds them, or why a
     /// platform cannot run it.
     Compare {

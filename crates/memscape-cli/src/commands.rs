@@ -15,7 +15,7 @@ use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, front, laws, measure, parameters, plot, predictions, search,
-    trace_stats,
+    sensitivity, trace_stats,
 };
 
 /// Runs one command.
@@ -46,6 +46,10 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         }
         Command::Front { source, objectives, constraints, out: table } => {
             front::front(&source, objectives, constraints, table.as_deref(), quiet, out, err)
+        }
+        Command::Sensitivity { file, of, method, samples, seed, out: table } => {
+            let given = sensitivity::Given { of, method, samples, seed };
+            sensitivity::sensitivity(&file, given, table.as_deref(), quiet, out)
         }
         Command::Compare { platforms, workload, out: table } => {
             compare::compare(&platforms, workload, table.as_deref(), quiet, out)

@@ -19,6 +19,7 @@ mod predictions;
 mod progress;
 mod read;
 mod search;
+mod sensitivity;
 mod show;
 mod trace_stats;
 

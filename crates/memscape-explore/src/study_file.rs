@@ -10,6 +10,7 @@ use crate::parameters::Parameters;
 use crate::registry::DynStudy;
 use crate::schema::join;
 use crate::search::Search;
+use crate::sensitivity::Sensitivity;
 use crate::space::{Sample, Space};
 use crate::sweep::Sweep;
 
@@ -62,6 +63,9 @@ pub struct StudyFile {
     /// What a search or a front of it looks for, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// Which of its axes matter, and to what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
     /// Points drawn from ranges, faster than all axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,

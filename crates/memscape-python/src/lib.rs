@@ -220,6 +220,28 @@ fn search<'py>(
     }
 }
 
+/// How much each axis of a space matters: `spec` as for `sweep`, with `sensitivity`. Returns
+/// the table and whether it is complete.
+#[pyfunction]
+fn sensitivity<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let spec = value::study_file(spec)?;
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    let space = spec.space(study).map_err(explore_error)?;
+    let question = spec.sensitivity.clone().unwrap_or_default();
+    let base = [spec.parameters(study)];
+    let work = move |control: &dyn Control| explore::sensitivity(study, &base, &space, &question, control);
+    let (table, stop) = watched(py, progress, work)?;
+    let table = table.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
 /// The same prompt and reply on many platforms, all that are built in if `spec` names
 /// none. Returns the table and whether it is complete.
 #[pyfunction]
@@ -490,7 +512,7 @@ mod _memscape {
     use super::{
         Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, experiment,
         experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets, run,
-        schema, score, search, studies, sweep, timeline, trace,
+        schema, score, search, sensitivity, studies, sweep, timeline, trace,
     };
 
     #[pymodule_init]

@@ -42,8 +42,8 @@ pub mod prelude {
     pub use crate::chart::{Drawing, Kind};
     pub use crate::explore::{
         Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
-        Range, Row, Search, Space, Strategy, StudyFile, Sweep, Table, fit_study, front, front_of,
-        hypervolume, search,
+        Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep, Table,
+        fit_study, front, front_of, hypervolume, search, sensitivity,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::{calibrate, leave_one_out};

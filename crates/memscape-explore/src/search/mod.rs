@@ -11,6 +11,7 @@ mod sampled;
 mod search;
 
 pub use contest::{Contest, contest};
+pub(crate) use places::Cube;
 pub use search::{Search, Strategy, search};
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ impl Space {
         })
     }
 
+    /// One of its dimensions by itself.
+    pub(crate) fn only(&self, dimension: usize) -> Self {
+        Self::default().with(self.dimensions[dimension].axes.clone())
+    }
+
     pub(crate) fn with(mut self, axes: Axes) -> Self {
         self.dimensions.push(Linked { axes, when: None });
         self

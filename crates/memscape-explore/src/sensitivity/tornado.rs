@@ -1,0 +1,68 @@
+//! One parameter at a time.
+
+use super::sensitivity::{Experiment, Values};
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::points::{Point, answered};
+use crate::registry::DynStudy;
+use crate::space::{Judge, Objective, Plan, Verdict};
+use crate::table::Table;
+
+/// Values looked at on an axis that is long or has no end.
+const LOOKED_AT: u64 = 33;
+
+/// Each axis by itself, the others as the base has them.
+pub(super) fn table(study: &dyn DynStudy, base: &[Parameters], it: &Experiment<'_>) -> Result<Table, Error> {
+    let columns = it.question.of.len();
+    let alone = study.run_layers(&base.iter().collect::<Vec<_>>());
+    let row = alone.ok();
+    // A formula has no column of its own in a single answer.
+    let plain = |column: &String| row.as_ref()?.iter().find(|it| it.0 == *column)?.1.as_f64();
+    let at_base: Vec<Option<f64>> = it.question.of.iter().map(plain).collect();
+    let axes = it.axes();
+    let mut found: Vec<Vec<Values>> = Vec::new();
+    for axis in 0..axes {
+        found.push(along(base, it, axis)?);
+    }
+    it.check_answered(found.iter().flatten().flatten().count(), found.iter().map(Vec::len).sum())?;
+    let of = |take: &dyn Fn(&[Values], usize) -> Option<f64>| -> Vec<Option<f64>> {
+        (0..columns)
+            .flat_map(|column| found.iter().map(move |it| (it, column)))
+            .map(|(it, column)| take(it, column))
+            .collect()
+    };
+    let end = |it: Option<&Values>, column: usize| Some(it?.as_ref()?[column]);
+    let extreme = |all: &[Values], column: usize, better: fn(f64, f64) -> f64| {
+        all.iter().flatten().map(|it| it[column]).reduce(better)
+    };
+    let least = |all: &[Values], column: usize| extreme(all, column, f64::min);
+    let greatest = |all: &[Values], column: usize| extreme(all, column, f64::max);
+    let columns = vec![
+        ("base", (0..columns).flat_map(|column| vec![at_base[column]; axes]).collect()),
+        ("at_low", of(&|all, column| end(all.first(), column))),
+        ("at_high", of(&|all, column| end(all.last(), column))),
+        ("least", of(&least)),
+        ("greatest", of(&greatest)),
+        ("swing", of(&|all, column| Some(greatest(all, column)? - least(all, column)?))),
+    ];
+    it.rows(columns, ("answers", found.iter().flatten().flatten().count()))
+}
+
+/// The answers along one axis.
+fn along(base: &[Parameters], it: &Experiment<'_>, axis: usize) -> Result<Vec<Values>, Error> {
+    let space = it.space.only(axis);
+    let plan: Plan<'_> = it.asker.plan(base, &space)?;
+    let objectives: Vec<Objective> = it.question.of.iter().map(Objective::minimize).collect();
+    let judge = Judge::new(&plan, &objectives)?;
+    let cube = crate::search::Cube::new(&plan);
+    let steps = cube.length(0).unwrap_or(LOOKED_AT).min(LOOKED_AT);
+    #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
+    let place = |step: u64| if steps < 2 { 0.5 } else { step as f64 / (steps - 1) as f64 };
+    let points: Vec<Point> = (0..steps).map(|step| cube.point(&[place(step)])).collect();
+    let done = answered(&plan, &it.asker, &judge, &points);
+    let goals = judge.goals();
+    let value = |(row, verdict): (usize, &Verdict)| {
+        (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())
+    };
+    Ok(done.verdicts.iter().enumerate().map(value).collect())
+}
