@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Sensitivity, SensitivityMethod};
+use memscape::explore::SensitivityMethod;
 use memscape::prelude::study;
 
 use crate::failure::Failure;
