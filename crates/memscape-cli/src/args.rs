@@ -81,11 +81,22 @@ pub enum Command {
     },
     /// Answer one study.
     Run {
-        /// A study, or a TOML study file.
+        /// A study, a TOML study file, or a row of a .parquet table.
         #[arg(value_name = "STUDY|FILE")]
         study: String,
         #[command(flatten)]
         overrides: Overrides,
+        /// The row of the table, from 0.
+        #[arg(long)]
+        row: Option<usize>,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print which question a table on disk answers: study, base, axes, version.
+    Show {
+        /// A .parquet or .csv table that a sweep wrote.
+        table: PathBuf,
         /// Print JSON for programs.
         #[arg(long)]
         json: bool,

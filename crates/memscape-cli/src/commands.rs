@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
-    bench, calibrate, claims, compare, describe, front, laws, measure, parameters, plot, predictions, search,
-    sensitivity, trace_stats,
+    bench, calibrate, claims, compare, describe, front, laws, measure, origin, parameters, plot, predictions,
+    search, sensitivity, trace_stats,
 };
 
 /// Runs one command.
@@ -38,7 +38,8 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Studies => list(out),
         Command::Describe { name, diff: None } => describe::describe(&name, out),
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
-        Command::Run { study, overrides, json } => run(&study, &overrides.parameters, json, out),
+        Command::Run { study, overrides, row, json } => run(&study, &overrides.parameters, row, json, out),
+        Command::Show { table, json } => origin::show(&table, json, out),
         Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
         Command::Search { file, objectives, method, budget, seed, out: table } => {
             let given = search::Given { objectives, method, budget, seed };
@@ -119,8 +120,17 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(name: &str, overrides: &[String], json: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let (study, layers) = question(name, overrides)?;
+fn run(
+    name: &str,
+    overrides: &[String],
+    row: Option<usize>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (study, layers) = match row {
+        Some(row) => origin::point(Path::new(name), row, &parameters::parse(overrides)?)?,
+        None => question(name, overrides)?,
+    };
     let row = study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
     if json {
         let row: Parameters = row.into_iter().collect();

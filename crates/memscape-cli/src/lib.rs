@@ -13,6 +13,7 @@ mod failure;
 mod front;
 mod laws;
 mod measure;
+mod origin;
 mod parameters;
 mod plot;
 mod predictions;

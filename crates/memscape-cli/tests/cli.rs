@@ -115,7 +115,9 @@ fn a_sweep_leaves_its_table_and_nothing_else() {
     assert_eq!((code, out.as_str()), (DONE, ""));
     assert_eq!(err, "1 of 3 rows have no answer; their `error` says why\n");
     assert_eq!(fs::read_to_string(&table).unwrap().lines().count(), 4);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    // And beside a CSV the question that it answers.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    assert!(folder.path().join("out.csv.json").is_file());
 }
 
 #[test]
@@ -436,4 +438,23 @@ fn methods_are_held_against_the_truth() {
         assert_eq!(out.lines().filter(|it| it.trim_start().starts_with(method)).count(), 1, "{out}");
     }
     assert!(refused(&["bench", "front", "pom"]).contains("did you mean `pim`?"));
+}
+
+/// A table says which question it answers, and each of its rows can be asked again.
+#[test]
+fn a_table_says_where_it_comes_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let text = "study = \"pim.gemv\"\n[base]\nmodel = \"opt-1.3b\"\n[axes]\n\"memory.banks_per_channel\" = [8, 16]\n";
+    std::fs::write(place("study.toml"), text).unwrap();
+    for table in ["out.parquet", "out.csv"] {
+        done(&["--quiet", "sweep", &place("study.toml"), "-o", &place(table)]);
+        let shown = done(&["show", &place(table)]);
+        assert!(shown.contains("pim.gemv") && shown.contains("model = \"opt-1.3b\""), "{shown}");
+        assert!(shown.contains("axis      memory.banks_per_channel"), "{shown}");
+    }
+    let again = done(&["run", &place("out.parquet"), "--row", "1"]);
+    assert_eq!(again, done(&["run", "pim.gemv", "model=opt-1.3b", "memory.banks_per_channel=16"]));
+    assert!(refused(&["run", &place("out.parquet"), "--row", "2"]).contains("rows 0 to 1"));
+    assert!(refused(&["show", &place("study.toml")]).contains(".parquet or .csv"));
 }

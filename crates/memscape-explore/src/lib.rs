@@ -26,6 +26,7 @@ mod front;
 mod guard;
 mod laws;
 mod limits;
+mod origin;
 mod parameters;
 mod partial;
 mod points;
@@ -56,6 +57,7 @@ pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study
 pub use front::{Front, front, front_of, hypervolume};
 pub use guard::panics;
 pub use laws::{Broken, Checked, Examination, Rule, examine};
+pub use origin::Origin;
 pub use parameters::Parameters;
 pub use question::Question;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};

@@ -18,6 +18,7 @@ use crate::sweep::Sweep;
 pub struct Question {
     id: String,
     points: u64,
+    axes: Vec<String>,
     asked: Value,
 }
 
@@ -33,6 +34,7 @@ impl Question {
         Ok(Self {
             id: digest(told.as_bytes()),
             points: sweep.points()?,
+            axes: sweep.axes(),
             asked: json!({ "memscape": version, "study": study.name(), "sweep": sweep }),
         })
     }
@@ -48,6 +50,12 @@ impl Question {
     #[must_use]
     pub const fn points(&self) -> u64 {
         self.points
+    }
+
+    /// The parameters that move.
+    #[must_use]
+    pub fn axes(&self) -> &[String] {
+        &self.axes
     }
 
     /// The question as it was asked, for people.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::origin::Origin;
 use crate::partial::{Lock, Partial};
 use crate::question::Question;
 use crate::registry::DynStudy;
@@ -66,7 +67,7 @@ fn save_every(
             None => part,
         };
         if complete {
-            finish(&table, path, &partial, &question, control)?;
+            finish(&table, path, &partial, &question, study.name(), control)?;
             return Ok(table);
         }
         let start = Instant::now();
@@ -111,9 +112,11 @@ fn finish(
     path: &Path,
     partial: &Partial,
     question: &Question,
+    study: &str,
     control: &dyn Control,
 ) -> Result<(), Error> {
-    let Err(error) = persistently(control, || table.write(path)) else { return partial.remove() };
+    let origin = Origin::of(question, study);
+    let Err(error) = persistently(control, || origin.write(table, path)) else { return partial.remove() };
     partial.write(question, table)?;
     let saved = partial.path().display();
     Err(Error::file(path, &format!("{error}; all rows are in {saved}, and resuming writes them")))

@@ -111,16 +111,22 @@ impl Sweep {
         self
     }
 
+    /// The dotted path of each parameter that moves.
+    #[must_use]
+    pub fn axes(&self) -> Vec<String> {
+        let sampled = self.sample.iter().flat_map(|it| it.ranges.keys().map(String::as_str));
+        self.space.paths().chain(sampled).map(str::to_owned).collect()
+    }
+
     /// Whether the axes can be called by the last parts of their paths.
     ///
     /// # Errors
     /// [`Error::BadSweep`] names two that end alike.
     pub fn check_leaf_names(&self) -> Result<(), Error> {
-        let sampled = self.sample.iter().flat_map(|it| it.ranges.keys().map(String::as_str));
-        let paths: Vec<&str> = self.space.paths().chain(sampled).collect();
+        let paths = self.axes();
         for (index, path) in paths.iter().enumerate() {
             let leaf = leaf_name(path);
-            if let Some(other) = paths[..index].iter().find(|it| leaf_name(it) == leaf) {
+            if let Some(other) = paths[..index].iter().find(|it| leaf_name(it.as_str()) == leaf) {
                 return Err(Error::BadSweep(format!(
                     "`{other}` and `{path}` would both be called `{leaf}`; keep the dotted names"
                 )));

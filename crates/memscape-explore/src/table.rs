@@ -9,7 +9,7 @@ use std::path::Path;
 use memscape_study::{Timeline, TimelineSpan, Unknown};
 use polars::prelude::{
     AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
-    NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
+    KeyValueMetadata, NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
 };
 use serde_json::Value;
 
@@ -35,6 +35,16 @@ pub enum Column {
     /// Truth values.
     Bool(Vec<Option<bool>>),
 }
+
+/// Where a CSV's note stands.
+fn beside(path: &Path) -> std::path::PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".json");
+    path.with_file_name(name)
+}
+
+/// The key of what a Parquet file says of its question.
+const NOTE: &str = "memscape";
 
 /// Rows of a file that are compressed together; a number of its own, so that a
 /// file depends on its rows alone and not on how they were made.
@@ -399,6 +409,31 @@ impl Table {
         }
     }
 
+    /// The same, with a note: in the metadata of Parquet, in `<path>.json` beside CSV.
+    pub(crate) fn write_with(&self, path: &Path, note: &str) -> Result<(), Error> {
+        if path.extension().is_some_and(|it| it == "parquet") {
+            let write = |out: &mut dyn io::Write| self.to_parquet_with(out, Some(note.to_owned()));
+            return write_atomically(path, write).map_err(|it| Error::file(path, &it));
+        }
+        self.write(path)?;
+        let place = beside(path);
+        write_atomically(&place, |out| out.write_all(note.as_bytes())).map_err(|it| Error::file(&place, &it))
+    }
+
+    /// The note of a table on disk, if it has one.
+    pub(crate) fn note(path: &Path) -> Result<Option<String>, Error> {
+        match path.extension().and_then(|it| it.to_str()) {
+            Some("parquet") => {}
+            Some("csv") => return Ok(std::fs::read_to_string(beside(path)).ok()),
+            _ => return Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+        }
+        let file = File::open(path).map_err(|it| Error::file(path, &it))?;
+        let mut reader = ParquetReader::new(file);
+        let about = reader.get_metadata().map_err(|it| Error::file(path, &it))?;
+        let notes = about.key_value_metadata().iter().flatten();
+        Ok(notes.filter(|it| it.key == NOTE).find_map(|it| it.value.clone()))
+    }
+
     /// Writes Parquet; the file appears when it is whole.
     ///
     /// # Errors
@@ -408,9 +443,15 @@ impl Table {
     }
 
     fn to_parquet(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.to_parquet_with(out, None)
+    }
+
+    fn to_parquet_with(&self, out: &mut dyn io::Write, note: Option<String>) -> io::Result<()> {
         let mut frame = self.frame.clone();
         frame.rechunk_mut();
-        let writer = ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP));
+        let note = note.map(|it| KeyValueMetadata::from_static(vec![(NOTE.to_owned(), it)]));
+        let writer =
+            ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP)).with_key_value_metadata(note);
         writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
     }
 

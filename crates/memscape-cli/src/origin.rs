@@ -1,0 +1,52 @@
+//! `memscape show`, and `memscape run TABLE --row N`.
+
+use std::io::Write;
+use std::path::Path;
+
+use memscape::explore::{Origin, Table};
+use memscape::prelude::{DynStudy, Parameters, study};
+
+use crate::failure::Failure;
+
+/// Prints which question a table answers.
+pub fn show(path: &Path, json: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let origin = Origin::read(path).map_err(Failure::of)?;
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::json!(origin))?);
+    }
+    writeln!(out, "study     {}", origin.study)?;
+    writeln!(out, "memscape  {}", origin.memscape)?;
+    writeln!(out, "question  {}", origin.id)?;
+    for (path, value) in origin.base.iter().flatten() {
+        writeln!(out, "base      {path} = {value}")?;
+    }
+    for path in &origin.axes {
+        writeln!(out, "axis      {path}")?;
+    }
+    for key in ["space", "sample"] {
+        let part = &origin.asked[key];
+        if !part.is_null() {
+            writeln!(out, "{key:<9} {part}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The study and the parameters of one row of a table.
+pub fn point(
+    path: &Path,
+    row: usize,
+    overrides: &Parameters,
+) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
+    let origin = Origin::read(path).map_err(Failure::of)?;
+    if path.extension().is_none_or(|it| it != "parquet") {
+        return Err(Failure::BadInput(format!(
+            "{}: rows are asked again from a .parquet table",
+            path.display()
+        )));
+    }
+    let table = Table::read_parquet(path).map_err(Failure::of)?;
+    let mut layers = origin.point(&table, row).map_err(Failure::of)?;
+    layers.push(overrides.clone());
+    Ok((study(&origin.study).map_err(Failure::of)?, layers))
+}
