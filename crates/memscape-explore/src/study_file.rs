@@ -198,7 +198,7 @@ mod tests {
           |
         2 | [axis]
           |  ^^^^
-        unknown field `axis`, expected one of `study`, `output`, `base`, `axes`, `zip`, `constraints`, `search`, `sample`
+        unknown field `axis`, expected one of `study`, `output`, `base`, `axes`, `zip`, `constraints`, `search`, `sensitivity`, `sample`
         ");
         insta::assert_snapshot!(error("study = \"toy\"\n[base.memory]\ntrcd_ns = nan"), @"cannot read the study file: `base.memory.trcd_ns` = nan: expected a finite number");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = [1.0, inf]"), @"cannot read the study file: `axes.x` = inf: expected a finite number");
