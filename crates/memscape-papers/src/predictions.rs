@@ -271,7 +271,7 @@ impl Prediction {
     /// # Errors
     /// [`Error`] if the study refuses a question.
     pub fn now(&self) -> Result<Interval, Error> {
-        let value = self.best_of(&Parameters::new(), None)?[0];
+        let value = self.best_of(None)?[0];
         let mut drawn = self.drawn()?;
         drawn.sort_by(f64::total_cmp);
         let quantile = |share: f64| {
@@ -295,10 +295,10 @@ impl Prediction {
         }
         ranges.extend(self.ask.readings.clone());
         if ranges.is_empty() {
-            return self.best_of(&Parameters::new(), None);
+            return self.best_of(None);
         }
         let sample = Sample { method: Method::Latin, count: DRAWS, seed: 0, ranges };
-        self.best_of(&Parameters::new(), Some(sample))
+        self.best_of(Some(sample))
     }
 
     /// What the description has at a path.
@@ -316,8 +316,8 @@ impl Prediction {
     }
 
     /// The best answer of each draw, or of the base alone.
-    fn best_of(&self, over: &Parameters, sample: Option<Sample>) -> Result<Vec<f64>, Error> {
-        let mut sweep = Sweep::of(self.base()).over(over.clone());
+    fn best_of(&self, sample: Option<Sample>) -> Result<Vec<f64>, Error> {
+        let mut sweep = Sweep::of(self.base());
         for (path, values) in &self.ask.best {
             sweep = sweep.axis(path.as_str(), list(path, values)?);
         }

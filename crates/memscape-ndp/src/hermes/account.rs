@@ -52,8 +52,8 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
     })
 }
 
-/// How many neurons move is known to about half of them, so that this share of a step
-/// can be told.
+/// How many neurons move is known within a factor of three, so that up to this share of a
+/// step the engines stay within the bound that laws hold them to.
 const MOST_MOVED: f64 = 0.1;
 
 fn check_moves(hermes: &Hermes, share: f64) -> Result<(), NdpError> {
