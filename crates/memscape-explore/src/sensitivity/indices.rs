@@ -3,7 +3,7 @@
 use memscape_study::random::Key;
 use rayon::prelude::*;
 
-use super::sensitivity::Experiment;
+use super::experiment::Experiment;
 use crate::error::Error;
 use crate::space::{Method, check_dimensions, places};
 use crate::table::Table;

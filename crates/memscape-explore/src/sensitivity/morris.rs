@@ -2,7 +2,7 @@
 
 use memscape_study::random::Key;
 
-use super::sensitivity::Experiment;
+use super::experiment::Experiment;
 use crate::error::Error;
 use crate::table::Table;
 

@@ -1,6 +1,6 @@
 //! One parameter at a time.
 
-use super::sensitivity::{Experiment, Values};
+use super::experiment::{Experiment, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};

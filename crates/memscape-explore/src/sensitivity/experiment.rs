@@ -1,0 +1,105 @@
+//! A space whose points are asked, and the table of what they said.
+
+use super::question::Sensitivity;
+use crate::error::Error;
+use crate::points::{Asker, Point, answered};
+use crate::search::Cube;
+use crate::space::{Judge, Plan, Space, Verdict};
+use crate::sweep::Control;
+use crate::table::{Column, Table};
+
+/// More answers do not fit in memory.
+const MOST_ANSWERS: u64 = 20_000_000;
+
+/// A space whose points are asked.
+pub(super) struct Experiment<'a> {
+    pub space: &'a Space,
+    pub plan: &'a Plan<'a>,
+    pub asker: Asker<'a>,
+    pub judge: &'a Judge<'a>,
+    pub cube: Cube<'a>,
+    pub question: &'a Sensitivity,
+    pub control: &'a dyn Control,
+}
+
+/// One number of each column, or none if the point has no answer.
+pub(super) type Values = Option<Vec<f64>>;
+
+impl Experiment<'_> {
+    pub fn axes(&self) -> usize {
+        self.cube.dimensions()
+    }
+
+    /// The names of the axes; those that move together by all of their paths.
+    pub fn names(&self) -> Vec<String> {
+        let name = |it: &crate::space::Dimension| {
+            it.axes.iter().map(|it| it.path.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        self.plan.dimensions.iter().map(name).collect()
+    }
+
+    /// That so many samples can be asked, of which each takes so many answers.
+    pub fn check_samples(&self, least: u64, answers_each: u64) -> Result<(), Error> {
+        let samples = self.question.samples;
+        let answers = samples.saturating_mul(answers_each);
+        if samples < least || answers > MOST_ANSWERS {
+            return Err(Error::BadSweep(format!(
+                "`samples` = {samples}: `{}` over {} axes takes at least {least} and at most {}",
+                self.question.method.name(),
+                self.axes(),
+                MOST_ANSWERS / answers_each
+            )));
+        }
+        Ok(())
+    }
+
+    /// The values of all places, `None` in the place of those that were not reached.
+    pub fn values(&self, places: &[Vec<f64>]) -> Vec<Values> {
+        const BATCH: usize = 1 << 14;
+        let goals = self.judge.goals();
+        let mut all = Vec::with_capacity(places.len());
+        for batch in places.chunks(BATCH) {
+            if self.control.cancelled() {
+                break;
+            }
+            let points: Vec<Point> = batch.iter().map(|it| self.cube.point(it)).collect();
+            let done = answered(self.plan, &self.asker, self.judge, &points);
+            all.extend(done.verdicts.iter().enumerate().map(|(row, verdict)| {
+                (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())
+            }));
+            self.control.advanced(all.len() as u64, places.len() as u64);
+        }
+        all.resize(places.len(), None);
+        all
+    }
+
+    /// A table with a row for each column asked of and each axis.
+    pub fn rows(
+        &self,
+        columns: Vec<(&str, Vec<Option<f64>>)>,
+        counted: (&str, usize),
+    ) -> Result<Table, Error> {
+        let names = self.names();
+        let of = self.question.of.iter().flat_map(|it| names.iter().map(move |_| Some(it.clone())));
+        let parameters = self.question.of.iter().flat_map(|_| names.iter().cloned().map(Some));
+        let rows = self.question.of.len() * names.len();
+        let count = i64::try_from(counted.1).ok();
+        let mut all =
+            vec![("of", Column::Text(of.collect())), ("parameter", Column::Text(parameters.collect()))];
+        all.extend(columns.into_iter().map(|(name, values)| (name, Column::Float(values))));
+        all.push((counted.0, Column::Int(vec![count; rows])));
+        let table = Table::from_columns(all)?;
+        Ok(if self.control.cancelled() { table.interrupted() } else { table })
+    }
+
+    /// That enough samples have all of their answers.
+    pub fn check_answered(&self, whole: usize, asked: usize) -> Result<(), Error> {
+        if 2 * whole < asked && !self.control.cancelled() || whole == 0 {
+            return Err(Error::BadSweep(format!(
+                "only {whole} of {asked} samples have an answer at each of their points; narrow the axes to what the \
+                 study answers (`memscape sweep` says why points are refused)"
+            )));
+        }
+        Ok(())
+    }
+}
