@@ -322,16 +322,6 @@ fn read_conditions(dimensions: &mut [Dimension], space: &Space, sampled: bool) -
     Ok(())
 }
 
-impl Linked {
-    fn paths(&self) -> impl Iterator<Item = &str> {
-        let (several, one) = match &self.axes {
-            Axes::Values(axes) => (Some(axes.iter().map(|it| it.0.as_str())), None),
-            Axes::Range(path, _) => (None, Some(path.as_str())),
-        };
-        several.into_iter().flatten().chain(one)
-    }
-}
-
 fn sort_of_kind(kind: Kind) -> Sort {
     match kind {
         Kind::Float | Kind::Int => Sort::Number,
