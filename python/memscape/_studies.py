@@ -389,7 +389,9 @@ def sweep(
         spec["sample"] = sample
     if uncertainty is not None:
         if sample is not None or names == "leaf":
-            raise _memscape.MemscapeError("`uncertainty` takes a plain grid and whole paths; leave out `sample`, `names`")
+            raise _memscape.MemscapeError(
+                "`uncertainty` takes a plain grid and whole paths; leave out `sample`, `names`"
+            )
         return _uncertainty.of_spec(spec, [], uncertainty, 0)
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, names == "leaf", progress)
