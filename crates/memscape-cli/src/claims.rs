@@ -38,7 +38,13 @@ pub fn blind(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write)
 }
 
 /// Prints a paper's predictions with what the model says that they may be.
-pub fn coverage(paper: &str, draws: u64, json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn coverage(
+    paper: &str,
+    draws: u64,
+    json: bool,
+    quiet: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let progress = Progress::new("claims", quiet);
     let told = |done, of| progress.advanced(done, of);
     let all = memscape::papers::coverage(paper, draws, 0, told).map_err(Failure::of)?;
@@ -62,7 +68,11 @@ pub fn coverage(paper: &str, draws: u64, json: bool, quiet: bool, out: &mut dyn 
         )?;
     }
     let inside = all.iter().filter(|it| it.inside).count();
-    Ok(writeln!(out, "{inside} of {} predictions of performance lie where the model says that they may", all.len())?)
+    Ok(writeln!(
+        out,
+        "{inside} of {} predictions of performance lie where the model says that they may",
+        all.len()
+    )?)
 }
 
 fn asked(source: Option<&str>, quiet: bool) -> Result<Report, Failure> {

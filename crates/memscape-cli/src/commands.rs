@@ -27,8 +27,12 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Claims { source: Some(paper), uncertainty: Some(draws), json, .. } => {
             claims::coverage(&paper, draws, json, quiet, out)
         }
-        Command::Claims { source, blind: true, json, .. } => claims::blind(source.as_deref(), json, quiet, out),
-        Command::Claims { source, blind: false, json, .. } => claims::report(source.as_deref(), json, quiet, out),
+        Command::Claims { source, blind: true, json, .. } => {
+            claims::blind(source.as_deref(), json, quiet, out)
+        }
+        Command::Claims { source, blind: false, json, .. } => {
+            claims::report(source.as_deref(), json, quiet, out)
+        }
         Command::Predictions { measured: Some(file), json, .. } => predictions::hold(&file, json, out),
         Command::Predictions { say: Some(file), date, .. } => {
             predictions::say(&file, date.as_deref().unwrap_or_default(), quiet)

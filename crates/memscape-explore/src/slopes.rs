@@ -29,7 +29,10 @@ const TURNS: usize = 60;
 #[must_use]
 pub fn covariance(slopes: &[Vec<f64>], before: &[f64]) -> Vec<Vec<f64>> {
     let with_prior = |(index, column): (usize, &Vec<f64>)| {
-        let prior = before.iter().enumerate().map(|(it, deviation)| if it == index { deviation.recip() } else { 0.0 });
+        let prior = before
+            .iter()
+            .enumerate()
+            .map(|(it, deviation)| if it == index { deviation.recip() } else { 0.0 });
         column.iter().copied().chain(prior).collect()
     };
     let columns = slopes.iter().enumerate().map(with_prior).collect();

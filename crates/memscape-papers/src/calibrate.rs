@@ -220,7 +220,8 @@ pub fn covariance_of(paper: &str) -> Result<Vec<Vec<f64>>, Error> {
         Ok(slopes.collect())
     };
     let slopes = free.iter().enumerate().map(slope).collect::<Result<Vec<_>, Error>>()?;
-    let before: Vec<f64> = free.iter().map(|it| (it.max - it.min).max(f64::MIN_POSITIVE) / 12_f64.sqrt()).collect();
+    let before: Vec<f64> =
+        free.iter().map(|it| (it.max - it.min).max(f64::MIN_POSITIVE) / 12_f64.sqrt()).collect();
     Ok(covariance(&slopes, &before))
 }
 

@@ -37,12 +37,7 @@ pub struct Covered {
 ///
 /// # Errors
 /// [`Error::Unknown`] if there is no such paper, and as [`evaluate`].
-pub fn coverage(
-    paper: &str,
-    draws: u64,
-    seed: u64,
-    told: impl Fn(u64, u64),
-) -> Result<Vec<Covered>, Error> {
+pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> Result<Vec<Covered>, Error> {
     let paper = papers::paper(paper)?;
     let systems = registry().systems().iter();
     let own = systems.filter(|it| it.calibration.is_some_and(|it| it.paper == paper.id));
@@ -66,8 +61,11 @@ pub fn coverage(
         told(draw, draws);
         let drawn = doubts.draw(seed, draw);
         for (id, claims) in &by_experiment {
-            let changed: Parameters =
-                drawn.iter().filter(|it| taken[id].contains(it.0)).map(|(key, it)| (key.clone(), it.clone())).collect();
+            let changed: Parameters = drawn
+                .iter()
+                .filter(|it| taken[id].contains(it.0))
+                .map(|(key, it)| (key.clone(), it.clone()))
+                .collect();
             let claims: Vec<Claim> = claims.iter().map(|it| (*it).clone()).collect();
             // A draw at which some point has no answer says nothing.
             let Ok(verdicts) = evaluate_with(&claims, &changed) else { continue };
@@ -101,7 +99,10 @@ pub fn coverage(
 fn takes(id: &str, drawn: &Parameters) -> Result<Vec<String>, Error> {
     let experiment = select(&[id])?[0];
     let alone = |(key, value): (&String, &serde_json::Value)| {
-        experiment.table_with(&Parameters::from_iter([(key.clone(), value.clone())])).is_ok().then(|| key.clone())
+        experiment
+            .table_with(&Parameters::from_iter([(key.clone(), value.clone())]))
+            .is_ok()
+            .then(|| key.clone())
     };
     Ok(drawn.iter().filter_map(alone).collect())
 }

@@ -98,9 +98,10 @@ impl Spread {
     pub(crate) fn read(entry: &[Value], reading: bool, value: &Value) -> Result<Self, String> {
         if reading {
             let same = |it: &Value| it == value || it.as_f64().is_some_and(|it| Some(it) == value.as_f64());
-            return match entry.iter().any(same) && entry.len() > 1 {
-                true => Ok(Self::OneOf(entry.to_vec())),
-                false => Err(format!("expected {value} and at least one other value")),
+            return if entry.iter().any(same) && entry.len() > 1 {
+                Ok(Self::OneOf(entry.to_vec()))
+            } else {
+                Err(format!("expected {value} and at least one other value"))
             };
         }
         let [low, high] = entry else {
@@ -133,7 +134,8 @@ impl Spread {
                 // Each whole number has a stretch of its own.
                 let whole = nominal.is_u64() || nominal.is_i64();
                 let (low, high) = if whole { (low - 0.499, high + 0.499) } else { (*low, *high) };
-                let value = if low > 0.0 { low * (high / low).powf(place) } else { low + (high - low) * place };
+                let value =
+                    if low > 0.0 { low * (high / low).powf(place) } else { low + (high - low) * place };
                 #[expect(clippy::cast_possible_truncation, reason = "between two numbers of a description")]
                 if whole { (value.round() as i64).into() } else { value.into() }
             }

@@ -115,7 +115,9 @@ pub enum PresetError {
         parameter: String,
     },
     /// A source that does not say how well the parameter is known.
-    #[error("`{preset}`: the source of `{parameter}` has no grade; begin it with one of {grades} and a colon")]
+    #[error(
+        "`{preset}`: the source of `{parameter}` has no grade; begin it with one of {grades} and a colon"
+    )]
     NoGrade {
         /// The preset's name.
         preset: String,
@@ -330,10 +332,7 @@ mod tests {
         );
         assert!(Form::from_toml("toy", &plain).is_ok());
         let open = TOY.replace("datasheet", "prior");
-        assert_eq!(
-            error(&open),
-            "`toy`: `trcd_ns` is a prior; say in [intervals] what else it may be"
-        );
+        assert_eq!(error(&open), "`toy`: `trcd_ns` is a prior; say in [intervals] what else it may be");
         let with = |interval: &str| format!("{open}\n[intervals]\n{interval}");
         assert_eq!(Form::builtin(&with("trcd_ns = [15, 21]")).unwrap().intervals.len(), 1);
         assert_eq!(

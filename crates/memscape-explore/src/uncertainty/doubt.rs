@@ -63,11 +63,7 @@ impl Doubt {
 
 /// The doubts at the point that these layers describe. What is given by itself is known,
 /// and so is what `moved` names: the axes.
-pub(super) fn doubts(
-    anatomy: &Anatomy,
-    layers: &[&Parameters],
-    moved: &[&str],
-) -> Result<Vec<Doubt>, Error> {
+pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) -> Result<Vec<Doubt>, Error> {
     let given = anatomy.flatten_layers(layers)?;
     let tree = anatomy.expand(&given)?;
     let mut known = Vec::new();
@@ -83,10 +79,8 @@ pub(super) fn doubts(
         let nominal = Value::from(tree.at(&path)?);
         // The nearest description that really says so.
         let (slot, preset, below) = standing.iter().rev().find_map(|(slot, preset)| {
-            let below = match slot.whole {
-                true => path.as_str(),
-                false => path.strip_prefix(slot.path)?.strip_prefix('.')?,
-            };
+            let below =
+                if slot.whole { path.as_str() } else { path.strip_prefix(slot.path)?.strip_prefix('.')? };
             let value = below.split('.').try_fold(&preset.parameters, |value, name| value.get(name))?;
             same(value, &nominal).then_some((slot, preset, below))
         })?;

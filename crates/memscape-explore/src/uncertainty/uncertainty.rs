@@ -172,9 +172,10 @@ impl<'a> Parts<'a> {
             space.dimensions.iter().map(|it| it.paths().any(|it| asker.anatomy.reshapes(it))).collect();
         let (mut outer, mut inner) = (Vec::new(), Space::default());
         for (it, is_outer) in space.dimensions.iter().zip(&is_outer) {
-            match is_outer {
-                true => outer.push(it),
-                false => inner = inner.with(it.axes.clone()),
+            if *is_outer {
+                outer.push(it);
+            } else {
+                inner = inner.with(it.axes.clone());
             }
         }
         Self { outer, inner, is_outer }
@@ -230,7 +231,8 @@ impl Asked<'_> {
             let column = |index: usize| -> Vec<Value> {
                 series.iter().flat_map(|it| &it.values).map(|it| it[index].clone()).collect()
             };
-            whole = whole.linked(doubts.iter().enumerate().map(|(index, it)| (it.path.as_str(), column(index))));
+            whole =
+                whole.linked(doubts.iter().enumerate().map(|(index, it)| (it.path.as_str(), column(index))));
         }
         let plan = self.asker.plan(self.layers, space)?;
         let drawing = self.asker.plan(self.layers, &whole)?;
