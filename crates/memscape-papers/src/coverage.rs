@@ -57,11 +57,11 @@ pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> 
         taken.insert(id, takes(id, &doubts.draw(seed, 0))?);
     }
     let mut said: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for draw in 0..draws {
-        told(draw, draws);
-        let drawn = doubts.draw(seed, draw);
+    for number in 0..draws {
+        told(number, draws);
+        let values = doubts.draw(seed, number);
         for (id, claims) in &by_experiment {
-            let changed: Parameters = drawn
+            let changed: Parameters = values
                 .iter()
                 .filter(|it| taken[id].contains(it.0))
                 .map(|(key, it)| (key.clone(), it.clone()))

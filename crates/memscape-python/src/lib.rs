@@ -256,7 +256,7 @@ fn uncertainty<'py>(
     let spec = value::study_file(spec)?;
     let study = systems::study(&spec.study).map_err(explore_error)?;
     let space = spec.space(study).map_err(explore_error)?;
-    let question = Uncertainty { of, draws, seed };
+    let question = explore::Uncertainty { of, draws, seed };
     let base = [spec.parameters(study)];
     let work = move |control: &dyn Control| explore::uncertainty(study, &base, &space, &question, control);
     let (table, stop) = watched(py, progress, work)?;

@@ -10,7 +10,7 @@ use super::axis::{Axis, Change, Values};
 use super::check::{Check, Source};
 use super::draw::{Drawn, Sample};
 use super::range::Range;
-use super::space::{Axes, Linked, Space};
+use super::space::{Axes, Space};
 use crate::error::Error;
 use crate::expression::{Expression, Sort};
 use crate::limits::Excess;

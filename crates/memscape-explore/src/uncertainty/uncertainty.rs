@@ -92,8 +92,8 @@ fn uncertainty_in(
     let mut done = Done::default();
     for (outer, given) in parts.outer_points()? {
         let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
-        let asked = Asked { asker, layers: &layers, of: &of, question, control };
-        let complete = asked.answer(&parts.inner, |inner, spreads| {
+        let together = Asked { asker, layers: &layers, of: &of, question, control };
+        let complete = together.answer(&parts.inner, |inner, spreads| {
             done.points.push(parts.join(&outer, inner));
             done.spreads.extend(spreads);
         })?;
