@@ -35,6 +35,7 @@ from memscape._studies import (
     timeline,
     trace,
 )
+from memscape._uncertainty import uncertainty
 
 __all__ = [
     "Description",
@@ -73,4 +74,5 @@ __all__ = [
     "sweep",
     "timeline",
     "trace",
+    "uncertainty",
 ]

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from memscape import _memscape
+from memscape import _memscape, _uncertainty
 from memscape._progress import Progress
 from memscape._search import Space, as_space
 
@@ -192,7 +192,22 @@ def schema(kind: str) -> dict[str, Any]:
     return _memscape.schema(kind)
 
 
-def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides: Any) -> dict[str, Any]:
+@overload
+def run(
+    study: str, parameters: Mapping[str, Any] | None = None, /, *, uncertainty: None = None, **overrides: Any
+) -> dict[str, Any]: ...
+@overload
+def run(
+    study: str, parameters: Mapping[str, Any] | None = None, /, *, uncertainty: int, **overrides: Any
+) -> polars.DataFrame: ...
+def run(
+    study: str,
+    parameters: Mapping[str, Any] | None = None,
+    /,
+    *,
+    uncertainty: int | None = None,
+    **overrides: Any,
+) -> dict[str, Any] | polars.DataFrame:
     """Answers one question.
 
     Parameters
@@ -203,6 +218,9 @@ def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides:
         Parameters by dotted path, such as ``{"memory.banks_per_channel": 8}``,
         or nested as in a study file. What takes a description (``model``,
         ``memory``, ``hardware``, ...) takes a name, the path of a file, or a dict.
+    uncertainty
+        Draws everything that is not known for sure so often, and returns what
+        :func:`memscape.uncertainty` does.
     **overrides
         Parameters whose name has no dot; these win over ``parameters``, and a
         name merges with a dict of the same parameter. What is in neither keeps
@@ -211,7 +229,8 @@ def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides:
     Returns
     -------
     dict
-        The answer by column; the columns' names end in their units.
+        The answer by column; the columns' names end in their units. With
+        ``uncertainty``, a DataFrame with a row per column.
 
     Raises
     ------
@@ -227,6 +246,8 @@ def run(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides:
     >>> few["time_ns"] > many["time_ns"]
     True
     """
+    if uncertainty is not None:
+        return _uncertainty.uncertainty(study, draws=uncertainty, base={**(parameters or {}), **overrides})
     return _memscape.run(study, [dict(parameters or {}), overrides])
 
 
@@ -301,6 +322,7 @@ def sweep(
     constraints: str | Iterable[str] = (),
     sample: Mapping[str, Any] | None = None,
     names: Literal["path", "leaf"] = "path",
+    uncertainty: int | None = None,
 ) -> polars.DataFrame:
     """Answers a question at every point of a design space.
 
@@ -332,6 +354,9 @@ def sweep(
     names
         ``"leaf"`` calls the columns of axes by the last part of their path, for
         tools that take dots for something else (Altair, DuckDB).
+    uncertainty
+        Draws everything that is not known for sure so often, and returns what
+        :func:`memscape.uncertainty` does: a row per point, with the study's aim.
 
     Returns
     -------
@@ -362,6 +387,12 @@ def sweep(
     spec["constraints"] += more["constraints"]
     if sample is not None:
         spec["sample"] = sample
+    if uncertainty is not None:
+        if sample is not None or names == "leaf":
+            raise _memscape.MemscapeError(
+                "`uncertainty` takes a plain grid and whole paths; leave out `sample`, `names`"
+            )
+        return _uncertainty.of_spec(spec, [], uncertainty, 0)
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:

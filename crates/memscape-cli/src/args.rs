@@ -38,6 +38,10 @@ pub enum Command {
         /// Print what version 0.1 said before it was known, and what the model says now.
         #[arg(long)]
         blind: bool,
+        /// Print a paper's predictions with what they may be, from so many draws of all that the
+        /// model does not know for sure.
+        #[arg(long, value_name = "DRAWS", requires = "source", conflicts_with = "blind")]
+        uncertainty: Option<u64>,
         /// Print JSON for programs.
         #[arg(long)]
         json: bool,
@@ -64,6 +68,9 @@ pub enum Command {
         /// Predict each of these claims from a fit to the others.
         #[arg(long)]
         leave_one_out: bool,
+        /// Print how far the stored values may be off together, as data/calibration holds it.
+        #[arg(long, conflicts_with = "leave_one_out")]
+        covariance: bool,
         /// Table to write that to, as .csv; the terminal if not given.
         #[arg(short, long, value_name = "FILE", requires = "leave_one_out")]
         out: Option<PathBuf>,
@@ -170,6 +177,26 @@ pub enum Command {
         /// Others for each seed.
         #[arg(long)]
         seed: Option<u64>,
+        /// Table to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: Option<PathBuf>,
+    },
+    /// Print what answers may be, given how well the numbers behind them are known.
+    Uncertainty {
+        /// A study, or a TOML study file, with or without axes.
+        #[arg(value_name = "STUDY|FILE")]
+        source: String,
+        #[command(flatten)]
+        overrides: Overrides,
+        /// A column, or a formula; the study's aim if not given, or of a single point all numbers.
+        #[arg(long, value_name = "COLUMN")]
+        of: Vec<String>,
+        /// How often everything that is not known for sure is drawn.
+        #[arg(long, default_value_t = 200)]
+        draws: u64,
+        /// Another seed draws others.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::papers::calibrate::LeftOut;
+use memscape::papers::calibrate::{LeftOut, covariance_of};
 use memscape::prelude::{Column, Control, Table, calibrate as fit, leave_one_out as leave};
 
 use crate::failure::Failure;
@@ -21,6 +21,15 @@ pub fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Fa
     }
     let (claims, percent) = (fit.verdicts.len(), 100.0 * fit.rms_error);
     Ok(writeln!(out, "root mean square error of {claims} claims: {percent:.2} %")?)
+}
+
+/// Prints the covariance of the stored parameters: a row for each, as its file holds it.
+pub fn covariance(paper: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    for row in covariance_of(paper).map_err(Failure::of)? {
+        let row: Vec<String> = row.iter().map(|it| format!("{it:.3e}")).collect();
+        writeln!(out, "covariance = [{}]", row.join(", "))?;
+    }
+    Ok(())
 }
 
 /// Prints each claim as the fit to the others predicts it, or writes it as a table.

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use memscape::papers::claims::{Blind, Bound, Held, Total};
-use memscape::prelude::{Report, Sort, Verdict, report as ask};
+use memscape::prelude::{Control, Report, Sort, Verdict, report as ask};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::show::short;
 
 /// From here on the report says why a claim is missed.
 const TOLERANCE: f64 = 0.10;
@@ -34,6 +35,44 @@ pub fn blind(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write)
     }
     print_blind(&report.claims, out)?;
     report.blind.iter().try_for_each(|it| print_median(it, out))
+}
+
+/// Prints a paper's predictions with what the model says that they may be.
+pub fn coverage(
+    paper: &str,
+    draws: u64,
+    json: bool,
+    quiet: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let progress = Progress::new("claims", quiet);
+    let told = |done, of| progress.advanced(done, of);
+    let all = memscape::papers::coverage(paper, draws, 0, told).map_err(Failure::of)?;
+    drop(progress);
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&all).map_err(Failure::of)?)?);
+    }
+    let width = width(all.iter().map(|it| it.id.as_str()));
+    writeln!(
+        out,
+        "{:<width$}  {:>10}  {:>10}  {:>10}  {:>10}  inside  unit",
+        "claim", "published", "computed", "low", "high"
+    )?;
+    for it in &all {
+        let [published, computed, low, high] = [it.published, it.computed, it.low, it.high].map(short);
+        let inside = if it.inside { "yes" } else { "no" };
+        writeln!(
+            out,
+            "{:<width$}  {published:>10}  {computed:>10}  {low:>10}  {high:>10}  {inside:<6}  {}",
+            it.id, it.unit
+        )?;
+    }
+    let inside = all.iter().filter(|it| it.inside).count();
+    Ok(writeln!(
+        out,
+        "{inside} of {} predictions of performance lie where the model says that they may",
+        all.len()
+    )?)
 }
 
 fn asked(source: Option<&str>, quiet: bool) -> Result<Report, Failure> {

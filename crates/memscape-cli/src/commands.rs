@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Error, sweep_to_file};
+use memscape::explore::{Error, Uncertainty, sweep_to_file};
 use memscape::papers;
 use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, front, laws, measure, origin, parameters, plot, predictions,
-    search, sensitivity, trace_stats,
+    search, sensitivity, trace_stats, uncertainty,
 };
 
 /// Runs one command.
@@ -24,14 +24,22 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     catch_interrupts();
     match cli.command {
         Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
-        Command::Claims { source, blind: true, json } => claims::blind(source.as_deref(), json, quiet, out),
-        Command::Claims { source, blind: false, json } => claims::report(source.as_deref(), json, quiet, out),
+        Command::Claims { source: Some(paper), uncertainty: Some(draws), json, .. } => {
+            claims::coverage(&paper, draws, json, quiet, out)
+        }
+        Command::Claims { source, blind: true, json, .. } => {
+            claims::blind(source.as_deref(), json, quiet, out)
+        }
+        Command::Claims { source, blind: false, json, .. } => {
+            claims::report(source.as_deref(), json, quiet, out)
+        }
         Command::Predictions { measured: Some(file), json, .. } => predictions::hold(&file, json, out),
         Command::Predictions { say: Some(file), date, .. } => {
             predictions::say(&file, date.as_deref().unwrap_or_default(), quiet)
         }
         Command::Predictions { json, .. } => predictions::list(json, quiet, out),
-        Command::Calibrate { paper, leave_one_out: true, out: file } => {
+        Command::Calibrate { paper, covariance: true, .. } => calibrate::covariance(&paper, out),
+        Command::Calibrate { paper, leave_one_out: true, out: file, .. } => {
             calibrate::leave_one_out(&paper, file.as_deref(), quiet, out)
         }
         Command::Calibrate { paper, .. } => calibrate::calibrate(&paper, quiet, out),
@@ -51,6 +59,10 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Sensitivity { file, of, method, samples, seed, out: table } => {
             let given = sensitivity::Given { of, method, samples, seed };
             sensitivity::sensitivity(&file, given, table.as_deref(), quiet, out)
+        }
+        Command::Uncertainty { source, overrides, of, draws, seed, out: table } => {
+            let asked = Uncertainty { of, draws, seed };
+            uncertainty::uncertainty(&source, &overrides.parameters, &asked, table.as_deref(), quiet, out)
         }
         Command::Compare { platforms, workload, out: table } => {
             compare::compare(&platforms, workload, table.as_deref(), quiet, out)

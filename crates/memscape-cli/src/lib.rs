@@ -23,6 +23,7 @@ mod search;
 mod sensitivity;
 mod show;
 mod trace_stats;
+mod uncertainty;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

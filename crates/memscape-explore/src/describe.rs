@@ -202,7 +202,7 @@ pub(crate) fn is_unused(laws: &Laws, path: &str) -> bool {
 }
 
 /// Equal also where one is 18 and the other 18.0.
-fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     a == b || (a.is_number() && a.as_f64() == b.as_f64())
 }
 

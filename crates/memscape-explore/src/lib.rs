@@ -41,6 +41,7 @@ mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod uncertainty;
 mod whole;
 
 #[cfg(test)]
@@ -64,9 +65,11 @@ pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use schema::Kind;
 pub use search::{Contest, Search, Strategy, contest, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
+pub use slopes::covariance;
 pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::sweep_to_file;
 pub use study_file::StudyFile;
 pub use sweep::{Control, Sweep};
 pub use table::{Column, Table};
+pub use uncertainty::{Doubts, Uncertainty, uncertainty};
 pub use whole::{remove_temporary_files, write_atomically};

@@ -18,6 +18,27 @@ const SHARE: f64 = 1e-6;
 /// Turns of all pairs of columns at the most; ten are usual.
 const TURNS: usize = 60;
 
+/// The covariance of parameters from one column of slopes for each, of residuals in units
+/// of their own deviations, and from what was known before: each parameter's deviation.
+///
+/// ```
+/// // One residual that says the sum of two parameters to 0.1, each known to 1.
+/// let covariance = memscape_explore::covariance(&[vec![10.0], vec![10.0]], &[1.0, 1.0]);
+/// assert!((covariance[0][0] - 0.5).abs() < 0.01 && (covariance[0][1] + 0.5).abs() < 0.01);
+/// ```
+#[must_use]
+pub fn covariance(slopes: &[Vec<f64>], before: &[f64]) -> Vec<Vec<f64>> {
+    let with_prior = |(index, column): (usize, &Vec<f64>)| {
+        let prior = before
+            .iter()
+            .enumerate()
+            .map(|(it, deviation)| if it == index { deviation.recip() } else { 0.0 });
+        column.iter().copied().chain(prior).collect()
+    };
+    let columns = slopes.iter().enumerate().map(with_prior).collect();
+    Slopes::new(columns, before).inverse_square()
+}
+
 /// A Jacobian, taken apart into directions that move the residuals independently of
 /// each other, by the one-sided Jacobi method.
 ///

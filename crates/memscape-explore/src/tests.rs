@@ -152,7 +152,7 @@ fn a_description_says_everything() {
                                or a table)
             memory    slow     One of the memories; fills `memory.*` ("slow", "fast", a path to .toml, or a
                                table)
-            rows      64       Rows to read (whole number, at least 1) [a manual]
+            rows      64       Rows to read (whole number, at least 1) [datasheet: a manual]
             mode      in-turn  Whether rows are opened one after the other or all at once ("all-at-once",
                                "in-turn")
             scale     null     A factor on the time (number or null) [a guess]
@@ -160,9 +160,9 @@ fn a_description_says_everything() {
                                null)
 
           memory
-            banks    16     Banks that can be open (whole number, at least 0) [JESD0, table 1]
-            trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [JESD0]
-            trp_ns   21 ns  tRP, precharge (number) [JESD0]
+            banks    16     Banks that can be open (whole number, at least 0) [datasheet: JESD0, table 1]
+            trcd_ns  18 ns  tRCD, activate to read (number, at least 0) [prior: JESD0 gives none]
+            trp_ns   21 ns  tRP, precharge (number) [datasheet: JESD0]
 
         Answer
             time_ns        ns  All reads together

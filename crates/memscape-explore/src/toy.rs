@@ -121,8 +121,11 @@ pub(crate) static MEMORIES: Catalog<Memory> = Catalog::new(
         trcd_ns = 18
         trp_ns = 21
         [sources]
-        banks = "JESD0, table 1"
-        "*" = "JESD0"
+        banks = "datasheet: JESD0, table 1"
+        trcd_ns = "prior: JESD0 gives none"
+        "*" = "datasheet: JESD0"
+        [intervals]
+        trcd_ns = [15, 21]
         "#,
         r#"
         name = "fast"
@@ -132,7 +135,7 @@ pub(crate) static MEMORIES: Catalog<Memory> = Catalog::new(
         trcd_ns = 15
         trp_ns = 17
         [sources]
-        "*" = "JESD0"
+        "*" = "datasheet: JESD0"
         "#,
     ],
 );
@@ -148,7 +151,7 @@ pub(crate) static MACHINES: Catalog<Machine> = Catalog::new(
         memory = "slow"
         rows = 64
         [sources]
-        "*" = "a manual"
+        "*" = "datasheet: a manual"
         "#,
         r#"
         name = "new"
@@ -157,7 +160,7 @@ pub(crate) static MACHINES: Catalog<Machine> = Catalog::new(
         memory = "fast"
         rows = 128
         [sources]
-        "*" = "a manual"
+        "*" = "datasheet: a manual"
         "#,
     ],
 )

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use memscape_explore::{FitError, FitMethod, FitParameter, Fitted, Parameters, Residual, fit};
+use memscape_explore::{FitError, FitMethod, FitParameter, Fitted, Parameters, Residual, covariance, fit};
 use memscape_study::FreeParameter;
 use memscape_systems::registry;
 use serde::Serialize;
@@ -178,6 +178,52 @@ fn left_out(paper: &str, said: &Said<'_>, index: usize, stored: &Verdict) -> Res
 
 /// A parameter whose whole range moves a claim by less does not move it.
 const UNMOVED: f64 = 1e-3;
+
+/// How far the stored parameters of a paper may be off, together: the covariance, in the
+/// order of its file, in the parameters' units squared.
+///
+/// Each calibrating claim is taken to be known as well as its digits are, and the model
+/// to say it as well as it says all of them; before these, a parameter may be anywhere in
+/// its range. A parameter that is nothing but one value (an empty range) has no variance.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn covariance_of(paper: &str) -> Result<Vec<Vec<f64>>, Error> {
+    let free = free_parameters(papers::paper(paper)?.id);
+    let claims = calibrating(paper)?;
+    let errors = |values: &[f64]| -> Result<Vec<f64>, Error> {
+        let verdicts = evaluate_with(&claims, &point(free, values))?;
+        Ok(verdicts.iter().map(|it| it.relative_error.unwrap_or(0.0)).collect())
+    };
+    let stored: Vec<f64> = free.iter().map(|it| it.value).collect();
+    let left: f64 = errors(&stored)?.iter().map(|it| it * it).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a few claims")]
+    let model = left / claims.len().saturating_sub(free.len()).max(1) as f64;
+    let deviation = |claim: &Claim| {
+        // Half of the last digit either way, evenly.
+        let rounding = claim.rounding() / claim.value.number();
+        (rounding * rounding / 3.0 + model).sqrt()
+    };
+    let deviations: Vec<f64> = claims.iter().map(deviation).collect();
+    let slope = |(at, it): (usize, &FreeParameter)| -> Result<Vec<f64>, Error> {
+        let reach = if it.whole { 1.0 } else { (1e-2 * it.value.abs()).max(1e-3 * (it.max - it.min)) };
+        let ends = [it.value - reach, it.value + reach].map(|value| value.clamp(it.min, it.max));
+        let [low, high] = ends.map(|value| {
+            let mut values = stored.clone();
+            values[at] = value;
+            errors(&values)
+        });
+        let width = ends[1] - ends[0];
+        let slopes = low?.into_iter().zip(high?).zip(&deviations).map(|((low, high), deviation)| {
+            if width > 0.0 && *deviation > 0.0 { (high - low) / width / deviation } else { 0.0 }
+        });
+        Ok(slopes.collect())
+    };
+    let slopes = free.iter().enumerate().map(slope).collect::<Result<Vec<_>, Error>>()?;
+    let before: Vec<f64> =
+        free.iter().map(|it| (it.max - it.min).max(f64::MIN_POSITIVE) / 12_f64.sqrt()).collect();
+    Ok(covariance(&slopes, &before))
+}
 
 /// The claims that a paper's parameters are fitted to.
 fn calibrating(paper: &str) -> Result<Vec<Claim>, Error> {

@@ -7,6 +7,7 @@
 
 pub mod calibrate;
 pub mod claims;
+mod coverage;
 mod cxl;
 mod error;
 mod experiment;
@@ -22,6 +23,7 @@ mod reproduce;
 mod riscv;
 mod sweeps;
 
+pub use coverage::{Covered, coverage};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use paper::Paper;

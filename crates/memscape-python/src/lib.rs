@@ -242,6 +242,31 @@ fn sensitivity<'py>(
     }
 }
 
+/// What answers may be: `spec` as for `sweep`, with `of`, `draws` and `seed` beside. Returns
+/// the table and whether it is complete.
+#[pyfunction]
+fn uncertainty<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyDict>,
+    of: Vec<String>,
+    draws: u64,
+    seed: u64,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let spec = value::study_file(spec)?;
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    let space = spec.space(study).map_err(explore_error)?;
+    let question = explore::Uncertainty { of, draws, seed };
+    let base = [spec.parameters(study)];
+    let work = move |control: &dyn Control| explore::uncertainty(study, &base, &space, &question, control);
+    let (table, stop) = watched(py, progress, work)?;
+    let table = table.map_err(explore_error)?;
+    match stop {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
+    }
+}
+
 /// The same prompt and reply on many platforms, all that are built in if `spec` names
 /// none. Returns the table and whether it is complete.
 #[pyfunction]
@@ -512,7 +537,7 @@ mod _memscape {
     use super::{
         Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, experiment,
         experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets, run,
-        schema, score, search, sensitivity, studies, sweep, timeline, trace,
+        schema, score, search, sensitivity, studies, sweep, timeline, trace, uncertainty,
     };
 
     #[pymodule_init]

@@ -29,6 +29,10 @@ pub struct FreeParameter {
     /// Whether only whole numbers make sense.
     #[serde(default)]
     pub whole: bool,
+    /// How its error goes with that of each parameter of the file, in order: the row of
+    /// the covariance; empty if nobody has looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covariance: Vec<f64>,
 }
 
 impl FreeParameter {

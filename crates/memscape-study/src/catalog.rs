@@ -35,7 +35,7 @@ use crate::preset::{Form, Preset, PresetError};
 ///     [parameters]
 ///     trcd_ns = 18
 ///     [sources]
-///     trcd_ns = "JESD209-5B, table 1"
+///     trcd_ns = "datasheet: JESD209-5B, table 1"
 /// "#]);
 ///
 /// assert_eq!(ROWS.find("toy")?.parameters.trcd_ns.as_f64(), 18.0);
@@ -141,6 +141,11 @@ pub trait AnyCatalog: Sync + Debug {
 
     /// JSON Schema of the form, for editors.
     fn schema(&self) -> Value;
+
+    /// The free parameters that descriptions may leave out, if there are any.
+    fn calibration(&self) -> Option<&'static Calibration> {
+        None
+    }
 
     /// The built-in description of this name, in any case.
     ///
@@ -282,7 +287,7 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
     }
 
     fn complete_typed(&self, form: Form, find: Find<'_>) -> Result<(Preset<T>, Preset<Value>), CatalogError> {
-        let Form { name, summary, parameters, mut sources, facts, .. } = form;
+        let Form { name, summary, parameters, mut sources, mut intervals, facts, .. } = form;
         let mut parameters = Value::Object(parameters);
         for nested in self.nested {
             let Some(place) = at(&mut parameters, nested.path) else { continue };
@@ -291,6 +296,9 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
                 *place = other.parameters;
                 for (path, source) in other.sources {
                     sources.entry(format!("{}.{path}", nested.path)).or_insert(source);
+                }
+                for (path, interval) in other.intervals {
+                    intervals.entry(format!("{}.{path}", nested.path)).or_insert(interval);
                 }
                 sources.remove(nested.path);
             }
@@ -318,9 +326,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
             summary: summary.clone(),
             parameters: read,
             sources: sources.clone(),
+            intervals: intervals.clone(),
             facts: facts.clone(),
         };
-        Ok((typed, Preset { name, summary, parameters: plain, sources, facts }))
+        Ok((typed, Preset { name, summary, parameters: plain, sources, intervals, facts }))
     }
 }
 
@@ -335,6 +344,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
 
     fn presets(&self) -> &[Preset<Value>] {
         &self.load().plain
+    }
+
+    fn calibration(&self) -> Option<&'static Calibration> {
+        self.calibration.map(|it| it.0)
     }
 
     fn takes(&self) -> Takes {
@@ -371,6 +384,12 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
     fn complete(&self, mut form: Form, find: Find<'_>) -> Result<Preset<Value>, CatalogError> {
         if let Some(base) = form.base.take() {
             let base = find(self, &base)?;
+            // What is given anew is given for sure.
+            for (path, interval) in base.intervals {
+                if !gives(&form.parameters, &path) {
+                    form.intervals.entry(path).or_insert(interval);
+                }
+            }
             let mut parameters = base.parameters;
             merge(&mut parameters, Value::Object(form.parameters));
             form.parameters = into_table(parameters);
@@ -410,6 +429,12 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
                     "description": "Dotted path of a parameter, or a beginning and `*`, to where it comes from",
                     "additionalProperties": { "type": "string" },
                 },
+                "intervals": {
+                    "type": "object",
+                    "description": "Dotted path of a parameter to two numbers between which it may be, or to the values \
+                                    that a reading may take",
+                    "additionalProperties": { "type": "array", "minItems": 2 },
+                },
                 "facts": { "type": "object", "description": "What else is published of it" },
             },
             "required": ["parameters"],
@@ -437,6 +462,15 @@ pub fn merge(below: &mut Value, over: Value) {
             }
         }
         (below, over) => *below = over,
+    }
+}
+
+/// Whether a table says something of what stands at a dotted path.
+fn gives(table: &Map<String, Value>, path: &str) -> bool {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    match (table.get(first), rest) {
+        (Some(Value::Object(inner)), Some(rest)) => gives(inner, rest),
+        (found, _) => found.is_some(),
     }
 }
 

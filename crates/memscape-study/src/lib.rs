@@ -8,6 +8,7 @@
 mod breakdown;
 mod calibration;
 mod catalog;
+mod doubt;
 mod headline;
 mod law;
 mod nearest;
@@ -21,6 +22,7 @@ mod timeline;
 pub use breakdown::{Breakdown, MOST_PARTS, Part};
 pub use calibration::{Calibration, FreeParameter};
 pub use catalog::{AnyCatalog, Catalog, CatalogError, File, Find, Foreign, Nested, Takes, merge};
+pub use doubt::{Grade, Spread};
 pub use headline::{BoundBy, Headline, Served};
 pub use law::{
     Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, When, either, faster, neutral,

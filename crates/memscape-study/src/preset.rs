@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::doubt::{Grade, Spread};
+
 /// A description: parameters, and the source of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preset<T> {
@@ -18,6 +20,10 @@ pub struct Preset<T> {
     /// ends in `*` stands for every parameter that starts so and has no key of
     /// its own.
     pub sources: BTreeMap<String, String>,
+    /// Dotted path of each parameter that may well be another to what it may be: two
+    /// numbers, or the values among which a reading chooses.
+    #[serde(default)]
+    pub intervals: BTreeMap<String, Vec<Value>>,
     /// What else is published of it and no parameter needs, such as a count to
     /// check it by.
     #[serde(default)]
@@ -25,6 +31,19 @@ pub struct Preset<T> {
 }
 
 impl<T> Preset<T> {
+    /// How well the parameter at this dotted path is known, if its source says so.
+    #[must_use]
+    pub fn grade(&self, path: &str) -> Option<Grade> {
+        Grade::of(self.source(path)?)
+    }
+
+    /// What the parameter at this dotted path may be beside `value`, if it may.
+    #[must_use]
+    pub fn spread(&self, path: &str, value: &Value) -> Option<Spread> {
+        let reading = self.grade(path) == Some(Grade::Reading);
+        Spread::read(self.intervals.get(path)?, reading, value).ok()
+    }
+
     /// Where the parameter at this dotted path comes from.
     #[must_use]
     pub fn source(&self, path: &str) -> Option<&str> {
@@ -54,6 +73,8 @@ pub struct Form {
     pub parameters: Map<String, Value>,
     /// Where it says it from.
     pub sources: BTreeMap<String, String>,
+    /// What some of it may be as well.
+    pub intervals: BTreeMap<String, Vec<Value>>,
     /// What else is published of it.
     pub facts: Map<String, Value>,
 }
@@ -66,6 +87,7 @@ struct Raw {
     base: Option<String>,
     parameters: Option<Map<String, Value>>,
     sources: Option<BTreeMap<String, String>>,
+    intervals: Option<BTreeMap<String, Vec<Value>>>,
     facts: Option<Map<String, Value>>,
 }
 
@@ -91,6 +113,38 @@ pub enum PresetError {
         preset: String,
         /// The parameter's dotted path.
         parameter: String,
+    },
+    /// A source that does not say how well the parameter is known.
+    #[error(
+        "`{preset}`: the source of `{parameter}` has no grade; begin it with one of {grades} and a colon"
+    )]
+    NoGrade {
+        /// The preset's name.
+        preset: String,
+        /// The key as it stands in `[sources]`.
+        parameter: String,
+        /// What there is.
+        grades: String,
+    },
+    /// A parameter that may be another, nobody says which.
+    #[error("`{preset}`: `{parameter}` is a {grade}; say in [intervals] what else it may be")]
+    NoInterval {
+        /// The preset's name.
+        preset: String,
+        /// The parameter's dotted path.
+        parameter: String,
+        /// Why it may be another.
+        grade: Grade,
+    },
+    /// An interval that is none.
+    #[error("`{preset}`: [intervals] `{parameter}`: {problem}")]
+    BadInterval {
+        /// The preset's name.
+        preset: String,
+        /// The key as it stands in `[intervals]`.
+        parameter: String,
+        /// What is wrong with it.
+        problem: String,
     },
     /// A source for a parameter that does not exist.
     #[error("`{preset}`: [sources] names `{parameter}`, which is not a parameter; remove it")]
@@ -133,8 +187,19 @@ impl Form {
         let mut paths = Vec::new();
         collect_paths(&mut paths, "", &form.parameters);
         collect_paths(&mut paths, "facts.", &form.facts);
-        match paths.into_iter().find(|it| find_source(&form.sources, it).is_none()) {
-            Some(parameter) => Err(PresetError::NoSource { preset: form.name, parameter }),
+        if let Some(parameter) = paths.iter().find(|it| find_source(&form.sources, it).is_none()) {
+            return Err(PresetError::NoSource { preset: form.name, parameter: parameter.clone() });
+        }
+        if let Some((parameter, _)) = form.sources.iter().find(|it| Grade::of(it.1).is_none()) {
+            let grades = Grade::ALL.map(Grade::name).join(", ");
+            return Err(PresetError::NoGrade { preset: form.name, parameter: parameter.clone(), grades });
+        }
+        let open = |path: &&String| {
+            let grade = find_source(&form.sources, path).and_then(Grade::of)?;
+            (grade.is_open() && !form.intervals.contains_key(*path)).then(|| ((*path).clone(), grade))
+        };
+        match paths.iter().find_map(|it| open(&it)) {
+            Some((parameter, grade)) => Err(PresetError::NoInterval { preset: form.name, parameter, grade }),
             None => Ok(form),
         }
     }
@@ -147,7 +212,7 @@ impl Form {
         };
         let sources = BTreeMap::from([("*".to_owned(), what.to_owned())]);
         let (name, summary, facts) = (name.to_owned(), format!("Read from {what}"), Map::new());
-        Self { name, summary, base: None, parameters, sources, facts }
+        Self { name, summary, base: None, parameters, sources, intervals: BTreeMap::new(), facts }
     }
 
     fn new(name: &str, raw: Raw) -> Result<Self, PresetError> {
@@ -157,6 +222,7 @@ impl Form {
             base: raw.base,
             parameters: raw.parameters.unwrap_or_default(),
             sources: raw.sources.unwrap_or_default(),
+            intervals: raw.intervals.unwrap_or_default(),
             facts: raw.facts.unwrap_or_default(),
         };
         let mut paths = Vec::new();
@@ -166,10 +232,30 @@ impl Form {
             Some(prefix) => !paths.iter().any(|it| it.starts_with(prefix)),
             None => !paths.contains(key),
         });
-        match stray {
-            Some(key) => Err(PresetError::StraySource { preset: form.name, parameter: key.clone() }),
-            None => Ok(form),
+        if let Some(key) = stray {
+            return Err(PresetError::StraySource { preset: form.name, parameter: key.clone() });
         }
+        for (path, entry) in &form.intervals {
+            let reading = find_source(&form.sources, path).and_then(Grade::of) == Some(Grade::Reading);
+            let read = match value_at(&form.parameters, path) {
+                Some(value) => Spread::read(entry, reading, value),
+                None => Err("there is no such parameter here; remove it".to_owned()),
+            };
+            if let Err(problem) = read {
+                let parameter = path.clone();
+                return Err(PresetError::BadInterval { preset: form.name, parameter, problem });
+            }
+        }
+        Ok(form)
+    }
+}
+
+/// What stands at a dotted path.
+fn value_at<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    match rest {
+        None => table.get(first),
+        Some(rest) => value_at(table.get(first)?.as_object()?, rest),
     }
 }
 
@@ -223,16 +309,40 @@ mod tests {
         [parameters]
         trcd_ns = 18
         [sources]
-        trcd_ns = "JESD209-5B, table 1"
+        trcd_ns = "datasheet: JESD209-5B, table 1"
     "#;
 
     #[test]
     fn what_is_built_in_needs_sources_what_is_given_does_not() {
         assert_eq!(Form::builtin(TOY).unwrap().name, "toy");
-        let without = TOY.replace("trcd_ns = \"JESD209-5B, table 1\"", "");
+        let without = TOY.replace("trcd_ns = \"datasheet: JESD209-5B, table 1\"", "");
         let error = Form::builtin(&without).unwrap_err();
         assert_eq!(error.to_string(), "`toy`: `trcd_ns` has no source; add it to [sources]");
         assert!(Form::from_toml("toy", &without).is_ok());
+    }
+
+    #[test]
+    fn what_is_built_in_says_how_well_it_is_known() {
+        let error = |text: &str| Form::builtin(text).unwrap_err().to_string();
+        let plain = TOY.replace("datasheet: ", "");
+        assert_eq!(
+            error(&plain),
+            "`toy`: the source of `trcd_ns` has no grade; begin it with one of printed, datasheet, measured, \
+             derived, choice, reading, prior, calibrated and a colon"
+        );
+        assert!(Form::from_toml("toy", &plain).is_ok());
+        let open = TOY.replace("datasheet", "prior");
+        assert_eq!(error(&open), "`toy`: `trcd_ns` is a prior; say in [intervals] what else it may be");
+        let with = |interval: &str| format!("{open}\n[intervals]\n{interval}");
+        assert_eq!(Form::builtin(&with("trcd_ns = [15, 21]")).unwrap().intervals.len(), 1);
+        assert_eq!(
+            error(&with("trcd_ns = [19, 21]")),
+            "`toy`: [intervals] `trcd_ns`: expected a number below and one above 18, not 19 and 21"
+        );
+        assert_eq!(
+            error(&with("trcd_ns = [15, 21]\ntrp_ns = [1, 2]")),
+            "`toy`: [intervals] `trp_ns`: there is no such parameter here; remove it"
+        );
     }
 
     #[test]

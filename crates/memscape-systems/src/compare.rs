@@ -92,13 +92,13 @@ pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>), Erro
 /// [`Error`] suggests the nearest name, or says what is wrong with the description.
 pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
     let found = described(&PLATFORMS, "platform", given, Path::new(""))?;
-    let Preset { name, summary, parameters, sources, facts } = found;
+    let Preset { name, summary, parameters, sources, intervals, facts } = found;
     let parameters: Platform = serde_json::from_value(parameters).map_err(|it| Error::BadParameter {
         path: "platform".to_owned(),
         given: name.clone(),
         problem: it.to_string(),
     })?;
-    Ok(Preset { name, summary, parameters, sources, facts })
+    Ok(Preset { name, summary, parameters, sources, intervals, facts })
 }
 
 /// What every row has of an answer, and whether it is text or a whole number.

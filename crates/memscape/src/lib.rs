@@ -43,7 +43,7 @@ pub mod prelude {
     pub use crate::explore::{
         Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
         Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep, Table,
-        fit_study, front, front_of, hypervolume, search, sensitivity,
+        Uncertainty, fit_study, front, front_of, hypervolume, search, sensitivity, uncertainty,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::{calibrate, leave_one_out};

@@ -27,6 +27,7 @@ pub(crate) use judge::{Judge, Verdict};
 pub(crate) use plan::{Dimension, Plan};
 pub use range::Range;
 pub use space::Space;
+pub(crate) use space::{Axes, Linked};
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use super::axis::{Axis, Change, Values};
 use super::check::{Check, Source};
 use super::draw::{Drawn, Sample};
 use super::range::Range;
-use super::space::{Axes, Linked, Space};
+use super::space::{Axes, Space};
 use crate::error::Error;
 use crate::expression::{Expression, Sort};
 use crate::limits::Excess;
@@ -320,16 +320,6 @@ fn read_conditions(dimensions: &mut [Dimension], space: &Space, sampled: bool) -
         }
     }
     Ok(())
-}
-
-impl Linked {
-    fn paths(&self) -> impl Iterator<Item = &str> {
-        let (several, one) = match &self.axes {
-            Axes::Values(axes) => (Some(axes.iter().map(|it| it.0.as_str())), None),
-            Axes::Range(path, _) => (None, Some(path.as_str())),
-        };
-        several.into_iter().flatten().chain(one)
-    }
 }
 
 fn sort_of_kind(kind: Kind) -> Sort {

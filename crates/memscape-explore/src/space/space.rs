@@ -99,10 +99,7 @@ impl Space {
 
     /// The dotted path of each axis, slowest first.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.dimensions.iter().flat_map(|it| match &it.axes {
-            Axes::Values(axes) => axes.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
-            Axes::Range(path, _) => vec![path.as_str()],
-        })
+        self.dimensions.iter().flat_map(Linked::paths)
     }
 
     /// A space as a study file holds it: `axes` by path, each group of `linked` ones,
@@ -219,6 +216,15 @@ impl Space {
 }
 
 impl Linked {
+    /// The dotted path of each.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        let (several, one) = match &self.axes {
+            Axes::Values(axes) => (Some(axes.iter().map(|it| it.0.as_str())), None),
+            Axes::Range(path, _) => (None, Some(path.as_str())),
+        };
+        several.into_iter().flatten().chain(one)
+    }
+
     /// How many points it has, `None` if it is a range of real numbers.
     pub(crate) fn length(&self) -> Result<Option<u64>, Error> {
         let axes = match &self.axes {

@@ -167,6 +167,7 @@ impl Entry {
             summary: recording.summary(),
             parameters: Value::from(recording.as_str()),
             sources: [("*".to_owned(), source.to_owned())].into(),
+            intervals: std::collections::BTreeMap::new(),
             facts: Map::new(),
         };
         Self { preset: Box::leak(Box::new(preset)), name: recording }
@@ -291,6 +292,7 @@ impl AnyCatalog for Recordings {
             base: None,
             parameters: Map::from_iter([(KEY.to_owned(), json!(kept.as_str()))]),
             sources: [(KEY.to_owned(), "read from a file".to_owned())].into(),
+            intervals: std::collections::BTreeMap::new(),
             facts: Map::new(),
         })
     }
@@ -301,11 +303,11 @@ impl AnyCatalog for Recordings {
     }
 
     fn complete(&self, form: Form, _: Find<'_>) -> Result<Preset<Value>, CatalogError> {
-        let Form { name, summary, mut parameters, sources, facts, .. } = form;
+        let Form { name, summary, mut parameters, sources, intervals, facts, .. } = form;
         let content = parameters.remove(KEY).and_then(|it| it.as_str().map(str::to_owned));
         let known = RecordingName::named(content.as_deref().unwrap_or(&name));
         let recording = known.map_err(|it| CatalogError::File(it.to_string()))?;
-        Ok(Preset { name, summary, parameters: json!(recording), sources, facts })
+        Ok(Preset { name, summary, parameters: json!(recording), sources, intervals, facts })
     }
 
     fn schema(&self) -> Value {

@@ -197,6 +197,7 @@ fn keep(library: &mut Library, name: String, source: &str, instance: Instance) {
         summary: instance.summary(),
         parameters: Value::from(name.as_str()),
         sources: [("*".to_owned(), source.to_owned())].into(),
+        intervals: std::collections::BTreeMap::new(),
         facts: Map::new(),
     };
     let kept = InstanceName { text: name.as_str().into(), instance: Arc::new(instance) };
@@ -241,6 +242,7 @@ impl AnyCatalog for Instances {
             base: None,
             parameters: Map::from_iter([(KEY.to_owned(), json!(name))]),
             sources: [(KEY.to_owned(), "read from a file".to_owned())].into(),
+            intervals: std::collections::BTreeMap::new(),
             facts: Map::new(),
         })
     }
@@ -251,11 +253,11 @@ impl AnyCatalog for Instances {
     }
 
     fn complete(&self, form: Form, _: Find<'_>) -> Result<Preset<Value>, CatalogError> {
-        let Form { name, summary, mut parameters, sources, facts, .. } = form;
+        let Form { name, summary, mut parameters, sources, intervals, facts, .. } = form;
         let content = parameters.remove(KEY).and_then(|it| it.as_str().map(str::to_owned));
         let known = InstanceName::try_from(content.unwrap_or_else(|| name.clone()));
         let parameters = json!(String::from(known.map_err(CatalogError::File)?));
-        Ok(Preset { name, summary, parameters, sources, facts })
+        Ok(Preset { name, summary, parameters, sources, intervals, facts })
     }
 
     fn schema(&self) -> Value {

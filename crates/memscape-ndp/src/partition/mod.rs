@@ -10,7 +10,8 @@
 //!    GPU set of a block is a prefix by activity, because that takes the most
 //!    work per byte. Its cost over the prefix is convex, so one price per GPU
 //!    byte, shared by all blocks, divides the capacity. The Lagrangian value at
-//!    any price is a lower bound of the integer optimum.
+//!    any price is a lower bound of the integer optimum; small blocks are priced with
+//!    whole neurons, since dividing one of ten would say little (`bound.rs`).
 //! 2. *Whole*: prefixes are rounded down and the remaining capacity is filled;
 //!    where there are so few neurons that each counts, exchanges between blocks
 //!    follow (`exchange.rs`).
@@ -18,6 +19,7 @@
 //!    exchanges out of the slowest device (`balance.rs`).
 
 mod balance;
+mod bound;
 mod exchange;
 mod instance;
 mod problem;

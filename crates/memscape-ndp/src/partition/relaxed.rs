@@ -41,9 +41,9 @@ pub(super) fn prefix_bytes(block: &Block, ordered: &Ordered, prefix: usize) -> f
 
 /// The best divisible prefix of one block at a price per GPU byte: its cost
 /// with the price paid, and the whole neurons in it.
-struct AtPrice {
-    value: f64,
-    bytes: f64,
+pub(super) struct AtPrice {
+    pub value: f64,
+    pub bytes: f64,
     prefix: usize,
 }
 
@@ -53,7 +53,7 @@ struct AtPrice {
 /// the slower side, and costs `price * s`; saving per byte falls with the
 /// frequency, so the first neuron that does not pay ends the prefix. The last
 /// one is divided where GPU and DIMMs would be level.
-fn at_price(block: &Block, ordered: &Ordered, gpu: f64, dimms: f64, price: f64) -> AtPrice {
+pub(super) fn at_price(block: &Block, ordered: &Ordered, gpu: f64, dimms: f64, price: f64) -> AtPrice {
     let (mut on_gpu, mut bytes) = (0.0, 0.0);
     let level = ((ordered.total_work / dimms - block.fixed()) / (1.0 / gpu + 1.0 / dimms)).max(0.0);
     let mut prefix = 0;

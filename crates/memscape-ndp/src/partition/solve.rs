@@ -4,6 +4,7 @@ use memscape_units::Nanoseconds;
 use rayon::prelude::*;
 
 use super::balance::{Bins, balance};
+use super::bound::of_whole_neurons;
 use super::exchange;
 use super::problem::{Block, Device, Devices, Partition, PartitionError, check, total_bytes};
 use super::relaxed::{Ordered, best_price, order, prefix_bytes, whole_prefixes};
@@ -45,7 +46,9 @@ pub fn solve(blocks: &[Block], devices: &Devices) -> Result<Partition, Partition
     let dimms: f64 = devices.dimm_bandwidth.iter().sum();
     let total: f64 = blocks.iter().map(total_bytes).sum();
 
-    let (price, lower_bound_s) = best_price(blocks, &ordered, devices, dimms);
+    let (price, relaxed_s) = best_price(blocks, &ordered, devices, dimms);
+    let whole_s = of_whole_neurons(blocks, &ordered, devices, dimms);
+    let lower_bound_s = whole_s.map_or(relaxed_s, |it| it.max(relaxed_s));
     // What the DIMMs cannot hold must go to the GPU, however slow that is.
     let forced = (total - devices.dimm_capacity.iter().sum::<f64>()).max(0.0);
     let mut prefixes = whole_prefixes(blocks, &ordered, devices, dimms, price, forced);

@@ -1,0 +1,121 @@
+//! Which parameters of a point may well be others.
+
+use memscape_study::{Calibration, Grade, Preset, Slot, Spread};
+use serde_json::Value;
+
+use crate::describe::{is_unused, same};
+use crate::error::Error;
+use crate::parameters::{Anatomy, Assignment, Given, Parameters};
+
+/// A parameter that is not known for sure.
+pub(super) struct Doubt {
+    pub path: String,
+    /// What it is taken to be.
+    pub nominal: Value,
+    pub of: Unknown,
+}
+
+/// What else it may be.
+pub(super) enum Unknown {
+    /// As its description says.
+    Spread(Grade, Spread),
+    /// A parameter of a fit, by its place there.
+    Fitted(&'static Calibration, usize),
+}
+
+/// Why numbers are not known, as far as answers are split by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    Calibrated,
+    Prior,
+    Reading,
+}
+
+impl Group {
+    pub const ALL: [Self; 3] = [Self::Calibrated, Self::Prior, Self::Reading];
+
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Calibrated => "from_calibration",
+            Self::Prior => "from_priors",
+            Self::Reading => "from_readings",
+        }
+    }
+}
+
+impl Doubt {
+    /// How a fit names it, or its path.
+    pub fn key(&self) -> String {
+        match self.of {
+            Unknown::Fitted(calibration, at) => calibration.parameters()[at].key(),
+            Unknown::Spread(..) => self.path.clone(),
+        }
+    }
+
+    pub fn group(&self) -> Group {
+        match &self.of {
+            Unknown::Fitted(..) | Unknown::Spread(Grade::Calibrated, _) => Group::Calibrated,
+            Unknown::Spread(Grade::Reading, _) => Group::Reading,
+            Unknown::Spread(..) => Group::Prior,
+        }
+    }
+}
+
+/// The doubts at the point that these layers describe. What is given by itself is known,
+/// and so is what `moved` names: the axes.
+pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) -> Result<Vec<Doubt>, Error> {
+    let given = anatomy.flatten_layers(layers)?;
+    let tree = anatomy.expand(&given)?;
+    let mut known = Vec::new();
+    collect_given(&given, &mut known);
+    let standing: Vec<(&Slot, &Preset<Value>)> =
+        anatomy.slots.iter().filter_map(|it| Some((it, standing(it, &given)?))).collect();
+    let doubt = |path: String| {
+        let is_known = known.contains(&path.as_str()) || moved.contains(&path.as_str());
+        // Whole tables that may be missing are choices, and none built in holds a doubt.
+        if is_known || is_unused(anatomy.laws, &path) || anatomy.reshapes(&path) {
+            return None;
+        }
+        let nominal = Value::from(tree.at(&path)?);
+        // The nearest description that really says so.
+        let (slot, preset, below) = standing.iter().rev().find_map(|(slot, preset)| {
+            let below =
+                if slot.whole { path.as_str() } else { path.strip_prefix(slot.path)?.strip_prefix('.')? };
+            let value = below.split('.').try_fold(&preset.parameters, |value, name| value.get(name))?;
+            same(value, &nominal).then_some((slot, preset, below))
+        })?;
+        let of = match preset.spread(below, &nominal) {
+            Some(spread) => Unknown::Spread(preset.grade(below).unwrap_or(Grade::Prior), spread),
+            None if preset.grade(below) == Some(Grade::Calibrated) => {
+                let calibration = slot.catalog.calibration()?;
+                let own = |it: &memscape_study::FreeParameter| {
+                    it.path == path && it.preset.as_deref().is_none_or(|it| it == preset.name)
+                };
+                Unknown::Fitted(calibration, calibration.parameters().iter().position(own)?)
+            }
+            None => return None,
+        };
+        Some(Doubt { path, nominal, of })
+    };
+    Ok(anatomy.shape.leaves().into_iter().filter_map(|(path, _)| doubt(path)).collect())
+}
+
+/// The description that stands in a slot.
+fn standing<'a>(slot: &'a Slot, given: &'a [Assignment]) -> Option<&'a Preset<Value>> {
+    match given.iter().find(|it| it.path == slot.path).map(|it| &it.given) {
+        Some(Given::Description(it)) => Some(it),
+        Some(Given::Value(_)) => None,
+        Some(Given::Partial(_)) | None => slot.catalog.find_plain(slot.default).ok(),
+    }
+}
+
+/// The paths of single values.
+fn collect_given<'a>(all: &'a [Assignment], known: &mut Vec<&'a str>) {
+    for it in all {
+        match &it.given {
+            Given::Value(_) => known.push(&it.path),
+            Given::Partial(inner) => collect_given(inner, known),
+            Given::Description(_) => {}
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Answers with what they may be.
+
+use memscape_study::random::Key;
+use serde_json::Value;
+
+use super::doubt::{Doubt, Group, doubts};
+use super::draws::draw;
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::parameters::Parameters;
+use crate::points::{Asker, Point, answered};
+use crate::registry::DynStudy;
+use crate::space::{Axes, Judge, Linked, Objective, Space, Verdict, digits_of};
+use crate::sweep::Control;
+use crate::table::{Column, Table};
+
+/// A question about how far answers may be off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncertainty {
+    /// Columns, or formulas; none stands for the study's aim, or of a single point for
+    /// all numbers of its answer.
+    pub of: Vec<String>,
+    /// How often everything that is not known for sure is drawn.
+    pub draws: u64,
+    /// Another seed draws others.
+    pub seed: u64,
+}
+
+impl Default for Uncertainty {
+    fn default() -> Self {
+        Self { of: Vec::new(), draws: 200, seed: 0 }
+    }
+}
+
+/// Fewer draws have no 20th of them.
+const FEWEST_DRAWS: u64 = 20;
+
+/// More answers do not fit in memory.
+const MOST_ANSWERS: u64 = 50_000_000;
+
+/// Points whose draws are answered together.
+const BATCH: u64 = 1 << 15;
+
+/// Answers at each point of a space, with what they may be. Every parameter whose source
+/// is a prior or a reading is drawn from its interval, and every free parameter from its
+/// fit's covariance, all of them `draws` times and each kind by itself as often. What is
+/// given by itself, and what an axis moves, is known.
+///
+/// A row for each point and column asked of: the axes, `of`, `value` (as without any
+/// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above),
+/// `from_calibration`, `from_priors` and `from_readings` (half of the way from `low` to
+/// `high` if nothing else were in doubt), and `draws`: how many had an answer.
+///
+/// # Errors
+/// [`Error::BadSweep`] for a space with constraints or conditions, or too few or too many
+/// draws; [`Error`] if an axis or a column is wrong, or a description is given that does
+/// not exist.
+pub fn uncertainty(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    question: &Uncertainty,
+    control: &dyn Control,
+) -> Result<Table, Error> {
+    guarded(|| uncertainty_in(study, base, space, question, control))
+}
+
+fn uncertainty_in(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    question: &Uncertainty,
+    control: &dyn Control,
+) -> Result<Table, Error> {
+    let asker = study.asker();
+    let plan = asker.plan(base, space)?;
+    if plan.conditional || !plan.prunes.is_empty() || !plan.checks.is_empty() {
+        return Err(Error::BadSweep(
+            "how far answers may be off is told of a plain grid; leave out constraints and `when`".to_owned(),
+        ));
+    }
+    let size = plan.size()?;
+    let most = MOST_ANSWERS / size.max(1) / (1 + Group::ALL.len() as u64);
+    if question.draws < FEWEST_DRAWS || question.draws > most {
+        return Err(Error::BadSweep(format!(
+            "`draws` = {}: a space of {size} points takes at least {FEWEST_DRAWS} and at most {most}",
+            question.draws
+        )));
+    }
+    let of = columns_of(study, base, space, question)?;
+    let parts = Parts::new(space, &asker);
+    let mut done = Done::default();
+    for (outer, given) in parts.outer_points()? {
+        let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
+        let together = Asked { asker, layers: &layers, of: &of, question, control };
+        let complete = together.answer(&parts.inner, |inner, spreads| {
+            done.points.push(parts.join(&outer, inner));
+            done.spreads.extend(spreads);
+        })?;
+        control.advanced(done.points.len() as u64, size);
+        if !complete {
+            break;
+        }
+    }
+    let complete = done.points.len() as u64 == size;
+    let rows = done.spreads.len();
+    let repeated = done.points.iter().flat_map(|it| std::iter::repeat_n(it, of.len()));
+    let mut all = plan.columns_at(repeated);
+    let names = Column::Text((0..rows).map(|it| Some(of[it % of.len()].clone())).collect());
+    all.push(names.into_polars("of".to_owned())?);
+    let number = |it: fn(&Interval) -> Option<f64>| Column::Float(done.spreads.iter().map(it).collect());
+    let parts: [(&str, fn(&Interval) -> Option<f64>); 4] =
+        [("value", |it| it.value), ("median", |it| it.median), ("low", |it| it.low), ("high", |it| it.high)];
+    for (name, part) in parts {
+        all.push(number(part).into_polars(name.to_owned())?);
+    }
+    for (index, group) in Group::ALL.into_iter().enumerate() {
+        let halves = Column::Float(done.spreads.iter().map(|it| it.from[index]).collect());
+        all.push(halves.into_polars(group.column().to_owned())?);
+    }
+    let draws = Column::Int(done.spreads.iter().map(|it| i64::try_from(it.draws).ok()).collect());
+    all.push(draws.into_polars("draws".to_owned())?);
+    let table = Table::new(polars::prelude::DataFrame::new(rows, all)?, true);
+    Ok(if complete { table } else { table.interrupted() })
+}
+
+/// What is asked of when nothing is named.
+fn columns_of(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    question: &Uncertainty,
+) -> Result<Vec<String>, Error> {
+    if !question.of.is_empty() {
+        return Ok(question.of.clone());
+    }
+    if let (Some(aim), Some(_)) = (study.laws().aim, space.paths().next()) {
+        return Ok(vec![aim.column.to_owned()]);
+    }
+    let answer = study.run_layers(&base.iter().collect::<Vec<_>>())?;
+    Ok(answer.into_iter().filter(|it| it.1.is_number()).map(|it| it.0).collect())
+}
+
+#[derive(Default)]
+struct Done {
+    points: Vec<Point>,
+    spreads: Vec<Interval>,
+}
+
+/// One column at one point.
+#[derive(Clone, Default)]
+struct Interval {
+    value: Option<f64>,
+    median: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    from: [Option<f64>; Group::ALL.len()],
+    draws: usize,
+}
+
+/// A space in two: axes that name descriptions, each of whose values has doubts of its
+/// own, and all others.
+struct Parts<'a> {
+    outer: Vec<&'a Linked>,
+    inner: Space,
+    is_outer: Vec<bool>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(space: &'a Space, asker: &Asker<'_>) -> Self {
+        let is_outer: Vec<bool> =
+            space.dimensions.iter().map(|it| it.paths().any(|it| asker.anatomy.reshapes(it))).collect();
+        let (mut outer, mut inner) = (Vec::new(), Space::default());
+        for (it, is_outer) in space.dimensions.iter().zip(&is_outer) {
+            if *is_outer {
+                outer.push(it);
+            } else {
+                inner = inner.with(it.axes.clone());
+            }
+        }
+        Self { outer, inner, is_outer }
+    }
+
+    /// All combinations of descriptions: their digits, and what is given.
+    fn outer_points(&self) -> Result<Vec<(Vec<u64>, Parameters)>, Error> {
+        let mut all = vec![(Vec::new(), Parameters::new())];
+        for dimension in &self.outer {
+            let Axes::Values(axes) = &dimension.axes else { continue };
+            let length = dimension.length()?.unwrap_or(0);
+            let mut longer = Vec::new();
+            for (digits, given) in &all {
+                for digit in 0..length {
+                    let index = usize::try_from(digit).unwrap_or(usize::MAX);
+                    let own = axes.iter().map(|(path, values)| (path.clone(), values[index].clone()));
+                    let given = given.clone().into_iter().chain(own).collect();
+                    longer.push(([digits.as_slice(), &[digit]].concat(), given));
+                }
+            }
+            all = longer;
+        }
+        Ok(all)
+    }
+
+    /// The digits of a point of the whole.
+    fn join(&self, outer: &[u64], inner: &[u64]) -> Point {
+        let (mut outer, mut inner) = (outer.iter(), inner.iter());
+        let next = |is_outer: &bool| if *is_outer { outer.next() } else { inner.next() };
+        self.is_outer.iter().map(next).map(|it| it.copied().unwrap_or(0)).collect()
+    }
+}
+
+/// Points that have the same doubts.
+struct Asked<'a> {
+    asker: Asker<'a>,
+    layers: &'a [Parameters],
+    of: &'a [String],
+    question: &'a Uncertainty,
+    control: &'a dyn Control,
+}
+
+impl Asked<'_> {
+    /// Calls `told` with the digits and intervals of each point of `space`; whether all
+    /// were asked.
+    fn answer(&self, space: &Space, mut told: impl FnMut(&[u64], Vec<Interval>)) -> Result<bool, Error> {
+        let moved: Vec<&str> = space.paths().collect();
+        let doubts = doubts(self.asker.anatomy, &self.layers.iter().collect::<Vec<_>>(), &moved)?;
+        let series = series(&doubts, self.question);
+        let drawn = series.iter().map(|it| it.values.len() as u64).sum::<u64>();
+        let mut whole = space.clone();
+        if !doubts.is_empty() {
+            let column = |index: usize| -> Vec<Value> {
+                series.iter().flat_map(|it| &it.values).map(|it| it[index].clone()).collect()
+            };
+            whole =
+                whole.linked(doubts.iter().enumerate().map(|(index, it)| (it.path.as_str(), column(index))));
+        }
+        let plan = self.asker.plan(self.layers, space)?;
+        let drawing = self.asker.plan(self.layers, &whole)?;
+        let objectives: Vec<Objective> = self.of.iter().map(Objective::minimize).collect();
+        let judge = Judge::new(&drawing, &objectives)?;
+        let points = plan.size()?;
+        let each = drawn.max(1);
+        let per_batch = (BATCH / each).max(1);
+        for first in (0..points).step_by(usize::try_from(per_batch).unwrap_or(usize::MAX)) {
+            if self.control.cancelled() {
+                return Ok(false);
+            }
+            let here = first..points.min(first + per_batch);
+            let places = here.clone().flat_map(|it| (0..each).map(move |draw| it * each + draw));
+            let asked: Vec<Point> = places.map(|it| digits_of(&drawing, it).into()).collect();
+            let done = answered(&drawing, &self.asker, &judge, &asked);
+            let goals = judge.goals();
+            let value = |row: usize, goal: usize| {
+                (done.verdicts[row] != Verdict::NoAnswer).then(|| done.values[row * goals + goal])
+            };
+            for (index, point) in here.enumerate() {
+                let start = index * usize::try_from(each).unwrap_or(usize::MAX);
+                let of_goal = |goal: usize| interval(&series, |draw| value(start + draw, goal));
+                told(&digits_of(&plan, point), (0..goals).map(of_goal).collect());
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Draws of everything, or of one group alone.
+struct Series {
+    only: Option<Group>,
+    values: Vec<Vec<Value>>,
+}
+
+/// What is known first, then all doubts together, then each group by itself where there
+/// are several.
+fn series(doubts: &[Doubt], question: &Uncertainty) -> Vec<Series> {
+    if doubts.is_empty() {
+        return Vec::new();
+    }
+    let key = Key::new(question.seed);
+    let draws = |only| {
+        let values = (0..question.draws).map(|it| draw(doubts, key.fork(it), only)).collect();
+        Series { only, values }
+    };
+    let nominal = Series { only: None, values: vec![doubts.iter().map(|it| it.nominal.clone()).collect()] };
+    let groups = Group::ALL.into_iter().filter(|group| doubts.iter().any(|it| it.group() == *group));
+    std::iter::once(nominal).chain([draws(None)]).chain(groups.map(|it| draws(Some(it)))).collect()
+}
+
+/// What a column may be, from its values in all draws.
+fn interval(series: &[Series], value: impl Fn(usize) -> Option<f64>) -> Interval {
+    let mut found = Interval { value: value(0), from: [Some(0.0); Group::ALL.len()], ..Interval::default() };
+    if found.value.is_none() {
+        return Interval::default();
+    }
+    (found.median, found.low, found.high) = (found.value, found.value, found.value);
+    let mut start = 1;
+    for it in series.iter().skip(1) {
+        let draws = start..start + it.values.len();
+        start = draws.end;
+        let mut sorted: Vec<f64> = draws.filter_map(&value).collect();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (quantile(&sorted, 0.05), quantile(&sorted, 0.95));
+        match it.only {
+            None => {
+                (found.median, found.low, found.high) = (quantile(&sorted, 0.5), low, high);
+                found.draws = sorted.len();
+            }
+            Some(group) => found.from[group as usize] = low.zip(high).map(|(low, high)| (high - low) / 2.0),
+        }
+    }
+    found
+}
+
+/// Between the values beside it.
+fn quantile(sorted: &[f64], place: f64) -> Option<f64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an index"
+    )]
+    let (index, share) = {
+        let at = place * sorted.len().saturating_sub(1) as f64;
+        (at as usize, at.fract())
+    };
+    let (low, high) = (sorted.get(index)?, sorted.get(index + 1).or(sorted.last())?);
+    Some(low + (high - low) * share)
+}

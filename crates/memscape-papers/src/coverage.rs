@@ -1,0 +1,108 @@
+//! Whether printed numbers lie where the models say that they may.
+
+use std::collections::BTreeMap;
+
+use memscape_explore::{Doubts, Parameters};
+use memscape_systems::registry;
+use serde::Serialize;
+
+use crate::claims::{Claim, Published, evaluate, evaluate_with};
+use crate::error::Error;
+use crate::papers::{self, select};
+
+/// A claim, and what the model says with everything drawn that it does not know for sure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Covered {
+    /// The claim's id.
+    pub id: String,
+    /// The printed number.
+    pub published: f64,
+    /// Its unit.
+    pub unit: String,
+    /// What the model says.
+    pub computed: f64,
+    /// A 20th of the draws is below.
+    pub low: f64,
+    /// A 20th of the draws is above.
+    pub high: f64,
+    /// Whether the printed number, as far as its digits go, is between.
+    pub inside: bool,
+}
+
+/// Each prediction of performance of a paper with what the model says in so many draws of
+/// its free parameters, priors and readings. `told` hears how many draws are done.
+///
+/// A draw changes what all experiments have; what an experiment sets itself stays, and
+/// what it does not have is not drawn there.
+///
+/// # Errors
+/// [`Error::Unknown`] if there is no such paper, and as [`evaluate`].
+pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> Result<Vec<Covered>, Error> {
+    let paper = papers::paper(paper)?;
+    let systems = registry().systems().iter();
+    let own = systems.filter(|it| it.calibration.is_some_and(|it| it.paper == paper.id));
+    let doubts = Doubts::of(own.flat_map(|it| &it.studies).map(|it| &**it))?;
+    let all = Published::of(paper).claims;
+    let verdicts = evaluate(&all)?;
+    let held = all.into_iter().zip(verdicts).filter(|(_, it)| it.is_held() && it.bound.is_none());
+    let (claims, verdicts): (Vec<Claim>, Vec<_>) = held.unzip();
+    let mut by_experiment: BTreeMap<&str, Vec<&Claim>> = BTreeMap::new();
+    for claim in &claims {
+        if let Some(query) = &claim.query {
+            by_experiment.entry(&query.experiment).or_default().push(claim);
+        }
+    }
+    let mut taken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for id in by_experiment.keys() {
+        taken.insert(id, takes(id, &doubts.draw(seed, 0))?);
+    }
+    let mut said: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for number in 0..draws {
+        told(number, draws);
+        let values = doubts.draw(seed, number);
+        for (id, claims) in &by_experiment {
+            let changed: Parameters = values
+                .iter()
+                .filter(|it| taken[id].contains(it.0))
+                .map(|(key, it)| (key.clone(), it.clone()))
+                .collect();
+            let claims: Vec<Claim> = claims.iter().map(|it| (*it).clone()).collect();
+            // A draw at which some point has no answer says nothing.
+            let Ok(verdicts) = evaluate_with(&claims, &changed) else { continue };
+            for it in verdicts {
+                said.entry(it.id).or_default().extend(it.computed);
+            }
+        }
+    }
+    let covered = claims.iter().zip(verdicts).map(|(claim, verdict)| {
+        let mut all = said.remove(&claim.id).unwrap_or_default();
+        all.sort_by(f64::total_cmp);
+        let computed = verdict.computed.unwrap_or(f64::NAN);
+        let end = |share: usize| all.get(all.len() * share / 20).or(all.last()).copied().unwrap_or(computed);
+        let (low, high) = (end(1).min(computed), end(19).max(computed));
+        let published = claim.value.number();
+        let rounding = claim.rounding().abs();
+        Covered {
+            id: claim.id.clone(),
+            published,
+            unit: claim.unit.clone(),
+            computed,
+            low,
+            high,
+            inside: low <= published + rounding && published - rounding <= high,
+        }
+    });
+    Ok(covered.collect())
+}
+
+/// Which of these parameters an experiment has.
+fn takes(id: &str, drawn: &Parameters) -> Result<Vec<String>, Error> {
+    let experiment = select(&[id])?[0];
+    let alone = |(key, value): (&String, &serde_json::Value)| {
+        experiment
+            .table_with(&Parameters::from_iter([(key.clone(), value.clone())]))
+            .is_ok()
+            .then(|| key.clone())
+    };
+    Ok(drawn.iter().filter_map(alone).collect())
+}

@@ -1,0 +1,80 @@
+"""How far answers may be off."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memscape import _memscape
+from memscape._progress import Progress
+from memscape._search import Space, as_space
+
+if TYPE_CHECKING:
+    import polars
+
+
+def uncertainty(
+    study: str,
+    space: Space | Mapping[str, Any] | None = None,
+    *,
+    of: str | Iterable[str] = (),
+    draws: int = 200,
+    seed: int = 0,
+    base: Mapping[str, Any] | None = None,
+) -> polars.DataFrame:
+    """Tells what answers may be, given how well the numbers behind them are known.
+
+    Every parameter whose source is a prior or a reading is drawn from its interval, and every
+    calibrated one from the covariance of its fit: all together, and each kind by itself.
+    What is given by itself, or moved by an axis, is known.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"pim.inference"``.
+    space
+        A :class:`Space` without constraints and conditions, or a dict of axes; one point
+        if not given.
+    of
+        Columns or formulas, one or several; the study's aim if not given, or of a single
+        point all numbers of the answer.
+    draws
+        How often everything is drawn, at least 20.
+    seed
+        Another seed draws others.
+    base
+        Parameters that stay the same, as for :func:`run`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per point and column asked of: the axes, ``of``, ``value`` (as :func:`run`
+        says it), ``median``, ``low`` and ``high`` (a 20th of the draws is below, a 20th
+        above), ``from_calibration``, ``from_priors`` and ``from_readings`` (half of the way
+        from low to high if nothing else were in doubt), and ``draws`` that had an answer.
+
+    Raises
+    ------
+    MemscapeError
+        If the space has constraints, an axis or a column is wrong, or there are too few
+        draws.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> row = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b"}).row(0, named=True)
+    >>> row["low"] < row["value"] < row["high"]
+    True
+    """
+    spec = {"study": study, "base": dict(base or {}), **as_space(space or {}).spec()}
+    return of_spec(spec, [of] if isinstance(of, str) else list(of), draws, seed)
+
+
+def of_spec(spec: dict[str, Any], of: list[str], draws: int, seed: int) -> polars.DataFrame:
+    """Asks what a study file's keys ask."""
+    with Progress(spec["study"]) as progress:
+        table, complete = _memscape.uncertainty(spec, of, draws, seed, progress)
+    if not complete:
+        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+    return table

@@ -1,0 +1,88 @@
+"""Beside other people's tools: what docs/agreement.md says, and that it holds."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import memscape as ms
+
+ROOT = Path(__file__).parents[2]
+if not (ROOT / "data" / "agreement").is_dir():
+    pytest.skip(f"{ROOT} is not the repository", allow_module_level=True)
+
+FORMATS = {4: "int4", 8: "int8", 16: "fp16"}
+CLOSE = 0.05
+
+
+def ours(theirs):
+    """The same product on our model, in the same setting."""
+    given = {
+        "m": theirs["m"],
+        "k": theirs["k"],
+        "format": FORMATS[theirs["in_bits"]],
+        "placement": "pimnast",
+        "memory.banks_per_channel": theirs["banks_per_channel"],
+        "pim.registers": theirs["orf"] + theirs["irf"],
+        "split_k": theirs["split_k"],
+        "charge_reduction": True,
+        "cr_degree": "auto" if theirs["cr_degree_mode"] == "auto" else 1,
+    }
+    setting = theirs["experiment"]
+    if setting.startswith("in_reg"):
+        given["pim.input_registers"] = theirs["in_reg"]
+    if setting.startswith("registers"):
+        given["pim.input_registers"] = min(theirs["in_reg"], theirs["irf"])
+    return ms.run("pim.gemv", given)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    rows = pl.read_csv(ROOT / "data" / "agreement" / "geniepim.csv").rows(named=True)
+    return [(row, ours(row)) for row in rows]
+
+
+def error(pair):
+    theirs, answer = pair
+    return answer["speedup"] / theirs["speedup"] - 1
+
+
+def test_geniepim_agrees_where_columns_are_not_split(compared):
+    assert all(abs(error(it)) <= CLOSE for it in compared if it[0]["split_k"] == 1)
+
+
+def test_geniepim_disagrees_only_where_it_forgets_row_blocks(compared):
+    """A part of a split has fewer banks and so more row-blocks in each; there these are counted as without a split."""
+    far = [theirs for theirs, answer in compared if abs(error((theirs, answer))) > CLOSE]
+    blocks = [it["m"] / (it["tile_m"] * it["banks_per_channel"] * 8) for it in far]
+    assert len(far) == 12
+    assert all(it["split_k"] > 1 and block != int(block) for it, block in zip(far, blocks, strict=True))
+
+
+def test_the_page_says_so(compared):
+    page = (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+    settings = dict.fromkeys(theirs["experiment"] for theirs, _ in compared)
+    for setting in settings:
+        errors = [abs(error(it)) for it in compared if it[0]["experiment"] == setting]
+        far = sum(it > CLOSE for it in errors)
+        row = f"| `{setting}` | {len(errors)} | {100 * statistics.median(errors):.1f} % | {100 * max(errors):.1f} % | {far} |"
+        assert row in page, row
+    errors = [abs(error(it)) for it in compared]
+    close = sum(it <= CLOSE for it in errors)
+    said = f"median error {100 * statistics.median(errors):.1f} %, {close} of {len(errors)} within 5 %"
+    assert said in page, said
+
+
+def test_the_lpddr5_preset_is_as_ramulator_has_it():
+    """JESD209-5B's numbers in Ramulator 2.1, in clocks of the command bus."""
+    it = ms.describe("lpddr5-6400").parameters
+    clock_ns = 1e3 * it["transfers_per_clock"] / it["data_rate_mt_s"]
+    clocks = {name: it[name] / clock_ns for name in ("cl_ns", "cwl_ns", "trtp_ns", "trp_ab_ns")}
+    assert clocks == {"cl_ns": 17, "cwl_ns": 9, "trtp_ns": 8, "trp_ab_ns": 17}
+    assert abs(it["trefi_ns"] - 3906) < 1
+    # nCL + nBL + 2 - nCWL; left to the rule.
+    assert it["trtw_ns"] is None
+    assert clocks["cl_ns"] + it["burst_length"] / it["transfers_per_clock"] + 2 - clocks["cwl_ns"] == 12
