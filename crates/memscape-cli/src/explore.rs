@@ -15,7 +15,12 @@ use crate::progress::Progress;
 use crate::read::read;
 
 /// Serves a page until Ctrl-C, or writes one.
-pub fn explore(asked: &Explore, quiet: bool, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
+pub fn explore(
+    asked: &Explore,
+    quiet: bool,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
     let view = view(asked, quiet)?;
     if let Some(file) = &asked.page {
         if file.extension().is_none_or(|it| it != "html") {

@@ -12,9 +12,14 @@ function made(node, attributes, children) {
   return node;
 }
 
+// JupyterLab takes arrow keys for its own unless what has the focus says that it needs them.
+const KEYS = { "data-lm-suppress-shortcuts": true };
+const TAKES_KEYS = ["button", "input", "select", "summary"];
+
 /** An element of the page; texts become text, never markup. */
 function html(name, attributes, ...children) {
-  return made(document.createElement(name), attributes, children);
+  const all = TAKES_KEYS.includes(name) ? { ...KEYS, ...attributes } : attributes;
+  return made(document.createElement(name), all, children);
 }
 
 /** An element of a figure. */

@@ -82,21 +82,9 @@ impl Explorer {
             "sums": sums(self.study),
             "headline": headline(self.study),
             "given": self.given,
-            "curve": self.curve.clone().or_else(|| self.first_curve(&description.parameters)),
+            "curve": self.curve.clone().or_else(|| first_curve(&description.parameters)),
             "look": look(),
         })
-    }
-
-    /// A number that more of makes better or worse: the first one of which the study says so.
-    fn first_curve(&self, parameters: &[Parameter]) -> Option<String> {
-        let matters = |it: &&Parameter| {
-            let says = |word: &str| it.more.as_ref().is_some_and(|more| more.starts_with(word));
-            matches!(Control::of(&it.values), Control::Number) && !it.nullable && (says("faster") || says("slower"))
-        };
-        // What a workload is, is asked less often than what a machine is.
-        let of_machine = |it: &&Parameter| matters(it) && it.path.contains('.');
-        let found = parameters.iter().find(of_machine).or_else(|| parameters.iter().find(matters));
-        found.map(|it| it.path.clone())
     }
 
     /// Answers a question of the form `{"parameters": {...}}` with `row` or `error` and the
@@ -126,11 +114,8 @@ impl Explorer {
     }
 
     fn curve(&self, mut changes: Parameters, path: &str) -> Result<Value, Error> {
-        let no_curve = |problem| Error::NoCurve {
-            study: self.study.name().to_owned(),
-            path: path.to_owned(),
-            problem,
-        };
+        let no_curve =
+            |problem| Error::NoCurve { study: self.study.name().to_owned(), path: path.to_owned(), problem };
         let description = self.study.describe();
         let parameter = description.parameters.iter().find(|it| it.path == path);
         let parameter = parameter.ok_or_else(|| no_curve("no parameter of the study"))?;
@@ -189,6 +174,20 @@ impl Explorer {
         };
         parameters.into_iter().filter_map(value).collect()
     }
+}
+
+/// A number that more of makes better or worse: the first one of which the study says so.
+fn first_curve(parameters: &[Parameter]) -> Option<String> {
+    let matters = |it: &&Parameter| {
+        let says = |word: &str| it.more.as_ref().is_some_and(|more| more.starts_with(word));
+        matches!(Control::of(&it.values), Control::Number)
+            && !it.nullable
+            && (says("faster") || says("slower"))
+    };
+    // What a workload is, is asked less often than what a machine is.
+    let of_machine = |it: &&Parameter| matters(it) && it.path.contains('.');
+    let found = parameters.iter().find(of_machine).or_else(|| parameters.iter().find(matters));
+    found.map(|it| it.path.clone())
 }
 
 /// Ends a sweep when its time is over.
@@ -328,7 +327,8 @@ mod tests {
         let it = explorer("pim.gemv", json!({}));
         let reply = it.ask(json!({ "parameters": { "memory": "lpddr5-6400" } })).unwrap();
         assert_eq!(reply["values"]["memory"], "lpddr5-6400");
-        let channels = memscape_systems::registry().preset("lpddr5-6400").unwrap().parameters["channels"].clone();
+        let channels =
+            memscape_systems::registry().preset("lpddr5-6400").unwrap().parameters["channels"].clone();
         assert_eq!(reply["values"]["memory.channels"].as_f64(), channels.as_f64());
         // Nobody named the memory that the machine is made of.
         assert_eq!(it.ask(json!({ "parameters": {} })).unwrap()["values"]["memory"], "lpddr5x-7500");

@@ -127,7 +127,8 @@ fn axes(table: &Table, paths: &[String]) -> Result<Vec<Axis>, Error> {
     }
     let mut stride = table.height();
     let all: usize = axes.iter().map(|it| it.values.len()).product();
-    let full = all == stride
+    let full = stride > 0
+        && all == stride
         && axes.iter().zip(&columns).all(|(axis, column)| {
             stride /= axis.values.len();
             let expected = |row: usize| &axis.values[row / stride % axis.values.len()];

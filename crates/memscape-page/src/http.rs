@@ -79,7 +79,11 @@ impl Request {
             }
             if !more(stream, &mut bytes, end)? {
                 // Browsers open connections that they may need.
-                return if bytes.is_empty() { Ok(None) } else { Err(Refusal::new(400, "the request ends early")) };
+                return if bytes.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(Refusal::new(400, "the request ends early"))
+                };
             }
         };
         if !request.field("transfer-encoding")?.is_empty() {
@@ -91,7 +95,10 @@ impl Request {
             _ => return Err(Refusal::new(400, "Content-Length is no number")),
         };
         if MOST_BODY < length {
-            return Err(Refusal::new(413, format!("the body is over {MOST_BODY} bytes long; ask for less at once")));
+            return Err(Refusal::new(
+                413,
+                format!("the body is over {MOST_BODY} bytes long; ask for less at once"),
+            ));
         }
         while bytes.len() < start + length {
             if !more(stream, &mut bytes, end)? {
@@ -132,19 +139,21 @@ fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, end: Instant) -> Result<boo
         return Err(slow());
     }
     let mut some = [0; 8 << 10];
-    loop {
-        return match stream.read(&mut some) {
-            Ok(0) => Ok(false),
-            Ok(count) => {
-                bytes.extend_from_slice(&some[..count]);
-                Ok(true)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
-                Err(slow())
-            }
-            Err(error) => Err(Refusal::new(400, error.to_string())),
-        };
+    let read = loop {
+        match stream.read(&mut some) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    match read {
+        Ok(count) => {
+            bytes.extend_from_slice(&some[..count]);
+            Ok(count > 0)
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            Err(slow())
+        }
+        Err(error) => Err(Refusal::new(400, error.to_string())),
     }
 }
 

@@ -86,16 +86,22 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         let Ok(mut stream) = stream else { continue };
         if shared.busy.fetch_add(1, Ordering::Relaxed) >= MOST_AT_ONCE {
             shared.busy.fetch_sub(1, Ordering::Relaxed);
-            let told = refused(&Refusal::new(503, "too many requests at once; try again"), false).write(&mut stream);
             // Who left needs no answer.
-            drop(told);
+            let _ =
+                refused(&Refusal::new(503, "too many requests at once; try again"), false).write(&mut stream);
             continue;
         }
-        let shared = Arc::clone(shared);
-        thread::spawn(move || {
-            answer(&mut stream, &shared);
-            shared.busy.fetch_sub(1, Ordering::Relaxed);
-        });
+        let turn = Turn(Arc::clone(shared));
+        thread::spawn(move || answer(&mut stream, &turn.0));
+    }
+}
+
+/// A request that is being answered; it gives its place back however that ends.
+struct Turn(Arc<Shared>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -119,9 +125,10 @@ fn answer(stream: &mut TcpStream, shared: &Shared) {
 /// A page that says why, or the same for programs.
 fn refused(it: &Refusal, as_json: bool) -> Response<'static> {
     let status = format!("{} {}", it.status, words(it.status));
-    let (kind, body) = match as_json {
-        true => ("application/json", json!({ "error": it.reason }).to_string()),
-        false => ("text/html", refusal(&status, &it.reason)),
+    let (kind, body) = if as_json {
+        ("application/json", json!({ "error": it.reason }).to_string())
+    } else {
+        ("text/html", refusal(&status, &it.reason))
     };
     Response { status: it.status, kind, body: Cow::Owned(body.into_bytes()) }
 }
@@ -139,7 +146,9 @@ impl Shared {
             };
             Ok(Response { status: 200, kind, body })
         };
-        if ["", "start.js", "explorer.js", "explorer.css", "spec.json", "table.bin", "ask"].contains(&path) && method != wanted {
+        if ["", "start.js", "explorer.js", "explorer.css", "spec.json", "table.bin", "ask"].contains(&path)
+            && method != wanted
+        {
             return Err(Refusal::new(405, format!("`{path}` is asked with {wanted}, not {method}")));
         }
         match path {
@@ -170,7 +179,10 @@ impl Shared {
         }
         let origin = request.field("origin")?;
         if !origin.is_empty() && origin != format!("http://{host}") {
-            return Err(Refusal::new(403, format!("pages of other origins ask nothing here; this one is `{origin}`")));
+            return Err(Refusal::new(
+                403,
+                format!("pages of other origins ask nothing here; this one is `{origin}`"),
+            ));
         }
         match request.field("sec-fetch-site")? {
             "" | "none" | "same-origin" => Ok(()),
@@ -185,7 +197,10 @@ impl Shared {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let found = path.strip_prefix('/').and_then(|it| it.split_once('/'));
         let Some((token, below)) = found else {
-            return Err(Refusal::new(403, "the address lacks its token; use the whole link that was printed"));
+            return Err(Refusal::new(
+                403,
+                "the address lacks its token; use the whole link that was printed",
+            ));
         };
         if !equal(token, &self.token) {
             return Err(Refusal::new(
@@ -236,7 +251,11 @@ mod tests {
     }
 
     fn get(server: &Server, path: &str, fields: &str) -> (u16, String) {
-        let host = if fields.contains("Host:") { String::new() } else { format!("Host: {}\r\n", server.shared.address) };
+        let host = if fields.contains("Host:") {
+            String::new()
+        } else {
+            format!("Host: {}\r\n", server.shared.address)
+        };
         send(server, &format!("GET /{path} HTTP/1.1\r\n{host}{fields}\r\n"))
     }
 
@@ -260,7 +279,11 @@ mod tests {
         let (status, page) = get(&server, &format!("{token}/"), "");
         assert!(status == 200 && page.contains("start.js"), "{status} {page}");
         for file in ["start.js", "explorer.js", "explorer.css", "spec.json", "table.bin"] {
-            assert_eq!(get(&server, &format!("{token}/{file}"), "Sec-Fetch-Site: same-origin\r\n").0, 200, "{file}");
+            assert_eq!(
+                get(&server, &format!("{token}/{file}"), "Sec-Fetch-Site: same-origin\r\n").0,
+                200,
+                "{file}"
+            );
         }
         let (_, spec) = get(&server, &format!("{token}/spec.json"), "");
         assert_eq!(serde_json::from_str::<Value>(&spec).unwrap()["study"], "pim.gemv");
@@ -280,7 +303,8 @@ mod tests {
     #[test]
     fn questions_are_answered() {
         let server = server();
-        let origin = format!("Origin: http://{}\r\nContent-Type: application/json\r\n", server.shared.address);
+        let origin =
+            format!("Origin: http://{}\r\nContent-Type: application/json\r\n", server.shared.address);
         let (status, reply) = post(&server, &origin, r#"{"parameters": {"split_k": 2}}"#);
         let reply: Value = serde_json::from_str(&reply).unwrap();
         assert!(status == 200 && reply["row"]["speedup"].is_number(), "{status} {reply}");
@@ -302,7 +326,12 @@ mod tests {
         refused(&page, "Host: 127.0.0.1\r\n", 421, "no other host");
         refused(&page, "Origin: http://example.org\r\n", 403, "other origins");
         refused(&page, "Origin: null\r\n", 403, "other origins");
-        refused(&format!("{token}/spec.json"), "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: cors\r\n", 403, "another site");
+        refused(
+            &format!("{token}/spec.json"),
+            "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: cors\r\n",
+            403,
+            "another site",
+        );
         refused(&format!("{token}/secrets"), "", 404, "there is no `secrets` here");
         refused(&format!("{token}/ask"), "", 405, "POST");
         // A link from elsewhere leads to the page.
@@ -324,7 +353,12 @@ mod tests {
         refused(json, &"[".repeat(1000), 400, "no JSON");
         refused("Content-Type: text/plain\r\n", r#"{"parameters": {}}"#, 415, "application/json");
         refused("", r#"{"parameters": {}}"#, 415, "application/json");
-        refused(&format!("{json}Origin: http://example.org\r\n"), r#"{"parameters": {}}"#, 403, "other origins");
+        refused(
+            &format!("{json}Origin: http://example.org\r\n"),
+            r#"{"parameters": {}}"#,
+            403,
+            "other origins",
+        );
         refused(&format!("{json}Accept: application/json\r\n"), "{", 400, r#"{"error":"#);
         let long = format!(r#"{{"parameters": {{"model": "{}"}}}}"#, "a".repeat(300_000));
         assert_eq!(post_status(&server, &long), 413);
@@ -334,7 +368,10 @@ mod tests {
     fn post_status(server: &Server, body: &str) -> u16 {
         let Shared { address, token, .. } = &*server.shared;
         let mut stream = TcpStream::connect(address).unwrap();
-        let head = format!("POST /{token}/ask HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "POST /{token}/ask HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
         stream.write_all(head.as_bytes()).unwrap();
         let mut start = [0; 12];
         stream.read_exact(&mut start).unwrap();

@@ -78,12 +78,14 @@ impl Range {
     fn steps(&self, default: Option<f64>) -> Vec<f64> {
         let low = self.min.unwrap_or(f64::NEG_INFINITY);
         let high = self.max.unwrap_or(f64::INFINITY);
-        let mut steps = match default {
-            _ if self.whole && high - low <= MOST_EACH => (0..).map(|it| low + f64::from(it)).take_while(|it| *it <= high).collect(),
+        let mut steps: Vec<f64> = match default {
+            _ if self.whole && high - low <= MOST_EACH => {
+                (0_u32..).map(|it| low + f64::from(it)).take_while(|it| *it <= high).collect()
+            }
             // A share, or an exponent: its range is what it means.
             _ if self.is_narrow(default) => self.even(),
             Some(it) if it > 0.0 => self.doubling(it / REACH, it * REACH),
-            Some(it) if it < 0.0 => (-8..=8).map(|step| it + it.abs() * f64::from(step) / 4.0).collect(),
+            Some(it) if it < 0.0 => (-8_i32..=8).map(|step| it + it.abs() * f64::from(step) / 4.0).collect(),
             Some(_) => {
                 let mut steps = self.doubling(if self.whole { 1.0 } else { 1.0 / REACH }, REACH);
                 steps.insert(0, 0.0);

@@ -139,7 +139,10 @@ mod tests {
         ]);
         let view = TableView::new(&table.unwrap()).unwrap();
         let spec = view.spec();
-        assert_eq!(spec["columns"][0], json!({ "name": "time_ns", "unit": "ns", "categories": null, "flag": false }));
+        assert_eq!(
+            spec["columns"][0],
+            json!({ "name": "time_ns", "unit": "ns", "categories": null, "flag": false })
+        );
         assert_eq!(spec["columns"][2]["categories"], json!(["b", "a"]));
         assert_eq!((spec["rows"].as_u64(), view.bytes().len()), (Some(2), 64));
         assert_eq!((read(&view, 0), read(&view, 3), read(&view, 5), read(&view, 6)), (1.5, 16.0, 1.0, 1.0));

@@ -84,6 +84,8 @@ macro_rules! parameters {
 pub mod pages {
     #[doc = include_str!("../../../README.md")]
     pub struct Readme;
+    #[doc = include_str!("../../../docs/explorer.md")]
+    pub struct Explorer;
     #[doc = include_str!("../../../docs/hermes.md")]
     pub struct Hermes;
     #[doc = include_str!("../../../docs/npu-gemm.md")]

@@ -38,7 +38,10 @@ impl Show for Figure {
 impl Show for Page {
     fn evcxr_display(&self) {
         let (url, what) = (escape(&self.url()), escape(self.what()));
-        emit("text/html", &format!("<p><a href=\"{url}\" target=\"_blank\" rel=\"noopener\">Explore {what}</a></p>"));
+        emit(
+            "text/html",
+            &format!("<p><a href=\"{url}\" target=\"_blank\" rel=\"noopener\">Explore {what}</a></p>"),
+        );
     }
 }
 
