@@ -77,7 +77,7 @@ def _widgets() -> dict[str, Any]:
 
     module, styles = _memscape.explorer_module()
 
-    class StudyWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    class StudyWidget(anywidget.AnyWidget):
         """A study's form; ``parameters`` is the point that it shows."""
 
         _esm = module
@@ -98,7 +98,7 @@ def _widgets() -> dict[str, Any]:
                 reply = {"row": None, "error": str(error), "values": None}
             self.send({"id": message["id"], "reply": reply})
 
-    class TableWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    class TableWidget(anywidget.AnyWidget):
         """A table to look through; ``brushes`` says which rows are chosen."""
 
         _esm = module

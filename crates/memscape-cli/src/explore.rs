@@ -21,13 +21,14 @@ pub fn explore(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let view = view(asked, quiet)?;
     if let Some(file) = &asked.page {
         if file.extension().is_none_or(|it| it != "html") {
             return Err(Failure::BadInput(format!("{}: the name must end in .html", file.display())));
         }
+        let view = view(asked, quiet)?;
         return create(file, |out| Ok(out.write_all(document(&view).as_bytes())?));
     }
+    let view = view(asked, quiet)?;
     let server = Server::start(view, asked.port).map_err(Failure::of)?;
     writeln!(out, "{}", server.url())?;
     out.flush()?;
@@ -45,6 +46,9 @@ fn view(asked: &Explore, quiet: bool) -> Result<View, Failure> {
     match path.extension().and_then(|it| it.to_str()) {
         Some("parquet") => of_table(path, &overrides),
         Some("toml") => of_file(path, &overrides, page.is_some(), quiet),
+        Some("csv") => Err(Failure::BadInput(format!(
+            "{what}: a table to explore is a .parquet file; let the sweep write one"
+        ))),
         _ if page.is_some() => Err(Failure::BadInput(format!(
             "a page by itself holds a grid of points; write the axes into a study file of `{what}`, and give that"
         ))),

@@ -117,6 +117,9 @@ class Form {
     const find = html("input", { type: "search", class: "ms-text", placeholder: "Find a parameter", "aria-label": "Find a parameter" });
     find.addEventListener("input", () => this.filter(find.value.trim().toLowerCase()));
     this.node = html("div", { class: "ms-form" }, parameters.length > 8 ? find : null);
+    // What the question itself says stands first and is in sight; parts of machines unfold.
+    this.allOpen = parameters.length <= 12;
+    if (parameters.some((it) => groupOf(it.path) === "")) this.group("");
     for (const it of parameters) this.add(it, change, chart);
     this.node.append(this.about);
   }
@@ -149,8 +152,7 @@ class Form {
     if (known) return known;
     const count = html("span", { class: "ms-count" });
     const body = html("div", { class: "ms-group" });
-    // What the question itself says is in sight; parts of machines unfold.
-    const node = name === "" ? body : html("details", {}, html("summary", {}, name, count), body);
+    const node = name === "" ? body : html("details", { open: this.allOpen }, html("summary", {}, name, count), body);
     this.node.append(node);
     const group = { node, body, count };
     this.groups.set(name, group);

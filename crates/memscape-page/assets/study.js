@@ -107,6 +107,7 @@ class StudyView {
       return;
     }
     this.busy = true;
+    const slow = setTimeout(() => { this.state.textContent = "asking …"; }, 250);
     do {
       this.stale = false;
       const since = this.since;
@@ -118,6 +119,7 @@ class StudyView {
         await this.follow(changes, since);
       }
     } while (this.stale);
+    clearTimeout(slow);
     this.busy = false;
   }
 
