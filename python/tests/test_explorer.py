@@ -329,22 +329,35 @@ def jupyter_lab(folder):
             process.wait(timeout=30)
 
 
-@in_browser
-def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
-    nbformat = pytest.importorskip("nbformat")
-    cells = [
-        "import memscape as ms\nform = ms.explore('pim.gemv', model='opt-6.7b')\nform",
-        "print('banks', form.parameters.get('memory.banks_per_channel'))",
-    ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(it) for it in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, tmp_path / "explore.ipynb")
-    with jupyter_lab(tmp_path) as base:
+@contextmanager
+def notebook(page, folder, cells):
+    """A Python notebook of these cells, open in a JupyterLab and ready to run."""
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(it) for it in cells])
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(made, folder / "explore.ipynb")
+    with jupyter_lab(folder) as base:
         page.goto(f"{base}/lab/tree/explore.ipynb?token=test")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
         page.wait_for_selector("text=Python 3 (ipykernel) | Idle", timeout=60_000)
-        page.click(".jp-Notebook .jp-CodeCell >> nth=0")
-        page.keyboard.press("Shift+Enter")
+        yield
+
+
+def run_cell(page, at):
+    page.click(f".jp-Notebook .jp-CodeCell >> nth={at}")
+    page.keyboard.press("Shift+Enter")
+
+
+@in_browser
+def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
+    cells = [
+        "import memscape as ms\nform = ms.explore('pim.gemv', model='opt-6.7b')\nform",
+        "print('banks', form.parameters.get('memory.banks_per_channel'))",
+        "view = ms.explore(ms.sweep('pim.gemv', {'split_k': [1, 2, 4], 'pim.registers': [8, 16, 32]}))\nview",
+        "print('rows', view.selection().height)",
+    ]
+    with notebook(page, tmp_path, cells):
+        run_cell(page, 0)
         page.wait_for_selector(".ms-study[data-curves]", timeout=60_000)
         before = figure(page)
         move(page, SLIDER, 2)
@@ -357,6 +370,40 @@ def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
             print(f"\nexplorer, JupyterLab: answer {sorted(answers)[2]:.0f} ms (median of 5)")
         assert sorted(answers)[2] < 2 * MOST_MS, "a kernel and its messages are between"
         screenshot(page, "jupyterlab")
-        page.click(".jp-Notebook .jp-CodeCell >> nth=1")
-        page.keyboard.press("Shift+Enter")
+        run_cell(page, 1)
         page.wait_for_selector(".jp-OutputArea-output:has-text('banks 32')", timeout=30_000)
+        run_cell(page, 2)
+        page.wait_for_selector(".ms-tableview[data-selected='9']", timeout=30_000)
+        page.locator(".ms-parallel").scroll_into_view_if_needed()
+        box = page.locator(".ms-parallel").bounding_box()
+        # The upper third of the first axis: split_k of 4.
+        page.mouse.move(box["x"] + 60, box["y"] + 42)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 60, box["y"] + 80)
+        page.mouse.up()
+        page.wait_for_selector(".ms-tableview[data-selected='3']", timeout=30_000)
+        screenshot(page, "jupyterlab-table")
+        run_cell(page, 3)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('rows 3')", timeout=30_000)
+
+
+@in_browser
+def test_a_notebook_shows_figures_tables_and_progress(page, tmp_path):
+    slow = (
+        "axes={'memory.trcd_ns': [10 + it / 100 for it in range(1500)]}, base={'engine': 'events', 'model': 'opt-30b'}"
+    )
+    cells = [
+        "import memscape as ms\nms.experiment('pimnast.fig10').plot()",
+        f"ms.sweep('pim.gemv', {slow})",
+        "ms.describe('cxl.inference')",
+    ]
+    with notebook(page, tmp_path, cells):
+        run_cell(page, 0)
+        page.wait_for_selector(".jp-OutputArea .jp-RenderedSVG", timeout=60_000)
+        run_cell(page, 1)
+        page.wait_for_selector(".jp-OutputArea progress", timeout=60_000)
+        page.wait_for_selector(".jp-OutputArea table.dataframe", timeout=120_000)
+        page.wait_for_selector(".jp-OutputArea progress", state="detached", timeout=30_000)
+        run_cell(page, 2)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('an accelerator with a CXL')", timeout=30_000)
+        screenshot(page, "notebook")
