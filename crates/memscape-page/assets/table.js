@@ -17,7 +17,7 @@ class TableView {
     this.columns = spec.columns.map((it, at) => this.read(it, bytes, at));
     this.varying = this.columns.filter((it) => it.low < it.high);
     // What was varied stands first in a sweep's table; what takes many values came out of it.
-    const results = this.varying.filter((it) => !it.categories && it.many);
+    const results = this.varying.filter((it) => !it.categories && it.rich);
     const first = this.varying.slice(0, 5);
     this.axes = [...first, ...results.filter((it) => !first.includes(it)).slice(0, 2)];
     const numbers = this.varying.filter((it) => !it.categories);
@@ -49,7 +49,7 @@ class TableView {
     // What takes few values is told by them; what takes many and is spread, by its powers of ten.
     const log = !column.categories && low > 0 && high / low > (distinct.size <= 24 ? 7 : 100);
     const from = log ? [low, high] : [low, high > low ? high : low + 1];
-    return { ...column, index: at, values, low, high, many: distinct.size > 24, few: some.sort((a, b) => a - b), kind: log ? "log" : "linear", from };
+    return { ...column, index: at, values, low, high, many: distinct.size > 24, rich: distinct.size > Math.min(24, this.rows / 2), few: some.sort((a, b) => a - b), kind: log ? "log" : "linear", from };
   }
 
   build(el) {
@@ -251,9 +251,13 @@ class TableView {
     context.fillText(fitted(context, words, room - 8), start, at % 2 === 0 || this.axes.length < 6 ? 16 : 31);
     context.font = `10px ${FONT}`;
     context.textAlign = "left";
+    let before = Infinity;
     for (const value of this.ticksOf(column, up)) {
       line(context, x - 3, up.place(value), x + 3, up.place(value));
-      const name = column.categories ? column.categories[value] ?? "" : digits(value, 3);
+      // Texts need room; a mark alone does not.
+      if (Math.abs(before - up.place(value)) < 11) continue;
+      before = up.place(value);
+      const name = column.categories ? column.categories[value] ?? "" : digits(value);
       const shown = fitted(context, name, 84);
       context.fillStyle = "rgba(255, 255, 255, 0.8)";
       context.fillRect(x + 5, up.place(value) - 6, context.measureText(shown).width + 2, 12);
@@ -295,12 +299,12 @@ class TableView {
     context.textAlign = "right";
     for (const tick of this.ticksOf(y, up)) {
       line(context, left, up.place(tick), right, up.place(tick));
-      context.fillText(fitted(context, y.categories ? y.categories[tick] : digits(tick, 3), left - 22), left - 6, up.place(tick) + 3.5);
+      context.fillText(fitted(context, y.categories ? y.categories[tick] : digits(tick), left - 22), left - 6, up.place(tick) + 3.5);
     }
     context.textAlign = "center";
     for (const tick of this.ticksOf(x, across)) {
       line(context, across.place(tick), top, across.place(tick), bottom);
-      context.fillText(fitted(context, x.categories ? x.categories[tick] : digits(tick, 3), 70), across.place(tick), bottom + 14);
+      context.fillText(fitted(context, x.categories ? x.categories[tick] : digits(tick), 70), across.place(tick), bottom + 14);
     }
     this.pour(context, across, up);
     context.strokeStyle = look.ink;

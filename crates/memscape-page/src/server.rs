@@ -44,7 +44,7 @@ impl Server {
         let address = listener.local_addr().map_err(|it| bad(it.to_string()))?;
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).map_err(|it| bad(it.to_string()))?;
-        let token = random.iter().map(|it| format!("{it:02x}")).collect();
+        let token = format!("{:032x}", u128::from_ne_bytes(random));
         let shared = Arc::new(Shared {
             view: view.into(),
             token,

@@ -43,7 +43,7 @@ const EVEN_STEPS: u32 = 100;
 const STEPS_PER_OCTAVE: f64 = 4.0;
 
 /// More than this between two whole ends, and not each number is a step.
-const MOST_EACH: f64 = 64.0;
+const EACH: u32 = 64;
 
 /// The largest step of a whole number that is null unless given.
 const MOST_FROM_NULL: f64 = 65536.0;
@@ -79,8 +79,8 @@ impl Range {
         let low = self.min.unwrap_or(f64::NEG_INFINITY);
         let high = self.max.unwrap_or(f64::INFINITY);
         let mut steps: Vec<f64> = match default {
-            _ if self.whole && high - low <= MOST_EACH => {
-                (0_u32..).map(|it| low + f64::from(it)).take_while(|it| *it <= high).collect()
+            _ if self.whole && high - low <= f64::from(EACH) => {
+                (0..=EACH).map(|it| low + f64::from(it)).filter(|it| *it <= high).collect()
             }
             // A share, or an exponent: its range is what it means.
             _ if self.is_narrow(default) => self.even(),
