@@ -78,7 +78,7 @@ class TableView {
       html("div", { class: "ms-choosers" }, "Scatter of ", choose("y", "Up"), " over ", choose("x", "Across"), " · ", colours),
       this.dots, this.listing);
     if (this.spec.left_out.length) {
-      this.root.append(html("p", { class: "ms-note" }, `Not shown, as they hold too many different texts: ${this.spec.left_out.join(", ")}`));
+      this.root.append(html("p", { class: "ms-note" }, `Not shown, as they hold too many different texts, or no plain values: ${this.spec.left_out.join(", ")}`));
     }
     el.append(this.root);
     dragged(this.parallel, (from, to) => this.brushAxis(from, to));

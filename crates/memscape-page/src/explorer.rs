@@ -63,7 +63,7 @@ impl Explorer {
     #[must_use]
     pub fn spec(&self) -> Value {
         let description = self.study.describe();
-        let values = self.values(&Parameters::new());
+        let values = self.values(&Parameters::new()).unwrap_or_default();
         let field = |it: &Parameter| {
             json!({
                 "path": it.path, "meaning": it.meaning, "unit": it.unit, "allowed": it.allowed, "more": it.more,
@@ -123,7 +123,7 @@ impl Explorer {
         if all.is_empty() {
             return Err(no_curve("a text without a list of what it can be"));
         }
-        let here = self.values(&changes).remove(path);
+        let here = self.values(&changes).and_then(|mut it| it.remove(path));
         let x = thinned(&all, here.as_ref(), CURVE_POINTS);
         changes.remove(path);
         let sweep = Sweep::of(self.given.clone()).over(changes).axis(path, x.clone());
@@ -146,11 +146,11 @@ impl Explorer {
         }))
     }
 
-    /// The value of each parameter; of a description, the name of what stands there. What
-    /// cannot be read keeps no value.
-    fn values(&self, changes: &Parameters) -> Map<String, Value> {
+    /// The value of each parameter; of a description, the name of what stands there. Nothing if
+    /// the parameters are none.
+    fn values(&self, changes: &Parameters) -> Option<Map<String, Value>> {
         let layers = [&self.given, changes];
-        let Ok(tree) = self.study.tree(&layers) else { return Map::new() };
+        let tree = self.study.tree(&layers).ok()?;
         let given = |path: &str| layers.iter().rev().find_map(|it| it.get(path));
         let parameters = self.study.describe().parameters;
         let value = |it: Parameter| {
@@ -172,7 +172,7 @@ impl Explorer {
             };
             Some((it.path, value))
         };
-        parameters.into_iter().filter_map(value).collect()
+        Some(parameters.into_iter().filter_map(value).collect())
     }
 }
 
@@ -320,6 +320,14 @@ mod tests {
         let asked = json!({ "memory.banks_per_channel": 0 });
         let error = said.run(asked.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(reply["error"], json!(error));
+    }
+
+    #[test]
+    fn what_is_no_parameter_has_no_values() {
+        let reply =
+            explorer("pim.gemv", json!({})).ask(json!({ "parameters": { "memory": "lpddr5-640" } })).unwrap();
+        assert_eq!(reply["values"], Value::Null);
+        assert!(reply["error"].as_str().unwrap().contains("did you mean `lpddr5-6400`?"), "{reply}");
     }
 
     #[test]

@@ -22,11 +22,11 @@ pub struct TableView {
 }
 
 impl TableView {
-    /// A view of all columns but those of texts that hardly repeat, which are named.
+    /// A view of all columns but those of texts that hardly repeat and of what is neither number,
+    /// text nor truth value, which are named.
     ///
     /// # Errors
-    /// [`Error::BadTable`] if there are no rows, nothing to draw, or too much of it;
-    /// [`Error::Explore`] if a column holds no plain values.
+    /// [`Error::BadTable`] if there are no rows, nothing to draw, or too much of it.
     pub fn new(table: &Table) -> Result<Self, Error> {
         let rows = table.height();
         let names = table.column_names();
@@ -46,9 +46,9 @@ impl TableView {
         let mut left_out = Vec::new();
         let mut bytes = Vec::with_capacity(need);
         for name in names {
-            let column = table.column(name)?;
-            let flag = matches!(column, Column::Bool(_));
-            let Some((values, categories)) = coded(column) else {
+            let column = table.column(name).ok();
+            let flag = matches!(column, Some(Column::Bool(_)));
+            let Some((values, categories)) = column.and_then(coded) else {
                 left_out.push(name);
                 continue;
             };
@@ -58,7 +58,7 @@ impl TableView {
         }
         if columns.is_empty() {
             return Err(Error::BadTable(format!(
-                "no column can be drawn: each holds over {MOST_CATEGORIES} different texts"
+                "no column can be drawn: each holds over {MOST_CATEGORIES} different texts, or no plain values"
             )));
         }
         let spec = json!({
