@@ -62,12 +62,22 @@ function worded(value, unit) {
 }
 
 // Endings of names that say no more than the unit does.
-const UNIT_WORDS = /_(ns|us|ms|s|ps|bytes|kib|mib|gib|gb|gb_s|gb_per_s|mt_s|mhz|ghz|gops|tops|pj|nj|mj|j|w|usd|percent)$/;
+const UNIT_WORDS = /_(tokens_per_s|gb_per_s|ns|us|ms|s|ps|bytes|kib|mib|gib|gb|gb_s|mt_s|mhz|ghz|gops|tops|pj|nj|mj|j|w|usd|percent)$/;
+const ACRONYMS = /\b(ttft|mac|soc|gpu|cpu|npu|pim|dram|dma|pcie|mlp|fc|kv|dimm|numa|ddb|owr)\b/g;
 
 /** `time_ns` as "Time", `memory.banks_per_channel` as "Banks per channel". */
 function label(name) {
-  const words = name.split(".").pop().replace(UNIT_WORDS, "").replaceAll("_", " ");
+  const leaf = name.split(".").pop();
+  const bare = leaf.replace(UNIT_WORDS, "");
+  // A rate is nothing without what it is per.
+  const words = (/_per$/.test(bare) ? leaf : bare).replaceAll("_", " ").replace(ACRONYMS, (it) => it.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A label within a sentence. */
+function inline(name) {
+  const words = label(name);
+  return /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words;
 }
 
 /** The same with its unit, as axes are labelled. */

@@ -39,8 +39,8 @@ function breakdown(answers, sum, unit, look) {
   const top = 20 + legend.height;
   const height = top + shown.length * (BAR + 8) + 40;
   const words = shown.map(({ name, row }) => `${name}: ${worded(row[sum.whole], unit)}`).join("; ");
-  const root = svgRoot(height, `What ${label(sum.whole).toLowerCase()} is made of`, words);
-  root.append(text(`What ${label(sum.whole).toLowerCase()} is made of`, 0, 12, { class: "ms-title" }));
+  const root = svgRoot(height, `What ${inline(sum.whole)} is made of`, words);
+  root.append(text(`What ${inline(sum.whole)} is made of`, 0, 12, { class: "ms-title" }));
   used.forEach((part, at) => {
     const [x, y] = legend.places[at];
     root.append(
@@ -102,7 +102,7 @@ function curve(curves, { path, unit, column, columnUnit }, look, pick) {
   const tilted = !numeric && all.length > TILTED;
   const HEIGHT = tilted ? 290 : 250;
   const [top, bottom] = [26, HEIGHT - (tilted ? 84 : 42)];
-  const title = `${label(column)} over ${label(path).toLowerCase()}`;
+  const title = `${label(column)} over ${inline(path)}`;
   const known = curves.flatMap(({ y }) => y.filter((it) => typeof it === "number"));
   const say = known.length ? `${worded(Math.min(...known), columnUnit)} to ${worded(Math.max(...known), columnUnit)}` : "no answers";
   const root = svgRoot(HEIGHT, title, say);

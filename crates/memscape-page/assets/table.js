@@ -313,7 +313,7 @@ class TableView {
     context.font = `11px ${FONT}`;
     context.fillStyle = look.ink;
     const words = (column) => withUnit(column.name, column.unit);
-    context.fillText(words(x) + (colour ? `; dark: more ${label(colour.name).toLowerCase()}` : ""), (left + right) / 2, height - 8);
+    context.fillText(words(x) + (colour ? `; dark: more ${inline(colour.name)}` : ""), (left + right) / 2, height - 8);
     context.save();
     context.translate(12, (top + bottom) / 2);
     context.rotate(-Math.PI / 2);
