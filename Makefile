@@ -118,10 +118,19 @@ test-notebooks: $(FRESH) $(EVCXR) ## run the notebooks
 notebooks: $(FRESH) $(EVCXR) ## run the notebooks and keep what they show
 	$(call run_notebooks,--save)
 
-define run_notebooks
+.PHONY: lab
+lab: $(FRESH) $(EVCXR) ## JupyterLab over the notebooks, with the wheel and both kernels
+	$(call install_kernel)
+	$(EVCXR_ENV) JUPYTER_PATH=$(FRESH)/share/jupyter $(FRESH)/bin/jupyter lab --notebook-dir=notebooks
+
+define install_kernel
 JUPYTER_PATH=$(FRESH)/share/jupyter $(TOOLS)/bin/evcxr_jupyter --install > /dev/null
 mkdir -p $(EVCXR_SESSION)
 cp Cargo.lock $(EVCXR_SESSION)
+endef
+
+define run_notebooks
+$(call install_kernel)
 $(EVCXR_ENV) $(FRESH)/bin/python notebooks/run.py $(1) $(NOTEBOOKS)
 endef
 
@@ -131,7 +140,7 @@ $(MEMSCAPE): FORCE
 # Made anew each time: what it proves is that the wheel needs nothing else.
 $(FRESH): wheel FORCE
 	$(PYTHON) -m venv --clear $@
-	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[test]"
+	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[notebook,test]"
 
 $(VENV): python/tools/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'

@@ -16,6 +16,7 @@ from memscape import ndp, npu, ondevice, pim, riscv
 from memscape._claims import calibrate, claims
 from memscape._compare import compare
 from memscape._experiments import Experiment, Figure, experiment, experiments
+from memscape._explore import explore
 from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError
 from memscape._plot import plot
@@ -54,6 +55,7 @@ __all__ = [
     "evaluate",
     "experiment",
     "experiments",
+    "explore",
     "fit",
     "front",
     "hypervolume",

@@ -215,6 +215,10 @@ pub enum Command {
     },
     /// Draw a table in the papers' look.
     Plot(Plot),
+    /// Change a study's parameters, or look through a table, on a page in the browser.
+    ///
+    /// The page is answered for this machine alone, until Ctrl-C.
+    Explore(Explore),
     /// Measure how good the program itself is.
     Bench {
         /// What of it.
@@ -361,6 +365,22 @@ pub struct Plot {
     /// The figure to write; its ending, .svg or .png, chooses the format.
     #[arg(short, long, value_name = "FIGURE")]
     pub out: PathBuf,
+}
+
+/// What is explored, and where.
+#[derive(Debug, Args)]
+pub struct Explore {
+    /// A study, a TOML study file, or a .parquet table.
+    #[arg(value_name = "STUDY|FILE|TABLE")]
+    pub what: String,
+    #[command(flatten)]
+    pub overrides: Overrides,
+    /// The port on 127.0.0.1; a free one if it is 0.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Write an HTML page by itself instead: a table, or a study file's axes with every answer.
+    #[arg(long = "static", value_name = "FILE", conflicts_with = "port")]
+    pub page: Option<PathBuf>,
 }
 
 /// What is better.

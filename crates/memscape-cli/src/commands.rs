@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
-    bench, calibrate, claims, compare, describe, front, laws, measure, origin, parameters, plot, predictions,
-    search, sensitivity, trace_stats, uncertainty,
+    bench, calibrate, claims, compare, describe, explore, front, laws, measure, origin, parameters, plot,
+    predictions, search, sensitivity, trace_stats, uncertainty,
 };
 
 /// Runs one command.
@@ -68,6 +68,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             compare::compare(&platforms, workload, table.as_deref(), quiet, out)
         }
         Command::Plot(asked) => plot::plot(asked),
+        Command::Explore(asked) => explore::explore(&asked, quiet, out, err),
         Command::Bench { what: Bench::Front { systems, budgets, seeds, out: table } } => {
             let asked = bench::Asked { systems: &systems, budgets: &budgets, seeds };
             bench::front(&asked, table.as_deref(), quiet, out)

@@ -9,6 +9,7 @@ mod commands;
 mod compare;
 mod create;
 mod describe;
+mod explore;
 mod failure;
 mod front;
 mod laws;

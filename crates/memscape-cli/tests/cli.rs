@@ -458,3 +458,40 @@ fn a_table_says_where_it_comes_from() {
     assert!(refused(&["run", &place("out.parquet"), "--row", "2"]).contains("rows 0 to 1"));
     assert!(refused(&["show", &place("study.toml")]).contains(".parquet or .csv"));
 }
+
+#[test]
+fn a_page_by_itself_holds_a_grid_or_a_table() {
+    let text = "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\n[axes]\nsplit_k = [1, 2]\n";
+    let (folder, study) = file("grid.toml", text);
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    assert_eq!(done(&["explore", &study, "pim.registers=12", "--static", &at("grid.html")]), "");
+    let page = fs::read_to_string(at("grid.html")).unwrap();
+    assert!(
+        page.contains(r#""given":{"model":"opt-125m","pim.registers":12}"#),
+        "what was given stands in it"
+    );
+    done(&["--quiet", "sweep", &study, "-o", &at("table.parquet")]);
+    assert_eq!(done(&["explore", &at("table.parquet"), "--static", &at("table.html")]), "");
+    assert!(fs::read_to_string(at("table.html")).unwrap().contains(r#""view":"table""#));
+}
+
+#[test]
+fn what_cannot_be_explored_is_told() {
+    let (folder, empty) = file("empty.toml", "study = \"pim.gemv\"\n");
+    let page = folder.path().join("page.html").to_str().unwrap().to_owned();
+    let table = folder.path().join("missing.parquet").to_str().unwrap().to_owned();
+    for (arguments, reason) in [
+        (vec!["pim.gmev"], "did you mean `pim.gemv`?"),
+        (vec!["pim.gemv", "split-k=2"], "there is no parameter `split-k`"),
+        (vec!["pim.gemv", "--static", &page], "write the axes into a study file"),
+        (vec![&empty, "--static", &page], "give axes"),
+        (vec![&empty, "--static", "page.txt"], "must end in .html"),
+        (vec!["table.csv"], "is a .parquet file"),
+        (vec![&table], "missing.parquet"),
+        (vec![&table, "split_k=2"], "`split_k` cannot be given to a table"),
+    ] {
+        let error = refused(&[&["explore"], &arguments[..]].concat());
+        assert!(error.contains(reason), "{arguments:?}: {error}");
+    }
+    assert!(!Path::new(&page).exists());
+}

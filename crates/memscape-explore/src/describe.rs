@@ -265,15 +265,23 @@ const UNITS: &[(&str, &str)] = &[
     ("percent", "%"),
 ];
 
-fn unit(path: &str, schema: &Map<String, Value>) -> Option<String> {
-    if let Some(unit) = text(schema, "unit") {
-        return Some(unit.to_owned());
-    }
-    let name = path.rsplit('.').next()?;
+/// The unit that the end of a column's or parameter's name says, for example of `time_ns`.
+///
+/// ```
+/// assert_eq!(memscape_explore::unit_of("memory.trcd_ns"), Some("ns"));
+/// assert_eq!(memscape_explore::unit_of("split_k"), None);
+/// ```
+#[must_use]
+pub fn unit_of(name: &str) -> Option<&'static str> {
+    let name = name.rsplit('.').next()?;
     let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
     // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
     let found = UNITS.iter().find(|(suffix, _)| ends(suffix) || (name == *suffix && suffix.len() > 2));
-    found.map(|(_, unit)| (*unit).to_owned())
+    found.map(|(_, unit)| *unit)
+}
+
+fn unit(path: &str, schema: &Map<String, Value>) -> Option<String> {
+    text(schema, "unit").or_else(|| unit_of(path)).map(str::to_owned)
 }
 
 fn quoted(names: impl IntoIterator<Item: fmt::Display>) -> String {

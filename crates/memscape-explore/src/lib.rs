@@ -49,7 +49,7 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
-pub use describe::{AnswerColumn, Description, Parameter, Values};
+pub use describe::{AnswerColumn, Description, Parameter, Values, unit_of};
 pub use descriptions::described;
 pub use error::Error;
 pub use expression::Expression;

@@ -9,6 +9,7 @@ mod error;
 mod ndp;
 mod npu;
 mod ondevice;
+mod page;
 mod pim;
 mod riscv;
 mod value;
@@ -529,6 +530,8 @@ mod _memscape {
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search};
     #[pymodule_export]
     use super::ondevice::{OndeviceLayout, ondevice_layout};
+    #[pymodule_export]
+    use super::page::{Explorer, explorer_module, explorer_table};
     #[pymodule_export]
     use super::pim::{PimPlan, pim_plan, pim_tile_shape};
     #[pymodule_export]

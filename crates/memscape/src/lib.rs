@@ -15,6 +15,7 @@
 
 pub mod chart;
 mod explain;
+mod explorer;
 mod find;
 mod notebook;
 mod presets;
@@ -22,6 +23,7 @@ mod presets;
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
 pub use memscape_measure as measure;
+pub use memscape_page as page;
 pub use memscape_papers as papers;
 pub use memscape_plot as plot;
 pub use memscape_study as study;
@@ -33,6 +35,7 @@ pub use memscape_workload as workload;
 pub use serde_json;
 
 pub use explain::{Runs, explain_census};
+pub use explorer::{Page, explore_page, explore_table};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, difference, leaves, neither, preset, presets};
@@ -54,7 +57,7 @@ pub mod prelude {
     pub use crate::presets::{preset, presets};
     pub use crate::study::{Preset, Recorder, Timeline};
     pub use crate::systems::{registry, studies, study};
-    pub use crate::{claims, experiment};
+    pub use crate::{Page, claims, experiment, explore_page, explore_table};
 }
 
 /// Parameters of a study, by dotted path.
@@ -81,6 +84,8 @@ macro_rules! parameters {
 pub mod pages {
     #[doc = include_str!("../../../README.md")]
     pub struct Readme;
+    #[doc = include_str!("../../../docs/explorer.md")]
+    pub struct Explorer;
     #[doc = include_str!("../../../docs/hermes.md")]
     pub struct Hermes;
     #[doc = include_str!("../../../docs/npu-gemm.md")]

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use memscape_explore::{Description, Table};
 use memscape_plot::Figure;
 
+use crate::explorer::Page;
+
 /// Shows itself below a notebook's cell: evcxr calls this on a cell's last
 /// expression.
 pub trait Show {
@@ -30,6 +32,16 @@ impl Show for Figure {
             Ok(svg) => emit("image/svg+xml", &svg),
             Err(error) => emit("text/plain", &format!("the figure cannot be drawn: {error}")),
         }
+    }
+}
+
+impl Show for Page {
+    fn evcxr_display(&self) {
+        let (url, what) = (escape(&self.url()), escape(self.what()));
+        emit(
+            "text/html",
+            &format!("<p><a href=\"{url}\" target=\"_blank\" rel=\"noopener\">Explore {what}</a></p>"),
+        );
     }
 }
 

@@ -1,0 +1,409 @@
+"""The explorer in a real browser: its page, its widget in JupyterLab, and the page by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+import memscape as ms
+
+CHROMIUM = os.environ.get("MEMSCAPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+in_browser = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="there is no Chromium: install Debian's `chromium`, or name another by MEMSCAPE_CHROMIUM",
+)
+
+STUDY = "pim.gemv"
+SLIDER = 'input[type="range"][data-path="memory.banks_per_channel"]'
+#: From a change to the new answer, at best: the machine may be busy, and draws without a graphics card.
+MOST_MS = 100.0
+
+
+@contextmanager
+def served(*arguments):
+    """The link of `memscape explore` while it runs."""
+    command = [sys.executable, "-m", "memscape", "--quiet", "explore", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().strip()
+            assert url.startswith("http://127.0.0.1:"), process.stderr.read()
+            yield url
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page on which nothing goes wrong unnoticed."""
+    context = browser.new_context(viewport={"width": 1280, "height": 960})
+    page = context.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    yield page
+    context.close()
+    assert not faults
+
+
+def screenshot(page, name):
+    """Kept where MEMSCAPE_SCREENSHOTS says, for a person to look at."""
+    if folder := os.environ.get("MEMSCAPE_SCREENSHOTS"):
+        page.screenshot(path=os.path.join(folder, f"{name}.png"), full_page=True)
+
+
+def figure(page):
+    return page.inner_html(".ms-figure")
+
+
+def move(page, slider, steps):
+    """Moves a slider as the keyboard does, and waits for answer and curve."""
+    study = page.locator(".ms-study")
+    curves = study.get_attribute("data-curves")
+    page.locator(slider).evaluate(
+        "(it) => { for (let at = it.parentElement; at; at = at.parentElement) at.open = true; }"
+    )
+    page.focus(slider)
+    for _ in range(abs(steps)):
+        page.keyboard.press("ArrowRight" if steps > 0 else "ArrowLeft")
+    page.wait_for_function(
+        "(before) => document.querySelector('.ms-study').dataset.curves !== before", arg=curves, timeout=30_000
+    )
+    page.wait_for_timeout(300)
+
+
+def latency(page):
+    data = page.locator(".ms-study").evaluate("(it) => ({ ...it.dataset })")
+    return float(data["answerMs"]), float(data["curveMs"])
+
+
+def fetched(url, data=None, headers=None):
+    """Status and body of one request."""
+    request = urllib.request.Request(url, data=data, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+# The page on loopback.
+
+
+def test_only_who_has_the_link_is_answered():
+    with served(STUDY) as url:
+        assert fetched(url)[0] == 200
+        base = url.rstrip("/").rsplit("/", 1)[0]
+        for where, headers, status, reason in [
+            (base, {}, 403, "lacks its token"),
+            (f"{base}/{'0' * 32}/", {}, 403, "not this page"),
+            (url, {"Origin": "http://example.org"}, 403, "other origins"),
+            (url, {"Host": "example.org"}, 421, "no other host"),
+        ]:
+            got, page = fetched(where, headers=headers)
+            assert (got, reason in page, "<h1>" in page) == (status, True, True), page
+        question = json.dumps({"parameters": {"split_k": 2}}).encode()
+        told = {"Content-Type": "application/json"}
+        assert json.loads(fetched(f"{url}ask", question, told)[1])["row"]["speedup"] > 1
+        assert "no JSON" in fetched(f"{url}ask", b"{", told)[1]
+        assert fetched(f"{url}ask", question, told | {"Origin": "http://example.org"})[0] == 403
+
+
+@in_browser
+def test_a_slider_moves_the_figure(page, capsys):
+    with served(STUDY, "model=opt-6.7b") as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        before, time_before = figure(page), page.inner_text('[data-column="time_ns"]')
+        move(page, SLIDER, 2)
+        assert figure(page) != before
+        assert page.inner_text('[data-column="time_ns"]') != time_before
+        assert page.locator(".ms-changed").count() == 1
+        answers, curves = [], []
+        for _ in range(5):
+            move(page, 'input[type="range"][data-path="memory.trcd_ns"]', 1)
+            answer, curve = latency(page)
+            answers.append(answer)
+            curves.append(curve)
+        with capsys.disabled():
+            median = f"{sorted(answers)[2]:.0f} ms, with curve {sorted(curves)[2]:.0f} ms"
+            print(f"\nexplorer, page: answer {median} (median of 5)")
+        assert min(answers) < MOST_MS
+        screenshot(page, "page")
+
+
+@in_browser
+def test_what_is_refused_is_told_and_points_are_kept(page):
+    with served(STUDY) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        page.click("text=Pin this point")
+        box = page.locator('input[aria-label="split_k, as a number"]')
+        box.fill("0")
+        box.press("Enter")
+        page.wait_for_selector(".ms-problem:not([hidden])")
+        with pytest.raises(ms.MemscapeError) as refused:
+            ms.run(STUDY, split_k=0)
+        assert page.inner_text(".ms-problem") == str(refused.value)
+        assert page.locator('[data-field="split_k"].ms-refused').count() == 1
+        screenshot(page, "refused")
+        page.click("text=Reset")
+        page.wait_for_selector(".ms-problem", state="hidden")
+        move(page, 'input[type="range"][data-path="split_k"]', 1)
+        assert page.locator(".ms-pins tbody tr").count() == 2
+        assert page.locator("[data-bar]").count() == 2
+        screenshot(page, "pinned")
+        page.click('[aria-label="Go back to A"]')
+        page.wait_for_function("document.querySelectorAll('.ms-changed').length === 0")
+
+
+@in_browser
+def test_what_is_copied_asks_for_the_point_again(page, tmp_path):
+    with served(STUDY, "m=512", "k=1024", "memory.trcd_ns=20") as url:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        move(page, 'input[type="range"][data-path="split_k"]', 1)
+        expected = ms.run(STUDY, {"memory.trcd_ns": 20}, m=512, k=1024, split_k=2)
+        page.click("text=Copy as Python")
+        page.wait_for_selector("text=Copied")
+        code = page.evaluate("navigator.clipboard.readText()")
+        namespace = {}
+        exec(code.replace("ms.run(", "answer = ms.run(", 1), namespace)
+        assert namespace["answer"] == expected
+        page.click("text=Copy as TOML")
+        page.wait_for_function("navigator.clipboard.readText().then((it) => it.startsWith('study'))")
+        (tmp_path / "study.toml").write_text(page.evaluate("navigator.clipboard.readText()"), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "memscape", "run", "--json", str(tmp_path / "study.toml")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(done.stdout) == expected
+
+
+@in_browser
+@pytest.mark.parametrize("study", ["ndp.inference", "npu.gemm", "riscv.inference", "ondevice.prefill", "cxl.inference"])
+def test_every_system_has_a_figure(page, study):
+    with served(study) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]", timeout=60_000)
+        assert page.locator(".ms-figure svg").count() >= 1
+        assert page.locator(".ms-problem").is_hidden()
+        screenshot(page, study)
+
+
+@in_browser
+def test_a_table_is_brushed(page, tmp_path, capsys):
+    import polars as pl
+
+    # As long as the largest table that is meant to stay quick, without a minute of sweeping.
+    axes = {"memory.banks_per_channel": [8, 16, 32, 64], "split_k": [1, 2, 4], "placement": ["best", "column-major"]}
+    some = ms.sweep(STUDY, axes)
+    table = pl.concat([some] * (100_000 // len(some) + 1)).with_columns(noise=pl.int_range(pl.len()) % 9973)
+    path = tmp_path / "table.parquet"
+    table.write_parquet(path)
+    with served(str(path)) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-tableview[data-selected]", timeout=60_000)
+        view = page.locator(".ms-tableview")
+        assert int(view.get_attribute("data-selected")) == len(table)
+        box = page.locator(".ms-parallel").bounding_box()
+        # The upper half of the first axis: 32 and 64 banks.
+        x, top, bottom = box["x"] + 60, box["y"] + 42, box["y"] + 160
+        page.mouse.move(x, top)
+        page.mouse.down()
+        for step in range(1, 6):
+            page.mouse.move(x, top + (bottom - top) * step / 5)
+            page.wait_for_timeout(60)
+        page.mouse.up()
+        expected = table.filter(pl.col("memory.banks_per_channel") >= 32).height
+        page.wait_for_function(f"document.querySelector('.ms-tableview').dataset.selected === '{expected}'")
+        with capsys.disabled():
+            print(f"\nexplorer, {len(table)} rows: brushed in {float(view.get_attribute('data-brush-ms')):.0f} ms")
+        screenshot(page, "table")
+        page.click("text=Show all")
+        page.wait_for_function(f"document.querySelector('.ms-tableview').dataset.selected === '{len(table)}'")
+
+
+@in_browser
+def test_a_page_by_itself_asks_nobody(page, tmp_path):
+    study = tmp_path / "grid.toml"
+    study.write_text(f'study = "{STUDY}"\n[axes]\n"memory.banks_per_channel" = [8, 16, 32]\nsplit_k = [1, 2]\n')
+    out = tmp_path / "grid.html"
+    subprocess.run([sys.executable, "-m", "memscape", "explore", str(study), "--static", str(out)], check=True)
+    page.route("http://**", lambda route: route.abort())
+    page.goto(out.as_uri())
+    page.wait_for_selector(".ms-study[data-curves]")
+    move(page, SLIDER, 2)
+    row = ms.run(STUDY, {"memory.banks_per_channel": 32})
+    shown = page.inner_text('[data-column="speedup"]')
+    assert float(shown) == pytest.approx(row["speedup"], rel=1e-3)
+    screenshot(page, "static")
+
+
+# The widget.
+
+
+def test_a_widget_answers_as_the_study_does():
+    form = ms.explore(STUDY, {"pim": {"registers": 8}}, model="opt-125m")
+    assert form.parameters == {"pim.registers": 8, "model": "opt-125m"}
+    said = []
+    form.send = said.append
+    form._answer(form, {"id": "1", "question": {"parameters": {"split_k": 2}}}, [])
+    form._answer(form, {"id": "2", "question": {"parameter": {}}}, [])
+    expected = ms.run(STUDY, {"pim.registers": 8, "split_k": 2}, model="opt-125m")
+    assert (said[0]["id"], said[0]["reply"]["row"]) == ("1", expected)
+    assert "no question" in said[1]["reply"]["error"]
+    with pytest.raises(ms.MemscapeError, match=r"did you mean `pim\.gemv`"):
+        ms.explore("pim.gmev")
+    with pytest.raises(ms.MemscapeError, match="take no parameters"):
+        ms.explore(ms.sweep(STUDY, {"split_k": [1, 2]}), model="opt-125m")
+
+
+def test_a_widget_without_its_package_says_what_to_install():
+    code = f"""
+import sys
+sys.modules["anywidget"] = None
+import memscape as ms
+try:
+    ms.explore({STUDY!r})
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'pip install "memscape[notebook]"' in done.stdout
+
+
+@contextmanager
+def jupyter_lab(folder):
+    """The address of a JupyterLab of its own over a folder, with its token."""
+    pytest.importorskip("jupyterlab", reason="JupyterLab is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    places = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    environment = os.environ | {it: str(folder / "own" / it) for it in places}
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"),
+        *("--ServerApp.port_retries=0", "--IdentityProvider.token=test", f"--ServerApp.root_dir={folder}"),
+        "--LabApp.news_url=None",
+    ]
+    log = (folder / "lab.log").open("w")
+    with log, subprocess.Popen(command, stdout=log, stderr=log, env=environment) as process:
+        try:
+            base = f"http://127.0.0.1:{port}"
+            end = time.monotonic() + 120
+            while time.monotonic() < end:
+                try:
+                    if fetched(f"{base}/api/status?token=test")[0] == 200:
+                        break
+                except OSError:
+                    time.sleep(0.3)
+            else:
+                pytest.fail((folder / "lab.log").read_text())
+            yield base
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+@contextmanager
+def notebook(page, folder, cells):
+    """A Python notebook of these cells, open in a JupyterLab and ready to run."""
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(it) for it in cells])
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(made, folder / "explore.ipynb")
+    with jupyter_lab(folder) as base:
+        page.goto(f"{base}/lab/tree/explore.ipynb?token=test")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+        page.wait_for_selector("text=Python 3 (ipykernel) | Idle", timeout=60_000)
+        yield
+
+
+def run_cell(page, at):
+    page.click(f".jp-Notebook .jp-CodeCell >> nth={at}")
+    page.keyboard.press("Shift+Enter")
+
+
+@in_browser
+def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
+    cells = [
+        "import memscape as ms\nform = ms.explore('pim.gemv', model='opt-6.7b')\nform",
+        "print('banks', form.parameters.get('memory.banks_per_channel'))",
+        "view = ms.explore(ms.sweep('pim.gemv', {'split_k': [1, 2, 4], 'pim.registers': [8, 16, 32]}))\nview",
+        "print('rows', view.selection().height)",
+    ]
+    with notebook(page, tmp_path, cells):
+        run_cell(page, 0)
+        page.wait_for_selector(".ms-study[data-curves]", timeout=60_000)
+        before = figure(page)
+        move(page, SLIDER, 2)
+        assert figure(page) != before
+        answers = []
+        for _ in range(5):
+            move(page, 'input[type="range"][data-path="memory.trcd_ns"]', 1)
+            answers.append(latency(page)[0])
+        with capsys.disabled():
+            print(f"\nexplorer, JupyterLab: answer {sorted(answers)[2]:.0f} ms (median of 5)")
+        assert min(answers) < 2 * MOST_MS, "a kernel and its messages are between"
+        screenshot(page, "jupyterlab")
+        run_cell(page, 1)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('banks 32')", timeout=30_000)
+        run_cell(page, 2)
+        page.wait_for_selector(".ms-tableview[data-selected='9']", timeout=30_000)
+        page.locator(".ms-parallel").scroll_into_view_if_needed()
+        box = page.locator(".ms-parallel").bounding_box()
+        # The upper third of the first axis: split_k of 4.
+        page.mouse.move(box["x"] + 60, box["y"] + 42)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 60, box["y"] + 80)
+        page.mouse.up()
+        page.wait_for_selector(".ms-tableview[data-selected='3']", timeout=30_000)
+        screenshot(page, "jupyterlab-table")
+        run_cell(page, 3)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('rows 3')", timeout=30_000)
+
+
+@in_browser
+def test_a_notebook_shows_figures_tables_and_progress(page, tmp_path):
+    slow = (
+        "axes={'memory.trcd_ns': [10 + it / 100 for it in range(1500)]}, base={'engine': 'events', 'model': 'opt-30b'}"
+    )
+    cells = [
+        "import memscape as ms\nms.experiment('pimnast.fig10').plot()",
+        f"ms.sweep('pim.gemv', {slow})",
+        "ms.describe('cxl.inference')",
+    ]
+    with notebook(page, tmp_path, cells):
+        run_cell(page, 0)
+        page.wait_for_selector(".jp-OutputArea .jp-RenderedSVG", timeout=60_000)
+        run_cell(page, 1)
+        page.wait_for_selector(".jp-OutputArea progress", timeout=60_000)
+        page.wait_for_selector(".jp-OutputArea table.dataframe", timeout=120_000)
+        page.wait_for_selector(".jp-OutputArea progress", state="detached", timeout=30_000)
+        run_cell(page, 2)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('an accelerator with a CXL')", timeout=30_000)
+        screenshot(page, "notebook")
