@@ -2,10 +2,11 @@
 
 `python docs_numbers.py COMMAND` rewrites README, docs and CHANGELOG by what
 `COMMAND claims --json` says: a paper's totals between `<!-- claims: PAPER -->` and
-`<!-- /claims -->`, the record of what was said blind between `<!-- blind -->` and
-`<!-- /blind -->`; and between `<!-- left out -->` and `<!-- /left out -->` by the
-tables of `make leave-one-out`. A version that is released keeps its numbers: take
-the marks out of its part of CHANGELOG.
+`<!-- /claims -->`, those of all papers between `<!-- trust -->` and `<!-- /trust -->`,
+the record of what was said blind between `<!-- blind -->` and `<!-- /blind -->`; and
+between `<!-- left out -->` and `<!-- /left out -->` by the tables of `make
+leave-one-out`. A version that is released keeps its numbers: take the marks out of
+its part of CHANGELOG.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ CLAIMS = re.compile(
     r"^(?P<indent> *)(?P<open><!-- claims: (?P<paper>[\w-]+) -->)\n.*?^ *(?P<close><!-- /claims -->)$",
     re.MULTILINE | re.DOTALL,
 )
+TRUST = re.compile(r"^(?P<open><!-- trust -->)\n.*?^(?P<close><!-- /trust -->)$", re.MULTILINE | re.DOTALL)
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
 LEAVE_ONE_OUT = "-leave-one-out.csv"
@@ -36,7 +38,7 @@ Report = dict[str, list[dict[str, Any]]]
 
 def is_marked(text: str) -> bool:
     """Whether a page quotes the report."""
-    return any(it.search(text) for it in (CLAIMS, BLIND, LEFT_OUT))
+    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT))
 
 
 def rewritten(text: str, report: Report) -> str:
@@ -53,6 +55,7 @@ def rewritten(text: str, report: Report) -> str:
         return lambda found: "\n".join([found["open"], *lines, found["close"]])
 
     text = CLAIMS.sub(claims, text)
+    text = TRUST.sub(around(trust_table(report)), text)
     text = BLIND.sub(around(blind_tables(report)), text)
     return LEFT_OUT.sub(around(left_out_table()), text)
 
@@ -77,6 +80,34 @@ def sentence(paper: str, report: Report, free: int) -> str:
 def are(count: int) -> str:
     """What so many are."""
     return "is" if count == 1 else "are"
+
+
+def trust_table(report: Report) -> list[str]:
+    """How right each paper's model is, what was said of it blind, and what is free."""
+    lines = [
+        "| paper | facts exact | performances predicted | within (asked for) | said blind: median error, now | free |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for paper in dict.fromkeys(it["source"] for it in report["bars"]):
+        facts = [it for it in report["totals"] if (it["source"], it["sort"], it["role"]) == (paper, "fact", "predict")]
+        bars = [it for it in report["bars"] if it["source"] == paper and it["of"]]
+        blind = [it for it in report["blind"] if (it["source"], it["sort"]) == (paper, "performance")]
+        if not bars:
+            continue
+        within = [
+            f"{100 * it['met'] / it['of']:.0f} % within {100 * it['within']:g} % ({100 * it['share']:g} %)"
+            for it in bars
+        ]
+        cells = [
+            paper,
+            f"{sum(it['exact'] for it in facts)} of {sum(it['computed'] for it in facts)}",
+            str(bars[0]["of"]),
+            ", ".join(within),
+            ", ".join(f"{100 * blind[0][f'median_error_{when}']:.1f} %" for when in ("then", "now")) if blind else "",
+            str(free_parameters(paper)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def blind_tables(report: Report) -> list[str]:
