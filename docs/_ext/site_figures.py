@@ -45,8 +45,10 @@ class Figures(SphinxDirective):
             raise self.error(f"no experiment is of `{paper}`")
         cards = []
         for experiment in of:
+            small = image(experiment)
+            small["width"] = "100%"  # by which Sphinx links it to itself
             name = nodes.paragraph("", "", nodes.literal(text=experiment), nodes.Text(" " + titles()[experiment]))
-            cards.append(nodes.container("", image(experiment), name, classes=["site-card"]))
+            cards.append(nodes.container("", small, name, classes=["site-card"]))
         return [nodes.container("", *cards, classes=["site-gallery"])]
 
 

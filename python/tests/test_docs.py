@@ -192,8 +192,8 @@ REPORT = {
     "claims": [
         {"id": "pimnast.a", "sort": "performance", "unit": "x", "printed": "2.0", "blind": 2.5, "blind_error": 0.25}
         | {"computed": 1.9, "relative_error": -0.05},
-        {"id": "pimnast.b", "sort": "fact", "blind": 1.0},
-        {"id": "pimnast.c", "sort": "performance", "blind": None},
+        {"id": "pimnast.b", "sort": "fact", "blind": 1.0, "computed": 1500.0},
+        {"id": "pimnast.c", "sort": "performance", "blind": None, "computed": None},
     ],
     "totals": [
         {"source": "pimnast", "sort": "fact", "role": "input", "computed": 7, "exact": 7},
@@ -222,6 +222,16 @@ def test_the_record_has_each_performance_and_counts_the_facts():
     lines = docs_numbers.blind_tables(REPORT)
     assert lines[2] == "| pimnast | 1 | 25.0 % | 5.0 % | 1 | 1 | 0 |"
     assert lines[-1] == "| pimnast.a | 2.0 x | 2.5 | +25.0 % | 1.9 | -5.0 % |"
+
+
+def test_numbers_before_a_mark_are_what_the_model_says():
+    text = "| 2.0 | 1.75 <!-- = pimnast.a --> x | about 1.4 <!-- = pimnast.b / 1000 --> s |"
+    assert docs_numbers.is_marked(text)
+    new = docs_numbers.rewritten(text, REPORT)
+    assert new == "| 2.0 | 1.90 <!-- = pimnast.a --> x | about 1.5 <!-- = pimnast.b / 1000 --> s |"
+    for nothing in ["pimnast.c", "pimnast.d"]:
+        with pytest.raises(SystemExit, match=nothing.replace(".", r"\.")):
+            docs_numbers.rewritten(f"1 <!-- = {nothing} -->", REPORT)
 
 
 def test_trust_has_a_line_for_each_paper_that_is_held_to_something():

@@ -5,7 +5,9 @@
 `<!-- /claims -->`, those of all papers between `<!-- trust -->` and `<!-- /trust -->`,
 the record of what was said blind between `<!-- blind -->` and `<!-- /blind -->`; and
 between `<!-- left out -->` and `<!-- /left out -->` by the tables of `make
-leave-one-out`. A version that is released keeps its numbers: take the marks out of
+leave-one-out`. In a sentence or a row, a number before `<!-- = CLAIM -->` is what the
+model says to that claim, in as many decimals as stand there; `<!-- = CLAIM / 1000 -->`
+is in another unit. A version that is released keeps its numbers: take the marks out of
 its part of CHANGELOG.
 """
 
@@ -32,13 +34,14 @@ CLAIMS = re.compile(
 TRUST = re.compile(r"^(?P<open><!-- trust -->)\n.*?^(?P<close><!-- /trust -->)$", re.MULTILINE | re.DOTALL)
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
+SAID = re.compile(r"(?P<said>\d+(?:\.(?P<decimals>\d+))?)(?P<mark> <!-- = (?P<claim>[\w.-]+)(?: / (?P<over>\d+))? -->)")
 LEAVE_ONE_OUT = "-leave-one-out.csv"
 Report = dict[str, list[dict[str, Any]]]
 
 
 def is_marked(text: str) -> bool:
     """Whether a page quotes the report."""
-    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT))
+    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT, SAID))
 
 
 def rewritten(text: str, report: Report) -> str:
@@ -54,7 +57,14 @@ def rewritten(text: str, report: Report) -> str:
     def around(lines: list[str]) -> Callable[[re.Match[str]], str]:
         return lambda found: "\n".join([found["open"], *lines, found["close"]])
 
-    text = CLAIMS.sub(claims, text)
+    def said(found: re.Match[str]) -> str:
+        claim = computed.get(found["claim"])
+        if claim is None:
+            sys.exit(f"a page quotes what is computed for the claim `{found['claim']}`, but nothing is")
+        return f"{claim / float(found['over'] or 1):.{len(found['decimals'] or '')}f}{found['mark']}"
+
+    computed = {it["id"]: it["computed"] for it in report["claims"]}
+    text = SAID.sub(said, CLAIMS.sub(claims, text))
     text = TRUST.sub(around(trust_table(report)), text)
     text = BLIND.sub(around(blind_tables(report)), text)
     return LEFT_OUT.sub(around(left_out_table()), text)
