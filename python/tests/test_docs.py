@@ -229,7 +229,10 @@ def test_numbers_before_a_mark_are_what_the_model_says():
     assert docs_numbers.is_marked(text)
     new = docs_numbers.rewritten(text, REPORT)
     assert new == "| 2.0 | 1.90 <!-- = pimnast.a --> x | about 1.5 <!-- = pimnast.b / 1000 --> s |"
-    for nothing in ["pimnast.c", "pimnast.d"]:
+    value = docs_numbers.fitted()["pimnast:pim.host_turnaround_ns"]
+    parameter = "<!-- = pimnast:pim.host_turnaround_ns -->"
+    assert docs_numbers.rewritten(f"0.000 {parameter} ns", REPORT) == f"{value:.3f} {parameter} ns"
+    for nothing in ["pimnast.c", "pimnast.d", "pimnast:e"]:
         with pytest.raises(SystemExit, match=nothing.replace(".", r"\.")):
             docs_numbers.rewritten(f"1 <!-- = {nothing} -->", REPORT)
 

@@ -6,8 +6,9 @@
 the record of what was said blind between `<!-- blind -->` and `<!-- /blind -->`; and
 between `<!-- left out -->` and `<!-- /left out -->` by the tables of `make
 leave-one-out`. In a sentence or a row, a number before `<!-- = CLAIM -->` is what the
-model says to that claim, in as many decimals as stand there; `<!-- = CLAIM / 1000 -->`
-is in another unit. A version that is released keeps its numbers: take the marks out of
+model says to that claim, in as many decimals as stand there, and before
+`<!-- = PAPER:PATH -->` (or `PAPER:PRESET:PATH`) the value of that free parameter; `<!-- = CLAIM / 1000 -->` is
+in another unit. A version that is released keeps its numbers: take the marks out of
 its part of CHANGELOG.
 """
 
@@ -34,7 +35,7 @@ CLAIMS = re.compile(
 TRUST = re.compile(r"^(?P<open><!-- trust -->)\n.*?^(?P<close><!-- /trust -->)$", re.MULTILINE | re.DOTALL)
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
-SAID = re.compile(r"(?P<said>\d+(?:\.(?P<decimals>\d+))?)(?P<mark> <!-- = (?P<claim>[\w.-]+)(?: / (?P<over>\d+))? -->)")
+SAID = re.compile(r"(?P<said>\d+(?:\.(?P<decimals>\d+))?)(?P<mark> <!-- = (?P<of>[\w.:-]+)(?: / (?P<over>\d+))? -->)")
 LEAVE_ONE_OUT = "-leave-one-out.csv"
 Report = dict[str, list[dict[str, Any]]]
 
@@ -58,12 +59,12 @@ def rewritten(text: str, report: Report) -> str:
         return lambda found: "\n".join([found["open"], *lines, found["close"]])
 
     def said(found: re.Match[str]) -> str:
-        claim = computed.get(found["claim"])
-        if claim is None:
-            sys.exit(f"a page quotes what is computed for the claim `{found['claim']}`, but nothing is")
-        return f"{claim / float(found['over'] or 1):.{len(found['decimals'] or '')}f}{found['mark']}"
+        number = known.get(found["of"])
+        if number is None:
+            sys.exit(f"a page quotes the number of `{found['of']}`, but there is none")
+        return f"{number / float(found['over'] or 1):.{len(found['decimals'] or '')}f}{found['mark']}"
 
-    computed = {it["id"]: it["computed"] for it in report["claims"]}
+    known = {it["id"]: it["computed"] for it in report["claims"]} | fitted()
     text = SAID.sub(said, CLAIMS.sub(claims, text))
     text = TRUST.sub(around(trust_table(report)), text)
     text = BLIND.sub(around(blind_tables(report)), text)
@@ -163,10 +164,19 @@ def left_out_table() -> list[str]:
     return lines
 
 
+def fitted() -> dict[str, float]:
+    """The value of each free parameter, by paper, the preset that it is of if it is of one, and path."""
+    found = {}
+    for file in sorted((ROOT / "data/calibration").glob("*.toml")):
+        for entry in file.read_text(encoding="utf-8").split("[[parameter]]\n")[1:]:
+            keys = dict(re.findall(r"^(\w+) = \"?([^\"\n]*)\"?$", entry, re.MULTILINE))
+            found[":".join(filter(None, [file.stem, keys.get("preset"), keys["path"]]))] = float(keys["value"])
+    return found
+
+
 def free_parameters(paper: str) -> int:
     """How many the paper's model has."""
-    file = ROOT / "data/calibration" / f"{paper}.toml"
-    return file.read_text(encoding="utf-8").count("[[parameter]]") if file.is_file() else 0
+    return sum(it.partition(":")[0] == paper for it in fitted())
 
 
 def report_of(command: list[str]) -> Report:
