@@ -21,7 +21,7 @@ def inline(writer: HTML5Translator, node: nodes.math) -> None:
 def block(writer: HTML5Translator, node: nodes.math_block) -> None:
     """Writes a formula of its own, lines that are set apart by empty ones each by themselves."""
     for line in node.astext().split("\n\n"):
-        writer.body.append(f'<div class="math">{convert(line, display="block")}</div>')
+        writer.body.append(f'<div class="formula">{convert(line, display="block")}</div>')
     raise nodes.SkipNode
 
 
