@@ -205,5 +205,5 @@
 //! };
 //! let answer = study.answer()?;
 //! assert!(answer.accuracy > 0.5 && answer.density < 0.5);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), memscape::study::StudyError>(())
 //! ```
