@@ -1,5 +1,5 @@
 # `make` lists what there is to make. Everything sets itself up: a machine needs
-# Rust, Python >= 3.10, git and make.
+# Rust, Python >= 3.10 (3.11 for the site), git and make.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,6 +20,9 @@ MEMSCAPE := $(CARGO_TARGET_DIR)/release/memscape
 VENV := .venv/tools-installed
 FRESH := $(CARGO_TARGET_DIR)/fresh-venv
 WHEELS := $(CARGO_TARGET_DIR)/wheels
+# The site, and what it is built with beside the wheel.
+SITE := $(CARGO_TARGET_DIR)/site
+SITE_VENV := $(CARGO_TARGET_DIR)/site-venv
 # What `figures` is compared with.
 REDRAWN := $(CARGO_TARGET_DIR)/figures
 
@@ -52,18 +55,18 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 	$(MEMSCAPE) claims || [ $$? -eq 1 ]
 
 .PHONY: test
-test: lint test-rust doc test-figures test-python test-notebooks ## check everything; what CI runs
+test: lint test-rust doc test-figures test-python test-notebooks docs ## check everything; what CI runs
 
 .PHONY: fmt
 fmt: $(VENV) ## format the code
 	cargo fmt --all
-	.venv/bin/ruff format python
+	.venv/bin/ruff format python docs/conf.py docs/_ext
 
 .PHONY: lint
 lint: $(VENV) ## formats and lints of Rust and Python, spelling; warnings are denied
 	cargo fmt --all --check
-	.venv/bin/ruff format --check python
-	.venv/bin/ruff check python
+	.venv/bin/ruff format --check python docs/conf.py docs/_ext
+	.venv/bin/ruff check python docs/conf.py docs/_ext
 	.venv/bin/typos
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 
@@ -74,6 +77,19 @@ test-rust: ## Rust tests, doctests and the pages' Rust snippets
 .PHONY: doc
 doc: ## API documentation, with warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
+
+# Warnings are errors. Notebooks are shown as they stand; `test-notebooks` runs them.
+.PHONY: docs
+docs: doc wheel $(SITE_VENV)/tools-installed ## build the site: pages, notebooks, reference, gallery, API documentation
+	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $(SITE_VENV)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel" && \
+		$(SITE_VENV)/bin/pip install --quiet "$$wheel"
+	MYPYPATH=docs/_ext:python/tools $(SITE_VENV)/bin/python -m mypy docs/_ext
+	rm -rf $(SITE)
+	$(SITE_VENV)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env \
+		--conf-dir docs --doctree-dir $(SITE_VENV)/doctrees . $(SITE)
+	cp -R $(CARGO_TARGET_DIR)/doc $(SITE)/rust
+	$(SITE_VENV)/bin/python python/tools/check_site.py $(SITE)
+	@echo "$(SITE)/index.html"
 
 .PHONY: test-figures
 test-figures: $(MEMSCAPE) ## every file in figures/ is what the code draws now
@@ -146,6 +162,12 @@ $(VENV): python/tools/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --requirement $<
+	touch $@
+
+$(SITE_VENV)/tools-installed: docs/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit("the site needs Python >= 3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv --clear $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --quiet --requirement $<
 	touch $@
 
 $(EVCXR):

@@ -11,9 +11,12 @@ from functools import cache
 from glob import glob
 from pathlib import Path
 
+import check_site
 import docs_numbers
 import polars as pl
 import pytest
+
+import memscape as ms
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,7 +25,7 @@ if not PAGES[0].is_file():
 
 NAMES = [it.relative_to(ROOT).as_posix() for it in PAGES]
 # What is there before memscape is, and what `make test` itself does.
-NOT_RUN = {"make reproduce", "make test", "pip install ."}
+NOT_RUN = {"make reproduce", "make test", "pip install memscape-*.whl"}
 
 BLOCK = re.compile(
     r"(?:^<!-- not run: (?P<why>.+?) -->\n+)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -114,6 +117,21 @@ def test_every_command_in_a_sentence_exists(name):
         run(["memscape", *words, "--help"])
 
 
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs/python.rst").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\.\. auto\w+:: (?:memscape\.)?(\w+)$", page, re.MULTILINE))
+    assert named == set(ms.__all__), "docs/python.rst has other names than memscape"
+
+
+def test_every_paper_has_a_page_with_all_its_parts():
+    parts = ["figures", "claims", "blind", "parameters"]
+    for paper in {it.id.partition(".")[0] for it in ms.experiments()} - {"cxl"}:
+        page = (ROOT / f"docs/{paper}.md").read_text(encoding="utf-8")
+        asked = re.findall(r"^:::\{([\w-]+)\} (\S+)", page, re.MULTILINE)
+        assert [(name, of) for name, of in asked if name in parts[:3]] == [(name, paper) for name in parts[:3]], paper
+        assert parts[3] in {name for name, _ in asked} and "## Equations" in page, paper
+
+
 def test_few_blocks_are_not_run():
     why = [block.why for page in PAGES for block in blocks(page.read_text(encoding="utf-8")) if block.why]
     assert len(why) <= 3, why
@@ -174,8 +192,8 @@ REPORT = {
     "claims": [
         {"id": "pimnast.a", "sort": "performance", "unit": "x", "printed": "2.0", "blind": 2.5, "blind_error": 0.25}
         | {"computed": 1.9, "relative_error": -0.05},
-        {"id": "pimnast.b", "sort": "fact", "blind": 1.0},
-        {"id": "pimnast.c", "sort": "performance", "blind": None},
+        {"id": "pimnast.b", "sort": "fact", "blind": 1.0, "computed": 1500.0},
+        {"id": "pimnast.c", "sort": "performance", "blind": None, "computed": None},
     ],
     "totals": [
         {"source": "pimnast", "sort": "fact", "role": "input", "computed": 7, "exact": 7},
@@ -204,6 +222,68 @@ def test_the_record_has_each_performance_and_counts_the_facts():
     lines = docs_numbers.blind_tables(REPORT)
     assert lines[2] == "| pimnast | 1 | 25.0 % | 5.0 % | 1 | 1 | 0 |"
     assert lines[-1] == "| pimnast.a | 2.0 x | 2.5 | +25.0 % | 1.9 | -5.0 % |"
+
+
+def test_numbers_before_a_mark_are_what_the_model_says():
+    text = "| 2.0 | 1.75 <!-- = pimnast.a --> x | about 1.4 <!-- = pimnast.b / 1000 --> s |"
+    assert docs_numbers.is_marked(text)
+    new = docs_numbers.rewritten(text, REPORT)
+    assert new == "| 2.0 | 1.90 <!-- = pimnast.a --> x | about 1.5 <!-- = pimnast.b / 1000 --> s |"
+    value = docs_numbers.fitted()["pimnast:pim.host_turnaround_ns"]
+    parameter = "<!-- = pimnast:pim.host_turnaround_ns -->"
+    assert docs_numbers.rewritten(f"0.000 {parameter} ns", REPORT) == f"{value:.3f} {parameter} ns"
+    for nothing in ["pimnast.c", "pimnast.d", "pimnast:e"]:
+        with pytest.raises(SystemExit, match=nothing.replace(".", r"\.")):
+            docs_numbers.rewritten(f"1 <!-- = {nothing} -->", REPORT)
+
+
+def test_trust_has_a_line_for_each_paper_that_is_held_to_something():
+    assert docs_numbers.trust_table(REPORT)[2:] == [
+        "| pimnast | 1 of 2 | 4 | 25 % within 5 % (90 %), 75 % within 12.5 % (95 %) | 25.0 %, 5.0 % | 2 |"
+    ]
+
+
+SITE = {
+    "index.html": '<a href="a/page.html#here">x</a><a href="https://example.org/">x</a><img src="x.png">',
+    "a/page.html": '<h1 id="here">x</h1><link rel="canonical" href="https://example.org/"><a href="../">x</a>',
+    "x.png": "",
+    "style.css": 'h1 { background: url("x.png") }',
+}
+
+
+def site(folder, **changed):
+    for name, text in {**SITE, **changed}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return check_site.faults(folder)
+
+
+def test_a_site_that_is_whole_has_no_faults(tmp_path):
+    assert site(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        (
+            "index.html",
+            '<script async src="https://cdn.example/x.js"></script>',
+            'fetches <script async src="https://cdn.',
+        ),
+        ("index.html", '<link rel="stylesheet" href="//cdn.example/x.css">', 'fetches <link rel="stylesheet"'),
+        (
+            "index.html",
+            "<link href=http://cdn.example/x.woff rel=preload>",
+            "fetches <link href=http://cdn.example/x.woff",
+        ),
+        ("style.css", '@import "https://fonts.example/x";', 'fetches @import "https://fonts.example/x'),
+        ("index.html", '<a href="b.html">x</a>', "`b.html`: there is no such file"),
+        ("index.html", '<a href="a/page.html#there">x</a>', "`a/page.html#there`: the page has no such place"),
+    ],
+)
+def test_a_site_that_fetches_or_leads_nowhere_is_found_out(tmp_path, name, text, fault):
+    (found,) = site(tmp_path, **{name: text})
+    assert found.startswith(f"{name}: {fault}")
 
 
 def test_totals_stand_between_marks_and_nothing_else_moves():

@@ -2,10 +2,14 @@
 
 `python docs_numbers.py COMMAND` rewrites README, docs and CHANGELOG by what
 `COMMAND claims --json` says: a paper's totals between `<!-- claims: PAPER -->` and
-`<!-- /claims -->`, the record of what was said blind between `<!-- blind -->` and
-`<!-- /blind -->`; and between `<!-- left out -->` and `<!-- /left out -->` by the
-tables of `make leave-one-out`. A version that is released keeps its numbers: take
-the marks out of its part of CHANGELOG.
+`<!-- /claims -->`, those of all papers between `<!-- trust -->` and `<!-- /trust -->`,
+the record of what was said blind between `<!-- blind -->` and `<!-- /blind -->`; and
+between `<!-- left out -->` and `<!-- /left out -->` by the tables of `make
+leave-one-out`. In a sentence or a row, a number before `<!-- = CLAIM -->` is what the
+model says to that claim, in as many decimals as stand there, and before
+`<!-- = PAPER:PATH -->` (or `PAPER:PRESET:PATH`) the value of that free parameter; `<!-- = CLAIM / 1000 -->` is
+in another unit. A version that is released keeps its numbers: take the marks out of
+its part of CHANGELOG.
 """
 
 from __future__ import annotations
@@ -28,15 +32,17 @@ CLAIMS = re.compile(
     r"^(?P<indent> *)(?P<open><!-- claims: (?P<paper>[\w-]+) -->)\n.*?^ *(?P<close><!-- /claims -->)$",
     re.MULTILINE | re.DOTALL,
 )
+TRUST = re.compile(r"^(?P<open><!-- trust -->)\n.*?^(?P<close><!-- /trust -->)$", re.MULTILINE | re.DOTALL)
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
+SAID = re.compile(r"(?P<said>\d+(?:\.(?P<decimals>\d+))?)(?P<mark> <!-- = (?P<of>[\w.:-]+)(?: / (?P<over>\d+))? -->)")
 LEAVE_ONE_OUT = "-leave-one-out.csv"
 Report = dict[str, list[dict[str, Any]]]
 
 
 def is_marked(text: str) -> bool:
     """Whether a page quotes the report."""
-    return any(it.search(text) for it in (CLAIMS, BLIND, LEFT_OUT))
+    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT, SAID))
 
 
 def rewritten(text: str, report: Report) -> str:
@@ -52,7 +58,15 @@ def rewritten(text: str, report: Report) -> str:
     def around(lines: list[str]) -> Callable[[re.Match[str]], str]:
         return lambda found: "\n".join([found["open"], *lines, found["close"]])
 
-    text = CLAIMS.sub(claims, text)
+    def said(found: re.Match[str]) -> str:
+        number = known.get(found["of"])
+        if number is None:
+            sys.exit(f"a page quotes the number of `{found['of']}`, but there is none")
+        return f"{number / float(found['over'] or 1):.{len(found['decimals'] or '')}f}{found['mark']}"
+
+    known = {it["id"]: it["computed"] for it in report["claims"]} | fitted()
+    text = SAID.sub(said, CLAIMS.sub(claims, text))
+    text = TRUST.sub(around(trust_table(report)), text)
     text = BLIND.sub(around(blind_tables(report)), text)
     return LEFT_OUT.sub(around(left_out_table()), text)
 
@@ -77,6 +91,34 @@ def sentence(paper: str, report: Report, free: int) -> str:
 def are(count: int) -> str:
     """What so many are."""
     return "is" if count == 1 else "are"
+
+
+def trust_table(report: Report) -> list[str]:
+    """How right each paper's model is, what was said of it blind, and what is free."""
+    lines = [
+        "| paper | facts exact | performances predicted | within (asked for) | said blind: median error, now | free |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for paper in dict.fromkeys(it["source"] for it in report["bars"]):
+        facts = [it for it in report["totals"] if (it["source"], it["sort"], it["role"]) == (paper, "fact", "predict")]
+        bars = [it for it in report["bars"] if it["source"] == paper and it["of"]]
+        blind = [it for it in report["blind"] if (it["source"], it["sort"]) == (paper, "performance")]
+        if not bars:
+            continue
+        within = [
+            f"{100 * it['met'] / it['of']:.0f} % within {100 * it['within']:g} % ({100 * it['share']:g} %)"
+            for it in bars
+        ]
+        cells = [
+            paper,
+            f"{sum(it['exact'] for it in facts)} of {sum(it['computed'] for it in facts)}",
+            str(bars[0]["of"]),
+            ", ".join(within),
+            ", ".join(f"{100 * blind[0][f'median_error_{when}']:.1f} %" for when in ("then", "now")) if blind else "",
+            str(free_parameters(paper)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def blind_tables(report: Report) -> list[str]:
@@ -122,10 +164,19 @@ def left_out_table() -> list[str]:
     return lines
 
 
+def fitted() -> dict[str, float]:
+    """The value of each free parameter, by paper, the preset that it is of if it is of one, and path."""
+    found = {}
+    for file in sorted((ROOT / "data/calibration").glob("*.toml")):
+        for entry in file.read_text(encoding="utf-8").split("[[parameter]]\n")[1:]:
+            keys = dict(re.findall(r"^(\w+) = \"?([^\"\n]*)\"?$", entry, re.MULTILINE))
+            found[":".join(filter(None, [file.stem, keys.get("preset"), keys["path"]]))] = float(keys["value"])
+    return found
+
+
 def free_parameters(paper: str) -> int:
     """How many the paper's model has."""
-    file = ROOT / "data/calibration" / f"{paper}.toml"
-    return file.read_text(encoding="utf-8").count("[[parameter]]") if file.is_file() else 0
+    return sum(it.partition(":")[0] == paper for it in fitted())
 
 
 def report_of(command: list[str]) -> Report:

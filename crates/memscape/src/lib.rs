@@ -1,7 +1,8 @@
 //! Design-space exploration of memory-centric LLM inference hardware.
 //!
 //! This crate is the front door for Rust programs and notebooks; the
-//! [`prelude`] holds what most of them need.
+//! [`prelude`] holds what most of them need, and the [`tour`] says where each
+//! system's algorithms are.
 //!
 //! ```
 //! use memscape::prelude::*;
@@ -19,6 +20,7 @@ mod explorer;
 mod find;
 mod notebook;
 mod presets;
+pub mod tour;
 
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
@@ -96,6 +98,8 @@ pub mod pages {
     pub struct Pimnast;
     #[doc = include_str!("../../../docs/riscv-sg2042.md")]
     pub struct RiscvSg2042;
+    #[doc = include_str!("../../../docs/rust.md")]
+    pub struct Rust;
     #[doc = include_str!("../../../docs/search.md")]
     pub struct Search;
 }
