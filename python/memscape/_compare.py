@@ -27,7 +27,7 @@ def compare(
     Parameters
     ----------
     model
-        A name, a path to ``.toml`` or ``config.json``, or a dict.
+        A name, a path to ``.toml``, ``config.json`` or ``.gguf``, or a dict.
     prompt_tokens, generated_tokens
         Tokens of each prompt, and tokens generated after it.
     batch

@@ -50,8 +50,9 @@ def describe(name: str) -> Description | Preset:
     -------
     Description or Preset
         Prints as a table, in notebooks too. Of a study, ``.parameters`` and
-        ``.columns`` are lists of dicts; of a preset, ``.parameters`` is a nested
-        dict and ``.sources`` says where each value comes from.
+        ``.columns`` are lists of dicts; of a preset, ``.parameters`` and ``.facts``
+        (what else is published of it) are nested dicts, and ``.sources`` says where
+        each value comes from.
 
     Raises
     ------
@@ -85,6 +86,7 @@ class Preset:
     summary: str
     parameters: dict[str, Any]
     sources: dict[str, str]
+    facts: dict[str, Any]
 
     def _rows(self) -> list[tuple[str, str, str]]:
         def leaves(prefix: str, table: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -94,7 +96,8 @@ class Preset:
                 found += leaves(f"{path}.", value) if isinstance(value, dict) else [(path, value)]
             return found
 
-        given = [(path, value) for path, value in leaves("", self.parameters) if value is not None]
+        all_leaves = leaves("", {**self.parameters, "facts": self.facts})
+        given = [(path, value) for path, value in all_leaves if value is not None]
         return [(path, str(value), self.sources.get(path, "")) for path, value in given]
 
     def __repr__(self) -> str:

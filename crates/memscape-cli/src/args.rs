@@ -307,7 +307,7 @@ pub enum Measure {
 /// A prompt and a reply.
 #[derive(Debug, Args)]
 pub struct Workload {
-    /// Language model: a name, a .toml or a config.json.
+    /// Language model: a name, a .toml, a config.json or a GGUF file.
     #[arg(long, default_value = "llama-3.2-3b")]
     pub model: String,
     /// Tokens of each prompt.

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use memscape::prelude::{Preset, preset, presets, registry, study};
 use memscape::{difference, leaves, neither};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// Prints a study's parameters and answer, or a preset's values with their sources.
+/// Prints a study's parameters and answer, or a preset's values and facts with their sources.
 pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
     // A study's name has a dot between system and question, and no preset is called so.
     if let Ok(study) = study(name) {
@@ -20,7 +20,7 @@ pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
         _ => error,
     })?;
     writeln!(out, "{}: {}\n", preset.name, preset.summary)?;
-    let leaves = leaves(&preset.parameters);
+    let leaves = [leaves(&preset.parameters), leaves(&json!({ "facts": preset.facts }))].concat();
     let path = width(leaves.iter().map(|(path, _)| path.as_str()));
     let texts: Vec<String> = leaves.iter().map(|(_, value)| text(value)).collect();
     let value = width(texts.iter().map(String::as_str));

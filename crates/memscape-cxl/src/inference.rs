@@ -8,7 +8,8 @@ use memscape_study::{
     faster, neutral, parts, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
-use memscape_workload::{Format, MODELS, Model};
+use memscape_workload::weights::AS_STORED;
+use memscape_workload::{Format, MODELS, Model, NotStored, WeightFormat, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,9 @@ use crate::placement::{Needs, Placement};
 pub struct InferenceStudy {
     /// Language model
     pub model: Model,
-    /// How weights are stored; keys and values are FP16
-    pub format: Format,
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// has them, which holds for a GGUF file unless given; keys and values are FP16
+    pub format: WeightFormat,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 1_000_000))]
     pub prompt_tokens: NonZeroU32,
@@ -86,7 +88,7 @@ impl Default for InferenceStudy {
         let count = |it| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Model::named("llama-2-70b").expect("a built-in model"),
-            format: Format::INT8,
+            format: Format::INT8.into(),
             prompt_tokens: count(128),
             generated_tokens: count(128),
             batch: count(1),
@@ -107,27 +109,30 @@ impl InferenceStudy {
         Machine { accelerator: self.accelerator, link: self.link, expander: self.expander }
     }
 
-    fn needs(&self) -> Needs {
+    fn weights(&self) -> Result<Weights<'_>, NotStored> {
+        self.format.of(&self.model)
+    }
+
+    fn needs(&self, weights: Weights<'_>) -> Needs {
         let (model, batch) = (&self.model, u64::from(self.batch.get()));
         let layers = u64::from(model.layers);
         let longest = u64::from(self.prompt_tokens.get()) + u64::from(self.generated_tokens.get());
         let cache = model.kv_cache_elements(longest).div_ceil(layers).saturating_mul(KV_BYTES * batch);
-        let tables = model.embedding_parameters() * if model.tied_embeddings { 1 } else { 2 };
         Needs {
             layers,
-            layer_bytes: self.format.storage_bytes(model.layer_matrix_parameters()).0.saturating_add(cache),
-            other_bytes: self.format.storage_bytes(tables).0,
+            layer_bytes: weights.layer_bytes().0.saturating_add(cache),
+            other_bytes: weights.table_bytes().0,
         }
     }
 
     /// A pass of `tokens` tokens of each sequence, which see `context` tokens each
     /// on average: in each layer the slower of computing and reading.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn pass(&self, placement: Placement, tokens: f64, context: f64) -> Pass {
+    fn pass(&self, stored: Weights<'_>, placement: Placement, tokens: f64, context: f64) -> Pass {
         let (model, machine) = (&self.model, self.machine());
         let batch = f64::from(self.batch.get());
         let layers = u64::from(model.layers);
-        let weights = self.format.storage_bytes(model.layer_matrix_parameters()).0 as f64;
+        let weights = stored.layer_bytes().0 as f64;
         let cache = batch * context * (2 * KV_BYTES * model.kv_size()) as f64;
         let attention = 4.0 * context * model.q_size() as f64;
         let operations = batch * tokens * (2.0 * model.layer_matrix_parameters() as f64 + attention);
@@ -139,7 +144,7 @@ impl InferenceStudy {
         let far_layer =
             slower(compute, read(machine.expander_rate().as_f64(), weights + cache)).to_picoseconds();
         let head_elements = model.embedding_parameters();
-        let head_bytes = self.format.storage_bytes(head_elements).0 as f64;
+        let head_bytes = stored.head_bytes().0 as f64;
         let head = slower(
             machine.accelerator.fp16_tops.time_of(2.0 * batch * head_elements as f64),
             read(machine.accelerator.bandwidth_gb_s.as_f64(), head_bytes),
@@ -154,12 +159,13 @@ impl InferenceStudy {
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
         self.link.check()?;
-        let placement = Placement::of(&self.needs(), &self.machine())?;
+        let stored = self.weights()?;
+        let placement = Placement::of(&self.needs(stored), &self.machine())?;
         let (prompt, generated) =
             (f64::from(self.prompt_tokens.get()), f64::from(self.generated_tokens.get()));
         // A prompt's tokens see half of it on average.
-        let first = self.pass(placement, prompt, f64::midpoint(prompt, 1.0));
-        let token = self.pass(placement, 1.0, prompt + f64::midpoint(generated, 1.0));
+        let first = self.pass(stored, placement, prompt, f64::midpoint(prompt, 1.0));
+        let token = self.pass(stored, placement, 1.0, prompt + f64::midpoint(generated, 1.0));
         Ok((placement, first, token))
     }
 }
@@ -213,7 +219,7 @@ impl Study for InferenceStudy {
                 batch: self.batch.get().into(),
                 prompt: ns(prompt.time.total()),
                 step: ns(token.time.total()),
-                memory_bytes: self.needs().bytes(),
+                memory_bytes: self.needs(self.weights()?).bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by,
                 energy_j: None,
@@ -232,8 +238,8 @@ impl Study for InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn bounds(&self) -> Vec<Bound> {
         let model = &self.model;
-        let weights =
-            self.format.storage_bytes(model.layer_matrix_parameters()).0 as f64 * f64::from(model.layers);
+        let Ok(stored) = self.weights() else { return Vec::new() };
+        let weights = stored.layer_bytes().0 as f64 * f64::from(model.layers);
         let rate = self.accelerator.bandwidth_gb_s.as_f64().max(self.expander.bandwidth().as_f64());
         let operations = 2.0 * model.layer_matrix_parameters() as f64 * f64::from(model.layers);
         let tokens = f64::from(self.prompt_tokens.get()) * f64::from(self.batch.get());
@@ -248,7 +254,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, "accelerator-with-expander"),
             Slot::part("expander.memory", &MEMORIES, "ddr4-3200"),
-            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
         ]
     }
 }
@@ -291,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_bytes_that_are_missing() {
-        let study = InferenceStudy { format: Format::FP32, ..InferenceStudy::default() };
+        let study = InferenceStudy { format: Format::FP32.into(), ..InferenceStudy::default() };
         let error = study.answer().unwrap_err().to_string();
         assert!(error.contains("the expander holds 64 GiB") && error.contains("short"), "{error}");
     }
@@ -328,7 +334,7 @@ mod tests {
                 prop_assert!(total(it) <= total(study));
             }
             let answer = study.answer().unwrap();
-            let far = answer.far_layers * study.format.storage_bytes(study.model.layer_matrix_parameters()).0;
+            let far = answer.far_layers * study.weights().unwrap().layer_bytes().0;
             prop_assert!(answer.far_ns * answer.expander_gb_s >= far as f64 * (1.0 - 1e-9));
             prop_assert!((answer.near_ns + answer.far_ns - answer.headline.token_ns).abs() < 1e-3);
         }

@@ -2,9 +2,10 @@
 //! table. The only place that reads a description's files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::BufReader;
+use std::path::{Component, Path, PathBuf};
 
-use memscape_study::{AnyCatalog, CatalogError, File, Form, Preset, Takes, Unknown, list};
+use memscape_study::{AnyCatalog, CatalogError, File, Folder, Form, Opened, Preset, Takes, Unknown, list};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -96,8 +97,13 @@ fn find_below(
         0 => CatalogError::File(problem),
         _ => CatalogError::File(format!("{}: {problem}", path.display())),
     };
-    let read = read_files(&path, &catalog.takes()).map_err(named)?;
-    let form = catalog.read(&read).map_err(|it| named(it.to_string()))?;
+    let form = match read_beginning(catalog, &path) {
+        Some(form) => form,
+        None => {
+            read_files(&path, &catalog.takes()).map_err(CatalogError::File).and_then(|it| catalog.read(&it))
+        }
+    };
+    let form = form.map_err(|it| named(it.to_string()))?;
     if depth >= NESTING {
         return Err(named(format!("more than {NESTING} descriptions name each other; is one its own base?")));
     }
@@ -114,12 +120,33 @@ fn complete(
     catalog.complete(form, &|other, name| find_below(other, name, folder, depth))
 }
 
+/// What the file at `path` begins with, if that is all that matters of files that end so.
+fn read_beginning(catalog: &dyn AnyCatalog, path: &Path) -> Option<Result<Form, CatalogError>> {
+    // A folder is none, whatever it is called.
+    let name = path.file_name().filter(|_| !path.is_dir())?;
+    catalog.read_beginning(&name.to_string_lossy(), &Beside(path.parent().unwrap_or(Path::new(""))))
+}
+
+/// The folder of a file that was named, in which others of it are.
+struct Beside<'a>(&'a Path);
+
+impl Folder for Beside<'_> {
+    fn open(&self, name: &str) -> Result<Opened<'_>, String> {
+        let mut parts = Path::new(name).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Err(format!("`{name}` is not the name of a file beside it"));
+        }
+        let path = self.0.join(name);
+        // Looked at before it is opened: a pipe would wait for who writes it.
+        let length = plain_file(&path)?.len();
+        let file = fs::File::open(path).map_err(|it| it.to_string())?;
+        Ok(Opened { length, bytes: Box::new(BufReader::new(file)) })
+    }
+}
+
 /// The file at `path`, or all files of a folder that the catalog reads.
 fn read_files(path: &Path, takes: &Takes) -> Result<Vec<File>, String> {
-    let about = fs::metadata(path).map_err(|it| match it.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        _ => it.to_string(),
-    })?;
+    let about = metadata(path)?;
     let wanted = |path: &Path| {
         takes.extensions.iter().any(|it| path.extension().is_some_and(|end| end.eq_ignore_ascii_case(it)))
     };
@@ -143,12 +170,21 @@ fn read_files(path: &Path, takes: &Takes) -> Result<Vec<File>, String> {
     Ok(vec![read_file(path, takes)?])
 }
 
+fn metadata(path: &Path) -> Result<fs::Metadata, String> {
+    fs::metadata(path).map_err(|it| match it.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => it.to_string(),
+    })
+}
+
+/// A pipe or a device may never end.
+fn plain_file(path: &Path) -> Result<fs::Metadata, String> {
+    let about = metadata(path)?;
+    if about.is_file() { Ok(about) } else { Err("it is no plain file".to_owned()) }
+}
+
 fn read_file(path: &Path, takes: &Takes) -> Result<File, String> {
-    let about = fs::metadata(path).map_err(|it| it.to_string())?;
-    // A pipe or a device may never end.
-    if !about.is_file() {
-        return Err("it is no plain file".to_owned());
-    }
+    let about = plain_file(path)?;
     if about.len() > takes.max_bytes {
         return Err(format!("it has {} bytes; a description has at most {}", about.len(), takes.max_bytes));
     }

@@ -348,6 +348,7 @@ impl Anatomy {
                 }
             }
         }
+        self.imply(tree, assignments)?;
         let values = assignments.iter().filter(|it| self.slot(&it.path).is_none());
         let mut fields: Vec<(&Slot, &str, &Value)> = Vec::new();
         for it in values {
@@ -362,6 +363,18 @@ impl Anatomy {
             if !own.is_empty() {
                 let changed = changed(tree, slot, &own)?;
                 self.put(tree, slot.path, &changed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What descriptions say of parameters beside them, which whoever gives those goes over.
+    fn imply(&self, tree: &mut Node, assignments: &[Assignment]) -> Result<(), Error> {
+        for it in assignments {
+            let Given::Description(preset) = &it.given else { continue };
+            let Some(implied) = self.slot(&it.path).and_then(|slot| slot.implied) else { continue };
+            if let Some(value) = (implied.value)(&preset.parameters) {
+                self.put(tree, implied.parameter, &value)?;
             }
         }
         Ok(())

@@ -169,7 +169,14 @@ impl Registry {
     /// [`Error::BadDescription`] with what the first one says.
     pub fn preset_in_file(&self, path: &str) -> Result<Preset<Value>, Error> {
         let mut refused = None;
-        for catalog in self.catalogs().into_iter().filter(|it| looks_like_path(*it, path)) {
+        let ends = |it: &&str| Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
+        let reads = |it: &&'static dyn AnyCatalog| it.takes().extensions.iter().any(ends);
+        let mut all = self.catalogs();
+        // Who reads files that end so says more of what is wrong with one than who does not.
+        if all.iter().any(reads) {
+            all.retain(reads);
+        }
+        for catalog in all.into_iter().filter(|it| looks_like_path(*it, path)) {
             match find(catalog, path, Path::new("")) {
                 Ok(found) => return Ok(found),
                 Err(error) => refused = refused.or(Some(error)),

@@ -1,7 +1,7 @@
 //! What is to be computed: a model's two sparse blocks per layer and its dense
 //! rest, a prompt and a reply, and which neurons they activate.
 
-use memscape_workload::{Format, Llm, Model};
+use memscape_workload::{Llm, Model, NotStored, WeightFormat};
 
 use crate::activity::{BlockKind, Law, LawError, Recording, RecordingName, Source, Synthetic, TraceError};
 use crate::hardware::ActivityLaw;
@@ -36,10 +36,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A described model, its weights stored in a format.
+    /// A described model, a weight of which takes so many bits on average.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "parameters stay below 2^53")]
-    pub fn of(model: &Llm, format: Format) -> Self {
+    pub fn of(model: &Llm, weight_bits: f64) -> Self {
         Self {
             layers: model.layers as usize,
             hidden: model.hidden_size as usize,
@@ -49,7 +49,7 @@ impl Shape {
             matrices: if model.gated { 3 } else { 2 },
             head: f64::from(model.vocab_size) * f64::from(model.embedding_size),
             parameters: model.parameters() as f64,
-            weight_bytes: format.bits_per_element() / 8.0,
+            weight_bytes: weight_bits / 8.0,
             native_relu: model.activation == memscape_workload::Activation::Relu,
         }
     }
@@ -58,7 +58,7 @@ impl Shape {
     /// matrices, as many keys and values as queries, no LM head.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "parameters stay below 2^53")]
-    pub fn recorded(recording: &Recording, format: Format) -> Self {
+    pub fn recorded(recording: &Recording, weight_bits: f64) -> Self {
         let ([hidden, ffn], layers) = (recording.profile.neurons(), recording.profile.layers());
         let parameters = (layers * (4 * hidden * hidden + 2 * hidden * ffn)) as f64;
         Self {
@@ -70,7 +70,7 @@ impl Shape {
             matrices: 2,
             head: 0.0,
             parameters,
-            weight_bytes: format.bits_per_element() / 8.0,
+            weight_bytes: weight_bits / 8.0,
             native_relu: true,
         }
     }
@@ -184,6 +184,9 @@ pub enum WorkError {
     /// Neither a model nor a trace.
     #[error("`model` is null, but there is no `trace` to take it from; give one of them")]
     NoModel,
+    /// Neither the model nor a format says how weights are stored.
+    #[error(transparent)]
+    NotStored(#[from] NotStored),
     /// A feed-forward network that is several.
     #[error(
         "{model} is a mixture of {experts} experts, but Hermes' hot and cold neurons are those of one feed-forward \
@@ -246,19 +249,21 @@ impl Shape {
     /// The shape of a model, or of what was recorded where there is no model.
     ///
     /// # Errors
-    /// [`WorkError`] if there is neither, or the two are of different shapes.
+    /// [`WorkError`] if there is neither, the two are of different shapes, or nothing says
+    /// how weights are stored.
     pub fn resolve(
         model: Option<&Model>,
-        format: Format,
+        format: WeightFormat,
         recording: Option<&RecordingName>,
     ) -> Result<Self, WorkError> {
         let Some(model) = model else {
-            return recording.map(|it| Self::recorded(it, format)).ok_or(WorkError::NoModel);
+            let recording = recording.ok_or(WorkError::NoModel)?;
+            return Ok(Self::recorded(recording, format.mean_bits().ok_or(NotStored)?));
         };
         if let Some(experts) = model.experts {
             return Err(WorkError::Experts { model: model.to_string(), experts: experts.count });
         }
-        let shape = Self::of(model, format);
+        let shape = Self::of(model, format.of(model)?.mean_bits());
         if let Some(recording) = recording {
             let (found_layers, found) = (recording.profile.layers(), recording.profile.neurons());
             let (layers, neurons) = (shape.layers, [shape.hidden, shape.ffn]);

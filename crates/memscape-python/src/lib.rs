@@ -84,8 +84,8 @@ fn presets() -> Vec<(String, &'static str, &'static str)> {
     memscape::presets().into_iter().map(|(kind, it)| (kind, it.name.as_str(), it.summary.as_str())).collect()
 }
 
-/// A description by name or path: name, summary, parameters, and the source of
-/// each value by dotted path.
+/// A description by name or path: name, summary, parameters, facts, and the source
+/// of each value by dotted path.
 #[pyfunction]
 fn preset(py: Python<'_>, name: String) -> PyResult<Bound<'_, PyAny>> {
     let look = move || {
@@ -95,12 +95,15 @@ fn preset(py: Python<'_>, name: String) -> PyResult<Bound<'_, PyAny>> {
         })
     };
     let found = compute_anywhere(py, look)?.map_err(explore_error)?;
-    let sources: serde_json::Map<String, Value> = memscape::leaves(&found.parameters)
+    let facts = serde_json::json!({ "facts": found.facts });
+    let sources: serde_json::Map<String, Value> = [&found.parameters, &facts]
         .into_iter()
+        .flat_map(memscape::leaves)
         .filter_map(|(path, _)| Some((path.clone(), found.source(&path)?.into())))
         .collect();
     let all = serde_json::json!({
         "name": found.name, "summary": found.summary, "parameters": found.parameters, "sources": sources,
+        "facts": found.facts,
     });
     value::to_python(py, &all)
 }

@@ -1,6 +1,7 @@
 //! Descriptions by name: what is built in, and how a user's own are read.
 
 use std::fmt::Debug;
+use std::io::Read;
 use std::sync::OnceLock;
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::calibration::Calibration;
 use crate::nearest::Unknown;
 use crate::node::Node;
-use crate::preset::{Form, Preset, PresetError};
+use crate::preset::{Form, Found, Preset, PresetError};
 
 /// The named descriptions of one kind, such as all memories: those of `data/`,
 /// and the form in which a user writes one of his own.
@@ -49,7 +50,7 @@ pub struct Catalog<T: 'static> {
     files: &'static [&'static str],
     nested: &'static [Nested],
     calibration: Option<(&'static Calibration, &'static str)>,
-    foreign: Option<&'static Foreign>,
+    foreign: &'static [Foreign],
     check: Option<fn(&T) -> Result<(), String>>,
     presets: OnceLock<Presets<T>>,
 }
@@ -77,10 +78,40 @@ pub struct Foreign {
     pub extension: &'static str,
     /// What it is called in messages.
     pub what: &'static str,
-    /// Whether a table is of this form.
-    pub recognises: fn(&Map<String, Value>) -> bool,
-    /// The description it holds, as this catalog's parameters.
-    pub read: fn(&str) -> Result<Value, String>,
+    /// How it is read.
+    pub holds: Holds,
+}
+
+/// What a file of a [`Foreign`] form holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Holds {
+    /// A JSON text, which may also stand inline.
+    Text {
+        /// Whether a table is of this form.
+        recognises: fn(&Map<String, Value>) -> bool,
+        /// The description it holds, as this catalog's parameters.
+        read: fn(&str) -> Result<Value, String>,
+    },
+    /// Far more than a description, so that only its beginning is read: given the
+    /// file's name, and the folder in which it is and others that belong to it.
+    Beginning(fn(&str, &dyn Folder) -> Result<Found, String>),
+}
+
+/// A folder whose files can be read from their beginning, by whoever may read files.
+pub trait Folder {
+    /// The file of this name: its length, and its bytes one after the other.
+    ///
+    /// # Errors
+    /// Why it cannot be read; and of a name that is a path, that it leaves the folder.
+    fn open(&self, name: &str) -> Result<Opened<'_>, String>;
+}
+
+/// A file of a [`Folder`].
+pub struct Opened<'a> {
+    /// Its bytes.
+    pub length: u64,
+    /// From the first on.
+    pub bytes: Box<dyn Read + 'a>,
 }
 
 /// A file that a user names, read by whoever may read files.
@@ -125,6 +156,16 @@ pub trait AnyCatalog: Sync + Debug {
     /// # Errors
     /// [`CatalogError`] names the line, the key or the file at fault.
     fn read(&self, files: &[File]) -> Result<Form, CatalogError>;
+
+    /// Reads the beginning of a file whose rest is no matter of descriptions; `None` if
+    /// files that end so are read whole.
+    ///
+    /// # Errors
+    /// As [`AnyCatalog::read`].
+    fn read_beginning(&self, name: &str, folder: &dyn Folder) -> Option<Result<Form, CatalogError>> {
+        let _ = (name, folder);
+        None
+    }
 
     /// What a table stands for that is more than some parameters: this catalog's
     /// form, or a foreign one.
@@ -201,7 +242,7 @@ impl<T> Catalog<T> {
             files,
             nested: &[],
             calibration: None,
-            foreign: None,
+            foreign: &[],
             check: None,
             presets: OnceLock::new(),
         }
@@ -222,10 +263,10 @@ impl<T> Catalog<T> {
         self
     }
 
-    /// Another form that it reads.
+    /// Other forms that it reads.
     #[must_use]
-    pub const fn with_foreign(mut self, foreign: &'static Foreign) -> Self {
-        self.foreign = Some(foreign);
+    pub const fn with_foreign(mut self, foreign: &'static [Foreign]) -> Self {
+        self.foreign = foreign;
         self
     }
 
@@ -351,7 +392,7 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
     }
 
     fn takes(&self) -> Takes {
-        let extensions = std::iter::once("toml").chain(self.foreign.map(|it| it.extension)).collect();
+        let extensions = std::iter::once("toml").chain(self.foreign.iter().map(|it| it.extension)).collect();
         Takes { extensions, folders: false, max_bytes: MAX_BYTES }
     }
 
@@ -362,20 +403,30 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
         let text = std::str::from_utf8(&file.bytes)
             .map_err(|it| CatalogError::File(format!("not UTF-8 text: {it}")))?;
         let stem = file.name.rsplit_once('.').map_or(file.name.as_str(), |it| it.0);
-        match self.foreign {
-            Some(foreign) if ends(&file.name, foreign.extension) => {
-                let parameters = (foreign.read)(text).map_err(CatalogError::Foreign)?;
-                Ok(Form::foreign(stem, foreign.what, parameters))
+        match self.foreign.iter().find(|it| ends(&file.name, it.extension)) {
+            Some(Foreign { what, holds: Holds::Text { read, .. }, .. }) => {
+                let parameters = read(text).map_err(CatalogError::Foreign)?;
+                Ok(Form::foreign(what, Found::of_text(stem, what, parameters)))
             }
             _ => Ok(Form::from_toml(stem, text)?),
         }
     }
 
+    fn read_beginning(&self, name: &str, folder: &dyn Folder) -> Option<Result<Form, CatalogError>> {
+        let foreign = self.foreign.iter().find(|it| ends(name, it.extension))?;
+        let Holds::Beginning(read) = foreign.holds else { return None };
+        Some(read(name, folder).map(|it| Form::foreign(foreign.what, it)).map_err(CatalogError::Foreign))
+    }
+
     fn inline(&self, table: &Map<String, Value>) -> Option<Result<Form, CatalogError>> {
-        if let Some(foreign) = self.foreign.filter(|it| (it.recognises)(table)) {
-            let read = (foreign.read)(&Value::Object(table.clone()).to_string());
-            let form = read.map(|it| Form::foreign("inline", foreign.what, it));
-            return Some(form.map_err(CatalogError::Foreign));
+        for foreign in self.foreign {
+            let Holds::Text { recognises, read } = foreign.holds else { continue };
+            if recognises(table) {
+                let read = read(&Value::Object(table.clone()).to_string());
+                let form =
+                    read.map(|it| Form::foreign(foreign.what, Found::of_text("inline", foreign.what, it)));
+                return Some(form.map_err(CatalogError::Foreign));
+            }
         }
         let is_form = table.contains_key("parameters") || table.contains_key("base");
         is_form.then(|| Ok(Form::from_value(table.clone())?))

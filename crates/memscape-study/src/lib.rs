@@ -21,7 +21,9 @@ mod timeline;
 
 pub use breakdown::{Breakdown, MOST_PARTS, Part};
 pub use calibration::{Calibration, FreeParameter};
-pub use catalog::{AnyCatalog, Catalog, CatalogError, File, Find, Foreign, Nested, Takes, merge};
+pub use catalog::{
+    AnyCatalog, Catalog, CatalogError, File, Find, Folder, Foreign, Holds, Nested, Opened, Takes, merge,
+};
 pub use doubt::{Grade, Spread};
 pub use headline::{BoundBy, Headline, Served};
 pub use law::{
@@ -29,7 +31,7 @@ pub use law::{
     slower, unused,
 };
 pub use nearest::{Unknown, list, nearest};
-pub use preset::{Form, Preset, PresetError};
-pub use study::{CostEngine, Slot, Study, StudyError, TraceFormat};
+pub use preset::{Form, Found, Preset, PresetError};
+pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat};
 pub use system::{StudyVisitor, System};
 pub use timeline::{Csv, Output, Perfetto, Recorder, Span, Timeline, TimelineSpan, Track, TrackId};

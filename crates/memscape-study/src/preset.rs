@@ -51,6 +51,27 @@ impl<T> Preset<T> {
     }
 }
 
+/// What a file of another form says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// What it is called.
+    pub name: String,
+    /// One line for a list.
+    pub summary: String,
+    /// The description, as the parameters of the catalog that reads it.
+    pub parameters: Value,
+    /// What else the file says.
+    pub facts: Map<String, Value>,
+}
+
+impl Found {
+    /// What a text held that says no more than parameters.
+    pub(crate) fn of_text(name: &str, what: &str, parameters: Value) -> Self {
+        let (name, summary) = (name.to_owned(), format!("Read from {what}"));
+        Self { name, summary, parameters, facts: Map::new() }
+    }
+}
+
 /// A description as it is written, before names in it are looked up: the form of
 /// every file in `data/`, and of a user's own.
 ///
@@ -204,14 +225,14 @@ impl Form {
         }
     }
 
-    /// What another form held.
-    pub(crate) fn foreign(name: &str, what: &str, parameters: Value) -> Self {
+    /// What another form held, of which `what` is the source.
+    pub(crate) fn foreign(what: &str, found: Found) -> Self {
+        let Found { name, summary, parameters, facts } = found;
         let parameters = match parameters {
             Value::Object(parameters) => parameters,
             _ => Map::new(),
         };
         let sources = BTreeMap::from([("*".to_owned(), what.to_owned())]);
-        let (name, summary, facts) = (name.to_owned(), format!("Read from {what}"), Map::new());
         Self { name, summary, base: None, parameters, sources, intervals: BTreeMap::new(), facts }
     }
 

@@ -7,6 +7,7 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::catalog::AnyCatalog;
 use crate::law::{Bound, Laws};
@@ -94,19 +95,38 @@ pub struct Slot {
     pub catalog: &'static dyn AnyCatalog,
     /// The built-in description that `Default` stands for.
     pub default: &'static str,
+    /// What a description says of a parameter beside it.
+    pub implied: Option<Implied>,
+}
+
+/// What a description says of a parameter beside it, such as a model's file of the format
+/// of its weights. It holds unless that parameter is given.
+#[derive(Debug, Clone, Copy)]
+pub struct Implied {
+    /// Dotted path of the parameter.
+    pub parameter: &'static str,
+    /// Its value by a description's parameters; none leaves the study's default.
+    pub value: fn(&Value) -> Option<Value>,
 }
 
 impl Slot {
     /// A description whose tables are the study's own, as far as it has them.
     #[must_use]
     pub const fn whole(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
-        Self { path, whole: true, catalog, default }
+        Self { path, whole: true, catalog, default, implied: None }
     }
 
     /// A description at a path of the study.
     #[must_use]
     pub const fn part(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
-        Self { path, whole: false, catalog, default }
+        Self { path, whole: false, catalog, default, implied: None }
+    }
+
+    /// The same, whose descriptions may say what a parameter beside them is.
+    #[must_use]
+    pub const fn implying(mut self, implied: Implied) -> Self {
+        self.implied = Some(implied);
+        self
     }
 }
 

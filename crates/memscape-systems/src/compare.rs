@@ -15,7 +15,7 @@ use crate::study;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// The language model: a name, a path to `.toml` or `config.json`, or a table.
+    /// The language model: a name, a path to `.toml`, `config.json` or `.gguf`, or a table.
     pub model: Value,
     /// Tokens of each prompt.
     pub prompt_tokens: u64,
@@ -23,7 +23,8 @@ pub struct Workload {
     pub generated_tokens: u64,
     /// Sequences at the same time.
     pub batch: u64,
-    /// How weights are stored: a row for each; none leaves it to the platforms.
+    /// How weights are stored: a row for each; none leaves it to the model's file, where a
+    /// platform's study takes what that says, else to the platforms.
     pub formats: Vec<String>,
 }
 
@@ -41,8 +42,8 @@ impl Workload {
         }
     }
 
-    /// What no platform could mend.
-    fn check(&self) -> Result<(), Error> {
+    /// The model's description, and what no platform could mend.
+    fn check(&self) -> Result<Preset<Value>, Error> {
         let counts = [
             ("prompt_tokens", self.prompt_tokens),
             ("generated_tokens", self.generated_tokens),
@@ -52,7 +53,7 @@ impl Workload {
             let problem = "a comparison needs at least 1".to_owned();
             return Err(Error::BadParameter { path: path.to_owned(), given: given.to_string(), problem });
         }
-        described(&MODELS, "model", &self.model, Path::new("")).map(|_| ())
+        described(&MODELS, "model", &self.model, Path::new(""))
     }
 
     fn parameters(&self, format: &str) -> Parameters {
@@ -157,16 +158,15 @@ pub fn compare(
     platforms: &[Preset<Platform>],
     control: &dyn Control,
 ) -> Result<Table, Error> {
-    workload.check()?;
+    let model = workload.check()?;
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    let formats = |it: &Platform| match &workload.formats[..] {
-        [] => vec![it.format.clone()],
-        given => given.to_vec(),
-    };
-    let asked: Vec<(&Preset<Platform>, String)> = platforms
-        .iter()
-        .flat_map(|it| formats(&it.parameters).into_iter().map(move |format| (it, format)))
-        .collect();
+    let mut asked: Vec<(&Preset<Platform>, String)> = Vec::new();
+    for it in platforms {
+        match &workload.formats[..] {
+            [] => asked.push((it, format_of(&it.parameters, &model.parameters)?)),
+            given => asked.extend(given.iter().map(|format| (it, format.clone()))),
+        }
+    }
     for (done, (preset, format)) in asked.iter().enumerate() {
         control.advanced(done as u64, asked.len() as u64);
         if control.cancelled() {
@@ -187,6 +187,14 @@ pub fn compare(
     });
     let table = Table::from_columns(columns)?;
     Ok(if complete { table } else { table.interrupted() })
+}
+
+/// What the model's file says, as far as the platform's study takes it; else the platform's own.
+fn format_of(platform: &Platform, model: &Value) -> Result<String, Error> {
+    let slot = study(&platform.study)?.slots().iter().find(|it| it.path == "model");
+    let implied = slot.and_then(|it| it.implied).filter(|it| it.parameter == "format");
+    let format = implied.and_then(|it| (it.value)(model)?.as_str().map(str::to_owned));
+    Ok(format.unwrap_or_else(|| platform.format.clone()))
 }
 
 const NAMES: [&str; 6] = ["platform", "machine", "variant", "study", "model", "format"];

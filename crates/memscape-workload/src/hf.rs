@@ -231,6 +231,7 @@ impl Config<'_> {
             ffn_bias: bias,
             window: None,
             experts: None,
+            stored: None,
         })
     }
 
@@ -264,6 +265,7 @@ impl Config<'_> {
             ffn_bias: self.flag("mlp_bias", false)?,
             window: None,
             experts: None,
+            stored: None,
         })
     }
 
@@ -411,6 +413,7 @@ impl Config<'_> {
             ffn_bias: bias,
             window: None,
             experts: None,
+            stored: None,
         })
     }
 

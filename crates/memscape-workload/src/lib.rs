@@ -4,7 +4,8 @@
 //! ([`Format`]), the shapes of the products ([`Gemv`], [`Gemm`]), the models
 //! ([`Llm`], described in `data/models/`, every number with its source) and the
 //! operators of one token or one prompt ([`Llm::decode_operators`],
-//! [`Llm::prefill_operators`]).
+//! [`Llm::prefill_operators`]). A model may also be read from its GGUF file ([`Gguf`]), which says how its weights are stored
+//! ([`Stored`], [`Weights`]).
 //!
 //! ```
 //! use memscape_workload::{Format, Matrix, Model};
@@ -19,13 +20,21 @@
 //! ```
 
 pub mod format;
+mod ggml;
+pub mod gguf;
 mod hf;
 pub mod model;
 pub mod operators;
 pub mod shape;
+mod stored;
+pub mod weights;
 
 pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePlace};
+pub use ggml::GgmlType;
+pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use shape::{Gemm, Gemv, ShapeError};
+pub use stored::Stored;
+pub use weights::{NotStored, WeightFormat, WeightFormatError, Weights};

@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use memscape_study::{Catalog, Foreign, Unknown};
+use memscape_study::{Catalog, Foreign, Found, Holds, Unknown};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::stored::Stored;
 
 /// A decoder-only transformer, as its authors published it.
 ///
@@ -73,6 +75,9 @@ pub struct Llm {
     /// Mixture of experts; absent if a layer has one feed-forward network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experts: Option<Experts>,
+    /// How the model's file stores its weights; absent if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Stored>,
 }
 
 /// The activation function of a feed-forward network.
@@ -246,6 +251,9 @@ impl Llm {
             within("experts.count", experts.count, 1, MAX_EXPERTS.min(MAX_WIDTH / self.ffn_size))?;
             within("experts.active", experts.active, 1, experts.count)?;
         }
+        if let Some((field, given)) = self.stored.and_then(|it| it.fault()) {
+            return Err(ModelError::Bits { field, given: given.to_string() });
+        }
         if self.heads.is_multiple_of(self.kv_heads) {
             Ok(())
         } else {
@@ -400,6 +408,14 @@ pub enum ModelError {
         min: u32,
         /// The largest allowed.
         max: u32,
+    },
+    /// A mean width that no type of ggml has.
+    #[error("`{field}` is {given}; it must be above 0, at most 64")]
+    Bits {
+        /// The field's dotted path.
+        field: &'static str,
+        /// Its value.
+        given: String,
     },
     /// Query heads that cannot share the key-value heads evenly.
     #[error("{heads} query heads cannot share {kv_heads} key-value heads; `kv_heads` must divide `heads`")]
@@ -591,19 +607,31 @@ macro_rules! embedded {
 }
 
 /// Language models: those of `data/models/`, family by family, smallest first.
-/// A user's own can also be the `config.json` of Hugging Face.
+/// A user's own can also be the `config.json` of Hugging Face, or a GGUF file.
 pub static MODELS: Catalog<Llm> = Catalog::new("model", "language models", FILES)
-    .with_foreign(&HF_CONFIG)
+    .with_foreign(&[HF_CONFIG, GGUF])
     .checked_by(|it| it.check().map_err(|error| error.to_string()));
 
-static HF_CONFIG: Foreign = Foreign {
+const HF_CONFIG: Foreign = Foreign {
     extension: "json",
     what: "config.json",
-    recognises: |table| table.contains_key("model_type"),
-    read: |text| {
-        let llm = Llm::from_hf_config(text).map_err(|it| it.to_string())?;
-        serde_json::to_value(llm).map_err(|it| it.to_string())
+    holds: Holds::Text {
+        recognises: |table| table.contains_key("model_type"),
+        read: |text| {
+            let llm = Llm::from_hf_config(text).map_err(|it| it.to_string())?;
+            serde_json::to_value(llm).map_err(|it| it.to_string())
+        },
     },
+};
+
+const GGUF: Foreign = Foreign {
+    extension: "gguf",
+    what: "GGUF",
+    holds: Holds::Beginning(|name, folder| {
+        let (llm, about) = Llm::from_gguf(name, folder).map_err(|it| it.to_string())?;
+        let parameters = serde_json::to_value(llm).map_err(|it| it.to_string())?;
+        Ok(Found { name: about.name(), summary: about.to_string(), parameters, facts: about.facts() })
+    }),
 };
 
 const FILES: &[&str] = embedded!(

@@ -113,7 +113,7 @@ impl Default for ActivityStudy {
 impl ActivityStudy {
     fn work(&self) -> Result<Work, NdpError> {
         // Weights are not looked at.
-        let shape = Shape::resolve(self.model.as_ref(), Format::FP16, self.trace.as_ref())?;
+        let shape = Shape::resolve(self.model.as_ref(), Format::FP16.into(), self.trace.as_ref())?;
         let trace = self.trace.as_ref().map(|it| (it, self.sequence));
         let activity = Activity::new(&shape, trace, self.activity, self.density, self.seed);
         Ok(Work::new(shape, activity, self.prompt_tokens.get(), self.generated_tokens.get(), 1)?)

@@ -8,7 +8,8 @@ use memscape_study::{
     Aim, Bound, Catalog, CostEngine, Engines, Headline, Laws, Recorder, Served, Slot, Study, StudyError,
 };
 use memscape_units::{GbPerS, Nanoseconds, Usd};
-use memscape_workload::{Format, MODELS, Model};
+use memscape_workload::weights::AS_STORED;
+use memscape_workload::{Format, MODELS, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,9 @@ use crate::work::{Activity, Shape, Work};
 pub struct InferenceStudy {
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
-    /// How weights are stored; they are multiplied as FP16 all the same
-    pub format: Format,
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// has them on average, which holds for a GGUF file unless given; they are multiplied as FP16 all the same
+    pub format: WeightFormat,
     /// What computes it
     pub system: System,
     /// Expected values, or a walk over tokens, layers and neurons
@@ -191,7 +193,7 @@ impl Default for InferenceStudy {
         let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
-            format: Format::FP16,
+            format: Format::FP16.into(),
             system: System::Hermes,
             engine: CostEngine::Closed,
             strategy: Strategy::Full,
@@ -361,7 +363,7 @@ impl Study for InferenceStudy {
     fn slots() -> Vec<Slot> {
         vec![
             Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
             Slot::part("gpu", &GPUS, "rtx-4090"),
             Slot::part("dimm", &DIMMS, "hermes-32gb"),
             Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{Aim, Laws, Slot, Study, StudyError};
-use memscape_workload::{Format, MODELS, Model};
+use memscape_workload::weights::AS_STORED;
+use memscape_workload::{Format, MODELS, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,9 @@ pub struct PartitionStudy {
     pub instance: Option<InstanceName>,
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
-    /// How weights are stored; they are multiplied as FP16 all the same
-    pub format: Format,
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// has them on average, which holds for a GGUF file unless given; they are multiplied as FP16 all the same
+    pub format: WeightFormat,
     /// Who computes cold neurons
     pub system: SparseSystem,
     /// Sequences at the same time
@@ -131,7 +133,7 @@ impl Default for PartitionStudy {
         Self {
             instance: None,
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
-            format: Format::FP16,
+            format: Format::FP16.into(),
             system: SparseSystem::Hermes,
             batch: NonZeroU32::MIN,
             gpu: machine.gpu.into(),
@@ -202,7 +204,7 @@ impl Study for PartitionStudy {
     fn slots() -> Vec<Slot> {
         vec![
             Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
             Slot::part("gpu", &GPUS, "rtx-4090"),
             Slot::part("dimm", &DIMMS, "hermes-32gb"),
             Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),

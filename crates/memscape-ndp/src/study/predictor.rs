@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
-use memscape_workload::{Format, MODELS, Model};
+use memscape_workload::weights::AS_STORED;
+use memscape_workload::{Format, MODELS, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,9 @@ use crate::work::{Activity, Shape, Work};
 pub struct PredictorStudy {
     /// Language model; null for that of `trace`
     pub model: Option<Model>,
-    /// How weights are stored; they are multiplied as FP16 all the same
-    pub format: Format,
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// has them on average, which holds for a GGUF file unless given; they are multiplied as FP16 all the same
+    pub format: WeightFormat,
     /// Who computes cold neurons
     pub system: SparseSystem,
     /// Which of the scheduler's steps are taken
@@ -110,7 +112,7 @@ impl Default for PredictorStudy {
         let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
-            format: Format::FP16,
+            format: Format::FP16.into(),
             system: SparseSystem::Hermes,
             strategy: Strategy::Full,
             batch: NonZeroU32::MIN,
@@ -177,7 +179,7 @@ impl Study for PredictorStudy {
     fn slots() -> Vec<Slot> {
         vec![
             Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b"),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
             Slot::part("gpu", &GPUS, "rtx-4090"),
             Slot::part("dimm", &DIMMS, "hermes-32gb"),
             Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),

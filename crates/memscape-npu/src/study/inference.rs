@@ -7,7 +7,8 @@ use memscape_study::{
     StudyError, When, either, faster, neutral, parts, slower,
 };
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Model, Operator, OperatorKind, Projections};
+use memscape_workload::weights::AS_STORED;
+use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, WeightFormat, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,9 @@ use crate::study::workload::{Strategy, WorkloadStudy};
 pub struct InferenceStudy {
     /// Language model
     pub model: Model,
-    /// How weights are stored
-    pub format: Format,
+    /// How weights are stored: a format, a type of ggml such as `q4_k`, or `stored`, as the model's file
+    /// has them, which holds for a GGUF file unless given
+    pub format: WeightFormat,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
@@ -182,7 +184,7 @@ impl Default for InferenceStudy {
         let count = |value| NonZeroU32::new(value).expect("not zero");
         Self {
             model: it.model,
-            format: Format::Q4_0,
+            format: Format::Q4_0.into(),
             prompt_tokens: count(1920).into(),
             generated_tokens: count(128).into(),
             batch: NonZeroU32::MIN,
@@ -234,21 +236,21 @@ impl InferenceStudy {
     }
 
     /// Weights once, and the keys and values of all sequences at their end.
-    fn memory_bytes(&self) -> Result<Bytes, InferenceError> {
+    fn memory_bytes(&self, weights: Weights<'_>) -> Result<Bytes, InferenceError> {
         let model = &self.model;
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         let kv = u128::from(model.kv_cache_elements(tokens)) * u128::from(self.kv_bits.get());
         let cache = kv.div_ceil(8) * u128::from(self.batch.get());
         let cache = Bytes(u64::try_from(cache).unwrap_or(u64::MAX));
-        let need = Bytes(self.format.storage_bytes(model.parameters()).0.saturating_add(cache.0));
+        let need = Bytes(weights.total_bytes().0.saturating_add(cache.0));
         let have = self.memory_gb.bytes();
         if need > have { Err(InferenceError::Memory { need, cache, have }) } else { Ok(need) }
     }
 
     /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn bytes(&self, it: &Operator, sequences: f64) -> f64 {
-        let weights = self.format.storage_bits(it.weight_elements) as f64;
+    fn bytes(&self, stored: Weights<'_>, it: &Operator, sequences: f64) -> f64 {
+        let weights = stored.operator_bits(it) as f64;
         let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
         let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
         let vectors = it.vector_weight_elements as f64;
@@ -261,6 +263,7 @@ impl InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn step(&self, context: u64, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let stored = self.format.of(&self.model)?;
         // One row of the instruction for each vector; the others multiply nothing.
         let r = f64::from(mmul.r.get());
         let peak = self.device.peak_tops(&mmul) * 1e3;
@@ -268,7 +271,7 @@ impl InferenceStudy {
         let (mut times, mut streamed) = ([0.0; 3], 0.0);
         let (mut computing, mut handed) = (0.0, 0.0);
         for it in self.model.decode_operators(context, self.projections)? {
-            let (count, bytes) = (it.count as f64, self.bytes(&it, batch));
+            let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
             let part = part_of(it.kind);
             let vectors = match it.kind {
                 OperatorKind::Matrix => batch,
@@ -309,6 +312,7 @@ impl InferenceStudy {
     fn prompt(&self) -> Result<([Nanoseconds; 3], f64), StudyError> {
         let products = self.products().answer()?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let stored = self.format.of(&self.model)?;
         let mut times = [products.time_ns, 0.0, 0.0];
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -319,7 +323,7 @@ impl InferenceStudy {
                 PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
                 _ => 0.0,
             };
-            let stream = self.bytes(&it, batch) / gb_s;
+            let stream = self.bytes(stored, &it, batch) / gb_s;
             times[part.index()] += it.count as f64 * compute.max(stream);
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
@@ -359,7 +363,7 @@ impl Study for InferenceStudy {
     const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: EFFECTS, slow: true, ..Laws::NONE };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
-        let memory = self.memory_bytes()?;
+        let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         // Time is linear in the context, so the mean context gives the mean time.
@@ -402,17 +406,21 @@ impl Study for InferenceStudy {
                 Limited::AtMost(_) => None,
             })
             .collect();
-        let layers = self.model.layer_matrix_parameters() * u64::from(self.model.layers);
-        let active = layers.min(self.model.active_parameters());
-        let bytes = self.format.storage_bits(active) as f64 / 8.0;
-        let floor = bytes / self.device.dram.port_gb_s();
-        bounds.push(Bound::at_least("token_ns", floor, "the layers' weights over the array's way to DRAM"));
+        if let Ok(stored) = self.format.of(&self.model) {
+            let bytes = stored.token_layer_bits() as f64 / 8.0 * f64::from(self.model.layers);
+            let floor = bytes / self.device.dram.port_gb_s();
+            bounds.push(Bound::at_least(
+                "token_ns",
+                floor,
+                "the layers' weights over the array's way to DRAM",
+            ));
+        }
         bounds.push(Bound::at_most("memory_bytes", self.memory_gb.bytes().0 as f64, "what the host lends"));
         bounds
     }
 
     fn slots() -> Vec<Slot> {
-        vec![slots::model(), slots::design(), slots::device()]
+        vec![slots::model().implying(AS_STORED), slots::design(), slots::device()]
     }
 }
 
@@ -474,7 +482,7 @@ mod tests {
         let kv = study.model.kv_cache_elements(1024) as f64 * 2.0;
         assert!(((long.attention_ns - short.attention_ns) * port / kv - 1.0).abs() < 1e-3);
         // The head is the embedding, and a token looks up one row of it beside.
-        let weights = study.format.storage_bits(study.model.parameters()) as f64 / 8.0;
+        let weights = study.format.of(&study.model).unwrap().total_bytes().0 as f64;
         assert!(
             (short.weights_ns * port / weights - 1.0).abs() < 5e-3,
             "{}",

@@ -1,7 +1,9 @@
 //! Q4_0 and Q8_0: ggml's blocks of 32 weights with one fp16 scale, bit for bit.
 
 use half::f16;
-use memscape_workload::{Format, Llm};
+use memscape_study::Implied;
+use memscape_workload::weights::main_format;
+use memscape_workload::{Format, Llm, WeightFormat};
 
 /// Weights per block.
 pub const BLOCK: usize = 32;
@@ -36,10 +38,21 @@ pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
     rows * columns.div_ceil(BLOCK as u64) * block_bytes(format)
 }
 
-/// Bytes of the file that llama.cpp maps: all parameters in one format.
+/// The format of most weights of a model's file, if there is code for it.
+pub const FILE_FORMAT: Implied = Implied {
+    parameter: "format",
+    value: |model| main_format(model).filter(|it| FORMATS.contains(it)).map(|it| it.to_string().into()),
+};
+
+/// Bytes of the file that llama.cpp maps: all parameters in one format, unless the model says what
+/// its file of that format takes.
 #[must_use]
 pub fn file_bytes(model: &Llm, format: Format) -> u64 {
-    model.parameters() / BLOCK as u64 * block_bytes(format)
+    let stored = model.stored.filter(|it| it.main.format() == Some(format));
+    match stored.and(WeightFormat::Stored.of(model).ok()) {
+        Some(weights) => weights.total_bytes().0,
+        None => model.parameters() / BLOCK as u64 * block_bytes(format),
+    }
 }
 
 /// Why numbers cannot be quantised, or bytes are no blocks.

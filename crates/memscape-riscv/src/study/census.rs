@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
-use crate::mapping::quant::check_format;
+use crate::mapping::quant::{FILE_FORMAT, check_format};
 use crate::number::{float, long};
 
 /// The model of the thesis.
@@ -24,7 +24,7 @@ pub struct CensusStudy {
     pub model: Model,
     /// Whether Q, K and V (and gate and up) are one matrix, as in Phi-3
     pub projections: Projections,
-    /// How the weights are stored
+    /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
     pub format: Format,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]
@@ -140,7 +140,7 @@ impl Study for CensusStudy {
     };
 
     fn slots() -> Vec<Slot> {
-        vec![Slot::part("model", &MODELS, DEFAULT_MODEL)]
+        vec![Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT)]
     }
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {

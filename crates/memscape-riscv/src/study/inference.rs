@@ -26,7 +26,9 @@ use crate::mapping::conversation::{Columns, Conversation};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Placed, Policy, place};
-use crate::mapping::quant::{BLOCK, NoCode, block_bytes, check_format, file_bytes, matrix_bytes};
+use crate::mapping::quant::{
+    BLOCK, FILE_FORMAT, NoCode, block_bytes, check_format, file_bytes, matrix_bytes,
+};
 use crate::number::{count, float, long};
 
 /// llama.cpp on a many-core RISC-V machine: tokens per second of prompt and reply,
@@ -42,7 +44,7 @@ pub struct InferenceStudy {
     pub model: Model,
     /// Whether Q, K and V (and gate and up) are one matrix
     pub projections: Projections,
-    /// How the weights are stored
+    /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
     pub format: Format,
     /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
     /// product, as the thesis did by leaving out ggml's checks
@@ -480,7 +482,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
             Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-            Slot::part("model", &MODELS, DEFAULT_MODEL),
+            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT),
         ]
     }
 
