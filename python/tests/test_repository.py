@@ -27,7 +27,7 @@ def test_no_circle_of_files(crate):
 
 def features(*kinds):
     """Each dependency with what it is built with; what only builds others may be there a second time."""
-    command = ["cargo", "tree", "--workspace", "--offline", "--edges", ",".join(kinds), "--prefix", "none"]
+    command = ["cargo", "tree", "--workspace", "--locked", "--offline", "--edges", ",".join(kinds), "--prefix", "none"]
     done = subprocess.run([*command, "--format", "{p}|{f}"], cwd=ROOT, capture_output=True, text=True, check=True)
     lines = {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
     return {line for line in lines if "|" in line and "memscape" not in line}
