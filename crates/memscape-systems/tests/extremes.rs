@@ -22,8 +22,8 @@ use memscape_study::random::Key;
 use memscape_systems::{studies, study};
 use serde_json::{Value, json};
 
-/// What a point may take: 1 GB, and 10 s of an idle core. Tests share theirs with others,
-/// and what hangs takes for ever, so that three times as long is still no hang.
+/// What a point may take: 1 GB, and the 10 s that are promised of an idle core times three,
+/// since tests share theirs with others. This finds what hangs, not what is slow.
 const MOST_BYTES: usize = 1_000_000_000;
 const MOST_TIME: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(40);
