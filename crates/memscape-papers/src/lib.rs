@@ -3,15 +3,18 @@
 //!
 //! An [`Experiment`] is one figure or table: a sweep, and a plot made from the
 //! sweep's table alone. A [`claims::Claim`] is one printed number and a query on
-//! an experiment's table.
+//! an experiment's table; [`draw()`] puts the numbers into the figure.
 
 pub mod calibrate;
 pub mod claims;
+mod colours;
 mod cxl;
+mod draw;
 mod error;
 mod experiment;
 mod hermes;
 mod npu_gemm;
+mod overlay;
 mod paper;
 mod papers;
 mod pim_sherpa;
@@ -20,8 +23,10 @@ pub mod predictions;
 mod quantities;
 mod reproduce;
 mod riscv;
+mod sets;
 mod sweeps;
 
+pub use draw::{Look, draw};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use paper::Paper;
