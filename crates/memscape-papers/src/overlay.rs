@@ -53,7 +53,7 @@ pub fn with_published(
         }
         found.extend(table_cells(claim, [&plain, &with, &without], table)?);
     }
-    add_columns(&mut figure, found);
+    add_columns(&mut figure, &found);
     Ok(figure)
 }
 
@@ -230,31 +230,36 @@ const MET: &str = "–";
 /// More columns beside a table's own leave no room for any.
 const MOST_COLUMNS: usize = 2;
 
-/// Puts what is printed beside the columns of which most is.
-fn add_columns(figure: &mut Figure, cells: Vec<Cell>) {
+/// Puts what is printed beside the columns of which most is missed; of the others the caption
+/// says that they are met.
+fn add_columns(figure: &mut Figure, cells: &[Cell]) {
+    let mut met = 0;
     for (panel, chart) in figure.panels.iter_mut().map(|it| &mut it.chart).enumerate() {
         let Chart::TextTable(table) = chart else { continue };
         let own: Vec<&Cell> = cells.iter().filter(|it| it.panel == panel).collect();
-        let mut columns: Vec<(usize, usize)> = Vec::new();
-        for cell in &own {
-            match columns.iter_mut().find(|it| it.0 == cell.column) {
-                // What is missed says more than what is met.
-                Some(column) => column.1 += if cell.error == MET { 1 } else { 100 },
-                None => columns.push((cell.column, if cell.error == MET { 1 } else { 100 })),
-            }
+        let missed = |column: usize| own.iter().filter(|it| it.column == column && it.error != MET).count();
+        let mut columns: Vec<usize> = own.iter().map(|it| it.column).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        if columns.len() > MOST_COLUMNS {
+            columns.retain(|it| missed(*it) > 0);
+            columns.sort_by_key(|it| std::cmp::Reverse(missed(*it)));
+            columns.truncate(MOST_COLUMNS);
+            met += own.iter().filter(|it| it.error == MET && !columns.contains(&it.column)).count();
         }
-        columns.sort_by_key(|it| (usize::MAX - it.1, it.0));
-        columns.truncate(MOST_COLUMNS);
         // From the right, so that those at the left stay where they are.
-        columns.sort_by_key(|it| usize::MAX - it.0);
-        for (column, _) in columns {
+        columns.sort_unstable_by_key(|it| std::cmp::Reverse(*it));
+        for column in columns {
             let texts = (0..table.rows.len()).map(|row| {
                 let found = own.iter().rfind(|it| it.column == column && it.row == row);
                 found.map_or_else(Default::default, |it| [it.printed.clone(), it.error.clone()])
             });
-            let texts: Vec<[String; 2]> = texts.collect();
-            insert(table, column, texts);
+            insert(table, column, texts.collect());
         }
+    }
+    if met > 0 {
+        let which = if met == cells.len() { "All" } else { "Other" };
+        figure.caption = format!("{} {which} {met} printed values are met to their digits.", figure.caption);
     }
 }
 

@@ -77,14 +77,13 @@ fn indexed(pixels: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut palette: Vec<u8> = Vec::new();
     let mut indices = Vec::with_capacity(pixels.len() / 3);
     for pixel in pixels.as_chunks::<3>().0 {
-        let index = match places.get(pixel) {
-            Some(index) => *index,
-            None => {
-                let index = u8::try_from(places.len()).ok()?;
-                places.insert(*pixel, index);
-                palette.extend(pixel);
-                index
-            }
+        let index = if let Some(index) = places.get(pixel) {
+            *index
+        } else {
+            let index = u8::try_from(places.len()).ok()?;
+            places.insert(*pixel, index);
+            palette.extend(pixel);
+            index
         };
         indices.push(index);
     }

@@ -64,8 +64,8 @@ impl Curve {
     /// Everything that has a place: points, their spread, and what others print.
     fn shown(&self) -> impl Iterator<Item = (f64, f64)> {
         let spread = self.points.iter().zip(&self.spread);
-        let ends = spread
-            .flat_map(|(&(x, _), it)| it.into_iter().flat_map(move |&(low, high)| [(x, low), (x, high)]));
+        let ends =
+            spread.flat_map(|(&(x, _), it)| it.iter().flat_map(move |&(low, high)| [(x, low), (x, high)]));
         self.known().chain(ends).chain(self.published.iter().copied())
     }
 }

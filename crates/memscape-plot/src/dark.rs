@@ -42,7 +42,8 @@ pub(crate) fn darkened(scene: &Scene) -> Scene {
                 };
                 let under = filled.iter().rev().find(|it| inside(&it.0) && 0.8 < it.2);
                 let ground = under.map_or(GROUND, |it| it.1);
-                text.font.colour = if ground.lightness() < 58.0 { LIGHT } else { GROUND };
+                let apart = |it: Colour| (ground.lightness() - it.lightness()).abs();
+                text.font.colour = if apart(GROUND) < apart(LIGHT) { LIGHT } else { GROUND };
             }
             Shape::Text(text) => text.font.colour = dark(text.font.colour),
             Shape::Open(_) | Shape::Close => {}

@@ -68,7 +68,7 @@ pub const DISTINCT: [Colour; 8] = [
     Colour::hex(0xDD_AA_33),
     Colour::hex(0xBB_55_66),
     Colour::hex(0x77_AA_DD),
-    Colour::hex(0x6B_4E_16),
+    Colour::hex(0x6B_4E_17),
     Colour::hex(0xBB_BB_BB),
     Colour::hex(0x44_77_AA),
     Colour::hex(0x22_22_22),

@@ -415,7 +415,9 @@ fn png_has_300_dots_per_inch_and_a_white_edge() {
     for (name, figure) in figures::all().into_iter().filter(|(name, _)| ["bars_wide", "table"].contains(name))
     {
         let png = figure.png().unwrap();
-        let mut reader = png::Decoder::new(Cursor::new(&png)).read_info().unwrap();
+        let mut decoder = png::Decoder::new(Cursor::new(&png));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size()];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert!((f64::from(info.width) - figure.width.inches() * 300.0).abs() < 0.5, "{name}");
@@ -617,11 +619,11 @@ fn difference(one: [f64; 3], other: [f64; 3]) -> f64 {
         1.0 + wave(-0.17, 1.0, -30.0) + wave(0.24, 2.0, 0.0) + wave(0.32, 3.0, 6.0) + wave(-0.20, 4.0, -63.0);
     let off = (lightness - 50.0).powi(2);
     let light = (other[0] - one[0]) / (1.0 + 0.015 * off / (20.0 + off).sqrt());
-    let chrome = (c2 - c1) / (1.0 + 0.045 * chroma);
+    let purer = (c2 - c1) / (1.0 + 0.045 * chroma);
     let tint = 2.0 * (c1 * c2).sqrt() * (turn / 2.0).to_radians().sin() / (1.0 + 0.015 * chroma * t);
     let bend = 30.0 * (-((hue - 275.0) / 25.0).powi(2)).exp();
     let mixed = -2.0 * seventh(chroma) * (2.0 * bend).to_radians().sin();
-    (light.powi(2) + chrome.powi(2) + tint.powi(2) + mixed * chrome * tint).sqrt()
+    (light.powi(2) + purer.powi(2) + tint.powi(2) + mixed * purer * tint).sqrt()
 }
 
 /// The first pair of Sharma's test data, and one across the angle where hues begin again.

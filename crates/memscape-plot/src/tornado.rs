@@ -132,7 +132,7 @@ impl Plot for Tornado {
                 for (end, value) in order {
                     let (left, right) = (base.min(x(value)), base.max(x(value)));
                     let (top, bottom) = (middle - 0.34 * high, middle + 0.34 * high);
-                    scene.fill(Rect { left, right, top, bottom }, distinct(end));
+                    scene.fill(Rect { left, top, right, bottom }, distinct(end));
                 }
             });
             self.write_ends(scene, ends, middle, &x);
