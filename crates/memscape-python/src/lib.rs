@@ -408,6 +408,7 @@ impl Experiment {
         arrow::to_python(py, table.frame())
     }
 
+    #[pyo3(signature = (table, parameters, published, style))]
     fn plot(
         &self,
         py: Python<'_>,
