@@ -43,10 +43,10 @@ pub(crate) fn png(scene: &Scene, dots_per_point: f64, per_inch: f64) -> Result<V
     encoded(&shrunk(&fine, columns, rows), size, per_inch)
 }
 
-/// As PNG, with a palette where there are few enough colours for one.
+/// As PNG with a palette, which takes half the room.
 fn encoded(pixels: &[u8], (width, height): (u32, u32), per_inch: f64) -> Result<Vec<u8>, PlotError> {
     let failed = |it: png::EncodingError| PlotError::Backend(it.to_string());
-    let indexed = indexed(pixels);
+    let (palette, indices) = indexed(pixels);
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_depth(png::BitDepth::Eight);
@@ -57,37 +57,37 @@ fn encoded(pixels: &[u8], (width, height): (u32, u32), per_inch: f64) -> Result<
         yppu: per_metre,
         unit: png::Unit::Meter,
     }));
-    let data = if let Some((palette, indices)) = &indexed {
-        encoder.set_color(png::ColorType::Indexed);
-        encoder.set_palette(palette.as_slice());
-        indices.as_slice()
-    } else {
-        encoder.set_color(png::ColorType::Rgb);
-        pixels
-    };
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(palette);
     let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(data).map_err(failed)?;
+    writer.write_image_data(&indices).map_err(failed)?;
     writer.finish().map_err(failed)?;
     Ok(bytes)
 }
 
-/// The colours, and of each pixel which one it has; none if there are more than 256.
-fn indexed(pixels: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let mut places: BTreeMap<[u8; 3], u8> = BTreeMap::new();
-    let mut palette: Vec<u8> = Vec::new();
-    let mut indices = Vec::with_capacity(pixels.len() / 3);
-    for pixel in pixels.as_chunks::<3>().0 {
-        let index = if let Some(index) = places.get(pixel) {
-            *index
-        } else {
-            let index = u8::try_from(places.len()).ok()?;
-            places.insert(*pixel, index);
-            palette.extend(pixel);
-            index
-        };
-        indices.push(index);
+/// At most 256 colours, and of each pixel which one it has. Of more, the most frequent stay, and
+/// the others, shades of letters' and curves' edges, become the nearest of these.
+fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let pixels = pixels.as_chunks::<3>().0;
+    let mut counts: BTreeMap<[u8; 3], usize> = BTreeMap::new();
+    let runs = || pixels.chunk_by(|one, next| one == next);
+    for run in runs() {
+        *counts.entry(run[0]).or_default() += run.len();
     }
-    Some((palette, indices))
+    let mut colours: Vec<([u8; 3], usize)> = counts.into_iter().collect();
+    colours.sort_by_key(|it| std::cmp::Reverse(it.1));
+    let kept: Vec<[u8; 3]> = colours.iter().take(256).map(|it| it.0).collect();
+    let apart = |a: &[u8; 3], b: &[u8; 3]| -> u32 {
+        a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(*b)).pow(2)).sum()
+    };
+    let nearest = |colour: &[u8; 3]| {
+        let place = (0..=u8::MAX).zip(&kept).min_by_key(|it| apart(it.1, colour));
+        (*colour, place.map_or(0, |it| it.0))
+    };
+    let places: BTreeMap<[u8; 3], u8> = colours.iter().map(|it| nearest(&it.0)).collect();
+    let place = |it: &[u8; 3]| places.get(it).copied().unwrap_or_default();
+    let indices = runs().flat_map(|run| std::iter::repeat_n(place(&run[0]), run.len())).collect();
+    (kept.into_flattened(), indices)
 }
 
 /// Averages blocks of 2 x 2 dots: smooth edges whatever the backend's.
