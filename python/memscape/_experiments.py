@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
 
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     import polars
 
 
+#: Where a figure is shown: printed, on a slide (nearly twice as large), or on a dark page.
+Style = Literal["paper", "slides", "dark"]
+
+
 class Figure:
     """A drawn figure, shown inline by notebooks.
 
-    Comes from :meth:`Experiment.plot`.
+    Comes from :func:`plot` and :meth:`Experiment.plot`.
     """
 
     def __init__(self, inner: _memscape.Figure) -> None:
@@ -31,13 +35,44 @@ class Figure:
         """Returns the figure as PNG."""
         return self._inner.png()
 
+    def pdf(self) -> bytes:
+        """Returns the figure as PDF, for LaTeX: text as text, the font in it."""
+        return self._inner.pdf()
+
+    def alt_text(self) -> str:
+        """Tells in sentences what the figure shows, for those who cannot see it."""
+        return self._inner.alt_text()
+
+    def styled(self, style: Style) -> Figure:
+        """Returns the same figure for paper, slides or a dark page.
+
+        Parameters
+        ----------
+        style
+            ``"paper"``; ``"slides"``, on which a wide figure is 13.33 inches and 1920 dots wide;
+            ``"dark"``, as large as on paper.
+
+        Raises
+        ------
+        MemscapeError
+            If there is no such style.
+
+        Examples
+        --------
+        >>> import memscape as ms
+        >>> figure = ms.experiment("pimnast.table1").plot()
+        >>> "#1B1B1F" in figure.styled("dark").svg()
+        True
+        """
+        return Figure(self._inner.styled(style))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the figure to a file.
 
         Parameters
         ----------
         path
-            Its ending, ``.svg`` or ``.png``, chooses the format.
+            Its ending, ``.svg``, ``.png`` or ``.pdf``, chooses the format.
 
         Raises
         ------
@@ -50,8 +85,10 @@ class Figure:
                 path.write_text(self.svg(), encoding="utf-8")
             case ".png":
                 path.write_bytes(self.png())
+            case ".pdf":
+                path.write_bytes(self.pdf())
             case other:
-                raise ValueError(f"cannot write a figure as `{other}`; let the name end in .svg or .png")
+                raise ValueError(f"cannot write a figure as `{other}`; let the name end in .svg, .png or .pdf")
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -84,17 +121,24 @@ class Experiment:
         Parameters
         ----------
         parameters
-            What to change against the paper, as for :func:`run`. What the
-            experiment itself varies stays as it is.
+            What to change against the paper, as for :func:`run`.
 
         Raises
         ------
         MemscapeError
-            If a parameter does not exist, or a point has no answer.
+            If a parameter does not exist, the experiment sets it itself or does not depend on it,
+            or a point has no answer.
         """
         return self._inner.table(dict(parameters or {}))
 
-    def plot(self, table: Any = None) -> Figure:
+    def plot(
+        self,
+        table: Any = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        published: bool = True,
+        style: Style = "paper",
+    ) -> Figure:
         """Draws the figure.
 
         Parameters
@@ -102,13 +146,28 @@ class Experiment:
         table
             What to draw instead of :meth:`table`, with the same columns: a
             ``polars.DataFrame`` or any other Arrow table.
+        parameters
+            What to change against the paper, as for :meth:`table`; the caption says it, and what
+            the paper prints is left out.
+        published
+            Whether what the paper prints is drawn in: open diamonds on bars and curves, columns
+            in tables.
+        style
+            Where it is shown.
 
         Raises
         ------
         MemscapeError
-            If a column is missing.
+            If a column is missing, or a parameter changes nothing here.
+
+        Examples
+        --------
+        >>> import memscape as ms
+        >>> figure = ms.experiment("pimnast.fig10").plot(parameters={"memory.trcd_ns": 36})
+        >>> "Changed: memory.trcd_ns = 36" in figure.alt_text()
+        True
         """
-        return Figure(self._inner.plot(table))
+        return Figure(self._inner.plot(table, dict(parameters or {}), published, style))
 
     def __repr__(self) -> str:
         return f"{self.id}: {self.title}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from memscape import _memscape
-from memscape._experiments import Figure
+from memscape._experiments import Figure, Style
 
 
 def plot(
@@ -16,13 +16,15 @@ def plot(
     y: str | Iterable[str],
     series: str | None = None,
     facet: str | None = None,
-    kind: Literal["bars", "lines", "points", "heatmap", "front", "stacked"] | None = None,
+    kind: Literal["bars", "lines", "points", "heatmap", "front", "stacked", "tornado"] | None = None,
     log: Literal["", "x", "y", "xy"] = "",
-    reference: Mapping[str, float] | None = None,
+    reference: Mapping[str, float | Sequence[float]] | None = None,
+    band: tuple[str, str] | None = None,
     maximize: str | Iterable[str] = (),
     title: str = "",
     caption: str = "",
     wide: bool = False,
+    style: Style = "paper",
 ) -> Figure:
     """Draws a table.
 
@@ -42,22 +44,29 @@ def plot(
     kind
         ``"lines"`` over numbers and ``"bars"`` over names if not given; ``"points"``;
         ``"heatmap"`` (``y`` as colour over ``x`` and ``series``); ``"front"`` (points, and what
-        nothing is better than in ``x`` and ``y``); ``"stacked"``.
+        nothing is better than in ``x`` and ``y``); ``"stacked"``; ``"tornado"`` (a bar for each
+        ``x`` between two columns ``y``, around the column ``base``, as
+        ``sensitivity(..., method="tornado")`` answers).
     log
         Axes on which equal factors are equally far apart.
     reference
-        Dashed lines across, by name.
+        Dashed lines across, by name; a pair of numbers is a band between them.
+    band
+        Columns of the least and the greatest that each ``y`` may be: a band along lines, bars
+        around points and on bars.
     maximize
         Of a front: columns of which more is better; of others, less is.
     title, caption
         What stands above and below.
     wide
         Whether it is as wide as two columns of a page.
+    style
+        Where it is shown: ``"paper"``, ``"slides"`` or ``"dark"``.
 
     Returns
     -------
     Figure
-        Shown inline by notebooks; ``.save("figure.svg")`` or ``.png`` writes it.
+        Shown inline by notebooks; ``.save("figure.svg")``, ``.png`` or ``.pdf`` writes it.
 
     Raises
     ------
@@ -80,10 +89,17 @@ def plot(
         "facet": facet,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
-        "reference": [[name, float(value)] for name, value in (reference or {}).items()],
+        "reference": [[name, _line(value)] for name, value in (reference or {}).items()],
+        "band": None if band is None else list(band),
         "maximize": [maximize] if isinstance(maximize, str) else list(maximize),
         "title": title,
         "caption": caption,
         "wide": wide,
+        "style": style,
     }
     return Figure(_memscape.draw(table, spec))
+
+
+def _line(value: float | Sequence[float]) -> float | list[float]:
+    """A line at a number, or a band between two."""
+    return float(value) if isinstance(value, (int, float)) else [float(it) for it in value]

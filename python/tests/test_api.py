@@ -141,8 +141,21 @@ def test_figures(tmp_path):
     figure.save(tmp_path / "figure.svg")
     figure.save(str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match=r"svg or \.png"):
-        figure.save(tmp_path / "figure.pdf")
+    figure.save(tmp_path / "figure.PDF")
+    assert (tmp_path / "figure.PDF").read_bytes().startswith(b"%PDF")
+    with pytest.raises(ValueError, match=r"\.png or \.pdf"):
+        figure.save(tmp_path / "figure.gif")
+    assert "Bars of Speedup over SoC" in figure.alt_text()
+    assert "Published" in figure.svg()
+    assert "Published" not in experiment.plot(published=False).svg()
+    dark = experiment.plot(style="dark")
+    assert dark.svg() == figure.styled("dark").svg() != figure.svg()
+    with pytest.raises(ms.MemscapeError, match="did you mean `slides`"):
+        figure.styled("slide")
+    changed = experiment.plot(parameters={"memory.trcd_ns": 36})
+    assert "Changed: memory.trcd_ns = 36." in changed.alt_text()
+    with pytest.raises(ms.MemscapeError, match="sets it itself"):
+        experiment.table({"memory.banks_per_channel": 8})
     with pytest.raises(ms.MemscapeError, match="column"):
         experiment.plot(table.select(pl.first()))
     with pytest.raises(ms.MemscapeError, match=r"pimnast\.fig10"):

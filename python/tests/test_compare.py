@@ -49,6 +49,21 @@ def test_any_table_is_drawn():
         assert ms.plot(table, x="batch", y="time_ms", kind=kind).png().startswith(b"\x89PNG")
 
 
+def test_figures_have_bands_tornados_and_styles():
+    table = pl.DataFrame({"batch": [1, 2], "time_ms": [2.0, 3.0], "least_ms": [1.5, 2.0], "most_ms": [3.0, 5.0]})
+    band = ms.plot(table, x="batch", y="time_ms", band=("least_ms", "most_ms"), reference={"phones": (4, 6)})
+    assert "fill-opacity" in band.svg()
+    assert "phones" in band.alt_text()
+    slide = ms.plot(table, x="batch", y="time_ms", style="slides", wide=True)
+    assert 'width="13.33' in slide.svg()
+    axes = {"memory.trcd_ns": {"from": 10, "to": 30}, "memory.banks_per_channel": [8, 16, 32]}
+    moves = ms.sensitivity("pim.gemv", axes, of="time_ns", method="tornado")
+    figure = ms.plot(moves, x="parameter", y=["at_low", "at_high"], kind="tornado")
+    assert "memory.banks_per_channel" in figure.svg()
+    with pytest.raises(ms.MemscapeError, match="nothing"):
+        ms.plot(moves, x="nothing", y=["at_low", "at_high"], kind="tornado")
+
+
 def test_what_cannot_be_drawn_is_told():
     table = pl.DataFrame({"batch": [1, 1], "time_ms": [1.0, 2.0], "threads": [1, 2]})
     with pytest.raises(ms.MemscapeError, match="threads"):

@@ -19,14 +19,27 @@ pub struct Cli {
 /// One question per command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Redraw figures and tables of the papers: SVG, PNG and the data as CSV.
+    /// Redraw figures and tables of the papers, and write the data as CSV.
+    ///
+    /// With parameters, such as `memscape reproduce pimnast.fig10 memory.trcd_ns=36`, figures are
+    /// redrawn with these changed. A parameter that a figure sets itself is refused.
     Reproduce {
-        /// Papers or single figures, such as `pimnast` or `pimnast.fig10`; all if none is given.
-        #[arg(value_name = "PAPER[.FIGURE]")]
+        /// Papers or single figures, such as `pimnast` or `pimnast.fig10` (all if none is given), and
+        /// parameters to change.
+        #[arg(value_name = "PAPER[.FIGURE]|PARAMETER=VALUE")]
         selectors: Vec<String>,
-        /// Folder to write to.
-        #[arg(long, value_name = "DIR", default_value = "figures")]
-        out: PathBuf,
+        /// Folder to write to; `figures`, or `changed` if parameters are.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Formats to write: svg, png, pdf.
+        #[arg(long = "format", value_name = "FORMAT", value_delimiter = ',', default_value = "svg,png")]
+        formats: Vec<String>,
+        /// Where they are shown: paper, slides or dark.
+        #[arg(long, value_name = "STYLE", default_value = "paper")]
+        style: String,
+        /// Leave out what the papers print.
+        #[arg(long)]
+        no_published: bool,
     },
     /// Hold published numbers against the models' own.
     ///
@@ -341,15 +354,19 @@ pub struct Plot {
     /// The column whose values have a panel each.
     #[arg(long, value_name = "COLUMN")]
     pub facet: Option<String>,
-    /// bars, lines, points, heatmap, front or stacked; lines over numbers and bars over names if not given.
+    /// bars, lines, points, heatmap, front, stacked or tornado; lines over numbers and bars over names if
+    /// not given.
     #[arg(long)]
     pub kind: Option<String>,
     /// Logarithmic axes: x, y or xy.
     #[arg(long, value_name = "AXES", default_value = "")]
     pub log: String,
-    /// A dashed line across, such as `peak=51.2`; several times for several.
+    /// A dashed line across, such as `peak=51.2`, or a band, such as `phones=8..12`; several times for several.
     #[arg(long, value_name = "NAME=VALUE")]
     pub reference: Vec<String>,
+    /// Columns of the least and the greatest each point may be, drawn around it.
+    #[arg(long, value_name = "LEAST,GREATEST", value_delimiter = ',', num_args = 2)]
+    pub band: Vec<String>,
     /// For a front: a column of which more is better.
     #[arg(long, value_name = "COLUMN")]
     pub maximize: Vec<String>,
@@ -362,7 +379,10 @@ pub struct Plot {
     /// As wide as two columns of a page.
     #[arg(long)]
     pub wide: bool,
-    /// The figure to write; its ending, .svg or .png, chooses the format.
+    /// Where it is shown: paper, slides or dark.
+    #[arg(long, value_name = "STYLE", default_value = "paper")]
+    pub style: String,
+    /// The figure to write; its ending, .svg, .png or .pdf, chooses the format.
     #[arg(short, long, value_name = "FIGURE")]
     pub out: PathBuf,
 }

@@ -4,8 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::{Error, Uncertainty, sweep_to_file};
-use memscape::papers;
-use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
+use memscape::prelude::{DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
 use crate::args::{Bench, Cli, Command};
@@ -15,7 +14,7 @@ use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, explore, front, laws, measure, origin, parameters, plot,
-    predictions, search, sensitivity, trace_stats, uncertainty,
+    predictions, reproduce, search, sensitivity, trace_stats, uncertainty,
 };
 
 /// Runs one command.
@@ -23,7 +22,10 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     let quiet = cli.quiet;
     catch_interrupts();
     match cli.command {
-        Command::Reproduce { selectors, out: folder } => reproduce(&selectors, &folder, quiet, out),
+        Command::Reproduce { selectors, out: folder, formats, style, no_published } => {
+            let look = reproduce::Look { formats: &formats, style: &style, without_published: no_published };
+            reproduce::reproduce(&selectors, folder.as_deref(), &look, quiet, out)
+        }
         Command::Claims { source: Some(paper), uncertainty: Some(draws), json, .. } => {
             claims::coverage(&paper, draws, json, quiet, out)
         }
@@ -105,24 +107,6 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             }
         }
     }
-}
-
-fn reproduce(selectors: &[String], folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let selectors: Vec<&str> = selectors.iter().map(String::as_str).collect();
-    let experiments = papers::select(&selectors).map_err(Failure::of)?;
-    let progress = Progress::new("reproduce", quiet);
-    progress.advanced(0, experiments.len() as u64);
-    let outcomes = papers::reproduce(&experiments, folder, |experiment, done| {
-        progress.at(experiment.id, done, experiments.len());
-    });
-    drop(progress);
-    for (experiment, outcome) in experiments.iter().zip(outcomes) {
-        outcome.map_err(Failure::of)?;
-        if !quiet {
-            writeln!(out, "{:<18} {}", experiment.id, experiment.title)?;
-        }
-    }
-    Ok(())
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {

@@ -20,6 +20,7 @@ mod plot;
 mod predictions;
 mod progress;
 mod read;
+mod reproduce;
 mod search;
 mod sensitivity;
 mod show;

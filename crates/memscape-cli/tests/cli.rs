@@ -330,6 +330,24 @@ fn a_figure_is_three_files() {
 }
 
 #[test]
+fn figures_are_redrawn_with_parameters_that_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let asked = ["--quiet", "reproduce", "pimnast.fig9a", "memory.trcd_ns=36", "--format", "svg,pdf"];
+    assert_eq!(done(&[&asked[..], &["--style", "dark", "--out", out]].concat()), "");
+    let figure = folder.path().join("pimnast/fig9a");
+    let svg = fs::read_to_string(figure.with_extension("svg")).unwrap();
+    assert!(svg.contains("Changed: memory.trcd_ns = 36.") && !svg.contains("Published"));
+    assert!(fs::read(figure.with_extension("pdf")).unwrap().starts_with(b"%PDF"));
+    assert!(!figure.with_extension("png").exists());
+
+    let refusal = |more: &[&str]| refused(&[&["reproduce", "--out", out], more].concat());
+    assert!(refusal(&["pimnast.fig10", "memory.banks_per_channel=8"]).contains("sets it itself"));
+    assert!(refusal(&["pimnast.fig10", "--style", "drak"]).contains("did you mean `dark`?"));
+    assert!(refusal(&["pimnast.fig10", "--format", "gif"]).contains("svg"));
+}
+
+#[test]
 fn figures_are_told_in_the_order_asked_and_one_that_fails_stops_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();

@@ -21,6 +21,18 @@ pub enum Error {
         /// The experiment.
         id: &'static str,
     },
+    /// A changed parameter that an experiment would not heed.
+    #[error("{}", unheeded(id, path, *is_set, sets))]
+    Unheeded {
+        /// The experiment.
+        id: &'static str,
+        /// The parameter.
+        path: String,
+        /// Whether the experiment sets it itself.
+        is_set: bool,
+        /// What it sets itself, as a list.
+        sets: String,
+    },
     /// No experiment, paper or calibration of this name.
     #[error(transparent)]
     Unknown(#[from] Unknown),
@@ -57,6 +69,18 @@ pub enum Error {
         /// What the optimiser says.
         problem: String,
     },
+}
+
+fn unheeded(id: &str, path: &str, is_set: bool, sets: &str) -> String {
+    let others = if sets.is_empty() { String::new() } else { format!(" (it sets {sets})") };
+    if is_set {
+        format!("`{path}`: `{id}` sets it itself{others}; change another parameter, or sweep the study")
+    } else {
+        format!(
+            "`{path}` changes nothing of `{id}`, which sets it itself or does not ask it{others}; `memscape describe` \
+             of its study lists what it depends on"
+        )
+    }
 }
 
 impl Error {

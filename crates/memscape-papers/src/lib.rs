@@ -3,16 +3,19 @@
 //!
 //! An [`Experiment`] is one figure or table: a sweep, and a plot made from the
 //! sweep's table alone. A [`claims::Claim`] is one printed number and a query on
-//! an experiment's table.
+//! an experiment's table; [`draw()`] puts the numbers into the figure.
 
 pub mod calibrate;
 pub mod claims;
+mod colours;
 mod coverage;
 mod cxl;
+mod draw;
 mod error;
 mod experiment;
 mod hermes;
 mod npu_gemm;
+mod overlay;
 mod paper;
 mod papers;
 mod pim_sherpa;
@@ -21,9 +24,11 @@ pub mod predictions;
 mod quantities;
 mod reproduce;
 mod riscv;
+mod sets;
 mod sweeps;
 
 pub use coverage::{Covered, coverage};
+pub use draw::{Look, draw};
 pub use error::Error;
 pub use experiment::Experiment;
 pub use paper::Paper;

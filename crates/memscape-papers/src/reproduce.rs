@@ -4,24 +4,28 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memscape_explore::write_atomically;
+use memscape_plot::Format;
 use rayon::prelude::*;
 
+use crate::draw::{Look, draw};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
-/// Runs experiments on all cores and writes `<out>/<paper>/<figure>.{csv,svg,png}`
-/// of each, every file when it is whole.
+/// Runs experiments on all cores and writes `<out>/<paper>/<figure>` of each, as `.csv` and in
+/// these formats, every file when it is whole.
 ///
 /// `finished` hears of each experiment as it ends, with how many have. What became
 /// of them is told in their order; one that fails stops no other.
 pub fn reproduce(
     experiments: &[&Experiment],
     out: &Path,
+    formats: &[Format],
+    look: &Look,
     finished: impl Fn(&Experiment, usize) + Sync,
 ) -> Vec<Result<(), Error>> {
     let done = AtomicUsize::new(0);
     let run = |experiment: &&Experiment| {
-        let outcome = write(experiment, out);
+        let outcome = write(experiment, out, formats, look);
         finished(experiment, done.fetch_add(1, Ordering::Relaxed) + 1);
         outcome
     };
@@ -29,15 +33,16 @@ pub fn reproduce(
     experiments.par_iter().with_max_len(1).map(run).collect()
 }
 
-fn write(experiment: &Experiment, out: &Path) -> Result<(), Error> {
+fn write(experiment: &Experiment, out: &Path, formats: &[Format], look: &Look) -> Result<(), Error> {
     let figure_name = experiment.id.split_once('.').map_or(experiment.id, |(_, it)| it);
+    let table = experiment.table_of(&look.changed)?;
+    let figure = draw(experiment, &table, look)?;
     let folder = out.join(experiment.paper());
     std::fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
-    let table = experiment.table()?;
-    let figure = experiment.plot(&table)?;
     let path = |extension: &str| folder.join(format!("{figure_name}.{extension}"));
     table.write_csv(&path("csv"))?;
-    for (path, bytes) in [(path("svg"), figure.svg()?.into_bytes()), (path("png"), figure.png()?)] {
+    for format in formats {
+        let (path, bytes) = (path(format.name()), figure.file(*format)?);
         write_atomically(&path, |out| out.write_all(&bytes)).map_err(|it| Error::file(&path, &it))?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use memscape_systems::study;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::sets::note;
 
 /// A series of a figure: its name, and the parameters in which it differs.
 pub struct Variant {
@@ -18,6 +19,16 @@ pub fn variant<const N: usize>(name: impl Into<String>, parameters: [(&'static s
     Variant { name: name.into(), parameters: parameters.into() }
 }
 
+impl Variant {
+    /// What is changed, with what the variant sets on top.
+    pub fn of(&self, changed: &Parameters) -> Parameters {
+        note(self.parameters.iter().map(|it| it.0));
+        let mut all = changed.clone();
+        all.extend(self.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
+        all
+    }
+}
+
 /// Sweeps a study over `axes` once per variant. The table's first column, `series`,
 /// names the variant; one column per parameter that variants differ in follows the
 /// answer.
@@ -28,8 +39,8 @@ pub fn sweep_variants(
     axes: &[(&str, &[&str])],
 ) -> Result<Table, Error> {
     let tables = variants.iter().map(|variant| {
-        let mut base = changed.clone();
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
+        note(axes.iter().map(|it| it.0));
+        let base = variant.of(changed);
         let sweep =
             axes.iter().fold(Sweep::of(base), |it, (path, values)| it.axis(*path, values.iter().copied()));
         let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;

@@ -2,7 +2,7 @@
 
 use crate::canvas::{Align, Rect, Scene};
 use crate::labels::Labels;
-use crate::numbers::{decimals_of, short, signed, unit_of};
+use crate::numbers::{decimals_of, doubled, short, signed, unit_of};
 use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH};
 
 /// How values are spread along an axis.
@@ -49,6 +49,10 @@ pub struct Axis {
     pub scale: Scale,
     /// From where to where; the data's range, rounded, if missing.
     pub range: Option<(f64, f64)>,
+    /// What the data's range covers besides the data.
+    pub reach: Option<(f64, f64)>,
+    /// Where marks stand; at round values if empty.
+    pub marks: Vec<f64>,
 }
 
 impl Axis {
@@ -74,6 +78,13 @@ impl Axis {
     #[must_use]
     pub fn range(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
+        self
+    }
+
+    /// The same with marks at these values, such as those of the data, as far as their labels fit.
+    #[must_use]
+    pub fn marks(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        self.marks = values.into_iter().collect();
         self
     }
 }
@@ -116,6 +127,7 @@ impl Span {
     /// starts at zero if that is not far.
     pub fn of_values(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let scale = axis.scale;
+        let values = values.chain(axis.reach.into_iter().flat_map(|it| [it.0, it.1]));
         let ((low, high), given) = match axis.range {
             Some(range) => (range, true),
             None => (bounds(values), false),
@@ -139,7 +151,7 @@ impl Span {
         if axis.scale.is_logarithmic() || axis.range.is_some() {
             return Self::of_values(axis, values);
         }
-        let (low, high) = bounds(values);
+        let (low, high) = bounds(values.chain(axis.reach.into_iter().flat_map(|it| [it.0, it.1])));
         let (wide_low, wide_high) = apart(low, high);
         // Equal values have their margin already.
         let pad = if (wide_low, wide_high) == (low, high) { 0.04 * (high - low) } else { 0.0 };
@@ -176,6 +188,18 @@ impl Span {
             Scale::Log10 => self.decade_ticks(most),
             Scale::Log2 => self.octave_ticks(most),
         }
+    }
+
+    /// Marks at given values, every so many of them with a label.
+    fn ticks_at(&self, values: &[f64], every: usize) -> Vec<Tick> {
+        let mut inside: Vec<f64> = values.iter().copied().filter(|it| self.holds(*it)).collect();
+        inside.sort_by(f64::total_cmp);
+        inside.dedup();
+        let label = |(index, value): (usize, f64)| {
+            let label = if index % every == 0 { doubled(value) } else { String::new() };
+            Tick { value, label }
+        };
+        inside.into_iter().enumerate().map(label).collect()
     }
 
     fn linear_ticks(&self, most: usize) -> Vec<Tick> {
@@ -225,7 +249,7 @@ impl Span {
         let mut ticks = Vec::new();
         let mut power = self.low.log2().ceil();
         while power <= self.high.log2() + 1e-9 {
-            let label = if power.rem_euclid(every) == 0.0 { short(power.exp2()) } else { String::new() };
+            let label = if power.rem_euclid(every) == 0.0 { doubled(power.exp2()) } else { String::new() };
             ticks.push(Tick { value: power.exp2(), label });
             power += 1.0;
         }
@@ -272,9 +296,20 @@ pub(crate) struct Upright<'a> {
 
 impl<'a> Upright<'a> {
     pub fn new(span: Span, label: &'a str, height: f64) -> Self {
+        Self::marked(span, label, height, &[])
+    }
+
+    /// With marks at these values, or at round ones if there are none.
+    pub fn marked(span: Span, label: &'a str, height: f64, marks: &[f64]) -> Self {
         // One mark per two lines of text.
         let most = (3..=6).rfind(|&it| it as f64 * 15.0 <= height).unwrap_or(2);
-        Self { span, ticks: span.ticks(most), label }
+        let room = |ticks: &Vec<Tick>| {
+            let labelled: Vec<_> = ticks.iter().filter(|it| !it.label.is_empty()).collect();
+            let apart = |pair: &[&Tick]| (span.share(pair[1].value) - span.share(pair[0].value)) * height;
+            labelled.windows(2).all(|pair| Font::TICK.line() <= apart(pair))
+        };
+        let given = (1..=marks.len()).map(|every| span.ticks_at(marks, every)).find(room);
+        Self { span, ticks: given.unwrap_or_else(|| span.ticks(most)), label }
     }
 
     /// The width left of the plot.
@@ -314,7 +349,9 @@ impl<'a> Upright<'a> {
 }
 
 /// As many marks, up to seven with a label, as have room beside each other.
-pub(crate) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
+///
+/// They stand at `marks`, or at round values if there are none.
+pub(crate) fn level_ticks(span: Span, width: f64, marks: &[f64]) -> Vec<Tick> {
     let fit = |ticks: &Vec<Tick>| {
         let labelled: Vec<_> = ticks.iter().filter(|it| !it.label.is_empty()).collect();
         labelled.windows(2).all(|pair| {
@@ -323,6 +360,9 @@ pub(crate) fn level_ticks(span: Span, width: f64) -> Vec<Tick> {
             half(pair[0]) + half(pair[1]) + 4.0 <= apart
         })
     };
+    if !marks.is_empty() {
+        return (1..=marks.len()).map(|every| span.ticks_at(marks, every)).find(fit).unwrap_or_default();
+    }
     (1..=7).rev().map(|most| span.ticks(most)).find(fit).unwrap_or_default()
 }
 

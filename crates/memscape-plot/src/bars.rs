@@ -5,13 +5,13 @@ use crate::canvas::{Align, Rect, Scene, Text};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_beside, decimals_for, signed};
-use crate::plot::{Margins, Plot};
+use crate::numbers::{compact, decimals_beside, from_to, signed, three};
+use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{
-    MISSING, Reference, Series, bar_legend, check_length, check_references, check_series, colour_of,
-    draw_references,
+    MISSING, Reference, Series, bar_legend, check_references, check_series, check_value, colour_of,
+    draw_bands, draw_published, draw_references, draw_spread, reference_room,
 };
-use crate::style::{Colour, FADED, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, graded};
+use crate::style::{FADED, Font, GRID_WIDTH, INK, SPINE_WIDTH, graded};
 
 /// Whether bars carry their value as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,6 +61,8 @@ pub struct GroupedBars {
     pub decimals: Option<usize>,
     /// What stands in for a missing value; `n/a` if missing itself.
     pub missing: Option<String>,
+    /// What the axis covers besides the bars.
+    pub reach: Option<(f64, f64)>,
 }
 
 impl GroupedBars {
@@ -154,14 +156,11 @@ impl GroupedBars {
     }
 
     fn value_text(&self, value: f64) -> String {
-        let decimals = match self.scale {
-            Scale::Linear => decimals_beside(self.present()),
+        match (self.decimals, self.scale) {
+            (Some(decimals), _) => signed(value, decimals),
+            (None, Scale::Linear) => compact(value, decimals_beside(self.present())),
             // On a logarithmic axis each value has its own size.
-            Scale::Log10 | Scale::Log2 => decimals_for(value),
-        };
-        match self.decimals {
-            Some(decimals) => signed(value, decimals),
-            None => compact(value, decimals),
+            (None, Scale::Log10 | Scale::Log2) => three(value),
         }
     }
 
@@ -176,9 +175,11 @@ impl GroupedBars {
     fn axis(&self, width: f64, height: f64) -> Upright<'_> {
         let headroom = self.value_labels(self.slot(width)).map_or(0.04, |it| (it.length + 3.5) / height);
         // A reference line needs no room above it.
-        let lines =
-            self.references.iter().map(|it| it.value * if it.value < 0.0 { 1.0 } else { 1.0 - headroom });
-        let span = Span::of_bars(self.scale, self.present().chain(lines), headroom);
+        let low = |it: f64| it * if it < 0.0 { 1.0 } else { 1.0 - headroom };
+        let lines = self.references.iter().flat_map(Reference::ends).map(low);
+        let shown = self.series.iter().flat_map(Series::shown).map(low);
+        let reach = self.reach.into_iter().flat_map(|it| [it.0, it.1]);
+        let span = Span::of_bars(self.scale, self.present().chain(shown).chain(lines).chain(reach), headroom);
         Upright::new(span, &self.y_label, height)
     }
 
@@ -227,6 +228,9 @@ impl ValueLabels {
 impl Plot for GroupedBars {
     fn check(&self) -> Result<(), PlotError> {
         check_series(&self.y_label, &self.groups, &self.series, self.scale)?;
+        for end in self.reach.into_iter().flat_map(|it| [it.0, it.1]) {
+            check_value(|| self.y_label.clone(), end, || "an end of `reach`".to_owned(), self.scale)?;
+        }
         check_references(&self.references, self.series.len(), self.scale)
     }
 
@@ -239,41 +243,22 @@ impl Plot for GroupedBars {
     }
 
     fn margins(&self, width: f64, height: f64) -> Margins {
-        let left = self.axis(width - 26.0, height).room();
+        let right = reference_room(&self.references).max(0.5);
+        let left = self.axis(width - 26.0 - right, height).room();
         let label = if self.x_label.is_empty() { 0.0 } else { Font::LABEL.line() };
-        let bottom = self.names(width - left).height() + label;
-        Margins { left, right: 0.5, top: 3.0, bottom }
+        let bottom = self.names(width - left - right).height() + label;
+        Margins { left, right, top: 3.0, bottom }
     }
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let axis = self.axis(area.width(), area.height());
-        let slot = self.slot(area.width());
-        let labels = self.value_labels(slot);
+        draw_bands(scene, area, &axis, &self.references);
         axis.draw_grid(scene, area);
-        let pitch = area.width() / self.groups.len() as f64;
-        let mut texts = Vec::new();
         let base = axis.y(area, axis.span.base());
-        for group in 0..self.groups.len() {
-            let middle = area.left + (group as f64 + 0.5) * pitch;
-            let first = middle - slot * self.series.len() as f64 / 2.0;
-            for (index, series) in self.series.iter().enumerate() {
-                let left = first + index as f64 * slot;
-                let gap = (0.06 * slot).min(0.8);
-                let x = left + slot / 2.0;
-                let Some(value) = series.values[group] else {
-                    draw_missing(scene, self.missing.as_deref(), (x, base), slot);
-                    continue;
-                };
-                let end = axis.y(area, value);
-                let (top, bottom) = (end.min(base), end.max(base));
-                scene.fill(
-                    Rect { left: left + gap, right: left + slot - gap, top, bottom },
-                    colour_of(&self.series, index),
-                );
-                if let Some(labels) = labels {
-                    texts.push(labels.text((x, end), end <= base, self.value_text(value)));
-                }
-            }
+        let mut texts = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
+            let name = if series.name.is_empty() { "bars" } else { &series.name };
+            scene.group(name, |scene| self.draw_series(scene, area, &axis, index, &mut texts));
         }
         draw_divider(scene, area, self.groups.len(), self.summaries);
         draw_references(scene, area, &axis, &self.references, |it| colour_of(&self.series, it));
@@ -286,8 +271,119 @@ impl Plot for GroupedBars {
             }
             scene.put(text);
         }
+        self.draw_others(scene, area, &axis);
         axis.draw_frame(scene, area);
         draw_names(scene, area, &self.names(area.width()), &self.x_label);
+    }
+
+    fn describe(&self) -> String {
+        let series = self.series.iter().enumerate().map(|(index, it)| {
+            let values = self
+                .groups
+                .iter()
+                .zip(&it.values)
+                .filter_map(|(group, value)| Some((group.clone(), (*value)?)));
+            let name = if it.name.is_empty() { format!("series {}", index + 1) } else { it.name.clone() };
+            format!("{name} {}", from_to(values))
+        });
+        let lines = self.references.iter().map(|it| format!("{} at {}", it.label, three(it.value)));
+        let said: Vec<String> = series.chain(lines).collect();
+        let over = if self.x_label.is_empty() { "groups" } else { &self.x_label };
+        format!("Bars of {} over {} {over}: {}.", self.y_label, self.groups.len(), said.join("; "))
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        let ends = self.references.iter().flat_map(Reference::ends);
+        let y = extent_of(self.series.iter().flat_map(Series::shown).chain(ends));
+        Some(Extent { y, ..Extent::default() })
+    }
+
+    fn reach(&mut self, extent: Extent) {
+        self.reach = extent.y.or(self.reach);
+    }
+}
+
+impl GroupedBars {
+    /// The middle of a series' bar in a group.
+    fn middle(&self, area: Rect, group: usize, index: usize) -> f64 {
+        let (pitch, slot) = (area.width() / self.groups.len() as f64, self.slot(area.width()));
+        let first = area.left + (group as f64 + 0.5) * pitch - slot * self.series.len() as f64 / 2.0;
+        first + (index as f64 + 0.5) * slot
+    }
+
+    fn draw_series(
+        &self,
+        scene: &mut Scene,
+        area: Rect,
+        axis: &Upright,
+        index: usize,
+        texts: &mut Vec<Text>,
+    ) {
+        let slot = self.slot(area.width());
+        let labels = self.value_labels(slot);
+        let base = axis.y(area, axis.span.base());
+        let series = &self.series[index];
+        for (group, value) in series.values.iter().enumerate() {
+            let x = self.middle(area, group, index);
+            let Some(value) = *value else {
+                draw_missing(scene, self.missing.as_deref(), (x, base), slot);
+                continue;
+            };
+            let end = axis.y(area, value);
+            let (top, bottom) = (end.min(base), end.max(base));
+            let half = slot / 2.0 - (0.06 * slot).min(0.8);
+            scene.fill(Rect { left: x - half, right: x + half, top, bottom }, colour_of(&self.series, index));
+            if let Some(labels) = labels {
+                // Above what else stands on the bar.
+                let highest = self.others_top(axis, area, index, group).map_or(end, |it| it.min(end));
+                let from = if end <= base { highest } else { end };
+                texts.push(labels.text((x, from), end <= base, self.value_text(value)));
+            }
+        }
+    }
+
+    /// The upper end of what is drawn over a bar, if anything is.
+    fn others_top(&self, axis: &Upright, area: Rect, index: usize, group: usize) -> Option<f64> {
+        let series = &self.series[index];
+        let spread = series.spread.get(group).copied().flatten().map(|it| axis.y(area, it.0.max(it.1)) - 0.5);
+        let end = axis.y(area, series.values[group]?);
+        let radius = self.diamond(area);
+        let published = series.published.get(group).copied().flatten().map(|it| axis.y(area, it));
+        // A diamond well above the bar leaves room for the number between them.
+        let room = self.value_labels(self.slot(area.width())).map_or(0.0, |it| it.length + 3.0);
+        let near = published.filter(|it| end - room - radius * 1.5 <= *it && *it <= end + 1.5 * radius);
+        [spread, near.map(|it| it - 1.5 * radius)].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// How large open diamonds are.
+    fn diamond(&self, area: Rect) -> f64 {
+        (0.3 * self.slot(area.width())).clamp(1.2, 2.2)
+    }
+
+    /// Spreads, and what others print.
+    fn draw_others(&self, scene: &mut Scene, area: Rect, axis: &Upright) {
+        let radius = self.diamond(area);
+        for (index, series) in self.series.iter().enumerate() {
+            for (group, ends) in series.spread.iter().enumerate() {
+                if let Some((low, high)) = *ends {
+                    let ends = (axis.y(area, low), axis.y(area, high));
+                    draw_spread(scene, self.middle(area, group, index), ends, radius);
+                }
+            }
+        }
+        let published = self.series.iter().flat_map(|it| &it.published).flatten().next().is_some();
+        if published {
+            scene.group("published", |scene| {
+                for (index, series) in self.series.iter().enumerate() {
+                    for (group, value) in series.published.iter().enumerate() {
+                        if let Some(value) = *value {
+                            let at = (self.middle(area, group, index), axis.y(area, value));
+                            draw_published(scene, at, radius);
+                        }
+                    }
+                }
+            });
+        }
     }
 }
 
@@ -300,7 +396,7 @@ fn draw_divider(scene: &mut Scene, area: Rect, groups: usize, summaries: usize) 
 
 /// A word where a bar would stand, turned if the bar would be narrow; a stroke
 /// if it would be narrower than a letter.
-fn draw_missing(scene: &mut Scene, word: Option<&str>, (x, base): (f64, f64), slot: f64) {
+pub(crate) fn draw_missing(scene: &mut Scene, word: Option<&str>, (x, base): (f64, f64), slot: f64) {
     let word = word.unwrap_or("n/a");
     let font = Font::VALUE.coloured(MISSING);
     let turned = font.sized((slot / 0.82).min(font.size));
@@ -310,197 +406,5 @@ fn draw_missing(scene: &mut Scene, word: Option<&str>, (x, base): (f64, f64), sl
         scene.write_up((x, base - 1.8), Align::Start, turned, word);
     } else {
         scene.line((x, base), (x, base - 3.0), GRID_WIDTH, MISSING);
-    }
-}
-
-/// Bars whose parts lie on top of each other: a breakdown.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StackedBars {
-    /// One name per bar.
-    pub bars: Vec<String>,
-    /// The parts from the bottom up, one value per bar each, none negative.
-    pub series: Vec<Series>,
-    /// What the height means, with its unit.
-    pub y_label: String,
-    /// What the bars are, if it needs saying.
-    pub x_label: String,
-    /// Whether every bar is scaled to 100 %.
-    pub shares: bool,
-    /// Names of consecutive bars that belong together, and how many they are;
-    /// either none, or as many bars as there are in all.
-    pub clusters: Vec<(String, usize)>,
-    /// Whether parts carry their value.
-    pub values: Values,
-    /// Decimals of the values; by their size if missing.
-    pub decimals: Option<usize>,
-}
-
-impl StackedBars {
-    /// A chart without parts yet.
-    pub fn new<B: Into<String>>(y_label: impl Into<String>, bars: impl IntoIterator<Item = B>) -> Self {
-        Self { y_label: y_label.into(), bars: bars.into_iter().map(Into::into).collect(), ..Self::default() }
-    }
-
-    /// Adds a part on top of the others.
-    #[must_use]
-    pub fn part<V: Into<Option<f64>>>(
-        mut self,
-        name: impl Into<String>,
-        values: impl IntoIterator<Item = V>,
-    ) -> Self {
-        self.series.push(Series::new(name, values));
-        self
-    }
-
-    /// Scales every bar to 100 %.
-    #[must_use]
-    pub fn shares(mut self) -> Self {
-        self.shares = true;
-        self
-    }
-
-    /// Puts the next `bars` bars under a common name.
-    #[must_use]
-    pub fn cluster(mut self, name: impl Into<String>, bars: usize) -> Self {
-        self.clusters.push((name.into(), bars));
-        self
-    }
-
-    /// Says what the bars are.
-    #[must_use]
-    pub fn x_label(mut self, label: impl Into<String>) -> Self {
-        self.x_label = label.into();
-        self
-    }
-
-    fn total(&self, bar: usize) -> Option<f64> {
-        let mut parts = self.series.iter().filter_map(|it| it.values[bar]).peekable();
-        parts.peek().is_some().then(|| parts.sum())
-    }
-
-    fn axis(&self, height: f64) -> Upright<'_> {
-        let highest = (0..self.bars.len()).filter_map(|it| self.total(it));
-        let span = if self.shares {
-            Span::of_bars(Scale::Linear, [100.0].into_iter(), 0.0)
-        } else {
-            Span::of_bars(Scale::Linear, highest, 0.03)
-        };
-        Upright::new(span, &self.y_label, height)
-    }
-
-    fn names(&self, width: f64) -> Labels {
-        Labels::fit(&self.bars, width / self.bars.len() as f64)
-    }
-
-    fn part_text(&self, value: f64) -> String {
-        let totals = (0..self.bars.len()).filter_map(|it| self.total(it));
-        match self.decimals {
-            Some(decimals) => signed(value, decimals),
-            None if self.shares => signed(value, 0),
-            None => compact(value, decimals_beside(totals)),
-        }
-    }
-
-    fn cluster_room(&self) -> f64 {
-        if self.clusters.is_empty() { 0.0 } else { Font::TICK.line() + 1.0 }
-    }
-
-    fn draw_clusters(&self, scene: &mut Scene, area: Rect, top: f64) {
-        let pitch = area.width() / self.bars.len() as f64;
-        let mut left = area.left;
-        for (index, (name, bars)) in self.clusters.iter().enumerate() {
-            let right = left + *bars as f64 * pitch;
-            let font = Font::TICK.fitted(name, right - left - 2.0);
-            let y = top + Font::TICK.line() / 2.0;
-            scene.write((f64::midpoint(left, right), y), Align::Middle, font, name.as_str());
-            if 0 < index {
-                scene.line((left, area.bottom), (left, top + Font::TICK.line()), SPINE_WIDTH, FADED);
-                scene.line((left, area.top), (left, area.bottom), SPINE_WIDTH, GRID);
-            }
-            left = right;
-        }
-    }
-}
-
-impl Plot for StackedBars {
-    fn check(&self) -> Result<(), PlotError> {
-        check_series(&self.y_label, &self.bars, &self.series, Scale::Linear)?;
-        for series in &self.series {
-            for (value, bar) in series.values.iter().zip(&self.bars) {
-                if let Some(value) = value.filter(|&it| it < 0.0) {
-                    return Err(PlotError::Outside {
-                        what: format!("{} at {bar}", series.name),
-                        value: value.to_string(),
-                        allowed: "parts of zero or more".to_owned(),
-                    });
-                }
-            }
-        }
-        if let Some(bar) = (0..self.bars.len()).find(|&it| self.shares && self.total(it) == Some(0.0)) {
-            return Err(PlotError::Empty { what: self.bars[bar].clone() });
-        }
-        if self.clusters.is_empty() {
-            return Ok(());
-        }
-        let clustered = self.clusters.iter().map(|(_, bars)| bars).sum();
-        check_length(|| "clusters".to_owned(), clustered, self.bars.len(), "bars")
-    }
-
-    fn legend(&self) -> Vec<Entry> {
-        bar_legend(&self.series, &[])
-    }
-
-    fn plot_height(&self, _width: f64) -> f64 {
-        88.0
-    }
-
-    fn margins(&self, width: f64, height: f64) -> Margins {
-        let left = self.axis(height).room();
-        let label = if self.x_label.is_empty() { 0.0 } else { Font::LABEL.line() };
-        let clusters = self.cluster_room();
-        let bottom = self.names(width - left).height() + clusters + label;
-        Margins { left, right: 0.5, top: 3.0, bottom }
-    }
-
-    fn draw(&self, scene: &mut Scene, area: Rect) {
-        let axis = self.axis(area.height());
-        axis.draw_grid(scene, area);
-        let pitch = area.width() / self.bars.len() as f64;
-        let width = (0.66 * pitch).min(34.0);
-        let font = Font::VALUE;
-        for bar in 0..self.bars.len() {
-            let middle = area.left + (bar as f64 + 0.5) * pitch;
-            let Some(total) = self.total(bar) else {
-                draw_missing(scene, None, (middle, area.bottom), pitch);
-                continue;
-            };
-            let unit = if self.shares { 100.0 / total } else { 1.0 };
-            let mut below = 0.0;
-            for (index, series) in self.series.iter().enumerate() {
-                let Some(value) = series.values[bar].map(|it| it * unit).filter(|&it| 0.0 < it) else {
-                    continue;
-                };
-                let (bottom, top) = (axis.y(area, below), axis.y(area, below + value));
-                below += value;
-                let rect = Rect { left: middle - width / 2.0, right: middle + width / 2.0, top, bottom };
-                let colour: Colour = colour_of(&self.series, index);
-                scene.fill(rect, colour);
-                let text = self.part_text(value);
-                if self.values == Values::WhereTheyFit
-                    && font.width(&text) + 1.5 <= width
-                    && font.size + 1.0 <= rect.height()
-                {
-                    scene.write(rect.centre(), Align::Middle, font.coloured(colour.ink_on()), text);
-                }
-            }
-        }
-        axis.draw_frame(scene, area);
-        let names = self.names(area.width());
-        names.draw_below(scene, area);
-        let below = area.bottom + names.height();
-        self.draw_clusters(scene, area, below);
-        let clusters = self.cluster_room();
-        let label = (area.centre().0, below + clusters + 1.5 + Font::LABEL.cap() / 2.0);
-        scene.write(label, Align::Middle, Font::LABEL, self.x_label.as_str());
     }
 }

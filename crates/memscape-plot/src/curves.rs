@@ -1,13 +1,17 @@
 //! Curves and points over two numeric axes: lines, scatters, rooflines.
 
 use crate::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
-use crate::canvas::{Align, Marker, Rect, Scene, Text};
+use crate::canvas::{Align, Fill, Marker, Rect, Scene, Shape, Text};
 use crate::error::PlotError;
 use crate::legend::{DASH, Entry, Key};
-use crate::plot::{Margins, Plot};
-use crate::series::{Reference, check_references, check_value, draw_references, reference_legend};
+use crate::numbers::{from_to, short, three};
+use crate::plot::{Extent, Margins, Plot, extent_of};
+use crate::series::{
+    Reference, check_length, check_references, check_value, draw_bands, draw_published, draw_references,
+    draw_spread, reference_legend, reference_room,
+};
 use crate::style::{
-    CURVE_WIDTH, Colour, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
+    CURVE_WIDTH, Colour, DISTINCT, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
 };
 
 /// How a curve is drawn.
@@ -37,6 +41,33 @@ pub struct Curve {
     pub colour: Option<Colour>,
     /// What is written beside the points, where it fits: none, or one each.
     pub labels: Vec<String>,
+    /// How the inside of its markers is drawn.
+    pub fill: Fill,
+    /// From where to where each point may be: none, or one each.
+    pub spread: Vec<Option<(f64, f64)>>,
+    /// Whether the spread is a band along the curve rather than a bar at each point.
+    pub band: bool,
+    /// Points of it as others print them, drawn as open diamonds.
+    pub published: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    fn is_marked(&self) -> bool {
+        matches!(self.mark, Mark::Points | Mark::LineAndPoints)
+    }
+
+    /// Points that have a place.
+    fn known(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.points.iter().filter_map(|&(x, y)| Some((x, y?)))
+    }
+
+    /// Everything that has a place: points, their spread, and what others print.
+    fn shown(&self) -> impl Iterator<Item = (f64, f64)> {
+        let spread = self.points.iter().zip(&self.spread);
+        let ends =
+            spread.flat_map(|(&(x, _), it)| it.iter().flat_map(move |&(low, high)| [(x, low), (x, high)]));
+        self.known().chain(ends).chain(self.published.iter().copied())
+    }
 }
 
 /// Curves and points over two numeric axes.
@@ -58,8 +89,10 @@ pub struct Lines {
     pub y: Axis,
     /// What is drawn, later over earlier.
     pub curves: Vec<Curve>,
-    /// Dashed horizontal lines.
+    /// Dashed horizontal lines, and bands.
     pub references: Vec<Reference>,
+    /// Dashed vertical lines, with their value above.
+    pub upright: Vec<Reference>,
 }
 
 impl Lines {
@@ -121,6 +154,41 @@ impl Lines {
         self
     }
 
+    /// Sets how the insides of the markers of the curve added last are drawn.
+    #[must_use]
+    pub fn filled(mut self, fill: Fill) -> Self {
+        if let Some(last) = self.curves.last_mut() {
+            last.fill = fill;
+        }
+        self
+    }
+
+    /// Says from where to where each point of the curve added last may be: a bar at each.
+    #[must_use]
+    pub fn spread(mut self, ends: impl IntoIterator<Item = Option<(f64, f64)>>) -> Self {
+        if let Some(last) = self.curves.last_mut() {
+            last.spread = ends.into_iter().collect();
+        }
+        self
+    }
+
+    /// The same as a band along the curve.
+    #[must_use]
+    pub fn band(mut self, ends: impl IntoIterator<Item = Option<(f64, f64)>>) -> Self {
+        self = self.spread(ends);
+        if let Some(last) = self.curves.last_mut() {
+            last.band = true;
+        }
+        self
+    }
+
+    /// Adds a dashed vertical line.
+    #[must_use]
+    pub fn upright(mut self, label: impl Into<String>, value: f64) -> Self {
+        self.upright.push(Reference::new(label, value));
+        self
+    }
+
     /// Adds a dashed horizontal line.
     #[must_use]
     pub fn reference(mut self, label: impl Into<String>, value: f64) -> Self {
@@ -134,38 +202,54 @@ impl Lines {
         self.curves[index].colour.unwrap_or(own)
     }
 
+    /// A colour's own if it is one of the series', so that a thing keeps its marker as well.
     fn marker(&self, index: usize) -> Marker {
-        let marked = |it: &&Curve| matches!(it.mark, Mark::Points | Mark::LineAndPoints);
-        Marker::of(self.curves[..index].iter().filter(marked).count())
+        let own = self.curves[index].colour.and_then(|it| DISTINCT.iter().position(|other| *other == it));
+        let before = self.curves[..index].iter().filter(|it| it.is_marked()).count();
+        Marker::of(own.unwrap_or(before))
     }
 
     fn key(&self, index: usize) -> Key {
-        let (colour, marker) = (self.colour(index), self.marker(index));
+        let (colour, marker, fill) = (self.colour(index), self.marker(index), self.curves[index].fill);
         match self.curves[index].mark {
-            Mark::LineAndPoints => Key::Curve { colour, marker: Some(marker), dashed: false },
+            Mark::LineAndPoints => Key::Curve { colour, marker: Some((marker, fill)), dashed: false },
             Mark::Line => Key::Curve { colour, marker: None, dashed: false },
             Mark::Dashed => Key::Curve { colour, marker: None, dashed: true },
-            Mark::Points => Key::Point { colour, marker },
+            Mark::Points => Key::Point { colour, marker, fill },
         }
     }
 
     fn known(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.curves.iter().flat_map(|it| &it.points).filter_map(|&(x, y)| Some((x, y?)))
+        self.curves.iter().flat_map(Curve::known)
+    }
+
+    fn shown(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.curves.iter().flat_map(Curve::shown)
     }
 
     fn x_span(&self) -> Span {
-        Span::around_values(&self.x, self.known().map(|(x, _)| x))
+        let lines = self.upright.iter().flat_map(Reference::ends);
+        Span::around_values(&self.x, self.shown().map(|(x, _)| x).chain(lines))
     }
 
     fn y_axis(&self, height: f64) -> Upright<'_> {
-        let values = self.known().map(|(_, y)| y).chain(self.references.iter().map(|it| it.value));
-        Upright::new(Span::of_values(&self.y, values), &self.y.label, height)
+        let values = self.shown().map(|(_, y)| y).chain(self.references.iter().flat_map(Reference::ends));
+        Upright::marked(Span::of_values(&self.y, values), &self.y.label, height, &self.y.marks)
     }
 }
 
 impl Plot for Lines {
     fn check(&self) -> Result<(), PlotError> {
         for (axis, name) in [(&self.x, "horizontal axis"), (&self.y, "vertical axis")] {
+            let given = axis.reach.into_iter().flat_map(|it| [it.0, it.1]).chain(axis.marks.iter().copied());
+            for value in given {
+                check_value(
+                    || name.to_owned(),
+                    value,
+                    || "a mark, or an end of `reach`".to_owned(),
+                    axis.scale,
+                )?;
+            }
             if let Some((low, high)) = axis.range {
                 for end in [low, high] {
                     check_value(|| name.to_owned(), end, || "an end of its range".to_owned(), axis.scale)?;
@@ -183,7 +267,10 @@ impl Plot for Lines {
             let what =
                 || if curve.name.is_empty() { format!("curve {}", index + 1) } else { curve.name.clone() };
             if !curve.labels.is_empty() {
-                crate::series::check_length(what, curve.labels.len(), curve.points.len(), "points")?;
+                check_length(what, curve.labels.len(), curve.points.len(), "points")?;
+            }
+            if !curve.spread.is_empty() {
+                check_length(what, curve.spread.len(), curve.points.len(), "points")?;
             }
             for (point, (x, y)) in curve.points.iter().enumerate() {
                 check_value(what, *x, || format!("point {}", point + 1), self.x.scale)?;
@@ -191,13 +278,18 @@ impl Plot for Lines {
                     check_value(what, *y, || format!("x = {x}"), self.y.scale)?;
                 }
             }
+            for (x, y) in curve.shown() {
+                check_value(what, x, || "a point as published".to_owned(), self.x.scale)?;
+                check_value(what, y, || "its spread, or as published".to_owned(), self.y.scale)?;
+            }
         }
         check_references(&self.references, self.curves.len(), self.y.scale)?;
+        check_references(&self.upright, self.curves.len(), self.x.scale)?;
         if self.known().next().is_none() {
             return Err(PlotError::Empty { what: self.y.label.clone() });
         }
         let (across, up) = (self.x_span(), self.y_axis(100.0).span);
-        match self.known().find(|&(x, y)| !across.holds(x) || !up.holds(y)) {
+        match self.shown().find(|&(x, y)| !across.holds(x) || !up.holds(y)) {
             None => Ok(()),
             Some((x, y)) => Err(PlotError::Outside {
                 what: self.y.label.clone(),
@@ -212,6 +304,8 @@ impl Plot for Lines {
         let mut entries: Vec<_> =
             self.curves.iter().enumerate().map(entry).filter(|it| !it.name.is_empty()).collect();
         entries.extend(reference_legend(&self.references, |it| self.colour(it)));
+        entries.extend(reference_legend(&self.upright, |it| self.colour(it)));
+        entries.extend(Entry::published(self.curves.iter().any(|it| !it.published.is_empty())));
         entries
     }
 
@@ -222,13 +316,16 @@ impl Plot for Lines {
     fn margins(&self, _width: f64, height: f64) -> Margins {
         // The last mark's label may reach half its width past the plot.
         let last = self.x_span().ticks(6).last().map_or(0.0, |it| Font::TICK.width(&it.label) / 2.0);
-        Margins { left: self.y_axis(height).room(), right: last, top: 3.0, bottom: level_room(&self.x.label) }
+        let right = last.max(reference_room(&self.references));
+        let top = if self.upright.is_empty() { 3.0 } else { 3.0 + Font::VALUE.line() };
+        Margins { left: self.y_axis(height).room(), right, top, bottom: level_room(&self.x.label) }
     }
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let across = self.x_span();
         let up = self.y_axis(area.height());
-        let ticks = level_ticks(across, area.width());
+        let ticks = level_ticks(across, area.width(), &self.x.marks);
+        draw_bands(scene, area, &up, &self.references);
         up.draw_grid(scene, area);
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {
             let x = area.left + across.share(tick.value) * area.width();
@@ -236,35 +333,110 @@ impl Plot for Lines {
         }
         draw_references(scene, area, &up, &self.references, |it| self.colour(it));
         let place = |(x, y): (f64, f64)| (area.left + across.share(x) * area.width(), up.y(area, y));
-        for (index, curve) in self.curves.iter().enumerate().filter(|(_, it)| it.mark != Mark::Points) {
-            for run in curve.points.split(|(_, y)| y.is_none()) {
-                let run: Vec<_> = run.iter().filter_map(|&(x, y)| Some(place((x, y?)))).collect();
-                if run.len() < 2 {
-                    continue;
-                }
-                match curve.mark {
-                    Mark::Dashed => scene.dashes(&run, DASH, REFERENCE_WIDTH, self.colour(index)),
-                    _ => scene.path(run, CURVE_WIDTH, self.colour(index)),
-                }
-            }
+        self.draw_upright(scene, area, &across);
+        for index in self.order() {
+            let curve = &self.curves[index];
+            let name = if curve.name.is_empty() { "curve" } else { &curve.name };
+            scene.group(name, |scene| self.draw_curve(scene, index, &place));
         }
-        for (index, curve) in self.curves.iter().enumerate() {
-            if matches!(curve.mark, Mark::Points | Mark::LineAndPoints) {
-                for point in curve.points.iter().filter_map(|&(x, y)| Some((x, y?))) {
-                    self.marker(index).draw(scene, place(point), MARKER, self.colour(index));
-                }
-            }
+        if self.curves.iter().any(|it| !it.published.is_empty()) {
+            scene.group("published", |scene| {
+                let all = self.curves.iter().flat_map(|it| &it.published);
+                all.for_each(|it| draw_published(scene, place(*it), MARKER + 0.4));
+            });
         }
         self.draw_labels(scene, area, &place);
         up.draw_frame(scene, area);
         scene.line((area.left, area.bottom), (area.right, area.bottom), SPINE_WIDTH, INK);
         draw_level(scene, area, across, &ticks, &self.x.label);
     }
+
+    fn describe(&self) -> String {
+        let curve = |(index, it): (usize, &Curve)| {
+            let name = if it.name.is_empty() { format!("curve {}", index + 1) } else { it.name.clone() };
+            format!("{name} {}", from_to(it.known().map(|(x, y)| (format!("at {}", short(x)), y))))
+        };
+        let lines = self.references.iter().chain(&self.upright);
+        let lines = lines.map(|it| format!("{} at {}", it.label, three(it.value)));
+        let said: Vec<String> = self.curves.iter().enumerate().map(curve).chain(lines).collect();
+        format!("{} over {}: {}.", self.y.label, self.x.label, said.join("; "))
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        let lines = self.references.iter().flat_map(Reference::ends);
+        let x = extent_of(self.shown().map(|it| it.0).chain(self.upright.iter().flat_map(Reference::ends)));
+        let y = extent_of(self.shown().map(|it| it.1).chain(lines));
+        Some(Extent { x, y, ..Extent::default() })
+    }
+
+    fn reach(&mut self, extent: Extent) {
+        self.x.reach = extent.x.or(self.x.reach);
+        self.y.reach = extent.y.or(self.y.reach);
+    }
 }
 
 const MARKER: f64 = 2.1;
 
 impl Lines {
+    /// In which order curves are drawn: lines before points, and of points those first that
+    /// cover most, so that few lie over many.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.curves.len()).collect();
+        order.sort_by_key(|it| {
+            let curve = &self.curves[*it];
+            let alone = curve.mark == Mark::Points;
+            (alone, if alone { usize::MAX - curve.points.len() } else { 0 })
+        });
+        order
+    }
+
+    fn draw_curve(&self, scene: &mut Scene, index: usize, place: &impl Fn((f64, f64)) -> (f64, f64)) {
+        let (curve, colour) = (&self.curves[index], self.colour(index));
+        if curve.band {
+            draw_along(scene, curve, colour, place);
+        }
+        let runs = curve.points.split(|(_, y)| y.is_none()).filter(|_| curve.mark != Mark::Points);
+        for run in runs {
+            let run: Vec<_> = run.iter().filter_map(|&(x, y)| Some(place((x, y?)))).collect();
+            if run.len() < 2 {
+                continue;
+            }
+            match curve.mark {
+                Mark::Dashed => scene.dashes(&run, DASH, REFERENCE_WIDTH, colour),
+                _ => scene.path(run, CURVE_WIDTH, colour),
+            }
+        }
+        if !curve.band {
+            for (&(x, _), ends) in curve.points.iter().zip(&curve.spread) {
+                if let Some((low, high)) = *ends {
+                    let ((x, one), (_, other)) = (place((x, low)), place((x, high)));
+                    draw_spread(scene, x, (one, other), 1.6);
+                }
+            }
+        }
+        if curve.is_marked() {
+            let marker = self.marker(index);
+            curve.known().for_each(|it| marker.draw(scene, place(it), MARKER, colour, curve.fill));
+        }
+    }
+
+    /// Vertical lines, with their values above the plot.
+    fn draw_upright(&self, scene: &mut Scene, area: Rect, across: &Span) {
+        let mut free = f64::NEG_INFINITY;
+        let mut lines: Vec<&Reference> = self.upright.iter().collect();
+        lines.sort_by(|a, b| a.value.total_cmp(&b.value));
+        for reference in lines {
+            let x = area.left + across.share(reference.value) * area.width();
+            scene.dashes(&[(x, area.top), (x, area.bottom)], DASH, REFERENCE_WIDTH, INK);
+            let (text, font) = (three(reference.value), Font::VALUE);
+            let half = font.width(&text) / 2.0;
+            if free <= x - half {
+                scene.write((x, area.top - font.line() / 2.0 - 0.5), Align::Middle, font, text);
+                free = x + half + 2.0;
+            }
+        }
+    }
+
     /// Writes names beside points where there is room: beside, above, below.
     fn draw_labels(&self, scene: &mut Scene, area: Rect, place: &impl Fn((f64, f64)) -> (f64, f64)) {
         let around = |(x, y): (f64, f64)| Rect { left: x, right: x, top: y, bottom: y }.grown(MARKER);
@@ -296,6 +468,19 @@ impl Lines {
                     scene.put(text);
                 }
             }
+        }
+    }
+}
+
+/// A curve's spread as a band along it.
+fn draw_along(scene: &mut Scene, curve: &Curve, colour: Colour, place: &impl Fn((f64, f64)) -> (f64, f64)) {
+    let ends: Vec<_> = curve.points.iter().zip(&curve.spread).map(|(point, it)| (point.0, *it)).collect();
+    for run in ends.split(|it| it.1.is_none()) {
+        let known = || run.iter().filter_map(|&(x, ends)| Some((x, ends?)));
+        let low = known().map(|(x, ends)| place((x, ends.0)));
+        let corners: Vec<_> = low.chain(known().rev().map(|(x, ends)| place((x, ends.1)))).collect();
+        if 3 < corners.len() {
+            scene.shapes.push(Shape::Polygon { corners, colour, opacity: 0.2 });
         }
     }
 }

@@ -1,15 +1,24 @@
 //! A figure: panels laid out on a page.
 
-use crate::bars::{GroupedBars, StackedBars};
-use crate::canvas::{Align, Rect, Scene};
+use std::path::Path;
+
+use crate::bars::GroupedBars;
+use crate::bitmap::png;
+use crate::canvas::{Align, Rect, Scene, Shape};
 use crate::curves::Lines;
+use crate::dark::darkened;
 use crate::error::PlotError;
 use crate::gantt::Gantt;
-use crate::grids::{HeatMap, TileGrid};
+use crate::heat::HeatMap;
 use crate::legend::{self, Entry};
-use crate::plot::{Margins, Plot};
-use crate::style::{Font, Width};
+use crate::pdf::pdf;
+use crate::plot::{Extent, Margins, Plot};
+use crate::stacked::StackedBars;
+use crate::style::{Font, Style, WHITE, Width};
+use crate::svg::svg;
 use crate::table::TextTable;
+use crate::tiles::TileGrid;
+use crate::tornado::Tornado;
 
 /// A figure: panels in a grid, under an optional title, over an optional caption.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +35,46 @@ pub struct Figure {
     pub columns: Option<usize>,
     /// Height of each plot (inside the axes) in inches; by kind if missing.
     pub plot_height_in: Option<f64>,
+    /// Where it is shown.
+    pub style: Style,
+}
+
+/// What a figure is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// For pages and notebooks.
+    Svg,
+    /// For slides and mail.
+    Png,
+    /// For LaTeX.
+    Pdf,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Svg, Self::Png, Self::Pdf];
+
+    /// How names of its files end.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
+        }
+    }
+
+    /// The one of this name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The one that a file's name ends in, in small letters or capitals.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        Self::named(&path.extension()?.to_str()?.to_ascii_lowercase())
+    }
 }
 
 /// One chart of a figure, under its own title.
@@ -55,6 +104,8 @@ pub enum Chart {
     Gantt(Gantt),
     /// A text table.
     TextTable(TextTable),
+    /// What parameters do to an answer.
+    Tornado(Tornado),
 }
 
 macro_rules! charts {
@@ -71,10 +122,16 @@ macro_rules! charts {
                     $(Self::$chart(it) => it,)*
                 }
             }
+
+            fn plot_mut(&mut self) -> &mut dyn Plot {
+                match self {
+                    $(Self::$chart(it) => it,)*
+                }
+            }
         }
     };
 }
-charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, Gantt, TextTable);
+charts!(GroupedBars, StackedBars, Lines, HeatMap, TileGrid, Gantt, TextTable, Tornado);
 
 impl Figure {
     /// An empty figure for one column of a page.
@@ -124,25 +181,91 @@ impl Figure {
         self
     }
 
+    /// Sets where it is shown.
+    #[must_use]
+    pub fn style(mut self, style: Style) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Has all panels of a kind the same axes and colours: a length or a colour means the same
+    /// in each.
+    #[must_use]
+    pub fn share_axes(mut self) -> Self {
+        let extents: Vec<_> = self.panels.iter().map(|it| it.chart.plot().extent()).collect();
+        let all = extents.into_iter().flatten().reduce(Extent::around);
+        if let Some(all) = all {
+            self.panels.iter_mut().for_each(|it| it.chart.plot_mut().reach(all));
+        }
+        self
+    }
+
+    /// What it shows, in sentences that are read out where it cannot be seen: computed from
+    /// what is drawn.
+    #[must_use]
+    pub fn alt_text(&self) -> String {
+        let panels = self.panels.iter().map(|it| {
+            let shows = it.chart.plot().describe();
+            if it.title.is_empty() { shows } else { format!("{}: {shows}", it.title) }
+        });
+        let all: Vec<String> =
+            panels.chain((!self.caption.is_empty()).then(|| self.caption.clone())).collect();
+        all.join(" ")
+    }
+
     /// The figure as an SVG document, sized in inches.
     ///
-    /// Text stays text, in a font that is installed almost everywhere or has a
-    /// twin of the same widths (see `assets/README.md`).
+    /// Text stays text, in a font that is installed almost everywhere or has a twin of the same
+    /// widths (see `assets/README.md`), and as wide as it was laid out in any other. What reads
+    /// pictures aloud finds the title and [`Figure::alt_text`]; groups are named after panels and
+    /// series.
     ///
     /// # Errors
     /// [`PlotError`] names the series at fault.
     pub fn svg(&self) -> Result<String, PlotError> {
-        let charts = self.panels.iter().map(|it| it.title.as_str());
-        let named = std::iter::once(self.title.as_str()).chain(charts).find(|it| !it.is_empty());
-        self.layout()?.scene.svg(named.unwrap_or_default())
+        Ok(svg(&self.scene()?, self.style.zoom(), self.name(), &self.alt_text()))
     }
 
-    /// The figure as a PNG image, 300 dots per inch.
+    /// The figure as a PNG image: 300 dots per inch, or a slide's.
     ///
     /// # Errors
     /// [`PlotError`] names the series at fault.
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
-        self.layout()?.scene.png()
+        let per_inch = self.style.dots_per_inch();
+        png(&self.scene()?, per_inch * self.style.zoom() / 72.0, per_inch)
+    }
+
+    /// The figure as a PDF document of one page, for LaTeX: text as text, with the letters of
+    /// the font that it needs.
+    ///
+    /// # Errors
+    /// [`PlotError`] names the series at fault.
+    pub fn pdf(&self) -> Result<Vec<u8>, PlotError> {
+        pdf(&self.scene()?, self.style.zoom(), self.name(), &self.alt_text())
+    }
+
+    /// The figure as a file of this format.
+    ///
+    /// # Errors
+    /// [`PlotError`] names the series at fault.
+    pub fn file(&self, format: Format) -> Result<Vec<u8>, PlotError> {
+        match format {
+            Format::Svg => self.svg().map(String::into_bytes),
+            Format::Png => self.png(),
+            Format::Pdf => self.pdf(),
+        }
+    }
+
+    /// Its title, or the first of its panels'.
+    fn name(&self) -> &str {
+        let panels = self.panels.iter().map(|it| it.title.as_str());
+        std::iter::once(self.title.as_str()).chain(panels).find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    /// The page, in its style's colours.
+    fn scene(&self) -> Result<Scene, PlotError> {
+        let scene = self.layout()?.scene;
+        Ok(if self.style == Style::Dark { darkened(&scene) } else { scene })
     }
 
     /// Puts everything in its place.
@@ -150,7 +273,7 @@ impl Figure {
         self.check()?;
         let mut page = Page::new(self.width.points(), self.panels.len());
         if !self.title.is_empty() {
-            page.write_lines(Font::TITLE, &self.title, 2.0);
+            page.write_lines(Font::TITLE, &self.title, "title", 2.0);
         }
         let per_row = self.columns.unwrap_or(self.panels.len());
         let width = (page.inner_width() - BETWEEN_PANELS * (per_row - 1) as f64) / per_row as f64;
@@ -163,18 +286,33 @@ impl Figure {
             if 0 < row {
                 page.bottom += BETWEEN_ROWS;
             }
-            self.lay_row(&mut page, panels, width, shared.is_some(), heading);
+            self.lay_row(&mut page, (row * per_row, panels), width, shared.is_some(), heading);
         }
         if !self.caption.is_empty() {
             page.bottom += 4.0;
-            page.write_lines(Font::CAPTION, &self.caption, 0.0);
+            page.write_lines(Font::CAPTION, &self.caption, "caption", 0.0);
         }
-        page.layout.scene.height = page.bottom + EDGE;
+        let height = page.bottom + EDGE;
+        if TALLEST < height {
+            return Err(PlotError::Outside {
+                what: "height of the figure".to_owned(),
+                value: format!("{:.0} inches", height / 72.0),
+                allowed: format!("{:.0} inches; draw fewer rows, or several figures", TALLEST / 72.0),
+            });
+        }
+        page.layout.scene.height = height;
         page.layout.scene.check_texts()?;
         Ok(page.layout)
     }
 
-    fn lay_row(&self, page: &mut Page, panels: &[Panel], width: f64, legend_is_shared: bool, heading: Font) {
+    fn lay_row(
+        &self,
+        page: &mut Page,
+        (before, panels): (usize, &[Panel]),
+        width: f64,
+        legend_is_shared: bool,
+        heading: Font,
+    ) {
         let plots: Vec<_> = panels.iter().map(|it| it.chart.plot()).collect();
         let height_for = |plot: &dyn Plot| {
             let margins = plot.margins(width, 88.0);
@@ -195,14 +333,15 @@ impl Figure {
 
         for (index, (plot, margins)) in plots.iter().zip(&margins).enumerate() {
             let left = EDGE + index as f64 * (width + BETWEEN_PANELS);
+            page.layout.scene.shapes.push(Shape::Open(format!("panel {}", before + index + 1)));
             for (line, text) in titles[index].iter().rev().enumerate() {
                 let y = titles_end - (line as f64 + 0.5) * heading.line();
                 page.layout.scene.write((left + width / 2.0, y), Align::Middle, heading, text.as_str());
             }
             let own = legend::height(&legends[index], width);
             let keys = Rect { left, right: left + width, top: top + legend - own, bottom: top + legend };
-            legend::draw(&mut page.layout.scene, &legends[index], keys);
             if 0.0 < own {
+                page.layout.scene.group("legend", |it| legend::draw(it, &legends[index], keys));
                 page.layout.legends.push(keys);
             }
             let area = Rect {
@@ -212,6 +351,7 @@ impl Figure {
                 bottom: top + legend + above + height,
             };
             plot.draw(&mut page.layout.scene, area);
+            page.layout.scene.shapes.push(Shape::Close);
             page.layout.plots.push(area);
         }
         page.bottom = top + legend + above + height + below;
@@ -249,6 +389,8 @@ impl Figure {
     }
 }
 
+/// A figure higher than this takes gigabytes as a picture.
+const TALLEST: f64 = 60.0 * 72.0;
 const EDGE: f64 = 3.0;
 const BETWEEN_PANELS: f64 = 12.0;
 const BETWEEN_ROWS: f64 = 8.0;
@@ -269,7 +411,7 @@ struct Page {
 
 impl Page {
     fn new(width: f64, panels: usize) -> Self {
-        let scene = Scene { width, height: 0.0, shapes: Vec::new() };
+        let scene = Scene { width, height: 0.0, ground: WHITE, shapes: Vec::new() };
         Self {
             layout: Layout { scene, plots: Vec::with_capacity(panels), legends: Vec::new() },
             bottom: EDGE,
@@ -280,20 +422,22 @@ impl Page {
         self.layout.scene.width - 2.0 * EDGE
     }
 
-    fn write_lines(&mut self, font: Font, text: &str, space_below: f64) {
-        for line in font.wrap_evenly(text, self.inner_width()) {
-            let middle = (self.layout.scene.width / 2.0, self.bottom + font.line() / 2.0);
-            self.layout.scene.write(middle, Align::Middle, font, line);
-            self.bottom += font.line();
-        }
-        self.bottom += space_below;
+    fn write_lines(&mut self, font: Font, text: &str, what: &str, space_below: f64) {
+        let lines = font.wrap_evenly(text, self.inner_width());
+        let (middle, top) = (self.layout.scene.width / 2.0, self.bottom);
+        self.bottom += lines.len() as f64 * font.line() + space_below;
+        self.layout.scene.group(what, |scene| {
+            for (row, line) in lines.into_iter().enumerate() {
+                scene.write((middle, top + (row as f64 + 0.5) * font.line()), Align::Middle, font, line);
+            }
+        });
     }
 
     fn place_legend(&mut self, entries: &[Entry]) {
         let (left, right) = (EDGE, EDGE + self.inner_width());
         let height = legend::height(entries, right - left);
         let keys = Rect { left, right, top: self.bottom, bottom: self.bottom + height };
-        legend::draw(&mut self.layout.scene, entries, keys);
+        self.layout.scene.group("legend", |it| legend::draw(it, entries, keys));
         self.layout.legends.push(keys);
         self.bottom += height;
     }

@@ -4,7 +4,8 @@ use crate::axis::{Axis, Span, draw_level, level_room, level_ticks};
 use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::legend::{Entry, Key};
-use crate::plot::{Margins, Plot};
+use crate::numbers::three;
+use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::check_value;
 use crate::style::{Colour, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, WHITE, distinct};
 
@@ -37,6 +38,7 @@ pub struct Busy {
 ///     busy: vec![busy(0, 0.0, 3.0), busy(1, 0.0, 2.0)],
 ///     marks: vec![3.0],
 ///     x_label: "Time [ms]".to_owned(),
+///     ..Gantt::default()
 /// };
 /// assert!(Figure::one_column().panel("", gantt).svg()?.contains("Time [ms]"));
 /// # Ok::<(), memscape_plot::PlotError>(())
@@ -53,12 +55,14 @@ pub struct Gantt {
     pub marks: Vec<f64>,
     /// What time is, with its unit.
     pub x_label: String,
+    /// Until when its axis goes at least.
+    pub until: f64,
 }
 
 impl Gantt {
     fn span(&self) -> Span {
         let ends = self.busy.iter().flat_map(|it| [it.start, it.end]);
-        Span::of_values(&Axis::linear(""), ends.chain([0.0]))
+        Span::of_values(&Axis::linear(""), ends.chain([0.0, self.until]))
     }
 
     fn row_room(&self) -> f64 {
@@ -92,6 +96,7 @@ impl Plot for Gantt {
                 return outside(&what(), format!("kind {}", it.kind), format!("{} kinds", self.kinds.len()));
             }
         }
+        check_value(|| "until".to_owned(), self.until, || "the axis' end".to_owned(), crate::Scale::Linear)?;
         if self.busy.is_empty() {
             return Err(PlotError::Empty { what: self.x_label.clone() });
         }
@@ -119,7 +124,7 @@ impl Plot for Gantt {
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let span = self.span();
-        let ticks = level_ticks(span, area.width());
+        let ticks = level_ticks(span, area.width(), &[]);
         let x = |value: f64| area.left + span.share(value) * area.width();
         let high = area.height() / self.rows.len() as f64;
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {
@@ -160,5 +165,29 @@ impl Plot for Gantt {
         scene.line((area.left, area.top), (area.left, area.bottom), SPINE_WIDTH, INK);
         scene.line((area.left, area.bottom), (area.right, area.bottom), SPINE_WIDTH, INK);
         draw_level(scene, area, span, &ticks, &self.x_label);
+    }
+    fn describe(&self) -> String {
+        let end = self.busy.iter().map(|it| it.end).fold(0.0, f64::max);
+        let busy = self.rows.iter().enumerate().map(|(row, name)| {
+            let own: f64 = self.busy.iter().filter(|it| it.row == row).map(|it| it.end - it.start).sum();
+            format!("{name} busy for {}", three(own))
+        });
+        let busy: Vec<String> = busy.collect();
+        let kinds = self.kinds.join(", ");
+        format!(
+            "Who is busy when ({}), until {}, with {kinds}: {}.",
+            self.x_label,
+            three(end),
+            busy.join("; ")
+        )
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        let x = extent_of(self.busy.iter().flat_map(|it| [it.start, it.end]));
+        Some(Extent { x, ..Extent::default() })
+    }
+
+    fn reach(&mut self, extent: Extent) {
+        self.until = extent.x.map_or(self.until, |it| it.1.max(self.until));
     }
 }

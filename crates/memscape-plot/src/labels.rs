@@ -1,7 +1,8 @@
 //! Names along an axis, made to fit: as they are, in several lines, smaller,
 //! or turned by a quarter.
 
-use crate::canvas::{Align, BREAK, Rect, Scene};
+use crate::canvas::{Align, Rect, Scene};
+use crate::face::BREAK;
 use crate::style::Font;
 
 const GAP: f64 = 3.5;

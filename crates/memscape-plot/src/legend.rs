@@ -1,14 +1,14 @@
 //! The legend: a row of keys above the plot, broken into rows where needed.
 
-use crate::canvas::{Align, Marker, Rect, Scene};
-use crate::style::{CURVE_WIDTH, Colour, Font, REFERENCE_WIDTH};
+use crate::canvas::{Align, Fill, Marker, Rect, Scene};
+use crate::style::{CURVE_WIDTH, Colour, Font, INK, REFERENCE_WIDTH};
 
 /// How a series looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Key {
     Patch(Colour),
-    Curve { colour: Colour, marker: Option<Marker>, dashed: bool },
-    Point { colour: Colour, marker: Marker },
+    Curve { colour: Colour, marker: Option<(Marker, Fill)>, dashed: bool },
+    Point { colour: Colour, marker: Marker, fill: Fill },
 }
 
 /// One entry of a legend.
@@ -47,16 +47,22 @@ impl Key {
                 } else {
                     scene.path(ends.to_vec(), CURVE_WIDTH, colour);
                 }
-                if let Some(marker) = marker {
-                    marker.draw(scene, (middle, y), 2.0, colour);
+                if let Some((marker, fill)) = marker {
+                    marker.draw(scene, (middle, y), 2.0, colour, fill);
                 }
             }
-            Self::Point { colour, marker } => marker.draw(scene, (middle, y), 2.2, colour),
+            Self::Point { colour, marker, fill } => marker.draw(scene, (middle, y), 2.2, colour, fill),
         }
     }
 }
 
 impl Entry {
+    /// What open diamonds are, if there are any.
+    pub fn published(any: bool) -> Option<Self> {
+        let key = Key::Point { colour: INK, marker: Marker::Diamond, fill: Fill::Hollow };
+        any.then(|| Self { name: "Published".to_owned(), key })
+    }
+
     fn width(&self) -> f64 {
         self.key.width() + KEY_TO_NAME + FONT.width(&self.name)
     }

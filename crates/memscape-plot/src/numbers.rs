@@ -79,3 +79,31 @@ pub(crate) fn compact(value: f64, decimals: usize) -> String {
     let decimals = decimals_for(scaled.abs() / 10.0);
     format!("{}{suffix}", signed(scaled, decimals))
 }
+
+/// A number alone, with three digits that say something.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 3 to 5")]
+pub(crate) fn three(value: f64) -> String {
+    match value.abs() {
+        small if (1e-3..1.0).contains(&small) => signed(value, (2.0 - small.log10().floor()) as usize),
+        other => compact(value, decimals_for(other / 10.0)),
+    }
+}
+
+/// A number on an axis that doubles, whose readers know its digits: `16384`.
+pub(crate) fn doubled(value: f64) -> String {
+    if (1.0..1e6).contains(&value) && value.fract() == 0.0 { signed(value, 0) } else { short(value) }
+}
+
+/// What numbers with names go from and to, as a sentence has it.
+pub(crate) fn from_to(values: impl Iterator<Item = (String, f64)>) -> String {
+    let all: Vec<(String, f64)> = values.collect();
+    let least = all.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = all.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    match (least, most) {
+        (Some(least), Some(most)) if all.len() > 1 => {
+            format!("from {} ({}) to {} ({})", three(least.1), least.0, three(most.1), most.0)
+        }
+        (Some(only), _) => format!("{} ({})", three(only.1), only.0),
+        _ => "no value".to_owned(),
+    }
+}

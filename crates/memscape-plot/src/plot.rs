@@ -13,6 +13,33 @@ pub(crate) struct Margins {
     pub bottom: f64,
 }
 
+/// From where to where a chart's numbers go: across, up, and as colours.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Extent {
+    pub x: Option<(f64, f64)>,
+    pub y: Option<(f64, f64)>,
+    pub colour: Option<(f64, f64)>,
+}
+
+impl Extent {
+    /// What holds both.
+    pub fn around(self, other: Self) -> Self {
+        let both = |a: Option<(f64, f64)>, b: Option<(f64, f64)>| match (a, b) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        Self { x: both(self.x, other.x), y: both(self.y, other.y), colour: both(self.colour, other.colour) }
+    }
+}
+
+/// From the smallest to the largest of numbers; none of none.
+pub(crate) fn extent_of(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |all, it| match all {
+        None => Some((it, it)),
+        Some((low, high)) => Some((it.min(low), it.max(high))),
+    })
+}
+
 /// A kind of chart. Everything but `check` may rely on checked data.
 pub(crate) trait Plot {
     fn check(&self) -> Result<(), PlotError>;
@@ -23,4 +50,12 @@ pub(crate) trait Plot {
     fn margins(&self, width: f64, height: f64) -> Margins;
     /// Draws the plot into `area` and its labels around it.
     fn draw(&self, scene: &mut Scene, area: Rect);
+    /// What it shows, in sentences.
+    fn describe(&self) -> String;
+    /// From where to where its numbers go; none if others have no use for it.
+    fn extent(&self) -> Option<Extent> {
+        None
+    }
+    /// Has its axes and colours cover this too.
+    fn reach(&mut self, _extent: Extent) {}
 }

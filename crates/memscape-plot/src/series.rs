@@ -1,13 +1,14 @@
 //! What several charts share: series, reference lines, and their checks.
 
 use crate::axis::{Scale, Upright};
-use crate::canvas::{Rect, Scene};
+use crate::canvas::{Align, Fill, Marker, Rect, Scene};
 use crate::error::PlotError;
 use crate::legend::{DASH, Entry, Key};
-use crate::style::{Colour, FADED, INK, REFERENCE_WIDTH, distinct};
+use crate::numbers::three;
+use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct};
 
 /// One value per group, under one name of the legend.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
     /// The name in the legend; none is shown for a single unnamed series.
     pub name: String,
@@ -15,16 +16,32 @@ pub struct Series {
     pub values: Vec<Option<f64>>,
     /// Its colour; by position if missing.
     pub colour: Option<Colour>,
+    /// From where to where each value may be; empty, or one per value.
+    pub spread: Vec<Option<(f64, f64)>>,
+    /// The same as others print it, drawn as open diamonds; empty, or one per value.
+    pub published: Vec<Option<f64>>,
 }
 
 impl Series {
     /// A series coloured by its position; plain numbers are values as well.
     pub fn new<V: Into<Option<f64>>>(name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
-        Self { name: name.into(), values: values.into_iter().map(Into::into).collect(), colour: None }
+        Self { name: name.into(), values: values.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// The same in a colour.
+    #[must_use]
+    pub fn coloured(self, colour: Colour) -> Self {
+        Self { colour: Some(colour), ..self }
     }
 
     pub(crate) fn present(&self) -> impl Iterator<Item = f64> {
         self.values.iter().copied().flatten()
+    }
+
+    /// Every number that has a place: values, their spread, and what others print.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = f64> {
+        let ends = self.spread.iter().flatten().flat_map(|it| [it.0, it.1]);
+        self.present().chain(ends).chain(self.published.iter().copied().flatten())
     }
 }
 
@@ -32,26 +49,37 @@ pub(crate) fn colour_of(series: &[Series], index: usize) -> Colour {
     series[index].colour.unwrap_or_else(|| distinct(index))
 }
 
-/// A dashed line across the plot, such as a roofline.
+/// A dashed line across the plot, such as a roofline, with its value at its end; or a band.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// The name in the legend; lines of one name share an entry.
     pub label: String,
-    /// Where it stands on the vertical axis.
+    /// Where it stands on the axis.
     pub value: f64,
     /// The series it belongs to, whose colour it takes.
     pub series: Option<usize>,
+    /// The other end of a band.
+    pub to: Option<f64>,
 }
 
 impl Reference {
     /// A line that belongs to no series.
     pub fn new(label: impl Into<String>, value: f64) -> Self {
-        Self { label: label.into(), value, series: None }
+        Self { label: label.into(), value, series: None, to: None }
     }
 
     /// A line of the `series`-th series.
     pub fn of_series(label: impl Into<String>, value: f64, series: usize) -> Self {
         Self { series: Some(series), ..Self::new(label, value) }
+    }
+
+    /// A band from one value to another.
+    pub fn band(label: impl Into<String>, from: f64, to: f64) -> Self {
+        Self { to: Some(to), ..Self::new(label, from) }
+    }
+
+    pub(crate) fn ends(&self) -> impl Iterator<Item = f64> {
+        [self.value].into_iter().chain(self.to)
     }
 }
 
@@ -64,6 +92,7 @@ pub(crate) fn bar_legend(series: &[Series], references: &[Reference]) -> Vec<Ent
     };
     let mut entries: Vec<_> = series.iter().enumerate().map(patch).filter(|it| !it.name.is_empty()).collect();
     entries.extend(reference_legend(references, |it| colour_of(series, it)));
+    entries.extend(Entry::published(series.iter().any(|it| it.published.iter().any(Option::is_some))));
     entries
 }
 
@@ -73,7 +102,10 @@ pub(crate) fn reference_legend(references: &[Reference], colour: impl Fn(usize) 
         let shared = references.iter().filter(|it| it.label == reference.label).count();
         let own = reference.series.filter(|_| shared == 1).map(|it| reference_colour(colour(it)));
         if entries.iter().all(|it| it.name != reference.label) {
-            let key = Key::Curve { colour: own.unwrap_or(INK), marker: None, dashed: true };
+            let key = match reference.to {
+                Some(_) => Key::Patch(BAND),
+                None => Key::Curve { colour: own.unwrap_or(INK), marker: None, dashed: true },
+            };
             entries.push(Entry { name: reference.label.clone(), key });
         }
     }
@@ -85,6 +117,20 @@ fn reference_colour(colour: Colour) -> Colour {
     colour.mix(INK, 0.35)
 }
 
+/// What bands are filled with.
+const BAND: Colour = GRID;
+
+/// Bands across the plot: under everything else.
+pub(crate) fn draw_bands(scene: &mut Scene, area: Rect, axis: &Upright, references: &[Reference]) {
+    for reference in references {
+        if let Some(to) = reference.to {
+            let (one, other) = (axis.y(area, reference.value), axis.y(area, to));
+            scene.fill(Rect { top: one.min(other), bottom: one.max(other), ..area }, BAND);
+        }
+    }
+}
+
+/// Lines across the plot, with their values where they end.
 pub(crate) fn draw_references(
     scene: &mut Scene,
     area: Rect,
@@ -92,11 +138,64 @@ pub(crate) fn draw_references(
     references: &[Reference],
     colour: impl Fn(usize) -> Colour,
 ) {
-    for reference in references {
-        let y = axis.y(area, reference.value);
-        let colour = reference.series.map_or(INK, |it| reference_colour(colour(it)));
-        scene.dashes(&[(area.left, y), (area.right, y)], DASH, REFERENCE_WIDTH, colour);
+    if references.is_empty() {
+        return;
     }
+    let colour_of = |it: &Reference| it.series.map_or(INK, |it| reference_colour(colour(it)));
+    scene.group("references", |scene| {
+        let mut ends: Vec<(f64, String, Colour)> = Vec::new();
+        for reference in references.iter().filter(|it| it.to.is_none()) {
+            let y = axis.y(area, reference.value);
+            let colour = colour_of(reference);
+            scene.dashes(&[(area.left, y), (area.right, y)], DASH, REFERENCE_WIDTH, colour);
+            let value = three(reference.value);
+            if ends.iter().all(|it| it.1 != value) {
+                ends.push((y, value, colour));
+            }
+        }
+        for (y, value, colour) in apart(ends, area) {
+            scene.write((area.right + 2.0, y), Align::Start, Font::VALUE.coloured(colour), value);
+        }
+    });
+}
+
+/// Texts at the right of the plot, moved so that none meets another; none if they are too many.
+fn apart(mut ends: Vec<(f64, String, Colour)>, area: Rect) -> Vec<(f64, String, Colour)> {
+    let line = Font::VALUE.size;
+    if area.height() < line * ends.len() as f64 {
+        return Vec::new();
+    }
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut least = area.top;
+    for end in &mut ends {
+        end.0 = end.0.max(least);
+        least = end.0 + line;
+    }
+    let mut most = area.bottom;
+    for end in ends.iter_mut().rev() {
+        end.0 = end.0.min(most);
+        most = end.0 - line;
+    }
+    ends
+}
+
+/// The width right of a plot that the values of its lines take.
+pub(crate) fn reference_room(references: &[Reference]) -> f64 {
+    let lines = references.iter().filter(|it| it.to.is_none());
+    lines.map(|it| Font::VALUE.width(&three(it.value)) + 2.5).fold(0.0, f64::max)
+}
+
+/// A value's spread: a line with a stroke at both ends.
+pub(crate) fn draw_spread(scene: &mut Scene, x: f64, (one, other): (f64, f64), half: f64) {
+    scene.line((x, one), (x, other), SPINE_WIDTH, INK);
+    for y in [one, other] {
+        scene.line((x - half, y), (x + half, y), SPINE_WIDTH, INK);
+    }
+}
+
+/// What others print, as an open diamond.
+pub(crate) fn draw_published(scene: &mut Scene, at: (f64, f64), radius: f64) {
+    Marker::Diamond.draw(scene, at, radius, INK, Fill::Hollow);
 }
 
 /// # Errors
@@ -119,6 +218,13 @@ pub(crate) fn check_series(
                 check_value(what, *value, || format!("`{group}`"), scale)?;
             }
         }
+        for given in [it.spread.len(), it.published.len()].into_iter().filter(|it| *it != 0) {
+            check_length(what, given, groups.len(), "groups")?;
+        }
+        let ends = it.spread.iter().flatten().flat_map(|it| [it.0, it.1]);
+        for value in ends.chain(it.published.iter().copied().flatten()) {
+            check_value(what, value, || "its spread, or as published".to_owned(), scale)?;
+        }
     }
     if groups.is_empty() || series.iter().all(|it| it.present().next().is_none()) {
         return Err(PlotError::Empty { what: chart.to_owned() });
@@ -133,7 +239,9 @@ pub(crate) fn check_references(
 ) -> Result<(), PlotError> {
     for reference in references {
         let what = || format!("reference line {}", reference.label);
-        check_value(what, reference.value, || "its place".to_owned(), scale)?;
+        for end in reference.ends() {
+            check_value(what, end, || "its place".to_owned(), scale)?;
+        }
         if let Some(index) = reference.series.filter(|&it| series <= it) {
             return Err(PlotError::Outside {
                 what: what(),

@@ -3,7 +3,7 @@
 //! Lengths are in points (1/72 inch) of the printed page.
 
 /// A colour, 8 bits per channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Colour {
     /// Red, 0 to 255.
     pub red: u8,
@@ -56,9 +56,10 @@ impl Colour {
 
 /// Colours of things without an order, by position; they repeat after eight.
 ///
-/// The first three are Paul Tol's "high contrast" set, which survives a grey
-/// print; the others come from his other sets, chosen so that any two stay
-/// apart under the three kinds of colour blindness (a test holds them there).
+/// The first three are Paul Tol's "high contrast" set, which survives a grey print; the others
+/// are chosen so that any two of the eight stay apart under the three kinds of colour blindness
+/// (a test holds them there). There is no green among them: beside red, deuteranopes do not
+/// see one.
 ///
 /// # Source
 /// P. Tol, "Colour Schemes", SRON technical note EPS/TN/09-002, issue 3.2, 2021.
@@ -67,9 +68,9 @@ pub const DISTINCT: [Colour; 8] = [
     Colour::hex(0xDD_AA_33),
     Colour::hex(0xBB_55_66),
     Colour::hex(0x77_AA_DD),
-    Colour::hex(0x22_88_33),
+    Colour::hex(0x6B_4E_17),
     Colour::hex(0xBB_BB_BB),
-    Colour::hex(0x88_22_55),
+    Colour::hex(0x44_77_AA),
     Colour::hex(0x22_22_22),
 ];
 
@@ -116,6 +117,59 @@ pub(crate) const SPINE_WIDTH: f64 = 0.6;
 pub(crate) const GRID_WIDTH: f64 = 0.4;
 pub(crate) const CURVE_WIDTH: f64 = 1.1;
 pub(crate) const REFERENCE_WIDTH: f64 = 0.9;
+
+/// Where a figure is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Printed: dark on white, letters of 7 points, pictures with 300 dots to an inch.
+    #[default]
+    Paper,
+    /// On a slide 13.33 inches and 1920 dots wide, which a figure of two columns fills: all of
+    /// it is nearly twice as large.
+    Slides,
+    /// On a dark page or slide, as large as on paper.
+    Dark,
+}
+
+impl Style {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Paper, Self::Slides, Self::Dark];
+
+    /// What it is called in calls and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Slides => "slides",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The one of this name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// How many times as large everything is as on paper.
+    pub(crate) fn zoom(self) -> f64 {
+        match self {
+            Self::Paper | Self::Dark => 1.0,
+            Self::Slides => SLIDE_INCHES / Width::TwoColumns.inches(),
+        }
+    }
+
+    /// Dots of a picture to an inch of the page or slide.
+    pub(crate) fn dots_per_inch(self) -> f64 {
+        match self {
+            Self::Paper | Self::Dark => 300.0,
+            Self::Slides => SLIDE_DOTS / SLIDE_INCHES,
+        }
+    }
+}
+
+const SLIDE_INCHES: f64 = 40.0 / 3.0;
+const SLIDE_DOTS: f64 = 1920.0;
 
 /// How wide a figure is on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

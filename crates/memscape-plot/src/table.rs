@@ -135,4 +135,8 @@ impl Plot for TextTable {
         }
         rule(scene, top, 1.0);
     }
+    fn describe(&self) -> String {
+        let rows: Vec<String> = self.rows.iter().filter_map(|it| it.first()).map(String::clone).collect();
+        format!("A table of {} for: {}.", self.header.join(", "), rows.join("; "))
+    }
 }

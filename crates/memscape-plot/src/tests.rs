@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use crate as plot;
 use crate::canvas::{Rect, Shape};
+use crate::dark::DARK;
 use crate::figure::Layout;
 use crate::style::{Colour, DISTINCT, graded, ramp};
 use crate::*;
@@ -185,7 +186,7 @@ fn bars_and_curves_stay_inside_their_plots() {
                 Shape::Path { points, .. } | Shape::Polygon { corners: points, .. } => points.clone(),
                 Shape::Box { rect, .. } => vec![(rect.left, rect.top), (rect.right, rect.bottom)],
                 Shape::Disc { x, y, .. } => vec![(*x, *y)],
-                Shape::Text(_) => Vec::new(),
+                Shape::Text(_) | Shape::Open(_) | Shape::Close => Vec::new(),
             };
             for (x, y) in points {
                 let point = Rect { left: x, right: x, top: y, bottom: y };
@@ -202,7 +203,7 @@ fn svg_is_well_formed_and_keeps_its_labels() {
         assert_balanced(name, &svg);
         for text in figure.layout().unwrap().scene.texts() {
             let escaped = text.line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-            assert!(svg.contains(&format!("\n{escaped}\n</text>")), "{name}: `{escaped}` is missing");
+            assert!(svg.contains(&format!(">{escaped}</text>")), "{name}: `{escaped}` is missing");
         }
     }
 }
@@ -242,9 +243,171 @@ fn markup_in_names_is_escaped() {
 fn the_same_figure_gives_the_same_bytes() {
     for (name, figure) in figures::all().into_iter().take(4) {
         let other = figure.clone();
-        let elsewhere = std::thread::spawn(move || (other.svg().unwrap(), other.png().unwrap()));
-        assert!((figure.svg().unwrap(), figure.png().unwrap()) == elsewhere.join().unwrap(), "{name}");
+        let all = |it: &Figure| Format::ALL.map(|format| it.file(format).unwrap());
+        let elsewhere = std::thread::spawn(move || all(&other));
+        assert!(all(&figure) == elsewhere.join().unwrap(), "{name}");
     }
+}
+
+#[test]
+fn svg_says_what_it_shows_and_names_its_parts() {
+    let bars = bars([Some(1.0), Some(4.0)]).reference("Roofline", 7.0);
+    let figure = Figure::one_column()
+        .title("Speedup")
+        .panel("(a)", bars)
+        .panel("(b)", lines([(1.0, 1.0), (2.0, 3.0)]));
+    let svg = figure.svg().unwrap();
+    assert!(svg.contains("<title>Speedup</title>"));
+    let shows = "(a): Bars of Speedup [×] over 2 groups: PIM from 1.00 (left) to 4.00 (right); Roofline at 7.00. \
+                 (b): Time [ns] over Threads: local from 1.00 (at 1) to 3.00 (at 2).";
+    assert_eq!(figure.alt_text(), shows);
+    assert!(svg.contains(&format!("<desc>{shows}</desc>")));
+    for id in ["title", "panel-1", "panel-1-pim", "panel-1-references", "panel-2-local"] {
+        assert_eq!(svg.matches(&format!("<g id=\"{id}\">")).count(), 1, "{id}");
+    }
+    assert_eq!(svg.matches("stroke-dasharray").count(), 2, "a dash of the legend, one of the plot");
+}
+
+/// Whatever font a viewer has, no text takes more room than it was given.
+#[test]
+fn svg_gives_every_text_its_width() {
+    for (name, figure) in figures::all() {
+        let svg = figure.svg().unwrap();
+        assert_eq!(svg.matches("<text ").count(), svg.matches(" textLength=").count(), "{name}");
+        let mut ids: Vec<&str> =
+            svg.split("<g id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "{name}: two groups of one name");
+    }
+}
+
+/// The streams of a PDF document, inflated where they are deflated.
+fn streams(pdf: &[u8]) -> Vec<Vec<u8>> {
+    let find = |from: usize, what: &[u8]| {
+        pdf[from..].windows(what.len()).position(|it| it == what).map(|it| from + it)
+    };
+    let (mut all, mut from) = (Vec::new(), 0);
+    while let Some(start) = find(from, b"stream\n").map(|it| it + 7) {
+        let end = find(start, b"\nendstream").unwrap();
+        let mut plain = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&pdf[start..end]), &mut plain)
+            .unwrap();
+        all.push(plain);
+        from = end + 10;
+    }
+    all
+}
+
+#[test]
+fn pdf_has_text_that_can_be_searched_in_a_part_of_the_font() {
+    for (name, figure) in figures::all() {
+        let pdf = figure.pdf().unwrap();
+        assert!(pdf.starts_with(b"%PDF-1.7") && pdf.len() < 120_000, "{name}: {} bytes", pdf.len());
+        let text = String::from_utf8_lossy(&pdf);
+        assert!(text.contains("+Arimo-Regular") && text.contains("/FontFile2"), "{name}");
+        let meanings: Vec<String> = streams(&pdf)
+            .iter()
+            .map(|it| String::from_utf8_lossy(it).into_owned())
+            .filter(|it| it.contains("beginbfchar"))
+            .collect();
+        for text in figure.layout().unwrap().scene.texts() {
+            let letter = text.line.chars().next().unwrap();
+            let code = format!("<{:04X}>", u32::from(letter));
+            assert!(
+                meanings.iter().any(|it| it.to_uppercase().contains(&code)),
+                "{name}: {letter} has no meaning"
+            );
+        }
+    }
+}
+
+#[test]
+fn slides_are_larger_and_dark_pages_dark() {
+    let size = |png: &[u8]| {
+        let reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
+        (reader.info().width, reader.info().height)
+    };
+    let figure = Figure::two_columns().panel("", bars([Some(1.0), Some(4.0)]));
+    let slide = figure.clone().style(Style::Slides);
+    assert_eq!(size(&slide.png().unwrap()).0, 1920);
+    assert!(slide.svg().unwrap().contains("width=\"13.33"));
+    let dark = figure.clone().style(Style::Dark);
+    assert_eq!(size(&dark.png().unwrap()), size(&figure.png().unwrap()));
+    let svg = dark.svg().unwrap();
+    assert!(svg.contains("#1B1B1F") && !svg.contains("#FFFFFF"), "no white is left");
+    assert_eq!(Style::ALL.map(|it| Style::named(it.name())), Style::ALL.map(Some));
+    assert_eq!(Format::of(std::path::Path::new("a/b.PDF")), Some(Format::Pdf));
+    assert_eq!(Format::of(std::path::Path::new("a/b.gif")), None);
+}
+
+/// Numbers on bars keep to the colour that is read on them, on a dark page too.
+#[test]
+fn numbers_are_read_on_every_style() {
+    let stack = StackedBars::new("Time [ns]", ["a"]).part("low", [5.0]).part("high", [5.0]);
+    let layout = Figure::one_column().panel("", stack).layout().unwrap();
+    for scene in [layout.scene.clone(), crate::dark::darkened(&layout.scene)] {
+        let mut under: Vec<(Rect, Colour)> = Vec::new();
+        for shape in &scene.shapes {
+            match shape {
+                Shape::Box { rect, colour, .. } => under.push((*rect, *colour)),
+                Shape::Text(text) => {
+                    let ground = under
+                        .iter()
+                        .rev()
+                        .find(|it| it.0.holds(&text.bounds()))
+                        .map_or(scene.ground, |it| it.1);
+                    let apart = (ground.lightness() - text.font.colour.lightness()).abs();
+                    assert!(35.0 < apart, "{}: {apart}", text.line);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn panels_with_shared_axes_have_the_same_marks_and_colours() {
+    let figure = |low: f64| {
+        let map = map(vec![vec![Some(low), Some(2.0)], vec![Some(3.0), Some(4.0)]]);
+        Figure::two_columns()
+            .panel("(a)", bars([Some(low), Some(9.0)]))
+            .panel("(b)", bars([Some(1.0), Some(90.0)]))
+            .panel("(c)", map.clone())
+            .panel("(d)", HeatMap { values: vec![vec![Some(40.0); 2]; 2], ..map })
+    };
+    let shared = figure(2.0).share_axes();
+    let Chart::HeatMap(map) = &shared.panels[2].chart else { panic!("a heat map") };
+    assert_eq!(map.reach, Some((2.0, 40.0)));
+    let Chart::GroupedBars(bars) = &shared.panels[0].chart else { panic!("bars") };
+    assert_eq!(bars.reach, Some((1.0, 90.0)));
+    shared.svg().unwrap();
+}
+
+/// A figure whose points are hidden by others is none: few are drawn over many.
+#[test]
+fn curves_with_few_points_are_drawn_over_those_with_many() {
+    let many = (0..50).map(|it| (f64::from(it), f64::from(it)));
+    let lines = Lines::new(Axis::linear("x"), Axis::linear("y"))
+        .points("few", [(1.0, 1.0)])
+        .points("many", many)
+        .filled(Fill::Translucent);
+    let svg = Figure::one_column().panel("", lines).svg().unwrap();
+    assert!(svg.find("panel-1-many").unwrap() < svg.find("panel-1-few").unwrap());
+    assert_eq!(svg.matches("fill-opacity").count(), 51, "with the legend's");
+}
+
+#[test]
+fn published_values_are_open_diamonds_inside_the_axis() {
+    let mut chart = bars([Some(1.0), Some(4.0)]);
+    chart.series[0].published = vec![None, Some(40.0)];
+    let figure = Figure::one_column().panel("", chart.clone());
+    let svg = figure.svg().unwrap();
+    assert!(svg.contains(">Published</text>") && svg.contains("panel-1-published"));
+    chart.series[0].published = vec![Some(1.0)];
+    let error = Figure::one_column().panel("", chart).svg().unwrap_err().to_string();
+    assert_eq!(error, "`PIM` has 1 values for 2 groups; give one each");
 }
 
 #[test]
@@ -252,7 +415,9 @@ fn png_has_300_dots_per_inch_and_a_white_edge() {
     for (name, figure) in figures::all().into_iter().filter(|(name, _)| ["bars_wide", "table"].contains(name))
     {
         let png = figure.png().unwrap();
-        let mut reader = png::Decoder::new(Cursor::new(&png)).read_info().unwrap();
+        let mut decoder = png::Decoder::new(Cursor::new(&png));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size()];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert!((f64::from(info.width) - figure.width.inches() * 300.0).abs() < 0.5, "{name}");
@@ -293,7 +458,7 @@ fn a_missing_value_is_said_and_leaves_no_average() {
     assert_eq!(chart.series[0].values[2], None);
     assert_eq!(chart.series[1].values[2], Some(3.0));
     let svg = Figure::one_column().panel("", chart).svg().unwrap();
-    assert_eq!(svg.matches("\nn/a\n").count(), 2);
+    assert_eq!(svg.matches(">n/a<").count(), 2);
 }
 
 #[test]
@@ -390,9 +555,9 @@ fn bad_data_is_refused_by_name() {
     );
 }
 
-/// Two colours that a reader may have to tell apart differ by this much in
-/// CIE L*a*b*; about seven times a just noticeable difference.
-const APART: f64 = 17.0;
+/// Two colours that a reader may have to tell apart differ by this much in CIEDE2000, in which a
+/// difference of one or two is just noticeable.
+const APART: f64 = 16.0;
 
 /// G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A Physiologically-based
 /// Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009,
@@ -430,19 +595,60 @@ fn lab(colour: Colour, seen: &[[f64; 3]; 3]) -> [f64; 3] {
     [116.0 * fy - 16.0, 500.0 * (fx - fy), 200.0 * (fy - fz)]
 }
 
+/// G. Sharma, W. Wu, E. N. Dalal, "The CIEDE2000 Color-Difference Formula", Color Research and
+/// Application 30(1), 2005.
+fn difference(one: [f64; 3], other: [f64; 3]) -> f64 {
+    let (c1, c2) = (one[1].hypot(one[2]), other[1].hypot(other[2]));
+    let seventh = |it: f64| (it.powi(7) / (it.powi(7) + 25_f64.powi(7))).sqrt();
+    let stretch = 1.0 + 0.5 * (1.0 - seventh(f64::midpoint(c1, c2)));
+    let polar = |[_, a, b]: [f64; 3]| {
+        let angle = b.atan2(a * stretch).to_degrees();
+        ((a * stretch).hypot(b), angle.rem_euclid(360.0))
+    };
+    let ((c1, h1), (c2, h2)) = (polar(one), polar(other));
+    let turn = match h2 - h1 {
+        _ if c1 * c2 == 0.0 => 0.0,
+        it if 180.0 < it => it - 360.0,
+        it if it < -180.0 => it + 360.0,
+        it => it,
+    };
+    let hue = if c1 * c2 == 0.0 { h1 + h2 } else { (h1 + turn / 2.0).rem_euclid(360.0) };
+    let (lightness, chroma) = (f64::midpoint(one[0], other[0]), f64::midpoint(c1, c2));
+    let wave = |share: f64, times: f64, at: f64| share * (times * hue + at).to_radians().cos();
+    let t =
+        1.0 + wave(-0.17, 1.0, -30.0) + wave(0.24, 2.0, 0.0) + wave(0.32, 3.0, 6.0) + wave(-0.20, 4.0, -63.0);
+    let off = (lightness - 50.0).powi(2);
+    let light = (other[0] - one[0]) / (1.0 + 0.015 * off / (20.0 + off).sqrt());
+    let purer = (c2 - c1) / (1.0 + 0.045 * chroma);
+    let tint = 2.0 * (c1 * c2).sqrt() * (turn / 2.0).to_radians().sin() / (1.0 + 0.015 * chroma * t);
+    let bend = 30.0 * (-((hue - 275.0) / 25.0).powi(2)).exp();
+    let mixed = -2.0 * seventh(chroma) * (2.0 * bend).to_radians().sin();
+    (light.powi(2) + purer.powi(2) + tint.powi(2) + mixed * purer * tint).sqrt()
+}
+
+/// The first pair of Sharma's test data, and one across the angle where hues begin again.
+#[test]
+fn differences_of_colours_are_those_of_the_literature() {
+    let check = |one, other, expected: f64| {
+        let found = difference(one, other);
+        assert!((found - expected).abs() < 1e-4, "{found} for {expected}");
+    };
+    check([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425);
+    check([2.0776, 0.0795, -1.1350], [0.9033, -0.0636, -0.5514], 0.9082);
+    check([60.2574, -34.0099, 36.2677], [60.4626, -34.1751, 39.4387], 1.2644);
+}
+
 #[test]
 fn colour_blind_readers_tell_series_apart() {
     let healthy = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    for seen in BLINDNESS.iter().chain([&healthy]) {
-        for (index, &one) in DISTINCT.iter().enumerate() {
-            for &other in &DISTINCT[index + 1..] {
-                let distance = lab(one, seen)
-                    .iter()
-                    .zip(lab(other, seen))
-                    .map(|(a, b)| (a - b).powi(2))
-                    .sum::<f64>()
-                    .sqrt();
-                assert!(APART <= distance, "{one:?} and {other:?} are {distance:.1} apart");
+    for (palette, seen) in [DISTINCT, DARK].iter().flat_map(|it| {
+        let seen = BLINDNESS.iter().chain([&healthy]).copied().collect::<Vec<_>>();
+        seen.into_iter().map(move |seen| (it, seen))
+    }) {
+        for (index, &one) in palette.iter().enumerate() {
+            for &other in &palette[index + 1..] {
+                let apart = difference(lab(one, &seen), lab(other, &seen));
+                assert!(APART <= apart, "{one:?} and {other:?} are {apart:.1} apart");
             }
         }
     }

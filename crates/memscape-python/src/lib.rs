@@ -433,16 +433,28 @@ impl Experiment {
     fn table<'py>(&self, py: Python<'py>, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
         let parameters = value::parameters(parameters)?;
         let experiment = self.0;
-        let table = compute(py, move || experiment.table_with(&parameters))?.map_err(papers_error)?;
+        let table = compute(py, move || experiment.table_of(&parameters))?.map_err(papers_error)?;
         arrow::to_python(py, table.frame())
     }
 
-    fn plot(&self, py: Python<'_>, table: Option<&Bound<'_, PyAny>>) -> PyResult<Figure> {
+    #[pyo3(signature = (table, parameters, published, style))]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        table: Option<&Bound<'_, PyAny>>,
+        parameters: &Bound<'_, PyDict>,
+        published: bool,
+        style: &str,
+    ) -> PyResult<Figure> {
         let given = table.map(arrow::from_python).transpose()?;
+        let style = memscape::export::style_named(style).map_err(papers_error)?;
+        let look =
+            papers::Look { style, without_published: !published, changed: value::parameters(parameters)? };
         let experiment = self.0;
         let draw = move || {
-            let table = given.map_or_else(|| experiment.table(), |it| Ok(explore::Table::from_frame(it)))?;
-            experiment.plot(&table)
+            let ask = || experiment.table_of(&look.changed);
+            let table = given.map_or_else(ask, |it| Ok(explore::Table::from_frame(it)))?;
+            papers::draw(experiment, &table, &look)
         };
         compute(py, draw)?.map(Figure).map_err(papers_error)
     }
@@ -463,6 +475,21 @@ impl Figure {
         let figure = self.0.clone();
         let png = compute_anywhere(py, move || figure.png())?.map_err(to_py_err)?;
         Ok(PyBytes::new(py, &png))
+    }
+
+    fn pdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let figure = self.0.clone();
+        let pdf = compute_anywhere(py, move || figure.pdf())?.map_err(to_py_err)?;
+        Ok(PyBytes::new(py, &pdf))
+    }
+
+    fn alt_text(&self) -> String {
+        self.0.alt_text()
+    }
+
+    fn styled(&self, style: &str) -> PyResult<Self> {
+        let style = memscape::export::style_named(style).map_err(papers_error)?;
+        Ok(Self(self.0.clone().style(style)))
     }
 }
 

@@ -2,8 +2,15 @@
 
 use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
-use memscape_plot::{Axis, Chart, Figure, GroupedBars, HeatMap, Lines, Mark, Scale, StackedBars};
+use memscape_plot::{
+    Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, StackedBars, Style,
+    Tornado,
+};
 use serde::{Deserialize, Serialize};
+
+use crate::export;
+pub use crate::kinds::{Kind, Line, Log};
+use crate::labels::{common_label, counted_label, label, short_label};
 
 /// What of a table is drawn, and how.
 ///
@@ -35,9 +42,12 @@ pub struct Drawing {
     /// Whether equal factors are equally far apart, across and up.
     #[serde(default)]
     pub log: Log,
-    /// Dashed lines across, with a name each.
+    /// Dashed lines and bands across, with a name each.
     #[serde(default)]
-    pub reference: Vec<(String, f64)>,
+    pub reference: Vec<(String, Line)>,
+    /// The columns of the least and the greatest that each value may be.
+    #[serde(default)]
+    pub band: Option<[String; 2]>,
     /// For `front`: of which columns more is better.
     #[serde(default)]
     pub maximize: Vec<String>,
@@ -50,80 +60,9 @@ pub struct Drawing {
     /// Whether it is as wide as two columns of a page.
     #[serde(default)]
     pub wide: bool,
-}
-
-/// How a table is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Kind {
-    /// A bar for each row, side by side.
-    Bars,
-    /// Points in the order of `x`, with a line through them.
-    Lines,
-    /// Points.
-    Points,
-    /// A colour for each pair of `x` and `series`.
-    Heatmap,
-    /// Points, and what nothing is better than in both columns.
-    Front,
-    /// The columns `y` on top of each other.
-    Stacked,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Bars, Self::Lines, Self::Points, Self::Heatmap, Self::Front, Self::Stacked];
-
-    /// What it is called in calls and on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bars => "bars",
-            Self::Lines => "lines",
-            Self::Points => "points",
-            Self::Heatmap => "heatmap",
-            Self::Front => "front",
-            Self::Stacked => "stacked",
-        }
-    }
-
-    /// The one of this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] suggests the nearest.
-    pub fn named(name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|it| it.name() == name);
-        let unknown =
-            || memscape_study::Unknown::new("kind of figure", name, Self::ALL.iter().map(|it| it.name()));
-        found.ok_or_else(|| unknown().into())
-    }
-}
-
-/// Which axes are logarithmic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
-    /// Across.
-    pub x: bool,
-    /// Up.
-    pub y: bool,
-}
-
-impl Log {
-    /// `x`, `y` or `xy`; empty for neither.
-    ///
-    /// # Errors
-    /// [`Error::BadChart`] for other letters.
-    pub fn named(text: &str) -> Result<Self, Error> {
-        match text {
-            "" => Ok(Self::default()),
-            "x" => Ok(Self { x: true, y: false }),
-            "y" => Ok(Self { x: false, y: true }),
-            "xy" => Ok(Self { x: true, y: true }),
-            other => Err(Error::BadChart(format!("`log` = {other}: expected x, y or xy"))),
-        }
-    }
+    /// Where it is shown.
+    #[serde(default, with = "export::style_name")]
+    pub style: Style,
 }
 
 /// More points make a file that no program shows.
@@ -133,6 +72,8 @@ const MOST_SERIES: usize = 12;
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
 const MOST_MARKERS: usize = 40;
+/// More points lie over each other, and let through what is under them.
+const MOST_SOLID: usize = 100;
 
 impl Drawing {
     /// One column over another.
@@ -177,7 +118,8 @@ impl Drawing {
         }
         let rows = Rows::of(self, table)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
-        figure = figure.title(&self.title).caption(&self.caption);
+        figure = figure.title(&self.title).caption(&self.caption).style(self.style);
+        self.check_band(table)?;
         let panels = distinct(rows.all.iter().map(|it| it.facet.clone()));
         if panels.len() > MOST_PANELS {
             return Err(too_many(
@@ -208,6 +150,7 @@ impl Drawing {
             Kind::Heatmap => self.heat_map(table, here),
             Kind::Front => self.front(table, rows, here),
             Kind::Stacked => self.stacked(table, here),
+            Kind::Tornado => self.tornado(table, here),
         }
     }
 
@@ -226,10 +169,78 @@ impl Drawing {
                 .collect::<Result<Vec<_>, _>>()?;
             bars = bars.series(name, values);
         }
-        for (name, value) in &self.reference {
-            bars = bars.reference(name, *value);
+        bars.references.extend(self.references());
+        for (series, name) in bars.series.iter_mut().zip(self.names(here)?) {
+            let ends = |group: &String| {
+                here.iter().find(|it| it.group == *group && it.series == name).and_then(|it| it.ends)
+            };
+            if self.band.is_some() {
+                series.spread = groups.iter().map(ends).collect();
+            }
         }
         Ok(bars.into())
+    }
+
+    fn references(&self) -> impl Iterator<Item = Reference> {
+        self.reference.iter().map(|(name, line)| line.named(name))
+    }
+
+    /// Rows by what they do to the answer, most first.
+    fn tornado(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
+        let [low, high] = &self.y[..] else {
+            return Err(Error::BadChart(
+                "a tornado goes from one column to another; give both as `y`, such as `at_low` and `at_high`"
+                    .to_owned(),
+            ));
+        };
+        if self.series.is_some() {
+            return Err(Error::BadChart(
+                "a tornado has no `series`; give each value a panel by `facet`".to_owned(),
+            ));
+        }
+        let (bases, names) = (table.f64(BASE)?, self.groups(here)?);
+        let rows = |name: &String| here.iter().filter(|it| it.group == *name).collect::<Vec<_>>();
+        let mut ends: Vec<(String, [Option<f64>; 2])> = Vec::new();
+        for name in &names {
+            let own = rows(name);
+            let end = |column: &String| {
+                own.iter().filter(|it| it.column == *column).map(|it| it.y).collect::<Vec<_>>()
+            };
+            let [lows, highs] = [end(low), end(high)];
+            if lows.len() > 1 || highs.len() > 1 {
+                return Err(self.ambiguous(table, name, ""));
+            }
+            ends.push((name.clone(), [lows.first().copied(), highs.first().copied()]));
+        }
+        let base = here.first().and_then(|it| bases[it.row]);
+        let Some(base) = base
+            .filter(|base| here.iter().all(|it| bases[it.row].is_some_and(|it| it.total_cmp(base).is_eq())))
+        else {
+            return Err(Error::BadChart(format!(
+                "a tornado has one `{BASE}`, and the rows have several or none; give each a panel by `facet` (such as `of`), \
+                 or filter the table"
+            )));
+        };
+        let swing =
+            |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
+        ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
+        let of = table.text("of").ok().and_then(|it| here.first().and_then(|row| it[row.row].clone()));
+        let chart = Tornado::new(of.map_or_else(|| self.y_label(), |it| label(&it)), base);
+        Ok(ends.into_iter().fold(chart, |chart, (name, [low, high])| chart.row(name, low, high)).into())
+    }
+
+    /// That the columns of the band are there, and that what is drawn has a place for it.
+    fn check_band(&self, table: &Table) -> Result<(), Error> {
+        let Some(columns) = &self.band else { return Ok(()) };
+        for column in columns {
+            table.f64(column)?;
+        }
+        if self.y.len() > 1 || !matches!(self.kind, None | Some(Kind::Bars | Kind::Lines | Kind::Points)) {
+            return Err(Error::BadChart(
+                "`band` belongs to bars, lines or points of one column `y`; leave it out, or draw one of these".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     fn stacked(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
@@ -274,7 +285,7 @@ impl Drawing {
             column_label: label(&self.x),
             value_label: self.y_label(),
             scale: scale(self.log.y),
-            decimals: None,
+            ..HeatMap::default()
         }
         .into())
     }
@@ -282,9 +293,9 @@ impl Drawing {
     fn curves(&self, table: &Table, rows: &Rows, here: &[&Row], mark: Mark) -> Result<Chart, Error> {
         let mut lines = self.axes(rows)?;
         for name in self.names(here)? {
-            let mut points: Vec<(f64, f64)> =
-                here.iter().filter(|it| it.series == name).map(|it| (it.x, it.y)).collect();
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == name).collect();
+            own.sort_by(|one, other| one.x.total_cmp(&other.x));
+            let points: Vec<(f64, f64)> = own.iter().map(|it| (it.x, it.y)).collect();
             if mark == Mark::LineAndPoints
                 && let Some(two) = points.windows(2).find(|it| it[0].0.total_cmp(&it[1].0).is_eq())
             {
@@ -292,7 +303,15 @@ impl Drawing {
             }
             // Markers on each of many points hide the line.
             let dense = mark == Mark::LineAndPoints && points.len() > MOST_MARKERS;
+            let many = points.len() > MOST_SOLID;
             lines = lines.marked(if dense { Mark::Line } else { mark }, name, points);
+            if many {
+                lines = lines.filled(Fill::Translucent);
+            }
+            if self.band.is_some() {
+                let ends = own.iter().map(|it| it.ends);
+                lines = if mark == Mark::Points { lines.spread(ends) } else { lines.band(ends) };
+            }
         }
         Ok(self.with_references(lines).into())
     }
@@ -303,8 +322,9 @@ impl Drawing {
         };
         let mut lines = self.axes(rows)?;
         for name in self.names(here)? {
-            let points = here.iter().filter(|it| it.series == name).map(|it| (it.x, it.y));
-            lines = lines.points(name.clone(), points);
+            let points: Vec<_> = here.iter().filter(|it| it.series == name).map(|it| (it.x, it.y)).collect();
+            let fill = if points.len() > MOST_SOLID { Fill::Translucent } else { Fill::Solid };
+            lines = lines.points(name.clone(), points).filled(fill);
         }
         let sense = |column: &str, axis: &str| {
             if self.maximize.iter().any(|it| it == column) {
@@ -344,8 +364,9 @@ impl Drawing {
         Ok(Lines::new(axis(label(&self.x), self.log.x), axis(self.y_label(), self.log.y)))
     }
 
-    fn with_references(&self, lines: Lines) -> Lines {
-        self.reference.iter().fold(lines, |lines, (name, value)| lines.reference(name, *value))
+    fn with_references(&self, mut lines: Lines) -> Lines {
+        lines.references.extend(self.references());
+        lines
     }
 
     /// Values of `x`, as names.
@@ -417,7 +438,16 @@ struct Rows {
     numeric: bool,
 }
 
+/// The column that a tornado's bars start from.
+const BASE: &str = "base";
+
 struct Row {
+    /// Which of the table.
+    row: usize,
+    /// The column of `y`.
+    column: String,
+    /// From where to where `y` may be.
+    ends: Option<(f64, f64)>,
     /// Its place, if `x` holds numbers.
     x: f64,
     /// The value of `x` as text.
@@ -442,6 +472,12 @@ impl Rows {
         let of_row = |texts: &Option<Vec<Option<String>>>, row: usize| {
             texts.as_ref().map(|it| it[row].clone().unwrap_or_else(|| "null".to_owned()))
         };
+        let ends = match &drawing.band {
+            Some([low, high]) => {
+                table.f64(low)?.into_iter().zip(table.f64(high)?).map(|(a, b)| a.zip(b)).collect()
+            }
+            None => vec![None; table.height()],
+        };
         let mut all = Vec::new();
         for y in &drawing.y {
             for (row, value) in table.f64(y)?.into_iter().enumerate() {
@@ -458,7 +494,8 @@ impl Rows {
                 };
                 let x = places.as_ref().and_then(|it| it[row]).unwrap_or(f64::NAN);
                 let facet = of_row(&facet, row).unwrap_or_default();
-                all.push(Row { x, group, y: value, series, facet });
+                let (column, ends) = (y.clone(), ends[row]);
+                all.push(Row { row, column, ends, x, group, y: value, series, facet });
             }
         }
         if all.is_empty() {
@@ -495,92 +532,6 @@ fn too_many(what: &str, there_are: usize, most: usize, column: &str) -> Error {
     ))
 }
 
-/// Units by the end of a column's name.
-const UNITS: [(&str, &str); 22] = [
-    ("_gb_s", "GB/s"),
-    ("_mt_s", "MT/s"),
-    ("_gt_s", "GT/s"),
-    ("_bytes", "B"),
-    ("_bits", "bit"),
-    ("_tokens", "tokens"),
-    ("_gflops", "GFLOPS"),
-    ("_tops", "TOPS"),
-    ("_mhz", "MHz"),
-    ("_ghz", "GHz"),
-    ("_usd", "USD"),
-    ("_gib", "GiB"),
-    ("_mib", "MiB"),
-    ("_kib", "KiB"),
-    ("_gb", "GB"),
-    ("_mb", "MB"),
-    ("_ns", "ns"),
-    ("_us", "µs"),
-    ("_ms", "ms"),
-    ("_ps", "ps"),
-    ("_s", "s"),
-    ("_j", "J"),
-];
-
-/// A column's name as an axis says it: `memory.trcd_ns` is `Trcd [ns]`.
-fn label(column: &str) -> String {
-    let (name, unit) = split(column);
-    if name == column && name.contains(' ') {
-        return name;
-    }
-    let mut letters = name.chars();
-    let name = letters
-        .next()
-        .map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str());
-    if unit.is_empty() { name } else { format!("{name} [{unit}]") }
-}
-
-/// A number of a column, with what it counts: `6400 MT/s`, `banks per channel 16`.
-fn counted_label(column: &str, number: &str) -> String {
-    let number = number.strip_suffix(".0").unwrap_or(number);
-    match split(column) {
-        (name, unit) if unit.is_empty() => format!("{name} {number}"),
-        (_, unit) => format!("{number} {unit}"),
-    }
-}
-
-/// The same without the unit.
-fn short_label(column: &str) -> String {
-    split(column).0
-}
-
-/// What several columns are: their unit, if they share one.
-fn common_label(columns: &[String]) -> String {
-    let units = distinct(columns.iter().map(|it| split(it).1));
-    match &units[..] {
-        [unit] if !unit.is_empty() => format!("[{unit}]"),
-        _ => String::new(),
-    }
-}
-
-fn split(column: &str) -> (String, String) {
-    // A formula is what it is.
-    if !column.chars().all(|it| it.is_alphanumeric() || "._".contains(it)) {
-        return (column.to_owned(), String::new());
-    }
-    let leaf = column.rsplit('.').next().unwrap_or(column);
-    let rate = leaf.rsplit_once("_per_").and_then(|(what, per)| {
-        let unit = UNITS.iter().find(|it| it.0[1..] == *per)?;
-        Some((what, unit.1))
-    });
-    if let Some((what, per)) = rate {
-        let of = |it: &str| it.replace('_', " ");
-        return match what.rsplit_once('_') {
-            Some((what, counted)) => (format!("{} {counted}", of(what)), format!("{counted}/{per}")),
-            None => (of(what), format!("{what}/{per}")),
-        };
-    }
-    let unit = UNITS.iter().find(|it| leaf.ends_with(it.0) && leaf.len() > it.0.len());
-    match unit {
-        Some((end, unit)) => (leaf[..leaf.len() - end.len()].replace('_', " "), (*unit).to_owned()),
-        None => (leaf.replace('_', " "), String::new()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -606,7 +557,7 @@ mod tests {
         let lines = Drawing::of("memory.banks_per_channel", "time_ns").series("kind");
         let svg = lines.draw(&table()).unwrap().svg().unwrap();
         assert!(svg.contains("Banks per channel") && svg.contains("Time [ns]"), "{svg}");
-        let kinds = [Kind::Bars, Kind::Lines, Kind::Points, Kind::Heatmap, Kind::Stacked, Kind::Front];
+        let kinds = Kind::ALL.into_iter().filter(|it| *it != Kind::Tornado);
         for kind in kinds {
             let svg = lines.clone().kind(kind).draw(&table()).and_then(|it| Ok(it.svg()?));
             assert!(svg.is_ok(), "{kind:?}: {}", svg.unwrap_err());
@@ -629,22 +580,46 @@ mod tests {
         assert!(error(&Drawing::of("kind", "time_ns").kind(Kind::Lines)).contains("holds names"));
         assert!(Log::named("z").is_err() && Kind::named("line").is_err());
     }
+    #[test]
+    fn a_tornado_is_drawn_around_its_base_by_what_moves_most() {
+        let texts = |it: &[&str]| Column::Text(it.iter().map(|it| Some((*it).to_owned())).collect());
+        let numbers = |it: &[f64]| Column::Float(it.iter().copied().map(Some).collect());
+        let table = |bases: &[f64]| {
+            Table::from_columns([
+                ("of", texts(&["time_ns", "time_ns"])),
+                ("parameter", texts(&["small", "large"])),
+                ("base", numbers(bases)),
+                ("at_low", numbers(&[9.0, 30.0])),
+                ("at_high", numbers(&[11.0, 4.0])),
+            ])
+            .unwrap()
+        };
+        let y = vec!["at_low".to_owned(), "at_high".to_owned()];
+        let drawing = Drawing { y, ..Drawing::of("parameter", "") }.kind(Kind::Tornado);
+        let figure = drawing.draw(&table(&[10.0, 10.0])).unwrap();
+        let Chart::Tornado(chart) = &figure.panels[0].chart else { panic!("a tornado") };
+        assert_eq!(
+            (chart.rows.as_slice(), chart.base),
+            (["large".to_owned(), "small".to_owned()].as_slice(), 10.0)
+        );
+        assert_eq!(chart.x_label, "Time [ns]");
+        let several = drawing.draw(&table(&[10.0, 11.0])).unwrap_err().to_string();
+        assert!(several.contains("give each a panel by `facet`"), "{several}");
+        let one = Drawing::of("parameter", "at_low").kind(Kind::Tornado).draw(&table(&[1.0, 1.0]));
+        assert!(one.unwrap_err().to_string().contains("give both as `y`"));
+    }
 
     #[test]
-    fn names_of_columns_become_labels_with_units() {
-        for (column, expected) in [
-            ("memory.trcd_ns", "Trcd [ns]"),
-            ("generation_tokens_per_s", "Generation tokens [tokens/s]"),
-            ("tokens_per_s", "Tokens [tokens/s]"),
-            ("device.dram.read_gb_s", "Read [GB/s]"),
-            ("memory_bytes", "Memory [B]"),
-            ("speedup", "Speedup"),
-            ("banks_per_channel", "Banks per channel"),
-            ("pim.registers * 2", "pim.registers * 2"),
-        ] {
-            assert_eq!(label(column), expected);
-        }
-        assert_eq!(counted_label("memory.data_rate_mt_s", "6400.0"), "6400 MT/s");
-        assert_eq!(counted_label("memory.banks_per_channel", "16"), "banks per channel 16");
+    fn bands_and_styles_are_part_of_what_is_asked() {
+        let json = r#"{"x": "memory.banks_per_channel", "y": ["time_ns"], "series": "kind", "style": "dark",
+            "reference": [["peak", 8.0], ["phones", [5.0, 6.0]]], "band": ["cost_usd", "time_ns"]}"#;
+        let drawing: Drawing = serde_json::from_str(json).unwrap();
+        assert_eq!((drawing.style, drawing.reference[1].1), (Style::Dark, Line::Band(5.0, 6.0)));
+        let figure = drawing.draw(&table()).unwrap();
+        assert!(figure.svg().unwrap().contains("fill-opacity"), "a band");
+        let error = serde_json::from_str::<Drawing>(&json.replace("dark", "drak")).unwrap_err().to_string();
+        assert!(error.contains("did you mean `dark`?"), "{error}");
+        let stacked = drawing.kind(Kind::Stacked).draw(&table()).unwrap_err().to_string();
+        assert!(stacked.contains("belongs to bars, lines or points"), "{stacked}");
     }
 }

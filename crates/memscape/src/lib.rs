@@ -17,7 +17,10 @@
 pub mod chart;
 mod explain;
 mod explorer;
+pub mod export;
 mod find;
+mod kinds;
+mod labels;
 mod notebook;
 mod presets;
 pub mod tour;
@@ -44,7 +47,7 @@ pub use presets::{Difference, difference, leaves, neither, preset, presets};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
-    pub use crate::chart::{Drawing, Kind};
+    pub use crate::chart::{Drawing, Kind, Line};
     pub use crate::explore::{
         Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
         Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep, Table,
@@ -55,7 +58,7 @@ pub mod prelude {
     pub use crate::papers::claims::{Claim, Report, Role, Sort, Verdict, evaluate, report};
     pub use crate::papers::{Experiment, experiments};
     pub use crate::parameters;
-    pub use crate::plot::Figure;
+    pub use crate::plot::{Figure, Style};
     pub use crate::presets::{preset, presets};
     pub use crate::study::{Preset, Recorder, Timeline};
     pub use crate::systems::{registry, studies, study};

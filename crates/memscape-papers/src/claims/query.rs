@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memscape_explore::Table;
+use memscape_explore::{Column, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ pub enum Transform {
 }
 
 /// The number that a claim's query finds.
-pub(super) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
+pub(crate) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
     let bad = |problem: String| Error::BadQuery { id: id.to_owned(), problem };
     let groups = |filter| groups(query, table, filter).map_err(|it| bad(it.to_string()));
     let own = groups(&query.filter)?;
@@ -113,6 +113,37 @@ pub(super) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> 
             Transform::MinusOne => aggregate - 1.0,
         };
     if result.is_finite() { Ok(result) } else { Err(bad(format!("the result is {result}"))) }
+}
+
+/// The rows whose numbers a query is about: those of the group that is largest or smallest, or
+/// all that pass.
+pub(crate) fn cells(id: &str, query: &Query, table: &Table) -> Result<Vec<usize>, Error> {
+    /// No column of a study begins with a space.
+    const ROW: &str = " row";
+    let bad = |it: memscape_explore::Error| Error::BadQuery { id: id.to_owned(), problem: it.to_string() };
+    let numbers = Column::Int((0..table.height()).map(|it| i64::try_from(it).ok()).collect());
+    let mut rows = table.clone().with_column(ROW, numbers).map_err(bad)?;
+    for (column, value) in &query.filter {
+        rows = rows.filter(column, value.clone()).map_err(bad)?;
+    }
+    let groups = groups(query, table, &query.filter).map_err(bad)?;
+    let largest = |a: &&(Vec<String>, f64), b: &&(Vec<String>, f64)| a.1.total_cmp(&b.1);
+    let chosen = match query.aggregate {
+        Aggregate::Max => groups.iter().max_by(largest),
+        Aggregate::Min => groups.iter().min_by(largest),
+        _ => None,
+    };
+    let (places, values) = (rows.text(ROW).map_err(bad)?, rows.f64(&query.column).map_err(bad)?);
+    let keys = query.by.iter().map(|it| rows.text(it)).collect::<Result<Vec<_>, _>>().map_err(bad)?;
+    let is_chosen = |row: usize| match chosen {
+        None => true,
+        Some((_, value)) if query.by.is_empty() => values[row].is_some_and(|it| it.total_cmp(value).is_eq()),
+        Some((group, _)) => {
+            keys.iter().zip(group).all(|(key, it)| key[row].as_deref().unwrap_or_default() == it)
+        }
+    };
+    let found = (0..rows.height()).filter(|it| values[*it].is_some() && is_chosen(*it));
+    Ok(found.filter_map(|it| places[it].as_ref()?.parse().ok()).collect())
 }
 
 fn aggregate(how: Aggregate, numbers: impl ExactSizeIterator<Item = f64> + Clone) -> Result<f64, String> {
@@ -157,7 +188,6 @@ fn groups(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memscape_explore::Column;
 
     fn table() -> Table {
         let text = |values: &[&str]| Column::Text(values.iter().map(|it| Some((*it).to_owned())).collect());
@@ -184,6 +214,17 @@ mod tests {
         let ratio = "by = ['model']\nwhere = { series = 'b' }\nover = { series = 'a' }";
         check(&format!("{base}aggregate = 'min'\n{ratio}"), Ok(1.5));
         check(&format!("{base}aggregate = 'min'\ntransform = 'one-minus'\n{ratio}"), Ok(-0.5));
+    }
+
+    #[test]
+    fn a_query_knows_its_rows() {
+        let rows = |query: &str| {
+            let query: Query = toml::from_str(&format!("experiment = 'e'\ncolumn = 'x'\n{query}")).unwrap();
+            cells("toy", &query, &table()).unwrap()
+        };
+        assert_eq!(rows("aggregate = 'mean'\nwhere = { series = 'b' }"), [3, 4, 5]);
+        assert_eq!(rows("aggregate = 'max'\nwhere = { series = 'a' }"), [2]);
+        assert_eq!(rows("aggregate = 'min'\nby = ['model']\nwhere = { series = 'a' }"), [0, 1]);
     }
 
     #[test]

@@ -10,10 +10,17 @@ use crate::paper::Paper;
 pub const PAPER: Paper = Paper {
     id: "cxl",
     experiments: &[
-        Experiment::new("cxl.link", "What a link carries, both directions", link::table, link::plot),
+        Experiment::new(
+            "cxl.link",
+            "What a link carries, both directions",
+            "PCI Express 5.0 and 6.0.",
+            link::table,
+            link::plot,
+        ),
         Experiment::new(
             "cxl.layers",
             "Tokens per second over layers in the expander",
+            "Llama 2 70B, batch 1; an accelerator with a CXL memory expander.",
             layers::table,
             layers::plot,
         ),

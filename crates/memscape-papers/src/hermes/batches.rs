@@ -25,16 +25,24 @@ pub fn table11(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot11(table: &Table) -> Result<Figure, Error> {
     let mut figure = Figure::two_columns().columns(3);
+    let mut absent = Vec::new();
     for (letter, model) in ('a'..).zip(MODELS) {
         let rows = table.filter("model", model)?;
-        let mut lines = Lines::new(Axis::log2("Batch"), Axis::log10("Throughput (tokens/s)"));
+        let batch = Axis::log2("Batch").marks(BATCHES.map(f64::from));
+        let mut lines = Lines::new(batch, Axis::log10("Throughput (tokens/s)"));
         for name in distinct(table, "series")? {
-            let batches = BATCHES.map(f64::from);
-            lines = lines.curve(name.clone(), batches.into_iter().zip(series(&rows, &name, "tokens_per_s")?));
+            let rates = series(&rows, &name, "tokens_per_s")?;
+            if rates.iter().all(Option::is_none) {
+                absent.push(format!("{name} with {}", short(model)));
+            }
+            lines = lines.curve(name, BATCHES.map(f64::from).into_iter().zip(rates));
         }
         figure = figure.panel(format!("({letter}) {}", short(model)), lines);
     }
-    Ok(figure)
+    if !absent.is_empty() {
+        figure = figure.caption(format!("Not possible (N.P.): {}.", absent.join(", ")));
+    }
+    Ok(figure.share_axes())
 }
 
 /// Five A100 are needed for Llama-2-70B at a batch of 16.
@@ -59,5 +67,5 @@ pub fn plot17(table: &Table) -> Result<Figure, Error> {
         };
         bars = bars.series(label, series(table, &name, "tokens_per_s")?);
     }
-    Ok(Figure::one_column().panel("", bars.scale(Scale::Linear)))
+    Ok(Figure::one_column().panel("", bars.scale(Scale::Log10)))
 }

@@ -48,20 +48,56 @@ fn with_shares(mut table: Table) -> Result<Table, Error> {
 }
 
 pub fn plot12a(table: &Table) -> Result<Figure, Error> {
-    Ok(Figure::one_column().panel("", bars(table, &OPT)?))
+    let caption = "At batches of 4 and 16 the sequences together ask for all neurons, so Deja Vu streams what FlexGen \
+                   does.";
+    Ok(Figure::one_column().panel("", shares(table, &OPT)?).caption(caption))
 }
 
 pub fn plot12b(table: &Table) -> Result<Figure, Error> {
-    let panel = |name: &str| bars(&table.filter("series", name)?, &MODELS);
-    let figure = Figure::two_columns().columns(1).plot_height_in(1.1);
-    Ok(figure.panel("(a) Hermes-base", panel("Hermes-base")?).panel("(b) Hermes", panel("Hermes")?))
+    let mut figure = Figure::two_columns().columns(1).plot_height_in(1.0);
+    let panels = [("a", "Hermes-base"), ("b", "Hermes")];
+    for (letter, name) in panels {
+        let rows = table.filter("series", name)?;
+        figure = figure.panel(format!("({letter}) {name}, shares"), shares(&rows, &MODELS)?);
+    }
+    for (letter, name) in ["c", "d"].into_iter().zip(panels.map(|it| it.1)) {
+        let rows = table.filter("series", name)?;
+        figure = figure.panel(format!("({letter}) {name}, time"), times(&rows, &MODELS)?);
+    }
+    Ok(figure)
 }
 
-fn bars(table: &Table, models: &[&str]) -> Result<StackedBars, Error> {
+fn shares(table: &Table, models: &[&str]) -> Result<StackedBars, Error> {
+    let part = |column: &str| -> Result<Vec<Option<f64>>, Error> {
+        Ok(table.f64(column)?.into_iter().map(|it| it.map(|it| it * 100.0)).collect())
+    };
+    bars(table, models, "Share of the run (%)", part)
+}
+
+/// The same in seconds.
+fn times(table: &Table, models: &[&str]) -> Result<StackedBars, Error> {
+    let total = table.f64("total_s")?;
+    let part = |column: &str| -> Result<Vec<Option<f64>>, Error> {
+        Ok(table
+            .f64(column)?
+            .into_iter()
+            .zip(&total)
+            .map(|(share, total)| Some(share? * (*total)?))
+            .collect())
+    };
+    Ok(bars(table, models, "Time of the run (s)", part)?.totals())
+}
+
+fn bars(
+    table: &Table,
+    models: &[&str],
+    label: &str,
+    part: impl Fn(&str) -> Result<Vec<Option<f64>>, Error>,
+) -> Result<StackedBars, Error> {
     let batches = table.text("batch")?.into_iter().flatten();
-    let mut bars = StackedBars::new("Share of the run (%)", batches).x_label("Batch");
+    let mut bars = StackedBars::new(label, batches).x_label("Batch");
     for (column, name) in PARTS {
-        bars = bars.part(name, table.f64(column)?.into_iter().map(|it| it.map(|it| it * 100.0)));
+        bars = bars.part(name, part(column)?);
     }
     Ok(models.iter().fold(bars, |bars, model| bars.cluster(short(model), BATCHES.len())))
 }

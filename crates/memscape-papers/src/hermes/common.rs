@@ -6,6 +6,7 @@ use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::sets::note;
 use crate::sweeps::{Variant, concat, variant, with_first_column};
 
 /// The models of Fig. 9, which every baseline supports.
@@ -67,9 +68,10 @@ pub fn inference(changed: &Parameters, variants: &[Variant], axes: &[Axis]) -> R
     concat(variants.iter().map(|variant| {
         let mut base = Parameters::from_iter([("prompt".to_owned(), json!("reload"))]);
         base.extend(changed.clone());
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        let sweep =
-            axes.iter().fold(Sweep::of(base), |it, (path, values)| it.axis(*path, values.iter().cloned()));
+        note(axes.iter().map(|it| it.0));
+        let sweep = axes
+            .iter()
+            .fold(Sweep::of(variant.of(&base)), |it, (path, values)| it.axis(*path, values.iter().cloned()));
         let table = study("ndp.inference")?.sweep(&sweep, &())?;
         with_first_column(table, "series", &variant.name)
     }))

@@ -36,5 +36,6 @@ fn bars(table: &Table, models: &[&str]) -> Result<GroupedBars, Error> {
     for name in distinct(table, "series")? {
         bars = bars.series(name.clone(), series(table, &name, "tokens_per_s")?);
     }
-    Ok(GroupedBars { missing: Some("N.P.".to_owned()), ..bars.scale(Scale::Log10) })
+    let bars = bars.scale(Scale::Log10).with_average("Average");
+    Ok(GroupedBars { missing: Some("N.P.".to_owned()), ..bars })
 }

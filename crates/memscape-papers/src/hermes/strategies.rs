@@ -67,12 +67,22 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let models: Vec<String> = distinct(table, "model")?;
-    let random = series(table, "Random", "mlp_ns")?;
-    let mut bars = GroupedBars::new("Feed-forward time / random", models.iter().map(|it| short(it)));
-    for (_, name) in STRATEGIES {
-        let times = series(table, name, "mlp_ns")?;
-        bars = bars.series(name, times.iter().zip(&random).map(|(time, random)| Some((*time)? / (*random)?)));
-    }
-    Ok(Figure::two_columns().panel("", bars.decimals(2)))
+    let chart = |activity: &str| -> Result<GroupedBars, Error> {
+        let rows = table.filter("activity", activity)?;
+        let models: Vec<String> = distinct(&rows, "model")?;
+        let random = series(&rows, "Random", "mlp_ns")?;
+        let mut bars = GroupedBars::new("Feed-forward time / random", models.iter().map(|it| short(it)));
+        for (_, name) in STRATEGIES {
+            let times = series(&rows, name, "mlp_ns")?;
+            let ratios = times.iter().zip(&random).map(|(time, random)| Some((*time)? / (*random)?));
+            bars = bars.series(name, ratios);
+        }
+        let bars = if models.len() > 1 { bars.with_average("Average") } else { bars };
+        Ok(bars.decimals(2))
+    };
+    Ok(Figure::two_columns()
+        .columns(1)
+        .plot_height_in(1.0)
+        .panel("(a) By the activity law", chart("law")?)
+        .panel("(b) Walked on a recording of a small model", chart("recorded")?))
 }

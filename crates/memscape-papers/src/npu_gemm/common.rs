@@ -7,6 +7,7 @@ use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::quantities::fixed;
 use crate::sweeps::{for_preset, with_first_column};
 
 /// The least dimension of the paper's "about 4K" products: each is the smallest
@@ -106,7 +107,7 @@ pub fn tiles(table: &Table) -> Result<Vec<String>, Error> {
 
 /// A column as text, to so many decimals.
 pub fn numbers(table: &Table, column: &str, scale: f64, decimals: usize) -> Result<Vec<String>, Error> {
-    let text = |it: Option<f64>| it.map_or("n/a".to_owned(), |it| format!("{:.decimals$}", it * scale));
+    let text = |it: Option<f64>| it.map_or("n/a".to_owned(), |it| fixed(it * scale, decimals));
     Ok(table.f64(column)?.into_iter().map(text).collect())
 }
 

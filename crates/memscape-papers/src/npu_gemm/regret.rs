@@ -22,16 +22,17 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let mut figure = Figure::two_columns().columns(1);
+    let mut figure = Figure::two_columns();
     for npu in NPUS {
         let rows = table.filter("npu", json!(npu))?;
-        let mut bars = GroupedBars::new("Throughput (TOPS)", precisions());
+        let mut bars = GroupedBars::new("Throughput / best design's (%)", precisions());
         for (iteration, name) in ITERATIONS.iter().zip(["as printed", "until compute-bound", "scanning all"])
         {
-            bars = bars.series(name, rows.filter("iteration", json!(iteration))?.f64("tops")?);
+            let own = rows.filter("iteration", json!(iteration))?;
+            let shares = own.f64("tops")?.into_iter().zip(own.f64("best_tops")?);
+            bars = bars.series(name, shares.map(|(tops, best)| Some(100.0 * tops? / best?)));
         }
-        let best = rows.filter("iteration", json!(ITERATIONS[0]))?.f64("best_tops")?;
-        figure = figure.panel(printed(npu), bars.series("exhaustive", best));
+        figure = figure.panel(printed(npu), bars.decimals(1));
     }
-    Ok(figure)
+    Ok(figure.share_axes())
 }

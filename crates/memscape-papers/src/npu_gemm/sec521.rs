@@ -2,9 +2,8 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars};
-use serde_json::json;
 
-use super::common::{NPUS, about_4k, design, printed};
+use super::common::{NPUS, about_4k, design, printed, tiles};
 use crate::error::Error;
 use crate::sweeps::concat;
 
@@ -20,13 +19,15 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let of = |kernel: &str, column: &str| -> Result<Vec<Option<f64>>, Error> {
-        Ok(table.filter("kernel", json!(kernel))?.f64(column)?)
-    };
-    let bars = GroupedBars::new("Throughput (TOPS)", NPUS.map(printed))
-        .series("64×216×64, compute alone", of("single-core", "peak_tops")?)
-        .series("64×216×64", of("single-core", "tops")?)
-        .series("balanced, compute alone", of("balanced", "peak_tops")?)
-        .series("balanced", of("balanced", "tops")?);
-    Ok(Figure::one_column().panel("", bars))
+    let mut figure = Figure::one_column();
+    for npu in NPUS {
+        let rows = table.filter("npu", npu)?;
+        let names = tiles(&rows)?;
+        let kernels = KERNELS.iter().zip(&names).map(|((_, kernel), tile)| format!("{kernel} {tile}"));
+        let bars = GroupedBars::new("Throughput (TOPS)", kernels)
+            .series("Compute alone", rows.f64("peak_tops")?)
+            .series("With DRAM", rows.f64("tops")?);
+        figure = figure.panel(printed(npu), bars);
+    }
+    Ok(figure)
 }

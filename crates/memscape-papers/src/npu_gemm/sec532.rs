@@ -5,7 +5,7 @@ use memscape_npu::DESIGNS;
 use memscape_plot::{Axis, Figure, GroupedBars, Lines};
 use serde_json::json;
 
-use super::common::{NPUS, about_4k, design, native, npu, of_design, printed, step};
+use super::common::{NPUS, about_4k, design, native, npu, of_design, printed, step, tiles};
 use crate::error::Error;
 use crate::sweeps::concat;
 
@@ -25,13 +25,15 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let of = |buffers: &str| -> Result<Vec<Option<f64>>, Error> {
-        Ok(table.filter("output_buffers", json!(buffers))?.f64("tops")?)
-    };
-    let bars = GroupedBars::new("Throughput (TOPS)", ["XDNA, bf16-bf16", "XDNA2, int8-int16"])
-        .series("C once, larger tile", of("single")?)
-        .series("C twice, smaller tile", of("double")?);
-    Ok(Figure::one_column().panel("", bars))
+    let mut figure = Figure::one_column();
+    for (npu, precision) in [("xdna", "bf16-bf16"), ("xdna2", "int8-int16")] {
+        let rows = table.filter("npu", npu)?;
+        let names =
+            ["once", "twice"].iter().zip(tiles(&rows)?).map(|(times, tile)| format!("C {times}, {tile}"));
+        let bars = GroupedBars::new("Throughput (TOPS)", names).series("", rows.f64("tops")?);
+        figure = figure.panel(format!("{}, {precision}", printed(npu)), bars);
+    }
+    Ok(figure)
 }
 
 /// Reductions of so many steps: with four to eight calls per step, about 20 to 320

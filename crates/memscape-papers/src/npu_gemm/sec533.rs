@@ -19,11 +19,12 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let of = |reading: &str| -> Result<Vec<Option<f64>>, Error> {
-        Ok(table.filter("bd_reconfiguration", json!(reading))?.f64("tops")?)
-    };
-    let bars = GroupedBars::new("Throughput (TOPS)", NPUS.map(|it| format!("{}, int8-int16", printed(it))))
-        .series("Rewritten meanwhile", of(READINGS[0])?)
-        .series("Rewritten in between", of(READINGS[1])?);
-    Ok(Figure::one_column().panel("", bars))
+    let mut figure = Figure::one_column();
+    for npu in NPUS {
+        let rows = table.filter("npu", npu)?;
+        let names = ["rewritten meanwhile", "rewritten in between"];
+        let bars = GroupedBars::new("Throughput (TOPS)", names).series("", rows.f64("tops")?);
+        figure = figure.panel(printed(npu), bars);
+    }
+    Ok(figure)
 }

@@ -7,6 +7,7 @@ use memscape_plot::{Figure, TextTable};
 
 use super::common::{NPUS, printed, texts};
 use crate::error::Error;
+use crate::quantities::plain;
 use crate::sweeps::for_preset;
 
 /// Device, quantity, value, unit.
@@ -67,7 +68,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     let (names, units) = (texts(&first, "quantity")?, texts(&first, "unit")?);
     let (first, second) = (first.f64("value")?, second.f64("value")?);
     let header = ["Quantity", printed(NPUS[0]), printed(NPUS[1]), "Unit"];
-    let value = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
+    let value = |it: Option<f64>| it.map(plain).unwrap_or_default();
     let text = (0..names.len()).fold(TextTable::new(header), |text, row| {
         text.row([names[row].clone(), value(first[row]), value(second[row]), units[row].clone()])
     });

@@ -2,7 +2,7 @@
 //! column-major and row-major.
 
 use memscape_explore::{Column, Parameters, Sweep, Table};
-use memscape_plot::{Axis, Figure, Lines};
+use memscape_plot::{Axis, Figure, Fill, Lines};
 use memscape_study::random::{STEP, mix};
 use memscape_systems::study;
 use serde_json::{Value, json};
@@ -98,7 +98,9 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         Axis::linear("Throughput (TOPS)").range(0.0, (peak * 1.1).ceil()),
     )
     .points("B column-major", points("column-major")?)
+    .filled(Fill::Translucent)
     .points("B row-major", points("row-major")?)
+    .filled(Fill::Translucent)
     .reference("Compute alone", peak);
     Ok(Figure::one_column().panel("", lines))
 }

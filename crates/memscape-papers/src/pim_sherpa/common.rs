@@ -42,8 +42,7 @@ pub fn series(
     axes: impl Fn(Sweep) -> Sweep,
 ) -> Result<Table, Error> {
     concat(variants.iter().map(|variant| {
-        let mut base = for_study(study_name, changed)?;
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
+        let base = variant.of(&for_study(study_name, changed)?);
         let table = study(study_name)?.sweep(&axes(Sweep::of(base)), &())?.without_errors()?;
         with_first_column(table, "series", &variant.name)
     }))

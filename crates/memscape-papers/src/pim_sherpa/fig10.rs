@@ -28,7 +28,7 @@ pub fn table_3b(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let chart = |column: &str, label: &str| -> Result<Lines, Error> {
-        let tokens = Axis::linear("Input length (tokens)").range(24.0, 200.0);
+        let tokens = Axis::linear("Input length (tokens)").range(24.0, 200.0).marks(TOKENS.map(f64::from));
         let mut lines = Lines::new(tokens, Axis::linear(label));
         for name in distinct(table, "series")? {
             let rows = table.filter("series", name.as_str())?;

@@ -7,6 +7,9 @@ use memscape_plot::{Figure, HeatMap};
 use super::common::{TOKENS, scheme, series};
 use crate::error::Error;
 
+/// Speedups of all three figures lie between these.
+const SPEEDUPS: (f64, f64) = (1.5, 4.0);
+
 fn table(changed: &Parameters, of: Scheme) -> Result<Table, Error> {
     series("ondevice.inference", changed, &[scheme(of)], |it| {
         it.axis("prompt_tokens", TOKENS).axis("generated_tokens", TOKENS)
@@ -48,6 +51,8 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         column_label: "Input (tokens)".to_owned(),
         value_label: "Speedup (×)".to_owned(),
         decimals: Some(2),
+        // One colour scale for the three figures of the paper.
+        reach: Some(SPEEDUPS),
         ..HeatMap::default()
     };
     Ok(Figure::one_column().panel("", map).plot_height_in(1.3))

@@ -1,7 +1,7 @@
 //! Fig. 4: DRAM that weights take once and twice, for models that run on devices.
 
 use memscape_explore::{Parameters, Table};
-use memscape_plot::{Figure, GroupedBars, Scale};
+use memscape_plot::{Figure, GroupedBars, Reference, Scale};
 use serde_json::json;
 
 use super::common::{series, title, without_cpu};
@@ -35,10 +35,10 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         Ok(table.f64(column)?.into_iter().map(|it| it.map(|it| it * 1e-9)).collect())
     };
     let models = distinct(table, "model")?;
-    let bars = GroupedBars::new("DRAM for weights (GB)", models.iter().map(|it| title(it)))
+    let mut bars = GroupedBars::new("DRAM for weights (GB)", models.iter().map(|it| title(it)))
         .series("Host-friendly alone", gb("weight_bytes")?)
         .series("Duplicated", gb("duplication_bytes")?)
-        .scale(Scale::Log10)
-        .reference("Phones have 8 to 12 GB", 12.0);
+        .scale(Scale::Log10);
+    bars.references.push(Reference::band("Phones have 8 to 12 GB", 8.0, 12.0));
     Ok(Figure::two_columns().panel("", bars))
 }

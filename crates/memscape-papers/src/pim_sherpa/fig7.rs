@@ -12,7 +12,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let caption = "Llama 3.2 1B, 128 tokens. The paper's figure is a sketch without times. Strong colours: what the \
+    let caption = "The paper's figure is a sketch without times. Strong colours: what the \
                    others wait for. Dashed: threads are joined and started.";
-    layer::plot(table, caption)
+    layer::plot(table, caption, 0.0, |it| it)
 }

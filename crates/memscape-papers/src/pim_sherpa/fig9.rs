@@ -26,7 +26,7 @@ fn with_saving_over_ddb(table: Table) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let schemes = distinct(table, "series")?;
-    let mut figure = Figure::two_columns();
+    let (mut figure, mut saved) = (Figure::two_columns(), Vec::new());
     for (letter, model) in ["a", "b"].into_iter().zip(MODELS) {
         let rows = table.filter("model", model)?;
         let gb = |column: &str| -> Result<Vec<Option<f64>>, Error> {
@@ -35,8 +35,13 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         let bars = StackedBars::new("DRAM for weights (GB)", schemes.clone())
             .part("Host-friendly", gb("host_bytes")?)
             .part("PIM-aware", gb("pim_bytes")?)
-            .part("Cacheable buffers", gb("buffer_bytes")?);
+            .part("Cacheable buffers", gb("buffer_bytes")?)
+            .totals();
+        let savings = schemes.iter().zip(rows.f64("saving")?).filter_map(|(scheme, it)| {
+            it.filter(|it| *it > 0.0).map(|it| format!("{scheme} {:.1} %", 100.0 * it))
+        });
+        saved.push(format!("{}: {}", title(model), savings.collect::<Vec<_>>().join(", ")));
         figure = figure.panel(format!("({letter}) {}", title(model)), bars);
     }
-    Ok(figure)
+    Ok(figure.share_axes().caption(format!("Saved over WD: {}.", saved.join("; "))))
 }

@@ -66,8 +66,10 @@ fn work(span: &TimelineSpan) -> &'static str {
     WORK.iter().find(|it| it.0 == span.category).map_or(span.category, |it| it.1)
 }
 
+/// The table's chart, whose axis goes `until` so many milliseconds at least. `copied` says
+/// which matrix is copied in the stage of another.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "thread numbers")]
-pub fn plot(table: &Table, caption: &str) -> Result<Figure, Error> {
+pub fn plot(table: &Table, caption: &str, until: f64, copied: fn(&str) -> &str) -> Result<Figure, Error> {
     let (threads, starts, ends) = (table.f64("thread")?, table.f64("start_ms")?, table.f64("end_ms")?);
     let (work, matrices, critical) = (table.text("work")?, table.text("matrix")?, table.text("critical")?);
     let kind = |work: &str| {
@@ -86,12 +88,14 @@ pub fn plot(table: &Table, caption: &str) -> Result<Figure, Error> {
     let mut busy = Vec::new();
     for row in 0..table.height() {
         let (Some(thread), Some(start), Some(end)) = (threads[row], starts[row], ends[row]) else { continue };
+        let (work, matrix) =
+            (work[row].as_deref().unwrap_or_default(), matrices[row].as_deref().unwrap_or_default());
         busy.push(Busy {
             row: thread as usize,
             start,
             end,
-            kind: kind(work[row].as_deref().unwrap_or_default())?,
-            label: name(matrices[row].as_deref().unwrap_or_default()),
+            kind: kind(work)?,
+            label: name(if work == "copy" { copied(matrix) } else { matrix }),
             critical: critical[row].as_deref() == Some("true"),
         });
     }
@@ -105,6 +109,7 @@ pub fn plot(table: &Table, caption: &str) -> Result<Figure, Error> {
         busy,
         marks,
         x_label: "Time in the layer (ms)".to_owned(),
+        until,
     };
     Ok(Figure::two_columns().panel("", gantt).caption(caption))
 }

@@ -17,8 +17,8 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut bars = bars_per_model(table, "speedup", "Speedup over SoC (×)")?.graded();
     for (index, series) in distinct(table, "series")?.into_iter().enumerate() {
-        let roofline = super::common::roofline(&table.filter("series", series)?)?;
-        bars.references.push(Reference::of_series("Roofline", roofline, index));
+        let roofline = super::common::roofline(&table.filter("series", series.as_str())?)?;
+        bars.references.push(Reference::of_series(format!("Roofline, {series}"), roofline, index));
     }
     Ok(Figure::two_columns().panel("", bars))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_plot::{Figure, GroupedBars};
+use memscape_plot::{Figure, HeatMap};
 
 use super::common::suite;
 use crate::error::Error;
-use crate::sweeps::variant;
+use crate::sweeps::{distinct, variant};
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small counts")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -34,12 +34,27 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let (m, k, degree) = (table.text("m_tile")?, table.text("k_tile")?, table.text("cr_degree")?);
-    let of = |texts: &[Option<String>], i: usize| texts[i].clone().unwrap_or_default();
-    let groups = (0..table.height()).map(|i| format!("{}×{}, CR{}", of(&m, i), of(&k, i), of(&degree, i)));
-    let shares = table.f64("share")?.into_iter().map(|it| it.map(|it| it * 100.0));
-    let bars = GroupedBars::new("Share of GEMVs (%)", groups)
-        .series("All GEMVs of the suite", shares)
-        .x_label("Tile rows × columns, CR degree")
-        .decimals(1);
-    Ok(Figure::two_columns().panel("", bars))
+    let shares = table.f64("share")?;
+    let text = |texts: &[Option<String>], row: usize| texts[row].clone().unwrap_or_default();
+    let tile = |row: usize| (text(&m, row), text(&k, row));
+    let mut tiles: Vec<_> = (0..table.height()).map(tile).collect();
+    tiles.dedup();
+    let mut degrees = distinct(table, "cr_degree")?;
+    degrees.sort_by_key(|it| it.parse::<u64>().unwrap_or_default());
+    // What is never chosen is none.
+    let share = |of: &(String, String), at: &String| {
+        let row = (0..table.height()).find(|it| tile(*it) == *of && degree[*it].as_ref() == Some(at));
+        Some(row.and_then(|it| shares[it]).unwrap_or(0.0) * 100.0)
+    };
+    let map = HeatMap {
+        rows: tiles.iter().map(|(m, k)| format!("{m} × {k}")).collect(),
+        values: tiles.iter().map(|it| degrees.iter().map(|at| share(it, at)).collect()).collect(),
+        columns: degrees,
+        row_label: "Tile".to_owned(),
+        column_label: "CR degree".to_owned(),
+        value_label: "Share of GEMVs (%)".to_owned(),
+        decimals: Some(1),
+        ..HeatMap::default()
+    };
+    Ok(Figure::one_column().panel("", map))
 }

@@ -33,5 +33,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     };
     Ok(Figure::two_columns()
         .panel("(a) Best without split-K", map("unsplit_regret")?)
-        .panel("(b) Best with split-K, reduction charged", map("regret")?))
+        .panel("(b) Best with split-K, reduction charged", map("regret")?)
+        .share_axes())
 }

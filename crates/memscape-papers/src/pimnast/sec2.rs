@@ -3,7 +3,7 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_pim::GemvStudy;
-use memscape_plot::{Figure, GroupedBars};
+use memscape_plot::{Figure, GroupedBars, Scale};
 use memscape_workload::{Format, MODELS};
 
 use super::common::{SUITE, short};
@@ -29,6 +29,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     let models = table.text("model")?.into_iter().flatten().map(|it| short(&it));
     let bars = GroupedBars::new("Bandwidth for 10 tokens/s (GB/s)", models)
         .series("8-bit weights, read once per token", table.f64("bandwidth_gb_s")?)
+        .scale(Scale::Log10)
         .reference("Eight channels of LPDDR5X-7500", GemvStudy::default().memory.peak_gb_s().as_f64());
     Ok(Figure::one_column().panel("", bars))
 }

@@ -7,6 +7,7 @@ use memscape_systems::study;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::sets::note;
 use crate::sweeps::{Variant, concat, distinct, for_study, with_first_column};
 
 /// Threads of the multi-threaded figures: doubled each time.
@@ -65,9 +66,9 @@ pub fn series(
     values: &[u64],
 ) -> Result<Table, Error> {
     concat(variants.iter().map(|variant| {
-        let mut base = changed.clone();
-        base.extend(variant.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
-        let sweep = Sweep::of(base).zip(paths.iter().map(|path| (*path, values.iter().copied())));
+        note(paths.iter().copied());
+        let sweep =
+            Sweep::of(variant.of(changed)).zip(paths.iter().map(|path| (*path, values.iter().copied())));
         let table = study(study_name)?.sweep(&sweep, &())?.without_errors()?;
         with_first_column(table, "series", &variant.name)
     }))
@@ -82,6 +83,7 @@ pub fn compare(
     paths: &[&str],
     values: &[u64],
 ) -> Result<Table, Error> {
+    note(paths.iter().copied().chain([path]));
     let sweep = Sweep::of(base)
         .axis(path, names.iter().map(|it| it.0))
         .zip(paths.iter().map(|path| (*path, values.iter().copied())));

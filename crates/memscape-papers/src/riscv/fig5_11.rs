@@ -16,6 +16,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         .series("Token generation", table.f64("generation_tokens_per_s")?)
         .series("Prompt processing", table.f64("prompt_tokens_per_s")?);
     let mut token = StackedBars::new("Time of one token (ms)", names.iter());
+    token = token.totals();
     for (column, name) in [
         ("kernel_ns", "Kernels"),
         ("weights_ns", "Reading weights"),

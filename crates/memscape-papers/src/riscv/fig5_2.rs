@@ -2,10 +2,10 @@
 //! prints no number of it.
 
 use memscape_explore::{Parameters, Table};
-use memscape_plot::Figure;
+use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::common::{THREADS, compare, of_gemm, threads_figure, with};
+use super::common::{THREADS, compare, curves, of_gemm, with};
 use crate::error::Error;
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -14,6 +14,11 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     compare("riscv.gemm", base, ("policy", &policies), &["threads"], &THREADS)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a few threads")]
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    threads_figure(table, "gops", "Performance (GFLOPS)")
+    let one = table.filter("series", "No balancing")?.f64("gops")?.first().copied().flatten();
+    let ideal = THREADS.iter().map(|it| *it as f64).map(|threads| (threads, one.map(|one| one * threads)));
+    let threads = Axis::log2("Threads").marks(THREADS.map(|it| it as f64));
+    let lines = curves(table, "threads", "gops", Lines::new(threads, Axis::log10("Performance (GFLOPS)")))?;
+    Ok(Figure::one_column().panel("", lines.bound("Ideal", ideal)))
 }

@@ -13,7 +13,11 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     single_core(changed, "generated_tokens", &LENGTHS)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a few tokens")]
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let lines = Lines::new(Axis::log2("Generated tokens"), Axis::log10("Token generation (tokens/s)"));
+    let lines = Lines::new(
+        Axis::log2("Generated tokens").marks(LENGTHS.map(|it| it as f64)),
+        Axis::log10("Token generation (tokens/s)"),
+    );
     Ok(Figure::one_column().panel("", curves(table, "generated_tokens", "generation_tokens_per_s", lines)?))
 }

@@ -13,7 +13,11 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     single_core(changed, "prompt_tokens", &LENGTHS)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a few tokens")]
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let lines = Lines::new(Axis::log2("Tokens of the prompt"), Axis::log10("Prompt processing (tokens/s)"));
+    let lines = Lines::new(
+        Axis::log2("Tokens of the prompt").marks(LENGTHS.map(|it| it as f64)),
+        Axis::log10("Prompt processing (tokens/s)"),
+    );
     Ok(Figure::one_column().panel("", curves(table, "prompt_tokens", "prompt_tokens_per_s", lines)?))
 }

@@ -20,5 +20,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         let time = format!("{:.0}", clock[row].unwrap_or_default());
         text.row([names[row].clone().unwrap_or_default(), time, faults[row].clone().unwrap_or_default()])
     });
-    Ok(Figure::one_column().panel("", text))
+    let caption = "Context switches and migrations are the scheduler's and not modelled.";
+    Ok(Figure::two_columns().panel("", text).caption(caption))
 }

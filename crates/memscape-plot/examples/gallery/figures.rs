@@ -1,8 +1,8 @@
 //! Figures of every kind, one per shape the papers need. All data is invented.
 
 use super::plot::{
-    Axis, Busy, Figure, Gantt, GroupedBars, HeatMap, Lines, Mark, Order, Scale, StackedBars, TextTable, Tile,
-    TileGrid,
+    Axis, Busy, Figure, Fill, Gantt, GroupedBars, HeatMap, Lines, Mark, Order, Reference, Scale, StackedBars,
+    TextTable, Tile, TileGrid, Tornado,
 };
 
 const MODELS: [&str; 7] = ["125M", "350M", "1.3B", "2.7B", "6.7B", "13B", "30B"];
@@ -31,7 +31,66 @@ pub fn all() -> Vec<(&'static str, Figure)> {
         ("gantt", gantt()),
         ("table", table()),
         ("table_wide", table_wide()),
+        ("published", published()),
+        ("uncertain", uncertain()),
+        ("dots", dots()),
+        ("tornado", tornado()),
     ]
+}
+
+fn published() -> Figure {
+    let mut bars = GroupedBars::new("Throughput [tokens/s]", MODELS)
+        .series("Base", [2.8, 4.6, 5.9, 4.4, 6.2, 6.4, 6.3])
+        .series("Full", [3.7, 5.2, 6.2, 5.1, 6.5, 6.6, 6.7])
+        .reference("Roofline", 7.0)
+        .with_average("Average");
+    bars.references.push(Reference::band("Measured", 5.0, 6.0));
+    bars.series[1].published = vec![Some(3.6), None, Some(6.4), Some(5.2), None, None, Some(3.0), Some(7.5)];
+    bars.series[0].spread = vec![Some((2.0, 3.4)); 8];
+    let mut lines =
+        Lines::new(Axis::log2("Threads").marks([1.0, 2.0, 6.0, 48.0]), Axis::linear("Speedup [×]"))
+            .curve("Model", [(1.0, 1.0), (2.0, 1.9), (6.0, 5.0), (48.0, 30.0)])
+            .bound("Ideal", [(1.0, 1.0), (48.0, 48.0)])
+            .upright("Cores", 24.0)
+            .reference("Bandwidth", 36.0);
+    lines.curves[0].published = vec![(2.0, 1.8), (48.0, 33.0)];
+    Figure::two_columns().panel("(a) Bars", bars).panel("(b) Curves", lines)
+}
+
+fn uncertain() -> Figure {
+    let points: Vec<(f64, f64)> = (0..9).map(|it| (f64::from(it), 2.0 + f64::from(it * it) / 8.0)).collect();
+    let about = |share: f64| {
+        points.iter().map(|it| Some((it.1 * (1.0 - share), it.1 * (1.0 + share)))).collect::<Vec<_>>()
+    };
+    let axes = || Lines::new(Axis::linear("Size [KiB]"), Axis::linear("Time [ms]"));
+    let band = axes().marked(Mark::Line, "Model", points.clone()).band(about(0.2));
+    let bars = axes().points("Measured", points.clone()).filled(Fill::Hollow).spread(about(0.1));
+    Figure::two_columns().panel("(a) Band", band).panel("(b) Bars", bars).share_axes()
+}
+
+fn dots() -> Figure {
+    let cloud = |seed: u32, count: u32| {
+        (0..count).map(move |it| {
+            let at = |salt: u32| f64::from((it * 7919 + seed * 104_729 + salt * 31_337) % 1000) / 1000.0;
+            (2000.0 * at(1), 10.0 * at(2) * at(1).sqrt())
+        })
+    };
+    let lines = Lines::new(Axis::linear("Operations per byte"), Axis::linear("Throughput [TOPS]"))
+        .points("Column-major", cloud(1, 420))
+        .filled(Fill::Translucent)
+        .points("Row-major", cloud(2, 200))
+        .filled(Fill::Translucent)
+        .reference("Compute alone", 9.5);
+    Figure::one_column().panel("", lines)
+}
+
+fn tornado() -> Figure {
+    let tornado = Tornado::new("Time of a token [ms]", 41.0)
+        .row("memory.banks_per_channel", 78.0, 23.5)
+        .row("memory.trcd_ns", 38.0, 49.0)
+        .row("pim.registers", 43.0, None)
+        .row("split_k", 40.0, 35.0);
+    Figure::one_column().panel("", tornado)
 }
 
 fn bars_wide() -> Figure {
@@ -281,6 +340,7 @@ fn gantt() -> Figure {
         busy: spans.collect(),
         marks: vec![4.0, 8.0, 12.0, 16.0],
         x_label: "Time [ms]".to_owned(),
+        ..Gantt::default()
     };
     Figure::one_column().panel("", gantt)
 }

@@ -11,8 +11,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("name the folder to draw into")?);
     std::fs::create_dir_all(&folder)?;
     for (name, figure) in figures::all() {
-        std::fs::write(folder.join(name).with_extension("svg"), figure.svg()?)?;
-        std::fs::write(folder.join(name).with_extension("png"), figure.png()?)?;
+        for style in plot::Style::ALL {
+            let figure = figure.clone().style(style);
+            for format in plot::Format::ALL {
+                let file = format!("{name}-{}.{}", style.name(), format.name());
+                std::fs::write(folder.join(file), figure.file(format)?)?;
+            }
+        }
         println!("{name}");
     }
     Ok(())

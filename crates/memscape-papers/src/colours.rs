@@ -1,0 +1,110 @@
+//! One colour for each system, scheme, kernel and policy, the same in all figures.
+
+use memscape_plot::style::distinct;
+use memscape_plot::{Chart, Figure};
+
+/// What is told apart by colour, in families: each in its order, and under all names that the
+/// figures have for it. The first word of a name that goes on after a comma counts as well.
+const FAMILIES: [&[&[&str]]; 6] = [
+    // Hermes and what it is compared with.
+    &[
+        &["Hermes", "Full"],
+        &["Accelerate"],
+        &["Deja Vu"],
+        &["FlexGen"],
+        &["TensorRT-LLM"],
+        &["Hermes-host"],
+        &["Hermes-base"],
+    ],
+    // Ways to keep weights for host and PIM.
+    &[&["WD"], &["FACIL-O"], &["S-OWR"], &["S-DDB"], &["NC-GEMM"], &["C-GEMM"]],
+    // Placements.
+    &[&["PIMnast-opt"], &["PIMnast"], &["col-major"]],
+    // Threads and pages on NUMA nodes.
+    &[
+        &["Base", "Balancing"],
+        &["No balancing"],
+        &["Bind cores", "Bind {C} 2,3"],
+        &["Interleave", "Interleave all"],
+        &["Bind {C,M} 2,3"],
+    ],
+    // Kernels of llama.cpp and BLAS.
+    &[
+        &["Default"],
+        &["OpenBLAS", "OpenBLAS, f32", "OpenBLAS SGEMM"],
+        &["Complex"],
+        &["Vector"],
+        &["Simple", "OpenBLAS SGEMV"],
+        &["OpenBLAS, Q4_0"],
+    ],
+    // Compilers.
+    &[&["Xuantie GCC 10.4"], &["GCC 13.2"], &["Clang 19"]],
+];
+
+/// Which colour a thing has, by its place among those of its family.
+fn place(name: &str) -> Option<usize> {
+    let first = name.split_once(", ").map_or(name, |it| it.0);
+    [name, first].into_iter().find_map(|name| {
+        FAMILIES.iter().find_map(|family| family.iter().position(|names| names.contains(&name)))
+    })
+}
+
+/// Colours what is known by name, unless it has a colour already.
+pub fn paint(figure: &mut Figure) {
+    for panel in &mut figure.panels {
+        match &mut panel.chart {
+            Chart::GroupedBars(bars) => {
+                let all = bars.series.iter_mut().map(|it| (it.name.as_str(), &mut it.colour));
+                each(all);
+            }
+            Chart::Lines(lines) => {
+                let all = lines.curves.iter_mut().map(|it| (it.name.as_str(), &mut it.colour));
+                each(all);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All of a chart or none: a colour by position could be another's.
+fn each<'a>(all: impl Iterator<Item = (&'a str, &'a mut Option<memscape_plot::style::Colour>)>) {
+    let all: Vec<_> = all.map(|(name, colour)| (place(name), colour)).collect();
+    let mut taken: Vec<usize> = all.iter().filter_map(|it| it.0).collect();
+    let known = taken.len() == all.len();
+    taken.sort_unstable();
+    taken.dedup();
+    if known && taken.len() == all.len() {
+        for (place, colour) in all {
+            if let Some(place) = place {
+                colour.get_or_insert(distinct(place));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memscape_plot::GroupedBars;
+
+    #[test]
+    fn a_system_keeps_its_colour_beside_others() {
+        let colours = |names: &[&str]| {
+            let bars = names.iter().fold(GroupedBars::new("", ["a"]), |it, name| it.series(*name, [1.0]));
+            let mut figure = Figure::one_column().panel("", bars);
+            paint(&mut figure);
+            let Chart::GroupedBars(bars) = &figure.panels[0].chart else { panic!("bars") };
+            bars.series.iter().map(|it| it.colour).collect::<Vec<_>>()
+        };
+        let (few, many) = (colours(&["Hermes"]), colours(&["FlexGen", "Hermes"]));
+        assert_eq!(few[0], many[1]);
+        assert!(few[0].is_some() && many[0] != many[1]);
+        assert_eq!(colours(&["Hermes, one RTX 4090"]), few);
+        assert_eq!(colours(&["Hermes", "nobody"]), [None, None]);
+    }
+
+    #[test]
+    fn no_two_of_a_family_share_a_colour() {
+        assert!(FAMILIES.iter().all(|it| it.len() <= memscape_plot::style::DISTINCT.len()));
+    }
+}
