@@ -8,6 +8,7 @@ use memscape_study::{AnyCatalog, CatalogError, File, Form, Preset, Takes, Unknow
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::given::read_bytes;
 
 /// A description whose base has a base that has a base ...: no more than this.
 const NESTING: usize = 8;
@@ -144,15 +145,7 @@ fn read_files(path: &Path, takes: &Takes) -> Result<Vec<File>, String> {
 }
 
 fn read_file(path: &Path, takes: &Takes) -> Result<File, String> {
-    let about = fs::metadata(path).map_err(|it| it.to_string())?;
-    // A pipe or a device may never end.
-    if !about.is_file() {
-        return Err("it is no plain file".to_owned());
-    }
-    if about.len() > takes.max_bytes {
-        return Err(format!("it has {} bytes; a description has at most {}", about.len(), takes.max_bytes));
-    }
-    let bytes = fs::read(path).map_err(|it| it.to_string())?;
+    let bytes = read_bytes(path, takes.max_bytes)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(File { name, bytes })
 }

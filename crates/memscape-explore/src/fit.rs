@@ -7,15 +7,14 @@
 //! best. A model may have steps and kinks: nothing here needs its derivative, which
 //! only shortens the way where it helps.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
-use argmin::core::{CostFunction, Executor};
-use argmin::solver::brent::BrentOpt;
 use memscape_study::FreeParameter;
 use serde::Serialize;
 
+use crate::brent;
 use crate::slopes::Slopes;
 use crate::sweep::Control;
 
@@ -372,9 +371,6 @@ pub enum FitError<E> {
         /// The parameters' values.
         at: At,
     },
-    /// Brent's method failed.
-    #[error("the search failed: {0}")]
-    Search(String),
 }
 
 /// Parameters and their values.
@@ -638,20 +634,14 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         let parameter = &self.parameters[index];
         let (lowest, highest) = parameter.ends();
         let step = (highest - lowest) / f64::from(COARSE);
-        let line = Line { search: self, point: &place.point, index, failed: RefCell::default() };
+        let line = Line { search: self, point: &place.point, index };
         let middle =
             if everywhere { line.best_of(lowest, step)? } else { parameter.coordinate(place.point[index]) };
         let (low, high) = ((middle - step).max(lowest), (middle + step).min(highest));
         let precision = self.method.precision();
-        let solver = BrentOpt::new(low, high).set_tolerance(precision, 1e-2 * precision * (high - low));
-        let run = Executor::new(&line, solver).configure(|it| it.max_iters(BRENT_STEPS)).run();
-        let found = match run {
-            Ok(run) => run.state.best_param.unwrap_or(middle),
-            Err(error) => {
-                let failed = line.failed.take();
-                return Err(failed.unwrap_or_else(|| Halt::Failed(FitError::Search(error.to_string()))));
-            }
-        };
+        let tolerances = (precision, 1e-2 * precision * (high - low));
+        let cost = |coordinate: f64| line.cost_at(parameter.value(coordinate));
+        let found = brent::least((low, high), tolerances, BRENT_STEPS, cost)?;
         // Brent's method comes close to the ends, but never asks there.
         let near = |end: f64| self.method.digits.is_none() && (found - end).abs() <= 1e-2 * step;
         for (end, value) in [(lowest, parameter.min), (highest, parameter.max)] {
@@ -800,15 +790,13 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
 }
 
 /// One parameter varied, all others held.
-struct Line<'a, E, F> {
+struct Line<'a, F> {
     search: &'a Search<'a, F>,
     point: &'a [f64],
     index: usize,
-    /// What the search's own error type does not hold.
-    failed: RefCell<Option<Halt<E>>>,
 }
 
-impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Line<'_, E, F> {
+impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Line<'_, F> {
     fn cost_at(&self, value: f64) -> Result<f64, Halt<E>> {
         let mut point = self.point.to_vec();
         point[self.index] = value;
@@ -826,18 +814,6 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Line<'_, E, F> {
             }
         }
         Ok(best.1)
-    }
-}
-
-impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> CostFunction for &Line<'_, E, F> {
-    type Param = f64;
-    type Output = f64;
-
-    fn cost(&self, coordinate: &f64) -> Result<f64, argmin::core::Error> {
-        self.cost_at(self.search.parameters[self.index].value(*coordinate)).map_err(|halt| {
-            self.failed.replace(Some(halt));
-            argmin::core::Error::msg("the model has no answer")
-        })
     }
 }
 

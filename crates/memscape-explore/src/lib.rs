@@ -14,6 +14,7 @@
 //! A sweep never ends at a bad point: the row says why in its `error` column.
 //! Rows come in the order of the axes whatever the number of threads.
 
+mod brent;
 mod columns;
 mod describe;
 mod descriptions;
@@ -23,6 +24,7 @@ mod expression;
 mod fit;
 mod fit_study;
 mod front;
+mod given;
 mod guard;
 mod laws;
 mod limits;
@@ -50,11 +52,13 @@ mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use descriptions::described;
+pub use digest::digest;
 pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
 pub use front::{Front, front, front_of, hypervolume};
+pub use given::{open_plain, read_bytes, read_text};
 pub use guard::panics;
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use origin::Origin;

@@ -7,6 +7,7 @@ use memscape_study::random::Key;
 
 use super::evaluator::{Evaluator, Score};
 use super::places::Cube;
+use super::random::Random;
 use crate::front::layers;
 use crate::points::Point;
 
@@ -44,7 +45,7 @@ pub(crate) fn evolve(seed: u64, cube: &Cube<'_>, evaluator: &mut Evaluator<'_>) 
         }
         let key = key.fork(generation << 32);
         let children = (0..size as u64).map(|child| {
-            let mut random = Random { key: key.fork(child), drawn: 0 };
+            let mut random = Random::new(key.fork(child));
             let (mother, father) = (pick(&members, &mut random), pick(&members, &mut random));
             let mut child = crossed(cube, &mother.places, &father.places, &mut random);
             mutate(cube, &mut child, &mut random);
@@ -177,28 +178,5 @@ fn mutate(cube: &Cube<'_>, places: &mut [f64], random: &mut Random) {
                 *place = (*place + next).clamp(0.0, 1.0);
             }
         }
-    }
-}
-
-/// Random numbers one after another.
-struct Random {
-    key: Key,
-    drawn: u64,
-}
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.drawn += 1;
-        self.key.uniform(self.drawn)
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a place in a short list"
-    )]
-    fn below(&mut self, count: usize) -> usize {
-        ((self.uniform() * count as f64) as usize).min(count - 1)
     }
 }

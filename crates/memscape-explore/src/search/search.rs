@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::annealed::{Solver, solve};
+use super::climb::{Solver, solve};
 use super::descent::descend;
 use super::evaluator::Evaluator;
 use super::genetic::evolve;
