@@ -18,6 +18,7 @@ mod explain;
 mod find;
 mod notebook;
 mod presets;
+mod versions;
 
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
@@ -36,6 +37,7 @@ pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, difference, leaves, neither, preset, presets};
+pub use versions::{DataVersion, data_versions, versions};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
