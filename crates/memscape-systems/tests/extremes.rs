@@ -263,7 +263,7 @@ fn examine(study: &dyn DynStudy, random: Random, until: Option<Instant>) -> Tall
     let mut tally = Tally { points: points.len(), ..Tally::default() };
     let mut next = 0;
     let is_over = || until.is_some_and(|it| it < Instant::now());
-    while next < points.len() && !(0 < next && is_over()) {
+    while next < points.len() && (next == 0 || !is_over()) {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .envs([("EXTREMES_CHILD", study.name()), ("EXTREMES_FIRST", &next.to_string())])

@@ -32,21 +32,21 @@ pub fn data_versions() -> Vec<DataVersion> {
     let catalogs = registry().catalog_names();
     let descriptions = catalogs.iter().map(|(kind, catalog)| {
         let told = catalog.presets().iter().map(|it| serde_json::json!(it).to_string());
-        version(kind, told.collect())
+        version(kind, &told.collect::<Vec<_>>())
     });
     let systems = registry().systems().iter().filter_map(|it| it.calibration);
     let fitted = systems.map(Calibration::parameters).map(|it| serde_json::json!(it).to_string());
     let claims = PAPERS.iter().map(|it| it.published.to_owned());
     let said = predictions::TEXTS.iter().map(|it| (*it).to_owned());
     let papers = [
-        version("calibration", fitted.collect()),
-        version("claims", claims.collect()),
-        version("predictions", said.collect()),
+        version("calibration", &fitted.collect::<Vec<_>>()),
+        version("claims", &claims.collect::<Vec<_>>()),
+        version("predictions", &said.collect::<Vec<_>>()),
     ];
     descriptions.chain(papers).collect()
 }
 
-fn version(kind: &str, content: Vec<String>) -> DataVersion {
+fn version(kind: &str, content: &[String]) -> DataVersion {
     let told = serde_json::json!(content).to_string();
     DataVersion { kind: kind.to_owned(), count: content.len(), id: digest(told.as_bytes()) }
 }
@@ -71,7 +71,10 @@ mod tests {
 
     #[test]
     fn another_content_is_another_version() {
-        let of = |content: &[&str]| version("models", content.iter().map(|it| (*it).to_owned()).collect()).id;
+        let of = |content: &[&str]| {
+            let content: Vec<String> = content.iter().map(|it| (*it).to_owned()).collect();
+            version("models", &content).id
+        };
         assert_eq!(of(&["a", "b"]), of(&["a", "b"]));
         for other in [&["a", "c"][..], &["b", "a"], &["ab"], &["a", "b", ""]] {
             assert_ne!(of(&["a", "b"]), of(other), "{other:?}");
