@@ -23,6 +23,13 @@ WHEELS := $(CARGO_TARGET_DIR)/wheels
 # The site, and what it is built with beside the wheel.
 SITE := $(CARGO_TARGET_DIR)/site
 SITE_VENV := $(CARGO_TARGET_DIR)/site-venv
+SDIST := $(CARGO_TARGET_DIR)/sdist
+FROM_SDIST := $(CARGO_TARGET_DIR)/sdist-venv
+RELEASE := $(CARGO_TARGET_DIR)/to-publish
+# Where cargo-deny keeps what is known against crates.
+ADVISORIES := $(or $(CARGO_HOME),$(HOME)/.cargo)/advisory-dbs
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+FUZZ_CASES ?= 100000
 # What `figures` is compared with.
 REDRAWN := $(CARGO_TARGET_DIR)/figures
 
@@ -55,7 +62,7 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 	$(MEMSCAPE) claims || [ $$? -eq 1 ]
 
 .PHONY: test
-test: lint test-rust doc test-figures test-python test-notebooks docs ## check everything; what CI runs
+test: lint deny msrv test-rust doc test-figures test-python test-notebooks docs ## check everything; what CI runs
 
 .PHONY: fmt
 fmt: $(VENV) ## format the code
@@ -69,6 +76,28 @@ lint: $(VENV) ## formats and lints of Rust and Python, spelling; warnings are de
 	.venv/bin/ruff check python docs/conf.py docs/_ext
 	.venv/bin/typos
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
+
+.PHONY: deny
+deny: $(VENV) ## licences, sources and bans of what is built from; what is known against it, if that list is at hand
+	.venv/bin/cargo-deny --locked check bans licenses sources
+	@if compgen -G "$(ADVISORIES)/*/crates" > /dev/null; then .venv/bin/cargo-deny --offline --locked check advisories; \
+	else echo "advisories: not looked at; \`make advisories\` fetches their list into $(ADVISORIES)"; fi
+
+.PHONY: advisories
+advisories: $(VENV) ## fetch what is known against crates, and look
+	.venv/bin/cargo-deny --locked check advisories
+
+.PHONY: msrv
+msrv: ## check with the oldest Rust that is promised, if that is at hand
+	@case "$$(rustc --version)" in \
+	"rustc $(MSRV)"*) echo "msrv: Rust $(MSRV) itself builds and checks all of this" ;; \
+	*) if rustup run $(MSRV) rustc --version > /dev/null 2>&1; then \
+		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/msrv rustup run $(MSRV) cargo check $(CARGO_FLAGS) --all-targets; \
+	else echo "msrv: not checked; \`rustup toolchain install $(MSRV)\` brings it"; fi ;; esac
+
+.PHONY: third-party
+third-party: ## write anew whose code the wheel holds, and under which terms
+	$(PYTHON) python/tools/third_party.py
 
 .PHONY: test-rust
 test-rust: ## Rust tests, doctests and the pages' Rust snippets
@@ -119,6 +148,31 @@ wheel: $(VENV) ## build the Python wheel
 ifneq ($(PORTABLE),)
 	for it in $(WHEELS)/*.whl; do .venv/bin/auditwheel show $$it && .venv/bin/abi3audit --strict $$it; done
 endif
+
+.PHONY: sdist
+sdist: $(VENV) ## build the source distribution
+	rm -rf $(SDIST)
+	.venv/bin/maturin sdist --out $(SDIST)
+	tar -xzf $(SDIST)/memscape-*.tar.gz -C $(SDIST)
+
+# Where it is unpacked stays the same, so that only the workspace's own crates are built.
+.PHONY: test-sdist
+test-sdist: sdist ## build from the source distribution alone and the crates at hand, and run the Python tests on that
+	cargo fetch --locked
+	$(PYTHON) -m venv --clear $(FROM_SDIST)
+	source=$$(echo $(SDIST)/memscape-*/) && CARGO_NET_OFFLINE=true $(FROM_SDIST)/bin/pip install --quiet "$$source[test]"
+	$(FROM_SDIST)/bin/python -m pytest
+
+.PHONY: release
+release: wheel sdist ## build what a release would publish, check it, and list it; nothing is published
+	rm -rf $(RELEASE) && mkdir $(RELEASE)
+	cp $(WHEELS)/*.whl $(SDIST)/*.tar.gz $(RELEASE)
+	.venv/bin/twine check --strict $(RELEASE)/*
+	$(PYTHON) python/tools/release.py $(RELEASE)
+
+.PHONY: fuzz
+fuzz: ## change real inputs at random for longer than the tests do; FUZZ_CASES says how often for each reader
+	FUZZ_CASES=$(FUZZ_CASES) cargo test $(CARGO_FLAGS) --test inputs -- --nocapture
 
 .PHONY: test-python
 test-python: $(FRESH) ## pytest, doctests, the pages' commands, the repository's rules, types and stubs

@@ -372,6 +372,11 @@ def sweep(
     MemscapeError
         If a parameter does not exist, or an axis is wrong as a whole.
 
+    Notes
+    -----
+    ``table.to_pandas()``, and DuckDB on a table by its name, take pyarrow:
+    ``pip install "memscape[pandas]"``.
+
     Examples
     --------
     >>> import memscape as ms

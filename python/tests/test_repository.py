@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import rust_modules
+import third_party
 
 ROOT = Path(__file__).parents[2]
 if not (ROOT / "Cargo.toml").is_file():
@@ -135,6 +136,43 @@ def test_every_dependency_is_justified():
     assert not stale, f"ARCHITECTURE.md justifies {sorted(stale)}, which nothing uses"
     used = {name for it in packages().values() for name, _ in it if name not in packages()}
     assert used == ours, "dependencies are written once, in the workspace's manifest, and all are used"
+
+
+# What is shipped.
+
+
+def resolved():
+    """All packages that Cargo.lock names, on every platform."""
+    command = ["cargo", "metadata", "--format-version", "1", "--offline", "--locked"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["packages"]
+
+
+def test_third_party_licences_are_those_of_what_is_linked():
+    said = third_party.OUTPUT.read_text(encoding="utf-8")
+    assert said == third_party.written(), "`make third-party` writes it anew"
+
+
+def test_no_dependency_needs_a_newer_rust_than_is_promised():
+    def number(text):
+        return tuple(int(it) for it in text.split("."))
+
+    packages = resolved()
+    [promised] = {it["rust_version"] for it in packages if it["name"].startswith("memscape")}
+    newer = {
+        f"{it['name']} {it['version']}": it["rust_version"]
+        for it in packages
+        if it["rust_version"] and number(it["rust_version"]) > (*number(promised), 10**6)
+    }
+    assert not newer, f"`rust-version` is {promised}"
+
+
+def test_the_version_stands_in_one_place():
+    [version] = {it["version"] for it in resolved() if it["name"].startswith("memscape")}
+    for manifest in (ROOT / "crates").glob("*/Cargo.toml"):
+        assert "\nversion.workspace = true\n" in manifest.read_text(encoding="utf-8"), manifest
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 # What finds circles.

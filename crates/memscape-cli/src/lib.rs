@@ -55,9 +55,8 @@ where
     let outcome = match Cli::try_parse_from(args) {
         Ok(cli) => commands::dispatch(cli, out, err),
         Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            ErrorKind::DisplayVersion => write!(out, "{}", memscape::versions()).map_err(Failure::from),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 write!(out, "{}", error.render()).map_err(Failure::from)
             }
             _ => Err(Failure::BadInput(one_line(&error))),

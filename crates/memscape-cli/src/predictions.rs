@@ -54,7 +54,7 @@ pub fn say(file: &Path, date: &str, quiet: bool) -> Result<(), Failure> {
 /// Prints how measurements compare with what was said.
 pub fn hold(file: &Path, json: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let bad = |it: &dyn ToString| Failure::BadInput(format!("{}: {}", file.display(), it.to_string()));
-    let text = std::fs::read_to_string(file).map_err(|it| bad(&it))?;
+    let text = memscape::explore::read_text(file).map_err(|it| bad(&it))?;
     let scores = score(&text).map_err(|it| bad(&it))?;
     if json {
         return Ok(writeln!(out, "{}", serde_json::json!(scores))?);

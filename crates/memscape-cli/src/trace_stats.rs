@@ -4,9 +4,10 @@ use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use memscape::ndp::activity::{BlockKind, Recording, RecordingName, SAMPLE, keep, parse};
+use memscape::explore::read_bytes;
+use memscape::ndp::activity::{BlockKind, RECORDINGS, Recording, RecordingName, SAMPLE, keep, parse};
 use memscape::ndp::{ActivityAnswer, ActivityStudy};
-use memscape::study::{CostEngine, File, Study};
+use memscape::study::{AnyCatalog, CostEngine, File, Study};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -71,11 +72,7 @@ fn recorded(traces: &[PathBuf], profile: Option<&Path>) -> Result<(String, Recor
 
 fn read(path: &Path) -> Result<File, Failure> {
     let bad = |problem: String| Failure::of(format!("cannot read `{}`: {problem}", path.display()));
-    // A pipe or a device may never end.
-    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-        return Err(bad("it is no plain file".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(|it| bad(it.to_string()))?;
+    let bytes = read_bytes(path, RECORDINGS.takes().max_bytes).map_err(bad)?;
     Ok(File { name: path.display().to_string(), bytes })
 }
 

@@ -40,6 +40,23 @@ fn help_lists_the_commands() {
     assert_eq!(done(&[]), done(&["-h"]));
 }
 
+/// What a report of a fault quotes.
+#[test]
+fn the_version_says_which_data_is_built_in() {
+    let said = done(&["--version"]);
+    assert_eq!(said, done(&["-V"]));
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some(concat!("memscape ", env!("CARGO_PKG_VERSION"))));
+    let kinds: Vec<&str> = lines.clone().map(|it| it.split_whitespace().next().unwrap()).collect();
+    for kind in ["memory", "model", "calibration", "claims", "predictions"] {
+        assert!(kinds.contains(&kind), "{kind} is not in {kinds:?}");
+    }
+    for line in lines {
+        let id = line.split_whitespace().last().unwrap();
+        assert!(id.len() == 12 && id.bytes().all(|it| it.is_ascii_hexdigit()), "{line}");
+    }
+}
+
 #[test]
 fn help_of_each_command() {
     for command in ["reproduce", "claims", "calibrate", "studies", "describe", "run", "sweep", "trace"] {

@@ -19,8 +19,12 @@ struct Sweep {
 
 impl Sweep {
     fn new() -> Self {
+        Self::of(LONG)
+    }
+
+    fn of(study: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("study.toml"), LONG).unwrap();
+        fs::write(folder.path().join("study.toml"), study).unwrap();
         Self { folder }
     }
 
@@ -126,6 +130,33 @@ fn a_second_signal_ends_at_once_and_leaves_no_temporary_file() {
     assert_eq!(ended(child).0, Some(i32::from(INTERRUPTED)));
     let left = sweep.files();
     assert!(left.iter().all(|it| !it.starts_with(".memscape-")), "{left:?}");
+}
+
+/// At times that nobody chose, by signals and by the kernel.
+#[test]
+fn however_often_it_is_interrupted_the_table_is_the_whole_one() {
+    // Some seconds of work.
+    let study = LONG.replace("4000", "1200");
+    let (whole, parts) = (Sweep::of(&study), Sweep::of(&study));
+    assert!(whole.command(&[]).status().unwrap().success());
+    let key = memscape::study::random::Key::new(17);
+    let mut interruptions = 0;
+    loop {
+        let more = if interruptions == 0 { &[][..] } else { &["--resume"] };
+        let child = parts.command(more).spawn().unwrap();
+        sleep(Duration::from_millis(150 + key.bits(interruptions) % 600));
+        send(["-TERM", "-KILL", "-INT"][usize::try_from(interruptions % 3).unwrap()], &child);
+        match ended(child) {
+            (Some(0), _) => break,
+            // None: it was killed.
+            (Some(130) | None, _) => interruptions += 1,
+            (code, error) => panic!("{code:?}: {error}"),
+        }
+        assert!(interruptions < 100, "it does not get on");
+    }
+    assert!(2 < interruptions, "{interruptions}");
+    assert!(fs::read(whole.path("out.parquet")).unwrap() == fs::read(parts.path("out.parquet")).unwrap());
+    assert!(!parts.path("out.parquet.partial").exists());
 }
 
 /// As on a cluster's login node.

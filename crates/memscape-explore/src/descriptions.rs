@@ -9,6 +9,7 @@ use memscape_study::{AnyCatalog, CatalogError, File, Folder, Form, Opened, Prese
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::given::read_bytes;
 
 /// A description whose base has a base that has a base ...: no more than this.
 const NESTING: usize = 8;
@@ -184,11 +185,7 @@ fn plain_file(path: &Path) -> Result<fs::Metadata, String> {
 }
 
 fn read_file(path: &Path, takes: &Takes) -> Result<File, String> {
-    let about = plain_file(path)?;
-    if about.len() > takes.max_bytes {
-        return Err(format!("it has {} bytes; a description has at most {}", about.len(), takes.max_bytes));
-    }
-    let bytes = fs::read(path).map_err(|it| it.to_string())?;
+    let bytes = read_bytes(path, takes.max_bytes)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(File { name, bytes })
 }

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::digest::digest;
 use crate::error::Error;
+use crate::given::read_bytes;
 use crate::question::Question;
 use crate::table::Table;
 use crate::whole::write_atomically;
@@ -73,11 +74,11 @@ impl Partial {
     /// # Errors
     /// [`Error::File`] if it is damaged, or answers another question.
     pub(crate) fn read(&self, question: &Question) -> Result<Option<Table>, Error> {
-        let bytes = match fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file(&self.path, &error)),
-        };
+        if !self.path.exists() {
+            return Ok(None);
+        }
+        // It was in memory once.
+        let bytes = read_bytes(&self.path, u64::MAX).map_err(|it| Error::file(&self.path, &it))?;
         let bad = |problem: &str| Error::file(&self.path, &format!("{problem}; remove it to start over"));
         let damaged = || bad("it is no partial result, or a damaged one (its checksum does not fit)");
         let content = checked(&bytes).ok_or_else(damaged)?;

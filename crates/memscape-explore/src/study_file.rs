@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::given::read_text;
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
 use crate::schema::join;
@@ -95,10 +96,8 @@ impl StudyFile {
     /// # Errors
     /// [`Error::File`] if there is none, else as [`StudyFile::parse`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|it| Error::File { path: path.to_owned(), problem: it.to_string() })?;
-        let bad = |it: Error| Error::File { path: path.to_owned(), problem: it.to_string() };
-        let mut file = Self::parse(&text).map_err(bad)?;
+        let text = read_text(path).map_err(|it| Error::file(path, &it))?;
+        let mut file = Self::parse(&text).map_err(|it| Error::file(path, &it))?;
         path.parent().unwrap_or(Path::new("")).clone_into(&mut file.folder);
         Ok(file)
     }

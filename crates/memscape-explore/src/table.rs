@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -14,6 +13,8 @@ use polars::prelude::{
 use serde_json::Value;
 
 use crate::error::{Error, INTERNAL};
+use crate::given::{open_plain, read_text};
+use crate::guard::guarded;
 use crate::whole::write_atomically;
 
 /// Named columns of equal length.
@@ -424,14 +425,16 @@ impl Table {
     pub(crate) fn note(path: &Path) -> Result<Option<String>, Error> {
         match path.extension().and_then(|it| it.to_str()) {
             Some("parquet") => {}
-            Some("csv") => return Ok(std::fs::read_to_string(beside(path)).ok()),
+            Some("csv") => return Ok(read_text(&beside(path)).ok()),
             _ => return Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
         }
-        let file = File::open(path).map_err(|it| Error::file(path, &it))?;
-        let mut reader = ParquetReader::new(file);
-        let about = reader.get_metadata().map_err(|it| Error::file(path, &it))?;
-        let notes = about.key_value_metadata().iter().flatten();
-        Ok(notes.filter(|it| it.key == NOTE).find_map(|it| it.value.clone()))
+        let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        guarded(|| {
+            let mut reader = ParquetReader::new(file);
+            let about = reader.get_metadata().map_err(|it| Error::file(path, &it))?;
+            let notes = about.key_value_metadata().iter().flatten();
+            Ok(notes.filter(|it| it.key == NOTE).find_map(|it| it.value.clone()))
+        })
     }
 
     /// Writes Parquet; the file appears when it is whole.
@@ -462,7 +465,7 @@ impl Table {
 
     /// Reads the bytes of a Parquet file.
     pub(crate) fn decode_parquet(from: io::Cursor<&[u8]>) -> Result<Self, Error> {
-        Ok(Self::from_frame(ParquetReader::new(from).finish()?))
+        guarded(|| Ok(Self::from_frame(ParquetReader::new(from).finish()?)))
     }
 
     /// Reads Parquet.
@@ -470,9 +473,10 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn read_parquet(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|it| Error::file(path, &it))?;
-        let frame = ParquetReader::new(file).finish().map_err(|it| Error::file(path, &it))?;
-        Ok(Self::from_frame(frame))
+        let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        // A file of others may be damaged in a way that Polars does not expect.
+        let read = || ParquetReader::new(file).finish().map_err(|it| Error::file(path, &it));
+        Ok(Self::from_frame(guarded(read)?))
     }
 
     /// Writes CSV with a header; numbers as short as they read back exactly,

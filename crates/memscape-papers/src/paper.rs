@@ -9,6 +9,6 @@ pub struct Paper {
     pub id: &'static str,
     /// Its figures and tables, in its order.
     pub experiments: &'static [Experiment],
-    /// `data/published/<id>.toml`.
-    pub(crate) published: &'static str,
+    /// The text of `data/published/<id>.toml`.
+    pub published: &'static str,
 }

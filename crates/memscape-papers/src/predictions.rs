@@ -162,6 +162,9 @@ const FILES: [&str; 2] = [
 
 const SAID: &str = include_str!("../../../data/predictions/said.csv");
 
+/// The texts of `data/predictions`: what is asked of each machine, then what was said.
+pub const TEXTS: [&str; 3] = [FILES[0], FILES[1], SAID];
+
 /// Draws of what is not known well.
 const DRAWS: u64 = 200;
 

@@ -1,19 +1,19 @@
 //! No study panics, hangs, or takes the machine's memory, whatever numbers it is given.
 //!
 //! Every numeric parameter of every study is set to the ends of its range, beyond
-//! them, and to numbers that overflow; then many at once, drawn at random. Points are
+//! them, and to numbers that overflow; many at once are drawn at random. Points are
 //! answered in a process of their own, since neither a hang nor an exhausted memory
 //! can be caught: it says which point it is at, and is ended if it takes too long.
 //!
-//! `EXTREMES_POINTS=20000 cargo test -p memscape-systems --test extremes` draws more
-//! points (in all), `EXTREMES_STUDY=ndp.activity` looks at one study.
+//! A minute is shared by all studies, and each looks at as many of its points as it has
+//! time for, in an order that mixes them. `EXTREMES_SECONDS=0` looks at all,
+//! `EXTREMES_POINTS=20000` draws more of them (for all studies together), and
+//! `EXTREMES_STUDY=ndp.activity` looks at one study.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -31,35 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Random points of all studies together.
 const POINTS: u64 = 3_000;
 
-/// Counts the bytes in use, and has none beyond the limit.
-struct Counting;
+/// How long all studies may take together.
+const SECONDS: u64 = 60;
 
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+mod counting;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-#[expect(unsafe_code, reason = "an allocator is unsafe; it only counts what the system's does")]
-// SAFETY: every request is the system allocator's, or refused.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        if MOST_BYTES < now {
-            IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-            return std::ptr::null_mut();
-        }
-        // SAFETY: as asked.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as asked.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+static ALLOCATOR: counting::Counting = counting::Counting { most: MOST_BYTES };
 
 /// Random choices, the same for the same key.
 struct Dice(Key, u64);
@@ -134,8 +112,32 @@ fn values(parameter: &Parameter) -> Vec<Value> {
     all
 }
 
-/// One parameter after the other, then several together.
-fn points(study: &dyn DynStudy, random: u64) -> Vec<Parameters> {
+/// Points that broke an earlier version: they panicked, hung, or took all memory.
+fn known(study: &str) -> Vec<Parameters> {
+    let all = [
+        ("ndp.predictor", json!({ "model": "opt-125m", "prompt_tokens": 2_000_000_000_u64 })),
+        ("ndp.predictor", json!({ "batch": 4096 })),
+        ("ndp.partition", json!({ "dimms": 1_000_000_000 })),
+        ("ndp.activity", json!({ "shards": 2_147_483_648_u64 })),
+        ("ndp.activity", json!({ "engine": "events", "generated_tokens": 4096 })),
+        ("ndp.inference", json!({ "overhead.sync_us": 1e15 })),
+        ("npu.search", json!({ "device.l1_bytes": 1_000_000_000 })),
+        ("npu.gemm", json!({ "device.dispatch_ns": 1e300 })),
+        ("ondevice.capacity", json!({ "buffer_bytes": i64::MAX })),
+        ("riscv.inference", json!({ "threads": 2_147_483_648_u64 })),
+        ("pim.gemv", json!({ "memory.data_rate_mt_s": 5e-324 })),
+        ("cxl.inference", json!({ "memory.data_rate_mt_s": 5e-324 })),
+    ];
+    let own = all.into_iter().filter(|it| it.0 == study);
+    own.map(|it| serde_json::from_value(it.1).unwrap()).collect()
+}
+
+/// How many points are drawn beside the extremes; none for those of [`known`].
+type Random = Option<u64>;
+
+/// One parameter after the other, and several together.
+fn points(study: &dyn DynStudy, random: Random) -> Vec<Parameters> {
+    let Some(random) = random else { return known(study.name()) };
     let extremes = extremes(study);
     let choices: Vec<(String, Vec<Value>)> = study
         .describe()
@@ -173,7 +175,11 @@ fn points(study: &dyn DynStudy, random: u64) -> Vec<Parameters> {
         }
         points.push(over(&base, &parameters));
     }
-    points
+    let order = Key::new(14);
+    let mut mixed: Vec<(u64, Parameters)> =
+        points.into_iter().enumerate().map(|(at, it)| (order.bits(at as u64), it)).collect();
+    mixed.sort_by_key(|it| it.0);
+    mixed.into_iter().map(|it| it.1).collect()
 }
 
 /// Studies that walk, solve or search something large by default.
@@ -214,14 +220,14 @@ fn asked(name: &str) -> Option<String> {
 fn child() {
     let (Some(name), Some(first)) = (asked("EXTREMES_CHILD"), asked("EXTREMES_FIRST")) else { return };
     let first: usize = first.parse().unwrap();
-    let random: u64 = asked("EXTREMES_RANDOM").unwrap().parse().unwrap();
+    let random: Random = asked("EXTREMES_RANDOM").map(|it| it.parse().unwrap());
     let study = study(&name).unwrap();
     let mut out = std::io::stderr();
     for (at, point) in points(study, random).iter().enumerate().skip(first) {
         writeln!(out, "at {at}").unwrap();
-        let (before, start) = (IN_USE.load(Ordering::Relaxed), Instant::now());
-        PEAK.store(before, Ordering::Relaxed);
-        let outcome = match study.run(point) {
+        let start = Instant::now();
+        let (bytes, answer) = counting::measured(|| study.run(point));
+        let outcome = match answer {
             Ok(row) => row
                 .iter()
                 .find(|it| it.1.as_f64().is_some_and(|it| !it.is_finite()))
@@ -230,7 +236,6 @@ fn child() {
             Err(Error::NotAnAnswer(error)) => format!("unfit {error}"),
             Err(_) => "refused".to_owned(),
         };
-        let bytes = PEAK.load(Ordering::Relaxed).saturating_sub(before);
         writeln!(out, "done {} {bytes} {outcome}", start.elapsed().as_millis()).unwrap();
     }
     writeln!(out, "end").unwrap();
@@ -239,13 +244,15 @@ fn child() {
 /// What became of one study's points.
 #[derive(Default)]
 struct Tally {
+    points: usize,
     outcomes: BTreeMap<String, usize>,
     faults: Vec<String>,
     slowest: (Duration, String),
     largest: (usize, String),
 }
 
-fn examine(study: &dyn DynStudy, random: u64) -> Tally {
+/// Looks at a study's points until all are done, or it is time for the next.
+fn examine(study: &dyn DynStudy, random: Random, until: Option<Instant>) -> Tally {
     let points = points(study, random);
     let command = |at: usize| {
         let assignments = points[at].iter().map(|(path, value)| match value.as_str() {
@@ -254,13 +261,14 @@ fn examine(study: &dyn DynStudy, random: u64) -> Tally {
         });
         format!("memscape run {}{}", study.name(), assignments.collect::<String>())
     };
-    let mut tally = Tally::default();
+    let mut tally = Tally { points: points.len(), ..Tally::default() };
     let mut next = 0;
-    while next < points.len() {
+    let is_over = || until.is_some_and(|it| it < Instant::now());
+    while next < points.len() && (next == 0 || !is_over()) {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .envs([("EXTREMES_CHILD", study.name()), ("EXTREMES_FIRST", &next.to_string())])
-            .env("EXTREMES_RANDOM", random.to_string())
+            .envs(random.map(|it| ("EXTREMES_RANDOM", it.to_string())))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -284,6 +292,9 @@ fn examine(study: &dyn DynStudy, random: u64) -> Tally {
                     } else if let Some(done) = line.strip_prefix("done ") {
                         tally.note(done, &command(next));
                         next += 1;
+                        if is_over() {
+                            break None;
+                        }
                     } else {
                         last = line;
                     }
@@ -332,16 +343,41 @@ impl Tally {
 }
 
 #[test]
+fn what_broke_once_is_answered_or_refused() {
+    let mut done = 0;
+    for study in studies() {
+        let tally = examine(study, None, None);
+        assert!(tally.faults.is_empty(), "{:?}", tally.faults);
+        done += tally.outcomes.values().sum::<usize>();
+    }
+    assert_eq!(done, 12);
+}
+
+#[test]
 fn no_number_breaks_a_study() {
     let only = asked("EXTREMES_STUDY");
     let all: Vec<&dyn DynStudy> =
         studies().filter(|it| only.as_ref().is_none_or(|name| it.name() == name)).collect();
-    let points: u64 = asked("EXTREMES_POINTS").map_or(POINTS, |it| it.parse().unwrap());
+    let number = |name: &str, default: u64| asked(name).map_or(default, |it| it.parse().unwrap());
+    let (points, seconds) = (number("EXTREMES_POINTS", POINTS), number("EXTREMES_SECONDS", SECONDS));
+    let begin = Instant::now();
+    // What one leaves is for those that follow.
+    let until =
+        |study: u32| begin + Duration::from_secs(seconds) * (study + 1) / u32::try_from(all.len()).unwrap();
     let mut faults = String::new();
-    for study in &all {
+    for (study, number) in all.iter().zip(0..) {
         let start = Instant::now();
-        let tally = examine(*study, points / all.len() as u64);
-        println!("{}: {:?} in {:?}", study.name(), tally.outcomes, start.elapsed());
+        let random = points / all.len() as u64;
+        let tally = examine(*study, Some(random), (0 < seconds).then(|| until(number)));
+        let done: usize = tally.outcomes.values().sum();
+        assert!(0 < done, "{}: no point was answered", study.name());
+        println!(
+            "{}: {done} of {} points, {:?} in {:?}",
+            study.name(),
+            tally.points,
+            tally.outcomes,
+            start.elapsed()
+        );
         println!("  slowest {:?} {}", tally.slowest.0, tally.slowest.1);
         println!("  largest {} B {}", tally.largest.0, tally.largest.1);
         for it in tally.faults {

@@ -622,4 +622,25 @@ mod tests {
         let stacked = drawing.kind(Kind::Stacked).draw(&table()).unwrap_err().to_string();
         assert!(stacked.contains("belongs to bars, lines or points"), "{stacked}");
     }
+
+    #[test]
+    fn any_numbers_are_drawn_or_told() {
+        let extremes = [0.0, 1.0, -1.0, 1e100, 1e-100, 5e-324, 1e300, f64::MAX, f64::MIN, 1e15];
+        for x in extremes {
+            for y in extremes {
+                let numbers = |it: [f64; 3]| Column::Float(it.map(Some).to_vec());
+                let columns = [("x", numbers([1.0, x, 3.0])), ("y", numbers([y, 2.0, -y]))];
+                let table = Table::from_columns(columns).unwrap();
+                for (kind, log) in
+                    Kind::ALL.into_iter().flat_map(|it| ["", "x", "y", "xy"].map(|log| (it, log)))
+                {
+                    let drawing =
+                        Drawing { log: Log::named(log).unwrap(), ..Drawing::of("x", "y").kind(kind) };
+                    let svg = drawing.draw(&table).and_then(|it| Ok(it.svg()?));
+                    let length = svg.map_or(0, |it| it.len());
+                    assert!(length < 1_000_000, "{kind:?} {log} of {x} and {y}: {length}");
+                }
+            }
+        }
+    }
 }

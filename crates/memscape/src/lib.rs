@@ -24,6 +24,7 @@ mod labels;
 mod notebook;
 mod presets;
 pub mod tour;
+mod versions;
 
 pub use memscape_dram as dram;
 pub use memscape_explore as explore;
@@ -44,6 +45,7 @@ pub use explorer::{Page, explore_page, explore_table};
 pub use find::{claims, experiment};
 pub use notebook::description_html;
 pub use presets::{Difference, difference, leaves, neither, preset, presets};
+pub use versions::{DataVersion, data_versions, versions};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {

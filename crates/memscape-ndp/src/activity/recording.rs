@@ -241,8 +241,8 @@ impl Profile {
             }
             let numbers = array.floats(parent)?;
             #[expect(clippy::cast_precision_loss, reason = "a count of neurons")]
-            let outside = |it: &&f64| **it < 0.0 || (**it >= neurons as f64 && **it < 65535.0);
-            if let Some(value) = numbers.iter().find(outside) {
+            let inside = |it: f64| (0.0..neurons as f64).contains(&it) || it >= 65535.0;
+            if let Some(value) = numbers.iter().find(|it| !inside(**it)) {
                 return Err(bad(parent, *value, format!("a parent is below {neurons}, or 65535 for none")));
             }
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]

@@ -117,6 +117,25 @@ fn a_profile_of_another_model_is_refused() {
     );
 }
 
+#[test]
+fn a_parent_that_is_no_neuron_is_refused() {
+    let profile = |parent: f32| {
+        let (shares, parents) = (0.5_f32.to_le_bytes().repeat(8), parent.to_le_bytes().repeat(16));
+        let arrays = [
+            ("qkv_freq", "<f4", "(1, 8)", shares.clone()),
+            ("qkv_parents", "<f4", "(1, 8, 2)", parents.clone()),
+            ("mlp_freq", "<f4", "(1, 8)", shares),
+            ("mlp_parents", "<f4", "(1, 8, 2)", parents),
+        ];
+        Profile::from_npz(&npz(&arrays, zip::CompressionMethod::Stored)).map_err(|it| it.to_string())
+    };
+    assert!(profile(7.0).is_ok() && profile(65535.0).is_ok());
+    for parent in [8.0, -1.0, f32::NAN, 65534.0] {
+        let error = profile(parent).unwrap_err();
+        assert!(error.ends_with("a parent is below 8, or 65535 for none"), "{parent}: {error}");
+    }
+}
+
 /// A file of `data/traces`, under another name if one is given.
 fn data(file: &str) -> File {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/traces").join(file);

@@ -56,7 +56,16 @@ impl Published {
     /// Never: the built-in files are checked by tests.
     #[must_use]
     pub fn of(paper: &Paper) -> Self {
-        parse(paper.published, paper.id).expect("built-in claims are checked by tests")
+        Self::parse(paper.published, paper.id).expect("built-in claims are checked by tests")
+    }
+
+    /// What a claims file says; `source` is what it is called.
+    ///
+    /// # Errors
+    /// [`Error::BadClaims`] with line and column.
+    pub fn parse(text: &str, source: &str) -> Result<Self, Error> {
+        let published: Self = toml::from_str(text).map_err(|it| Error::BadClaims(it.to_string()))?;
+        Ok(Self { source: source.to_owned(), ..published })
     }
 }
 
@@ -75,13 +84,8 @@ pub fn published(source: Option<&str>) -> Result<Vec<Published>, Error> {
 }
 
 fn read(path: &Path) -> Result<Published, Error> {
-    let text = std::fs::read_to_string(path).map_err(|it| Error::file(path, &it))?;
-    parse(&text, &path.display().to_string()).map_err(|it| Error::file(path, &it))
-}
-
-fn parse(text: &str, source: &str) -> Result<Published, Error> {
-    let published: Published = toml::from_str(text).map_err(|it| Error::BadClaims(it.to_string()))?;
-    Ok(Published { source: source.to_owned(), ..published })
+    let text = memscape_explore::read_text(path).map_err(|it| Error::file(path, &it))?;
+    Published::parse(&text, &path.display().to_string()).map_err(|it| Error::file(path, &it))
 }
 
 #[cfg(test)]
