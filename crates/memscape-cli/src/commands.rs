@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
-    bench, calibrate, claims, compare, describe, front, laws, measure, origin, parameters, plot, predictions,
-    search, sensitivity, trace_stats,
+    bench, calibrate, claims, compare, describe, front, laws, mcp, measure, origin, parameters, plot,
+    predictions, search, sensitivity, trace_stats,
 };
 
 /// Runs one command.
@@ -72,6 +72,11 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
                 seed,
             };
             laws::examine(&asked, table.as_deref(), quiet, out)
+        }
+        Command::Mcp { folder, most_points } => {
+            let place = mcp::Place::new(&folder)?;
+            place.confine()?;
+            mcp::serve(std::io::stdin(), out, &mcp::Tools::new(place, most_points))
         }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),

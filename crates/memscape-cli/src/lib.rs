@@ -12,6 +12,7 @@ mod describe;
 mod failure;
 mod front;
 mod laws;
+mod mcp;
 mod measure;
 mod origin;
 mod parameters;

@@ -49,7 +49,7 @@ mod tests;
 mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values};
-pub use descriptions::described;
+pub use descriptions::{described, read_only_below};
 pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
