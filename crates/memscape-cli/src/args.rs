@@ -276,6 +276,16 @@ pub enum Command {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
     },
+    /// Offer the studies as tools to a program that explores, by the Model Context Protocol on standard
+    /// input and output.
+    Mcp {
+        /// The only folder that files are read from and written to.
+        #[arg(value_name = "DIR", default_value = ".")]
+        folder: PathBuf,
+        /// The most points that one call may ask for.
+        #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+        most_points: u64,
+    },
     /// Run a system's software on this machine, and fit its model to it.
     Measure {
         /// Which system's.

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
-    bench, calibrate, claims, compare, describe, explore, front, laws, measure, origin, parameters, plot,
-    predictions, reproduce, search, sensitivity, trace_stats, uncertainty,
+    bench, calibrate, claims, compare, describe, explore, front, laws, mcp, measure, origin, parameters,
+    plot, predictions, reproduce, search, sensitivity, trace_stats, uncertainty,
 };
 
 /// Runs one command.
@@ -87,6 +87,11 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
                 seed,
             };
             laws::examine(&asked, table.as_deref(), quiet, out)
+        }
+        Command::Mcp { folder, most_points } => {
+            let place = mcp::Place::new(&folder)?;
+            place.confine()?;
+            mcp::serve(std::io::stdin(), out, &mcp::Tools::new(place, most_points))
         }
         Command::Measure { what } => measure::measure(&what, quiet, out, err),
         Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),

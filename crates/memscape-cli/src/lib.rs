@@ -13,6 +13,7 @@ mod explore;
 mod failure;
 mod front;
 mod laws;
+mod mcp;
 mod measure;
 mod origin;
 mod parameters;

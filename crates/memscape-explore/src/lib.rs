@@ -51,7 +51,7 @@ mod tests;
 mod toy;
 
 pub use describe::{AnswerColumn, Description, Parameter, Values, unit_of};
-pub use descriptions::described;
+pub use descriptions::{described, read_only_below};
 pub use digest::digest;
 pub use error::Error;
 pub use expression::Expression;

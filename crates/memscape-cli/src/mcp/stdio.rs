@@ -1,0 +1,201 @@
+//! The protocol on standard input and output: a JSON-RPC message per line.
+//!
+//! The revisions that begin with a handshake, as far as a server of tools alone needs them:
+//! `initialize`, `ping`, `tools/list`, `tools/call`, and that a call is cancelled. A client that asks in
+//! a newer way first falls back to the handshake when that is unknown, as the specification says.
+//!
+//! # Source
+//! Model Context Protocol, revision 2025-11-25: base protocol, lifecycle, tools.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use memscape::prelude::Control;
+use serde_json::{Value, json};
+
+use super::tools::{Answer, Tools};
+use crate::failure::Failure;
+
+/// Revisions that are spoken, newest first.
+const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The longest message.
+const MOST_BYTES: u64 = 1 << 23;
+/// Messages that wait while one is answered.
+const MOST_WAITING: usize = 64;
+
+/// JSON-RPC's numbers for what is wrong with a message.
+mod code {
+    pub const PARSE: i32 = -32700;
+    pub const REQUEST: i32 = -32600;
+    pub const METHOD: i32 = -32601;
+    pub const PARAMETERS: i32 = -32602;
+}
+
+/// Answers messages until there are no more.
+///
+/// # Errors
+/// [`Failure::Output`] if answers cannot be written.
+pub fn serve(input: impl Read + Send + 'static, out: &mut dyn Write, tools: &Tools) -> Result<(), Failure> {
+    let cancelled = Arc::new(Cancelled::default());
+    let (sender, messages) = sync_channel(MOST_WAITING);
+    let ids = Arc::clone(&cancelled);
+    // Reads on while a call is answered, so that it can be cancelled.
+    thread::spawn(move || read(input, &sender, &ids));
+    for message in messages {
+        let answer = match message {
+            Ok(message) => answer(&message, tools, &cancelled),
+            Err(problem) => Some(error(&Value::Null, code::PARSE, &problem)),
+        };
+        if let Some(answer) = answer {
+            writeln!(out, "{answer}")?;
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// Requests that are no longer wanted.
+#[derive(Default)]
+struct Cancelled(Mutex<HashSet<String>>);
+
+impl Cancelled {
+    fn add(&self, id: &Value) {
+        let mut ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of requests that were answered already, nobody takes them out.
+        if ids.len() > 1000 {
+            ids.clear();
+        }
+        ids.insert(id.to_string());
+    }
+
+    fn has(&self, id: &Value) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&id.to_string())
+    }
+}
+
+/// Hands messages on, and looks at none but cancellations.
+fn read(input: impl Read, to: &SyncSender<Result<Value, String>>, cancelled: &Cancelled) {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        let mut limited = input.by_ref().take(MOST_BYTES);
+        match limited.read_until(b'\n', &mut line) {
+            Err(_) | Ok(0) => return,
+            Ok(_) => {}
+        }
+        let message = if line.ends_with(b"\n") || (line.len() as u64) < MOST_BYTES {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            serde_json::from_slice::<Value>(&line).map_err(|it| format!("not JSON: {it}"))
+        } else {
+            if input.skip_until(b'\n').is_err() {
+                return;
+            }
+            Err(format!("a message has at most {MOST_BYTES} bytes"))
+        };
+        if let Ok(message) = &message
+            && message["method"] == "notifications/cancelled"
+        {
+            cancelled.add(&message["params"]["requestId"]);
+            continue;
+        }
+        if to.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+/// The answer to a message, if it is a request.
+fn answer(message: &Value, tools: &Tools, cancelled: &Cancelled) -> Option<Value> {
+    let Some(method) = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0") else {
+        // An answer to nothing that we asked, or none of the protocol.
+        let is_answer = message.get("result").is_some() || message.get("error").is_some();
+        let problem = "expected one JSON-RPC 2.0 request";
+        return (!is_answer).then(|| error(&message["id"], code::REQUEST, problem));
+    };
+    // What has no id is told, not asked.
+    let id = message.get("id")?;
+    let result = match method {
+        "initialize" => Ok(welcome(&message["params"])),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(json!({ "tools": Tools::list_all() })),
+        "tools/call" => call(id, &message["params"], tools, cancelled)?,
+        _ => Err((code::METHOD, format!("there is no method `{method}`"))),
+    };
+    Some(match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err((code, problem)) => error(id, code, &problem),
+    })
+}
+
+fn welcome(asked: &Value) -> Value {
+    let wanted = asked["protocolVersion"].as_str();
+    let revision = REVISIONS.into_iter().find(|it| Some(*it) == wanted).unwrap_or(REVISIONS[0]);
+    json!({
+        "protocolVersion": revision,
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "memscape", "version": env!("CARGO_PKG_VERSION") },
+        "instructions": "Mechanistic models of memory-centric hardware for LLM inference. `list` shows what there is, `describe` \
+            what a study takes and answers. Paths are those of files below the folder that is served.",
+    })
+}
+
+/// What a call comes to: nothing if it was cancelled.
+fn call(
+    id: &Value,
+    asked: &Value,
+    tools: &Tools,
+    cancelled: &Cancelled,
+) -> Option<Result<Value, (i32, String)>> {
+    let name = asked["name"].as_str().unwrap_or_default();
+    let given = match asked.get("arguments") {
+        None | Some(Value::Null) => json!({}),
+        Some(given) => given.clone(),
+    };
+    let watch = Watch { id, cancelled };
+    let done = if watch.cancelled() { return None } else { tools.call(name, given, &watch) };
+    if watch.cancelled() {
+        return None;
+    }
+    Some(match done {
+        Ok(answer) => Ok(content(answer)),
+        Err(failure) if !Tools::knows(name) => Err((code::PARAMETERS, failure.to_string())),
+        // What the asker can mend is a result, so that it is seen.
+        Err(failure) => {
+            Ok(json!({ "content": [{ "type": "text", "text": failure.to_string() }], "isError": true }))
+        }
+    })
+}
+
+fn content(answer: Answer) -> Value {
+    let facts = Value::Object(answer.facts);
+    let mut content = vec![json!({ "type": "text", "text": facts.to_string() })];
+    if let Some(png) = answer.png {
+        content
+            .push(json!({ "type": "image", "data": BASE64_STANDARD.encode(png), "mimeType": "image/png" }));
+    }
+    json!({ "content": content, "structuredContent": facts, "isError": false })
+}
+
+/// Whether a call is still wanted.
+struct Watch<'a> {
+    id: &'a Value,
+    cancelled: &'a Cancelled,
+}
+
+impl Control for Watch<'_> {
+    fn cancelled(&self) -> bool {
+        self.cancelled.has(self.id)
+    }
+}
+
+fn error(id: &Value, code: i32, problem: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": problem } })
+}

@@ -1,0 +1,320 @@
+//! The tools: what each is called, takes and does.
+
+use memscape::explore::{self, Control, Objective, StudyFile, Table, front_of};
+use memscape::papers::{self, PAPERS};
+use memscape::prelude::{DynStudy, presets, registry, studies, study};
+use memscape::systems::compare::{self, platform, platforms};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::asked::{Claims, Compare, Describe, Figure, Find, Front, List, Listed, Run, Space, Sweep};
+use super::place::Place;
+use super::rows::{head, summary};
+use crate::failure::Failure;
+
+/// What a tool answers: an object, and perhaps a picture.
+pub struct Answer {
+    pub facts: Map<String, Value>,
+    pub png: Option<Vec<u8>>,
+}
+
+impl From<Map<String, Value>> for Answer {
+    fn from(facts: Map<String, Value>) -> Self {
+        Self { facts, png: None }
+    }
+}
+
+/// All tools, over one folder.
+pub struct Tools {
+    place: Place,
+    /// Points that one call may ask for.
+    most_points: u64,
+}
+
+/// One of them.
+struct Tool {
+    name: &'static str,
+    summary: &'static str,
+    /// Whether it writes files.
+    writes: bool,
+    schema: fn() -> Value,
+    call: fn(&Tools, Value, &dyn Control) -> Result<Answer, Failure>,
+}
+
+macro_rules! tool {
+    ($name:literal, $asked:ty, $call:ident, $writes:literal, $summary:literal) => {
+        Tool {
+            name: $name,
+            summary: $summary,
+            writes: $writes,
+            schema: schema::<$asked>,
+            call: |tools, given, control| tools.$call(asked::<$asked>(given)?, control),
+        }
+    };
+}
+
+const TOOLS: &[Tool] = &[
+    tool!("list", List, list, false, "List what can be asked, named and drawn"),
+    tool!(
+        "describe",
+        Describe,
+        describe,
+        false,
+        "Explain a study (each parameter's meaning, unit, default, range and source, \
+        and what its answer holds), or show a description of a model, a memory or a machine with its sources"
+    ),
+    tool!("run", Run, run, false, "Answer a study at one point"),
+    tool!(
+        "sweep",
+        Sweep,
+        sweep,
+        true,
+        "Answer a study at every point of a grid, into a table in the folder; shows its first rows. \
+        A point that cannot be is a row whose `error` says why"
+    ),
+    tool!(
+        "front",
+        Front,
+        front,
+        false,
+        "What nothing in a design space, or in a table, is better than in every objective"
+    ),
+    tool!("search", Find, search, true, "The best points of a design space, without looking at all of it"),
+    tool!(
+        "compare",
+        Compare,
+        compare,
+        false,
+        "Ask many platforms for the same prompt and reply: times, memory, what binds them, \
+        or why a platform cannot run the model"
+    ),
+    tool!("claims", Claims, claims, false, "Hold a paper's printed numbers against the models' own"),
+    tool!(
+        "figure",
+        Figure,
+        figure,
+        false,
+        "Draw a figure of a paper from its table, parameters changed if wanted: an image, \
+        and the table's first rows"
+    ),
+];
+
+/// The most rows of a table in an answer.
+const MOST_ROWS: usize = 200;
+
+#[expect(clippy::needless_pass_by_value, clippy::unused_self, reason = "all tools are called alike")]
+impl Tools {
+    pub const fn new(place: Place, most_points: u64) -> Self {
+        Self { place, most_points }
+    }
+
+    /// All of them, as the protocol lists them.
+    pub fn list_all() -> Value {
+        let one = |it: &Tool| {
+            json!({
+                "name": it.name,
+                "description": it.summary,
+                "inputSchema": (it.schema)(),
+                "annotations": { "readOnlyHint": !it.writes, "destructiveHint": false, "openWorldHint": false },
+            })
+        };
+        TOOLS.iter().map(one).collect()
+    }
+
+    /// Whether there is such a tool.
+    pub fn knows(name: &str) -> bool {
+        TOOLS.iter().any(|it| it.name == name)
+    }
+
+    /// What a tool says; of an unknown one, which there are.
+    pub fn call(&self, name: &str, mut given: Value, control: &dyn Control) -> Result<Answer, Failure> {
+        let Some(tool) = TOOLS.iter().find(|it| it.name == name) else {
+            let names = TOOLS.iter().map(|it| it.name);
+            return Err(Failure::of(memscape::study::Unknown::new("tool", name, names)));
+        };
+        // Of these, texts are names or files; anywhere else they are formulas, or files to write.
+        for key in ["name", "model", "platforms", "parameters", "base", "axes", "table"] {
+            for at in [format!("/{key}"), format!("/space/{key}")] {
+                if let Some(value) = given.pointer_mut(&at) {
+                    self.place.anchor(value)?;
+                }
+            }
+        }
+        (tool.call)(self, given, control)
+    }
+
+    fn list(&self, asked: List, _: &dyn Control) -> Result<Answer, Failure> {
+        let row = |name: &str, summary: &str| json!({ "name": name, "summary": summary });
+        let all: Vec<Value> = match asked.of {
+            Listed::Studies => studies().map(|it| row(it.name(), it.summary())).collect(),
+            Listed::Platforms => platforms().iter().map(|it| row(&it.name, &it.summary)).collect(),
+            Listed::Figures => papers::experiments().map(|it| row(it.id, it.title)).collect(),
+            Listed::Papers => {
+                PAPERS.iter().map(|it| json!({ "name": it.id, "figures": it.experiments.len() })).collect()
+            }
+            Listed::Presets => {
+                let kind = |it: &str| asked.kind.as_deref().is_none_or(|wanted| wanted == it);
+                if let Some(kind) = &asked.kind {
+                    registry().catalog(kind).map_err(Failure::of)?;
+                }
+                let found = presets().into_iter().filter(|it| kind(&it.0));
+                found
+                    .map(|(kind, it)| json!({ "kind": kind, "name": it.name, "summary": it.summary }))
+                    .collect()
+            }
+        };
+        Ok(facts([("found", Value::Array(all))]).into())
+    }
+
+    fn describe(&self, asked: Describe, _: &dyn Control) -> Result<Answer, Failure> {
+        let name = asked.name.as_str();
+        if let Ok(study) = study(name) {
+            return Ok(facts([("study", json!(study.describe()))]).into());
+        }
+        let found = memscape::preset(name).map_err(|error| match registry().preset(name) {
+            Err(_) if !std::path::Path::new(name).exists() => Failure::of(memscape::neither(name)),
+            _ => Failure::of(error),
+        })?;
+        Ok(facts([("preset", json!(found))]).into())
+    }
+
+    fn run(&self, asked: Run, _: &dyn Control) -> Result<Answer, Failure> {
+        let row = study(&asked.study).map_err(Failure::of)?.run(&asked.parameters).map_err(Failure::of)?;
+        Ok(row.into_iter().collect::<Map<_, _>>().into())
+    }
+
+    fn sweep(&self, asked: Sweep, control: &dyn Control) -> Result<Answer, Failure> {
+        let path = self.place.writable(&asked.output)?;
+        crate::read::check_table(Some(&path))?;
+        let file = asked.space.file();
+        let study = study(&file.study).map_err(Failure::of)?;
+        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
+        let table = explore::sweep_to_file(study, &file, &path, true, control).map_err(Failure::of)?;
+        let without = table.text("error").map_err(Failure::of)?.iter().flatten().count();
+        let mut all = summary(&table, asked.rows.min(MOST_ROWS))?;
+        all.insert("output".to_owned(), asked.output.into());
+        all.insert("rows_without_answer".to_owned(), without.into());
+        Ok(all.into())
+    }
+
+    fn front(&self, asked: Front, control: &dyn Control) -> Result<Answer, Failure> {
+        let goals = Objective::all(&asked.minimize, &asked.maximize).map_err(Failure::of)?;
+        let rows = asked.rows.min(MOST_ROWS);
+        match (asked.space, &asked.table) {
+            (Some(space), None) => {
+                let (study, file) = self.space(space)?;
+                let space = file.space(study).map_err(Failure::of)?;
+                let space = asked.constraints.into_iter().fold(space, explore::Space::constraint);
+                let found = front_of(study, &[file.parameters(study)], &space, &goals, control);
+                let found = found.map_err(Failure::of)?;
+                let mut all = summary(&found.table, rows)?;
+                all.insert("points".to_owned(), found.points.into());
+                all.insert("feasible".to_owned(), found.feasible.into());
+                Ok(all.into())
+            }
+            (None, Some(path)) => {
+                let table = Table::read_parquet(std::path::Path::new(path)).map_err(Failure::of)?;
+                let found = explore::front(&table, &goals, &asked.constraints).map_err(Failure::of)?;
+                Ok(summary(&found, rows)?.into())
+            }
+            _ => Err(Failure::BadInput("give either `space` or `table`".to_owned())),
+        }
+    }
+
+    fn search(&self, asked: Find, control: &dyn Control) -> Result<Answer, Failure> {
+        let question = asked.question().map_err(Failure::of)?;
+        self.check_points(question.budget)?;
+        let path = asked.output.as_deref().map(|it| self.place.writable(it)).transpose()?;
+        crate::read::check_table(path.as_deref())?;
+        let file = asked.space.file();
+        let study = study(&file.study).map_err(Failure::of)?;
+        let space = file.space(study).map_err(Failure::of)?;
+        let found = explore::search(study, &[file.parameters(study)], &space, &question, control);
+        let found = found.map_err(Failure::of)?;
+        if let Some(path) = &path {
+            found.write(path).map_err(Failure::of)?;
+        }
+        let best = found.filter("on_front", true).map_err(Failure::of)?;
+        let mut all = facts([
+            ("evaluations", found.height().into()),
+            ("best", head(&best, asked.rows.min(MOST_ROWS))?),
+            ("on_front", best.height().into()),
+        ]);
+        if let Some(output) = asked.output {
+            all.insert("output".to_owned(), output.into());
+        }
+        Ok(all.into())
+    }
+
+    fn compare(&self, asked: Compare, control: &dyn Control) -> Result<Answer, Failure> {
+        let named = asked.platforms.iter().map(|it| platform(&it.as_str().into()));
+        let asked_of = match &asked.platforms[..] {
+            [] => platforms(),
+            _ => named.collect::<Result<_, _>>().map_err(Failure::of)?,
+        };
+        let Compare { model, prompt_tokens, generated_tokens, batch, formats, .. } = asked;
+        let question =
+            compare::Workload { model: model.into(), prompt_tokens, generated_tokens, batch, formats };
+        let table = compare::compare(&question, &asked_of, control).map_err(Failure::of)?;
+        Ok(facts([("platforms", head(&table, MOST_ROWS)?)]).into())
+    }
+
+    fn claims(&self, asked: Claims, _: &dyn Control) -> Result<Answer, Failure> {
+        // A path would be a claims file.
+        papers::paper(&asked.paper).map_err(Failure::of)?;
+        let report = memscape::prelude::report(Some(&asked.paper)).map_err(Failure::of)?;
+        match json!(report) {
+            Value::Object(all) => Ok(all.into()),
+            other => Ok(facts([("report", other)]).into()),
+        }
+    }
+
+    fn figure(&self, asked: Figure, _: &dyn Control) -> Result<Answer, Failure> {
+        let found = memscape::experiment(&asked.id).map_err(Failure::of)?;
+        let table = found.table_with(&asked.parameters).map_err(Failure::of)?;
+        let figure = found.plot(&table).map_err(Failure::of)?;
+        let mut all = summary(&table, asked.rows.min(MOST_ROWS))?;
+        all.insert("title".to_owned(), found.title.into());
+        Ok(Answer { facts: all, png: Some(figure.png().map_err(Failure::of)?) })
+    }
+
+    fn space(&self, space: Space) -> Result<(&'static dyn explore::DynStudy, StudyFile), Failure> {
+        let file = space.file();
+        let study = study(&file.study).map_err(Failure::of)?;
+        self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
+        Ok((study, file))
+    }
+
+    fn check_points(&self, points: u64) -> Result<(), Failure> {
+        if points <= self.most_points {
+            return Ok(());
+        }
+        Err(Failure::BadInput(format!(
+            "{points} points are asked for, but a call may ask for {} (`--most-points`); shorten an axis, or search",
+            self.most_points
+        )))
+    }
+}
+
+fn facts<const N: usize>(all: [(&str, Value); N]) -> Map<String, Value> {
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn asked<T: DeserializeOwned>(given: Value) -> Result<T, Failure> {
+    serde_json::from_value(given).map_err(Failure::of)
+}
+
+/// The schema of a tool's arguments, with the names that there are.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
+    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    let names: Vec<&str> = studies().map(DynStudy::name).collect();
+    for at in ["/properties/study", "/properties/space/properties/study"] {
+        if let Some(place) = schema.pointer_mut(at) {
+            place["enum"] = json!(names);
+        }
+    }
+    schema
+}

@@ -1,0 +1,228 @@
+"""`memscape mcp`, asked by the client of the Python SDK."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import anyio
+import polars as pl
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+LIMIT = 20
+
+
+@asynccontextmanager
+async def connected(folder):
+    arguments = ["-m", "memscape", "mcp", str(folder), "--most-points", str(LIMIT)]
+    server = StdioServerParameters(command=sys.executable, args=arguments, cwd=str(folder))
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+def ask(folder, *calls):
+    """The results of these calls, each a tool and its arguments."""
+    found = []
+
+    async def main():
+        with anyio.fail_after(120):
+            async with connected(folder) as session:
+                for tool, arguments in calls:
+                    found.append(await session.call_tool(tool, arguments))
+
+    anyio.run(main)
+    return found
+
+
+def answer(result):
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
+
+
+def refusal(result):
+    assert result.is_error
+    return result.content[0].text
+
+
+SPACE = {
+    "study": "pim.gemv",
+    "base": {"model": "opt-125m", "gemv": "fc1"},
+    "axes": {"pim.registers": [8, 16], "memory.banks_per_channel": {"from": 8, "to": 24, "step": 8}},
+}
+
+
+def test_the_tools_say_what_they_take(tmp_path):
+    async def main():
+        async with connected(tmp_path) as session:
+            return (await session.list_tools()).tools
+
+    tools = {it.name: it for it in anyio.run(main)}
+    assert list(tools) == ["list", "describe", "run", "sweep", "front", "search", "compare", "claims", "figure"]
+    assert all(it.description and it.input_schema["type"] == "object" for it in tools.values())
+    assert "npu.inference" in tools["run"].input_schema["properties"]["study"]["enum"]
+    assert "npu.inference" in tools["sweep"].input_schema["properties"]["space"]["properties"]["study"]["enum"]
+
+
+def test_what_there_is_can_be_listed_and_described(tmp_path):
+    studies, memories, figures, described, preset = ask(
+        tmp_path,
+        ("list", {"of": "studies"}),
+        ("list", {"of": "presets", "kind": "memory"}),
+        ("list", {"of": "figures"}),
+        ("describe", {"name": "pim.gemv"}),
+        ("describe", {"name": "lpddr5-6400"}),
+    )
+    assert "pim.gemv" in [it["name"] for it in answer(studies)["found"]]
+    assert "lpddr5-6400" in [it["name"] for it in answer(memories)["found"]]
+    assert "pimnast.fig10" in [it["name"] for it in answer(figures)["found"]]
+    parameters = {it["path"]: it for it in answer(described)["study"]["parameters"]}
+    assert parameters["memory.trcd_ns"]["unit"] == "ns"
+    assert answer(preset)["preset"]["parameters"]["channels"] == 1
+
+
+def test_a_point_a_grid_a_search_and_a_front(tmp_path):
+    point = {"model": "opt-125m", "gemv": "fc1", "pim.registers": 16, "memory.banks_per_channel": 24}
+    run, swept, searched, front, of_table = ask(
+        tmp_path,
+        ("run", {"study": "pim.gemv", "parameters": point}),
+        ("sweep", {"space": SPACE, "output": "grid.parquet", "rows": 2}),
+        ("search", {"space": SPACE, "minimize": ["time_ns"], "method": "exhaustive", "budget": 6, "output": "all.csv"}),
+        ("front", {"space": SPACE, "minimize": ["time_ns", "pim.registers"]}),
+        ("front", {"table": "grid.parquet", "minimize": ["time_ns", "registers"]}),
+    )
+    swept = answer(swept)
+    table = pl.read_parquet(tmp_path / "grid.parquet")
+    assert (swept["rows"], len(swept["head"]), swept["rows_without_answer"]) == (6, 2, 0)
+    assert swept["columns"] == table.columns and table.height == 6
+    assert answer(run)["time_ns"] == table["time_ns"][-1]
+    best = table["time_ns"].min()
+    assert answer(searched)["best"][0]["time_ns"] == best and (tmp_path / "all.csv").is_file()
+    assert best in [it["time_ns"] for it in answer(front)["head"]]
+    assert answer(of_table)["rows"] == answer(front)["rows"]
+
+
+def test_platforms_claims_and_a_figure(tmp_path):
+    compared, claims, figure = ask(
+        tmp_path,
+        ("compare", {"model": "llama-3.2-1b", "prompt_tokens": 64, "platforms": ["npu-xdna2", "sg2042"]}),
+        ("claims", {"paper": "pimnast"}),
+        ("figure", {"id": "pimnast.fig10", "rows": 3}),
+    )
+    assert [it["platform"] for it in answer(compared)["platforms"]] == ["npu-xdna2", "sg2042"]
+    assert any(it["role"] == "predict" for it in answer(claims)["claims"])
+    assert len(answer(figure)["head"]) == 3
+    image = figure.content[1]
+    assert image.mime_type == "image/png" and base64.b64decode(image.data).startswith(b"\x89PNG")
+
+
+def test_mistakes_are_told_as_on_the_command_line(tmp_path):
+    many = {**SPACE, "axes": {"pim.registers": list(range(8, 8 + LIMIT + 1))}}
+    typo, unknown, large, large_search, loose, none = ask(
+        tmp_path,
+        ("run", {"study": "pim.gmev"}),
+        ("run", {"study": "pim.gemv", "parameters": {"memory.chanel": 2}}),
+        ("sweep", {"space": many, "output": "grid.parquet"}),
+        ("search", {"space": SPACE, "minimize": ["time_ns"]}),
+        ("run", {"study": "pim.gemv", "parameter": {}}),
+        ("front", {"minimize": ["time_ns"]}),
+    )
+    assert "did you mean `pim.gemv`?" in refusal(typo)
+    assert "did you mean `memory.channels`?" in refusal(unknown)
+    assert refusal(large).startswith(f"{LIMIT + 1} points are asked for, but a call may ask for {LIMIT}")
+    assert "points are asked for" in refusal(large_search)
+    assert "unknown field `parameter`" in refusal(loose)
+    assert refusal(none) == "give either `space` or `table`"
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_file_outside_of_the_folder_is_read_or_written(tmp_path):
+    folder = tmp_path / "served"
+    (folder / "inner").mkdir(parents=True)
+    secret = tmp_path / "secret.toml"
+    secret.write_text('base = "opt-125m"\n[parameters]\nlayers = 7\n')
+    (folder / "own.toml").write_text('base = "opt-125m"\n[parameters]\nlayers = 9\n')
+    (folder / "through.toml").write_text('base = "../secret.toml"\n[parameters]\n')
+    (folder / "absolute.toml").write_text(f"base = {str(secret)!r}\n[parameters]\n")
+    os.symlink(secret, folder / "link.toml")
+    os.symlink(tmp_path, folder / "inner" / "up")
+    paths = ["../secret.toml", str(secret), "link.toml", "inner/up/secret.toml", "through.toml", "absolute.toml"]
+    reads = ask(
+        folder,
+        *(("run", {"study": "pim.gemv", "parameters": {"model": it, "gemv": "fc1"}}) for it in paths),
+        *(("run", {"study": "pim.gemv", "parameters": {"model": {"base": it, "parameters": {}}}}) for it in paths),
+        *(("describe", {"name": it}) for it in paths),
+        *(("compare", {"model": it}) for it in paths),
+        *(("front", {"table": it, "minimize": ["x"]}) for it in ["../t.parquet", "/t.parquet"]),
+        *(("claims", {"paper": it}) for it in ["../claims.toml", str(secret)]),
+    )
+    assert all("layers" not in refusal(it) for it in reads)
+    writes = ["../out.parquet", str(tmp_path / "out.parquet"), "inner/up/out.parquet", "missing/out.parquet"]
+    refused = ask(folder, *(("sweep", {"space": SPACE, "output": it}) for it in writes))
+    assert all(refusal(it) for it in refused)
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["secret.toml", "served"]
+    own, described = ask(
+        folder,
+        ("run", {"study": "pim.gemv", "parameters": {"model": "own.toml", "gemv": "fc1"}}),
+        ("describe", {"name": "own.toml"}),
+    )
+    assert answer(own)["time_ns"] > 0
+    assert answer(described)["preset"]["parameters"]["layers"] == 9
+
+
+def exchange(folder, *lines):
+    """What the server says to raw lines."""
+    done = subprocess.run(
+        [sys.executable, "-m", "memscape", "mcp", str(folder)],
+        input=b"".join(it + b"\n" for it in lines),
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(it) for it in done.stdout.splitlines()]
+
+
+def test_messages_that_are_none_get_errors(tmp_path):
+    def message(**fields):
+        return json.dumps({"jsonrpc": "2.0", **fields}).encode()
+
+    replies = exchange(
+        tmp_path,
+        b"not json",
+        b"[]",
+        b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
+        message(id=2, method="server/discover"),
+        message(id=3, method="tools/call", params={"name": "rnu"}),
+        message(method="notifications/initialized"),
+        message(method="notifications/cancelled", params={"requestId": 4}),
+        message(id=4, method="tools/call", params={"name": "list", "arguments": {"of": "studies"}}),
+        message(id=5, result={}),
+        b"x" * (9 << 20),
+        message(id="six", method="ping"),
+    )
+    told = [(it["id"], it.get("error", {}).get("code")) for it in replies]
+    assert told == [
+        (None, -32700),
+        (None, -32600),
+        (1, -32600),
+        (2, -32601),
+        (3, -32602),
+        (None, -32700),
+        ("six", None),
+    ]
+    assert "did you mean `run`?" in replies[4]["error"]["message"]
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2024-11-05", "1999-01-01"])
+def test_the_revision_is_the_client_s_if_it_is_known(tmp_path, revision):
+    asked = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": revision}}
+    (reply,) = exchange(tmp_path, json.dumps(asked).encode())
+    assert reply["result"]["protocolVersion"] == (revision if revision.startswith("202") else "2025-11-25")
+    assert reply["result"]["serverInfo"]["name"] == "memscape"
