@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Headline, Laws, Limit, Recorder, Served, Slot, Span, Study, StudyError,
-    faster, neutral, parts, slower, unused,
+    Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit, Recorder, Served, Slot,
+    Span, Study, StudyError, faster, neutral, parts, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, MODELS, Model};
@@ -75,6 +75,8 @@ struct Pass {
     near_layer: Picoseconds,
     far_layer: Picoseconds,
     head: Picoseconds,
+    /// Bytes that the expander reads.
+    far_bytes: f64,
     /// Whether the near layers wait for bytes rather than for arithmetic.
     reads: bool,
 }
@@ -149,7 +151,16 @@ impl InferenceStudy {
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        Pass { time, near_layer, far_layer, head, reads: compute < near_read }
+        let far_bytes = (weights + cache) * placement.far_layers as f64;
+        Pass { time, near_layer, far_layer, head, far_bytes, reads: compute < near_read }
+    }
+
+    /// What the expander's memory takes for a pass; none where nothing is known of it.
+    fn energy(&self, pass: &Pass) -> Option<Energy> {
+        let meter = self.expander.memory.meter()?;
+        let time = pass.time.total().into();
+        let idle = (meter.standby(time) + meter.refresh(time)) * f64::from(self.expander.channels.get());
+        Some(meter.stream_of_rows(pass.far_bytes, 0.0) + idle)
     }
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
@@ -168,7 +179,8 @@ impl Study for InferenceStudy {
     const NAME: &'static str = "cxl.inference";
     const SUMMARY: &'static str = "A prompt and a reply on an accelerator with a CXL memory expander";
     type Answer = InferenceAnswer;
-    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("token_ns", &["near_ns", "far_ns"])];
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("token_ns", &["near_ns", "far_ns"]), EnergyColumns::SUM];
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: &[
@@ -184,6 +196,10 @@ impl Study for InferenceStudy {
             neutral("expander.memory.banks_per_channel"),
             neutral("expander.memory.rows"),
             neutral("expander.memory.row_bytes"),
+            neutral("expander.memory.ranks"),
+            neutral("expander.memory.trefi_ns"),
+            neutral("expander.memory.energy.*"),
+            unused("expander.memory.energy.bank_share.*", "nothing computes in the expander"),
             unused("expander.memory.*", "only a module's peak rate and size count here"),
         ],
         limits: &[
@@ -206,6 +222,8 @@ impl Study for InferenceStudy {
             (_, false) => BoundBy::Compute,
         };
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
+        let energies = self.energy(&prompt).zip(self.energy(&token));
+        let tokens = f64::from(self.generated_tokens.get());
         Ok(InferenceAnswer {
             headline: Headline::of(&Served {
                 prompt_tokens: self.prompt_tokens.get().into(),
@@ -216,7 +234,8 @@ impl Study for InferenceStudy {
                 memory_bytes: self.needs().bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by,
-                energy_j: None,
+                energy: energies.map(|(prompt, token)| prompt + token * tokens),
+                package_w: None,
                 cost_usd: None,
             }),
             near_ns: token.time.ns(PassPart::Near),

@@ -258,10 +258,16 @@ const UNITS: &[(&str, &str)] = &[
     ("tops", "TOPS"),
     ("tokens", "tokens"),
     ("cycles", "cycles"),
+    ("tokens_per_j", "tokens/J"),
+    ("tokens_per_usd", "tokens/USD"),
+    ("pj_per_bit", "pJ/bit"),
     ("pj", "pJ"),
     ("nj", "nJ"),
     ("mj", "mJ"),
+    ("j", "J"),
+    ("mw", "mW"),
     ("w", "W"),
+    ("usd", "USD"),
     ("percent", "%"),
 ];
 
@@ -269,7 +275,8 @@ fn unit(path: &str, schema: &Map<String, Value>) -> Option<String> {
     if let Some(unit) = text(schema, "unit") {
         return Some(unit.to_owned());
     }
-    let name = path.rsplit('.').next()?;
+    // A number that is known within a factor is named by its table.
+    let name = path.rsplit('.').find(|it| *it != "value")?;
     let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
     // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
     let found = UNITS.iter().find(|(suffix, _)| ends(suffix) || (name == *suffix && suffix.len() > 2));

@@ -8,6 +8,8 @@
 mod breakdown;
 mod calibration;
 mod catalog;
+mod energy;
+mod estimate;
 mod headline;
 mod law;
 mod nearest;
@@ -21,6 +23,8 @@ mod timeline;
 pub use breakdown::{Breakdown, MOST_PARTS, Part};
 pub use calibration::{Calibration, FreeParameter};
 pub use catalog::{AnyCatalog, Catalog, CatalogError, File, Find, Foreign, Nested, Takes, merge};
+pub use energy::{Boundary, Energy, EnergyColumns, EnergyPart};
+pub use estimate::{Estimate, Grade, Graded};
 pub use headline::{BoundBy, Headline, Served};
 pub use law::{
     Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, When, either, faster, neutral,

@@ -51,6 +51,12 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("gpu.fp16_tops"),
     better("gpu.pcie_gb_s"),
     neutral("gpu.price_usd"),
+    neutral("gpu.board_w"),
+    neutral("dimm.memory.energy.*"),
+    unused("dimm.memory.energy.bank_share.*", "the unit is beside the ranks, not the banks"),
+    neutral("dimm.memory.trefi_ns"),
+    neutral("dimm.mac_pj_per_bit.*"),
+    neutral("link_pj_per_bit.*"),
     faster("gpus").only(TENSORRT),
     unused(
         "dimm.memory.*",

@@ -213,6 +213,8 @@ pub(super) const INFERENCE: Laws = Laws {
         unused("memory.ranks", ONE_RANK),
         either("memory.bank_groups", GROUPS),
         faster("memory.banks_per_channel"),
+        neutral("memory.energy.*"),
+        neutral("mac_pj_per_bit.*"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
         either("memory.bus_bits", LANES),
