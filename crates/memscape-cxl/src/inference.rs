@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use memscape_dram::MEMORIES;
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit, Recorder, Served, Slot,
-    Span, Study, StudyError, faster, neutral, parts, slower, unused,
+    Span, Study, StudyError, faster, lowers, neutral, parts, raises, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, MODELS, Model};
@@ -201,6 +201,10 @@ impl Study for InferenceStudy {
             neutral("expander.memory.energy.*"),
             unused("expander.memory.energy.bank_share.*", "nothing computes in the expander"),
             unused("expander.memory.*", "only a module's peak rate and size count here"),
+        ],
+        trends: &[
+            raises("expander.memory.energy.*", "energy_j"),
+            lowers("expander.memory.trefi_ns", "energy_refresh_j"),
         ],
         limits: &[
             Limit { grow: &[("accelerator.memory_bytes", 1e6)], vanish: &["far_ns"] },

@@ -27,8 +27,8 @@ pub use energy::{Boundary, Energy, EnergyColumns, EnergyPart};
 pub use estimate::{Estimate, Grade, Graded};
 pub use headline::{BoundBy, Headline, Served};
 pub use law::{
-    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, When, either, faster, neutral,
-    slower, unused,
+    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, Trend, When, either, faster,
+    lowers, neutral, raises, slower, unused,
 };
 pub use nearest::{Unknown, list, nearest};
 pub use preset::{Form, Preset, PresetError};

@@ -240,3 +240,37 @@ fn small(study: &str) -> Parameters {
         _ => json!({}),
     })
 }
+
+/// What is known of energy has two ends and a boundary; rated powers are a limit beside it.
+#[test]
+fn every_platform_says_what_is_known_of_its_energy() {
+    use memscape_systems::compare::{Workload, compare, platforms};
+    let workload = Workload { prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &platforms(), &()).unwrap();
+    let floats = |name: &str| match table.column(name).unwrap() {
+        memscape_explore::Column::Float(it) => it,
+        other => panic!("{name}: {other:?}"),
+    };
+    let [low, energy, high] = ["energy_low_j", "energy_j", "energy_high_j"].map(floats);
+    let [limit, total] = ["energy_package_limit_j", "total_s"].map(floats);
+    let [names, boundaries, grades] =
+        ["platform", "energy_boundary", "energy_grade"].map(|it| table.text(it).unwrap());
+    let mut known = 0;
+    for row in 0..table.height() {
+        let name = names[row].as_deref().unwrap();
+        let Some(total) = total[row] else { continue };
+        if name == "a100-five" {
+            assert_eq!(energy[row], None, "no source says what memory on boards takes");
+            assert!((limit[row].unwrap() / (5.0 * 400.0 * total) - 1.0).abs() < 1e-9);
+            continue;
+        }
+        let [low, energy, high] = [low, energy, high].each_ref().map(|it| it[row].unwrap());
+        assert!(low <= energy && energy <= high, "{name}");
+        // No memory of these machines takes more than some watts for each channel.
+        assert!((0.01..100.0).contains(&(energy / total)), "{name}: {} W", energy / total);
+        assert_eq!(boundaries[row].as_deref(), Some("device"), "{name}");
+        assert!(grades[row].is_some(), "{name}");
+        known += 1;
+    }
+    assert!(known >= 10, "{known}");
+}

@@ -100,9 +100,9 @@ fn what_no_energy_can_be_is_refused() {
         change(dram.energy.as_mut().unwrap());
         dram.check().unwrap_err().to_string()
     };
-    insta::assert_snapshot!(check(|it| it.read_pj_per_bit.value = -1.0), @"");
-    insta::assert_snapshot!(check(|it| it.standby_mw.within = 0.5), @"");
-    insta::assert_snapshot!(check(|it| it.bank_share.value = 1.5), @"");
+    insta::assert_snapshot!(check(|it| it.read_pj_per_bit.value = -1.0), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.read_pj_per_bit = -1 within 1.28; give what is known of it, or leave `energy` out");
+    insta::assert_snapshot!(check(|it| it.standby_mw.within = 0.5), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.standby_mw = 429 within 0.5; give what is known of it, or leave `energy` out");
+    insta::assert_snapshot!(check(|it| it.bank_share.value = 1.5), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.bank_share = 1.5 within 1.82; give what is known of it, or leave `energy` out");
     assert!(Dram { energy: None, ..good }.check().is_ok());
 }
 

@@ -364,6 +364,7 @@ impl Study for InferenceStudy {
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: laws::INFERENCE,
+        trends: laws::ENERGY,
         engines: Some(Engines::closed_and_events(0.2)),
         slow: true,
         ..Laws::NONE

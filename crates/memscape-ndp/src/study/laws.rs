@@ -2,7 +2,9 @@
 //! partition's bound, to the predictor's accuracy, to the share of the hottest; and
 //! what no time can be below.
 
-use memscape_study::{Bound, Effect, Exception, When, either, faster, neutral, slower, unused};
+use memscape_study::{
+    Bound, Effect, Exception, Trend, When, either, faster, lowers, neutral, raises, slower, unused,
+};
 
 use crate::cost::{ColdSide, Rates};
 use crate::hardware::Machine;
@@ -120,6 +122,16 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("hot_share").only(PREDICTING),
     either("sequence", "another recorded sequence"),
     either("seed", "another draw"),
+];
+
+/// Of what DIMMs and links take.
+pub(super) const ENERGY: &[Trend] = &[
+    raises("dimm.memory.energy.*", "energy_j"),
+    raises("dimm.memory.energy.*", "energy_high_j"),
+    raises("dimm.mac_pj_per_bit.*", "energy_j"),
+    raises("link_pj_per_bit.*", "energy_j"),
+    lowers("dimm.memory.trefi_ns", "energy_refresh_j"),
+    raises("gpu.board_w", "energy_package_limit_j"),
 ];
 
 pub(super) const PARTITION: &[Effect] = &[

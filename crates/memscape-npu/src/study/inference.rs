@@ -4,7 +4,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Energy, EnergyColumns, Headline, Laws, Limited, Part,
-    Served, Slot, Study, StudyError, When, either, faster, neutral, parts, slower,
+    Served, Slot, Study, StudyError, When, either, faster, neutral, parts, raises, slower,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Model, Operator, OperatorKind, Projections};
@@ -369,7 +369,17 @@ impl Study for InferenceStudy {
         EnergyColumns::SUM,
     ];
 
-    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: EFFECTS, slow: true, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: EFFECTS,
+        trends: &[
+            raises("device.dram.energy.*", "energy_j"),
+            raises("device.dram.energy.*", "energy_high_j"),
+            raises("generated_tokens", "energy_j"),
+        ],
+        slow: true,
+        ..Laws::NONE
+    };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let memory = self.memory_bytes()?;

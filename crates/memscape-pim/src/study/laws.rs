@@ -3,7 +3,8 @@
 
 use memscape_dram::Dram;
 use memscape_study::{
-    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, neutral, slower, unused,
+    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, lowers, neutral, raises, slower,
+    unused,
 };
 use memscape_workload::{Format, Gemv};
 
@@ -82,8 +83,27 @@ macro_rules! with_machine {
     };
 }
 
+/// What all studies say of energy, and what one adds. More of a read's energy at the bank is less on
+/// the way that register writes take, so that has no direction.
+macro_rules! with_energy {
+    ($($own:expr),* $(,)?) => {
+        &[
+            raises("memory.energy.activate*", "energy_j"),
+            raises("memory.energy.read*", "energy_j"),
+            raises("memory.energy.write*", "energy_j"),
+            raises("memory.energy.io*", "energy_j"),
+            raises("memory.energy.refresh*", "energy_j"),
+            raises("memory.energy.standby*", "energy_j"),
+            raises("pim.mac_pj_per_bit.*", "energy_j"),
+            lowers("memory.trefi_ns", "energy_refresh_j"),
+            $($own),*
+        ]
+    };
+}
+
 pub(super) const GEMV: Laws = Laws {
     aim: Some(Aim::less("time_ns")),
+    trends: with_energy![],
     effects: with_machine![
         neutral("memory.energy.*");
         slower("m"),
@@ -100,6 +120,7 @@ pub(super) const GEMV: Laws = Laws {
 
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
+    trends: with_energy![raises("generated_tokens", "energy_j"), raises("batch", "energy_j")],
     effects: with_machine![
         neutral("memory.energy.*");
         slower("prompt_tokens"),

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, Recorder,
-    Served, Slot, Study, StudyError, When, either, neutral, slower, unused,
+    Served, Slot, Study, StudyError, When, either, lowers, neutral, raises, slower, unused,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{Format, MODELS, Model, Projections};
@@ -472,7 +472,18 @@ impl Study for InferenceStudy {
         ),
         EnergyColumns::SUM,
     ];
-    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: &EFFECTS, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: &EFFECTS,
+        trends: &[
+            raises("memory.energy.*", "energy_j"),
+            raises("memory.energy.*", "energy_high_j"),
+            lowers("memory.trefi_ns", "energy_refresh_j"),
+            raises("generated_tokens", "energy_j"),
+            raises("package_w", "energy_package_limit_j"),
+        ],
+        ..Laws::NONE
+    };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn bounds(&self) -> Vec<Bound> {
