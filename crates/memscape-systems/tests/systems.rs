@@ -264,7 +264,7 @@ fn every_platform_says_what_is_known_of_its_energy() {
             assert!((limit[row].unwrap() / (5.0 * 400.0 * total) - 1.0).abs() < 1e-9);
             continue;
         }
-        let [low, energy, high] = [low, energy, high].each_ref().map(|it| it[row].unwrap());
+        let [low, energy, high] = [&low, &energy, &high].map(|it| it[row].unwrap());
         assert!(low <= energy && energy <= high, "{name}");
         // No memory of these machines takes more than some watts for each channel.
         assert!((0.01..100.0).contains(&(energy / total)), "{name}: {} W", energy / total);
