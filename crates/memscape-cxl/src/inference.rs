@@ -75,8 +75,8 @@ struct Pass {
     near_layer: Picoseconds,
     far_layer: Picoseconds,
     head: Picoseconds,
-    /// Bytes that the expander reads.
-    far_bytes: f64,
+    /// Bytes that the expander reads and, of keys and values, writes.
+    far_bytes: [f64; 2],
     /// Whether the near layers wait for bytes rather than for arithmetic.
     reads: bool,
 }
@@ -151,7 +151,8 @@ impl InferenceStudy {
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        let far_bytes = (weights + cache) * placement.far_layers as f64;
+        let written = batch * tokens * (2 * KV_BYTES * model.kv_size()) as f64;
+        let far_bytes = [weights + cache, written].map(|it| it * placement.far_layers as f64);
         Pass { time, near_layer, far_layer, head, far_bytes, reads: compute < near_read }
     }
 
@@ -160,7 +161,8 @@ impl InferenceStudy {
         let meter = self.expander.memory.meter()?;
         let time = pass.time.total().into();
         let idle = (meter.standby(time) + meter.refresh(time)) * f64::from(self.expander.channels.get());
-        Some(meter.stream_of_rows(pass.far_bytes, 0.0) + idle)
+        let [read, written] = pass.far_bytes;
+        Some(meter.stream_of_rows(read, written) + idle)
     }
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
