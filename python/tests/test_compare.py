@@ -18,6 +18,20 @@ def test_a_comparison_has_a_row_for_each_platform_and_format():
     assert faster["token_ns"][0] < table["token_ns"][0]
 
 
+def test_an_energy_has_ends_a_boundary_and_a_grade():
+    names = ["soc-lpddr5x", "pimnast", "sg2042", "hermes"]
+    table = ms.compare("llama-2-7b", prompt_tokens=32, generated_tokens=8, platforms=names)
+    assert table["error"].null_count() == len(names)
+    assert table["energy_boundary"].to_list() == ["device"] * len(names)
+    assert (table["energy_low_j"] <= table["energy_j"]).all()
+    assert (table["energy_j"] <= table["energy_high_j"]).all()
+    soc, pim = table["energy_per_token_j"][:2]
+    assert pim < soc
+    assert table["energy_package_limit_j"].is_null().to_list() == [True, True, False, False]
+    # A memory of which nothing is said is a null, not a guess.
+    assert ms.run("pim.gemv", {"memory": {"energy": None}})["energy_j"] is None
+
+
 def test_what_no_platform_could_mend_is_an_error():
     with pytest.raises(ms.MemscapeError, match="npu-xdna2"):
         ms.compare(platforms=["npu-xdna3"])

@@ -13,8 +13,18 @@ use crate::read::check_table;
 use crate::show::show;
 
 /// What a terminal shows of each row.
-const SHOWN: [&str; 8] =
-    ["platform", "format", "ttft_s", "token_ns", "tokens_per_s", "total_s", "memory_bytes", "bound_by"];
+const SHOWN: [&str; 10] = [
+    "platform",
+    "format",
+    "ttft_s",
+    "token_ns",
+    "tokens_per_s",
+    "total_s",
+    "memory_bytes",
+    "bound_by",
+    "energy_per_token_j",
+    "energy_boundary",
+];
 
 /// Asks platforms for the same prompt and reply.
 pub fn compare(

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Headline, Laws, Limit, Recorder, Served, Slot, Span, Study, StudyError,
-    faster, neutral, parts, slower, unused,
+    Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit, Recorder, Served, Slot,
+    Span, Study, StudyError, faster, lowers, neutral, parts, raises, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::weights::AS_STORED;
@@ -77,6 +77,8 @@ struct Pass {
     near_layer: Picoseconds,
     far_layer: Picoseconds,
     head: Picoseconds,
+    /// Bytes that the expander reads and, of keys and values, writes.
+    far_bytes: [f64; 2],
     /// Whether the near layers wait for bytes rather than for arithmetic.
     reads: bool,
 }
@@ -154,7 +156,18 @@ impl InferenceStudy {
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        Pass { time, near_layer, far_layer, head, reads: compute < near_read }
+        let written = batch * tokens * (2 * KV_BYTES * model.kv_size()) as f64;
+        let far_bytes = [weights + cache, written].map(|it| it * placement.far_layers as f64);
+        Pass { time, near_layer, far_layer, head, far_bytes, reads: compute < near_read }
+    }
+
+    /// What the expander's memory takes for a pass; none where nothing is known of it.
+    fn energy(&self, pass: &Pass) -> Option<Energy> {
+        let meter = self.expander.memory.meter()?;
+        let time = pass.time.total().into();
+        let idle = (meter.standby(time) + meter.refresh(time)) * f64::from(self.expander.channels.get());
+        let [read, written] = pass.far_bytes;
+        Some(meter.stream_of_rows(read, written) + idle)
     }
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
@@ -174,7 +187,8 @@ impl Study for InferenceStudy {
     const NAME: &'static str = "cxl.inference";
     const SUMMARY: &'static str = "A prompt and a reply on an accelerator with a CXL memory expander";
     type Answer = InferenceAnswer;
-    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("token_ns", &["near_ns", "far_ns"])];
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("token_ns", &["near_ns", "far_ns"]), EnergyColumns::SUM];
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: &[
@@ -190,7 +204,15 @@ impl Study for InferenceStudy {
             neutral("expander.memory.banks_per_channel"),
             neutral("expander.memory.rows"),
             neutral("expander.memory.row_bytes"),
+            neutral("expander.memory.ranks"),
+            neutral("expander.memory.trefi_ns"),
+            neutral("expander.memory.energy.*"),
+            unused("expander.memory.energy.bank_share.*", "nothing computes in the expander"),
             unused("expander.memory.*", "only a module's peak rate and size count here"),
+        ],
+        trends: &[
+            raises("expander.memory.energy.*", "energy_j"),
+            lowers("expander.memory.trefi_ns", "energy_refresh_j"),
         ],
         limits: &[
             Limit { grow: &[("accelerator.memory_bytes", 1e6)], vanish: &["far_ns"] },
@@ -212,6 +234,8 @@ impl Study for InferenceStudy {
             (_, false) => BoundBy::Compute,
         };
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
+        let energies = self.energy(&prompt).zip(self.energy(&token));
+        let tokens = f64::from(self.generated_tokens.get());
         Ok(InferenceAnswer {
             headline: Headline::of(&Served {
                 prompt_tokens: self.prompt_tokens.get().into(),
@@ -222,7 +246,8 @@ impl Study for InferenceStudy {
                 memory_bytes: self.needs(self.weights()?).bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by,
-                energy_j: None,
+                energy: energies.map(|(prompt, token)| prompt + token * tokens),
+                package_w: None,
                 cost_usd: None,
             }),
             near_ns: token.time.ns(PassPart::Near),

@@ -2,10 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use memscape_study::Catalog;
+use memscape_study::{Catalog, Graded};
 use memscape_units::{Bytes, GbPerS, Megahertz, Nanoseconds, Picoseconds, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::figures::DramEnergy;
 
 /// A memory system of equal DRAM channels: its organisation and its timing.
 ///
@@ -97,6 +99,9 @@ pub struct Dram {
     pub trefi_ns: Nanoseconds,
     /// All-bank refresh to the next command of the rank.
     pub trfc_ab_ns: Nanoseconds,
+    /// What it takes of energy; null where nothing is known of it
+    #[serde(default)]
+    pub energy: Option<DramEnergy>,
 }
 
 /// What one channel consists of.
@@ -169,7 +174,8 @@ impl Dram {
         self.check_organisation()?;
         self.check_magnitudes()?;
         self.check_clock()?;
-        self.check_order()
+        self.check_order()?;
+        self.check_energy()
     }
 
     fn check_organisation(&self) -> Result<(), DramError> {
@@ -304,6 +310,17 @@ impl Dram {
             "tRPab + tRFCab < tREFI",
             "the device would only refresh; check the units",
             || format!("trp_ab_ns + trfc_ab_ns = {refresh}, but trefi_ns = {}", self.trefi_ns),
+        )
+    }
+
+    fn check_energy(&self) -> Result<(), DramError> {
+        let fault = self.energy.as_ref().and_then(DramEnergy::fault);
+        let Some((name, Graded { value, within, .. })) = fault else { return Ok(()) };
+        rule(
+            false,
+            "an energy is at least 0, known within a factor of at least 1, and a share is at most 1",
+            "give what is known of it, or leave `energy` out",
+            || format!("energy.{name} = {value} within {within}"),
         )
     }
 

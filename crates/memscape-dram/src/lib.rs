@@ -1,10 +1,11 @@
-//! DRAM devices, command streams and their timing.
+//! DRAM devices, command streams, their timing and their energy.
 //!
 //! A [`Dram`] is plain data; [`constraints`] and [`pim_constraints`] spell out
 //! its timing rules, again as data; an [`Engine`] walks a stream of
 //! [`Command`]s through them on an integer clock, one channel at a time and in
 //! order. Whoever wants to see the commands passes a [`Sink`]: the writers in
-//! [`export`] are sinks. An [`AddressMap`] says where physical addresses lie.
+//! [`export`] are sinks, and the [`CommandCounts`] that a [`Meter`](energy::Meter) turns into
+//! energy. An [`AddressMap`] says where physical addresses lie.
 //!
 //! ```
 //! use memscape_dram::{Address, Engine, Kind, MEMORIES, constraints};
@@ -21,16 +22,20 @@
 pub mod address;
 pub mod constraint;
 pub mod device;
+pub mod energy;
 pub mod engine;
 pub mod export;
+pub mod figures;
 pub mod pim;
 pub mod stream;
 
 pub use address::{AddressMap, Dims, Field, MapError, Place};
 pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
 pub use device::{Dram, DramError, Geometry, MEMORIES};
+pub use energy::{CommandCounts, Meter, PimWork};
 pub use engine::{
     Address, Command, Engine, EngineError, Origin, ProtocolError, Ready, RefreshPolicy, RowState, Sink,
 };
+pub use figures::DramEnergy;
 pub use pim::PimDelays;
 pub use stream::Pattern;

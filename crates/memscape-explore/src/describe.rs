@@ -258,10 +258,16 @@ const UNITS: &[(&str, &str)] = &[
     ("tops", "TOPS"),
     ("tokens", "tokens"),
     ("cycles", "cycles"),
+    ("tokens_per_j", "tokens/J"),
+    ("tokens_per_usd", "tokens/USD"),
+    ("pj_per_bit", "pJ/bit"),
     ("pj", "pJ"),
     ("nj", "nJ"),
     ("mj", "mJ"),
+    ("j", "J"),
+    ("mw", "mW"),
     ("w", "W"),
+    ("usd", "USD"),
     ("percent", "%"),
 ];
 
@@ -273,7 +279,8 @@ const UNITS: &[(&str, &str)] = &[
 /// ```
 #[must_use]
 pub fn unit_of(name: &str) -> Option<&'static str> {
-    let name = name.rsplit('.').next()?;
+    // A number that is known within a factor is named by its table.
+    let name = name.rsplit('.').find(|it| *it != "value")?;
     let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
     // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
     let found = UNITS.iter().find(|(suffix, _)| ends(suffix) || (name == *suffix && suffix.len() > 2));

@@ -77,7 +77,8 @@ impl Shape {
     /// for it.
     pub(crate) fn fill(&self, tree: &mut Node, description: &Value) {
         match (self, description) {
-            (Self::Group { fields, .. }, Value::Object(given)) => {
+            // What is null has no fields to fill.
+            (Self::Group { fields, .. }, Value::Object(given)) if matches!(tree, Node::Table(_)) => {
                 for (name, shape) in fields {
                     let Some(value) = given.get(name) else { continue };
                     if let Some(child) = tree.child_mut(name) {

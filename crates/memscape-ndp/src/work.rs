@@ -372,6 +372,12 @@ impl Work {
         }
     }
 
+    /// Bytes of keys and values that a token of each sequence adds.
+    #[must_use]
+    pub fn token_cache_bytes(&self) -> f64 {
+        self.shape.kv_bytes() * self.layers() * f64::from(self.batch)
+    }
+
     /// Activity itself.
     ///
     /// # Errors

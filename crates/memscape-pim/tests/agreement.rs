@@ -1,8 +1,8 @@
-//! Does the closed form count exactly what the command stream takes?
+//! Does the closed form count exactly what the command stream takes, in time and in commands?
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES, RefreshPolicy};
+use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy};
 use memscape_pim::cost::{CommandStream, closed_form, least_time};
 use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit, RowAfterWrite};
 use memscape_pim::mapping::Plan;
@@ -85,6 +85,7 @@ fn pim() -> impl Strategy<Value = PimUnit> {
                 cross_lane,
                 host_turnaround_ns: Nanoseconds::new(host).unwrap(),
                 swap_commands,
+                mac_pj_per_bit: None,
             }
         },
     )
@@ -146,10 +147,12 @@ proptest! {
         let Ok(plan) = Plan::new(case.gemv, case.format, &case.machine, &case.policy) else { return Ok(()) };
         let delays = case.machine.pim_delays();
         let stream = CommandStream { plan: &plan, machine: &case.machine, refresh: RefreshPolicy::Off };
-        let walked = stream.walk(&mut ()).unwrap();
+        let mut issued = CommandCounts::default();
+        let walked = stream.walk(&mut issued).unwrap();
         prop_assert!(least_time(&plan, &delays) <= walked, "{:?} {:?}", plan, delays);
         if let Some(closed) = closed_form(&plan, &delays) {
             prop_assert_eq!(closed.time.total(), walked, "{:?} {:?}", plan, delays);
+            prop_assert_eq!(closed.commands, issued, "{:?} {:?}", plan, delays);
         }
     }
 }

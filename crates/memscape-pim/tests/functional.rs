@@ -91,9 +91,9 @@ fn pim(registers: u32, input_registers: u32, swap_commands: u32, cross_lane: Cro
     }
 }
 
-fn machine(memory: Dram, pim: PimUnit, interleave_bytes: u64) -> Machine {
+fn machine(memory: &Dram, pim: PimUnit, interleave_bytes: u64) -> Machine {
     let interleave_bytes = NonZeroU64::new(interleave_bytes).unwrap();
-    Machine { memory, interleave_bytes, pim, ..*MACHINES.get(DEFAULT_MACHINE) }
+    Machine { memory: *memory, interleave_bytes, pim, ..*MACHINES.get(DEFAULT_MACHINE) }
 }
 
 const FORMATS: [&str; 10] = [
@@ -144,7 +144,7 @@ prop_compose! {
             split_k: count(1 << split),
             register_rule: RegisterRule::Accumulators,
         };
-        Plan::new(gemv, format, &machine(memory, pim, 1 << interleave), &policy).ok()
+        Plan::new(gemv, format, &machine(&memory, pim, 1 << interleave), &policy).ok()
     }
 }
 
@@ -203,7 +203,7 @@ fn at_degree_one_the_buffer_holds_tiles_in_cr_order() {
         split_k: count(1),
         register_rule: RegisterRule::Accumulators,
     };
-    let machine = machine(memory, pim(16, 8, 1, CrossLane::LaneShift), 256);
+    let machine = machine(&memory, pim(16, 8, 1, CrossLane::LaneShift), 256);
     let plan = Plan::new(Gemv::new(96, 256).unwrap(), Format::INT8, &machine, &policy).unwrap();
     let map = Interleaving { unit_bytes: 256, banks: 4, row_bytes: 2048 };
     let (rows, columns) = (96 / plan.tile.m, 256 / plan.tile.k);
@@ -235,7 +235,7 @@ fn toy() -> (Plan, Numbers) {
     let plan = Plan::new(
         gemv,
         Format::INT8,
-        &machine(memory, pim(16, 2, 1, CrossLane::LaneShift), 256),
+        &machine(&memory, pim(16, 2, 1, CrossLane::LaneShift), 256),
         &Policy { tile: TilePolicy::Fixed(count(8)), ..policy },
     )
     .unwrap();

@@ -2,9 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How a description knows a number: the word before the first colon of its source.
+///
+/// Ordered: what follows from several numbers is known as the last of their grades.
 ///
 /// ```
 /// use memscape_study::Grade;
@@ -12,7 +16,8 @@ use serde_json::Value;
 /// assert_eq!(Grade::of("prior: launch of a kernel"), Some(Grade::Prior));
 /// assert_eq!(Grade::of("somebody said so"), None);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Grade {
     /// A publication about the thing itself says so, or its own definition.

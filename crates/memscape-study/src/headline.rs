@@ -4,6 +4,8 @@ use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::energy::{Energy, EnergyColumns};
+
 /// The columns that all `*.inference` studies share. Tokens per second count the
 /// whole batch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -26,13 +28,29 @@ pub struct Headline {
     pub memory_limit_bytes: Option<u64>,
     /// What binds a generated token
     pub bound_by: BoundBy,
-    /// Energy of prompt and reply; null where no source gives it
-    pub energy_j: Option<f64>,
-    /// Energy over generated tokens; null where no source gives it
+    /// What the DRAM devices take for prompt and reply
+    #[serde(flatten)]
+    pub energy: EnergyColumns,
+    /// `energy_j` over generated tokens; null where no source gives it
     pub energy_per_token_j: Option<f64>,
+    /// Generated tokens over `energy_high_j`
+    pub low_tokens_per_j: Option<f64>,
+    /// Generated tokens over `energy_low_j`
+    pub high_tokens_per_j: Option<f64>,
+    /// The most that processors, with the memory on their boards, can take for prompt and reply: their
+    /// rated power all the time; null where no source gives it
+    pub energy_package_limit_j: Option<f64>,
     /// Price of the machine; null where no source gives it
     pub cost_usd: Option<f64>,
+    /// Tokens that it generates for each dollar of its price if it does nothing else for three years
+    pub low_tokens_per_usd: Option<f64>,
+    /// The same for five years
+    pub high_tokens_per_usd: Option<f64>,
 }
+
+/// How long a machine is used until it is written off: what `low_tokens_per_usd` and `high_tokens_per_usd` assumes.
+const YEARS: [f64; 2] = [3.0, 5.0];
+const YEAR_S: f64 = 365.25 * 86_400.0;
 
 /// The binding resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -71,8 +89,10 @@ pub struct Served {
     pub memory_limit_bytes: Option<u64>,
     /// What binds a step.
     pub bound_by: BoundBy,
-    /// Energy of it all.
-    pub energy_j: Option<f64>,
+    /// What the DRAM devices take for it all.
+    pub energy: Option<Energy>,
+    /// Rated power of the processors, with the memory on their boards, in watts.
+    pub package_w: Option<f64>,
     /// Price of the machine.
     pub cost_usd: Option<f64>,
 }
@@ -87,10 +107,12 @@ impl Headline {
     /// let it = Headline::of(&Served {
     ///     prompt_tokens: 100, generated_tokens: 10, batch: 2,
     ///     prompt: Nanoseconds::new(1e9)?, step: Nanoseconds::new(0.1e9)?,
-    ///     memory_bytes: 1, memory_limit_bytes: None, bound_by: BoundBy::Compute, energy_j: None, cost_usd: None,
+    ///     memory_bytes: 1, memory_limit_bytes: None, bound_by: BoundBy::Compute,
+    ///     energy: None, package_w: Some(100.0), cost_usd: None,
     /// });
     /// assert_eq!((it.ttft_s, it.total_s, it.tokens_per_s), (1.0, 2.0, 10.0));
     /// assert_eq!((it.prompt_tokens_per_s, it.generation_tokens_per_s), (200.0, 20.0));
+    /// assert_eq!((it.energy.energy_j, it.energy_package_limit_j), (None, Some(200.0)));
     /// # Ok::<(), memscape_units::UnitError>(())
     /// ```
     #[must_use]
@@ -99,19 +121,32 @@ impl Headline {
         let (prompt_ns, step_ns) = (it.prompt.as_f64(), it.step.as_f64());
         let (batch, generated) = (it.batch as f64, it.generated_tokens as f64);
         let total_ns = prompt_ns + generated * step_ns;
+        let tokens_per_s = batch * generated / total_ns * 1e9;
+        let energy = EnergyColumns::of(it.energy.as_ref());
+        // A machine that takes nothing answers nothing.
+        let per_joule = |joules: Option<f64>| joules.filter(|it| *it > 0.0).map(|it| batch * generated / it);
+        let per_usd = |years: f64| {
+            let price = it.cost_usd.filter(|it| *it > 0.0);
+            price.map(|it| tokens_per_s * years * YEAR_S / it)
+        };
         Self {
             ttft_s: prompt_ns * 1e-9,
             token_ns: step_ns,
             prompt_tokens_per_s: batch * it.prompt_tokens as f64 / prompt_ns * 1e9,
             generation_tokens_per_s: batch / step_ns * 1e9,
             total_s: total_ns * 1e-9,
-            tokens_per_s: batch * generated / total_ns * 1e9,
+            tokens_per_s,
             memory_bytes: it.memory_bytes,
             memory_limit_bytes: it.memory_limit_bytes,
             bound_by: it.bound_by,
-            energy_j: it.energy_j,
-            energy_per_token_j: it.energy_j.map(|it| it / (batch * generated)),
+            energy,
+            energy_per_token_j: energy.energy_j.map(|it| it / (batch * generated)),
+            low_tokens_per_j: per_joule(energy.energy_high_j),
+            high_tokens_per_j: per_joule(energy.energy_low_j),
+            energy_package_limit_j: it.package_w.map(|it| it * total_ns * 1e-9),
             cost_usd: it.cost_usd,
+            low_tokens_per_usd: per_usd(YEARS[0]),
+            high_tokens_per_usd: per_usd(YEARS[1]),
         }
     }
 }

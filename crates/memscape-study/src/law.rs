@@ -31,6 +31,8 @@ pub struct Laws {
     pub aim: Option<Aim>,
     /// What more of each numeric parameter does to it.
     pub effects: &'static [Effect],
+    /// What more of a parameter does to other columns.
+    pub trends: &'static [Trend],
     /// How far its two engines may be apart.
     pub engines: Option<Engines>,
     /// What remains when a resource has no end.
@@ -41,17 +43,61 @@ pub struct Laws {
 
 impl Laws {
     /// Nothing promised.
-    pub const NONE: Self = Self { aim: None, effects: &[], engines: None, limits: &[], slow: false };
+    pub const NONE: Self =
+        Self { aim: None, effects: &[], trends: &[], engines: None, limits: &[], slow: false };
 
     /// What is said of a parameter: the longest of the paths that cover it.
     #[must_use]
     pub fn effect_on(&self, path: &str) -> Option<&'static Effect> {
-        let covers = |it: &&'static Effect| match it.path.strip_suffix('*') {
-            Some(start) => path.starts_with(start),
-            None => it.path == path,
-        };
-        self.effects.iter().filter(covers).max_by_key(|it| (!it.path.ends_with('*'), it.path.len()))
+        let covering = self.effects.iter().filter(|it| covers(it.path, path));
+        covering.max_by_key(|it| (!it.path.ends_with('*'), it.path.len()))
     }
+
+    /// The columns that must not move the other way with a parameter.
+    pub fn trends_of<'a>(&self, path: &'a str) -> impl Iterator<Item = &'static Trend> + use<'a> {
+        self.trends.iter().filter(move |it| covers(it.path, path))
+    }
+}
+
+/// Whether a path is the one of a law, or begins as one that ends in `*`.
+fn covers(law: &str, path: &str) -> bool {
+    match law.strip_suffix('*') {
+        Some(start) => path.starts_with(start),
+        None => law == path,
+    }
+}
+
+/// What more of a parameter never does to a column, wherever both are numbers.
+///
+/// ```
+/// use memscape_study::{Laws, lowers, raises};
+///
+/// const LAWS: Laws = Laws {
+///     trends: &[raises("memory.energy.*", "energy_j"), lowers("memory.trefi_ns", "energy_refresh_j")],
+///     ..Laws::NONE
+/// };
+/// assert_eq!(LAWS.trends_of("memory.trefi_ns").count(), 1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trend {
+    /// The parameter's dotted path; all that begin so if it ends in `*`.
+    pub path: &'static str,
+    /// The column.
+    pub column: &'static str,
+    /// Whether more of the parameter is never less of the column, rather than never more.
+    pub rises: bool,
+}
+
+/// More of the parameter is never less of the column.
+#[must_use]
+pub const fn raises(path: &'static str, column: &'static str) -> Trend {
+    Trend { path, column, rises: true }
+}
+
+/// More of the parameter is never more of the column.
+#[must_use]
+pub const fn lowers(path: &'static str, column: &'static str) -> Trend {
+    Trend { path, column, rises: false }
 }
 
 /// The column that matters.

@@ -9,6 +9,8 @@ mod breakdown;
 mod calibration;
 mod catalog;
 mod doubt;
+mod energy;
+mod estimate;
 mod headline;
 mod law;
 mod nearest;
@@ -25,10 +27,12 @@ pub use catalog::{
     AnyCatalog, Catalog, CatalogError, File, Find, Folder, Foreign, Holds, Nested, Opened, Takes, merge,
 };
 pub use doubt::{Grade, Spread};
+pub use energy::{Boundary, Energy, EnergyColumns, EnergyPart};
+pub use estimate::{Estimate, Graded};
 pub use headline::{BoundBy, Headline, Served};
 pub use law::{
-    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, When, either, faster, neutral,
-    slower, unused,
+    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Limited, More, Test, Trend, When, either, faster,
+    lowers, neutral, raises, slower, unused,
 };
 pub use nearest::{Unknown, list, nearest};
 pub use preset::{Form, Found, Preset, PresetError};

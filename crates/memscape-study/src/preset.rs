@@ -215,9 +215,14 @@ impl Form {
             let grades = Grade::ALL.map(Grade::name).join(", ");
             return Err(PresetError::NoGrade { preset: form.name, parameter: parameter.clone(), grades });
         }
+        let says_itself = |path: &str| {
+            let (table, name) = path.rsplit_once('.').unwrap_or_default();
+            name != "value" && value_at(&form.parameters, &format!("{table}.within")).is_some()
+        };
         let open = |path: &&String| {
             let grade = find_source(&form.sources, path).and_then(Grade::of)?;
-            (grade.is_open() && !form.intervals.contains_key(*path)).then(|| ((*path).clone(), grade))
+            let said = form.intervals.contains_key(*path) || says_itself(path);
+            (grade.is_open() && !said).then(|| ((*path).clone(), grade))
         };
         match paths.iter().find_map(|it| open(&it)) {
             Some((parameter, grade)) => Err(PresetError::NoInterval { preset: form.name, parameter, grade }),
@@ -237,7 +242,7 @@ impl Form {
     }
 
     fn new(name: &str, raw: Raw) -> Result<Self, PresetError> {
-        let form = Self {
+        let mut form = Self {
             name: raw.name.unwrap_or_else(|| name.to_owned()),
             summary: raw.summary.unwrap_or_default(),
             base: raw.base,
@@ -246,6 +251,7 @@ impl Form {
             intervals: raw.intervals.unwrap_or_default(),
             facts: raw.facts.unwrap_or_default(),
         };
+        collect_ends(&mut form.intervals, "", &form.parameters);
         let mut paths = Vec::new();
         collect_paths(&mut paths, "", &form.parameters);
         collect_paths(&mut paths, "facts.", &form.facts);
@@ -299,6 +305,23 @@ fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &Map<String, Valu
         match value {
             Value::Object(inner) => collect_paths(paths, &format!("{path}."), inner),
             _ => paths.push(path),
+        }
+    }
+}
+
+/// The ends of what is known within a factor, which says itself what else it may be.
+fn collect_ends(ends: &mut BTreeMap<String, Vec<Value>>, prefix: &str, table: &Map<String, Value>) {
+    let number = |name: &str| table.get(name).and_then(Value::as_f64);
+    if let (Some(value), Some(within)) = (number("value"), number("within"))
+        && value > 0.0
+        && within > 1.0
+    {
+        let all = vec![(value / within).into(), (value * within).into()];
+        ends.entry(format!("{prefix}value")).or_insert(all);
+    }
+    for (key, value) in table {
+        if let Value::Object(inner) = value {
+            collect_ends(ends, &format!("{prefix}{key}."), inner);
         }
     }
 }
@@ -364,6 +387,28 @@ mod tests {
             error(&with("trcd_ns = [15, 21]\ntrp_ns = [1, 2]")),
             "`toy`: [intervals] `trp_ns`: there is no such parameter here; remove it"
         );
+    }
+
+    #[test]
+    fn a_factor_says_what_else_a_number_may_be() {
+        let text = r#"
+            name = "toy"
+            summary = ""
+            [parameters]
+            read = { value = 6.0, within = 2.0, grade = "prior" }
+            [sources]
+            "read.*" = "prior: as another's"
+        "#;
+        let form = Form::builtin(text).unwrap();
+        assert_eq!(
+            form.intervals,
+            BTreeMap::from([("read.value".to_owned(), vec![3.0.into(), 12.0.into()])])
+        );
+        // What is certain needs none, and what is said counts.
+        let none = Form::from_toml("toy", "[parameters]\nread = { value = 0.0, within = 2.0 }").unwrap();
+        assert!(none.intervals.is_empty());
+        let said = format!("{text}\n[intervals]\n\"read.value\" = [5, 7]");
+        assert_eq!(Form::builtin(&said).unwrap().intervals["read.value"], [5, 7]);
     }
 
     #[test]

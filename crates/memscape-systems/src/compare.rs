@@ -103,7 +103,7 @@ pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
 }
 
 /// What every row has of an answer, and whether it is text or a whole number.
-const ANSWERS: [(&str, Sort); 12] = [
+const ANSWERS: [(&str, Sort); 21] = [
     ("ttft_s", Sort::Float),
     ("token_ns", Sort::Float),
     ("prompt_tokens_per_s", Sort::Float),
@@ -114,8 +114,17 @@ const ANSWERS: [(&str, Sort); 12] = [
     ("memory_limit_bytes", Sort::Int),
     ("bound_by", Sort::Text),
     ("energy_j", Sort::Float),
+    ("energy_low_j", Sort::Float),
+    ("energy_high_j", Sort::Float),
+    ("energy_boundary", Sort::Text),
+    ("energy_grade", Sort::Text),
     ("energy_per_token_j", Sort::Float),
+    ("low_tokens_per_j", Sort::Float),
+    ("high_tokens_per_j", Sort::Float),
+    ("energy_package_limit_j", Sort::Float),
     ("cost_usd", Sort::Float),
+    ("low_tokens_per_usd", Sort::Float),
+    ("high_tokens_per_usd", Sort::Float),
 ];
 
 #[derive(Clone, Copy)]

@@ -1,8 +1,10 @@
 //! What holds for every system, whichever are registered.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use memscape_explore::{Parameters, Sweep};
+use memscape_study::Grade;
 use memscape_systems::{registry, studies, study};
 use serde_json::{Value, json};
 
@@ -35,16 +37,19 @@ fn parts_sum_to_the_whole() {
         let row = study.run(&Parameters::new()).unwrap();
         let value = |column: &str| {
             let found = row.iter().find(|it| it.0 == column);
-            found.unwrap_or_else(|| panic!("{}: no column `{column}`", study.name())).1.as_f64().unwrap()
+            found.unwrap_or_else(|| panic!("{}: no column `{column}`", study.name())).1.as_f64()
         };
         for (whole, parts) in study.sums() {
-            let sum: f64 = parts.iter().map(|it| value(it)).sum();
-            let off = (sum - value(whole)).abs();
+            let Some(total) = value(whole) else {
+                assert!(parts.iter().all(|it| value(it).is_none()), "{}: parts of no {whole}", study.name());
+                continue;
+            };
+            let sum: f64 = parts.iter().map(|it| value(it).unwrap()).sum();
+            let off = (sum - total).abs();
             assert!(
-                off <= 1e-9 * value(whole).abs().max(1e-9),
-                "{}: {whole} is {}, its parts {sum}",
-                study.name(),
-                value(whole)
+                off <= 1e-9 * total.abs().max(1e-9),
+                "{}: {whole} is {total}, its parts {sum}",
+                study.name()
             );
         }
     }
@@ -64,8 +69,24 @@ fn every_inference_answers_the_same_columns() {
         "memory_limit_bytes",
         "bound_by",
         "energy_j",
+        "energy_low_j",
+        "energy_high_j",
+        "energy_boundary",
+        "energy_grade",
+        "energy_activate_j",
+        "energy_access_j",
+        "energy_io_j",
+        "energy_compute_j",
+        "energy_link_j",
+        "energy_refresh_j",
+        "energy_standby_j",
         "energy_per_token_j",
+        "low_tokens_per_j",
+        "high_tokens_per_j",
+        "energy_package_limit_j",
         "cost_usd",
+        "low_tokens_per_usd",
+        "high_tokens_per_usd",
     ];
     let workload = ["model", "format", "prompt_tokens", "generated_tokens", "batch"];
     let mut found = 0;
@@ -110,6 +131,30 @@ fn every_slot_takes_a_description_of_ones_own() {
             assert!(error.contains("there is no such file"), "{context}: {error}");
         }
     }
+}
+
+/// A number that is known within a factor has its grade twice: for what is computed from it, and in its source.
+#[test]
+fn numbers_and_their_sources_say_one_grade() {
+    let mut found = BTreeSet::new();
+    for slot in studies().flat_map(|it| it.slots().iter()) {
+        for preset in slot.catalog.presets() {
+            for (path, grade) in grades("", &preset.parameters) {
+                let said = preset.grade(&path).map(Grade::name);
+                assert_eq!(said, Some(grade.as_str()), "{}: `{path}`", preset.name);
+                found.insert((preset.name.clone(), path));
+            }
+        }
+    }
+    assert!(found.len() > 50, "{}", found.len());
+}
+
+fn grades(prefix: &str, value: &Value) -> Vec<(String, String)> {
+    let Some(table) = value.as_object() else { return Vec::new() };
+    let graded = table.get("within").and(table.get("grade")).and_then(Value::as_str);
+    let own = graded.map(|it| (format!("{prefix}grade"), it.to_owned()));
+    let below = table.iter().flat_map(|(key, it)| grades(&format!("{prefix}{key}."), it));
+    own.into_iter().chain(below).collect()
 }
 
 const TINY: &str = r#"{
@@ -220,4 +265,38 @@ fn small(study: &str) -> Parameters {
         "ndp.inference" => json!({ "model": "opt-1.3b", "engine": "events", "generated_tokens": 2 }),
         _ => json!({}),
     })
+}
+
+/// What is known of energy has two ends and a boundary; rated powers are a limit beside it.
+#[test]
+fn every_platform_says_what_is_known_of_its_energy() {
+    use memscape_systems::compare::{Workload, compare, platforms};
+    let workload = Workload { prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &platforms(), &()).unwrap();
+    let floats = |name: &str| match table.column(name).unwrap() {
+        memscape_explore::Column::Float(it) => it,
+        other => panic!("{name}: {other:?}"),
+    };
+    let [low, energy, high] = ["energy_low_j", "energy_j", "energy_high_j"].map(floats);
+    let [limit, total] = ["energy_package_limit_j", "total_s"].map(floats);
+    let [names, boundaries, grades] =
+        ["platform", "energy_boundary", "energy_grade"].map(|it| table.text(it).unwrap());
+    let mut known = 0;
+    for row in 0..table.height() {
+        let name = names[row].as_deref().unwrap();
+        let Some(total) = total[row] else { continue };
+        if name == "a100-five" {
+            assert_eq!(energy[row], None, "no source says what memory on boards takes");
+            assert!((limit[row].unwrap() / (5.0 * 400.0 * total) - 1.0).abs() < 1e-9);
+            continue;
+        }
+        let [low, energy, high] = [&low, &energy, &high].map(|it| it[row].unwrap());
+        assert!(low <= energy && energy <= high, "{name}");
+        // No memory of these machines takes more than some watts for each channel.
+        assert!((0.01..100.0).contains(&(energy / total)), "{name}: {} W", energy / total);
+        assert_eq!(boundaries[row].as_deref(), Some("device"), "{name}");
+        assert!(grades[row].is_some(), "{name}");
+        known += 1;
+    }
+    assert!(known >= 10, "{known}");
 }

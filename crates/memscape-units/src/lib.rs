@@ -378,6 +378,10 @@ quantity!(
     Gigahertz, "GHz", "frequency", "above 0", 1e-6..=1e4, |it| it > 0.0
 );
 quantity!(
+    /// A power, finite and never negative.
+    Watts, "W", "power", "at least 0", 0.0..=1e9, |it| it >= 0.0
+);
+quantity!(
     /// A price in US dollars, finite and never negative.
     Usd, "USD", "price", "at least 0", 0.0..=1e12, |it| it >= 0.0
 );

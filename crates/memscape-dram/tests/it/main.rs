@@ -2,6 +2,7 @@
 
 mod address;
 mod device;
+mod energy;
 mod export;
 mod laws;
 mod pim_delays;

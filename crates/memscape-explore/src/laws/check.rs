@@ -1,6 +1,6 @@
 //! One random point held to the laws of its study.
 
-use memscape_study::{Effect, Laws, Limited, More, When};
+use memscape_study::{Effect, Laws, Limited, More, Trend, When};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -277,6 +277,10 @@ impl Court<'_> {
                 seen.exempt += 1;
                 continue;
             }
+            for trend in self.laws.trends_of(&parameter.path) {
+                seen.asked.push(Rule::Monotone);
+                seen.found.extend(against(trend, less, more).map(|told| found(Rule::Monotone, told)));
+            }
             if let Some(effect) = effect {
                 seen.asked.push(Rule::Monotone);
                 seen.found.extend(self.wrong_way(effect, less, more).map(|told| found(Rule::Monotone, told)));
@@ -298,6 +302,16 @@ impl Court<'_> {
         };
         wrong.then(|| format!("declared {effect}, but `{}` goes from {before} to {after}", aim.column))
     }
+}
+
+/// What is wrong with the way that a column goes.
+fn against(trend: &Trend, less: &Row, more: &Row) -> Option<String> {
+    let (before, after) = (number(less, trend.column)?, number(more, trend.column)?);
+    let by = (after - before) / before.abs().max(after.abs()).max(f64::MIN_POSITIVE);
+    let (wrong, declared) =
+        if trend.rises { (by < -ROUNDING, "never less") } else { (by > ROUNDING, "never more") };
+    let Trend { column, .. } = trend;
+    wrong.then(|| format!("more of it is {declared} `{column}`, which goes from {before} to {after}"))
 }
 
 impl Found {

@@ -341,6 +341,18 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
     for it in numbers.iter().filter(|it| court.laws.effect_on(&it.path).is_none()) {
         all.push(broken(&it.path, "no law says what more of it does"));
     }
+    for trend in court.laws.trends {
+        let is_known = court.description.columns.iter().any(|it| it.name == trend.column)
+            && court
+                .description
+                .parameters
+                .iter()
+                .any(|it| court.laws.trends_of(&it.path).any(|of| of == trend));
+        if !is_known {
+            let told = format!("a law speaks of it and `{}`, but the study has not both", trend.column);
+            all.push(broken(trend.path, &told));
+        }
+    }
     for effect in court.laws.effects {
         let start = effect.path.trim_end_matches('*');
         let whole = start.len() == effect.path.len();

@@ -41,11 +41,13 @@ fn copied(machine: &Machine, work: &Work, rates: &Rates, law: &Law) -> Step {
     let predictor_weights = machine.overhead.predictor_rank.as_f64() * widths * layers;
     let room = rates.usable_bytes - shape.dense_bytes() - rates.weight_bytes * predictor_weights;
     let away = (1.0 - room / shape.sparse_bytes()).clamp(0.0, 1.0);
-    let mut transfer = Nanoseconds::ZERO;
+    let (mut transfer, mut brought) = (Nanoseconds::ZERO, 0.0);
     for block in BlockKind::ALL {
         let bytes = rates.weight_bytes * shape.neuron_weights(block);
         let neurons = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX));
-        transfer += (rates.copy_call + rates.pageable(bytes, 1.0)) * (neurons * layers * active * away);
+        let copied = neurons * layers * active * away;
+        transfer += (rates.copy_call + rates.pageable(bytes, 1.0)) * copied;
+        brought += bytes * copied;
     }
     let dense = shape.dense_bytes() / rates.weight_bytes;
     let sparse = active * shape.sparse_bytes() / rates.weight_bytes;
@@ -55,5 +57,7 @@ fn copied(machine: &Machine, work: &Work, rates: &Rates, law: &Law) -> Step {
         // Calls and copies are a thread's work.
         transfer_cause: BoundBy::Host,
         predictor: rates.gpu_dense(predictor_weights),
+        bytes: brought,
+        passes: 1.0,
     }
 }

@@ -4,7 +4,9 @@ use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
 use crate::activity::BlockKind;
-use crate::cost::{Account, Causes, ColdSide, PromptStage, Rates, StepPart, on_dimms, step};
+use crate::cost::{
+    Account, Causes, ColdSide, DimmWork, PromptStage, Rates, StepPart, Traffic, on_dimms, step,
+};
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::work::Work;
@@ -35,11 +37,11 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     });
     let sides = shared.map(|it| {
         let cold = all * (f64::from(machine.dimms.get()) / f64::from(it));
-        (cold, rates.merge(shape.hidden, it as usize))
+        (cold, rates.merge(shape.hidden, it as usize), it)
     });
-    let total = |it: &(Nanoseconds, Nanoseconds)| (it.0 + it.1 * exchanges).as_f64();
+    let total = |it: &(Nanoseconds, Nanoseconds, u32)| (it.0 + it.1 * exchanges).as_f64();
     let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
-    let (cold, merging) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO));
+    let (cold, merging, sharing) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO, 1));
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
@@ -48,6 +50,24 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, shape, work.prompt, resident * shape.bytes());
+    let cold_weights = weights * (1.0 - computed);
+    let (cache, context) = (work.token_cache_bytes(), work.mean_context());
+    let brought = Rates::prompt_bytes(stage, shape, resident * shape.bytes());
+    let copied = Rates::prompt_passes(stage) * brought;
+    let attention_macs = 2.0 * crate::numbers::precise(shape.q as u64) * context * layers * rates.batch;
+    let traffic = Traffic {
+        prompt: DimmWork {
+            read: brought + copied,
+            written: copied + cache * f64::from(work.prompt),
+            ..DimmWork::default()
+        },
+        step: DimmWork {
+            read: cold_weights * shape.weight_bytes + cache * context,
+            written: cache,
+            linked: rates.merged_bytes(shape.hidden, f64::from(sharing)) * exchanges,
+            macs: cold_weights * rates.batch + attention_macs,
+        },
+    };
     let bound_by = Causes::of([
         (rates.gpu_dense_cause(), gpu),
         (rates.cold_dense_cause(), cold),
@@ -64,6 +84,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         hot_share: resident,
         gpu_read_share: computed,
         cold_compute_share: 1.0 - computed,
+        traffic: Some(traffic),
         ..Account::dense(prompt, step, bound_by, held)
     })
 }

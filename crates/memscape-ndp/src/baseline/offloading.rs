@@ -3,7 +3,9 @@
 use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
-use crate::cost::{Account, Causes, ColdSide, Held, Prompt, Rates, StepPart, on_dimms, step};
+use crate::cost::{
+    Account, Causes, ColdSide, DimmWork, Held, Prompt, Rates, StepPart, Traffic, on_dimms, step,
+};
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::work::Work;
@@ -20,6 +22,8 @@ pub(super) struct Offloaded {
     /// Passes of the host over a weight.
     passes: f64,
     pub transfer: Nanoseconds,
+    /// Bytes of it.
+    bytes: f64,
     gpu: Nanoseconds,
 }
 
@@ -31,6 +35,10 @@ pub(super) struct Step {
     /// What takes longest of a transfer.
     pub transfer_cause: BoundBy,
     pub predictor: Nanoseconds,
+    /// Bytes brought to the GPU.
+    pub bytes: f64,
+    /// Passes of the host over them before.
+    pub passes: f64,
 }
 
 impl Step {
@@ -47,15 +55,23 @@ impl Offloaded {
         let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
         let resident = (rates.usable_bytes / shape.bytes()).min(1.0);
         let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
-        let transfer = rates.pageable((1.0 - resident) * shape.bytes(), passes);
-        Ok(Self { held, resident, passes, transfer, gpu: rates.gpu_dense(weights), rates })
+        let bytes = (1.0 - resident) * shape.bytes();
+        let transfer = rates.pageable(bytes, passes);
+        Ok(Self { held, resident, passes, transfer, bytes, gpu: rates.gpu_dense(weights), rates })
     }
 
     /// A step that transfers all that is not resident.
     pub fn step(&self, overlapped: bool) -> Step {
         let transfer = if overlapped { self.transfer - self.gpu } else { self.transfer };
         let transfer_cause = self.rates.pageable_cause(self.passes);
-        Step { gpu: self.gpu, transfer, transfer_cause, predictor: Nanoseconds::ZERO }
+        Step {
+            gpu: self.gpu,
+            transfer,
+            transfer_cause,
+            predictor: Nanoseconds::ZERO,
+            bytes: self.bytes,
+            passes: self.passes,
+        }
     }
 
     /// Prompt and step, with transfer and computing at the same time or not.
@@ -88,9 +104,19 @@ impl Offloaded {
             pcie: it.transfer,
             gpu: it.gpu,
             hot_share: self.resident,
+            traffic: Some(Traffic {
+                prompt: brought(self.bytes, self.passes),
+                step: brought(it.bytes, it.passes),
+            }),
             ..Account::dense(prompt, parts, bound_by, self.held)
         })
     }
+}
+
+/// Weights from pageable memory: each pass of a thread reads and writes them, then the bus reads
+/// them.
+fn brought(bytes: f64, passes: f64) -> DimmWork {
+    DimmWork { read: bytes * (passes + 1.0), written: bytes * passes, ..DimmWork::default() }
 }
 
 /// Huggingface Accelerate: for each token, every weight that does not fit is

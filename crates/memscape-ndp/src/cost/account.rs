@@ -95,6 +95,30 @@ pub struct Account {
     pub accuracy: Option<f64>,
     /// Share of active neurons that are predicted.
     pub recall: Option<f64>,
+    /// What the DIMMs do for prompt and step; none where there are none.
+    pub traffic: Option<Traffic>,
+}
+
+/// What the DIMMs do for a prompt and for a step.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Traffic {
+    /// For the prompts of the whole batch.
+    pub prompt: DimmWork,
+    /// For one step.
+    pub step: DimmWork,
+}
+
+/// What all DIMMs together read, write, send each other and multiply.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DimmWork {
+    /// Bytes read.
+    pub read: f64,
+    /// Bytes written.
+    pub written: f64,
+    /// Bytes over links between DIMMs.
+    pub linked: f64,
+    /// Multiply-accumulates on the DIMMs.
+    pub macs: f64,
 }
 
 impl Account {
@@ -122,6 +146,7 @@ impl Account {
             host_moves: Nanoseconds::ZERO,
             accuracy: None,
             recall: None,
+            traffic: None,
         }
     }
 }

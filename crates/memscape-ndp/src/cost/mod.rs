@@ -3,9 +3,11 @@
 
 mod account;
 mod capacity;
+mod energy;
 mod rates;
 pub mod timeline;
 
-pub use account::{Account, Causes, Prompt, StepPart, step};
+pub use account::{Account, Causes, DimmWork, Prompt, StepPart, Traffic, step};
 pub use capacity::{Held, hot_capacity, on_dimms, on_gpus, predictor_bytes, table_bytes};
+pub use energy::energy;
 pub use rates::{ColdSide, PromptStage, Rates};

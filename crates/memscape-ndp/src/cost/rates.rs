@@ -274,6 +274,28 @@ impl Rates {
         Prompt::streamed(self.prompt_compute(shape, tokens), transfer, load)
     }
 
+    /// Bytes of weights that such a prompt brings to the GPU.
+    #[must_use]
+    pub fn prompt_bytes(stage: PromptStage, shape: &Shape, held: f64) -> f64 {
+        match stage {
+            PromptStage::Pinned | PromptStage::Pageable => (shape.bytes() - held).max(0.0),
+            PromptStage::Reload => shape.bytes() + held,
+        }
+    }
+
+    /// Passes of a thread over pageable memory before such a prompt's weights are on their way.
+    #[must_use]
+    pub fn prompt_passes(stage: PromptStage) -> f64 {
+        if stage == PromptStage::Pageable { 1.0 } else { 0.0 }
+    }
+
+    /// Bytes that merging such partial sums brings over links: each DIMM's but one's.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn merged_bytes(&self, width: usize, dimms: f64) -> f64 {
+        (dimms - 1.0).max(0.0) * self.batch * FP16 * width as f64
+    }
+
     /// Reading bytes from the host's cache.
     #[must_use]
     pub fn cached(&self, bytes: f64) -> Nanoseconds {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::{Dram, MEMORIES, Pattern};
-use memscape_study::{Catalog, Nested};
+use memscape_study::{Catalog, Graded, Nested};
 use memscape_units::{Gigabytes, Gigahertz, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,10 @@ pub struct Dimm {
     pub activation_units: NonZeroU32,
     /// Price of one
     pub price_usd: Usd,
+    /// What a multiply-accumulate takes for each of the 16 bits of its FP16 weight; null where nothing is
+    /// known of it
+    #[serde(default)]
+    pub mac_pj_per_bit: Option<Graded>,
 }
 
 /// How consecutive bytes lie in the banks of a rank.

@@ -1,7 +1,7 @@
 //! Graphics cards.
 
 use memscape_study::Catalog;
-use memscape_units::{GbPerS, Gigabytes, Tops, Usd};
+use memscape_units::{GbPerS, Gigabytes, Tops, Usd, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub struct Gpu {
     pub pcie_gb_s: GbPerS,
     /// Price of one
     pub price_usd: Usd,
+    /// What the board takes at most; null where no source says
+    #[serde(default)]
+    pub board_w: Option<Watts>,
 }
 
 /// Graphics cards: those of `data/hardware/gpu`, and the form of a user's own.

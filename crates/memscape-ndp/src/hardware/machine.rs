@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
-use memscape_study::{Catalog, Nested};
+use memscape_study::{Catalog, Graded, Nested};
 use memscape_units::{GbPerS, Microseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct Machine {
     pub dimms: NonZeroU32,
     /// Bandwidth of one link between DIMMs
     pub link_gb_s: GbPerS,
+    /// What such a link takes; null where no source says
+    #[serde(default)]
+    pub link_pj_per_bit: Option<Graded>,
     /// The host
     pub host: Host,
     /// What kernels and software reach

@@ -8,7 +8,9 @@ use super::setting::{Hermes, Plan};
 use super::sparse::Sparse;
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
-use crate::cost::{Account, Causes, ColdSide, Prompt, StepPart, on_dimms, predictor_bytes, step};
+use crate::cost::{
+    Account, Causes, ColdSide, DimmWork, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
+};
 use crate::error::NdpError;
 use crate::hardware::Rule;
 use crate::work::Activity;
@@ -48,6 +50,7 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         host_moves: sparse.moved_by_host,
         accuracy: sparse.accuracy,
         recall: sparse.recall,
+        traffic: Some(hermes.traffic(&sparse, plan)),
         ..Account::dense(hermes.prompt(&sparse), step, rest.bound_by(hermes, &sparse), held)
     })
 }
@@ -96,6 +99,35 @@ impl Hermes<'_> {
     /// layer, while it computes.
     pub(super) fn prompt(&self, sparse: &Sparse) -> Prompt {
         self.prompt_with(sparse.hot_bytes)
+    }
+
+    /// What the DIMMs do. Where the host computes, they are plain ones, and what moves between them
+    /// passes through it.
+    fn traffic(&self, sparse: &Sparse, plan: Plan) -> Traffic {
+        let (work, shape, stage) = (self.work, &self.work.shape, self.policy.prompt);
+        let cache = work.token_cache_bytes();
+        let brought = Rates::prompt_bytes(stage, shape, sparse.hot_bytes);
+        let copied = Rates::prompt_passes(stage) * brought;
+        let attends = work.mean_context();
+        let near = self.cold == ColdSide::Dimms;
+        let count = f64::from(u32::try_from(plan.dimms).unwrap_or(u32::MAX));
+        let merged: f64 = shape.merged().map(|it| self.rates.merged_bytes(it, count)).iter().sum();
+        let [q, layers] = [shape.q, shape.layers].map(|it| crate::numbers::precise(it as u64));
+        let attention_macs = 2.0 * q * attends * layers * self.rates.batch;
+        let sparse_macs = sparse.cold_macs / shape.weight_bytes;
+        Traffic {
+            prompt: DimmWork {
+                read: brought + copied,
+                written: copied + cache * f64::from(work.prompt),
+                ..DimmWork::default()
+            },
+            step: DimmWork {
+                read: sparse.cold_read + cache * attends + sparse.fetched_bytes + sparse.moved_bytes,
+                written: cache + sparse.moved_bytes,
+                linked: if near { merged * layers + sparse.moved_bytes } else { 0.0 },
+                macs: if near { sparse_macs + attention_macs } else { 0.0 },
+            },
+        }
     }
 
     /// Attention of one layer.

@@ -372,6 +372,8 @@ impl<'a> Expectation<'a> {
         sparse.swaps += layers * block.count * it.swaps;
         let moves = self.moves(block, it, plan);
         sparse.moves += layers * moves.total;
+        sparse.fetched_bytes += layers * block.count * it.swaps * bytes;
+        sparse.moved_bytes += layers * moves.total * bytes;
         sparse.moved_bytes_slowest += layers * moves.slowest_pair * bytes;
         sparse.moved_by_host += rates.host_move(bytes) * layers * moves.total;
     }

@@ -25,6 +25,9 @@ pub(super) struct Sparse {
     pub hot_bytes: f64,
     pub swaps: f64,
     pub moves: f64,
+    /// Bytes of neurons that the GPU fetches, and of those that change DIMM, per step.
+    pub fetched_bytes: f64,
+    pub moved_bytes: f64,
     pub moved_bytes_slowest: f64,
     pub moved_by_host: Nanoseconds,
     /// Share of the active neurons' bytes that were not predicted.
@@ -52,6 +55,8 @@ impl Default for Sparse {
             hot_bytes: 0.0,
             swaps: 0.0,
             moves: 0.0,
+            fetched_bytes: 0.0,
+            moved_bytes: 0.0,
             moved_bytes_slowest: 0.0,
             moved_by_host: none,
             missed: 0.0,

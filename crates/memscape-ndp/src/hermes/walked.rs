@@ -102,6 +102,8 @@ impl Hermes<'_> {
         sparse.swaps += precise(sum.swapped) / self.steps();
         let moves = precise(sum.moved) / self.steps();
         sparse.moves += moves;
+        sparse.fetched_bytes += bytes(precise(sum.swapped));
+        sparse.moved_bytes += bytes(precise(sum.moved));
         sparse.moved_bytes_slowest += bytes(precise(sum.moved_slowest_pair));
         sparse.moved_by_host += self.rates.host_move(cost.neuron_bytes) * moves;
     }

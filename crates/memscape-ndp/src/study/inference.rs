@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{
-    Aim, Bound, Catalog, CostEngine, Engines, Headline, Laws, Recorder, Served, Slot, Study, StudyError,
+    Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, Recorder, Served, Slot,
+    Study, StudyError,
 };
 use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::weights::AS_STORED;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::laws;
 use crate::activity::{RECORDINGS, RecordingName};
 use crate::baseline;
-use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, table_bytes, timeline};
+use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table_bytes, timeline};
 use crate::error::NdpError;
 use crate::hardware::{
     ACTIVITIES, ActivityLaw, DIMMS, Dimm, GPUS, Gpu, HOSTS, Host, MACHINES, Machine, Overhead, Predictor,
@@ -65,6 +66,8 @@ pub struct InferenceStudy {
     pub dimms: NonZeroU32,
     /// Bandwidth of one link between DIMMs
     pub link_gb_s: GbPerS,
+    /// What such a link takes; null where no source says
+    pub link_pj_per_bit: Option<Graded>,
     /// The host
     pub host: Host,
     /// What kernels and software reach
@@ -188,8 +191,18 @@ pub struct InferenceAnswer {
 
 impl Default for InferenceStudy {
     fn default() -> Self {
-        let Machine { gpu, dimm, dimms, link_gb_s, host, overhead, predictor, remap, activity } =
-            *MACHINES.get("hermes");
+        let Machine {
+            gpu,
+            dimm,
+            dimms,
+            link_gb_s,
+            link_pj_per_bit,
+            host,
+            overhead,
+            predictor,
+            remap,
+            activity,
+        } = *MACHINES.get("hermes");
         let count = |it: u32| NonZeroU32::new(it).expect("not zero");
         Self {
             model: Some(Model::named("llama-2-70b").expect("a built-in model")),
@@ -205,6 +218,7 @@ impl Default for InferenceStudy {
             dimm,
             dimms,
             link_gb_s,
+            link_pj_per_bit,
             host,
             overhead,
             activity,
@@ -236,6 +250,7 @@ impl InferenceStudy {
             dimm: self.dimm,
             dimms: self.dimms,
             link_gb_s: self.link_gb_s,
+            link_pj_per_bit: self.link_pj_per_bit,
             host: self.host,
             overhead: self.overhead,
             predictor: self.predictor,
@@ -319,19 +334,22 @@ impl InferenceStudy {
         Some(gpus + price(&DIMMS, &self.dimm, |it| it.price_usd)? * f64::from(self.dimms.get()))
     }
 
-    fn headline(&self, work: &Work, account: &Account) -> Headline {
+    fn headline(&self, machine: &Machine, work: &Work, account: &Account) -> Headline {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes; `as` saturates")]
         let bytes = |it: f64| it.round() as u64;
+        let (prompt, step) = (account.prompt.time(), Nanoseconds::saturating(account.step.total().as_ns()));
+        let of_dimms = |it| energy(machine, it, [prompt, step], f64::from(work.generated));
         Headline::of(&Served {
             prompt_tokens: u64::from(work.prompt),
             generated_tokens: u64::from(work.generated),
             batch: u64::from(work.batch),
-            prompt: account.prompt.time(),
-            step: Nanoseconds::saturating(account.step.total().as_ns()),
+            prompt,
+            step,
             memory_bytes: bytes(account.held.bytes),
             memory_limit_bytes: Some(bytes(account.held.limit)),
             bound_by: account.bound_by,
-            energy_j: None,
+            energy: account.traffic.as_ref().and_then(of_dimms),
+            package_w: self.gpu.board_w.map(|it| it.as_f64() * f64::from(self.gpus.get())),
             cost_usd: self.price_usd(),
         })
     }
@@ -343,11 +361,12 @@ impl Study for InferenceStudy {
     type Answer = InferenceAnswer;
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
-        &[("token_ns", &["fc_ns", "attention_ns", "communication_ns", "predictor_ns"])];
+        &[("token_ns", &["fc_ns", "attention_ns", "communication_ns", "predictor_ns"]), EnergyColumns::SUM];
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: laws::INFERENCE,
+        trends: laws::ENERGY,
         engines: Some(Engines::closed_and_events(0.2)),
         slow: true,
         ..Laws::NONE
@@ -376,7 +395,7 @@ impl Study for InferenceStudy {
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (machine, work) = (self.machine()?, self.work()?);
         let account = self.account(&machine, &work)?;
-        let headline = self.headline(&work, &account);
+        let headline = self.headline(&machine, &work, &account);
         let rates = Rates::new(&machine, ColdSide::Dimms, work.batch, work.shape.weight_bytes);
         let (states, parents) = table_bytes(&work.shape);
         let (step, generated) = (account.step.total().as_ns(), f64::from(work.generated));

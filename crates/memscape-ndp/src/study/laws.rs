@@ -2,7 +2,9 @@
 //! partition's bound, to the predictor's accuracy, to the share of the hottest; and
 //! what no time can be below.
 
-use memscape_study::{Bound, Effect, Exception, When, either, faster, neutral, slower, unused};
+use memscape_study::{
+    Bound, Effect, Exception, Trend, When, either, faster, lowers, neutral, raises, slower, unused,
+};
 
 use crate::cost::{ColdSide, Rates};
 use crate::hardware::Machine;
@@ -51,6 +53,12 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("gpu.fp16_tops"),
     better("gpu.pcie_gb_s"),
     neutral("gpu.price_usd"),
+    neutral("gpu.board_w"),
+    neutral("dimm.memory.energy.*"),
+    unused("dimm.memory.energy.bank_share.*", "the unit is beside the ranks, not the banks"),
+    neutral("dimm.memory.trefi_ns"),
+    neutral("dimm.mac_pj_per_bit.*"),
+    neutral("link_pj_per_bit.*"),
     faster("gpus").only(TENSORRT),
     unused(
         "dimm.memory.*",
@@ -114,6 +122,16 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("hot_share").only(PREDICTING),
     either("sequence", "another recorded sequence"),
     either("seed", "another draw"),
+];
+
+/// Of what DIMMs and links take.
+pub(super) const ENERGY: &[Trend] = &[
+    raises("dimm.memory.energy.*", "energy_j"),
+    raises("dimm.memory.energy.*", "energy_high_j"),
+    raises("dimm.mac_pj_per_bit.*", "energy_j"),
+    raises("link_pj_per_bit.*", "energy_j"),
+    lowers("dimm.memory.trefi_ns", "energy_refresh_j"),
+    raises("gpu.board_w", "energy_package_limit_j"),
 ];
 
 pub(super) const PARTITION: &[Effect] = &[

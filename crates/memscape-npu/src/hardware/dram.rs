@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use memscape_study::{Energy, EnergyPart, Estimate, Graded};
 use memscape_units::{GbPerS, MeanBytes, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,19 @@ pub struct DramPath {
     pub data_rate_mt_s: NonZeroU16,
     /// Width of the DRAM's bus, all channels together
     pub bus_bytes: NonZeroU16,
+    /// What the DRAM takes of energy; null where nothing is known of it
+    #[serde(default)]
+    pub energy: Option<PathEnergy>,
+}
+
+/// What the DRAM at the end of the path takes, all of its chips together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathEnergy {
+    /// Reading or writing, rows and pins included
+    pub access_pj_per_bit: Graded,
+    /// Doing nothing but refresh
+    pub standby_mw: Graded,
 }
 
 /// What a transfer takes of the path when it is alone.
@@ -45,6 +59,17 @@ impl DramPath {
     #[must_use]
     pub fn port_gb_s(&self) -> f64 {
         self.read_gb_s.as_f64().min(self.bus_gb_s())
+    }
+
+    /// What the DRAM takes for so long, in which from `least` to `most` bytes move; none where
+    /// nothing is known of it.
+    #[must_use]
+    pub fn energy_of(&self, [least, most]: [f64; 2], time: Nanoseconds) -> Option<Energy> {
+        let takes = self.energy?;
+        let access = |bytes: f64| takes.access_pj_per_bit.times(bytes * 8.0 * 1e-12);
+        let moved = access(least).up_to(access(most.max(least)));
+        let idle: Estimate = takes.standby_mw.times(time.as_f64() * 1e-12);
+        Some(Energy::of(EnergyPart::Access, moved) + Energy::of(EnergyPart::Standby, idle))
     }
 
     /// Reading so many bytes in long runs of this length: shorter ones than `run_bytes`

@@ -330,6 +330,7 @@ impl Study for BalanceStudy {
             slower("device.dispatch_ns"),
             unused("device.reconfiguration_ns", "each design is there already"),
             faster("device.dram.*"),
+            unused("device.dram.energy.*", laws::NO_ENERGY),
             slower("device.dram.run_bytes"),
             slower("device.dram.line_bytes"),
         ],

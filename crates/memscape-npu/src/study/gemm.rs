@@ -252,6 +252,7 @@ impl Study for GemmStudy {
             slower("device.dispatch_ns"),
             unused("device.reconfiguration_ns", "one product needs one design"),
             faster("device.dram.*"),
+            unused("device.dram.energy.*", laws::NO_ENERGY),
             slower("device.dram.run_bytes"),
             slower("device.dram.line_bytes"),
         ],

@@ -3,8 +3,8 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Headline, Laws, Limited, Part, Served, Slot, Study,
-    StudyError, When, either, faster, neutral, parts, slower,
+    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Energy, EnergyColumns, Headline, Laws, Limited, Part,
+    Served, Slot, Study, StudyError, When, either, faster, neutral, parts, raises, slower,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
@@ -307,15 +307,17 @@ impl InferenceStudy {
         Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
     }
 
-    /// The prompts of all sequences, and the rate of their products.
+    /// The prompts of all sequences, the rate of their products, and the bytes that they move at
+    /// least: everything once.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn prompt(&self) -> Result<([Nanoseconds; 3], f64), StudyError> {
+    fn prompt(&self) -> Result<([Nanoseconds; 3], f64, f64), StudyError> {
         let products = self.products().answer()?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         let stored = self.format.of(&self.model)?;
-        let mut times = [products.time_ns, 0.0, 0.0];
+        let (mut times, mut moved) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
+            moved += it.count as f64 * self.bytes(&it, batch);
             if part == PassPart::Weights {
                 continue;
             }
@@ -327,7 +329,17 @@ impl InferenceStudy {
             times[part.index()] += it.count as f64 * compute.max(stream);
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
-        Ok(([weights?, attention?, vector?], products.tops))
+        Ok(([weights?, attention?, vector?], products.tops, moved))
+    }
+
+    /// What the DRAM takes for prompt and reply. How often a prompt's products read their operands
+    /// is a matter of their designs: once at least, and as much as the bus moves at most.
+    #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
+    fn energy(&self, prompt: (f64, Nanoseconds), step: (f64, Nanoseconds)) -> Option<Energy> {
+        let path = &self.device.dram;
+        let most = path.bus_gb_s() * prompt.1.as_f64();
+        let of_prompt = path.energy_of([prompt.0, most], prompt.1)?;
+        Some(of_prompt + path.energy_of([step.0; 2], step.1)? * self.generated_tokens.get() as f64)
     }
 }
 
@@ -358,9 +370,20 @@ impl Study for InferenceStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
         ("token_ns", &["weights_ns", "attention_ns", "vector_ns", "dispatch_ns"]),
         ("ttft_s", &["prompt_weights_s", "prompt_attention_s", "prompt_vector_s"]),
+        EnergyColumns::SUM,
     ];
 
-    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: EFFECTS, slow: true, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: EFFECTS,
+        trends: &[
+            raises("device.dram.energy.*", "energy_j"),
+            raises("device.dram.energy.*", "energy_high_j"),
+            raises("generated_tokens", "energy_j"),
+        ],
+        slow: true,
+        ..Laws::NONE
+    };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
@@ -369,17 +392,19 @@ impl Study for InferenceStudy {
         // Time is linear in the context, so the mean context gives the mean time.
         let context = prompt_tokens.saturating_add(generated.div_ceil(2));
         let (step, step_bytes, computes) = self.step(context, mmul)?;
-        let ([weights, attention, vector], prompt_tops) = self.prompt()?;
+        let ([weights, attention, vector], prompt_tops, prompt_bytes) = self.prompt()?;
+        let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
             prompt_tokens,
             generated_tokens: generated,
             batch: self.batch.get().into(),
-            prompt: weights + attention + vector,
-            step: Nanoseconds::new(step.total().as_ns())?,
+            prompt,
+            step: step_time,
             memory_bytes: memory.0,
             memory_limit_bytes: Some(self.memory_gb.bytes().0),
             bound_by: bound_by(&step, computes),
-            energy_j: None,
+            energy: self.energy((prompt_bytes, prompt), (step_bytes, step_time)),
+            package_w: None,
             cost_usd: None,
         });
         Ok(InferenceAnswer {
@@ -461,6 +486,7 @@ const EFFECTS: &[Effect] = &[
     slower("device.dispatch_ns"),
     slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
     faster("device.dram.*"),
+    neutral("device.dram.energy.*"),
     slower("device.dram.run_bytes"),
     slower("device.dram.line_bytes"),
 ];

@@ -5,6 +5,9 @@ use memscape_study::When;
 use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
 
+/// Of what the DRAM takes.
+pub(super) const NO_ENERGY: &str = "no column is an energy";
+
 /// Of a tile's dimensions.
 pub(super) const TILE: &str = "a larger tile reads A or B less often; it pads more, leaves less for the others, and meets other banks of L1";
 

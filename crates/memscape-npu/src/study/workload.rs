@@ -4,7 +4,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
 use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, Recorder, Slot, Span, Study, StudyError, When, either, faster,
-    neutral, slower,
+    neutral, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Gemv, Matrix, Model, Projections};
@@ -378,6 +378,7 @@ impl Study for WorkloadStudy {
             slower("device.dispatch_ns"),
             slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
             faster("device.dram.*"),
+            unused("device.dram.energy.*", laws::NO_ENERGY),
             slower("device.dram.run_bytes"),
             slower("device.dram.line_bytes"),
         ],

@@ -239,6 +239,15 @@ impl Prompt {
         Ok(rates.uncached_read(bytes * self.layers as f64 * self.tokens as f64))
     }
 
+    /// Bytes of all layers' weights.
+    ///
+    /// # Errors
+    /// [`PrefillError::Stages`] if the model has experts.
+    #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+    pub fn read_bytes(&self) -> Result<f64, PrefillError> {
+        Ok(self.weight_bytes()?.0 as f64)
+    }
+
     /// Every matrix by all threads, one after the other.
     fn joined_copies(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
         let matrices = self.matrices()?;

@@ -1,6 +1,6 @@
 //! How long a generated token takes, with its GEMVs on PIM and without.
 
-use memscape_dram::DramError;
+use memscape_dram::{CommandCounts, DramError};
 use memscape_study::{BoundBy, Breakdown, parts};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
@@ -9,6 +9,7 @@ use super::attention::Attention;
 use super::gemv::{GemvError, GemvPart, PimMemory};
 use super::memory::Bandwidth;
 use crate::hardware::{Cpu, CpuError};
+use crate::mapping::schedule::Counts;
 use crate::mapping::stages::{StageError, layer_matrices};
 
 parts! {
@@ -28,7 +29,7 @@ parts! {
 }
 
 /// A generated token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Token {
     /// With its GEMVs on PIM.
     pub on_pim: Breakdown<TokenPart>,
@@ -40,6 +41,12 @@ pub struct Token {
     pub host_gemv_computes: bool,
     /// Whether attention does.
     pub attention_computes: bool,
+    /// The commands of its GEMVs on PIM, of one channel.
+    pub commands: CommandCounts,
+    /// Bytes of weights that its GEMVs read on the host.
+    pub weight_bytes: f64,
+    /// Bytes of keys and values that attention reads.
+    pub cache_bytes: f64,
 }
 
 /// Why a token has no time.
@@ -88,13 +95,13 @@ pub fn token(
     cpu.check()?;
     pim.memory.check()?;
     let (layers, head) = (u64::from(model.layers), model.gemv(Matrix::LmHead)?);
-    let (layer, weights) = layer_gemvs(model, pim)?;
-    let lm_head = gemv_time(pim, Matrix::LmHead, head)?;
-    let attention = Attention::of_tokens(model, context, tokens);
+    let (layer, weights, commands) = layer_gemvs(model, pim)?;
+    let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
+    let attends_to = Attention::of_tokens(model, context, tokens);
     let host = HostRates::of(pim, cpu);
     let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
     let host_gemv = host.roofline(all.bytes, all.operations);
-    let attends = host.roofline(attention.cache_bytes, attention.operations);
+    let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
     check_length(layers, &layer, &lm_head, host_gemv.ns + attends.ns)?;
 
     let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds());
@@ -115,6 +122,9 @@ pub fn token(
         gemvs: layer * layers + lm_head,
         host_gemv_computes: host_gemv.computes,
         attention_computes: attends.computes,
+        commands: commands * layers + head_commands,
+        weight_bytes: all.bytes,
+        cache_bytes: attends_to.cache_bytes,
     })
 }
 
@@ -197,24 +207,31 @@ impl Token {
     }
 }
 
-/// The GEMVs of one layer, and their weights.
-fn layer_gemvs(model: &Llm, pim: &PimMemory) -> Result<(Breakdown<GemvPart>, Weights), TokenError> {
-    let (mut layer, mut weights) = (Breakdown::default(), Weights::default());
-    let mut timed: Vec<(Gemv, Breakdown<GemvPart>)> = Vec::new();
+/// What a GEMV takes on PIM: time, and commands of one channel.
+type GemvCost = (Breakdown<GemvPart>, CommandCounts);
+
+/// The GEMVs of one layer, their weights, and their commands.
+fn layer_gemvs(
+    model: &Llm,
+    pim: &PimMemory,
+) -> Result<(Breakdown<GemvPart>, Weights, CommandCounts), TokenError> {
+    let mut layer = (Breakdown::default(), Weights::default(), CommandCounts::default());
+    let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
     for (matrix, shape) in layer_matrices(model)? {
         // Matrices of one shape take one time.
-        let known = timed.iter().find(|it| it.0 == shape).map(|it| it.1);
-        let time = known.map_or_else(|| gemv_time(pim, matrix, shape), Ok)?;
-        timed.push((shape, time));
-        layer += time;
-        weights = weights.and(Weights::of_matrix(shape, pim.format));
+        let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
+        let (time, commands) = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
+        known.push((shape, (time, commands)));
+        layer.0 += time;
+        layer.1 = layer.1.and(Weights::of_matrix(shape, pim.format));
+        layer.2 += commands;
     }
-    Ok((layer, weights))
+    Ok(layer)
 }
 
-fn gemv_time(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<Breakdown<GemvPart>, TokenError> {
+fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, TokenError> {
     let layout = pim.layout(shape).map_err(|error| TokenError::Gemv { matrix, error })?;
-    Ok(pim.mean_time(&layout))
+    Ok((pim.mean_time(&layout), Counts::of(&layout).commands()))
 }
 
 /// Sums of times must fit the clock.

@@ -1,7 +1,7 @@
 //! Phones, and what the paper's claims fix of them.
 
 use memscape_dram::{Dram, MEMORIES};
-use memscape_study::{Calibration, Catalog, Nested};
+use memscape_study::{Calibration, Catalog, Graded, Nested};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,10 @@ pub struct Phone {
     pub pim: PimBlocks,
     /// The processor
     pub cpu: Cpu,
+    /// What a PIM block's multiply-accumulate takes for each bit of its weight; null where nothing is
+    /// known of it
+    #[serde(default)]
+    pub mac_pj_per_bit: Option<Graded>,
 }
 
 /// All free parameters of this model: `data/calibration/pim-sherpa.toml`.

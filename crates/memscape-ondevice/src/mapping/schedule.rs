@@ -10,7 +10,7 @@
 //! where the reads leave them (there the memory controller does so unseen); reads are
 //! counted one by one (its `Read32` is a row of HBM); sums go to a row of their own.
 
-use memscape_dram::{Address, Command, Kind};
+use memscape_dram::{Address, Command, CommandCounts, Kind};
 
 use super::layout::{Layout, Slot};
 
@@ -178,5 +178,18 @@ impl Counts {
             rows_opened: layout.slots().div_ceil(layout.row_slots()) + reopened as u64,
             sum_rows_opened: passes,
         }
+    }
+
+    /// As commands of one channel; each row that is opened is closed.
+    #[must_use]
+    pub fn commands(&self) -> CommandCounts {
+        let opened = self.rows_opened + self.sum_rows_opened;
+        CommandCounts::from_iter([
+            (Kind::RegWrite, self.input_writes),
+            (Kind::Mac, self.macs + self.drains),
+            (Kind::Spill, self.sum_writes),
+            (Kind::ActAll, opened),
+            (Kind::PreAll, opened),
+        ])
     }
 }

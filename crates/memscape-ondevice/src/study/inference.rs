@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_study::{Bound, Headline, Laws, Served, Slot, Study, StudyError};
+use memscape_study::{Bound, Energy, EnergyColumns, Graded, Headline, Laws, Served, Slot, Study, StudyError};
 use memscape_units::{Bytes, Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Model};
 use schemars::JsonSchema;
@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::prefill::TOGETHER;
 use super::{floors, laws, slots};
+use crate::cost::energy::PimEnergy;
 use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
 use crate::cost::gemv::PimMemory;
-use crate::cost::prefill::{PrefillPart, Prompt};
+use crate::cost::prefill::{Prefill, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
-use crate::cost::token::token;
+use crate::cost::token::{Token, token};
 use crate::hardware::{Cpu, PimBlocks, Region};
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
@@ -58,6 +59,9 @@ pub struct InferenceStudy {
     pub pim: PimBlocks,
     /// The processor
     pub cpu: Cpu,
+    /// What a PIM block's multiply-accumulate takes for each bit of its weight; null where nothing is
+    /// known of it
+    pub mac_pj_per_bit: Option<Graded>,
     /// Whether refresh is on
     pub refresh: bool,
 }
@@ -102,6 +106,7 @@ impl Default for InferenceStudy {
             memory: phone.memory,
             pim: phone.pim,
             cpu: phone.cpu,
+            mac_pj_per_bit: phone.mac_pj_per_bit,
             refresh: true,
         }
     }
@@ -133,6 +138,19 @@ impl InferenceStudy {
         }
     }
 
+    /// What the memory takes for prompt and reply of all sequences.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn energy(&self, prefill: &Prefill, token: &Token) -> Result<Option<Energy>, StudyError> {
+        let Self { memory, pim, mac_pj_per_bit, refresh, .. } = self;
+        let meter = PimEnergy { memory, pim, mac_pj_per_bit: *mac_pj_per_bit, refresh: *refresh };
+        let on_pim = self.scheme.decodes_on_pim();
+        let time = if on_pim { token.on_pim.total() } else { token.on_host.total() };
+        let prompt = meter.of_prompt(&self.prompt(), prefill, &self.cpu)?;
+        let token = meter.of_token(token, on_pim, time);
+        let of_one = |(prompt, token): (Energy, Energy)| prompt + token * self.generated_tokens.get() as f64;
+        Ok(prompt.zip(token).map(|it| of_one(it) * self.batch.get() as f64))
+    }
+
     /// Weights as the scheme keeps them, and the key-value caches of all sequences with
     /// every token in them.
     fn memory_bytes(&self) -> Result<Bytes, StudyError> {
@@ -154,7 +172,8 @@ impl Study for InferenceStudy {
     const SUMMARY: &'static str = "A prompt and its reply on a phone: prefill on the host, decode on PIM";
     type Answer = InferenceAnswer;
 
-    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("total_s", &["ttft_s", "decode_s"])];
+    const SUMS: &'static [(&'static str, &'static [&'static str])] =
+        &[("total_s", &["ttft_s", "decode_s"]), EnergyColumns::SUM];
 
     const LAWS: Laws = laws::INFERENCE;
 
@@ -178,7 +197,8 @@ impl Study for InferenceStudy {
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         let (context, tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let token = token(&self.model, &self.pim_memory(), &self.cpu, context, tokens)?;
-        let prefill = prompt.closed(&rates)?.time;
+        let prefilled = prompt.closed(&rates)?;
+        let prefill = prefilled.time;
 
         let (batch, generated) = (self.batch.get() as f64, self.generated_tokens.get() as f64);
         let of_batch = |time: Picoseconds| time.as_ns() * batch;
@@ -196,7 +216,8 @@ impl Study for InferenceStudy {
             memory_bytes: kept.0,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by: token.bound_by(on_pim),
-            energy_j: None,
+            energy: self.energy(&prefilled, &token)?,
+            package_w: None,
             cost_usd: None,
         });
         let total_s = |prompt_ns: f64, step_ns: f64| (prompt_ns + generated * step_ns) * 1e-9;

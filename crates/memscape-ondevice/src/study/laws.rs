@@ -1,6 +1,8 @@
 //! What more of each parameter does, study by study.
 
-use memscape_study::{Aim, Effect, Engines, Laws, When, either, faster, neutral, slower, unused};
+use memscape_study::{
+    Aim, Effect, Engines, Laws, When, either, faster, lowers, neutral, raises, slower, unused,
+};
 
 const COPIES: &[When] = &[When::is("scheme", &["ddb", "owr"])];
 const READS_PIM_AWARE: &[When] = &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"])];
@@ -182,6 +184,17 @@ const NO_COPIES: [Effect; 7] = [
 /// Of `ondevice.inference`.
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
+    trends: &[
+        raises("memory.energy.activate*", "energy_j"),
+        raises("memory.energy.read*", "energy_j"),
+        raises("memory.energy.write*", "energy_j"),
+        raises("memory.energy.io*", "energy_j"),
+        raises("memory.energy.refresh*", "energy_j"),
+        raises("memory.energy.standby*", "energy_j"),
+        raises("mac_pj_per_bit.*", "energy_j"),
+        raises("generated_tokens", "energy_j"),
+        lowers("memory.trefi_ns", "energy_refresh_j"),
+    ],
     effects: &[
         slower("prompt_tokens"),
         slower("generated_tokens"),
@@ -213,6 +226,8 @@ pub(super) const INFERENCE: Laws = Laws {
         unused("memory.ranks", ONE_RANK),
         either("memory.bank_groups", GROUPS),
         faster("memory.banks_per_channel"),
+        neutral("memory.energy.*"),
+        neutral("mac_pj_per_bit.*"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
         either("memory.bus_bits", LANES),

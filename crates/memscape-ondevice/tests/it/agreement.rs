@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, Kind, MEMORIES, RefreshPolicy};
+use memscape_dram::{CommandCounts, Dram, Kind, MEMORIES, RefreshPolicy};
 use memscape_ondevice::cost::gemv::{closed_form, delays, on_engine};
 use memscape_ondevice::cost::rates::StepCost;
 use memscape_ondevice::hardware::{PimBlocks, Region};
@@ -71,8 +71,10 @@ proptest! {
     fn a_gemv_in_closed_form_takes_what_the_engine_says((memory, layout) in case()) {
         let delays = delays(&memory);
         let closed = closed_form(&layout, &delays);
-        let events = on_engine(&layout, &memory, RefreshPolicy::Off, &mut ()).unwrap();
+        let mut issued = CommandCounts::default();
+        let events = on_engine(&layout, &memory, RefreshPolicy::Off, &mut issued).unwrap();
         prop_assert_eq!(closed.total(), events, "{:?} {:?}", layout, delays);
+        prop_assert_eq!(Counts::of(&layout).commands(), issued, "{:?}", layout);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The closed form: the command stream counted without walking it.
 
-use memscape_dram::PimDelays;
+use memscape_dram::{Kind, PimDelays};
 use memscape_units::Picoseconds;
 
 use super::parts::{GemvCost, GemvPart};
@@ -33,6 +33,12 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
     // Every command is counted with the slot before it, but the first has none.
     sum.time[GemvPart::Spill] += closable.unwrap_or_default() + t.close_to_open - t.slot;
     Some(sum)
+}
+
+/// Each row that is opened is closed.
+fn opened(sum: &mut GemvCost, rows: u64) {
+    sum.commands[Kind::ActAll] += rows;
+    sum.commands[Kind::PreAll] += rows;
 }
 
 /// One pass: `row_blocks` row-blocks over the whole input vector. Weight words
@@ -117,12 +123,17 @@ impl<'a> Pass<'a> {
         sum.time[GemvPart::CrossLane] += t.slot * (self.row_blocks * plan.fold_commands());
 
         let first = self.enter(first_writes, closable.is_some());
+        sum.commands[Kind::Mac] += self.words + events * plan.scale_loads();
+        sum.commands[Kind::RegWrite] += writes;
+        sum.commands[Kind::Alu] +=
+            events * plan.scale_commands() + swaps + self.row_blocks * plan.fold_commands();
+
         let wait = first.next - t.slot;
         match closable {
             Some(closable) => sum.time[GemvPart::Spill] += closable + t.bus - t.slot + wait,
             None => sum.time[GemvPart::RowOpen] += wait,
         }
-        sum.rows_opened += 1;
+        opened(sum, 1);
 
         self.add_inner_boundaries(sum, full_writes);
         let last_open = self.add_first_visit(sum, &first);
@@ -173,6 +184,8 @@ impl<'a> Pass<'a> {
         let open = close + t.close_to_open;
         let spill = (open + t.open_to_access).max(last_read + t.read_to_write).max(t.slot * (commands + 1));
         let spills = self.row_blocks * plan.spill_words();
+        sum.commands[Kind::Spill] += spills;
+        opened(sum, 1);
         sum.time[GemvPart::Spill] += spill - t.slot * (commands + 1) + t.slot * spills;
         let last_spill = spill + t.slot * (spills - 1);
         t.spill_to_close.max((open + t.open_to_close).saturating_sub(last_spill))
@@ -182,7 +195,7 @@ impl<'a> Pass<'a> {
     fn add_inner_boundaries(&self, sum: &mut GemvCost, full_writes: u64) {
         let row_words = self.row_words;
         let rows = (self.offset + self.words - 1) / row_words;
-        sum.rows_opened += rows;
+        opened(sum, rows);
         let mut rows_left = rows;
         let mut add = |boundary: Boundary, count: u64| {
             let gap = self.gap(boundary, Picoseconds::ZERO);

@@ -1,6 +1,6 @@
 //! The time of one GEMV on PIM, by either engine.
 
-use memscape_dram::{Dram, PimDelays, ProtocolError, RefreshPolicy};
+use memscape_dram::{CommandCounts, Dram, PimDelays, ProtocolError, RefreshPolicy};
 use memscape_study::CostEngine;
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
@@ -29,12 +29,16 @@ pub fn time_on_pim(
     let closed = closed_form(plan, &delays);
     let mut cost = closed.unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
-        let walked = CommandStream { plan, machine, refresh: RefreshPolicy::Off }.walk(&mut ())?;
+        cost.commands = CommandCounts::default();
+        let stream = CommandStream { plan, machine, refresh: RefreshPolicy::Off };
+        let walked = stream.walk(&mut cost.commands)?;
         let counted = cost.time.total();
         cost.time[GemvPart::RowOpen] += walked - counted;
     }
     if refresh {
-        cost.time[GemvPart::Refresh] = delays.refresh(&machine.memory, cost.time.total());
+        let busy = cost.time.total();
+        cost.refreshes = delays.refreshes(&machine.memory, busy);
+        cost.time[GemvPart::Refresh] = delays.refresh(&machine.memory, busy);
     }
     Ok(cost)
 }

@@ -1,6 +1,9 @@
 //! Where the time of one GEMV goes.
 
+use memscape_dram::{CommandCounts, Kind};
 use memscape_study::{Breakdown, parts};
+
+use crate::mapping::Plan;
 
 parts! {
     /// What a GEMV on PIM takes its time for.
@@ -34,6 +37,23 @@ parts! {
 pub struct GemvCost {
     /// Its time by cause.
     pub time: Breakdown<GemvPart>,
-    /// Rows of weights opened in the fullest bank.
-    pub rows_opened: u64,
+    /// Commands of one channel, refreshes left out.
+    pub commands: CommandCounts,
+    /// Refreshes of one channel.
+    pub refreshes: u64,
+}
+
+impl GemvCost {
+    /// All commands of one channel: each refresh closes the rows, and opens them again.
+    #[must_use]
+    pub fn all_commands(&self) -> CommandCounts {
+        let of_refresh = [Kind::Ref, Kind::PreAll, Kind::ActAll].map(|it| (it, self.refreshes));
+        self.commands + CommandCounts::from_iter(of_refresh)
+    }
+
+    /// Rows of weights opened in the fullest bank: all but those of outputs, one for each pass.
+    #[must_use]
+    pub fn rows_opened(&self, plan: &Plan) -> u64 {
+        self.commands[Kind::ActAll].saturating_sub(plan.passes() * plan.chunks)
+    }
 }

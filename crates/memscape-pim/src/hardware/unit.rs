@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use memscape_study::Graded;
 use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,10 @@ pub struct PimUnit {
     /// PIM commands per accumulator register to exchange the sums of one row-block for
     /// another's; 0 if a MAC command could name any register
     pub swap_commands: u32,
+    /// What a multiply-accumulate takes for each bit of its weight, an operation on registers for each
+    /// bit of a word; null where nothing is known of it
+    #[serde(default)]
+    pub mac_pj_per_bit: Option<Graded>,
 }
 
 /// How the sums of one matrix row, spread over SIMD lanes, are added up.

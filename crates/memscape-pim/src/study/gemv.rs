@@ -2,8 +2,10 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES, Pattern, RefreshPolicy};
-use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError, TraceFormat};
+use memscape_dram::{CommandCounts, Dram, MEMORIES, Pattern, RefreshPolicy};
+use memscape_study::{
+    Bound, CostEngine, Energy, EnergyColumns, Estimate, Laws, Recorder, Slot, Study, StudyError, TraceFormat,
+};
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Gemv, MODELS, Matrix, Model};
 use schemars::JsonSchema;
@@ -11,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::laws;
 use crate::cost::{
-    CommandStream, GemvCost, GemvPart, least_time, peak_speedup, reduction, roofline_speedup, soc_time,
-    time_on_pim, weight_bytes,
+    CommandStream, GemvCost, GemvPart, Traffic, command_energy, idle_energy, least_time, peak_speedup,
+    reduction, roofline_speedup, soc_time, time_on_pim, traffic_energy, weight_bytes,
 };
 use crate::hardware::{DEFAULT_MACHINE, HardwareError, MACHINES, Machine, PimUnit, Soc};
 use crate::mapping::placement::{CrDegree, Placement, Policy, RegisterRule, TilePolicy};
@@ -116,6 +118,15 @@ pub struct GemvAnswer {
     pub memory_bytes: u64,
     /// Bytes of the memory
     pub memory_limit_bytes: u64,
+    /// What the memory takes on PIM, its units included
+    #[serde(flatten)]
+    pub energy: EnergyColumns,
+    /// Energy of the memory for the same on the processor; null where nothing is known of it
+    pub soc_energy_j: Option<f64>,
+    /// The least that it can be
+    pub soc_energy_low_j: Option<f64>,
+    /// The most that it can be
+    pub soc_energy_high_j: Option<f64>,
 }
 
 /// Why a GEMV cannot be placed or timed.
@@ -289,13 +300,39 @@ impl GemvStudy {
     pub(super) fn solve(&self) -> Result<Solved, GemvError> {
         let plan = self.plan()?;
         let mut cost = time_on_pim(&plan, &self.machine(), self.engine, self.refresh)?;
-        let partial = plan.split_k * plan.chunks;
-        if partial > 1 && (self.charge_reduction || plan.chunks > 1) {
-            cost.time[GemvPart::SocReduction] =
-                reduction(partial * plan.gemv.m(), self.pim.sum_bits.get(), self.bandwidth());
-        }
+        cost.time[GemvPart::SocReduction] =
+            reduction(self.partial_sums(&plan), self.pim.sum_bits.get(), self.bandwidth());
         let soc = soc_time(&plan, &self.soc, self.bandwidth());
         Ok(Solved { plan, cost, soc })
+    }
+
+    /// Partial sums that the processor is charged for.
+    fn partial_sums(&self, plan: &Plan) -> u64 {
+        let partial = plan.split_k * plan.chunks;
+        let charged = partial > 1 && (self.charge_reduction || plan.chunks > 1);
+        if charged { partial * plan.gemv.m() } else { 0 }
+    }
+
+    /// What the memory takes for commands and for the processor's part, whatever the time; none
+    /// where nothing is known of it.
+    #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
+    pub(super) fn dynamic_energy(&self, solved: &Solved, commands: &CommandCounts) -> Option<Energy> {
+        let sums = self.partial_sums(&solved.plan) as f64 * f64::from(self.pim.sum_bits.get()) / 8.0;
+        let reduction = traffic_energy(&self.machine(), Traffic { read: sums, written: 0.0 })?;
+        Some(command_energy(&self.machine(), commands)? + reduction)
+    }
+
+    /// What the memory takes for it all, on PIM.
+    fn energy(&self, solved: &Solved) -> Option<Energy> {
+        let idle = idle_energy(&self.machine(), solved.cost.time.total().into(), false)?;
+        Some(self.dynamic_energy(solved, &solved.cost.all_commands())? + idle)
+    }
+
+    /// The same on the processor, which reads all weights.
+    fn soc_energy(&self, solved: &Solved) -> Option<Estimate> {
+        let traffic = Traffic { read: weight_bytes(&solved.plan), written: 0.0 };
+        let idle = idle_energy(&self.machine(), solved.soc, self.refresh)?;
+        Some((traffic_energy(&self.machine(), traffic)? + idle).total())
     }
 
     /// Shows the command stream that the study asks about.
@@ -329,21 +366,24 @@ impl Study for GemvStudy {
         "One matrix-vector product on LPDDR-PIM, placed by PIMnast, beside the processor";
     type Answer = GemvAnswer;
 
-    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[(
-        "time_ns",
-        &[
-            "mac_ns",
-            "row_open_ns",
-            "input_vector_ns",
-            "turnaround_ns",
-            "swap_ns",
-            "cross_lane_ns",
-            "scale_factor_ns",
-            "spill_ns",
-            "refresh_ns",
-            "soc_reduction_ns",
-        ],
-    )];
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        (
+            "time_ns",
+            &[
+                "mac_ns",
+                "row_open_ns",
+                "input_vector_ns",
+                "turnaround_ns",
+                "swap_ns",
+                "cross_lane_ns",
+                "scale_factor_ns",
+                "spill_ns",
+                "refresh_ns",
+                "soc_reduction_ns",
+            ],
+        ),
+        EnergyColumns::SUM,
+    ];
 
     const LAWS: Laws = laws::GEMV;
 
@@ -383,9 +423,12 @@ impl Study for GemvStudy {
     }
 
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
-        let Solved { plan, cost: GemvCost { time, rows_opened }, soc } = self.solve()?;
+        let solved = self.solve()?;
+        let Solved { plan, cost, soc } = solved;
+        let GemvCost { time, .. } = cost;
         let delays = self.machine().pim_delays();
         let (time_ns, soc_time_ns) = (time.total().as_ns(), soc.as_f64());
+        let soc_energy = self.soc_energy(&solved);
         Ok(GemvAnswer {
             speedup: soc_time_ns / time_ns,
             roofline_speedup: roofline_speedup(&self.memory, &delays),
@@ -409,10 +452,14 @@ impl Study for GemvStudy {
             row_blocks_per_bank: plan.row_blocks,
             cr_degree_used: plan.cr_degree,
             input_registers_used: plan.input_registers,
-            rows_opened,
+            rows_opened: cost.rows_opened(&plan),
             weight_bytes: weight_bytes(&plan),
             memory_bytes: plan.memory_rows() * self.memory.row_of_all_banks().0,
             memory_limit_bytes: self.memory.capacity().0,
+            energy: EnergyColumns::of(self.energy(&solved).as_ref()),
+            soc_energy_j: soc_energy.map(|it| it.value),
+            soc_energy_low_j: soc_energy.map(|it| it.low),
+            soc_energy_high_j: soc_energy.map(|it| it.high),
         })
     }
 }

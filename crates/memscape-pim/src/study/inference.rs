@@ -6,7 +6,8 @@ use std::ops::Add;
 
 use memscape_dram::Dram;
 use memscape_study::{
-    Bound, BoundBy, Breakdown, CostEngine, Headline, Laws, Part, Served, Slot, Study, StudyError, parts,
+    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Part, Served, Slot, Study,
+    StudyError, parts,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
@@ -15,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::gemv::{GemvStudy, Solved};
 use super::laws;
-use crate::cost::GemvPart;
-use crate::hardware::{PimUnit, Soc};
+use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy, weight_bytes};
+use crate::hardware::{Machine, PimUnit, Soc};
 use crate::mapping::placement::{CrDegree, Placement, RegisterRule, TilePolicy};
 
 /// A prompt, and a reply generated token by token: weight matrices of the layers
@@ -177,6 +178,8 @@ struct Token {
     soc: Breakdown<TokenPart>,
     /// What takes most of that.
     soc_bound_by: BoundBy,
+    /// What the memory takes for it where the study has it computed, standby and refresh left out.
+    energy: Option<Energy>,
 }
 
 impl Default for InferenceStudy {
@@ -247,23 +250,29 @@ impl InferenceStudy {
         let layers = u64::from(self.model.layers);
         let mut gemvs = Breakdown::default();
         let mut soc = Vec::new();
-        for (_, solved) in matrices {
+        let mut energy = Some(Energy::ZERO);
+        for (matrix, solved) in matrices {
             gemvs += solved.cost.time * layers;
             soc.push((TokenPart::Gemv, times(layers, solved.soc)));
+            energy = self.and_gemv(energy, *matrix, solved, layers);
         }
         for operator in self.model.decode_operators(context, self.projections)? {
             let part = match operator.kind {
                 // The layers' matrices are timed above, one by one.
                 OperatorKind::Matrix if matrices.iter().any(|it| it.0.name() == operator.name) => continue,
                 OperatorKind::Matrix if operator.name == "lm_head" && self.lm_head == LmHead::Pim => {
-                    gemvs += self.gemv(Matrix::LmHead).solve()?.cost.time;
-                    TokenPart::Gemv
+                    let head = self.gemv(Matrix::LmHead).solve()?;
+                    gemvs += head.cost.time;
+                    energy = self.and_gemv(energy, Matrix::LmHead, &head, 1);
+                    soc.push((TokenPart::Gemv, self.soc_time(&operator)));
+                    continue;
                 }
                 OperatorKind::Matrix => TokenPart::Head,
                 OperatorKind::Attention => TokenPart::Attention,
                 OperatorKind::Vector => TokenPart::Vector,
             };
             soc.push((part, self.soc_time(&operator)));
+            energy = and(energy, traffic_energy(&self.machine(), self.traffic(&operator)));
         }
         if self.refresh {
             // Intervals do not begin anew with every matrix.
@@ -276,13 +285,48 @@ impl InferenceStudy {
         let soc: Breakdown<TokenPart> = TokenPart::ALL.iter().map(|it| (*it, sum(*it))).collect();
         let mut pim = soc;
         pim[TokenPart::Gemv] = gemvs.total();
-        Ok(Token { gemvs, pim, soc, soc_bound_by: self.soc_bound_by(context)? })
+        Ok(Token { gemvs, pim, soc, soc_bound_by: self.soc_bound_by(context)?, energy })
     }
 
-    /// The prompt of one sequence, on the processor.
-    fn prompt(&self) -> Result<Nanoseconds, StudyError> {
+    /// And so many layers' GEMVs: commands on PIM, or weights to the processor.
+    #[expect(clippy::cast_precision_loss, reason = "few layers")]
+    fn and_gemv(&self, sum: Option<Energy>, matrix: Matrix, it: &Solved, layers: u64) -> Option<Energy> {
+        let of_one = match self.system {
+            System::Pim => self.gemv(matrix).dynamic_energy(it, &it.cost.commands),
+            System::Soc => {
+                let read = weight_bytes(&it.plan);
+                traffic_energy(&self.machine(), Traffic { read, written: 0.0 })
+            }
+        };
+        and(sum, of_one.map(|it| it * layers as f64))
+    }
+
+    fn machine(&self) -> Machine {
+        self.gemv(Matrix::LmHead).machine()
+    }
+
+    /// The prompt of one sequence, on the processor: its time, and what the memory takes for it,
+    /// standby and refresh left out.
+    fn prompt(&self) -> Result<(Nanoseconds, Option<Energy>), StudyError> {
         let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
-        Ok(total(operators.iter().map(|it| self.soc_time(it))))
+        let energies = operators.iter().map(|it| traffic_energy(&self.machine(), self.traffic(it)));
+        let time = total(operators.iter().map(|it| self.soc_time(it)));
+        Ok((time, energies.fold(Some(Energy::ZERO), and)))
+    }
+
+    /// What the memory takes for prompt and reply of all sequences.
+    fn energy(
+        &self,
+        prompt: (Nanoseconds, Option<Energy>),
+        token: (Nanoseconds, Option<Energy>),
+    ) -> Option<Energy> {
+        let with_idle = |(time, energy): (Nanoseconds, Option<Energy>)| {
+            and(energy, idle_energy(&self.machine(), time, self.refresh))
+        };
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let tokens = self.generated_tokens.get() as f64;
+        let of_one = and(with_idle(prompt), with_idle(token).map(|it| it * tokens))?;
+        Some(of_one * f64::from(self.batch.get()))
     }
 
     /// What takes most of a token on the processor alone: computing, or moving its data.
@@ -297,23 +341,35 @@ impl InferenceStudy {
 
     /// An operator on the processor, all its instances: the slower of computing
     /// and moving its data.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn soc_time(&self, operator: &Operator) -> Nanoseconds {
-        let scores = match self.attention {
-            Attention::Fused => 0,
-            Attention::Unfused => operator.score_read_elements + operator.score_written_elements,
-        };
-        let activations = operator.activation_read_elements
-            + operator.activation_written_elements
-            + operator.vector_weight_elements
-            + scores;
-        let kv = operator.kv_read_elements + operator.kv_written_elements;
-        let bytes = self.format.storage_bits(operator.weight_elements) as f64 / 8.0
-            + kv as f64 * f64::from(self.kv_bits.get()) / 8.0
-            + activations as f64 * f64::from(self.activation_bits.get()) / 8.0;
+        let bytes = self.traffic_of_one(operator).bytes();
         let bits = self.format.element_bits();
         let bandwidth = self.gemv(Matrix::LmHead).bandwidth();
         times(operator.count, self.soc.gemv_time(operator.operations, bits, bytes, bandwidth))
+    }
+
+    /// What one instance of an operator reads and writes on the processor.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn traffic_of_one(&self, it: &Operator) -> Traffic {
+        let [scores_read, scores_written] = match self.attention {
+            Attention::Fused => [0, 0],
+            Attention::Unfused => [it.score_read_elements, it.score_written_elements],
+        };
+        let bytes = |elements: u64, bits: NonZeroU32| elements as f64 * f64::from(bits.get()) / 8.0;
+        let read = it.activation_read_elements + it.vector_weight_elements + scores_read;
+        Traffic {
+            read: self.format.storage_bits(it.weight_elements) as f64 / 8.0
+                + bytes(it.kv_read_elements, self.kv_bits)
+                + bytes(read, self.activation_bits),
+            written: bytes(it.kv_written_elements, self.kv_bits)
+                + bytes(it.activation_written_elements + scores_written, self.activation_bits),
+        }
+    }
+
+    /// What all its instances do.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn traffic(&self, operator: &Operator) -> Traffic {
+        self.traffic_of_one(operator).times(operator.count as f64)
     }
 
     /// Weights, and keys and values of all sequences at their end: the layers'
@@ -371,6 +427,11 @@ impl Token {
     }
 }
 
+/// Both, where both are known.
+fn and(a: Option<Energy>, b: Option<Energy>) -> Option<Energy> {
+    Some(a? + b?)
+}
+
 /// So many times after each other.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn times(count: u64, time: Nanoseconds) -> Nanoseconds {
@@ -389,6 +450,7 @@ impl Study for InferenceStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
         ("token_ns", &["gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
         ("soc_token_ns", &["soc_gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
+        EnergyColumns::SUM,
     ];
 
     const LAWS: Laws = laws::INFERENCE;
@@ -402,6 +464,7 @@ impl Study for InferenceStudy {
             format: self.format,
             sequences: f64::from(self.batch.get()),
             prompt_tokens: self.prompt_tokens.get() as f64,
+            generated_tokens: self.generated_tokens.get() as f64,
             tops_8bit: self.soc.tops_8bit.as_f64(),
         };
         laws::inference_bounds(&work, &self.memory)
@@ -419,7 +482,7 @@ impl Study for InferenceStudy {
         let matrices = self.layer_gemvs()?;
         let memory_bytes = self.memory_bytes(&matrices)?;
         let token = self.token(context, &matrices)?;
-        let prompt = self.prompt()?;
+        let (prompt, prompt_energy) = self.prompt()?;
 
         let batch = u64::from(self.batch.get());
         let (time, bound_by) = match self.system {
@@ -436,7 +499,8 @@ impl Study for InferenceStudy {
             memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by,
-            energy_j: None,
+            energy: self.energy((prompt, prompt_energy), (step, token.energy)),
+            package_w: None,
             cost_usd: None,
         });
         let (token_ns, soc_token_ns) = (token.pim.total().as_ns(), token.soc.total().as_ns());

@@ -3,7 +3,8 @@
 
 use memscape_dram::Dram;
 use memscape_study::{
-    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, neutral, slower, unused,
+    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, lowers, neutral, raises, slower,
+    unused,
 };
 use memscape_workload::{Format, Gemv};
 
@@ -24,17 +25,19 @@ const UNITS: &[Exception] = &[Exception {
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 const TURN_NOT_GIVEN: &[When] = &[When::is("memory.trtw_ns", &["null"])];
 
+const NO_ENERGY: &str = "no column is an energy";
 const WIDER_WORDS: &str = "wider words carry more weights and inputs, and have more sums to hold and to fold";
 
 /// What all studies say of machine and placement, and what one adds.
 macro_rules! with_machine {
-    ($($own:expr),+ $(,)?) => {
+    ($energy:expr; $($own:expr),+ $(,)?) => {
         &[
             faster("memory.channels").except(PRINTED),
             unused("memory.trrd_s_ns", "tFAW is at least four of it"),
             unused("memory.ranks", "a PIM command reaches the banks of one rank"),
             faster("memory.banks_per_channel").except(PRINTED),
             neutral("memory.rows"),
+            $energy,
             faster("memory.row_bytes"),
             unused("memory.column_bytes", "it is bus_bits x burst_length / 8"),
             either("memory.bus_bits", WIDER_WORDS),
@@ -80,12 +83,33 @@ macro_rules! with_machine {
     };
 }
 
+/// What all studies say of energy, and what one adds. More of a read's energy at the bank is less on
+/// the way that register writes take, so that has no direction.
+macro_rules! with_energy {
+    ($($own:expr),* $(,)?) => {
+        &[
+            raises("memory.energy.activate*", "energy_j"),
+            raises("memory.energy.read*", "energy_j"),
+            raises("memory.energy.write*", "energy_j"),
+            raises("memory.energy.io*", "energy_j"),
+            raises("memory.energy.refresh*", "energy_j"),
+            raises("memory.energy.standby*", "energy_j"),
+            raises("pim.mac_pj_per_bit.*", "energy_j"),
+            lowers("memory.trefi_ns", "energy_refresh_j"),
+            $($own),*
+        ]
+    };
+}
+
 pub(super) const GEMV: Laws = Laws {
     aim: Some(Aim::less("time_ns")),
+    trends: with_energy![],
     effects: with_machine![
+        neutral("memory.energy.*");
         slower("m"),
         slower("k"),
         slower("memory.bank_groups"),
+        neutral("pim.mac_pj_per_bit.*"),
         // It shows in the processor's time beside, where that computes for longer than it reads.
         neutral("soc.tops_8bit"),
     ],
@@ -96,7 +120,9 @@ pub(super) const GEMV: Laws = Laws {
 
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
+    trends: with_energy![raises("generated_tokens", "energy_j"), raises("batch", "energy_j")],
     effects: with_machine![
+        neutral("memory.energy.*");
         slower("prompt_tokens"),
         slower("generated_tokens"),
         slower("batch"),
@@ -106,18 +132,22 @@ pub(super) const INFERENCE: Laws = Laws {
         ),
         slower("kv_bits"),
         slower("activation_bits"),
+        neutral("pim.mac_pj_per_bit.*"),
         faster("soc.tops_8bit"),
     ],
     ..Laws::NONE
 };
 
-const NO_REFRESH: &[Limit] = &[Limit { grow: &[("memory.trefi_ns", 1e5)], vanish: &["refresh_ns"] }];
+const NO_REFRESH: &[Limit] =
+    &[Limit { grow: &[("memory.trefi_ns", 1e5)], vanish: &["refresh_ns", "energy_refresh_j"] }];
 
 pub(super) const REGRET: Laws = Laws {
     aim: Some(Aim::less("best_ns")),
     effects: with_machine![
+        unused("memory.energy.*", NO_ENERGY);
         slower("m"),
         slower("k"),
+        unused("pim.mac_pj_per_bit.*", NO_ENERGY),
         either(
             "memory.bank_groups",
             "reads of partial sums take turns over bank groups, a PIM command waits for them all"
@@ -157,13 +187,25 @@ pub(super) fn gemv_bounds(gemv: Gemv, split_k: f64, format: Format, memory: &Dra
             "weights over the channels' peak",
         ),
         Bound::at_most("memory_bytes", capacity, "the memory's capacity"),
+        Bound::at_least("energy_low_j", least_j(memory, bytes(m * k, format)), OPENED_AND_READ),
+        Bound::at_least("soc_energy_low_j", least_j(memory, bytes(m * k, format)), OPENED_AND_READ),
     ]
+}
+
+const OPENED_AND_READ: &str = "each weight's row is opened, and it is read at the bank";
+
+/// The least that a memory takes for reading so many bytes; nothing where nothing is known.
+fn least_j(memory: &Dram, bytes: f64) -> f64 {
+    memory.energy.map_or(0.0, |it| {
+        let at_bank = it.read_pj_per_bit.estimate() * it.bank_share.share();
+        (it.activate_pj_per_bit.estimate() + at_bank).low * bytes * 8.0 * 1e-12
+    })
 }
 
 /// What no machine of these parts can beat: `layers` matrices of so many weights
 /// for each of `prompt` tokens, and for each generated one.
 pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
-    let Work { weights, format, sequences, prompt_tokens, tops_8bit } = *work;
+    let Work { weights, format, sequences, prompt_tokens, generated_tokens, tops_8bit } = *work;
     let tops = tops_8bit * 8.0 / format.element_bits() as f64;
     let prompt_s = 2.0 * weights * prompt_tokens / (tops * 1e12);
     vec![
@@ -178,6 +220,11 @@ pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
             "the prompt's multiplications over the processor's peak",
         ),
         Bound::at_most("memory_bytes", memory.capacity().0 as f64, "the memory's capacity"),
+        Bound::at_least(
+            "energy_low_j",
+            sequences * generated_tokens * least_j(memory, bytes(weights, format)),
+            "each token opens and reads the layers' weights",
+        ),
     ]
 }
 
@@ -192,6 +239,8 @@ pub(super) struct Work {
     pub sequences: f64,
     /// Tokens of a prompt.
     pub prompt_tokens: f64,
+    /// Tokens generated after it.
+    pub generated_tokens: f64,
     /// Peak of the processor.
     pub tops_8bit: f64,
 }

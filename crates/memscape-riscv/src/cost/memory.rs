@@ -80,14 +80,12 @@ pub struct ChannelLine {
 #[must_use]
 pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let ns = |it: Nanoseconds| it.as_f64();
+    let opened = rows_opened(memory, streams);
     let burst_bytes = f64::from(memory.bus_bits.get()) / 8.0 * f64::from(memory.burst_length.get());
     let bursts = (float(LINE_BYTES) / burst_bytes).max(1.0);
     let (ranks, groups) = (f64::from(memory.ranks.get()), f64::from(memory.bank_groups.get()));
     let banks = f64::from(memory.banks_per_channel.get());
     let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
-    let closed = (1.0 - banks / streams).max(0.0);
-    let first = (float(LINE_BYTES) / f64::from(memory.row_bytes.get())).min(1.0);
-    let opened = closed + (1.0 - closed) * first;
     let reopen = ns(memory.trcd_ns) + ns(memory.trtp_ns) + ns(memory.trp_ns);
     let cycle = ns(memory.trc()).max(reopen) / banks;
     let window = ns(memory.trrd_s_ns).max(ns(memory.trrd_l_ns) / groups) / ranks;
@@ -96,6 +94,14 @@ pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let access = ns(memory.cl_ns) + bursts * ns(memory.burst());
     let latency = access + opened * (ns(memory.trp_ns) + ns(memory.trcd_ns));
     ChannelLine { busy: clamped(busy), latency: clamped(latency) }
+}
+
+/// Rows that each line opens, in the mean.
+#[must_use]
+pub fn rows_opened(memory: &Dram, streams: f64) -> f64 {
+    let closed = (1.0 - f64::from(memory.banks_per_channel.get()) / streams).max(0.0);
+    let first = (float(LINE_BYTES) / f64::from(memory.row_bytes.get())).min(1.0);
+    closed + (1.0 - closed) * first
 }
 
 /// A time of checked numbers.

@@ -5,7 +5,7 @@ use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Llm, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_quantise};
-use super::memory::{Hierarchy, Rates};
+use super::memory::{Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, dequantise, dequantised_bytes, micro_kernel};
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
@@ -46,6 +46,10 @@ pub struct GraphCost {
     pub cache: Nanoseconds,
     /// Synchronising.
     pub synchronisation: Nanoseconds,
+    /// Bytes read from memory.
+    pub read_bytes: f64,
+    /// Bytes written to it.
+    pub written_bytes: f64,
 }
 
 impl GraphCost {
@@ -56,6 +60,8 @@ impl GraphCost {
         attention: Nanoseconds::ZERO,
         cache: Nanoseconds::ZERO,
         synchronisation: Nanoseconds::ZERO,
+        read_bytes: 0.0,
+        written_bytes: 0.0,
     };
 
     /// This, and another so often.
@@ -68,6 +74,8 @@ impl GraphCost {
             attention: self.attention + other.attention * times,
             cache: self.cache + other.cache * times,
             synchronisation: self.synchronisation + other.synchronisation * times,
+            read_bytes: self.read_bytes + other.read_bytes * times,
+            written_bytes: self.written_bytes + other.written_bytes * times,
         }
     }
 
@@ -272,16 +280,21 @@ impl Crew {
         };
         let blocks = rows * columns.div_ceil(BLOCK as u64);
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
-        let moved = Bytes(bytes.0 + blocks * work.written);
+        let written = blocks * work.written;
+        let moved = Bytes(bytes.0 + written);
         let per_block = work.once + work.block * float(vectors.div_ceil(work.columns));
         let inputs =
             if work.kernel == Kernel::Openblas { 0 } else { columns.div_ceil(BLOCK as u64) * vectors };
         // The first reading is from memory: the weights exceed every cache.
         let again = float(work.kernel.passes(vectors) - 1);
-        let read_again = self.rates.read(bytes, self.rates.level(bytes)) * again;
+        let level = self.rates.level(bytes);
+        let read_again = self.rates.read(bytes, level) * again;
+        let from_memory = if level == Level::Dram { 1.0 + again } else { 1.0 };
         GraphCost {
             kernel: per_block * float(blocks) / self.cores() + self.quantise * float(inputs),
             weights: self.rates.dram.time_of(moved) + read_again,
+            read_bytes: float(bytes.0) * from_memory,
+            written_bytes: float(written),
             ..GraphCost::ZERO
         }
     }
@@ -292,9 +305,11 @@ impl Crew {
         let cells = columns.attended * float(layers);
         let macs = 2.0 * cells * float(model.q_size()) * float(columns.all);
         let of_a_cell = Bytes(2 * 2 * model.kv_size());
+        let of_all = cells * float(columns.sequences);
         GraphCost {
             attention: self.attention * macs / self.cores(),
-            cache: self.rates.dram.time_of(of_a_cell) * (cells * float(columns.sequences)),
+            cache: self.rates.dram.time_of(of_a_cell) * of_all,
+            read_bytes: float(of_a_cell.0) * of_all,
             ..GraphCost::ZERO
         }
     }

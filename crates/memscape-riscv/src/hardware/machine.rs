@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{Calibration, Catalog, FreeParameter, Nested};
+use memscape_units::Watts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct Machine {
     pub controller: Controller,
     /// Operating system and runtime
     pub os: Os,
+    /// What the processor's package takes at most; null where no source says
+    #[serde(default)]
+    pub package_w: Option<Watts>,
 }
 
 impl Machine {

@@ -10,7 +10,7 @@ use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NODES, SLC, all};
+use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, all};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
@@ -193,7 +193,7 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 63] = all(&[
+const EFFECTS: [Effect; 64] = all(&[
     &[
         slower("m"),
         slower("k"),
@@ -215,6 +215,7 @@ const EFFECTS: [Effect; 63] = all(&[
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),
         slower("numa.distance*"),
+        unused("memory.energy.*", NO_ENERGY),
         unused("os.sync_ns", "one product has no one to wait for"),
         unused("os.page_bytes", "no column counts faults"),
         unused("os.fault_around_pages", "no column counts faults"),

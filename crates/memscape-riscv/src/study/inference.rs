@@ -4,22 +4,22 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Effect, Exception, Headline, Laws, Recorder, Served, Slot, Study,
-    StudyError, When, either, neutral, slower, unused,
+    Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, Recorder,
+    Served, Slot, Study, StudyError, When, either, lowers, neutral, raises, slower, unused,
 };
-use memscape_units::{Bytes, Nanoseconds, UnitError};
+use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::Hierarchy;
+use crate::cost::memory::{Hierarchy, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
-    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
-    WeightPages, within,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Numa, Os,
+    OutOfRange, WeightPages, within,
 };
 use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
 use crate::mapping::conversation::{Columns, Conversation};
@@ -99,6 +99,8 @@ pub struct InferenceStudy {
     pub controller: Controller,
     /// Operating system and runtime
     pub os: Os,
+    /// What the processor's package takes at most; null where no source says
+    pub package_w: Option<Watts>,
 }
 
 /// What `riscv.inference` answers. A step is one token of each sequence.
@@ -237,6 +239,7 @@ impl Default for InferenceStudy {
             memory: machine.memory,
             controller: machine.controller,
             os: machine.os,
+            package_w: machine.package_w,
         }
     }
 }
@@ -348,6 +351,15 @@ impl InferenceStudy {
         elements.saturating_mul(2 * 2 * self.model.kv_size())
     }
 
+    /// What the memory takes for a graph that takes so long; none where nothing is known of it.
+    fn energy(&self, crew: &Crew, graph: &GraphCost, time: Nanoseconds) -> Option<Energy> {
+        let meter = self.memory.meter()?;
+        let streams = f64::from(crew.placed.threads) / self.hierarchy().controllers(&crew.placed);
+        let run = float(LINE_BYTES) / rows_opened(&self.memory, streams);
+        let moved = meter.stream(graph.read_bytes, graph.written_bytes, run);
+        Some(moved + meter.standby(time) + meter.refresh(time))
+    }
+
     /// # Source
     /// Linux and llama.cpp (June 2024): the cache is cleared when it is made, which
     /// touches every page of it; the weights' mapping is populated at once.
@@ -406,10 +418,13 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 71] = all(&[
+const EFFECTS: [Effect; 74] = all(&[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),
+        neutral("memory.energy.*"),
+        unused("memory.energy.bank_share.*", "nothing computes in the memory"),
+        neutral("package_w"),
         slower("batch").except(BLAS),
         neutral("warm_up_tokens"),
         neutral("context_cells"),
@@ -457,8 +472,20 @@ impl Study for InferenceStudy {
                 "prompt_balancing_s",
             ],
         ),
+        EnergyColumns::SUM,
     ];
-    const LAWS: Laws = Laws { aim: Some(Aim::less("total_s")), effects: &EFFECTS, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("total_s")),
+        effects: &EFFECTS,
+        trends: &[
+            raises("memory.energy.*", "energy_j"),
+            raises("memory.energy.*", "energy_high_j"),
+            lowers("memory.trefi_ns", "energy_refresh_j"),
+            raises("generated_tokens", "energy_j"),
+            raises("package_w", "energy_package_limit_j"),
+        ],
+        ..Laws::NONE
+    };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn bounds(&self) -> Vec<Bound> {
@@ -493,16 +520,20 @@ impl Study for InferenceStudy {
         let (mean_step, whole_prompt) = (pass(&run.mean_step()), pass(&run.prompt()));
         let step = mean_step.breakdown(crew.balancing)?;
         let prompt = whole_prompt.breakdown(crew.balancing)?;
+        let (prompt_time, step_time) = (total(&prompt)?, total(&step)?);
+        let energies =
+            self.energy(&crew, &whole_prompt, prompt_time).zip(self.energy(&crew, &mean_step, step_time));
         let headline = Headline::of(&Served {
             prompt_tokens: run.prompt_tokens,
             generated_tokens: run.generated_tokens,
             batch: run.batch,
-            prompt: total(&prompt)?,
-            step: total(&step)?,
+            prompt: prompt_time,
+            step: step_time,
             memory_bytes: self.weights_in_memory(&crew.software, &run).saturating_add(self.cache_bytes()),
             memory_limit_bytes: Some(self.memory_limit(&crew.placed)),
             bound_by: bound_by(&mean_step),
-            energy_j: None,
+            energy: energies.map(|(prompt, step)| prompt + step * float(run.generated_tokens)),
+            package_w: self.package_w.map(Watts::as_f64),
             cost_usd: None,
         });
         let slowed = 1.0 + crew.balancing;

@@ -9,7 +9,7 @@ use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, SLC, TILE, TILED, all};
+use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
@@ -147,12 +147,13 @@ impl KernelStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 60] = all(&[
+const EFFECTS: [Effect; 61] = all(&[
     &[
         slower("m"),
         slower("k"),
         slower("n"),
         slower("matrices"),
+        unused("memory.energy.*", NO_ENERGY),
         either("tile_rows", TILE).only(TILED),
         either("tile_blocks", TILE).only(TILED),
         either("lmul", GROUP).only(&[When::is_not("kernel", &["default"])]),

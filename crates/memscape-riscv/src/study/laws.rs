@@ -4,6 +4,8 @@ use memscape_study::{Effect, When, either, faster, neutral, slower, unused};
 
 /// Why a timing of writes is none of these studies'.
 const READS: &str = "weights are only read";
+/// Why what a memory takes is none of a study's.
+pub const NO_ENERGY: &str = "no column is an energy";
 /// Why a field follows from others.
 const FOLLOWS: &str = "the others say it";
 

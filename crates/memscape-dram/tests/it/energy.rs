@@ -1,0 +1,135 @@
+//! Does energy follow from the commands that are issued?
+
+use memscape_dram::stream::serve;
+use memscape_dram::{
+    CommandCounts, Dram, Engine, Kind, MEMORIES, Pattern, PimWork, RefreshPolicy, constraints,
+};
+use memscape_study::{EnergyPart, Grade, Graded};
+use memscape_units::{Nanoseconds, Picoseconds};
+use proptest::prelude::*;
+
+use crate::preset;
+
+/// What a stream of reads has the engine issue, and how long that takes.
+fn issued(
+    dram: &Dram,
+    pattern: Pattern,
+    accesses: usize,
+    refresh: RefreshPolicy,
+) -> (CommandCounts, Picoseconds) {
+    let engine = Engine::new(dram.geometry(), &constraints(dram)).unwrap();
+    let mut engine = engine.with_refresh(refresh).unwrap();
+    let reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
+    let mut counts = CommandCounts::default();
+    let served = serve(&mut engine, reads, 64, &mut counts).unwrap();
+    (counts, served.last)
+}
+
+/// Closed form and engine: whole rows, each opened once.
+#[test]
+fn a_stream_of_whole_rows_takes_what_its_commands_take() {
+    for preset in MEMORIES.all() {
+        let dram = Dram { channels: std::num::NonZeroU32::MIN, ..preset.parameters };
+        let meter = dram.meter().unwrap();
+        let accesses = 24 * dram.columns_per_row() * dram.bank_groups.get();
+        let (counts, _) =
+            issued(&dram, Pattern::RowByRow, usize::try_from(accesses).unwrap(), RefreshPolicy::Off);
+        assert_eq!(counts[Kind::Rd], u64::from(accesses));
+        let walked = meter.commands(&counts, &PimWork::NONE);
+        let closed = meter.stream_of_rows(f64::from(accesses * dram.column_bytes()), 0.0);
+        for part in [EnergyPart::Activate, EnergyPart::Access, EnergyPart::Io] {
+            let [walked, closed] = [walked[part], closed[part]];
+            assert!((walked.value / closed.value - 1.0).abs() < 1e-12, "{}: {part:?}", preset.name);
+            assert!((walked.high / closed.high - 1.0).abs() < 1e-12, "{}: {part:?}", preset.name);
+        }
+    }
+}
+
+/// A row for each access is what runs of one access are.
+#[test]
+fn a_conflict_opens_a_row_for_each_access() {
+    let dram = preset("ddr4-3200");
+    let (counts, _) = issued(&dram, Pattern::RowConflict, 500, RefreshPolicy::Off);
+    let meter = dram.meter().unwrap();
+    let run = f64::from(dram.column_bytes());
+    let [walked, closed] = [meter.commands(&counts, &PimWork::NONE), meter.stream(500.0 * run, 0.0, run)];
+    let [walked, closed] = [walked, closed].map(|it| it[EnergyPart::Activate].value);
+    assert!((walked / closed - 1.0).abs() < 1e-12, "{walked}, not {closed}");
+}
+
+/// Refreshes that the engine issues are as many as time over their interval, but for the last.
+#[test]
+fn refreshes_issued_are_refreshes_charged() {
+    let dram = preset("lpddr5-6400");
+    let meter = dram.meter().unwrap();
+    let (counts, end) = issued(&dram, Pattern::Interleaved, 200_000, RefreshPolicy::all_bank(&dram));
+    let walked = meter.commands(&counts, &PimWork::NONE)[EnergyPart::Refresh].value;
+    let closed = meter.refresh(end.into())[EnergyPart::Refresh].value;
+    let one = dram.energy.unwrap().refresh_nj.value * 1e-9;
+    assert!(walked > 50.0 * one && (closed - walked).abs() <= one, "{walked}, not {closed}");
+    let often = Dram { trefi_ns: Nanoseconds::new(dram.trefi_ns.as_f64() / 2.0).unwrap(), ..dram };
+    let (more, _) = issued(&often, Pattern::Interleaved, 200_000, RefreshPolicy::all_bank(&often));
+    let more = often.meter().unwrap().commands(&more, &PimWork::NONE);
+    assert!(more[EnergyPart::Refresh].value > walked);
+}
+
+/// Of DDR4-3200 at its datasheet's currents, worked out by hand: eight chips of 525 pJ for a row
+/// and 348 pJ for a burst, which the interval must hold.
+#[test]
+fn a_rank_of_ddr4_takes_what_its_currents_say() {
+    let dram = preset("ddr4-3200");
+    let counts: CommandCounts = [(Kind::Act, 1), (Kind::Pre, 1), (Kind::Rd, 1)].into_iter().collect();
+    let energy = dram.meter().unwrap().commands(&counts, &PimWork::NONE);
+    let holds = |part, joules: f64| energy[part].low <= joules * 1.01 && joules <= energy[part].high;
+    assert!(holds(EnergyPart::Activate, 8.0 * 525e-12), "{:?}", energy[EnergyPart::Activate]);
+    assert!(holds(EnergyPart::Access, 8.0 * 348e-12), "{:?}", energy[EnergyPart::Access]);
+    // With its pins, LPDDR5 reads at 3 to 9 pJ/bit.
+    for name in ["lpddr5-6400", "lpddr5x-7500", "lpddr5x-8533"] {
+        let takes = preset(name).energy.unwrap();
+        let read = takes.read_pj_per_bit.estimate() + takes.io_pj_per_bit.estimate();
+        assert!((read.low - 3.0).abs() < 0.05 && (read.high - 9.0).abs() < 0.05, "{name}: {read:?}");
+        assert_eq!(read.grade, Grade::Prior);
+    }
+}
+
+#[test]
+fn what_no_energy_can_be_is_refused() {
+    let good = preset("ddr4-3200");
+    let check = |change: fn(&mut memscape_dram::DramEnergy)| {
+        let mut dram = good;
+        change(dram.energy.as_mut().unwrap());
+        dram.check().unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(check(|it| it.read_pj_per_bit.value = -1.0), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.read_pj_per_bit = -1 within 1.28; give what is known of it, or leave `energy` out");
+    insta::assert_snapshot!(check(|it| it.standby_mw.within = 0.5), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.standby_mw = 429 within 0.5; give what is known of it, or leave `energy` out");
+    insta::assert_snapshot!(check(|it| it.bank_share.value = 1.5), @"DRAM rule `an energy is at least 0, known within a factor of at least 1, and a share is at most 1` does not hold: energy.bank_share = 1.5 within 1.82; give what is known of it, or leave `energy` out");
+    assert!(Dram { energy: None, ..good }.check().is_ok());
+}
+
+proptest! {
+    /// Energy is additive, and a factor of uncertainty only moves the ends.
+    #[test]
+    fn energy_is_additive_and_uncertainty_moves_the_ends_only(
+        counts in prop::array::uniform11(0_u64..1000),
+        device in 0..MEMORIES.all().len(),
+        within in 1.0..4.0_f64,
+    ) {
+        let mut dram = MEMORIES.all()[device].parameters;
+        let counts: CommandCounts = Kind::ALL.into_iter().zip(counts).collect();
+        let mac = Graded { value: 0.02, within: 2.0, grade: Grade::Prior };
+        let work = PimWork { units: 16.0, word_bits: 256.0, mac_pj_per_bit: mac };
+        let of = |dram: &Dram, counts: &CommandCounts| dram.meter().unwrap().commands(counts, &work).total();
+        let [one, two] = [of(&dram, &counts), of(&dram, &(counts + counts))];
+        prop_assert!((two.value - 2.0 * one.value).abs() <= 1e-9 * two.value);
+        let parts: f64 = Kind::ALL
+            .into_iter()
+            .map(|it| of(&dram, &[(it, counts[it])].into_iter().collect()).value)
+            .sum();
+        prop_assert!((parts - one.value).abs() <= 1e-9 * one.value);
+        let takes = dram.energy.as_mut().unwrap();
+        takes.activate_pj_per_bit.within *= within;
+        let wide = of(&dram, &counts);
+        prop_assert!(wide.low <= one.low && one.high <= wide.high);
+        prop_assert!((wide.value - one.value).abs() <= 1e-12 * one.value);
+    }
+}

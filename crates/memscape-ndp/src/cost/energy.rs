@@ -1,0 +1,41 @@
+//! What the DIMMs and the links between them take of energy.
+
+use memscape_dram::energy::of_link;
+use memscape_study::{Energy, EnergyPart};
+use memscape_units::Nanoseconds;
+
+use super::account::{DimmWork, Traffic};
+use crate::hardware::Machine;
+
+/// Bits of a weight as it is multiplied.
+const FP16_BITS: f64 = 16.0;
+const PJ: f64 = 1e-12;
+
+/// What DIMMs and links take for a prompt and so many steps; none where a number that it needs
+/// is not known. Graphics cards and the host are not in it.
+///
+/// Rows are used up before they are left, as neurons take whole rows.
+#[must_use]
+pub fn energy(
+    machine: &Machine,
+    traffic: &Traffic,
+    [prompt, step]: [Nanoseconds; 2],
+    steps: f64,
+) -> Option<Energy> {
+    Some(of_work(machine, &traffic.prompt, prompt)? + of_work(machine, &traffic.step, step)? * steps)
+}
+
+fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Energy> {
+    let meter = machine.dimm.memory.meter()?;
+    let ranks = f64::from(machine.dimms.get()) * f64::from(machine.dimm.ranks.get());
+    let idle = (meter.standby(time) + meter.refresh(time)) * ranks;
+    let mut energy = meter.stream_of_rows(work.read, work.written) + idle;
+    if work.linked > 0.0 {
+        energy += of_link(&machine.link_pj_per_bit?, work.linked);
+    }
+    if work.macs > 0.0 {
+        let mac = machine.dimm.mac_pj_per_bit?;
+        energy += Energy::of(EnergyPart::Compute, mac.times(work.macs * FP16_BITS * PJ));
+    }
+    Some(energy)
+}

@@ -1,0 +1,98 @@
+//! What the memory takes of energy for a prompt and a token.
+//!
+//! Weights, keys and values only, as in the times: activations stay in the caches.
+
+use memscape_dram::{Dram, PimWork};
+use memscape_study::{Energy, Graded};
+use memscape_units::Picoseconds;
+
+use super::attention::Attention;
+use super::prefill::{Prefill, PrefillError, Prompt};
+use super::token::Token;
+use crate::hardware::{Cpu, PimBlocks};
+use crate::mapping::Scheme;
+
+/// A memory with PIM blocks, as far as its energy goes.
+#[derive(Debug, Clone, Copy)]
+pub struct PimEnergy<'a> {
+    /// The DRAM.
+    pub memory: &'a Dram,
+    /// The PIM blocks.
+    pub pim: &'a PimBlocks,
+    /// What a multiply-accumulate takes.
+    pub mac_pj_per_bit: Option<Graded>,
+    /// Whether refresh is on.
+    pub refresh: bool,
+}
+
+impl PimEnergy<'_> {
+    /// A token of one sequence, on PIM or on the host, that takes so long; none where nothing is
+    /// known of the memory or the blocks.
+    #[must_use]
+    pub fn of_token(&self, token: &Token, on_pim: bool, time: Picoseconds) -> Option<Energy> {
+        let weights = if on_pim { self.of_commands(token)? } else { self.read(token.weight_bytes)? };
+        Some(weights + self.read(token.cache_bytes)? + self.idle(time)?)
+    }
+
+    /// A prompt of one sequence.
+    ///
+    /// A swizzled copy reads the weights as they lie, a few bursts of each row, and writes them in
+    /// the host's order; what transactions it takes beyond these two are reads.
+    ///
+    /// # Errors
+    /// [`PrefillError`] as of its time.
+    pub fn of_prompt(
+        &self,
+        prompt: &Prompt,
+        prefill: &Prefill,
+        cpu: &Cpu,
+    ) -> Result<Option<Energy>, PrefillError> {
+        let attention = Attention::of_prompt(&prompt.model, prompt.tokens)?;
+        let run = gathered_run(self.memory, prompt.together);
+        let Some(meter) = self.memory.meter() else { return Ok(None) };
+        let weights = match prompt.scheme {
+            Scheme::NonCacheableGemm => meter.stream(prompt.read_bytes()? * float(prompt.tokens), 0.0, run),
+            _ => meter.stream_of_rows(prefill.gemm_read_bytes, 0.0),
+        };
+        let copied = float(prefill.copied.0);
+        let more = f64::from(cpu.copy_transactions.get()) - 1.0;
+        let (written, read_again) = (copied * more.min(1.0), copied * (more - 1.0).max(0.0));
+        let swizzled = meter.stream(copied, 0.0, run) + meter.stream_of_rows(read_again, written);
+        let reads = (attention.query_bytes / cpu.gemm_block_tokens).max(attention.cache_bytes);
+        let attends = meter.stream_of_rows(reads, attention.cache_bytes);
+        let idle = self.idle(prefill.time.total());
+        Ok(idle.map(|it| it + weights + swizzled + attends))
+    }
+
+    fn of_commands(&self, token: &Token) -> Option<Energy> {
+        let banks = f64::from(self.memory.banks_per_channel.get());
+        let work = PimWork {
+            units: banks / f64::from(self.pim.banks_per_block.get()),
+            word_bits: f64::from(self.memory.column_bytes()) * 8.0,
+            mac_pj_per_bit: self.mac_pj_per_bit?,
+        };
+        let channels = f64::from(self.memory.channels.get());
+        Some(self.memory.meter()?.commands(&token.commands, &work) * channels)
+    }
+
+    fn read(&self, bytes: f64) -> Option<Energy> {
+        Some(self.memory.meter()?.stream_of_rows(bytes, 0.0))
+    }
+
+    fn idle(&self, time: Picoseconds) -> Option<Energy> {
+        let meter = self.memory.meter()?;
+        let standby = meter.standby(time.into());
+        Some(if self.refresh { standby + meter.refresh(time.into()) } else { standby })
+    }
+}
+
+/// Bytes of a row that a copy takes before it goes on to another.
+fn gathered_run(memory: &Dram, together: u64) -> f64 {
+    let columns = u32::try_from(together).unwrap_or(u32::MAX).min(memory.columns_per_row());
+    f64::from(columns) * f64::from(memory.column_bytes())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
+const fn float(it: u64) -> f64 {
+    it as f64
+}
