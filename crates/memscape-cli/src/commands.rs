@@ -15,7 +15,7 @@ use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, front, laws, measure, origin, parameters, plot, predictions,
-    search, sensitivity, trace_stats,
+    search, sensitivity, store, trace_stats,
 };
 
 /// Runs one command.
@@ -40,7 +40,13 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, row, json } => run(&study, &overrides.parameters, row, json, out),
         Command::Show { table, json } => origin::show(&table, json, out),
-        Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
+        Command::Sweep { file, out: table, store: Some(folder), .. } => {
+            store::sweep(&file, &folder, table.as_deref(), quiet, err)
+        }
+        Command::Sweep { file, out: table, resume, store: None } => {
+            sweep(&file, table.as_deref(), resume, quiet, err)
+        }
+        Command::Store { what } => store::store(&what, quiet, out, err),
         Command::Search { file, objectives, method, budget, seed, out: table } => {
             let given = search::Given { objectives, method, budget, seed };
             search::search(&file, given, table.as_deref(), quiet, out, err)

@@ -22,6 +22,7 @@ mod read;
 mod search;
 mod sensitivity;
 mod show;
+mod store;
 mod trace_stats;
 
 use std::ffi::OsString;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use memscape_cli::{BAD_INPUT, INTERRUPTED};
 
 /// Some million points: longer than any of these tests looks.
-const LONG: &str = "study = \"pim.gemv\"\n[axes]\n\"memory.trcd_ns\" = { from = 10, to = 20, count = 4000 }\n\
-                    \"memory.trp_ns\" = { from = 10, to = 20, count = 4000 }\n";
+const LONG: &str = "study = \"pim.gemv\"\n[axes]\n\"memory.trcd_ns\" = { from = 10, to = 20, count = 2000 }\n\
+                    \"memory.trp_ns\" = { from = 10, to = 20, count = 2000 }\n";
 
 struct Sweep {
     folder: tempfile::TempDir,

@@ -14,10 +14,14 @@
 //! A sweep never ends at a bad point: the row says why in its `error` column.
 //! Rows come in the order of the axes whatever the number of threads.
 
+mod answers;
+mod asker;
 mod columns;
+mod control;
 mod describe;
 mod descriptions;
 mod digest;
+mod edition;
 mod error;
 mod expression;
 mod fit;
@@ -29,9 +33,11 @@ mod limits;
 mod origin;
 mod parameters;
 mod partial;
+mod persistence;
 mod points;
 mod question;
 mod registry;
+mod room;
 mod schema;
 mod search;
 mod sensitivity;
@@ -41,6 +47,8 @@ mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod table_writer;
+mod to_file;
 mod whole;
 
 #[cfg(test)]
@@ -48,8 +56,10 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
+pub use control::Control;
 pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use descriptions::described;
+pub use edition::Edition;
 pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
@@ -65,8 +75,9 @@ pub use schema::Kind;
 pub use search::{Contest, Search, Strategy, contest, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use space::{Method, Objective, Range, Sample, Space};
-pub use store::sweep_to_file;
+pub use store::{Filled, Freed, Lacking, Manifest, Run, Store, Verified};
 pub use study_file::StudyFile;
-pub use sweep::{Control, Sweep};
+pub use sweep::Sweep;
 pub use table::{Column, Table};
+pub use to_file::sweep_to_file;
 pub use whole::{remove_temporary_files, write_atomically};

@@ -14,7 +14,7 @@ use std::io::{Cursor, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::digest::digest;
 use crate::error::Error;
@@ -56,11 +56,11 @@ impl Partial {
             question: question.id().to_owned(),
             rows: rows.height(),
             points: question.points(),
-            asked: question.asked().clone(),
+            asked: json!({ "edition": question.edition(), "sweep": question.asked() }),
         };
         let mut content = serde_json::to_vec(&header).map_err(|it| Error::Internal(it.to_string()))?;
         content.push(b'\n');
-        rows.encode_parquet(&mut content)?;
+        rows.encode_parquet(&mut content, None)?;
         write_atomically(&self.path, |out| {
             writeln!(out, "{MAGIC}{}", digest(&content))?;
             out.write_all(&content)
@@ -89,7 +89,7 @@ impl Partial {
                  differ)",
             ));
         }
-        let rows = Table::decode_parquet(Cursor::new(&content[end + 1..])).map_err(|_| damaged())?;
+        let rows = Table::decode_parquet(Cursor::new(&content[end + 1..]), None).map_err(|_| damaged())?;
         if rows.height() != header.rows || question.points() < rows.height() as u64 {
             return Err(damaged());
         }

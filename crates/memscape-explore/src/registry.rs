@@ -10,13 +10,14 @@ use memscape_study::{
 };
 use serde_json::Value;
 
+use crate::asker::{Asker, answer};
+use crate::control::Control;
 use crate::describe::Description;
 use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
 use crate::guard::{Kept, guarded};
 use crate::parameters::{Anatomy, Parameters};
-use crate::points::Asker;
-use crate::sweep::{Control, Sweep, answer, sweep};
+use crate::sweep::{Sweep, sweep};
 use crate::table::Table;
 
 /// Systems that have registered themselves. Everything that lists studies,
@@ -208,6 +209,9 @@ pub trait DynStudy: Send + Sync {
     /// One line for a list.
     fn summary(&self) -> &'static str;
 
+    /// Which of its models answers: see [`Study::MODEL`].
+    fn model(&self) -> u32;
+
     /// Its parameters and columns.
     fn describe(&self) -> Description;
 
@@ -350,6 +354,10 @@ impl<S: Study> DynStudy for Entry<S> {
         S::SUMMARY
     }
 
+    fn model(&self) -> u32 {
+        S::MODEL
+    }
+
     fn describe(&self) -> Description {
         self.anatomy().description.clone()
     }
@@ -380,7 +388,7 @@ impl<S: Study> DynStudy for Entry<S> {
     }
 
     fn sweep_from(&self, first: u64, it: &Sweep, control: &dyn Control) -> Result<Table, Error> {
-        sweep::<S>(self.anatomy(), it, first, control)
+        sweep(&self.asker(), it, first, control)
     }
 
     fn asker(&self) -> Asker<'_> {

@@ -16,6 +16,7 @@
 pub mod chart;
 mod explain;
 mod find;
+mod kept;
 mod notebook;
 mod presets;
 
@@ -34,6 +35,7 @@ pub use serde_json;
 
 pub use explain::{Runs, explain_census};
 pub use find::{claims, experiment};
+pub use kept::is_stale;
 pub use notebook::description_html;
 pub use presets::{Difference, difference, leaves, neither, preset, presets};
 

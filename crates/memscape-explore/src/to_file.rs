@@ -3,20 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::control::Control;
 use crate::error::Error;
 use crate::origin::Origin;
 use crate::partial::{Lock, Partial};
+use crate::persistence::{CHECKPOINT, Watch, persistently};
 use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
-use crate::sweep::{Control, Sweep};
+use crate::sweep::Sweep;
 use crate::table::Table;
-
-/// How long to work at least before saving what is done.
-const CHECKPOINT: Duration = Duration::from_secs(20);
-
-/// How long to wait before saving again what must be saved.
-const RETRIES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
 
 /// Answers a study file's question into a Parquet file, or CSV if `path` ends
 /// in `.csv`.
@@ -67,7 +63,7 @@ fn save_every(
             None => part,
         };
         if complete {
-            finish(&table, path, &partial, &question, study.name(), control)?;
+            finish(&table, path, &partial, &question, control)?;
             return Ok(table);
         }
         let start = Instant::now();
@@ -112,29 +108,16 @@ fn finish(
     path: &Path,
     partial: &Partial,
     question: &Question,
-    study: &str,
     control: &dyn Control,
 ) -> Result<(), Error> {
-    let origin = Origin::of(question, study);
+    let origin = Origin::of(question);
     let Err(error) = persistently(control, || origin.write(table, path)) else { return partial.remove() };
     partial.write(question, table)?;
     let saved = partial.path().display();
     Err(Error::file(path, &format!("{error}; all rows are in {saved}, and resuming writes them")))
 }
 
-/// Tries again for a while what may fail for a moment, as on a full disk.
-fn persistently(control: &dyn Control, mut save: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
-    for pause in RETRIES {
-        match save() {
-            Ok(()) => return Ok(()),
-            Err(error) => control.warned(&format!("not saved yet, trying again in {pause:?}: {error}")),
-        }
-        std::thread::sleep(pause);
-    }
-    save()
-}
-
-fn check_place(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_place(path: &Path) -> Result<(), Error> {
     let bad = |problem: String| Err(Error::file(path, &problem));
     if !matches!(path.extension().and_then(|it| it.to_str()), Some("parquet" | "csv")) {
         return bad("the name must end in .parquet or .csv".to_owned());
@@ -156,27 +139,6 @@ struct Stopped;
 impl Control for Stopped {
     fn cancelled(&self) -> bool {
         true
-    }
-}
-
-/// Stops a sweep when it is time to save.
-struct Watch<'a> {
-    control: &'a dyn Control,
-    since: Instant,
-    pause: Duration,
-}
-
-impl Control for Watch<'_> {
-    fn advanced(&self, done: u64, total: u64) {
-        self.control.advanced(done, total);
-    }
-
-    fn warned(&self, remark: &str) {
-        self.control.warned(remark);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.since.elapsed() >= self.pause || self.control.cancelled()
     }
 }
 
