@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -96,10 +97,7 @@ def _submit(
     # Submitit makes an array of what is submitted within its batch.
     together: Any = getattr(executor, "batch", nullcontext)
     with together():
-        return [
-            executor.submit(Task(), store, spec, blocks[start:end])
-            for start, end in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
 
 
 def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:

@@ -72,7 +72,7 @@ def test_wrong_folders_and_questions_are_told(tmp_path):
     store = ms.Store(tmp_path / "runs")
     with pytest.raises(ms.MemscapeError, match="there is no question `x`"):
         store.show("x")
-    with pytest.raises(ms.MemscapeError, match="did you mean `memory.trcd_ns`"):
+    with pytest.raises(ms.MemscapeError, match="did you mean"):
         store.fill("pim.gemv", {"memory.trcd": [1]})
     assert [it.name for it in (tmp_path / "runs").iterdir()] == ["store.json"]
 

@@ -23,6 +23,7 @@ mod search;
 mod sensitivity;
 mod show;
 mod store;
+mod sweep;
 mod trace_stats;
 
 use std::ffi::OsString;

@@ -1,21 +1,19 @@
-//! `memscape store`, and `memscape sweep --store`.
+//! `memscape store`.
 
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Filled, Run, Store};
+use memscape::explore::{Run, Store};
 use memscape::is_stale;
-use memscape::prelude::study;
 use serde_json::{Value, json};
 
 use crate::args;
 use crate::failure::Failure;
 use crate::origin::tell;
-use crate::progress::{Progress, save_when_interrupted};
-use crate::read::read;
+use crate::progress::Progress;
 
 /// How much of a question's name tells it from others at a glance.
-const DIGITS: usize = 12;
+pub const DIGITS: usize = 12;
 
 /// Does one of the things that a store is for.
 pub fn store(
@@ -45,34 +43,6 @@ pub fn store(
             Ok(())
         }
     }
-}
-
-/// Answers a study file's question into a store, and into a table if one is named.
-pub fn sweep(
-    file: &Path,
-    folder: &Path,
-    table: Option<&Path>,
-    quiet: bool,
-    err: &mut dyn Write,
-) -> Result<(), Failure> {
-    let spec = read(file)?;
-    let study = study(&spec.study).map_err(Failure::of)?;
-    let sweep = spec.sweep(study).map_err(Failure::of)?;
-    let store = Store::open(folder).map_err(Failure::of)?;
-    save_when_interrupted();
-    let progress = Progress::new(&spec.study, quiet);
-    let filled = match table.or(spec.output.as_deref()) {
-        Some(table) => store.sweep_to_file(study, &sweep, table, &progress),
-        None => store.fill(study, &sweep, &progress),
-    };
-    let Filled { question, rows, found, computed, complete } = filled.map_err(Failure::of)?;
-    drop(progress);
-    if !quiet {
-        let what = if complete { "" } else { "interrupted: " };
-        let name = &question[..DIGITS];
-        writeln!(err, "{what}question {name}: of {rows} rows {found} were there, {computed} are computed")?;
-    }
-    if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 fn list(store: &Store, json: bool, out: &mut dyn Write) -> Result<(), Failure> {

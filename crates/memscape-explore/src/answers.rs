@@ -152,7 +152,7 @@ pub(crate) fn laid_out(
 }
 
 /// The axes' columns for these rows.
-pub(crate) fn axes_of(plan: &Plan<'_>, rows: &Rows) -> Vec<polars::prelude::Column> {
+fn axes_of(plan: &Plan<'_>, rows: &Rows) -> Vec<polars::prelude::Column> {
     let first = match rows {
         Rows::Range(it) if plan.allowed.is_none() => it.start,
         _ => return plan.columns_at((0..rows.len()).map(|it| digits_of(plan, plan.place(rows.at(it))))),

@@ -28,7 +28,7 @@ impl Question {
     /// The question that a sweep asks a study.
     ///
     /// # Errors
-    /// As [`DynStudy::sweep_from`].
+    /// As [`DynStudy::sweep`].
     pub fn of(study: &dyn DynStudy, sweep: &Sweep) -> Result<Self, Error> {
         let edition = Edition::of(study);
         let told = json!([edition.id(), study.identity(sweep)?]).to_string();

@@ -5,9 +5,9 @@ use polars::prelude::DataFrame;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answers::{Rows, answers, axes_of, laid_out};
+use crate::answers::{Rows, answers, laid_out};
 use crate::asker::Asker;
-use crate::control::{Control, Part};
+use crate::control::Control;
 use crate::digest::digest;
 use crate::error::Error;
 use crate::guard::guarded;
@@ -177,30 +177,15 @@ pub(crate) fn identity<S: Study>(anatomy: &Anatomy, sweep: &Sweep) -> Result<Str
     Ok(digest(question.to_string().as_bytes()))
 }
 
-/// The axes' columns of the first rows.
-pub(crate) fn axes(anatomy: &Anatomy, sweep: &Sweep, rows: usize) -> Result<Table, Error> {
-    let mut plan = plan_of(anatomy, sweep)?;
-    find_allowed(&mut plan)?;
-    Ok(Table::from_frame(DataFrame::new(rows, axes_of(&plan, &Rows::Range(0..rows as u64)))?))
-}
-
-/// Answers all points from row `first` on, in order, until done or cancelled.
-pub(crate) fn sweep(
-    asker: &Asker<'_>,
-    sweep: &Sweep,
-    first: u64,
-    control: &dyn Control,
-) -> Result<Table, Error> {
+/// Answers all points, in order, until done or cancelled.
+pub(crate) fn sweep(asker: &Asker<'_>, sweep: &Sweep, control: &dyn Control) -> Result<Table, Error> {
     guarded(|| {
         let plan = ready(asker, sweep)?;
         let total = plan.rows()?;
-        let first = first.min(total);
-        check_room(total - first, plan.axes().count() + asker.anatomy.columns.builders.len() + 1)?;
-        let part = Part { control, before: first, total };
-        let columns = answers(&plan, asker, &Rows::Range(first..total), &part);
-        let end = first + columns.rows() as u64;
+        check_room(total, plan.axes().count() + asker.anatomy.columns.builders.len() + 1)?;
+        let columns = answers(&plan, asker, &Rows::Range(0..total), control);
         let rows = columns.rows();
-        let frame = DataFrame::new(rows, laid_out(&plan, &Rows::Range(first..end), columns)?)?;
-        Ok(Table::new(frame, end == total))
+        let frame = DataFrame::new(rows, laid_out(&plan, &Rows::Range(0..rows as u64), columns)?)?;
+        Ok(Table::new(frame, rows as u64 == total))
     })
 }

@@ -373,6 +373,12 @@ impl Table {
         )))
     }
 
+    /// Rows without an answer.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.frame.column("error").map_or(0, |it| it.len() - it.null_count())
+    }
+
     /// Rows whose error is a fault of this program rather than of the point.
     #[must_use]
     pub fn internal_errors(&self) -> usize {

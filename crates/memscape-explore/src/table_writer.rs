@@ -10,6 +10,26 @@ use crate::origin::Origin;
 use crate::table::{NOTE, ROW_GROUP, Table, beside};
 use crate::whole::write_atomically;
 
+/// That a table can be written here, asked before the work is done.
+///
+/// # Errors
+/// [`Error::File`] if the name or the folder is wrong.
+pub(crate) fn check_place(path: &Path) -> Result<(), Error> {
+    let bad = |problem: String| Err(Error::file(path, &problem));
+    if !matches!(path.extension().and_then(|it| it.to_str()), Some("parquet" | "csv")) {
+        return bad("the name must end in .parquet or .csv".to_owned());
+    }
+    if path.is_dir() {
+        return bad("it is a folder; give a file's name".to_owned());
+    }
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            bad(format!("there is no folder `{}`; make it first", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes Parquet, or CSV if `path` ends in `.csv`, of the tables that `pieces` gives, which
 /// have the same columns; the file appears when it is whole.
 ///

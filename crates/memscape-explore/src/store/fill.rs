@@ -22,8 +22,7 @@ use crate::room::check_room;
 use crate::space::Key;
 use crate::sweep::Sweep;
 use crate::table::Table;
-use crate::table_writer::write_pieces;
-use crate::to_file::check_place;
+use crate::table_writer::{check_place, write_pieces};
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,6 +37,17 @@ pub struct Filled {
     pub computed: u64,
     /// Whether all are there; false if the work was cancelled.
     pub complete: bool,
+}
+
+/// What became of a question whose rows went to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// The question, and how many rows it took.
+    pub filled: Filled,
+    /// Rows without an answer.
+    pub unanswered: u64,
+    /// Those of them that are faults of this program.
+    pub faults: u64,
 }
 
 /// What of a question a store lacks.
@@ -65,7 +75,7 @@ impl Store {
     /// [`Error`] if the question is wrong, or the store cannot be read or written.
     pub fn fill(&self, study: &dyn DynStudy, sweep: &Sweep, control: &dyn Control) -> Result<Filled, Error> {
         let cut = Cut::of(study, sweep)?;
-        Filler::new(&cut, self, control, CHECKPOINT)?.all(None)
+        Filler::at_once(&cut, self, control, CHECKPOINT)?.all(None)
     }
 
     /// The same for some blocks: one worker's share.
@@ -86,7 +96,7 @@ impl Store {
                 cut.blocks()
             )));
         }
-        Ok(Filler::new(&cut, self, control, CHECKPOINT)?.some(blocks.iter().copied(), None)?.0)
+        Ok(Filler::at_once(&cut, self, control, CHECKPOINT)?.some(blocks.iter().copied(), None)?.0)
     }
 
     /// As [`Store::fill`], with all rows as a table: those that were done if it was cancelled.
@@ -102,7 +112,7 @@ impl Store {
         let cut = Cut::of(study, sweep)?;
         check_room(cut.rows, cut.columns)?;
         let mut table: Option<Table> = None;
-        let filled = Filler::new(&cut, self, control, CHECKPOINT)?.all(Some(&mut |piece| {
+        let filled = Filler::at_once(&cut, self, control, CHECKPOINT)?.all(Some(&mut |piece| {
             table = Some(match table.take() {
                 Some(before) => before.concat(&piece)?,
                 None => piece,
@@ -125,24 +135,10 @@ impl Store {
         sweep: &Sweep,
         path: &Path,
         control: &dyn Control,
-    ) -> Result<Filled, Error> {
+    ) -> Result<Written, Error> {
         check_place(path)?;
         let cut = Cut::of(study, sweep)?;
-        let filler = Filler::new(&cut, self, control, CHECKPOINT)?;
-        let mut done = None;
-        let written = write_pieces(path, &Origin::of(&cut.question), |piece| {
-            let filled = filler.all(Some(piece))?;
-            let complete = filled.complete;
-            done = Some(filled);
-            // Nothing appears at `path` if this is an error, whatever it says.
-            if complete { Ok(()) } else { Err(Error::NoAnswer("cancelled".to_owned())) }
-        });
-        match (written, done) {
-            (Ok(()), Some(filled)) => Ok(filled),
-            (Err(_), Some(filled)) if !filled.complete => Ok(filled),
-            (Err(error), _) => Err(error),
-            (Ok(()), None) => Err(Error::Internal("rows that nobody made were written".to_owned())),
-        }
+        Filler::at_once(&cut, self, control, CHECKPOINT)?.write(path)
     }
 
     /// Which blocks of a question a store lacks.
@@ -151,7 +147,7 @@ impl Store {
     /// As [`Store::fill`].
     pub fn lacking(&self, study: &dyn DynStudy, sweep: &Sweep) -> Result<Lacking, Error> {
         let cut = Cut::of(study, sweep)?;
-        let filler = Filler::new(&cut, self, &(), CHECKPOINT)?;
+        let filler = Filler::at_once(&cut, self, &(), CHECKPOINT)?;
         let shelf = Shelf::read(&filler.folder)?;
         let blocks = (0..cut.blocks()).map(|it| (it, cut.address(&cut.keys(&Rows::Range(cut.rows_of(it))))));
         let blocks = blocks.filter(|it| !shelf.blocks.contains_key(&it.1)).collect();
@@ -198,32 +194,78 @@ struct Block {
     complete: bool,
 }
 
-struct Filler<'a> {
+/// A question on its way into a store.
+pub(crate) struct Filler<'a> {
     cut: &'a Cut<'a>,
     store: &'a Store,
     control: &'a dyn Control,
     folder: PathBuf,
     note: String,
+    /// How long to work at least before saving what is done of a block.
     pause: Duration,
+    /// Whether whole blocks are kept in memory for as long, too.
+    late: bool,
 }
 
+/// Cells of blocks that are kept in memory: some hundred million bytes.
+const MOST_CELLS: usize = 1 << 26;
+
 impl<'a> Filler<'a> {
-    fn new(
+    /// Each block is written when it is done.
+    pub(crate) fn at_once(
+        cut: &'a Cut<'a>,
+        store: &'a Store,
+        control: &'a dyn Control,
+        pause: Duration,
+    ) -> Result<Self, Error> {
+        let filler = Self { late: false, ..Self::late(cut, store, control, pause)? };
+        filler.begin()?;
+        Ok(filler)
+    }
+
+    /// Nothing is written before it would be a loss: for who wants the rows elsewhere.
+    pub(crate) fn late(
         cut: &'a Cut<'a>,
         store: &'a Store,
         control: &'a dyn Control,
         pause: Duration,
     ) -> Result<Self, Error> {
         let folder = store.shelf(&cut.question);
-        store.begin(&manifest(cut), &folder)?;
         let note = Origin::brief(&cut.question).note()?;
-        Ok(Self { cut, store, control, folder, note, pause })
+        Ok(Self { cut, store, control, folder, note, pause, late: true })
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        self.store.begin(&manifest(self.cut), &self.folder)
+    }
+
+    /// Every block, and all rows as a file. There is none if it is cancelled.
+    pub(crate) fn write(&self, path: &Path) -> Result<Written, Error> {
+        let (mut unanswered, mut faults, mut done) = (0, 0, None);
+        let outcome = write_pieces(path, &Origin::of(&self.cut.question), |write| {
+            let filled = self.all(Some(&mut |piece: Table| {
+                if piece.unanswered() > 0 {
+                    unanswered += piece.unanswered() as u64;
+                    faults += piece.internal_errors() as u64;
+                }
+                write(piece)
+            }))?;
+            let complete = filled.complete;
+            done = Some(filled);
+            // Nothing appears at `path` if this is an error, whatever it says.
+            if complete { Ok(()) } else { Err(Error::NoAnswer("cancelled".to_owned())) }
+        });
+        match (outcome, done) {
+            (Err(error), None) => Err(error),
+            (Err(error), Some(filled)) if filled.complete => Err(error),
+            (_, filled) => Ok(Written { filled: filled.unwrap_or_default(), unanswered, faults }),
+        }
     }
 
     /// Every block, and a manifest that says so.
     fn all(&self, sink: Option<Sink<'_>>) -> Result<Filled, Error> {
         let (filled, addresses) = self.some(0..self.cut.blocks(), sink)?;
-        if filled.complete {
+        if filled.complete && !self.late {
             self.store.finish(manifest(self.cut), &self.folder, addresses)?;
             Shard::all(&self.folder)?.iter().filter(|it| it.part).try_for_each(Shard::remove)?;
         }
@@ -237,16 +279,23 @@ impl<'a> Filler<'a> {
         blocks: impl Iterator<Item = u64> + Clone,
         sink: Option<Sink<'_>>,
     ) -> Result<(Filled, Vec<String>), Error> {
-        thread::scope(|scope| {
+        let (walked, held) = thread::scope(|scope| {
             let (send, receive) = sync_channel(0);
             let writer = scope.spawn(move || self.write_all(receive));
             let walked = self.walk(blocks, sink, &send);
             drop(send);
-            let written =
-                writer.join().unwrap_or_else(|_| Err(Error::Internal("a writer panicked".to_owned())));
-            // What the writer says is why the walk ended.
-            written.and(walked)
-        })
+            match writer.join() {
+                Ok(Ok(held)) => (walked, held),
+                // It is why the walk ended.
+                Ok(Err(error)) => (Err(error), Vec::new()),
+                Err(_) => (Err(Error::Internal("a writer panicked".to_owned())), Vec::new()),
+            }
+        });
+        let complete = walked.as_ref().is_ok_and(|it| it.0.complete);
+        if !complete && !held.is_empty() {
+            persistently(self.control, || self.save(&held))?;
+        }
+        walked
     }
 
     fn walk(
@@ -368,6 +417,7 @@ impl<'a> Filler<'a> {
             }
             let part = rows.part(0..done.rows());
             let save = || {
+                self.begin()?;
                 let keys = self.cut.keys(&part);
                 let table = self.cut.table(&part, done.clone())?;
                 Shard::write(&self.folder, &self.cut.address(&keys), true, &table, &keys, &self.note)
@@ -389,12 +439,35 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// Saves blocks as they come, and returns those that need not be saved yet.
     #[expect(clippy::needless_pass_by_value, reason = "the walk ends when it is dropped")]
-    fn write_all(&self, finished: Receiver<Finished>) -> Result<(), Error> {
-        for it in &finished {
-            persistently(self.control, || {
-                Shard::write(&self.folder, &it.address, false, &it.table, &it.keys, &self.note)
-            })?;
+    fn write_all(&self, finished: Receiver<Finished>) -> Result<Vec<Finished>, Error> {
+        let (mut held, mut cells, mut since) = (Vec::new(), 0, Instant::now());
+        for block in &finished {
+            cells += block.keys.len() * self.cut.columns;
+            held.push(block);
+            if !self.late {
+                persistently(self.control, || self.save(&held))?;
+            } else if since.elapsed() < self.pause && cells < MOST_CELLS {
+                continue;
+            } else if let Err(error) = self.save(&held) {
+                if cells > 8 * MOST_CELLS {
+                    return Err(error);
+                }
+                self.control.warned(&format!("not saved yet, will be tried again: {error}"));
+                since = Instant::now();
+                continue;
+            }
+            held.clear();
+            (cells, since) = (0, Instant::now());
+        }
+        Ok(held)
+    }
+
+    fn save(&self, blocks: &[Finished]) -> Result<(), Error> {
+        self.begin()?;
+        for it in blocks {
+            Shard::write(&self.folder, &it.address, false, &it.table, &it.keys, &self.note)?;
             it.parts.iter().try_for_each(Shard::remove)?;
         }
         Ok(())

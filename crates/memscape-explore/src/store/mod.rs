@@ -22,11 +22,13 @@ mod shard;
 #[expect(clippy::module_inception, reason = "the store itself")]
 mod store;
 mod tidy;
+mod to_file;
 
-pub use fill::{Filled, Lacking};
+pub use fill::{Filled, Lacking, Written};
 pub use manifest::Manifest;
 pub use store::{Run, Store};
 pub use tidy::{Freed, Verified};
+pub use to_file::sweep_to_file;
 
 #[cfg(test)]
 mod tests;

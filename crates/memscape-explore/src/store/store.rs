@@ -90,13 +90,27 @@ impl Store {
             Ok(mut entries) if entries.next().is_none() => {}
             Ok(_) => return Self::existing(folder),
         }
-        fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
+        let store = Self { folder };
+        store.sign()?;
+        Ok(store)
+    }
+
+    /// A store that is made when something is put into it.
+    pub(crate) fn later(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// Makes the folder, and says what it is.
+    fn sign(&self) -> Result<(), Error> {
+        let path = self.folder.join(SIGN);
+        if path.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.folder).map_err(|it| Error::file(&self.folder, &it))?;
         let sign = serde_json::to_string(&Sign { version: VERSION });
         let sign = sign.map_err(|it| Error::Internal(it.to_string()))?;
-        let path = folder.join(SIGN);
         write_atomically(&path, |out| out.write_all(sign.as_bytes()))
-            .map_err(|it: std::io::Error| Error::file(&path, &it))?;
-        Ok(Self { folder })
+            .map_err(|it: std::io::Error| Error::file(&path, &it))
     }
 
     /// The store in this folder.
@@ -245,8 +259,9 @@ impl Store {
         }
     }
 
-    /// Says that a question is asked, and returns where its answers go.
+    /// Says that a question is asked.
     pub(crate) fn begin(&self, manifest: &Manifest, shelf: &Path) -> Result<(), Error> {
+        self.sign()?;
         fs::create_dir_all(shelf).map_err(|it| Error::file(shelf, &it))?;
         if Manifest::read(shelf)?.is_none() {
             manifest.write(shelf)?;
