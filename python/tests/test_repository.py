@@ -25,6 +25,20 @@ def test_no_circle_of_files(crate):
     assert not found, f"in {crate}, {found}\nmove what both need below both"
 
 
+def features(*kinds):
+    """What each dependency is built with, tests among them or not."""
+    command = ["cargo", "tree", "--workspace", "--offline", "--edges", ",".join(kinds), "--prefix", "none"]
+    done = subprocess.run([*command, "--format", "{p}|{f}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    pairs = {tuple(line.removesuffix(" (*)").split("|")) for line in done.stdout.splitlines() if "|" in line}
+    return {package: flags for package, flags in pairs if "memscape" not in package}
+
+
+def test_tests_and_program_share_one_build():
+    """One feature more in tests builds everything above twice: ask for it in the workspace's Cargo.toml."""
+    program, tests = features("normal", "build"), features("normal", "build", "dev")
+    assert {it: (flags, tests[it]) for it, flags in program.items() if flags != tests[it]} == {}
+
+
 # What the pages say.
 
 

@@ -1,5 +1,8 @@
 //! Refitting free parameters from the claims of role `calibrate`.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use memscape_explore::{FitError, FitMethod, FitParameter, Fitted, Parameters, Residual, fit};
 use memscape_study::FreeParameter;
 use memscape_systems::registry;
@@ -55,7 +58,10 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         let verdicts = evaluate_with(&claims, &Parameters::new())?;
         return Ok(Fit { parameters: Vec::new(), rms_error: 0.0, verdicts });
     }
-    let fitted = fit_to(paper, free, &claims)?;
+    let fitted = fit_to(paper, free, |values| {
+        let verdicts = evaluate_with(&claims, &point(free, values))?;
+        Ok(verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim)).collect())
+    })?;
     let verdicts = evaluate_with(&claims, &point(free, &fitted.values()))?;
     Ok(Fit {
         parameters: free
@@ -103,28 +109,44 @@ pub fn leave_one_out(paper: &str, told: impl Fn(usize, usize)) -> Result<Vec<Lef
     let free = free_parameters(papers::paper(paper)?.id);
     let claims = calibrating(paper)?;
     let stored = evaluate_with(&claims, &Parameters::new())?;
+    let said = Said { free, claims: &claims, before: RefCell::default() };
     let left_out = |(index, stored): (usize, &Verdict)| {
         told(index, claims.len());
-        left_out(paper, free, &claims, index, stored)
+        left_out(paper, &said, index, stored)
     };
     stored.iter().enumerate().map(left_out).collect()
 }
 
-fn left_out(
-    paper: &str,
-    free: &[FreeParameter],
-    claims: &[Claim],
-    index: usize,
-    stored: &Verdict,
-) -> Result<LeftOut, Error> {
+/// What the model says to some claims, asked once at each point: fits that differ in one
+/// claim begin alike.
+struct Said<'a> {
+    free: &'a [FreeParameter],
+    claims: &'a [Claim],
+    before: RefCell<HashMap<Vec<u64>, Vec<Verdict>>>,
+}
+
+impl Said<'_> {
+    fn at(&self, values: &[f64]) -> Result<Vec<Verdict>, Error> {
+        let key: Vec<u64> = values.iter().map(|it| it.to_bits()).collect();
+        if let Some(verdicts) = self.before.borrow().get(&key) {
+            return Ok(verdicts.clone());
+        }
+        let verdicts = evaluate_with(self.claims, &point(self.free, values))?;
+        self.before.borrow_mut().insert(key, verdicts.clone());
+        Ok(verdicts)
+    }
+}
+
+fn left_out(paper: &str, said: &Said<'_>, index: usize, stored: &Verdict) -> Result<LeftOut, Error> {
+    let Said { free, claims, .. } = said;
     let claim = &claims[index];
-    let others = [&claims[..index], &claims[index + 1..]].concat();
-    let fitted = fit_to(paper, free, &others)?;
+    let fitted = fit_to(paper, free, |values| {
+        let all = said.at(values)?.into_iter().zip(*claims).enumerate();
+        Ok(all.filter(|it| it.0 != index).map(|(_, (it, claim))| residual(&it, claim)).collect())
+    })?;
     let values = fitted.values();
-    let say = |values: &[f64]| -> Result<f64, Error> {
-        let said = evaluate_with(std::slice::from_ref(claim), &point(free, values))?;
-        Ok(said[0].computed.unwrap_or(f64::NAN))
-    };
+    let say =
+        |values: &[f64]| -> Result<f64, Error> { Ok(said.at(values)?[index].computed.unwrap_or(f64::NAN)) };
     let predicted = say(&values)?;
     let moves = |at: usize| -> Result<bool, Error> {
         let mut values = values.clone();
@@ -163,11 +185,11 @@ fn calibrating(paper: &str) -> Result<Vec<Claim>, Error> {
     Ok(claims.into_iter().filter(|it| it.role == Role::Calibrate).collect())
 }
 
-fn fit_to(paper: &str, free: &[FreeParameter], claims: &[Claim]) -> Result<Fitted, Error> {
-    let residuals = |values: &[f64]| {
-        let verdicts = evaluate_with(claims, &point(free, values))?;
-        Ok(verdicts.iter().zip(claims).map(|(it, claim)| residual(it, claim)).collect())
-    };
+fn fit_to(
+    paper: &str,
+    free: &[FreeParameter],
+    residuals: impl Fn(&[f64]) -> Result<Vec<Residual>, Error>,
+) -> Result<Fitted, Error> {
     let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
     fit(&parameters, &FitMethod::PRINTED, &(), residuals).map_err(|error| match error {
         FitError::Model { problem, .. } => problem,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use memscape_explore::{Parameters, examine};
+use memscape_explore::{DynStudy, Parameters, examine};
 use memscape_systems::studies;
+use rayon::prelude::*;
 
 /// Points of each study, and of one whose answers take long; `memscape laws --points`
 /// looks at more.
@@ -19,20 +20,20 @@ const SHORT: [(&str, &str); 2] = [
 
 #[test]
 fn every_study_keeps_its_laws() {
-    let mut broken = Vec::new();
-    for study in studies() {
-        let points = if study.laws().slow { SLOW_POINTS } else { POINTS };
-        let short = SHORT.iter().find(|it| it.0 == study.name());
-        let fixed: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
-        let it = examine(study, &fixed, points, 11, &())
-            .unwrap_or_else(|error| panic!("{}: {error}", study.name()));
-        println!("{it}");
-        assert!(it.complete);
-        if !it.broken.is_empty() {
-            broken.push(it.to_string());
-        }
-    }
+    let all: Vec<&dyn DynStudy> = studies().collect();
+    let broken: Vec<String> = all.into_par_iter().filter_map(broken_by).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// What is broken by a study, if anything is.
+fn broken_by(study: &dyn DynStudy) -> Option<String> {
+    let points = if study.laws().slow { SLOW_POINTS } else { POINTS };
+    let short = SHORT.iter().find(|it| it.0 == study.name());
+    let fixed: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
+    let it = examine(study, &fixed, points, 11, &()).unwrap_or_else(|error| panic!("{}: {error}", study.name()));
+    println!("{it}");
+    assert!(it.complete);
+    (!it.broken.is_empty()).then(|| it.to_string())
 }
 
 /// More exceptions than these would be another model. One that several parameters share
