@@ -83,7 +83,7 @@ def test_a_table_that_does_not_fit_is_refused_with_what_does(tmp_path):
         "memory.trp_ns": {"from": 10, "to": 20, "count": 50_000},
     }
     for store in (None, tmp_path / "runs"):
-        with pytest.raises(ms.MemscapeError, match=r"--store runs -o table\.parquet"):
+        with pytest.raises(ms.MemscapeError, match=r"-o table\.parquet"):
             ms.sweep("pim.gemv", huge, store=store)
 
 

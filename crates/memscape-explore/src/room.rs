@@ -22,9 +22,8 @@ fn check_in(free: Option<u64>, rows: u64, columns: usize) -> Result<(), Error> {
     match free {
         Some(free) if cells > FEW_CELLS && needed > free => Err(Error::BadSweep(format!(
             "a table of {rows} rows and {columns} columns takes about {} GB, and {} GB of memory are free; let its \
-             rows go through a store to a file (`memscape sweep --store runs -o table.parquet`, or in Python \
-             `ms.Store(\"runs\").fill(...)` and then `.scan(...)` or `.export(...)`), which takes little memory, or \
-             shorten an axis",
+             rows go to files, block by block (`memscape sweep study.toml -o table.parquet`, or in Python \
+             `ms.Store(\"runs\").fill(...)` and then `.scan()` or `.export(...)`), or shorten an axis",
             gigabytes(needed),
             gigabytes(free)
         ))),
@@ -55,7 +54,7 @@ mod tests {
     fn what_does_not_fit_is_refused_with_what_does() {
         let error = check_in(Some(8_000_000_000), 100_000_000, 60).unwrap_err().to_string();
         assert!(error.starts_with("a table of 100000000 rows and 60 columns takes about 72.0 GB"), "{error}");
-        assert!(error.contains("--store runs") && error.contains("fill("), "{error}");
+        assert!(error.contains("-o table.parquet") && error.contains("fill("), "{error}");
         assert!(check_in(Some(8_000_000_000), 10_000_000, 60).is_ok());
         assert!(check_in(Some(0), 1000, 60).is_ok(), "a small one is made anyway");
         assert!(check_in(None, u64::MAX, 60).is_ok(), "where nothing is known nothing is refused");

@@ -30,7 +30,8 @@ fn broken_by(study: &dyn DynStudy) -> Option<String> {
     let points = if study.laws().slow { SLOW_POINTS } else { POINTS };
     let short = SHORT.iter().find(|it| it.0 == study.name());
     let fixed: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
-    let it = examine(study, &fixed, points, 11, &()).unwrap_or_else(|error| panic!("{}: {error}", study.name()));
+    let it =
+        examine(study, &fixed, points, 11, &()).unwrap_or_else(|error| panic!("{}: {error}", study.name()));
     println!("{it}");
     assert!(it.complete);
     (!it.broken.is_empty()).then(|| it.to_string())

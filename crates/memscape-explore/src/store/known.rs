@@ -7,7 +7,7 @@ use polars::prelude::{IdxCa, IdxSize};
 use rayon::prelude::*;
 
 use super::index::{Index, MOST_ENTRIES, Place};
-use super::shard::{Shard, Unread};
+use super::shard::Shard;
 use super::store::Store;
 use crate::columns::{ColumnBuilder, Columns, NotAnAnswer};
 use crate::control::Control;

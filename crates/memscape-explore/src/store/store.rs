@@ -84,11 +84,10 @@ impl Store {
     /// cannot be written.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
-        match fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::file(&folder, &error)),
-            Ok(mut entries) if entries.next().is_none() => {}
-            Ok(_) => return Self::existing(folder),
+        match fs::read_dir(&folder).map(|mut it| it.next().is_none()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(&folder, &error)),
+            Ok(false) => return Self::existing(folder),
+            Err(_) | Ok(true) => {}
         }
         let store = Self { folder };
         store.sign()?;

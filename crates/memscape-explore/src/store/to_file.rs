@@ -58,11 +58,13 @@ fn save_every(
     }
     let store = if folder.exists() { Store::open(&folder)? } else { Store::later(&folder) };
     let filler = Filler::late(&cut, &store, control, pause)?;
-    let written = filler.write(path).map_err(|it| match folder.exists() {
-        true => {
-            Error::file(path, &format!("{it}; what is done is in {}, and resuming goes on", folder.display()))
+    let written = filler.write(path).map_err(|error| {
+        if !folder.exists() {
+            return error;
         }
-        false => it,
+        let problem =
+            format!("{error}; what is done is in {}, and resuming goes on from there", folder.display());
+        Error::file(path, &problem)
     })?;
     if written.filled.complete && folder.exists() {
         fs::remove_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
