@@ -256,6 +256,37 @@ class Store:
             warnings.simplefilter("ignore", UserWarning)
             return self._store.verify(progress)[2]
 
+    def ask_again(self, question: str = "", *, points: int = 100) -> polars.DataFrame:
+        """Asks about some points again, and returns the answers that differ from what is kept.
+
+        There is none, unless a model was changed without its version.
+
+        Parameters
+        ----------
+        question
+            The beginning of its name, unless it is the only one.
+        points
+            About how many points, spread over its rows.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each that differs: ``file``, ``row``, ``column``, what is ``kept``, and what
+            is answered ``now``.
+
+        Raises
+        ------
+        MemscapeError
+            If there is no such question.
+        """
+        import polars
+
+        with Progress("asking again") as progress:
+            _, differing = self._store.ask_again(question, points, progress)
+        schema = {"file": polars.String, "row": polars.Int64, "column": polars.String}
+        schema |= {"kept": polars.String, "now": polars.String}
+        return polars.DataFrame([(str(it[0]), *it[1:]) for it in differing], schema=schema, orient="row")
+
     def gc(self, *, stale: bool = False, questions: Iterable[str] = ()) -> int:
         """Removes what nobody wants: damaged and left-behind files, second copies.
 

@@ -6,9 +6,10 @@ import json
 import subprocess
 import sys
 
-import memscape as ms
 import polars
 import pytest
+
+import memscape as ms
 
 AXES = {"memory.banks_per_channel": [8, 16, 32], "memory.trcd_ns": {"from": 10, "to": 20, "count": 1000}}
 STUDY = 'study = "pim.gemv"\n[axes]\n"memory.banks_per_channel" = [8, 16, 32]\n\
@@ -49,6 +50,7 @@ def test_what_a_store_has_can_be_listed_read_and_written(tmp_path):
     code, out, _ = memscape("show", tmp_path / "table.parquet", "--json")
     assert code == 0 and json.loads(out)["id"] == question
     assert store.verify() == []
+    assert store.ask_again(points=50).is_empty()
     assert store.gc(questions=[question]) > 0
     assert store.ls().is_empty()
 
@@ -102,6 +104,8 @@ def test_the_command_line_keeps_answers(tmp_path):
     assert code == 0 and "axis      memory.trcd_ns" in out and "rows      3000" in out
     assert memscape("store", "export", runs, "-o", tmp_path / "again.csv")[0] == 0
     assert len((tmp_path / "again.csv").read_text().splitlines()) == 3001
+    code, out, _ = memscape("store", "verify", runs, "--ask", 20)
+    assert code == 0 and "0 answers differ" in out
     shard = next(runs.rglob("*.parquet"))
     shard.write_bytes(shard.read_bytes()[1:])
     code, out, said = memscape("store", "verify", runs)

@@ -469,10 +469,13 @@ pub enum Store {
     },
     /// Read every file and hold it against its checksum; damaged ones are set aside.
     ///
-    /// Exits with 1 if there is a damaged one.
+    /// Exits with 1 if there is a damaged one, or an answer is another now.
     Verify {
         /// The store's folder.
         store: PathBuf,
+        /// Ask about so many points of each question again, too, and hold their answers against what is kept.
+        #[arg(long, value_name = "POINTS", default_value_t = 0)]
+        ask: usize,
     },
     /// Remove what nobody wants: damaged and left-behind files, second copies.
     Gc {

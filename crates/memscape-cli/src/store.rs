@@ -5,6 +5,7 @@ use std::path::Path;
 
 use memscape::explore::{Run, Store};
 use memscape::is_stale;
+use memscape::prelude::study;
 use serde_json::{Value, json};
 
 use crate::args;
@@ -29,7 +30,7 @@ pub fn store(
             let run = open(store)?.run(question).map_err(Failure::of)?;
             show(&run, *json, out)
         }
-        args::Store::Verify { store } => verify(&open(store)?, quiet, out),
+        args::Store::Verify { store, ask } => verify(&open(store)?, *ask, quiet, out),
         args::Store::Gc { store, stale, question } => gc(&open(store)?, *stale, question, out),
         args::Store::Export { store, question, out: table } => {
             let store = open(store)?;
@@ -108,7 +109,7 @@ fn show(run: &Run, json: bool, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn verify(store: &Store, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
+fn verify(store: &Store, ask: usize, quiet: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let progress = Progress::new("verify", quiet);
     let seen = store.verify(&progress).map_err(Failure::of)?;
     drop(progress);
@@ -116,14 +117,43 @@ fn verify(store: &Store, quiet: bool, out: &mut dyn Write) -> Result<(), Failure
         writeln!(out, "damaged   {}", path.display())?;
     }
     writeln!(out, "{} files of {} are as they were written", seen.files, size(seen.bytes))?;
-    match (seen.damaged.len(), seen.complete) {
+    if !seen.damaged.is_empty() {
+        let count = seen.damaged.len();
+        writeln!(out, "{count} damaged, set aside; the sweeps that want them compute them again")?;
+    }
+    let differing = if ask > 0 { ask_again(store, ask, quiet, out)? } else { 0 };
+    match (seen.damaged.len() + differing, seen.complete) {
         (0, true) => Ok(()),
         (0, false) => Err(Failure::Interrupted),
-        (count, _) => {
-            writeln!(out, "{count} damaged, set aside; the sweeps that want them compute them again")?;
-            Err(Failure::Short)
-        }
+        _ => Err(Failure::Short),
     }
+}
+
+/// Asks points of every question again that this program would answer from the store, and says how many
+/// answers differ.
+fn ask_again(store: &Store, points: usize, quiet: bool, out: &mut dyn Write) -> Result<usize, Failure> {
+    let (mut asked, mut all) = (0, Vec::new());
+    for run in store.runs().map_err(Failure::of)?.iter().filter(|it| !is_stale(it)) {
+        let name = &run.manifest.origin.edition.study;
+        let progress = Progress::new(name, quiet);
+        let study = study(name).map_err(Failure::of)?;
+        let (count, differing) = store.ask_again(study, run, points, &progress).map_err(Failure::of)?;
+        asked += count;
+        all.extend(differing);
+    }
+    for it in &all {
+        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+        let (kept, now) = (told(&it.kept), told(&it.now));
+        writeln!(
+            out,
+            "differs   {} row {}: {} is {now}, kept is {kept}",
+            it.file.display(),
+            it.row,
+            it.column
+        )?;
+    }
+    writeln!(out, "{asked} points asked again, {} answers differ", all.len())?;
+    Ok(all.len())
 }
 
 fn gc(store: &Store, stale: bool, questions: &[String], out: &mut dyn Write) -> Result<(), Failure> {

@@ -74,7 +74,7 @@ pub use schema::Kind;
 pub use search::{Contest, Search, Strategy, contest, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use space::{Method, Objective, Range, Sample, Space};
-pub use store::{Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file};
+pub use store::{Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file};
 pub use study_file::StudyFile;
 pub use sweep::Sweep;
 pub use table::{Column, Table};

@@ -163,6 +163,27 @@ impl Store {
         Ok((seen.files, seen.bytes, seen.damaged, seen.complete))
     }
 
+    /// How many points were asked again, and for each answer that differs: file, row, column, what
+    /// is kept, and what is answered now.
+    #[expect(clippy::type_complexity, reason = "as Python takes it")]
+    fn ask_again<'py>(
+        &self,
+        py: Python<'py>,
+        question: &str,
+        points: usize,
+        progress: &Bound<'py, PyAny>,
+    ) -> PyResult<(u64, Vec<(PathBuf, usize, String, Option<String>, Option<String>)>)> {
+        let run = self.0.run(question).map_err(explore_error)?;
+        let study = systems::study(&run.manifest.origin.edition.study).map_err(explore_error)?;
+        let store = self.0.clone();
+        let work = move |control: &dyn Control| store.ask_again(study, &run, points, control);
+        let (done, stop) = watched(py, progress, work)?;
+        stopped(stop)?;
+        let (asked, differing) = done.map_err(explore_error)?;
+        let plain = differing.into_iter().map(|it| (it.file, it.row, it.column, it.kept, it.now));
+        Ok((asked, plain.collect()))
+    }
+
     /// Files removed, and their bytes.
     #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
     fn gc(&self, stale: bool, questions: Vec<String>) -> PyResult<(u64, u64)> {

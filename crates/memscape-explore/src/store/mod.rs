@@ -12,6 +12,7 @@
 //! Points that another question has in common are found by their keys, which stand beside
 //! the rows.
 
+mod asking;
 mod block;
 mod fill;
 mod index;
@@ -24,6 +25,7 @@ mod store;
 mod tidy;
 mod to_file;
 
+pub use asking::Differing;
 pub use fill::{Filled, Lacking, Written};
 pub use manifest::Manifest;
 pub use store::{Run, Store};

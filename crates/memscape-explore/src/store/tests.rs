@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::shard::Shard;
 use super::*;
 use crate::control::Control;
 use crate::origin::Origin;
@@ -332,6 +333,33 @@ fn a_store_says_what_it_has() {
     let name = run.id().to_owned();
     assert!(kept.store.tidy(|it| it.id() == name).unwrap().files >= 2);
     assert_eq!(kept.store.runs().unwrap().len(), 1);
+}
+
+/// As a model that was changed without its version would answer.
+#[test]
+fn kept_answers_are_held_against_those_of_now() {
+    let kept = Kept::new();
+    let sweep = Sweep::default()
+        .axis("memory.banks", [json!(0), json!(2), json!(3), json!(-1)])
+        .axis("mode", ["in-turn", "all-at-once", "both"])
+        .axis("rows", 1..=100);
+    kept.ask(&sweep);
+    let run = kept.store.run("").unwrap();
+    assert_eq!(kept.store.ask_again(&READ, &run, 10_000, &()).unwrap(), (1200, vec![]));
+    let (asked, differing) = kept.store.ask_again(&READ, &run, 50, &()).unwrap();
+    assert!((50..60).contains(&asked) && differing.is_empty());
+    // The same file with one answer changed, as if it had been written so.
+    let shard = Shard::all(&run.folder).unwrap().remove(0);
+    let Ok((table, keys)) = shard.table().and_then(|it| Ok((it, shard.keys()?))) else { panic!("unread") };
+    let crate::table::Column::Float(mut times) = table.column("time_ns").unwrap() else { panic!("no times") };
+    times[500] = Some(1.5);
+    let changed = table.with_column("time_ns", crate::table::Column::Float(times)).unwrap();
+    shard.remove().unwrap();
+    Shard::write(&run.folder, &shard.address, false, &changed, &keys, "{}").unwrap();
+    let (_, differing) = kept.store.ask_again(&READ, &run, 10_000, &()).unwrap();
+    assert_eq!(differing.len(), 1);
+    assert_eq!((differing[0].row, differing[0].column.as_str()), (500, "time_ns"));
+    assert_eq!(differing[0].kept.as_deref(), Some("1.5"));
 }
 
 #[test]
