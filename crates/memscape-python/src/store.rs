@@ -165,7 +165,6 @@ impl Store {
 
     /// How many points were asked again, and for each answer that differs: file, row, column, what
     /// is kept, and what is answered now.
-    #[expect(clippy::type_complexity, reason = "as Python takes it")]
     fn ask_again<'py>(
         &self,
         py: Python<'py>,
