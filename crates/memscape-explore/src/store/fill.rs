@@ -408,13 +408,23 @@ impl<'a> Filler<'a> {
         let (plan, asker) = (&self.cut.plan, &self.cut.asker);
         let mut done = asker.empty();
         let mut saved: Vec<Shard> = Vec::new();
+        let mut pause = self.pause;
         loop {
             let rest = rows.part(done.rows()..rows.len());
-            let watch = Watch { control, since: Instant::now(), pause: self.pause };
+            let watch = Watch { control, since: Instant::now(), pause };
             done.append(answers(plan, asker, &rest, &watch));
             if done.rows() == rows.len() {
                 return Ok((done, saved));
             }
+            let cancelled = control.cancelled();
+            if done.rows() == 0 {
+                if cancelled {
+                    return Ok((done, saved));
+                }
+                pause *= 2;
+                continue;
+            }
+            let start = Instant::now();
             let part = rows.part(0..done.rows());
             let save = || {
                 self.begin()?;
@@ -422,7 +432,6 @@ impl<'a> Filler<'a> {
                 let table = self.cut.table(&part, done.clone())?;
                 Shard::write(&self.folder, &self.cut.address(&keys), true, &table, &keys, &self.note)
             };
-            let cancelled = control.cancelled();
             match if cancelled { persistently(control, save) } else { save() } {
                 Ok(shard) => {
                     for earlier in saved.drain(..).filter(|it| *it != shard) {
@@ -436,6 +445,8 @@ impl<'a> Filler<'a> {
             if cancelled {
                 return Ok((done, saved));
             }
+            // Saving takes a while; most of the time is for work.
+            pause = pause.max(start.elapsed() * 10);
         }
     }
 

@@ -148,7 +148,7 @@ fn conditions_constraints_and_errors_are_kept_as_they_are() {
     let space = Space::default()
         .range("memory.banks", Range::new(1.0, 60.0).integer())
         .axis("mode", ["in-turn", "all-at-once"])
-        .axis("scale", [1.0, 2.0])
+        .axis("scale", [json!(null), json!(2.0)])
         .when("mode == 'in-turn'")
         .axis("rows", 1..=40)
         .constraint("memory.banks * rows <= 1000");
@@ -411,7 +411,8 @@ fn axes() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
 #[test]
 fn any_questions_share_a_store() {
     let kept = Kept::new();
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let config = ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
     let found = AtomicU64::new(0);
     let ask = |axes: Vec<(&'static str, Vec<Value>)>| {
         let sweep = axes.into_iter().fold(Sweep::default(), |it, (path, values)| it.axis(path, values));
