@@ -308,7 +308,7 @@ fn rows_go_to_a_file_block_by_block() {
     // What is interrupted is no file.
     let other = path("other.parquet");
     let filled = kept.store.sweep_to_file(&READ, &grid(20, 500), &other, &Watcher::after(1)).unwrap();
-    assert!(!filled.complete && !other.exists());
+    assert!(!filled.filled.complete && !other.exists());
     let error = kept.store.sweep_to_file(&READ, &sweep, &path("a.xlsx"), &()).unwrap_err().to_string();
     assert!(error.ends_with("the name must end in .parquet or .csv"), "{error}");
 }
