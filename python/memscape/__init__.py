@@ -18,15 +18,17 @@ from memscape._compare import compare
 from memscape._experiments import Experiment, Figure, experiment, experiments
 from memscape._explore import explore
 from memscape._fit import Fit, fit
-from memscape._memscape import Description, InternalError, MemscapeError
+from memscape._memscape import Description, InternalError, MemscapeError, __version__
 from memscape._plot import plot
 from memscape._predictions import predictions
 from memscape._search import Space, evaluate, front, hypervolume, search
 from memscape._sensitivity import sensitivity
+from memscape._store import Store
 from memscape._studies import (
     Preset,
     describe,
     difference,
+    edition,
     laws,
     presets,
     run,
@@ -47,11 +49,14 @@ __all__ = [
     "MemscapeError",
     "Preset",
     "Space",
+    "Store",
+    "__version__",
     "calibrate",
     "claims",
     "compare",
     "describe",
     "difference",
+    "edition",
     "evaluate",
     "experiment",
     "experiments",

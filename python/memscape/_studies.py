@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape, _uncertainty
 from memscape._progress import Progress
-from memscape._search import Space, as_space
+from memscape._spec import sweep_spec
+from memscape._store import Store, swept
 
 if TYPE_CHECKING:
     import os
 
     import polars
 
+    from memscape._cluster import Executor
     from memscape._memscape import Description
+    from memscape._search import Space
 
 
 def studies() -> dict[str, str]:
@@ -73,6 +76,37 @@ def describe(name: str) -> Description | Preset:
     if name in studies():
         return _memscape.describe(name)
     return Preset(**_memscape.preset(name))
+
+
+def edition(study: str) -> dict[str, Any]:
+    """Tells which versions decide a study's answers beside its parameters.
+
+    Answers of other versions are never taken from a :class:`Store`.
+
+    Parameters
+    ----------
+    study
+        Its name, such as ``"pim.gemv"``.
+
+    Returns
+    -------
+    dict
+        ``memscape``, the program's version; ``model``, which goes up when the study answers
+        otherwise; ``data``, the content of the built-in descriptions that it takes;
+        ``commit``, if the program knows the one that it was built from; and ``study``.
+
+    Raises
+    ------
+    MemscapeError
+        If there is no such study.
+
+    Examples
+    --------
+    >>> import memscape as ms
+    >>> ms.edition("pim.gemv")["memscape"] == ms.__version__
+    True
+    """
+    return _memscape.edition(study)
 
 
 @dataclass(frozen=True)
@@ -326,6 +360,8 @@ def sweep(
     sample: Mapping[str, Any] | None = None,
     names: Literal["path", "leaf"] = "path",
     uncertainty: int | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> polars.DataFrame:
     """Answers a question at every point of a design space.
 
@@ -360,6 +396,13 @@ def sweep(
     uncertainty
         Draws everything that is not known for sure so often, and returns what
         :func:`memscape.uncertainty` does: a row per point, with the study's aim.
+    store
+        A :class:`Store`, or a folder for one, that keeps the answers: what is there, from
+        whatever sweep, is not computed again.
+    executor
+        Who does the work: any executor of :mod:`concurrent.futures`, or
+        ``submitit.AutoExecutor`` for Slurm (``pip install "memscape[cluster]"``). Needs a
+        store that all workers see. See :meth:`Store.fill`.
 
     Returns
     -------
@@ -370,7 +413,8 @@ def sweep(
     Raises
     ------
     MemscapeError
-        If a parameter does not exist, or an axis is wrong as a whole.
+        If a parameter does not exist, an axis is wrong as a whole, the table would not
+        fit in memory, or the store cannot be used.
 
     Notes
     -----
@@ -389,18 +433,16 @@ def sweep(
     """
     if names not in ("path", "leaf"):
         raise _memscape.MemscapeError(f'`names` is {names!r}; it must be "path" or "leaf"')
-    spec: dict[str, Any] = {"study": study, "base": base or {}, **as_space(axes or {}).spec()}
-    more = Space({}, zip, tuple([constraints] if isinstance(constraints, str) else constraints)).spec()
-    spec["zip"] += more["zip"]
-    spec["constraints"] += more["constraints"]
-    if sample is not None:
-        spec["sample"] = sample
+    spec = sweep_spec(study, axes, base, zip, constraints, sample)
     if uncertainty is not None:
-        if sample is not None or names == "leaf":
+        if sample is not None or names == "leaf" or store is not None or executor is not None:
             raise _memscape.MemscapeError(
-                "`uncertainty` takes a plain grid and whole paths; leave out `sample`, `names`"
+                "`uncertainty` takes a plain grid and whole paths, and keeps nothing; leave out `sample`, `names`, "
+                "`store` and `executor`"
             )
         return _uncertainty.of_spec(spec, [], uncertainty, 0)
+    if store is not None or executor is not None:
+        return swept(store, spec, leaf_names=names == "leaf", executor=executor)
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:

@@ -130,8 +130,18 @@ pub enum Command {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
         /// Go on where an interrupted sweep stopped.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "store")]
         resume: bool,
+        /// Folder in which answers are kept: what is there, from whatever sweep, is not computed again, and
+        /// a table of any length takes little memory.
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+    },
+    /// List, check, tidy or read the answers that sweeps have kept.
+    Store {
+        /// What of it.
+        #[command(subcommand)]
+        what: Store,
     },
     /// Look for the best points of a design space, without looking at all of it.
     ///
@@ -510,4 +520,60 @@ pub struct Ondevice {
     /// Timeline of the longest double-buffered prompt to write, for Perfetto.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+/// What to do with kept answers.
+#[derive(Debug, Subcommand)]
+pub enum Store {
+    /// List the questions, when and where they were asked, and how much of each is there.
+    Ls {
+        /// The store's folder.
+        store: PathBuf,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a question: study, versions, base, axes, seed.
+    Show {
+        /// The store's folder.
+        store: PathBuf,
+        /// The beginning of its name, unless it is the only one.
+        #[arg(default_value = "")]
+        question: String,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read every file and hold it against its checksum; damaged ones are set aside.
+    ///
+    /// Exits with 1 if there is a damaged one, or an answer is another now.
+    Verify {
+        /// The store's folder.
+        store: PathBuf,
+        /// Ask about so many points of each question again, too, and hold their answers against what is kept.
+        #[arg(long, value_name = "POINTS", default_value_t = 0)]
+        ask: usize,
+    },
+    /// Remove what nobody wants: damaged and left-behind files, second copies.
+    Gc {
+        /// The store's folder.
+        store: PathBuf,
+        /// Remove answers of other versions of the program, the model or the data, too.
+        #[arg(long)]
+        stale: bool,
+        /// Remove this question's answers, too: the beginning of its name.
+        #[arg(long, value_name = "QUESTION")]
+        question: Vec<String>,
+    },
+    /// Write a question's rows as one table.
+    Export {
+        /// The store's folder.
+        store: PathBuf,
+        /// The beginning of its name, unless it is the only one.
+        #[arg(default_value = "")]
+        question: String,
+        /// Table to write, .parquet or .csv.
+        #[arg(short, long, value_name = "TABLE")]
+        out: PathBuf,
+    },
 }

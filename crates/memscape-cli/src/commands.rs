@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Error, Uncertainty, sweep_to_file};
-use memscape::prelude::{DynStudy, Parameters, studies, study};
+use memscape::explore::{Error, Uncertainty};
+use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
 use crate::args::{Bench, Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts, save_when_interrupted};
+use crate::progress::{Progress, catch_interrupts};
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, explore, front, laws, mcp, measure, origin, parameters,
-    plot, predictions, reproduce, search, sensitivity, trace_stats, uncertainty,
+    plot, predictions, reproduce, search, sensitivity, store, sweep, trace_stats, uncertainty,
 };
 
 /// Runs one command.
@@ -50,7 +50,13 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
         Command::Run { study, overrides, row, json } => run(&study, &overrides.parameters, row, json, out),
         Command::Show { table, json } => origin::show(&table, json, out),
-        Command::Sweep { file, out: table, resume } => sweep(&file, table.as_deref(), resume, quiet, err),
+        Command::Sweep { file, out: table, store: Some(folder), .. } => {
+            sweep::into_store(&file, &folder, table.as_deref(), quiet, err)
+        }
+        Command::Sweep { file, out: table, resume, store: None } => {
+            sweep::into_file(&file, table.as_deref(), resume, quiet, err)
+        }
+        Command::Store { what } => store::store(&what, quiet, out, err),
         Command::Search { file, objectives, method, budget, seed, out: table } => {
             let given = search::Given { objectives, method, budget, seed };
             search::search(&file, given, table.as_deref(), quiet, out, err)
@@ -163,41 +169,4 @@ fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, 
     }
     let study = study(&file.study).map_err(Failure::of)?;
     Ok((study, vec![file.parameters(study), overrides]))
-}
-
-fn sweep(
-    file: &Path,
-    table: Option<&Path>,
-    resume: bool,
-    quiet: bool,
-    err: &mut dyn Write,
-) -> Result<(), Failure> {
-    let spec = read(file)?;
-    let Some(table) = table.or(spec.output.as_deref()) else {
-        return Err(Failure::BadInput(format!(
-            "`{}` does not say where the table goes; add `output = \"table.parquet\"` to it, or give -o table.parquet",
-            file.display()
-        )));
-    };
-    let study = study(&spec.study).map_err(Failure::of)?;
-    save_when_interrupted();
-    let progress = Progress::new(&spec.study, quiet);
-    let done = sweep_to_file(study, &spec, table, resume, &progress).map_err(Failure::of)?;
-    drop(progress);
-    let rows = done.height();
-    if !done.is_complete() {
-        if !quiet {
-            writeln!(err, "interrupted: {rows} rows are saved; `--resume` goes on after them")?;
-        }
-        return Err(Failure::Interrupted);
-    }
-    let without = done.text("error").map_err(Failure::of)?.iter().flatten().count();
-    if without > 0 && !quiet {
-        writeln!(err, "{without} of {rows} rows have no answer; their `error` says why")?;
-    }
-    let faults = done.internal_errors();
-    if faults > 0 {
-        writeln!(err, "{faults} of them are faults of memscape; please report them")?;
-    }
-    Ok(())
 }

@@ -25,6 +25,8 @@ mod reproduce;
 mod search;
 mod sensitivity;
 mod show;
+mod store;
+mod sweep;
 mod trace_stats;
 mod uncertainty;
 

@@ -14,8 +14,19 @@ pub fn show(path: &Path, json: bool, out: &mut dyn Write) -> Result<(), Failure>
     if json {
         return Ok(writeln!(out, "{}", serde_json::json!(origin))?);
     }
-    writeln!(out, "study     {}", origin.study)?;
-    writeln!(out, "memscape  {}", origin.memscape)?;
+    tell(&origin, out)
+}
+
+/// What an answer says of itself, line by line.
+pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
+    let edition = &origin.edition;
+    writeln!(out, "study     {}", edition.study)?;
+    match &edition.commit {
+        Some(commit) => writeln!(out, "memscape  {} ({commit})", edition.memscape)?,
+        None => writeln!(out, "memscape  {}", edition.memscape)?,
+    }
+    writeln!(out, "model     {}", edition.model)?;
+    writeln!(out, "data      {}", edition.data)?;
     writeln!(out, "question  {}", origin.id)?;
     for (path, value) in origin.base.iter().flatten() {
         writeln!(out, "base      {path} = {value}")?;
@@ -48,5 +59,5 @@ pub fn point(
     let table = Table::read_parquet(path).map_err(Failure::of)?;
     let mut layers = origin.point(&table, row).map_err(Failure::of)?;
     layers.push(overrides.clone());
-    Ok((study(&origin.study).map_err(Failure::of)?, layers))
+    Ok((study(&origin.edition.study).map_err(Failure::of)?, layers))
 }

@@ -59,6 +59,25 @@ impl Columns {
         Self { builders, rows: 0, errors: Vec::new() }
     }
 
+    /// These columns; row and text of each point without an answer, in order.
+    pub(crate) fn from_parts(builders: Vec<ColumnBuilder>, errors: Vec<(usize, String)>) -> Self {
+        let rows = builders.first().map_or(0, ColumnBuilder::len);
+        Self { builders, rows, errors }
+    }
+
+    /// One row for each index, each index at most once.
+    pub(crate) fn gather(&self, indices: &[u32]) -> Self {
+        let builders = self.builders.par_iter().map(|it| it.gather(indices)).collect();
+        let errors = if self.errors.is_empty() { Vec::new() } else { self.gather_errors(indices) };
+        Self { builders, rows: indices.len(), errors }
+    }
+
+    fn gather_errors(&self, indices: &[u32]) -> Vec<(usize, String)> {
+        let texts: HashMap<usize, &String> = self.errors.iter().map(|(row, it)| (*row, it)).collect();
+        let error = |(row, index): (usize, &u32)| Some((row, (*texts.get(&(*index as usize))?).clone()));
+        indices.iter().enumerate().filter_map(error).collect()
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }

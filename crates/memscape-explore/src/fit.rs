@@ -16,8 +16,8 @@ use argmin::solver::brent::BrentOpt;
 use memscape_study::FreeParameter;
 use serde::Serialize;
 
+use crate::control::Control;
 use crate::slopes::Slopes;
-use crate::sweep::Control;
 
 /// A parameter that a fit may move.
 ///

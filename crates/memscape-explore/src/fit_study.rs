@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::control::Control;
 use crate::error::Error;
 use crate::fit::{FitError, FitMethod, FitParameter, Fitted, Residual, fit};
 use crate::parameters::Parameters;
 use crate::registry::{DynStudy, Row};
 use crate::schema::join;
-use crate::sweep::Control;
 
 /// One measured number of a study's answer.
 #[derive(Debug, Clone, PartialEq)]

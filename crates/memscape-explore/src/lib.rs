@@ -14,10 +14,14 @@
 //! A sweep never ends at a bad point: the row says why in its `error` column.
 //! Rows come in the order of the axes whatever the number of threads.
 
+mod answers;
+mod asker;
 mod columns;
+mod control;
 mod describe;
 mod descriptions;
 mod digest;
+mod edition;
 mod error;
 mod expression;
 mod fit;
@@ -27,12 +31,14 @@ mod given;
 mod guard;
 mod laws;
 mod limits;
+mod lock;
 mod origin;
 mod parameters;
-mod partial;
+mod persistence;
 mod points;
 mod question;
 mod registry;
+mod room;
 mod schema;
 mod search;
 mod sensitivity;
@@ -42,6 +48,7 @@ mod store;
 mod study_file;
 mod sweep;
 mod table;
+mod table_writer;
 mod uncertainty;
 mod whole;
 
@@ -50,9 +57,11 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
+pub use control::Control;
 pub use describe::{AnswerColumn, Description, Parameter, Values, unit_of};
 pub use descriptions::{described, read_only_below};
 pub use digest::digest;
+pub use edition::Edition;
 pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
@@ -70,9 +79,9 @@ pub use search::{Contest, Search, Strategy, contest, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use slopes::covariance;
 pub use space::{Method, Objective, Range, Sample, Space};
-pub use store::sweep_to_file;
+pub use store::{Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file};
 pub use study_file::StudyFile;
-pub use sweep::{Control, Sweep};
+pub use sweep::Sweep;
 pub use table::{Column, Table};
 pub use uncertainty::{Doubts, Uncertainty, uncertainty};
 pub use whole::{remove_temporary_files, write_atomically};

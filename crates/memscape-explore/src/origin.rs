@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::edition::Edition;
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::question::Question;
@@ -14,33 +15,41 @@ use crate::table::{Column, Table};
 /// CSV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The version that answered.
-    pub memscape: String,
+    /// Who answered: the study, and versions of program, model and data.
+    #[serde(flatten)]
+    pub edition: Edition,
     /// The question's identity: see [`Question::id`].
     pub id: String,
-    /// The study.
-    pub study: String,
     /// Parameters that stay the same, later ones over earlier.
     pub base: Vec<Parameters>,
     /// Columns that are parameters.
     pub axes: Vec<String>,
-    /// The whole question, axes with their values.
+    /// The whole question, axes with their values; null in a store's shards, beside which it
+    /// stands.
+    #[serde(default)]
     pub asked: Value,
 }
 
 impl Origin {
     /// What a question's answer says of itself.
-    pub(crate) fn of(question: &Question, study: &str) -> Self {
-        let sweep = &question.asked()["sweep"];
-        let base = serde_json::from_value(sweep["base"].clone()).unwrap_or_default();
+    pub(crate) fn of(question: &Question) -> Self {
+        Self { asked: question.asked().clone(), ..Self::brief(question) }
+    }
+
+    /// The same without the values of axes, which can be many.
+    pub(crate) fn brief(question: &Question) -> Self {
         Self {
-            memscape: env!("CARGO_PKG_VERSION").to_owned(),
+            edition: question.edition().clone(),
             id: question.id().to_owned(),
-            study: study.to_owned(),
-            base,
+            base: serde_json::from_value(question.asked()["base"].clone()).unwrap_or_default(),
             axes: question.axes().to_vec(),
-            asked: sweep.clone(),
+            asked: Value::Null,
         }
+    }
+
+    /// For the metadata of a table.
+    pub(crate) fn note(&self) -> Result<String, Error> {
+        serde_json::to_string(self).map_err(|it| Error::Internal(it.to_string()))
     }
 
     /// Of a table on disk.
@@ -61,8 +70,7 @@ impl Origin {
     /// # Errors
     /// As [`Table::write`].
     pub fn write(&self, table: &Table, path: &Path) -> Result<(), Error> {
-        let note = serde_json::to_string(self).map_err(|it| Error::Internal(it.to_string()))?;
-        table.write_with(path, &note)
+        table.write_with(path, &self.note()?)
     }
 
     /// The parameters of one row, later ones over earlier.

@@ -1,55 +1,13 @@
 //! Any points of a space, answered and laid out as a table.
 
-use memscape_study::Study;
-use memscape_study::node::Node;
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
+use crate::asker::Asker;
 use crate::columns::Columns;
 use crate::error::Error;
-use crate::guard::quietly;
-use crate::parameters::{Anatomy, Parameters};
-use crate::space::{Cursor, Judge, Plan, Space, Verdict};
-use crate::sweep::{FEASIBLE, named_apart, read_tree, row_of};
+use crate::space::{Cursor, FEASIBLE, Judge, Plan, Verdict};
 use crate::table::{Column, Table};
-
-/// How a study is asked by who does not know its type.
-#[derive(Debug, Clone, Copy)]
-pub struct Asker<'a> {
-    pub(crate) anatomy: &'a Anatomy,
-    /// Adds a row: the answer where a cursor stands, or why there is none.
-    push: fn(&mut Cursor<'_>, &mut Columns),
-    /// Whether a tree is a question at all.
-    read: fn(&Anatomy, &mut Node) -> Result<(), Error>,
-}
-
-impl<'a> Asker<'a> {
-    pub(crate) fn of<S: Study>(anatomy: &'a Anatomy) -> Self {
-        Self { anatomy, push: row_of::<S>, read: read_tree::<S> }
-    }
-
-    /// A space of the study. A base that no axis mends is refused at once.
-    ///
-    /// # Errors
-    /// [`Error`] names the parameter, axis or constraint at fault.
-    pub(crate) fn plan(&self, base: &[Parameters], space: &Space) -> Result<Plan<'a>, Error> {
-        let plan = Plan::new(self.anatomy, base, space, None)?;
-        plan.check_base_with(self.read)?;
-        Ok(plan)
-    }
-
-    /// Answers where a cursor stands. A model that panics has no answer there.
-    pub(crate) fn push(&self, cursor: &mut Cursor<'_>, columns: &mut Columns) {
-        if let Err(error) = quietly(|| (self.push)(cursor, columns)) {
-            columns.push_error(&error);
-        }
-    }
-
-    /// No rows yet.
-    pub(crate) fn empty(&self) -> Columns {
-        self.anatomy.columns.clone()
-    }
-}
 
 /// The digits of a point of a space.
 pub(crate) type Point = Box<[u64]>;
@@ -108,7 +66,7 @@ pub(crate) fn table(
         all.push(column.into_polars(name.to_owned())?);
     }
     all.extend(plan.columns_at(points.iter()));
-    all.extend(named_apart(columns, plan).into_polars());
+    all.extend(plan.named_apart(columns).into_polars());
     if !plan.checks.is_empty() {
         let feasible = verdicts.iter().map(|it| Some(*it == Verdict::Fine)).collect();
         all.push(Column::Bool(feasible).into_polars(FEASIBLE.to_owned())?);

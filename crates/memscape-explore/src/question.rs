@@ -1,14 +1,15 @@
 //! What a table answers, told so that no other question passes for it: one identity
-//! for partial results and for whatever else keeps answers.
+//! for partial results and for stores.
 
 use serde_json::{Value, json};
 
 use crate::digest::digest;
+use crate::edition::Edition;
 use crate::error::Error;
 use crate::registry::DynStudy;
 use crate::sweep::Sweep;
 
-/// A study, the points it is asked at, and the version that answers.
+/// A study, the points it is asked at, and who answers.
 ///
 /// ```ignore
 /// let question = Question::of(study, &sweep)?;
@@ -17,6 +18,7 @@ use crate::sweep::Sweep;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     id: String,
+    edition: Edition,
     points: u64,
     axes: Vec<String>,
     asked: Value,
@@ -26,24 +28,30 @@ impl Question {
     /// The question that a sweep asks a study.
     ///
     /// # Errors
-    /// As [`DynStudy::sweep_from`].
+    /// As [`DynStudy::sweep`].
     pub fn of(study: &dyn DynStudy, sweep: &Sweep) -> Result<Self, Error> {
-        let version = env!("CARGO_PKG_VERSION");
-        let content = study.identity(sweep)?;
-        let told = json!([version, study.name(), content]).to_string();
+        let edition = Edition::of(study);
+        let told = json!([edition.id(), study.identity(sweep)?]).to_string();
         Ok(Self {
             id: digest(told.as_bytes()),
             points: sweep.points()?,
             axes: sweep.axes(),
-            asked: json!({ "memscape": version, "study": study.name(), "sweep": sweep }),
+            asked: json!(sweep),
+            edition,
         })
     }
 
-    /// Equal for equal questions: 128 bits, as 32 hexadecimal digits, of the version,
-    /// the study, and what every name, path and table of base and axes stands for.
+    /// Equal for equal questions: 128 bits, as 32 hexadecimal digits, of the edition, and
+    /// what every name, path and table of base and axes stands for.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Who answers.
+    #[must_use]
+    pub const fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     /// How many rows the answer has; fewer if constraints leave points out.
@@ -58,7 +66,7 @@ impl Question {
         &self.axes
     }
 
-    /// The question as it was asked, for people.
+    /// The sweep as it was asked, for people: base, space and sample.
     #[must_use]
     pub const fn asked(&self) -> &Value {
         &self.asked

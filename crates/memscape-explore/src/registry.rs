@@ -10,13 +10,14 @@ use memscape_study::{
 };
 use serde_json::Value;
 
+use crate::asker::{Asker, answer};
+use crate::control::Control;
 use crate::describe::Description;
 use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
 use crate::guard::{Kept, guarded};
 use crate::parameters::{Anatomy, Parameters};
-use crate::points::Asker;
-use crate::sweep::{Control, Sweep, answer, sweep};
+use crate::sweep::{Sweep, sweep};
 use crate::table::Table;
 
 /// Systems that have registered themselves. Everything that lists studies,
@@ -215,6 +216,9 @@ pub trait DynStudy: Send + Sync {
     /// One line for a list.
     fn summary(&self) -> &'static str;
 
+    /// Which of its models answers: see [`Study::MODEL`].
+    fn model(&self) -> u32;
+
     /// Its parameters and columns.
     fn describe(&self) -> Description;
 
@@ -254,38 +258,24 @@ pub trait DynStudy: Send + Sync {
         self.run_layers(&[parameters])
     }
 
-    /// Answers the question from row `first` of a sweep on. The table has a
-    /// column per axis, the answer's columns, and `error`: why a row has no
-    /// answer, else null. It is not complete if the sweep was cancelled.
+    /// Answers the question at every point. The table has a column per axis, the answer's
+    /// columns, and `error`: why a row has no answer, else null. It is not complete if the
+    /// sweep was cancelled.
     ///
     /// # Errors
-    /// [`Error`] if the base or an axis is wrong as a whole; a point that is
-    /// wrong is a row.
-    fn sweep_from(&self, first: u64, sweep: &Sweep, control: &dyn Control) -> Result<Table, Error>;
-
-    /// Answers the question at every point.
-    ///
-    /// # Errors
-    /// As [`DynStudy::sweep_from`].
-    fn sweep(&self, sweep: &Sweep, control: &dyn Control) -> Result<Table, Error> {
-        self.sweep_from(0, sweep, control)
-    }
+    /// [`Error`] if the base or an axis is wrong as a whole, or the table would not fit in
+    /// memory; a point that is wrong is a row.
+    fn sweep(&self, sweep: &Sweep, control: &dyn Control) -> Result<Table, Error>;
 
     /// How it is asked by who does not know its type.
     #[doc(hidden)]
     fn asker(&self) -> Asker<'_>;
 
-    /// The axes' columns of a sweep's first rows.
-    ///
-    /// # Errors
-    /// As [`DynStudy::sweep_from`].
-    fn axes(&self, sweep: &Sweep, rows: usize) -> Result<Table, Error>;
-
     /// What a sweep asks, by content: equal for equal questions, whatever the
     /// files are called in which descriptions stand.
     ///
     /// # Errors
-    /// As [`DynStudy::sweep_from`].
+    /// As [`DynStudy::sweep`].
     fn identity(&self, sweep: &Sweep) -> Result<String, Error>;
 
     /// The parameters with paths in slots made absolute, seen from `folder`.
@@ -357,6 +347,10 @@ impl<S: Study> DynStudy for Entry<S> {
         S::SUMMARY
     }
 
+    fn model(&self) -> u32 {
+        S::MODEL
+    }
+
     fn describe(&self) -> Description {
         self.anatomy().description.clone()
     }
@@ -386,16 +380,12 @@ impl<S: Study> DynStudy for Entry<S> {
         answer::<S>(self.anatomy(), layers)
     }
 
-    fn sweep_from(&self, first: u64, it: &Sweep, control: &dyn Control) -> Result<Table, Error> {
-        sweep::<S>(self.anatomy(), it, first, control)
+    fn sweep(&self, it: &Sweep, control: &dyn Control) -> Result<Table, Error> {
+        sweep(&self.asker(), it, control)
     }
 
     fn asker(&self) -> Asker<'_> {
         Asker::of::<S>(self.anatomy())
-    }
-
-    fn axes(&self, sweep: &Sweep, rows: usize) -> Result<Table, Error> {
-        crate::sweep::axes(self.anatomy(), sweep, rows)
     }
 
     fn identity(&self, sweep: &Sweep) -> Result<String, Error> {

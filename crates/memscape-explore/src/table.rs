@@ -38,18 +38,18 @@ pub enum Column {
 }
 
 /// Where a CSV's note stands.
-fn beside(path: &Path) -> std::path::PathBuf {
+pub(crate) fn beside(path: &Path) -> std::path::PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".json");
     path.with_file_name(name)
 }
 
 /// The key of what a Parquet file says of its question.
-const NOTE: &str = "memscape";
+pub(crate) const NOTE: &str = "memscape";
 
 /// Rows of a file that are compressed together; a number of its own, so that a
 /// file depends on its rows alone and not on how they were made.
-const ROW_GROUP: usize = 1 << 18;
+pub(crate) const ROW_GROUP: usize = 1 << 18;
 
 /// Rows that are texts at the same time: all of a long table's would take a hundred
 /// times the memory of its numbers.
@@ -374,6 +374,12 @@ impl Table {
         )))
     }
 
+    /// Rows without an answer.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.frame.column("error").map_or(0, |it| it.len() - it.null_count())
+    }
+
     /// Rows whose error is a fault of this program rather than of the point.
     #[must_use]
     pub fn internal_errors(&self) -> usize {
@@ -459,13 +465,14 @@ impl Table {
     }
 
     /// Appends the bytes of a Parquet file.
-    pub(crate) fn encode_parquet(&self, to: &mut Vec<u8>) -> Result<(), Error> {
-        self.to_parquet(to).map_err(Error::Write)
+    pub(crate) fn encode_parquet(&self, to: &mut Vec<u8>, note: Option<String>) -> Result<(), Error> {
+        self.to_parquet_with(to, note).map_err(Error::Write)
     }
 
-    /// Reads the bytes of a Parquet file.
-    pub(crate) fn decode_parquet(from: io::Cursor<&[u8]>) -> Result<Self, Error> {
-        guarded(|| Ok(Self::from_frame(ParquetReader::new(from).finish()?)))
+    /// Reads the bytes of a Parquet file: some of its columns, or all.
+    pub(crate) fn decode_parquet(from: io::Cursor<&[u8]>, columns: Option<&[&str]>) -> Result<Self, Error> {
+        let columns = columns.map(|all| all.iter().map(|it| (*it).to_owned()).collect());
+        guarded(|| Ok(Self::from_frame(ParquetReader::new(from).with_columns(columns).finish()?)))
     }
 
     /// Reads Parquet.
@@ -489,9 +496,7 @@ impl Table {
         write_atomically(path, |out| {
             let mut writer = csv::Writer::from_writer(out);
             writer.write_record(&names).map_err(io::Error::from)?;
-            for first in (0..self.height()).step_by(CSV_ROWS) {
-                self.rows(first, CSV_ROWS).append_csv(&mut writer)?;
-            }
+            self.append_csv(&mut writer)?;
             writer.flush().map_err(Error::from)
         })
         .map_err(|it| match it {
@@ -501,12 +506,17 @@ impl Table {
     }
 
     /// So many rows from one on.
-    fn rows(&self, first: usize, count: usize) -> Self {
+    pub(crate) fn rows(&self, first: usize, count: usize) -> Self {
         let first = i64::try_from(first).unwrap_or(i64::MAX);
         Self::new(self.frame.slice(first, count), self.complete)
     }
 
-    fn append_csv<W: io::Write>(&self, writer: &mut csv::Writer<W>) -> Result<(), Error> {
+    /// Adds the rows, without a header.
+    pub(crate) fn append_csv<W: io::Write>(&self, writer: &mut csv::Writer<W>) -> Result<(), Error> {
+        (0..self.height()).step_by(CSV_ROWS).try_for_each(|it| self.rows(it, CSV_ROWS).append_texts(writer))
+    }
+
+    fn append_texts<W: io::Write>(&self, writer: &mut csv::Writer<W>) -> Result<(), Error> {
         let columns =
             self.column_names().into_iter().map(|it| self.text(it)).collect::<Result<Vec<_>, _>>()?;
         for row in 0..self.height() {

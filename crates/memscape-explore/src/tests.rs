@@ -303,7 +303,7 @@ impl Control for StopAt {
 }
 
 #[test]
-fn a_cancelled_sweep_is_a_prefix_and_can_go_on() {
+fn a_cancelled_sweep_is_a_prefix() {
     let grid =
         Sweep::default().axis("memory.banks", 0..50).axis("rows", 1..500).axis("memory", ["slow", "fast"]);
     let whole = sweep(&grid);
@@ -313,8 +313,6 @@ fn a_cancelled_sweep_is_a_prefix_and_can_go_on() {
         assert!(!part.is_complete() && part.height() as u64 >= stop && part.height() < whole.height());
         let prefix = whole.frame().head(Some(part.height()));
         assert!(prefix.equals_missing(part.frame()));
-        let rest = READ.sweep_from(part.height() as u64, &grid, &()).unwrap();
-        assert!(part.concat(&rest).unwrap() == whole);
     }
 }
 

@@ -12,6 +12,7 @@ mod ondevice;
 mod page;
 mod pim;
 mod riscv;
+mod store;
 mod value;
 mod watched;
 
@@ -71,6 +72,13 @@ impl Description {
     fn _repr_html_(&self) -> String {
         memscape::description_html(&self.0)
     }
+}
+
+/// What decides a study's answers beside its parameters.
+#[pyfunction]
+fn edition<'py>(py: Python<'py>, study: &str) -> PyResult<Bound<'py, PyAny>> {
+    let study = systems::study(study).map_err(explore_error)?;
+    value::to_python(py, &serde_json::to_value(explore::Edition::of(study)).map_err(to_py_err)?)
 }
 
 #[pyfunction]
@@ -567,15 +575,18 @@ mod _memscape {
     #[pymodule_export]
     use super::riscv::{riscv_census, riscv_dequantise, riscv_explain, riscv_multiply, riscv_quantise};
     #[pymodule_export]
+    use super::store::Store;
+    #[pymodule_export]
     use super::{
-        Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, experiment,
-        experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets, run,
-        schema, score, search, sensitivity, studies, sweep, timeline, trace, uncertainty,
+        Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, edition,
+        experiment, experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets,
+        run, schema, score, search, sensitivity, studies, sweep, timeline, trace, uncertainty,
     };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("MemscapeError", py.get_type::<MemscapeError>())?;
         module.add("InternalError", py.get_type::<InternalError>())
     }

@@ -1,9 +1,11 @@
 //! Long work under the eyes of a progress bar.
 
-use std::sync::Arc;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memscape::prelude::Control;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::compute::watch;
@@ -14,12 +16,18 @@ struct Watched {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
+    /// What went wrong without ending the work.
+    remarks: Mutex<Vec<String>>,
 }
 
 impl Control for Watched {
     fn advanced(&self, done: u64, total: u64) {
         self.total.store(total, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
+    }
+
+    fn warned(&self, remark: &str) {
+        self.remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.to_owned());
     }
 
     fn cancelled(&self) -> bool {
@@ -48,5 +56,9 @@ pub fn watched<T: Send + 'static>(
     };
     let control = Arc::clone(&watched);
     let done = watch(py, look, move || work(&*control))?;
+    for remark in std::mem::take(&mut *watched.remarks.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let remark = CString::new(remark.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &remark, 2)?;
+    }
     Ok((done, stop))
 }

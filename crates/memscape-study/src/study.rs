@@ -29,6 +29,10 @@ pub trait Study: Clone + Default + Send + Sync + Serialize + DeserializeOwned + 
     /// flattened into it, as [`Headline`](crate::Headline) is.
     type Answer: Serialize + JsonSchema + Send;
 
+    /// Goes up by one with each change of the model that changes an answer, so that answers
+    /// that were kept before are not taken for its own.
+    const MODEL: u32 = 1;
+
     /// Columns that are the sum of others: the whole, and its parts.
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[];
 

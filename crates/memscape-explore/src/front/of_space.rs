@@ -5,13 +5,14 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::dominance::non_dominated;
+use crate::asker::Asker;
+use crate::control::{Control, next_breath};
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
-use crate::points::{Asker, Point, answered, table};
+use crate::points::{Point, answered, table};
 use crate::registry::DynStudy;
 use crate::space::{Cursor, Judge, Objective, Plan, Space, Verdict, digits_of, nothing_allowed};
-use crate::sweep::{Control, next_breath};
 use crate::table::{Column, Table};
 
 /// What nothing in a space is better than, and how much has been looked at.

@@ -21,11 +21,11 @@ use serde_json::{Map, Value, json};
 
 use self::check::{Court, Found, Seen};
 use self::draw::{Dice, command, draw};
+use crate::control::Control;
 use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
-use crate::sweep::Control;
 use crate::table::{Column, Table};
 
 pub use self::check::Rule;

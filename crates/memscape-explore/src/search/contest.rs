@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use super::search::{Search, Strategy, search};
+use crate::control::Control;
 use crate::error::Error;
 use crate::front::{Front, front_of, values, volume};
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
+use crate::space::FEASIBLE;
 use crate::space::{Objective, Space};
-use crate::sweep::{Control, FEASIBLE};
 use crate::table::{Column, Table};
 
 /// Every method on one space, and the truth it is held against.

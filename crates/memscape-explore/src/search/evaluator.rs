@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::points::{Answered, Asker, Point, answered};
+use crate::asker::Asker;
+use crate::control::{Control, next_breath};
+use crate::points::{Answered, Point, answered};
 use crate::space::{Cursor, Judge, Plan, Verdict};
-use crate::sweep::{Control, next_breath};
 
 /// What a method gets to know of a point. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,14 +8,15 @@ use super::evaluator::Evaluator;
 use super::genetic::evolve;
 use super::places::Cube;
 use super::sampled::{check_exhaustible, exhaustive, sampled};
+use crate::asker::Asker;
+use crate::control::Control;
 use crate::error::Error;
 use crate::front::non_dominated;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
-use crate::points::{Asker, table};
+use crate::points::table;
 use crate::registry::DynStudy;
 use crate::space::{Judge, Method, Objective, Space, Verdict};
-use crate::sweep::Control;
 use crate::table::{Column, Table};
 
 /// How a search chooses points.

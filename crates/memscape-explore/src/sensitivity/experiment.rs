@@ -1,11 +1,12 @@
 //! A space whose points are asked, and the table of what they said.
 
 use super::question::Sensitivity;
+use crate::asker::Asker;
+use crate::control::Control;
 use crate::error::Error;
-use crate::points::{Asker, Point, answered};
+use crate::points::{Point, answered};
 use crate::search::Cube;
 use crate::space::{Judge, Plan, Space, Verdict};
-use crate::sweep::Control;
 use crate::table::{Column, Table};
 
 /// More answers do not fit in memory.

@@ -3,13 +3,13 @@
 use super::experiment::Experiment;
 use super::question::{Sensitivity, SensitivityMethod};
 use super::{indices, morris, tornado};
+use crate::control::Control;
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
 use crate::search::Cube;
 use crate::space::{Judge, Objective, Space};
-use crate::sweep::Control;
 use crate::table::Table;
 
 /// How much each axis of a space matters to some columns. A row for each column and axis:

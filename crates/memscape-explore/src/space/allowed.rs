@@ -9,6 +9,19 @@ use crate::error::Error;
 /// More places than this do not fit beside the table that they are for.
 const MOST_ALLOWED: usize = 1 << 28;
 
+impl Plan<'_> {
+    /// How many rows there are: the points that are allowed.
+    pub(crate) fn rows(&self) -> Result<u64, Error> {
+        self.allowed.as_ref().map_or_else(|| self.size(), |it| Ok(it.len() as u64))
+    }
+
+    /// Where a row's point stands in the space.
+    pub(crate) fn place(&self, row: u64) -> u64 {
+        let place = |all: &Vec<u64>| usize::try_from(row).ok().and_then(|it| all.get(it).copied());
+        self.allowed.as_ref().map_or(row, |all| place(all).unwrap_or(u64::MAX))
+    }
+}
+
 /// Finds the points that conditions and constraints over parameters allow, if there
 /// are any such, so that they can be counted.
 ///

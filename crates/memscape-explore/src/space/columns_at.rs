@@ -5,10 +5,21 @@ use rayon::prelude::*;
 use super::axis::{Axis, Values};
 use super::cursor::Cursor;
 use super::plan::{Dimension, Plan};
-use crate::columns::ColumnBuilder;
+use crate::columns::{ColumnBuilder, Columns};
 use crate::schema::Shape;
 
 impl Plan<'_> {
+    /// A column of the answer that has an axis' name is called `answer.<name>` in the
+    /// table.
+    pub(crate) fn named_apart(&self, mut columns: Columns) -> Columns {
+        for column in &mut columns.builders {
+            if self.axes().any(|it| it.path == column.name) {
+                column.name = format!("answer.{}", column.name);
+            }
+        }
+        columns
+    }
+
     /// A column for each axis with a row for each of these points, given by their
     /// digits; null where the axis does not exist.
     pub(crate) fn columns_at(

@@ -109,6 +109,11 @@ impl<'a> Cursor<'a> {
         &self.digits
     }
 
+    /// Which of the plan's trees it stands on.
+    pub(crate) fn tree(&self) -> usize {
+        self.tree_index
+    }
+
     /// Where the point stands among all of a finite space.
     pub(crate) fn place(&self) -> u64 {
         self.plan.dimensions.iter().zip(&self.digits).map(|(it, digit)| digit * it.stride).sum()

@@ -70,6 +70,9 @@ impl Objective {
     }
 }
 
+/// The column that says whether the constraints over the answer hold.
+pub(crate) const FEASIBLE: &str = "feasible";
+
 /// Nearly all points would be on the front.
 const MOST_OBJECTIVES: usize = 10;
 

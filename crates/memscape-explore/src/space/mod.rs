@@ -12,6 +12,7 @@ mod columns_at;
 mod cursor;
 mod draw;
 mod judge;
+mod keys;
 mod plan;
 mod range;
 #[expect(clippy::module_inception, reason = "the space itself")]
@@ -23,7 +24,8 @@ pub(crate) use cursor::{Cursor, digits_of};
 pub use draw::{Method, Sample};
 pub(crate) use draw::{check_dimensions, places};
 pub use judge::Objective;
-pub(crate) use judge::{Judge, Verdict};
+pub(crate) use judge::{FEASIBLE, Judge, Verdict};
+pub(crate) use keys::{Key, Keys};
 pub(crate) use plan::{Dimension, Plan};
 pub use range::Range;
 pub use space::Space;

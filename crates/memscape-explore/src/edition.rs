@@ -1,0 +1,55 @@
+//! Who answers: the program, the model of the study, and the data that is built in.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::digest::digest;
+use crate::registry::DynStudy;
+
+/// What decides a study's answers beside its parameters. Answers of another edition are
+/// another's answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edition {
+    /// The study.
+    pub study: String,
+    /// The program's version.
+    pub memscape: String,
+    /// The commit that it was built from, if whoever built it set `MEMSCAPE_COMMIT`.
+    pub commit: Option<String>,
+    /// [`memscape_study::Study::MODEL`].
+    pub model: u32,
+    /// The built-in descriptions that the study takes, by content: 32 hexadecimal digits.
+    pub data: String,
+}
+
+impl Edition {
+    /// Of this program.
+    ///
+    /// ```ignore
+    /// assert_eq!(Edition::of(study("pim.gemv")?).model, 1);
+    /// ```
+    #[must_use]
+    pub fn of(study: &dyn DynStudy) -> Self {
+        let mut catalogs: Vec<(&str, Vec<Value>)> = Vec::new();
+        for catalog in study.slots().iter().map(|it| it.catalog) {
+            if catalogs.iter().all(|it| it.0 != catalog.kind()) {
+                let presets = catalog.presets().iter().map(|it| json!([it.name, it.parameters]));
+                catalogs.push((catalog.kind(), presets.collect()));
+            }
+        }
+        Self {
+            study: study.name().to_owned(),
+            memscape: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: option_env!("MEMSCAPE_COMMIT").map(str::to_owned),
+            model: study.model(),
+            data: digest(json!(catalogs).to_string().as_bytes()),
+        }
+    }
+
+    /// Equal for equal answers: 32 hexadecimal digits of all but the commit, which is
+    /// not always known.
+    #[must_use]
+    pub fn id(&self) -> String {
+        digest(json!([self.study, self.memscape, self.model, self.data]).to_string().as_bytes())
+    }
+}

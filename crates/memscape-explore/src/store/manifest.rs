@@ -1,0 +1,76 @@
+//! Who asked a question of a store, when and where.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::origin::Origin;
+use crate::whole::write_atomically;
+
+/// What a store says of a question. Its seed stands in `asked`, if points are drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Who answers, and the question.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// How many rows the answer has.
+    pub rows: u64,
+    /// How many rows a block has, the last one aside.
+    pub block: u64,
+    /// The address of each block, in the order of the rows; empty until all are there.
+    pub blocks: Vec<String>,
+    /// The machine that asked last.
+    pub host: String,
+    /// When it was first asked, in seconds since 1970.
+    pub started: u64,
+    /// When it was done.
+    pub finished: Option<u64>,
+}
+
+/// Where it stands in the question's folder.
+pub(crate) const NAME: &str = "question.json";
+
+/// More than any question's axes take.
+const MOST_BYTES: u64 = 1 << 30;
+
+impl Manifest {
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, Error> {
+        let path = folder.join(NAME);
+        let bad = |problem: &dyn ToString| {
+            Error::file(
+                &path,
+                &format!("{}; remove it, and asking the question again makes it anew", problem.to_string()),
+            )
+        };
+        match fs::metadata(&path) {
+            Ok(about) if about.len() > MOST_BYTES => return Err(bad(&"it is too long to be one")),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(bad(&error)),
+        }
+        let text = fs::read_to_string(&path).map_err(|it| bad(&it))?;
+        serde_json::from_str(&text).map(Some).map_err(|it| bad(&it))
+    }
+
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(NAME);
+        let text = serde_json::to_string_pretty(self).map_err(|it| Error::Internal(it.to_string()))?;
+        write_atomically(&path, |out| out.write_all(text.as_bytes()))
+            .map_err(|it: std::io::Error| Error::file(&path, &it))
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs())
+}
+
+/// What this machine is called, as far as it says.
+pub(crate) fn host() -> String {
+    let told = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let told = told.or_else(|| std::env::var("HOSTNAME").ok()).or_else(|| std::env::var("COMPUTERNAME").ok());
+    told.map_or_else(|| "unknown".to_owned(), |it| it.trim().to_owned())
+}

@@ -1,0 +1,287 @@
+//! The folder that a store is.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use memscape_study::Unknown;
+use serde::{Deserialize, Serialize};
+
+use super::manifest::{self, Manifest};
+use super::shard::{Shard, Unread};
+use crate::control::Control;
+use crate::error::Error;
+use crate::question::Question;
+use crate::whole::write_atomically;
+
+/// A folder of answers, each known by the content of its question.
+///
+/// ```ignore
+/// let store = Store::open("runs")?;
+/// let (table, filled) = store.sweep(study("pim.gemv")?, &sweep, &())?;
+/// let (same, again) = store.sweep(study("pim.gemv")?, &sweep, &())?;
+/// assert_eq!(again.computed, 0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// What the folder says of itself.
+#[derive(Serialize, Deserialize)]
+struct Sign {
+    #[serde(rename = "memscape-store")]
+    version: u32,
+}
+
+/// The form of stores that this program writes and reads.
+const VERSION: u32 = 1;
+
+/// The file that says so.
+const SIGN: &str = "store.json";
+
+/// Where damaged files go.
+pub(crate) const DAMAGED: &str = "damaged";
+
+/// A question of which a store has answers.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Who asked what, when and where.
+    pub manifest: Manifest,
+    /// Where its answers are.
+    pub folder: PathBuf,
+    /// Whole blocks that are there.
+    pub blocks: u64,
+    /// What its files take.
+    pub bytes: u64,
+}
+
+impl Run {
+    /// The question's identity.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.manifest.origin.id
+    }
+
+    /// How many blocks its rows are cut into.
+    #[must_use]
+    pub const fn blocks_in_all(&self) -> u64 {
+        self.manifest.rows.div_ceil(self.manifest.block)
+    }
+
+    /// Whether all rows are there.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.manifest.blocks.is_empty() && self.blocks >= self.blocks_in_all()
+    }
+}
+
+impl Store {
+    /// A store in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it is a folder of something else, a store of another version, or
+    /// cannot be written.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        match fs::read_dir(&folder).map(|mut it| it.next().is_none()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(&folder, &error)),
+            Ok(false) => return Self::existing(folder),
+            Err(_) | Ok(true) => {}
+        }
+        let store = Self { folder };
+        store.sign()?;
+        Ok(store)
+    }
+
+    /// A store that is made when something is put into it.
+    pub(crate) fn later(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// Makes the folder, and says what it is.
+    fn sign(&self) -> Result<(), Error> {
+        let path = self.folder.join(SIGN);
+        if path.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.folder).map_err(|it| Error::file(&self.folder, &it))?;
+        let sign = serde_json::to_string(&Sign { version: VERSION });
+        let sign = sign.map_err(|it| Error::Internal(it.to_string()))?;
+        write_atomically(&path, |out| out.write_all(sign.as_bytes()))
+            .map_err(|it: std::io::Error| Error::file(&path, &it))
+    }
+
+    /// The store in this folder.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is none, or one of another version.
+    pub fn existing(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        let path = folder.join(SIGN);
+        let text = fs::read_to_string(&path).map_err(|it| match it.kind() {
+            ErrorKind::NotFound if folder.is_dir() => {
+                Error::file(&folder, &"this folder is no store and not empty; give an empty or a new one")
+            }
+            ErrorKind::NotFound => Error::file(&folder, &"there is no store here; a sweep makes one"),
+            _ => Error::file(&path, &it),
+        })?;
+        let sign: Sign = serde_json::from_str(&text)
+            .map_err(|it| Error::file(&path, &format!("it does not say what store this is: {it}")))?;
+        if sign.version != VERSION {
+            return Err(Error::file(
+                &folder,
+                &format!(
+                    "a store of form {}; this program reads form {VERSION}: give another folder, or use the \
+                     program that wrote it",
+                    sign.version
+                ),
+            ));
+        }
+        Ok(Self { folder })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All questions of which there are answers, by study and time.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read.
+    pub fn runs(&self) -> Result<Vec<Run>, Error> {
+        let mut runs = Vec::new();
+        for folder in self.questions()? {
+            let Some(manifest) = Manifest::read(&folder)? else { continue };
+            let shards = Shard::all(&folder)?;
+            let bytes = shards.iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum();
+            let mut whole: Vec<&str> =
+                shards.iter().filter(|it| !it.part).map(|it| it.address.as_str()).collect();
+            whole.dedup();
+            runs.push(Run { manifest, folder, blocks: whole.len() as u64, bytes });
+        }
+        let order =
+            |it: &Run| (it.manifest.origin.edition.study.clone(), it.manifest.started, it.id().to_owned());
+        runs.sort_by_cached_key(order);
+        Ok(runs)
+    }
+
+    /// The question whose identity begins so; the only one, if nothing is given.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] names those that there are, [`Error::BadSweep`] if several begin so.
+    pub fn run(&self, id: &str) -> Result<Run, Error> {
+        let runs = self.runs()?;
+        let mut fitting: Vec<&Run> = runs.iter().filter(|it| it.id().starts_with(id)).collect();
+        match (fitting.pop(), fitting.len()) {
+            (Some(run), 0) => Ok(run.clone()),
+            (None, _) => Err(Unknown::new("question", id, runs.iter().map(Run::id)).into()),
+            (Some(_), others) => Err(Error::BadSweep(format!(
+                "{} questions of {} begin with `{id}`; `memscape store ls` shows their names",
+                others + 1,
+                self.folder.display()
+            ))),
+        }
+    }
+
+    /// Where a question's answers are.
+    pub(crate) fn shelf(&self, question: &Question) -> PathBuf {
+        /// Enough of an edition's name for a folder's.
+        const DIGITS: usize = 16;
+        let edition = question.edition();
+        self.folder.join(&edition.study).join(&edition.id()[..DIGITS]).join(question.id())
+    }
+
+    /// The folders of all questions.
+    pub(crate) fn questions(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut all = Vec::new();
+        for study in Self::folders(&self.folder)?.iter().filter(|it| !it.ends_with(DAMAGED)) {
+            for edition in Self::folders(study)? {
+                all.extend(Self::folders(&edition)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The folders in a folder, by name; none if it is not there.
+    pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::file(folder, &error)),
+        };
+        let mut all = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|it| Error::file(folder, &it))?.path();
+            if path.is_dir() {
+                all.push(path);
+            }
+        }
+        all.sort_unstable();
+        Ok(all)
+    }
+
+    /// Reads a shard. A damaged one is set aside and told, and then there is none.
+    pub(crate) fn read<T>(
+        &self,
+        shard: &Shard,
+        read: impl FnOnce(&Shard) -> Result<T, Unread>,
+        control: &dyn Control,
+    ) -> Result<Option<T>, Error> {
+        match read(shard) {
+            Ok(found) => Ok(Some(found)),
+            Err(Unread::Gone) => Ok(None),
+            Err(Unread::Failed(error)) => Err(error),
+            Err(Unread::Damaged) => {
+                let aside = self.set_aside(shard)?;
+                control.warned(&format!(
+                    "{}: damaged (its checksum does not fit), set aside as {}; its points are asked again where \
+                     they are wanted",
+                    shard.path.display(),
+                    aside.display()
+                ));
+                Ok(None)
+            }
+        }
+    }
+
+    fn set_aside(&self, shard: &Shard) -> Result<PathBuf, Error> {
+        let folder = self.folder.join(DAMAGED);
+        fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
+        let aside = folder.join(shard.path.file_name().unwrap_or_default());
+        match fs::rename(&shard.path, &aside) {
+            // Another process has done it.
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&shard.path, &error)),
+            _ => Ok(aside),
+        }
+    }
+
+    /// Says that a question is asked.
+    pub(crate) fn begin(&self, manifest: &Manifest, shelf: &Path) -> Result<(), Error> {
+        self.sign()?;
+        fs::create_dir_all(shelf).map_err(|it| Error::file(shelf, &it))?;
+        if Manifest::read(shelf)?.is_none() {
+            manifest.write(shelf)?;
+        }
+        Ok(())
+    }
+
+    /// Says that all its blocks are there.
+    pub(crate) fn finish(
+        &self,
+        mut manifest: Manifest,
+        shelf: &Path,
+        blocks: Vec<String>,
+    ) -> Result<(), Error> {
+        let earlier = Manifest::read(shelf)?;
+        if earlier.as_ref().is_some_and(|it| it.blocks == blocks) {
+            return Ok(());
+        }
+        manifest.started = earlier.map_or(manifest.started, |it| it.started);
+        manifest.finished = Some(manifest::now());
+        manifest.blocks = blocks;
+        manifest.write(shelf)
+    }
+}

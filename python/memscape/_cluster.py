@@ -1,0 +1,166 @@
+"""One question answered by many workers, which have nothing in common but a store."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+from memscape import _memscape
+from memscape._progress import Progress
+
+#: Seconds between two looks at the store.
+PAUSE_S = 0.2
+#: Seconds between two looks at Slurm's queue.
+QUEUE_S = 5.0
+#: How often work is handed out that comes back undone.
+ROUNDS = 3
+#: Lines of a worker's last words that an error quotes.
+LINES = 5
+
+
+class Job(Protocol):
+    """What an executor returns: a future, or a job of submitit."""
+
+    def done(self) -> bool: ...
+
+
+class Executor(Protocol):
+    """Who does the work: of :mod:`concurrent.futures`, or of submitit."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Any: ...
+
+
+class Task:
+    """Some blocks of a question. Asked again, it goes on where the store ends."""
+
+    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int]) -> dict[str, Any]:
+        return _memscape.Store(store, False).fill(spec, blocks, _silent)
+
+    def checkpoint(self, *args: Any) -> Any:
+        """Says to submitit what to queue again when the time is over or the node is taken."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self, *args)
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str], tasks: int) -> int:
+    """Has an executor answer what a store lacks of a question, and returns how many rows that was."""
+    if not callable(getattr(executor, "submit", None)):
+        raise _memscape.MemscapeError(
+            f"`executor` is a `{type(executor).__name__}`; give one of concurrent.futures, or submitit.AutoExecutor"
+        )
+    if tasks < 1:
+        raise _memscape.MemscapeError(f"`tasks` is {tasks}; give at least 1")
+    kept = _memscape.Store(store, True)
+    folder, rows, block, lacking = kept.lacking(spec)
+    computed = sum(min(block, rows - number * block) for number, _ in lacking)
+    with Progress(spec[0]["study"]) as progress:
+        for _ in range(ROUNDS):
+            if not lacking:
+                return computed
+            before = len(lacking)
+            jobs = _submit(executor, store, spec, [number for number, _ in lacking], tasks)
+            try:
+                _wait(jobs, lambda: progress(*_done(folder, rows, block)))
+            except BaseException:
+                for job in jobs:
+                    job.cancel()
+                raise
+            lacking = kept.lacking(spec)[3]
+            if len(lacking) == before:
+                break
+    if not lacking:
+        return computed
+    blocks = -(-rows // block)
+    raise _memscape.MemscapeError(
+        f"workers left {len(lacking)} of {blocks} blocks undone{_last_words(jobs)}; what is done is in the store, and "
+        "asking again goes on from there"
+    )
+
+
+def _submit(
+    executor: Executor, store: Path, spec: tuple[dict[str, Any], str], blocks: list[int], tasks: int
+) -> list[Any]:
+    tasks = min(tasks, len(blocks))
+    # Every task has blocks that follow each other.
+    ends = [len(blocks) * task // tasks for task in range(tasks + 1)]
+    # Submitit makes an array of what is submitted within its batch.
+    together: Any = getattr(executor, "batch", nullcontext)
+    with together():
+        return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+
+
+def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:
+    """Rows that are there, of all; the store tells, not the workers."""
+    names = os.listdir(folder)
+    there = {name.split("-")[0] for name in names if name.endswith(".parquet") and not name.endswith(".part.parquet")}
+    return min(rows, block * len(there)), rows
+
+
+def _wait(jobs: list[Any], look: Callable[[], None]) -> None:
+    """Returns when no job will do any more."""
+    queue = _Queue()
+    while True:
+        left = [job for job in jobs if not job.done()]
+        if not left or not queue.has_any(left):
+            return
+        look()
+        time.sleep(PAUSE_S)
+
+
+class _Queue:
+    """Which of submitit's jobs Slurm still has.
+
+    A killed job leaves no result, and submitit learns of it from Slurm's accounting, which
+    not every cluster has, and asks for it rarely.
+    """
+
+    def __init__(self) -> None:
+        self._asked = time.monotonic()
+        self._gone: set[str] = set()
+
+    def has_any(self, jobs: list[Any]) -> bool:
+        names = [job.job_id for job in jobs if type(job).__name__ == "SlurmJob"]
+        if len(names) < len(jobs):
+            return True
+        if time.monotonic() - self._asked > QUEUE_S:
+            self._asked = time.monotonic()
+            listed = self._listed()
+            if listed is None:
+                return True
+            missing = set(names) - listed
+            # Twice, for a job that ends just now and whose result is on its way.
+            if missing == set(names) and missing == self._gone:
+                return False
+            self._gone = missing
+        return True
+
+    @staticmethod
+    def _listed() -> set[str] | None:
+        command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={os.getuid()}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return set(done.stdout.split()) if done.returncode == 0 else None
+
+
+def _last_words(jobs: list[Any]) -> str:
+    """What the first worker that failed said, if it said anything."""
+    for job in jobs:
+        if hasattr(job, "stderr"):
+            # A job of submitit, which waits for a result that never comes if it is asked for one.
+            said = job.stderr() or ""
+        else:
+            said = str(job.exception() or "") if job.done() and not job.cancelled() else ""
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        if lines:
+            return f" ({'; '.join(lines[-LINES:])})"
+    return ""

@@ -1,0 +1,322 @@
+"""Answers that are kept, so that nothing is computed twice."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memscape import _memscape
+from memscape._cluster import fill_with
+from memscape._progress import Progress
+from memscape._search import Space
+from memscape._spec import sweep_spec
+
+if TYPE_CHECKING:
+    import polars
+
+    from memscape._cluster import Executor
+
+
+class Store:
+    """A folder in which answers are kept, each known by the content of its question.
+
+    A question that is asked again, or has points in common with another, is not computed
+    again. Several processes may use one store at the same time, and one that dies loses at
+    most 20 seconds of its work. docs/store.md tells what is in the folder.
+
+    Parameters
+    ----------
+    path
+        The folder; it is made if it is not there.
+
+    Raises
+    ------
+    MemscapeError
+        If it is a folder of something else, or a store of another version.
+
+    Examples
+    --------
+    >>> import memscape as ms, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = ms.Store(f"{folder.name}/runs")
+    >>> axes = {"memory.banks_per_channel": [8, 16, 32]}
+    >>> first = store.fill("pim.gemv", axes)
+    >>> first["computed"], store.fill("pim.gemv", axes)["computed"]
+    (3, 0)
+    >>> ms.sweep("pim.gemv", axes, store=store).equals(ms.sweep("pim.gemv", axes))
+    True
+    >>> store.ls()["rows"].to_list()
+    [3]
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path).absolute()
+        self._store = _memscape.Store(self._path, True)
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._path
+
+    def __repr__(self) -> str:
+        return f"Store({str(self._path)!r})"
+
+    def fill(
+        self,
+        study: str,
+        axes: Mapping[str, Any] | Space | None = None,
+        base: Mapping[str, Any] | None = None,
+        *,
+        zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] = (),
+        constraints: str | Iterable[str] = (),
+        sample: Mapping[str, Any] | None = None,
+        executor: Executor | None = None,
+        tasks: int = 32,
+    ) -> dict[str, Any]:
+        """Answers a question into the store, and makes no table of it.
+
+        Memory is for a few blocks of rows, however many there are.
+
+        Parameters
+        ----------
+        study, axes, base, zip, constraints, sample
+            As for :func:`sweep`.
+        executor
+            Who does the work: any executor of :mod:`concurrent.futures` (processes that are
+            spawned, not forked, or Dask's ``client.get_executor()``), or
+            ``submitit.AutoExecutor``, which makes a job array. All workers must see the
+            store's folder. What failed or was killed is asked again; what it had done is not.
+        tasks
+            For an executor: how many pieces of work to make, at most one per block.
+
+        Returns
+        -------
+        dict
+            ``question``, its name in this store; ``rows``; how many of them were ``found`` and
+            how many ``computed``; and whether all are there, ``complete``: not after an
+            interrupt (Ctrl-C).
+
+        Raises
+        ------
+        MemscapeError
+            As :func:`sweep`, or if workers fail again and again.
+        """
+        spec = sweep_spec(study, axes, base, zip, constraints, sample)
+        return self._fill(spec, executor, tasks)
+
+    def _fill(self, spec: dict[str, Any], executor: Executor | None, tasks: int) -> dict[str, Any]:
+        seen_from = (spec, os.getcwd())
+        computed = 0
+        if executor is not None:
+            computed = fill_with(executor, self._path, seen_from, tasks)
+        with Progress(spec["study"]) as progress:
+            filled = self._store.fill(seen_from, None, progress)
+        # What workers did is there by now, though nobody had it before.
+        filled["computed"] += computed
+        filled["found"] -= computed
+        return filled
+
+    def ls(self) -> polars.DataFrame:
+        """Lists the questions of which there are answers.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each: ``question``, ``study``, ``rows``, ``blocks_there`` of its
+            ``blocks``, whether it is ``complete``, ``bytes``, when it was ``started`` and
+            ``finished``, the ``host``, the version of ``memscape``, and whether it is
+            ``stale``: of another version of the program, the model or the data.
+        """
+        import polars
+
+        schema = {
+            "question": polars.String,
+            "study": polars.String,
+            "rows": polars.Int64,
+            "blocks_there": polars.Int64,
+            "blocks": polars.Int64,
+            "complete": polars.Boolean,
+            "bytes": polars.Int64,
+            "started": polars.Datetime("us", "UTC"),
+            "finished": polars.Datetime("us", "UTC"),
+            "host": polars.String,
+            "memscape": polars.String,
+            "stale": polars.Boolean,
+        }
+        runs = self._store.runs()
+        for run in runs:
+            for key in ("started", "finished"):
+                if run[key] is not None:
+                    run[key] = datetime.fromtimestamp(run[key], timezone.utc)
+        return polars.DataFrame(runs, schema=schema)
+
+    def show(self, question: str = "") -> dict[str, Any]:
+        """Returns all that the store says of a question.
+
+        Parameters
+        ----------
+        question
+            The beginning of its name, unless it is the only one.
+
+        Returns
+        -------
+        dict
+            The study, versions of program, model and data, the base, the axes and the space
+            with its seed, rows and blocks, host and times in seconds since 1970.
+
+        Raises
+        ------
+        MemscapeError
+            If there is none or several of this name.
+        """
+        return self._store.show(question)
+
+    def table(self, question: str = "") -> polars.DataFrame:
+        """Returns all rows of a question.
+
+        Parameters
+        ----------
+        question
+            The beginning of its name, unless it is the only one.
+
+        Raises
+        ------
+        MemscapeError
+            If not all rows are there, or they do not fit in memory.
+        """
+        with Progress("reading") as progress:
+            return self._store.table(question, progress)
+
+    def scan(self, question: str = "") -> polars.LazyFrame:
+        """Returns a question's rows to be read lazily, for more than memory holds.
+
+        Parameters
+        ----------
+        question
+            The beginning of its name, unless it is the only one.
+
+        Returns
+        -------
+        polars.LazyFrame
+            As :func:`sweep` returns them.
+
+        Raises
+        ------
+        MemscapeError
+            If not all rows are there.
+
+        Examples
+        --------
+        >>> import memscape as ms, polars, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = ms.Store(f"{folder.name}/runs")
+        >>> filled = store.fill("pim.gemv", {"memory.banks_per_channel": [8, 16, 32]})
+        >>> store.scan().select(polars.len()).collect().item()
+        3
+        >>> folder.cleanup()
+        """
+        import polars
+
+        return polars.scan_parquet(self._store.files(question)).drop("key.high", "key.low")
+
+    def export(self, path: str | os.PathLike[str], question: str = "") -> None:
+        """Writes a question's rows as one table, a block at a time.
+
+        Parameters
+        ----------
+        path
+            The file, whose ending, ``.parquet`` or ``.csv``, is its form.
+        question
+            The beginning of its name, unless it is the only one.
+
+        Raises
+        ------
+        MemscapeError
+            If not all rows are there, or the file cannot be written.
+        """
+        with Progress("writing") as progress:
+            self._store.export(question, Path(path), progress)
+
+    def verify(self) -> list[Path]:
+        """Reads every file and holds it against its checksum.
+
+        Returns
+        -------
+        list of pathlib.Path
+            Damaged files, where they were. They are set aside, and their points are computed
+            again where they are wanted.
+        """
+        with Progress("verify") as progress, warnings.catch_warnings():
+            # They are returned.
+            warnings.simplefilter("ignore", UserWarning)
+            return self._store.verify(progress)[2]
+
+    def ask_again(self, question: str = "", *, points: int = 100) -> polars.DataFrame:
+        """Asks about some points again, and returns the answers that differ from what is kept.
+
+        There is none, unless a model was changed without its version.
+
+        Parameters
+        ----------
+        question
+            The beginning of its name, unless it is the only one.
+        points
+            About how many points, spread over its rows.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each that differs: ``file``, ``row``, ``column``, what is ``kept``, and what
+            is answered ``now``.
+
+        Raises
+        ------
+        MemscapeError
+            If there is no such question.
+        """
+        import polars
+
+        with Progress("asking again") as progress:
+            _, differing = self._store.ask_again(question, points, progress)
+        schema = {"file": polars.String, "row": polars.Int64, "column": polars.String}
+        schema |= {"kept": polars.String, "now": polars.String}
+        return polars.DataFrame([(str(it[0]), *it[1:]) for it in differing], schema=schema, orient="row")
+
+    def gc(self, *, stale: bool = False, questions: Iterable[str] = ()) -> int:
+        """Removes what nobody wants: damaged and left-behind files, second copies.
+
+        Parameters
+        ----------
+        stale
+            Remove answers of other versions of the program, the model or the data, too.
+        questions
+            Remove these questions' answers, too: the beginnings of their names.
+
+        Returns
+        -------
+        int
+            How many bytes are free now.
+        """
+        return self._store.gc(stale, list(questions))[1]
+
+
+def swept(
+    store: Store | str | os.PathLike[str] | None, spec: dict[str, Any], *, leaf_names: bool, executor: Executor | None
+) -> polars.DataFrame:
+    """Answers a sweep from and into a store."""
+    if store is None:
+        raise _memscape.MemscapeError('an `executor` needs a `store`, a folder that all workers see: store="runs"')
+    kept = store if isinstance(store, Store) else Store(store)
+    if executor is not None:
+        kept._fill(spec, executor, 32)
+    with Progress(spec["study"]) as progress:
+        table, complete = kept._store.sweep((spec, os.getcwd()), leaf_names, progress)
+    if not complete:
+        message = f"interrupted: the table has the first {len(table)} rows only; the store keeps what is done"
+        warnings.warn(message, stacklevel=3)
+    return table

@@ -1,0 +1,153 @@
+"""Sweeps by other processes and on Slurm: the table is the local one, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+import slurm
+
+import memscape as ms
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked up in /proc")
+
+AXES = {"memory.trcd_ns": {"from": 10, "to": 20, "count": 100}, "memory.banks_per_channel": list(range(1, 65))}
+
+
+def axes(points):
+    """As many points, most of them over one axis."""
+    count = points // 64
+    return {**AXES, "memory.trcd_ns": {"from": 10, "to": 20, "count": count}}
+
+
+def in_bytes(table):
+    """The table sorted, as a file."""
+    out = io.BytesIO()
+    table.sort(list(AXES)).write_parquet(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_fill_a_store(method, tmp_path):
+    expected = ms.sweep("pim.gemv", axes(6400))
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        table = ms.sweep("pim.gemv", axes(6400), store=tmp_path / "runs", executor=pool)
+    assert table.equals(expected)
+    assert in_bytes(table) == in_bytes(expected)
+    # Nothing is left to do, so that nobody is asked.
+    assert ms.sweep("pim.gemv", axes(6400), store=tmp_path / "runs", executor=Nobody()).equals(expected)
+    (run,) = ms.Store(tmp_path / "runs").ls().to_dicts()
+    assert run["complete"] and run["blocks_there"] == run["blocks"] == 7
+
+
+def test_threads_fill_a_store(tmp_path):
+    store = ms.Store(tmp_path / "runs")
+    with ThreadPoolExecutor(3) as pool:
+        filled = store.fill("pim.gemv", axes(6400), executor=pool, tasks=5)
+    assert filled == {**filled, "rows": 6400, "found": 0, "computed": 6400, "complete": True}
+
+
+class Nobody(Executor):
+    """Must not be asked."""
+
+    def submit(self, function, /, *args):
+        raise AssertionError("asked for what is there")
+
+
+class Unreliable(ThreadPoolExecutor):
+    """Loses some of its work."""
+
+    def __init__(self, losses):
+        super().__init__(2)
+        self.losses = losses
+
+    def submit(self, function, /, *args):
+        self.losses -= 1
+        if self.losses < 0:
+            return super().submit(function, *args)
+        lost = Future()
+        lost.set_exception(OSError("the node is on fire"))
+        return lost
+
+
+def test_what_a_worker_loses_is_asked_again(tmp_path):
+    with Unreliable(3) as pool:
+        table = ms.sweep("pim.gemv", axes(6400), store=tmp_path / "runs", executor=pool)
+    assert table.equals(ms.sweep("pim.gemv", axes(6400)))
+
+
+def test_workers_that_always_fail_are_told(tmp_path):
+    with Unreliable(1000) as pool, pytest.raises(ms.MemscapeError, match="7 of 7 blocks undone"):
+        ms.sweep("pim.gemv", axes(6400), store=tmp_path / "runs", executor=pool)
+
+
+# Python warns of forks beside threads, from 3.12 on.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_forked_workers_are_told_what_to_do(tmp_path):
+    ms.sweep("pim.gemv", AXES)
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, pytest.raises(ms.MemscapeError, match="spawn"):
+        ms.sweep("pim.gemv", AXES, store=tmp_path / "runs", executor=pool)
+
+
+def test_an_executor_needs_a_store_and_must_be_one(tmp_path):
+    with pytest.raises(ms.MemscapeError, match='store="runs"'):
+        ms.sweep("pim.gemv", AXES, executor=Nobody())
+    with pytest.raises(ms.MemscapeError, match="`executor` is a `int`"):
+        ms.sweep("pim.gemv", AXES, store=tmp_path / "runs", executor=4)
+    with pytest.raises(ms.MemscapeError, match="`tasks` is 0"):
+        ms.Store(tmp_path / "runs").fill("pim.gemv", AXES, executor=Nobody(), tasks=0)
+
+
+def kill_one(folder, runs):
+    """Kills a task when the store has its first blocks, and returns a list for its id."""
+    killed = []
+
+    def hunt():
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            if len(list(runs.rglob("*.parquet"))) >= 2:
+                for process in slurm.processes(sys.executable, "submitit.core._submit", str(folder)):
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
+                    break
+            time.sleep(0.01)
+
+    threading.Thread(target=hunt, daemon=True).start()
+    return killed
+
+
+def sweep_by(cluster, tmp_path, points):
+    """Sweeps with tasks of a cluster, one of which is killed, and returns the table."""
+    submitit = pytest.importorskip("submitit", reason='pip install "memscape[cluster]"')
+    folder, runs = tmp_path / "jobs", tmp_path / "runs"
+    executor = submitit.AutoExecutor(folder, cluster=cluster)
+    executor.update_parameters(timeout_min=5, cpus_per_task=1)
+    killed = kill_one(folder, runs)
+    filled = ms.Store(runs).fill("pim.gemv", axes(points), executor=executor, tasks=4)
+    assert len(killed) == 1, "no task was killed"
+    assert filled["computed"] == points
+    # One task did not end well, so there was a second round.
+    assert len(list(folder.rglob("*_submitted.pkl"))) > 4
+    return ms.sweep("pim.gemv", axes(points), store=runs)
+
+
+def test_processes_of_submitit_one_of_which_is_killed(tmp_path):
+    table = sweep_by("local", tmp_path, 1_280_000)
+    assert in_bytes(table) == in_bytes(ms.sweep("pim.gemv", axes(1_280_000)))
+
+
+@pytest.mark.skipif(bool(slurm.why_not()), reason=slurm.why_not() or "there is Slurm")
+def test_a_slurm_of_one_node_one_of_whose_tasks_is_killed(tmp_path):
+    with slurm.one_node(tmp_path / "slurm"):
+        table = sweep_by("slurm", tmp_path, 1_280_000)
+    expected = ms.sweep("pim.gemv", axes(1_280_000))
+    assert in_bytes(table) == in_bytes(expected)
+    assert table.equals(expected), "in the order of the axes, too"
