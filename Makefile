@@ -30,6 +30,7 @@ RELEASE := $(CARGO_TARGET_DIR)/to-publish
 ADVISORIES := $(or $(CARGO_HOME),$(HOME)/.cargo)/advisory-dbs
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 FUZZ_CASES ?= 100000
+DOCS := $(shell $(PYTHON) -c 'import sys; print("docs" if sys.version_info >= (3, 11) else "no-docs")')
 # What `figures` is compared with.
 REDRAWN := $(CARGO_TARGET_DIR)/figures
 
@@ -62,7 +63,7 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 	$(MEMSCAPE) claims || [ $$? -eq 1 ]
 
 .PHONY: test
-test: lint deny msrv test-rust doc test-figures test-python test-notebooks docs ## check everything; what CI runs
+test: lint deny msrv test-rust doc test-figures test-python test-notebooks $(DOCS) ## check everything; what CI runs
 
 .PHONY: fmt
 fmt: $(VENV) ## format the code
@@ -119,6 +120,10 @@ docs: doc wheel $(SITE_VENV)/tools-installed ## build the site: pages, notebooks
 	cp -R $(CARGO_TARGET_DIR)/doc $(SITE)/rust
 	$(SITE_VENV)/bin/python python/tools/check_site.py $(SITE)
 	@echo "$(SITE)/index.html"
+
+.PHONY: no-docs
+no-docs:
+	@echo "docs: not built; the site needs Python >= 3.11 (make test PYTHON=python3.11)"
 
 .PHONY: test-figures
 test-figures: $(MEMSCAPE) ## every file in figures/ is what the code draws now
