@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::{Error, Uncertainty};
-use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
+use memscape::prelude::{DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
 use crate::args::{Bench, Cli, Command};
 use crate::create::create;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::catch_interrupts;
 use crate::read::read;
 use crate::{
     bench, calibrate, claims, compare, describe, explore, front, laws, mcp, measure, origin, parameters,

@@ -30,7 +30,7 @@ fn script(shell: &[&str], text: &str) -> std::io::Result<Output> {
 fn on_a_disk(options: &str, text: &str) -> Option<(String, String)> {
     // Said past the harness, which shows nothing of what passes.
     let skipped = |why: &str| {
-        writeln!(std::io::stderr(), "skipped: no disk can be mounted here ({})", why.trim()).unwrap();
+        eprintln!("skipped: no disk can be mounted here ({})", why.trim());
         None
     };
     let mount = format!("mount -t tmpfs -o {options} none \"$disk\" || exit 77\ncd \"$disk\"\n{text}");

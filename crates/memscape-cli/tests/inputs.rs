@@ -204,7 +204,9 @@ fn examine(name: &str) {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let changed = (select(seeds), vec(Change::any(), 0..8)).prop_map(|(mut bytes, changes)| {
-        changes.iter().for_each(|it| it.apply(&mut bytes));
+        for it in &changes {
+            it.apply(&mut bytes);
+        }
         bytes
     });
     let any = prop_oneof![9 => changed, 1 => vec(any::<u8>(), 0..200)];

@@ -126,7 +126,8 @@ impl Experiment {
             self.title.clone_into(&mut figure.title);
         }
         let about = self.about();
-        figure.caption = [about.as_str(), figure.caption.as_str()].join(" ").trim().to_owned();
+        let caption = format!("{about} {}", figure.caption);
+        caption.trim().clone_into(&mut figure.caption);
         Ok(figure)
     }
 

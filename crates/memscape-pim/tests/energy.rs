@@ -93,7 +93,7 @@ fn ends_enclose_the_middle_and_factors_widen_them() {
         let it = answer(&study).energy;
         let [low, middle, high] = [it.energy_low_j, it.energy_j, it.energy_high_j].map(Option::unwrap);
         assert!(0.0 < low && low <= middle && middle <= high);
-        assert_eq!(it.energy_grade, Some(Grade::Assumed));
+        assert_eq!(it.energy_grade, Some(Grade::Prior));
         let mut wider = study;
         wider.memory.energy.as_mut().unwrap().read_pj_per_bit.within *= 2.0;
         let wide = answer(&wider).energy;
@@ -111,7 +111,7 @@ fn a_bank_that_is_all_of_a_read_spares_only_the_pins() {
     assert!(default.energy.energy_low_j < default.soc_energy_low_j);
     let mut whole = study;
     let takes = whole.memory.energy.as_mut().unwrap();
-    let certain = |value| Graded { value, within: 1.0, grade: Grade::Assumed };
+    let certain = |value| Graded { value, within: 1.0, grade: Grade::Prior };
     takes.bank_share = certain(1.0);
     takes.io_pj_per_bit = certain(0.0);
     whole.pim.mac_pj_per_bit = Some(certain(0.0));

@@ -39,7 +39,7 @@ fn digest(row: &Row) -> u64 {
     for (name, value) in row {
         match value {
             Value::Number(it) if it.is_f64() => {
-                writeln!(text, "{name} {:.6e}", it.as_f64().unwrap()).unwrap()
+                writeln!(text, "{name} {:.6e}", it.as_f64().unwrap()).unwrap();
             }
             other => writeln!(text, "{name} {other}").unwrap(),
         }

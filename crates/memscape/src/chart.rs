@@ -212,9 +212,9 @@ impl Drawing {
             }
             ends.push((name.clone(), [lows.first().copied(), highs.first().copied()]));
         }
-        let base = here.first().and_then(|it| bases[it.row]);
+        let base = here.first().and_then(|it| bases[it.line]);
         let Some(base) = base
-            .filter(|base| here.iter().all(|it| bases[it.row].is_some_and(|it| it.total_cmp(base).is_eq())))
+            .filter(|base| here.iter().all(|it| bases[it.line].is_some_and(|it| it.total_cmp(base).is_eq())))
         else {
             return Err(Error::BadChart(format!(
                 "a tornado has one `{BASE}`, and the rows have several or none; give each a panel by `facet` (such as `of`), \
@@ -224,7 +224,7 @@ impl Drawing {
         let swing =
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
-        let of = table.text("of").ok().and_then(|it| here.first().and_then(|row| it[row.row].clone()));
+        let of = table.text("of").ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
         let chart = Tornado::new(of.map_or_else(|| self.y_label(), |it| label(&it)), base);
         Ok(ends.into_iter().fold(chart, |chart, (name, [low, high])| chart.row(name, low, high)).into())
     }
@@ -443,7 +443,7 @@ const BASE: &str = "base";
 
 struct Row {
     /// Which of the table.
-    row: usize,
+    line: usize,
     /// The column of `y`.
     column: String,
     /// From where to where `y` may be.
@@ -495,7 +495,7 @@ impl Rows {
                 let x = places.as_ref().and_then(|it| it[row]).unwrap_or(f64::NAN);
                 let facet = of_row(&facet, row).unwrap_or_default();
                 let (column, ends) = (y.clone(), ends[row]);
-                all.push(Row { row, column, ends, x, group, y: value, series, facet });
+                all.push(Row { line: row, column, ends, x, group, y: value, series, facet });
             }
         }
         if all.is_empty() {

@@ -191,11 +191,15 @@ impl Tools {
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
         self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
-        let table = explore::sweep_to_file(study, &file, &path, true, control).map_err(Failure::of)?;
-        let without = table.text("error").map_err(Failure::of)?.iter().flatten().count();
-        let mut all = summary(&table, asked.rows.min(MOST_ROWS))?;
+        let written = explore::sweep_to_file(study, &file, &path, true, control).map_err(Failure::of)?;
+        let mut all = if written.filled.complete && path.extension().is_some_and(|it| it == "parquet") {
+            let table = Table::read_parquet(&path).map_err(Failure::of)?;
+            summary(&table, asked.rows.min(MOST_ROWS))?
+        } else {
+            facts([("rows", json!(written.filled.rows)), ("complete", json!(written.filled.complete))])
+        };
         all.insert("output".to_owned(), asked.output.into());
-        all.insert("rows_without_answer".to_owned(), without.into());
+        all.insert("rows_without_answer".to_owned(), written.unanswered.into());
         Ok(all.into())
     }
 

@@ -10,7 +10,7 @@ use super::block::Cut;
 use super::known::{Found, Known};
 use super::manifest::{Manifest, host, now};
 use super::shard::Shard;
-use super::store::Store;
+use super::store::{self, Store};
 use crate::answers::{Rows, answers};
 use crate::columns::Columns;
 use crate::control::{Control, Part};
@@ -148,9 +148,9 @@ impl Store {
     pub fn lacking(&self, study: &dyn DynStudy, sweep: &Sweep) -> Result<Lacking, Error> {
         let cut = Cut::of(study, sweep)?;
         let filler = Filler::at_once(&cut, self, &(), CHECKPOINT)?;
-        let shelf = Shelf::read(&filler.folder)?;
+        let there = Shelf::read(&filler.folder)?;
         let blocks = (0..cut.blocks()).map(|it| (it, cut.address(&cut.keys(&Rows::Range(cut.rows_of(it))))));
-        let blocks = blocks.filter(|it| !shelf.blocks.contains_key(&it.1)).collect();
+        let blocks = blocks.filter(|it| !there.blocks.contains_key(&it.1)).collect();
         Ok(Lacking { folder: filler.folder, rows: cut.rows, block: cut.block, blocks })
     }
 }
@@ -266,7 +266,7 @@ impl<'a> Filler<'a> {
     fn all(&self, sink: Option<Sink<'_>>) -> Result<Filled, Error> {
         let (filled, addresses) = self.some(0..self.cut.blocks(), sink)?;
         if filled.complete && !self.late {
-            self.store.finish(manifest(self.cut), &self.folder, addresses)?;
+            store::finish(manifest(self.cut), &self.folder, addresses)?;
             Shard::all(&self.folder)?.iter().filter(|it| it.part).try_for_each(Shard::remove)?;
         }
         Ok(filled)
@@ -304,7 +304,7 @@ impl<'a> Filler<'a> {
         mut sink: Option<Sink<'_>>,
         send: &SyncSender<Finished>,
     ) -> Result<(Filled, Vec<String>), Error> {
-        let mut shelf = Shelf::read(&self.folder)?;
+        let mut there = Shelf::read(&self.folder)?;
         let mut known = Known::new(self.store, self.control, &self.folder);
         let mut addresses = Vec::new();
         let ranges = blocks.map(|it| self.cut.rows_of(it));
@@ -320,10 +320,10 @@ impl<'a> Filler<'a> {
             let rows = Rows::Range(range);
             let keys = self.cut.keys(&rows);
             let address = self.cut.address(&keys);
-            if shelf.read.elapsed() > LOOK {
-                shelf = Shelf::read(&self.folder)?;
+            if there.read.elapsed() > LOOK {
+                there = Shelf::read(&self.folder)?;
             }
-            let candidates = shelf.blocks.get(&address).map(Vec::as_slice).unwrap_or_default();
+            let candidates = there.blocks.get(&address).map(Vec::as_slice).unwrap_or_default();
             if self.there(candidates, &mut sink)? {
                 filled.found += keys.len() as u64;
             } else {

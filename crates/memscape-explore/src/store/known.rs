@@ -66,19 +66,15 @@ impl<'a> Known<'a> {
 
     /// Some rows' answers; none if the shard is damaged or gone.
     fn answers(&mut self, shard: u32, rows: Vec<IdxSize>, empty: &Columns) -> Result<Option<Columns>, Error> {
-        let place = match self.tables.iter().position(|it| it.0 == shard) {
-            Some(place) => place,
-            None => {
-                let Some(index) = &self.index else { return Ok(None) };
-                let Some(table) =
-                    self.store.read(&index.shards[shard as usize], Shard::table, self.control)?
-                else {
-                    return Ok(None);
-                };
-                self.tables.truncate(KEPT - 1);
-                self.tables.push_front((shard, table));
-                0
-            }
+        let place = if let Some(place) = self.tables.iter().position(|it| it.0 == shard) {
+            place
+        } else {
+            let Some(index) = &self.index else { return Ok(None) };
+            let shelved = &index.shards[shard as usize];
+            let Some(table) = self.store.read(shelved, Shard::table, self.control)? else { return Ok(None) };
+            self.tables.truncate(KEPT - 1);
+            self.tables.push_front((shard, table));
+            0
         };
         let table = &self.tables[place].1;
         let rows = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
@@ -122,9 +118,9 @@ fn answers_of(table: &Table, empty: &Columns) -> Result<Columns, Error> {
         let name = if names.contains(&aside.as_str()) { aside.as_str() } else { column.name.as_str() };
         let mut column = column.clone();
         match (column.kind(), table.column(name)?) {
-            (Kind::Float, Column::Float(all)) => fill(&mut column, all, |it, value| it.push_float(value)),
-            (Kind::Int, Column::Int(all)) => fill(&mut column, all, |it, value| it.push_int(value)),
-            (Kind::Bool, Column::Bool(all)) => fill(&mut column, all, |it, value| it.push_bool(value)),
+            (Kind::Float, Column::Float(all)) => fill(&mut column, all, ColumnBuilder::push_float),
+            (Kind::Int, Column::Int(all)) => fill(&mut column, all, ColumnBuilder::push_int),
+            (Kind::Bool, Column::Bool(all)) => fill(&mut column, all, ColumnBuilder::push_bool),
             (Kind::Text, Column::Text(all)) => fill(&mut column, all, |it, value| it.push_text(&value)),
             _ => Err(NotAnAnswer(format!("`{name}` is of another type in a shard"))),
         }
@@ -143,11 +139,11 @@ fn fill<T>(
     push: impl Fn(&mut ColumnBuilder, T) -> Result<(), NotAnAnswer>,
 ) -> Result<(), NotAnAnswer> {
     column.reserve(values.len());
-    values.into_iter().try_for_each(|it| match it {
-        Some(value) => push(column, value),
-        None => {
-            column.push_null();
-            Ok(())
+    for it in values {
+        match it {
+            Some(value) => push(column, value)?,
+            None => column.push_null(),
         }
-    })
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ impl Store {
     /// # Errors
     /// [`Error::BadSweep`] if not all rows are there.
     pub fn files(&self, run: &Run) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.shards(run)?.into_iter().map(|it| it.path).collect())
+        Ok(shards(run)?.into_iter().map(|it| it.path).collect())
     }
 
     /// All rows of a question.
@@ -27,12 +27,11 @@ impl Store {
     pub fn table(&self, run: &Run, control: &dyn Control) -> Result<Table, Error> {
         let mut table: Option<Table> = None;
         self.pieces(run, control, &mut |piece| {
-            table = Some(match table.take() {
-                Some(before) => before.concat(&piece)?,
-                None => {
-                    check_room(run.manifest.rows, piece.column_names().len())?;
-                    piece
-                }
+            table = Some(if let Some(before) = table.take() {
+                before.concat(&piece)?
+            } else {
+                check_room(run.manifest.rows, piece.column_names().len())?;
+                piece
             });
             Ok(())
         })?;
@@ -56,7 +55,7 @@ impl Store {
         take: &mut dyn FnMut(Table) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut done = 0;
-        for shard in self.shards(run)? {
+        for shard in shards(run)? {
             let Some(table) = self.read(&shard, Shard::table, control)? else {
                 return Err(lacks(run, "has a damaged block"));
             };
@@ -66,20 +65,20 @@ impl Store {
         }
         Ok(())
     }
+}
 
-    /// A shard for each block.
-    fn shards(&self, run: &Run) -> Result<Vec<Shard>, Error> {
-        let all = Shard::all(&run.folder)?;
-        if run.manifest.blocks.is_empty() {
-            let there = format!("has {} of its {} blocks", run.blocks, run.blocks_in_all());
-            return Err(lacks(run, &there));
-        }
-        let of_block = |address: &String| {
-            let found = all.iter().find(|it| !it.part && it.address == *address);
-            found.cloned().ok_or_else(|| lacks(run, "lacks a block"))
-        };
-        run.manifest.blocks.iter().map(of_block).collect()
+/// A shard for each block.
+fn shards(run: &Run) -> Result<Vec<Shard>, Error> {
+    let all = Shard::all(&run.folder)?;
+    if run.manifest.blocks.is_empty() {
+        let there = format!("has {} of its {} blocks", run.blocks, run.blocks_in_all());
+        return Err(lacks(run, &there));
     }
+    let of_block = |address: &String| {
+        let found = all.iter().find(|it| !it.part && it.address == *address);
+        found.cloned().ok_or_else(|| lacks(run, "lacks a block"))
+    };
+    run.manifest.blocks.iter().map(of_block).collect()
 }
 
 fn lacks(run: &Run, what: &str) -> Error {

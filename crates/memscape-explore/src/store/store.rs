@@ -259,29 +259,24 @@ impl Store {
     }
 
     /// Says that a question is asked.
-    pub(crate) fn begin(&self, manifest: &Manifest, shelf: &Path) -> Result<(), Error> {
+    pub(crate) fn begin(&self, manifest: &Manifest, folder: &Path) -> Result<(), Error> {
         self.sign()?;
-        fs::create_dir_all(shelf).map_err(|it| Error::file(shelf, &it))?;
-        if Manifest::read(shelf)?.is_none() {
-            manifest.write(shelf)?;
+        fs::create_dir_all(folder).map_err(|it| Error::file(folder, &it))?;
+        if Manifest::read(folder)?.is_none() {
+            manifest.write(folder)?;
         }
         Ok(())
     }
+}
 
-    /// Says that all its blocks are there.
-    pub(crate) fn finish(
-        &self,
-        mut manifest: Manifest,
-        shelf: &Path,
-        blocks: Vec<String>,
-    ) -> Result<(), Error> {
-        let earlier = Manifest::read(shelf)?;
-        if earlier.as_ref().is_some_and(|it| it.blocks == blocks) {
-            return Ok(());
-        }
-        manifest.started = earlier.map_or(manifest.started, |it| it.started);
-        manifest.finished = Some(manifest::now());
-        manifest.blocks = blocks;
-        manifest.write(shelf)
+/// Says that all blocks of a question are there.
+pub(crate) fn finish(mut manifest: Manifest, folder: &Path, blocks: Vec<String>) -> Result<(), Error> {
+    let earlier = Manifest::read(folder)?;
+    if earlier.as_ref().is_some_and(|it| it.blocks == blocks) {
+        return Ok(());
     }
+    manifest.started = earlier.map_or(manifest.started, |it| it.started);
+    manifest.finished = Some(manifest::now());
+    manifest.blocks = blocks;
+    manifest.write(folder)
 }

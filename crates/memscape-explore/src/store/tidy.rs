@@ -34,7 +34,7 @@ pub struct Freed {
 }
 
 /// What a process that died has left is as old; one that lives renames sooner.
-const LEFT: Duration = Duration::from_secs(3600);
+const LEFT: Duration = Duration::from_hours(1);
 
 impl Store {
     /// Reads every file and holds it against its checksum. Damaged ones are set aside, and

@@ -5,13 +5,14 @@ use serde_json::Value;
 
 use super::doubt::{Doubt, Group, doubts};
 use super::draws::draw;
+use crate::asker::Asker;
+use crate::control::Control;
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
-use crate::points::{Asker, Point, answered};
+use crate::points::{Point, answered};
 use crate::registry::DynStudy;
 use crate::space::{Axes, Judge, Linked, Objective, Space, Verdict, digits_of};
-use crate::sweep::Control;
 use crate::table::{Column, Table};
 
 /// A question about how far answers may be off.

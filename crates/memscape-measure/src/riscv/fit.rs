@@ -103,7 +103,7 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
 }
 
 /// A memory that delivers `gb_s` to any number of threads at once.
-fn ideal(memory: Dram, gb_s: f64) -> Result<Dram, FitError> {
+fn ideal(memory: &Dram, gb_s: f64) -> Result<Dram, FitError> {
     let bytes = f64::from(memory.bus_bits.get()) / 8.0;
     let data_rate_mt_s = Megahertz::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
     let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.period() * 2.0);
@@ -125,7 +125,7 @@ fn ideal(memory: Dram, gb_s: f64) -> Result<Dram, FitError> {
         trrd_l_ns: none,
         tfaw_ns: none,
         trfc_ab_ns: none,
-        ..memory
+        ..*memory
     })
 }
 
@@ -147,7 +147,7 @@ impl Host<'_> {
         let mut study = self.study;
         // What all read together is measured as it is: no rows close each other and nothing
         // is refreshed.
-        study.memory = ideal(study.memory, shared_gb_s)?;
+        study.memory = ideal(&study.memory, shared_gb_s)?;
         // One thread has so many lines on the way, and waits for them as long as it reads.
         let line = channel_line(&study.memory, 1.0);
         let way = float(usize::try_from(LINE_BYTES).unwrap_or(64)) / core_gb_s - line.busy.as_f64();

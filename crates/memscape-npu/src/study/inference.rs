@@ -317,7 +317,7 @@ impl InferenceStudy {
         let (mut times, mut moved) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
-            moved += it.count as f64 * self.bytes(&it, batch);
+            moved += it.count as f64 * self.bytes(stored, &it, batch);
             if part == PassPart::Weights {
                 continue;
             }

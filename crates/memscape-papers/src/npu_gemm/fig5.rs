@@ -51,7 +51,9 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         });
     }
     let first = busy.iter().map(|it| it.start).fold(f64::INFINITY, f64::min);
-    busy.iter_mut().for_each(|it| (it.start, it.end) = (it.start - first, it.end - first));
+    for it in &mut busy {
+        (it.start, it.end) = (it.start - first, it.end - first);
+    }
     let gantt = Gantt {
         rows: ROWS.map(|it| it.1.to_owned()).to_vec(),
         kinds: KINDS.map(str::to_owned).to_vec(),
