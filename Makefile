@@ -142,9 +142,10 @@ leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the o
 		$(MEMSCAPE) calibrate "$$(basename $$it .toml)" --leave-one-out --out "$${it%.toml}-leave-one-out.csv"; done
 
 .PHONY: bench
-bench: $(FRESH) ## speed of the timing engine and of sweeps
+bench: $(FRESH) $(MEMSCAPE) ## speed of the engine, of sweeps, of whole programs; writes docs/performance.md
 	cargo bench --locked --workspace --benches
-	$(FRESH)/bin/python python/benches/sweep.py
+	$(FRESH)/bin/python python/benches/batch.py
+	$(FRESH)/bin/python python/benches/performance.py $(MEMSCAPE) $(WHEELS)/memscape-*.whl $(CARGO_TARGET_DIR)/criterion
 
 .PHONY: wheel
 wheel: $(VENV) ## build the Python wheel
