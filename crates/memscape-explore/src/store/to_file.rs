@@ -10,7 +10,7 @@ use super::store::Store;
 use crate::control::Control;
 use crate::error::Error;
 use crate::lock::{Lock, beside};
-use crate::persistence::CHECKPOINT;
+use crate::persistence::{CHECKPOINT, persistently};
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::table_writer::check_place;
@@ -58,7 +58,12 @@ fn save_every(
     }
     let store = if folder.exists() { Store::open(&folder)? } else { Store::later(&folder) };
     let filler = Filler::late(&cut, &store, control, pause)?;
-    let written = filler.write(path).map_err(|error| {
+    // What is kept is not computed again, so that a full disk on which somebody makes room costs little.
+    let written = match filler.write(path) {
+        Err(Error::File { .. }) if folder.exists() => persistently(control, || filler.write(path)),
+        written => written,
+    };
+    let written = written.map_err(|error| {
         if !folder.exists() {
             return error;
         }
