@@ -231,9 +231,9 @@ fn parts_of_a_split_file_lie_beside_each_other() {
     assert_eq!(described(&name(1)), described(&one));
     assert_eq!(described(&name(2)), described(&one));
     // As download caches lay them out: links to files elsewhere.
+    let blobs = tempfile::tempdir().unwrap();
     #[cfg(unix)]
     {
-        let blobs = tempfile::tempdir().unwrap();
         for at in [1, 2] {
             let blob = blobs.path().join(at.to_string());
             std::fs::rename(name(at), &blob).unwrap();
