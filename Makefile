@@ -213,10 +213,12 @@ endef
 $(MEMSCAPE): FORCE
 	cargo build --release --locked --package memscape-cli
 
-# Made anew each time: what it proves is that the wheel needs nothing else.
+# Made anew whenever what it is made of is said otherwise: it proves that the wheel needs nothing else.
 $(FRESH): wheel FORCE
-	$(PYTHON) -m venv --clear $@
-	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[notebook,test]"
+	cmp --silent pyproject.toml $@/pyproject.toml || $(PYTHON) -m venv --clear $@
+	wheel=$$(echo $(WHEELS)/memscape-*.whl) && $@/bin/pip install --quiet "$$wheel[notebook,test]" && \
+		$@/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
+	cp pyproject.toml $@/
 
 $(VENV): python/tools/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("memscape needs Python >= 3.10" if sys.version_info < (3, 10) else 0)'

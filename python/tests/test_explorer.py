@@ -267,13 +267,13 @@ def test_a_page_by_itself_asks_nobody(page, tmp_path):
 
 
 def test_a_widget_answers_as_the_study_does():
-    form = ms.explore(STUDY, {"pim": {"registers": 8}}, model="opt-125m")
-    assert form.parameters == {"pim.registers": 8, "model": "opt-125m"}
+    form = ms.explore(STUDY, {"pim": {"registers": 12}}, model="opt-125m")
+    assert form.parameters == {"pim.registers": 12, "model": "opt-125m"}
     said = []
     form.send = said.append
     form._answer(form, {"id": "1", "question": {"parameters": {"split_k": 2}}}, [])
     form._answer(form, {"id": "2", "question": {"parameter": {}}}, [])
-    expected = ms.run(STUDY, {"pim.registers": 8, "split_k": 2}, model="opt-125m")
+    expected = ms.run(STUDY, {"pim.registers": 12, "split_k": 2}, model="opt-125m")
     assert (said[0]["id"], said[0]["reply"]["row"]) == ("1", expected)
     assert "no question" in said[1]["reply"]["error"]
     with pytest.raises(ms.MemscapeError, match=r"did you mean `pim\.gemv`"):

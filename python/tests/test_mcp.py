@@ -55,7 +55,7 @@ def refusal(result):
 SPACE = {
     "study": "pim.gemv",
     "base": {"model": "opt-125m", "gemv": "fc1"},
-    "axes": {"pim.registers": [8, 16], "memory.banks_per_channel": {"from": 8, "to": 24, "step": 8}},
+    "axes": {"pim.registers": [12, 16], "memory.banks_per_channel": {"from": 8, "to": 24, "step": 8}},
 }
 
 

@@ -219,10 +219,17 @@ pub fn covariance_of(paper: &str) -> Result<Vec<Vec<f64>>, Error> {
         });
         Ok(slopes.collect())
     };
-    let slopes = free.iter().enumerate().map(slope).collect::<Result<Vec<_>, Error>>()?;
-    let before: Vec<f64> =
-        free.iter().map(|it| (it.max - it.min).max(f64::MIN_POSITIVE) / 12_f64.sqrt()).collect();
-    Ok(covariance(&slopes, &before))
+    // What has no range is known.
+    let movable: Vec<usize> = (0..free.len()).filter(|it| free[*it].min < free[*it].max).collect();
+    let slopes = movable.iter().map(|it| slope((*it, &free[*it]))).collect::<Result<Vec<_>, Error>>()?;
+    let before: Vec<f64> = movable.iter().map(|it| (free[*it].max - free[*it].min) / 12_f64.sqrt()).collect();
+    let mut all = vec![vec![0.0; free.len()]; free.len()];
+    for (row, from) in movable.iter().zip(covariance(&slopes, &before)) {
+        for (column, value) in movable.iter().zip(from) {
+            all[*row][*column] = value;
+        }
+    }
+    Ok(all)
 }
 
 /// The claims that a paper's parameters are fitted to.

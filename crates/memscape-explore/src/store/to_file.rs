@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::block::Cut;
 use super::fill::{Filler, Written};
@@ -58,9 +58,13 @@ fn save_every(
     }
     let store = if folder.exists() { Store::open(&folder)? } else { Store::later(&folder) };
     let filler = Filler::late(&cut, &store, control, pause)?;
-    // What is kept is not computed again, so that a full disk on which somebody makes room costs little.
+    // Somebody may make room on a full disk: what is kept is not computed again, and what is not took
+    // no longer than a pause between two checkpoints.
+    let began = Instant::now();
     let written = match filler.write(path) {
-        Err(Error::File { .. }) if folder.exists() => persistently(control, || filler.write(path)),
+        Err(Error::File { .. }) if folder.exists() || began.elapsed() < pause => {
+            persistently(control, || filler.write(path))
+        }
         written => written,
     };
     let written = written.map_err(|error| {
