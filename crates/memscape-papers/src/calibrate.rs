@@ -273,6 +273,24 @@ mod tests {
     use super::*;
     use crate::papers::PAPERS;
 
+    /// `memscape calibrate PAPER --covariance` prints what the files hold. Hermes' claims take long.
+    #[test]
+    fn stored_covariances_are_those_of_the_fits() {
+        for paper in PAPERS.iter().filter(|it| it.id != "hermes") {
+            let free = free_parameters(paper.id);
+            let now = covariance_of(paper.id).unwrap();
+            let apart = |row: usize, column: usize| {
+                (free[row].covariance[column] - now[row][column]).abs()
+                    / (now[row][row] * now[column][column]).sqrt().max(f64::MIN_POSITIVE)
+            };
+            for row in 0..free.len() {
+                assert_eq!(free[row].covariance.len(), free.len(), "{}", free[row].key());
+                // Printed to four digits, and some of the claims only move in steps.
+                assert!((0..free.len()).all(|it| apart(row, it) < 0.01), "{}: {now:?}", free[row].key());
+            }
+        }
+    }
+
     /// The stored parameters are those of a fit to the calibrating claims alone: no step
     /// along one of them, of a hundredth of its range or one of what it counts, lessens
     /// the error by more than a hundredth.
