@@ -134,22 +134,20 @@ class Store:
         """
         import polars
 
-        schema = polars.Schema(
-            {
-                "question": polars.String,
-                "study": polars.String,
-                "rows": polars.Int64,
-                "blocks_there": polars.Int64,
-                "blocks": polars.Int64,
-                "complete": polars.Boolean,
-                "bytes": polars.Int64,
-                "started": polars.Datetime("us", "UTC"),
-                "finished": polars.Datetime("us", "UTC"),
-                "host": polars.String,
-                "memscape": polars.String,
-                "stale": polars.Boolean,
-            }
-        )
+        schema: dict[str, polars.DataType | type[polars.DataType]] = {
+            "question": polars.String,
+            "study": polars.String,
+            "rows": polars.Int64,
+            "blocks_there": polars.Int64,
+            "blocks": polars.Int64,
+            "complete": polars.Boolean,
+            "bytes": polars.Int64,
+            "started": polars.Datetime("us", "UTC"),
+            "finished": polars.Datetime("us", "UTC"),
+            "host": polars.String,
+            "memscape": polars.String,
+            "stale": polars.Boolean,
+        }
         runs = self._store.runs()
         for run in runs:
             for key in ("started", "finished"):
