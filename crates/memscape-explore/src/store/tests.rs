@@ -350,7 +350,9 @@ fn kept_answers_are_held_against_those_of_now() {
     assert!((50..60).contains(&asked) && differing.is_empty(), "{asked}: {differing:?}");
     // The same file with one answer changed, as if it had been written so.
     let times_of = |it: Shard| {
-        let Ok((table, keys)) = it.table().and_then(|table| Ok((table, it.keys()?))) else { panic!("unread") };
+        let Ok((table, keys)) = it.table().and_then(|table| Ok((table, it.keys()?))) else {
+            panic!("unread")
+        };
         let crate::table::Column::Float(times) = table.column("time_ns").ok()? else { return None };
         let at = times.iter().position(Option::is_some)?;
         Some((it, table, keys, times, at))
