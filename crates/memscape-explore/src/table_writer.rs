@@ -87,12 +87,11 @@ struct Remembering<W> {
 
 impl<W> Remembering<W> {
     fn keep<T>(&self, done: io::Result<T>) -> io::Result<T> {
-        done.map_err(|error| {
+        done.inspect_err(|error| {
             let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
             if error.kind() != io::ErrorKind::Interrupted {
                 *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(same);
             }
-            error
         })
     }
 }
