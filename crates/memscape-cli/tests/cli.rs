@@ -114,7 +114,7 @@ fn a_run_as_json_is_the_run() {
         // Read as the JSON was: a last digit may be lost in reading.
         let same = |told: &str| {
             value.as_str() == Some(told)
-                || told == value.to_string()
+                || format!("{value}") == told
                 || serde_json::from_str::<serde_json::Value>(told).is_ok_and(|it| it == *value)
         };
         let told = text.lines().filter_map(|it| it.split_once(' ')).find(|it| it.0 == column);
