@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let all = addresses(&pattern, dram)?.take(reads).map(|at| Kind::Rd.at(at));
     let served = serve(&mut engine, all, 32, &mut ())?;
     let clocks = served.last.saturating_sub(served.first).as_ns() / dram.tck().as_f64();
-    eprintln!("{pattern},{reads},{:.3}", clocks / (served.accesses.max(2) - 1) as f64);
+    let between = f64::from(u32::try_from(served.accesses)?.max(2) - 1);
+    eprintln!("{pattern},{reads},{:.3}", clocks / between);
     Ok(())
 }
