@@ -4,7 +4,7 @@
 //! its timing rules, again as data; an [`Engine`] walks a stream of
 //! [`Command`]s through them on an integer clock, one channel at a time and in
 //! order. Whoever wants to see the commands passes a [`Sink`]: the writers in
-//! [`export`] are sinks, and the [`CommandCounts`] that a [`Meter`](energy::Meter) turns into
+//! [`export`] are sinks, and the [`CommandCounts`] that a [`Meter`] turns into
 //! energy. An [`AddressMap`] says where physical addresses lie.
 //!
 //! ```
