@@ -8,6 +8,7 @@
 pub mod calibrate;
 pub mod claims;
 mod colours;
+mod compare;
 mod coverage;
 mod cxl;
 mod draw;
