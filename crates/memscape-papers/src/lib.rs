@@ -23,6 +23,7 @@ mod pim_sherpa;
 mod pimnast;
 pub mod predictions;
 mod quantities;
+mod regret;
 mod reproduce;
 mod riscv;
 mod sets;

@@ -6,7 +6,7 @@ use memscape_study::Unknown;
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::{compare, cxl, hermes, npu_gemm, pim_sherpa, pimnast, riscv};
+use crate::{compare, cxl, hermes, npu_gemm, pim_sherpa, pimnast, regret, riscv};
 
 /// All papers, and what is ours.
 pub const PAPERS: &[Paper] = &[
@@ -17,6 +17,7 @@ pub const PAPERS: &[Paper] = &[
     hermes::PAPER,
     cxl::PAPER,
     compare::PAPER,
+    regret::PAPER,
 ];
 
 /// The paper of this name.
