@@ -134,7 +134,7 @@ class Store:
         """
         import polars
 
-        schema = {
+        schema: dict[str, polars.DataType | type[polars.DataType]] = {
             "question": polars.String,
             "study": polars.String,
             "rows": polars.Int64,

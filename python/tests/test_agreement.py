@@ -5,8 +5,12 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
+import gguf
+import numpy as np
 import polars as pl
 import pytest
+from gguf import quants
+from test_ndp import optimum
 
 import memscape as ms
 
@@ -16,6 +20,7 @@ if not (ROOT / "data" / "agreement").is_dir():
 
 FORMATS = {4: "int4", 8: "int8", 16: "fp16"}
 CLOSE = 0.05
+INSTANCES = 40
 
 
 def ours(theirs):
@@ -62,8 +67,12 @@ def test_geniepim_disagrees_only_where_it_forgets_row_blocks(compared):
     assert all(it["split_k"] > 1 and block != int(block) for it, block in zip(far, blocks, strict=True))
 
 
-def test_the_page_says_so(compared):
-    page = (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def page():
+    return (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+
+
+def test_the_page_says_so(compared, page):
     settings = dict.fromkeys(theirs["experiment"] for theirs, _ in compared)
     for setting in settings:
         errors = [abs(error(it)) for it in compared if it[0]["experiment"] == setting]
@@ -87,3 +96,39 @@ def test_the_lpddr5_preset_is_as_ramulator_has_it():
     # nCL + nBL + 2 - nCWL; left to the rule.
     assert it["trtw_ns"] is None
     assert clocks["cl_ns"] + it["burst_length"] / it["transfers_per_clock"] + 2 - clocks["cwl_ns"] == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("q4_0", gguf.GGMLQuantizationType.Q4_0), ("q8_0", gguf.GGMLQuantizationType.Q8_0)]
+)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
+def test_blocks_are_those_of_the_gguf_package(name, kind, scale):
+    weights = (np.random.default_rng(1).standard_normal(32 * 500) * scale).astype(np.float32)
+    theirs = quants.quantize(weights, kind).tobytes()
+    assert bytes(ms.riscv.quantise(name, weights.tolist())) == theirs
+    back = quants.dequantize(np.frombuffer(theirs, np.uint8), kind)
+    assert ms.riscv.dequantise(name, theirs) == back.tolist()
+
+
+def test_partitions_beside_integer_programmes(page):
+    """Random blocks of 3 to 10 neurons on a GPU and 1 to 3 DIMMs."""
+    gaps, bounds = [], []
+    for seed in range(INSTANCES):
+        random = np.random.default_rng(seed)
+        neurons, blocks, dimms = (int(random.integers(*it)) for it in ((3, 11), (1, 4), (1, 4)))
+        size = random.uniform(4e6, 9e6, (blocks, neurons))
+        frequency = np.maximum(random.uniform(0, 1, (blocks, neurons)) ** 3, 1e-3)
+        bandwidth = [748.8e9] + [89.6e9] * dimms
+        capacity = [float(size.sum() * random.uniform(0.1, 0.6))] + [float(size.sum())] * dimms
+        ours = ms.ndp.solve(size, frequency, bandwidth=bandwidth, capacity=capacity)
+        best = optimum(size.tolist(), frequency.tolist(), bandwidth, capacity)
+        assert ours.lower_bound_ms * 1e3 <= best * (1 + 1e-6)
+        assert ours.objective_ms * 1e3 >= best * (1 - 1e-6)
+        gaps.append(ours.objective_ms * 1e3 / best - 1)
+        bounds.append(1 - ours.lower_bound_ms * 1e3 / best)
+    optimal = sum(it < 1e-6 for it in gaps)
+    row = (
+        f"| {INSTANCES} | {optimal} | {100 * max(gaps):.1f} % | {100 * statistics.median(bounds):.1f} % | "
+        f"{100 * max(bounds):.1f} % |"
+    )
+    assert row in page, row

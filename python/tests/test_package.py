@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import memscape
@@ -47,7 +46,7 @@ def test_the_licences_of_all_that_is_in_the_wheel_are_in_it():
     assert "Apache License" in texts["LICENSE-APACHE"]
     assert "Permission is hereby granted" in texts["LICENSE-MIT"]
     assert "SIL OPEN FONT LICENSE" in texts["OFL.txt"]
-    listed = dict(re.findall(r"^([\w-]+) (\S+) \(.+\)$", texts["THIRD-PARTY-LICENSES.txt"], re.MULTILINE))
+    listed = dict(re.findall(r"^(\w[\w-]*) (\d\S+) \(.+\)$", texts["THIRD-PARTY-LICENSES.txt"], re.MULTILINE))
     assert len(listed) > 100
     # Whose terms leave no choice has its own text.
     assert "zstd-sys" in listed
@@ -59,7 +58,7 @@ def test_the_list_of_parts_names_what_is_linked():
     [parts] = [json.loads(text) for name, text in texts.items() if name.endswith(".cyclonedx.json")]
     assert parts["bomFormat"] == "CycloneDX"
     components = {(it["name"], it["version"]): it for it in parts["components"]}
-    listed = re.findall(r"^([\w-]+) (\S+) \((.+)\)$", texts["THIRD-PARTY-LICENSES.txt"], re.MULTILINE)
+    listed = re.findall(r"^(\w[\w-]*) (\d\S+) \((.+)\)$", texts["THIRD-PARTY-LICENSES.txt"], re.MULTILINE)
     for name, version, _ in listed:
         assert (name, version) in components, f"{name} {version} is linked and not in the list"
         assert components[name, version]["licenses"], name
@@ -78,12 +77,8 @@ def test_extras_can_be_installed_one_by_one_or_all():
     assert set(named[1].split(",")) == extras - {"all", "test"}
 
 
-def test_import_is_quick_and_leaves_polars_alone():
-    code = "import memscape, sys; sys.exit('polars' in sys.modules)"
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": ""})
-        seconds.append(time.perf_counter() - began)
-    # The interpreter's own start is in it; the first import may be cold.
-    assert min(seconds) < 0.3
+def test_import_leaves_polars_and_its_like_alone():
+    """Which is what makes it quick: `make bench` says how quick."""
+    heavy = ["polars", "numpy", "pandas", "pyarrow", "submitit", "anywidget", "IPython"]
+    code = f"import sys, memscape; sys.exit(' '.join(it for it in {heavy} if it in sys.modules) or None)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": ""})

@@ -114,6 +114,9 @@ def test_systems_know_neither_each_other_nor_what_sweeps_them():
         assert not uses & (systems() - {system}), f"{system}: what two systems need moves down"
         assert "memscape-explore" not in uses, f"{system} is asked by memscape-explore and must not ask it"
     assert not {name for name, _ in packages()["memscape-explore"]} & systems()
+    # What is put together of systems stands above them.
+    assert not any("memscape-mixed" in {name for name, _ in packages()[it]} for it in systems())
+    assert "memscape-explore" not in {name for name, _ in packages()["memscape-mixed"]}
 
 
 def test_only_what_is_above_knows_polars_and_pyo3():

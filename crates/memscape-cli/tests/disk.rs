@@ -92,10 +92,10 @@ fn a_disk_that_cannot_be_written_is_found_before_the_work() {
     );
 }
 
-/// As on a disk with a quota: files end at 64 KB.
+/// As on a disk with a quota: files end at 8 KB.
 #[test]
 fn a_file_that_may_not_grow_is_told() {
-    let text = format!("trap '' XFSZ; ulimit -f 128; cd \"$disk\"; {SWEEP}; echo code $?; ls -A");
+    let text = format!("trap '' XFSZ; ulimit -f 16; cd \"$disk\"; {SWEEP}; echo code $?; ls -A");
     let done = script(&["sh"], &text).unwrap();
     let (out, err) = (text_of(&done.stdout), text_of(&done.stderr));
     assert_eq!(out, format!("code {BAD_INPUT}\n"), "{err}");

@@ -144,7 +144,7 @@ fn a_second_signal_ends_at_once_and_leaves_no_temporary_file() {
 #[test]
 fn however_often_it_is_interrupted_the_table_is_the_whole_one() {
     // Some seconds of work.
-    let study = LONG.replace("4000", "1200");
+    let study = LONG.replace("2000", "300");
     let (whole, parts) = (Sweep::of(&study), Sweep::of(&study));
     assert!(whole.command(&[]).status().unwrap().success());
     let key = memscape::study::random::Key::new(17);

@@ -74,10 +74,12 @@ impl Batch {
 pub(crate) fn answers(plan: &Plan<'_>, asker: &Asker<'_>, rows: &Rows, control: &dyn Control) -> Columns {
     let count = rows.len();
     let mut columns = asker.empty();
-    columns.reserve(count.min(MOST_RESERVED));
     let threads = rayon::current_num_threads();
     let (mut next, mut breath) = (0, threads);
     while next < count && !control.cancelled() {
+        if next == 0 {
+            columns.reserve(count.min(MOST_RESERVED));
+        }
         let batch = Batch { first: next, start: Instant::now() };
         let end = next.saturating_add(breath).min(count);
         // Several chunks per thread, so that none waits long for another.

@@ -4,13 +4,12 @@
 use std::fs;
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 
 use memscape_study::{AnyCatalog, CatalogError, File, Folder, Form, Opened, Preset, Takes, Unknown, list};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::given::read_bytes;
+use crate::given::{open_plain, read_bytes};
 
 /// A description whose base has a base that has a base ...: no more than this.
 const NESTING: usize = 8;
@@ -138,10 +137,8 @@ impl Folder for Beside<'_> {
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
             return Err(format!("`{name}` is not the name of a file beside it"));
         }
-        let path = self.0.join(name);
-        // Looked at before it is opened: a pipe would wait for who writes it.
-        let length = plain_file(&path)?.len();
-        let file = fs::File::open(path).map_err(|it| it.to_string())?;
+        let file = open_plain(&self.0.join(name))?;
+        let length = file.metadata().map_err(|it| it.to_string())?.len();
         Ok(Opened { length, bytes: Box::new(BufReader::new(file)) })
     }
 }
@@ -177,34 +174,6 @@ fn metadata(path: &Path) -> Result<fs::Metadata, String> {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         _ => it.to_string(),
     })
-}
-
-/// The only folder below which descriptions are read, if there is one.
-static ONLY_BELOW: OnceLock<PathBuf> = OnceLock::new();
-
-/// From now on no description is read in this process but below this folder, whatever names
-/// it, links followed: for who answers questions of others.
-///
-/// # Errors
-/// [`Error::File`] if there is no such folder, or another one was given before.
-pub fn read_only_below(folder: &Path) -> Result<(), Error> {
-    let folder = folder.canonicalize().map_err(|it| Error::file(folder, &it))?;
-    let held = ONLY_BELOW.get_or_init(|| folder.clone());
-    if *held == folder {
-        return Ok(());
-    }
-    Err(Error::file(&folder, &format!("descriptions are read below `{}` only, for good", held.display())))
-}
-
-/// A pipe or a device may never end.
-fn plain_file(path: &Path) -> Result<fs::Metadata, String> {
-    if let Some(root) = ONLY_BELOW.get()
-        && !path.canonicalize().is_ok_and(|it| it.starts_with(root))
-    {
-        return Err(format!("there is no such file below `{}`, and no other may be read", root.display()));
-    }
-    let about = metadata(path)?;
-    if about.is_file() { Ok(about) } else { Err("it is no plain file".to_owned()) }
 }
 
 fn read_file(path: &Path, takes: &Takes) -> Result<File, String> {

@@ -2,16 +2,42 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::Error;
 
 /// No text that a person writes for us is longer.
 const MOST_TEXT: u64 = 1 << 24;
 
-/// Opens a plain file: a pipe, a device or a folder is none, and may never end.
+/// The only folder below which files are read, if there is one.
+static ONLY_BELOW: OnceLock<PathBuf> = OnceLock::new();
+
+/// From now on no file that somebody names is read in this process but below this folder, whatever
+/// names it, links followed: for who answers questions of others.
+///
+/// # Errors
+/// [`Error::File`] if there is no such folder, or another one was given before.
+pub fn read_only_below(folder: &Path) -> Result<(), Error> {
+    let folder = folder.canonicalize().map_err(|it| Error::file(folder, &it))?;
+    let held = ONLY_BELOW.get_or_init(|| folder.clone());
+    if *held == folder {
+        return Ok(());
+    }
+    Err(Error::file(&folder, &format!("files are read below `{}` only, for good", held.display())))
+}
+
+/// Opens a plain file: a pipe, a device or a folder is none, and may never end. Looked at before it is
+/// opened, since a pipe would wait for who writes it.
 ///
 /// # Errors
 /// Says what stands there instead, or what the system says.
 pub fn open_plain(path: &Path) -> Result<File, String> {
+    if let Some(root) = ONLY_BELOW.get()
+        && !path.canonicalize().is_ok_and(|it| it.starts_with(root))
+    {
+        return Err(format!("there is no such file below `{}`, and no other may be read", root.display()));
+    }
     let about = fs::metadata(path).map_err(|it| match it.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         _ => it.to_string(),

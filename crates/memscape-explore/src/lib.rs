@@ -59,7 +59,7 @@ mod toy;
 
 pub use control::Control;
 pub use describe::{AnswerColumn, Description, Parameter, Values, unit_of};
-pub use descriptions::{described, read_only_below};
+pub use descriptions::described;
 pub use digest::digest;
 pub use edition::Edition;
 pub use error::Error;
@@ -67,7 +67,7 @@ pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
 pub use front::{Front, front, front_of, hypervolume};
-pub use given::{open_plain, read_bytes, read_text};
+pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::panics;
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use origin::Origin;

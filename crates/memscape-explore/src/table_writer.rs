@@ -1,7 +1,8 @@
 //! A table that goes to a file piece by piece, and is never whole in memory.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use polars::prelude::{BatchedWriter, DataFrame, KeyValueMetadata, ParquetWriter};
 
@@ -46,19 +47,24 @@ pub(crate) fn write_pieces(
         other => other,
     };
     match path.extension().and_then(|it| it.to_str()) {
-        Some("parquet") => write_atomically(path, |out| {
-            let mut file = Parquet { out: Some(out), note, writer: None, waiting: None };
-            pieces(&mut |table| file.push(table))?;
-            file.finish()
-        })
-        .map_err(named),
+        Some("parquet") => {
+            let failure = Arc::new(Mutex::new(None));
+            let written = write_atomically(path, |out| {
+                let out = Remembering { out, failure: Arc::clone(&failure) };
+                let mut file = Parquet { out: Some(out), note, writer: None, waiting: None };
+                pieces(&mut |table| file.push(table))?;
+                file.finish()
+            });
+            let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            written.map_err(|it| named(failure.map_or(it, Error::Write)))
+        }
         Some("csv") => {
             write_atomically(path, |out| {
                 let mut writer = csv::Writer::from_writer(out);
                 let mut begun = false;
                 pieces(&mut |table: Table| {
                     if !std::mem::replace(&mut begun, true) {
-                        writer.write_record(table.column_names()).map_err(std::io::Error::from)?;
+                        writer.write_record(table.column_names()).map_err(io::Error::from)?;
                     }
                     table.append_csv(&mut writer)
                 })?;
@@ -67,9 +73,38 @@ pub(crate) fn write_pieces(
             .map_err(named)?;
             let place = beside(path);
             write_atomically(&place, |out| out.write_all(note.as_bytes()))
-                .map_err(|it: std::io::Error| Error::file(&place, &it))
+                .map_err(|it: io::Error| Error::file(&place, &it))
         }
         _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+    }
+}
+
+/// Keeps what the system says: the writer of Parquet says something else.
+struct Remembering<W> {
+    out: W,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl<W> Remembering<W> {
+    fn keep<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        done.inspect_err(|error| {
+            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            if error.kind() != io::ErrorKind::Interrupted {
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(same);
+            }
+        })
+    }
+}
+
+impl<W: Write> Write for Remembering<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.keep(done)
     }
 }
 
@@ -109,7 +144,7 @@ impl<W: Write> Parquet<W> {
     fn write(&mut self, mut group: DataFrame) -> Result<(), Error> {
         group.rechunk_mut();
         let writer = self.writer.as_mut().ok_or_else(|| Error::Internal("no columns yet".to_owned()))?;
-        writer.write_batch(&group).map_err(|it| Error::Write(std::io::Error::other(it)))
+        writer.write_batch(&group).map_err(|it| Error::Write(io::Error::other(it)))
     }
 
     fn finish(mut self) -> Result<(), Error> {
@@ -117,7 +152,7 @@ impl<W: Write> Parquet<W> {
             self.write(rest)?;
         }
         match self.writer {
-            Some(writer) => writer.finish().map(drop).map_err(|it| Error::Write(std::io::Error::other(it))),
+            Some(writer) => writer.finish().map(drop).map_err(|it| Error::Write(io::Error::other(it))),
             None => Err(Error::NoAnswer("there are no rows to write".to_owned())),
         }
     }

@@ -293,8 +293,9 @@ mod tests {
             let group = bars.groups.iter().position(|it| it == group).unwrap();
             series.published.get(group).copied().flatten()
         };
-        assert_eq!(of("PIMnast-opt", "Average"), Some(5.8));
-        assert_eq!((of("PIMnast-opt", "125M"), of("PIMnast", "125M")), (Some(3.88), Some(3.07)));
+        let shown = |it: Option<f64>, printed: f64| it.is_some_and(|it| (it - printed).abs() < 1e-9);
+        assert!(shown(of("PIMnast-opt", "Average"), 5.8));
+        assert!(shown(of("PIMnast-opt", "125M"), 3.88) && shown(of("PIMnast", "125M"), 3.07));
         assert_eq!(of("PIMnast", "Average"), None);
         // The most of single GEMVs is no model's mean.
         assert!(bars.series.iter().flat_map(|it| &it.published).flatten().all(|it| (it - 6.86).abs() > 1e-9));

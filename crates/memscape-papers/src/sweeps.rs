@@ -16,13 +16,14 @@ pub struct Variant {
 
 /// Names a variant of the baseline.
 pub fn variant<const N: usize>(name: impl Into<String>, parameters: [(&'static str, Value); N]) -> Variant {
+    // Here already: another variant, which does not set it, may have no answer to what is changed.
+    note(parameters.iter().map(|it| it.0));
     Variant { name: name.into(), parameters: parameters.into() }
 }
 
 impl Variant {
     /// What is changed, with what the variant sets on top.
     pub fn of(&self, changed: &Parameters) -> Parameters {
-        note(self.parameters.iter().map(|it| it.0));
         let mut all = changed.clone();
         all.extend(self.parameters.iter().map(|(path, value)| ((*path).to_owned(), value.clone())));
         all

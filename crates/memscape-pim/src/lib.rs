@@ -28,6 +28,6 @@ pub use mapping::Plan;
 pub use mapping::placement::Placement;
 pub use study::{
     Attention, GemvAnswer, GemvError, GemvStudy, InferenceAnswer, InferenceError, InferenceStudy, LmHead,
-    RegretAnswer, RegretStudy, TokenPart,
+    RegretAnswer, RegretStudy, StepCost, TokenPart,
 };
 pub use system::{Pim, SYSTEM};

@@ -19,9 +19,13 @@ macro_rules! systems {
         /// Each system's crate, with the algorithms that its studies are made of.
         pub mod all {
             $(pub use $system as $name;)*
+            pub use memscape_mixed as mixed;
         }
 
-        static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new()$(.with($system::SYSTEM))*.beside(&platform::PLATFORMS));
+        // What is put together of systems comes after them.
+        static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+            Registry::new()$(.with($system::SYSTEM))*.with(memscape_mixed::SYSTEM).beside(&platform::PLATFORMS)
+        });
     };
 }
 

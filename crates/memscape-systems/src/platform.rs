@@ -58,5 +58,10 @@ pub static PLATFORMS: Catalog<Platform> = Catalog::new(
         "rtx-4090-offloading"
         "a100-five"
         "cxl-expander"
+        "npu-pim-duplicated"
+        "npu-pim-ddb"
+        "npu-pim-owr"
+        "npu2-pim-ddb"
+        "hermes-pim"
     ],
 );

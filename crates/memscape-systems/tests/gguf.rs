@@ -155,10 +155,10 @@ fn a_comparison_shows_what_each_platform_makes_of_the_file() {
     let table = ask(Vec::new());
     let errors = table.text("error").unwrap();
     assert!(errors.iter().all(Option::is_none), "{errors:?}");
-    let (names, formats) = (table.text("platform").unwrap(), table.text("format").unwrap());
-    for (name, format) in names.iter().zip(&formats) {
-        let name = name.as_deref().unwrap();
-        let stored = ["npu", "hermes", "rtx", "a100", "cxl"].iter().any(|it| name.starts_with(it));
+    let [names, studies, formats] = ["platform", "study", "format"].map(|it| table.text(it).unwrap());
+    for ((name, study), format) in names.iter().zip(&studies).zip(&formats) {
+        let (name, study) = (name.as_deref().unwrap(), study.as_deref().unwrap());
+        let stored = ["npu", "ndp", "cxl"].iter().any(|it| study.starts_with(it));
         assert_eq!(format.as_deref() == Some("stored"), stored, "{name}: {format:?}");
     }
     let table = ask(vec!["q6_k".to_owned()]);
@@ -231,9 +231,9 @@ fn parts_of_a_split_file_lie_beside_each_other() {
     assert_eq!(described(&name(1)), described(&one));
     assert_eq!(described(&name(2)), described(&one));
     // As download caches lay them out: links to files elsewhere.
+    let blobs = tempfile::tempdir().unwrap();
     #[cfg(unix)]
     {
-        let blobs = tempfile::tempdir().unwrap();
         for at in [1, 2] {
             let blob = blobs.path().join(at.to_string());
             std::fs::rename(name(at), &blob).unwrap();

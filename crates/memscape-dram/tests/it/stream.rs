@@ -153,3 +153,35 @@ proptest! {
         }
     }
 }
+
+/// Reads of a backlog beside `DRAMsim3`, refreshes included (`data/agreement/README.md`).
+#[test]
+fn streams_take_as_long_as_in_dramsim3() {
+    let dram = preset("ddr4-3200");
+    let ours = |pattern: Pattern| {
+        let served = read(&dram, pattern, 70_000, RefreshPolicy::all_bank(&dram));
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+        let accesses = (served.accesses - 1) as f64;
+        served.last.saturating_sub(served.first).as_ns() / dram.tck().as_f64() / accesses
+    };
+    let text = include_str!("../../../../data/agreement/dramsim3.csv");
+    let mut compared = 0;
+    for line in text.lines().skip(1) {
+        let [name, queue, _, theirs] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let pattern = match name {
+            "interleaved" => Pattern::Interleaved,
+            "row-by-row" => Pattern::RowByRow,
+            "row-conflict" => Pattern::RowConflict,
+            _ => continue,
+        };
+        let error = ours(pattern) / theirs.parse::<f64>().unwrap() - 1.0;
+        // With a queue, reads of the next row overtake those that wait for their bank group.
+        if (name, queue) == ("row-by-row", "32") {
+            assert!((0.3..0.5).contains(&error), "{line}: {error}");
+        } else {
+            assert!(error.abs() < 0.02, "{line}: {error}");
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 6);
+}

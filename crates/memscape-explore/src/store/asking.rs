@@ -44,7 +44,8 @@ impl Store {
         let (mut asked, mut differing) = (0, Vec::new());
         for shard in shards {
             let Some(table) = self.read(&shard, Shard::table, control)? else { continue };
-            for row in (0..table.height()).step_by(table.height().div_ceil(each).max(1)) {
+            let asked_here = each.min(table.height());
+            for row in (0..asked_here).map(|it| it * table.height() / asked_here) {
                 if control.cancelled() {
                     return Ok((asked, differing));
                 }

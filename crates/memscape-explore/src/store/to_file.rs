@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::block::Cut;
 use super::fill::{Filler, Written};
@@ -10,7 +10,7 @@ use super::store::Store;
 use crate::control::Control;
 use crate::error::Error;
 use crate::lock::{Lock, beside};
-use crate::persistence::CHECKPOINT;
+use crate::persistence::{CHECKPOINT, persistently};
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::table_writer::check_place;
@@ -58,7 +58,16 @@ fn save_every(
     }
     let store = if folder.exists() { Store::open(&folder)? } else { Store::later(&folder) };
     let filler = Filler::late(&cut, &store, control, pause)?;
-    let written = filler.write(path).map_err(|error| {
+    // Somebody may make room on a full disk: what is kept is not computed again, and what is not took
+    // no longer than a pause between two checkpoints.
+    let began = Instant::now();
+    let written = match filler.write(path) {
+        Err(Error::File { .. }) if folder.exists() || began.elapsed() < pause => {
+            persistently(control, || filler.write(path))
+        }
+        written => written,
+    };
+    let written = written.map_err(|error| {
         if !folder.exists() {
             return error;
         }

@@ -179,7 +179,7 @@ fn library() -> MutexGuard<'static, Library> {
         let sample = sample();
         let content = sample.content();
         let name = RecordingName { text: SAMPLE.into(), recording: Arc::new(sample) };
-        let entry = Entry::new(SAMPLE, "data/traces/README.md", name.clone());
+        let entry = Entry::new(SAMPLE, "measured: on a small model; data/traces/README.md", name.clone());
         Mutex::new(Library { entries: vec![entry], contents: HashMap::from([(content, name)]) })
     });
     LIBRARY.lock().expect("no panic while it is held")

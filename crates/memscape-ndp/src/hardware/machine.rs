@@ -72,7 +72,10 @@ pub static MACHINES: Catalog<Machine> = Catalog::new("ndp-machine", "GPUs with N
     .with_nested(NESTED)
     .calibrated(&CALIBRATION, "");
 
-const FILES: &[&str] = &[include_str!("../../../../data/hardware/ndp/hermes.toml")];
+const FILES: &[&str] = &[
+    include_str!("../../../../data/hardware/ndp/hermes.toml"),
+    include_str!("../../../../data/hardware/ndp/hermes-pim.toml"),
+];
 
 const NESTED: &[Nested] = &[
     Nested { path: "gpu", catalog: &GPUS },

@@ -185,7 +185,7 @@ fn library() -> MutexGuard<'static, Library> {
     static LIBRARY: LazyLock<Mutex<Library>> = LazyLock::new(|| {
         let mut library = Library::new();
         let sample = Instance::from_npz(SAMPLE).expect("tested");
-        keep(&mut library, GROUPS.to_owned(), "data/partition/README.md", sample);
+        keep(&mut library, GROUPS.to_owned(), "derived: data/partition/README.md", sample);
         Mutex::new(library)
     });
     LIBRARY.lock().expect("no panic while it is held")

@@ -136,7 +136,8 @@ proptest! {
         prop_assume!(answer.is_ok());
         let answer = serde_json::to_value(answer.unwrap()).unwrap();
         let number = |column: &str| answer[column].as_f64().unwrap();
-        for (whole, parts) in InferenceStudy::SUMS {
+        // Nothing is known of the energy of some systems' memory.
+        for (whole, parts) in InferenceStudy::SUMS.iter().filter(|it| !answer[it.0].is_null()) {
             let sum: f64 = parts.iter().map(|it| number(it)).sum();
             prop_assert!((sum / number(whole) - 1.0).abs() < 1e-9, "{whole}: {sum} {}", number(whole));
         }

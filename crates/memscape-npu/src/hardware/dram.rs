@@ -27,6 +27,10 @@ pub struct DramPath {
     /// What the DRAM takes of energy; null where nothing is known of it
     #[serde(default)]
     pub energy: Option<PathEnergy>,
+    /// Bandwidth of the memory behind the path, where another description than this says what that
+    /// is; it is no parameter. None takes `data_rate_mt_s` and `bus_bytes`
+    #[serde(skip)]
+    pub memory_gb_s: Option<GbPerS>,
 }
 
 /// What the DRAM at the end of the path takes, all of its chips together.
@@ -52,7 +56,8 @@ impl DramPath {
     /// Bandwidth of the DRAM's bus.
     #[must_use]
     pub fn bus_gb_s(&self) -> f64 {
-        f64::from(self.data_rate_mt_s.get()) * f64::from(self.bus_bytes.get()) * 1e-3
+        let own = f64::from(self.data_rate_mt_s.get()) * f64::from(self.bus_bytes.get()) * 1e-3;
+        self.memory_gb_s.map_or(own, GbPerS::as_f64)
     }
 
     /// Bandwidth of one port: no more than the bus behind it has.

@@ -18,7 +18,7 @@ use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::laws;
 use crate::study::slots;
-use crate::study::workload::{Strategy, WorkloadStudy};
+use crate::study::workload::{ProductTraffic, Strategy, WorkloadStudy};
 
 /// A prompt, and a reply generated token by token, on an NPU.
 ///
@@ -154,6 +154,27 @@ pub struct InferenceAnswer {
     pub step_bytes: f64,
     /// Context at which a generated token is timed: the mean
     pub context_tokens: u64,
+}
+
+/// What the prompts of all sequences take of the array.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PromptCost {
+    /// All products with weights: `layers` and `head`.
+    pub weights: Nanoseconds,
+    /// Attention.
+    pub attention: Nanoseconds,
+    /// Norms, activations and residuals.
+    pub vector: Nanoseconds,
+    /// Operations of the products, without padding, in 10^12 per second.
+    pub tops: f64,
+    /// The layers' products, with what configures the array.
+    pub layers: ProductTraffic,
+    /// The head's product.
+    pub head: ProductTraffic,
+    /// Bytes that attention and vectors move.
+    pub other_bytes: f64,
+    /// Bytes that all of it moves at least: everything once, weights as they are stored.
+    pub least_bytes: f64,
 }
 
 /// Why there is no reply.
@@ -307,20 +328,24 @@ impl InferenceStudy {
         Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
     }
 
-    /// The prompts of all sequences, the rate of their products, and the bytes that they move at
-    /// least: everything once.
+    /// The prompts of all sequences on the array.
+    ///
+    /// # Errors
+    /// As of `npu.workload`: a model with experts, or a design that does not fit.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn prompt(&self) -> Result<([Nanoseconds; 3], f64, f64), StudyError> {
-        let products = self.products().answer()?;
+    pub fn prompt(&self) -> Result<PromptCost, StudyError> {
+        let (products, [layers, head]) = self.products().solve()?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         let stored = self.format.of(&self.model)?;
-        let (mut times, mut moved) = ([products.time_ns, 0.0, 0.0], 0.0);
+        let (mut times, mut least_bytes, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0, 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
-            moved += it.count as f64 * self.bytes(stored, &it, batch);
+            let moved = it.count as f64 * self.bytes(stored, &it, batch);
+            least_bytes += moved;
             if part == PassPart::Weights {
                 continue;
             }
+            other_bytes += moved;
             let compute = match part {
                 PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
                 _ => 0.0,
@@ -329,7 +354,9 @@ impl InferenceStudy {
             times[part.index()] += it.count as f64 * compute.max(stream);
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
-        Ok(([weights?, attention?, vector?], products.tops, moved))
+        let (weights, attention, vector) = (weights?, attention?, vector?);
+        let tops = products.tops;
+        Ok(PromptCost { weights, attention, vector, tops, layers, head, other_bytes, least_bytes })
     }
 
     /// What the DRAM takes for prompt and reply. How often a prompt's products read their operands
@@ -392,7 +419,8 @@ impl Study for InferenceStudy {
         // Time is linear in the context, so the mean context gives the mean time.
         let context = prompt_tokens.saturating_add(generated.div_ceil(2));
         let (step, step_bytes, computes) = self.step(context, mmul)?;
-        let ([weights, attention, vector], prompt_tops, prompt_bytes) = self.prompt()?;
+        let PromptCost { weights, attention, vector, tops: prompt_tops, least_bytes: prompt_bytes, .. } =
+            self.prompt()?;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
             prompt_tokens,

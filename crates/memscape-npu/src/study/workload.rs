@@ -179,6 +179,17 @@ impl WorkloadStudy {
     }
 }
 
+/// What some of a prompt's products take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProductTraffic {
+    /// Time on the array, dispatch included.
+    pub time: Nanoseconds,
+    /// Bytes of weights and activations read from DRAM, padding included.
+    pub read_bytes: f64,
+    /// Bytes of results written to it, padding included.
+    pub written_bytes: f64,
+}
+
 /// One kind of product.
 #[derive(Debug, Clone, Copy)]
 struct Product {
@@ -305,6 +316,52 @@ impl WorkloadStudy {
         Ok(products)
     }
 
+    /// The answer, and what the products of the layers (with what configures the array) and the
+    /// head take by themselves.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub(super) fn solve(&self) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
+        let products = self.products()?;
+        let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
+        let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
+        let mut parts = [ProductTraffic { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0 }; 2];
+        let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
+        for it in &products.kinds {
+            let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
+                it.gemm.answer()?;
+            let count = it.count as f64;
+            let time = Nanoseconds::new(time_ns)? * count;
+            let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
+            of.time += time;
+            of.read_bytes += count * dram_read_bytes;
+            of.written_bytes += count * dram_write_bytes;
+            gemms += time;
+            operations += it.operations;
+            computed += it.operations / useful_share;
+            if slowest.0 < time {
+                slowest = (time, it.matrix);
+            }
+        }
+        let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
+        let reconfigurations = products.reconfigurations(&configurations);
+        let reconfiguration = self.device.reconfiguration_ns * reconfigurations as f64;
+        let time_ns = (gemms + reconfiguration).as_f64();
+        parts[0].time += reconfiguration;
+        let answer = WorkloadAnswer {
+            time_ns,
+            gemm_ns: gemms.as_f64(),
+            reconfiguration_ns: reconfiguration.as_f64(),
+            reconfigurations,
+            gemms: products.kinds.iter().map(|it| it.count).sum(),
+            tops: operations / time_ns * 1e-3,
+            prompt_tokens_per_s: self.prompt_tokens.get() as f64 / time_ns * 1e9,
+            useful_share: operations / computed,
+            slowest_ns: slowest.0.as_f64(),
+            slowest: slowest.1,
+            occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
+        };
+        Ok((answer, parts))
+    }
+
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
@@ -389,39 +446,8 @@ impl Study for WorkloadStudy {
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        let products = self.products()?;
-        let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
-        let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
-        let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
-        for it in &products.kinds {
-            let GemmAnswer { time_ns, useful_share, .. } = it.gemm.answer()?;
-            let time = Nanoseconds::new(time_ns)? * it.count as f64;
-            gemms += time;
-            operations += it.operations;
-            computed += it.operations / useful_share;
-            if slowest.0 < time {
-                slowest = (time, it.matrix);
-            }
-        }
-        let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
-        let reconfigurations = products.reconfigurations(&configurations);
-        let reconfiguration = self.device.reconfiguration_ns * reconfigurations as f64;
-        let time_ns = (gemms + reconfiguration).as_f64();
-        Ok(WorkloadAnswer {
-            time_ns,
-            gemm_ns: gemms.as_f64(),
-            reconfiguration_ns: reconfiguration.as_f64(),
-            reconfigurations,
-            gemms: products.kinds.iter().map(|it| it.count).sum(),
-            tops: operations / time_ns * 1e-3,
-            prompt_tokens_per_s: self.prompt_tokens.get() as f64 / time_ns * 1e9,
-            useful_share: operations / computed,
-            slowest_ns: slowest.0.as_f64(),
-            slowest: slowest.1,
-            occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
-        })
+        Ok(self.solve()?.0)
     }
 
     fn bounds(&self) -> Vec<Bound> {

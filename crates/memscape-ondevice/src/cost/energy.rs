@@ -2,7 +2,7 @@
 //!
 //! Weights, keys and values only, as in the times: activations stay in the caches.
 
-use memscape_dram::{Dram, PimWork};
+use memscape_dram::{Dram, Meter, PimWork};
 use memscape_study::{Energy, Graded};
 use memscape_units::Picoseconds;
 
@@ -36,9 +36,6 @@ impl PimEnergy<'_> {
 
     /// A prompt of one sequence.
     ///
-    /// A swizzled copy reads the weights as they lie, a few bursts of each row, and writes them in
-    /// the host's order; what transactions it takes beyond these two are reads.
-    ///
     /// # Errors
     /// [`PrefillError`] as of its time.
     pub fn of_prompt(
@@ -48,16 +45,16 @@ impl PimEnergy<'_> {
         cpu: &Cpu,
     ) -> Result<Option<Energy>, PrefillError> {
         let attention = Attention::of_prompt(&prompt.model, prompt.tokens)?;
-        let run = gathered_run(self.memory, prompt.together);
         let Some(meter) = self.memory.meter() else { return Ok(None) };
         let weights = match prompt.scheme {
-            Scheme::NonCacheableGemm => meter.stream(prompt.read_bytes()? * float(prompt.tokens), 0.0, run),
+            Scheme::NonCacheableGemm => {
+                let run = gathered_run(self.memory, prompt.together);
+                meter.stream(prompt.read_bytes()? * float(prompt.tokens), 0.0, run)
+            }
             _ => meter.stream_of_rows(prefill.gemm_read_bytes, 0.0),
         };
-        let copied = float(prefill.copied.0);
-        let more = f64::from(cpu.copy_transactions.get()) - 1.0;
-        let (written, read_again) = (copied * more.min(1.0), copied * (more - 1.0).max(0.0));
-        let swizzled = meter.stream(copied, 0.0, run) + meter.stream_of_rows(read_again, written);
+        let (copied, transactions) = (float(prefill.copied.0), cpu.copy_transactions.get());
+        let swizzled = swizzle_energy(&meter, self.memory, copied, prompt.together, transactions);
         let reads = (attention.query_bytes / cpu.gemm_block_tokens).max(attention.cache_bytes);
         let attends = meter.stream_of_rows(reads, attention.cache_bytes);
         let idle = self.idle(prefill.time.total());
@@ -84,6 +81,21 @@ impl PimEnergy<'_> {
         let standby = meter.standby(time.into());
         Some(if self.refresh { standby + meter.refresh(time.into()) } else { standby })
     }
+}
+
+/// A swizzled copy of so many bytes: it reads the weights as they lie, `together` bursts of each
+/// row, and writes them in the host's order; what transactions it takes beyond these two are reads.
+#[must_use]
+pub fn swizzle_energy(
+    meter: &Meter<'_>,
+    memory: &Dram,
+    bytes: f64,
+    together: u64,
+    transactions: u32,
+) -> Energy {
+    let more = f64::from(transactions) - 1.0;
+    let (written, read_again) = (bytes * more.min(1.0), bytes * (more - 1.0).max(0.0));
+    meter.stream(bytes, 0.0, gathered_run(memory, together)) + meter.stream_of_rows(read_again, written)
 }
 
 /// Bytes of a row that a copy takes before it goes on to another.

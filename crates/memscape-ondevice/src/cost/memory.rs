@@ -4,8 +4,6 @@ use memscape_dram::Dram;
 
 use memscape_units::Nanoseconds;
 
-use crate::hardware::Cpu;
-
 /// Bytes per nanosecond that all channels together give to the cores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
@@ -16,16 +14,16 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// That of a checked memory and processor, where a copy takes `together` columns
-    /// of the matrix before it goes on.
+    /// That of a checked memory, of whose peak the cores reach a share of `efficiency`, where
+    /// a copy takes `together` columns of the matrix before it goes on.
     ///
     /// In the PIM-aware layout neighbours in a column lie in other rows of the same
     /// banks, so a row gives `together` bursts and is left. A row takes the longest of
     /// its bursts on the data bus, its share of the window of four activates, and the
     /// time until its bank can open another one, which the banks share.
     #[must_use]
-    pub fn of(memory: &Dram, cpu: &Cpu, together: u64) -> Self {
-        let channels = f64::from(memory.channels.get()) * cpu.memory_efficiency;
+    pub fn of(memory: &Dram, efficiency: f64, together: u64) -> Self {
+        let channels = f64::from(memory.channels.get()) * efficiency;
         let ns = Nanoseconds::as_f64;
         let groups = f64::from(memory.bank_groups.get());
         // An address map spreads a stream over as many banks as it takes.

@@ -123,7 +123,7 @@ impl Prompt {
         if self.scheme == Scheme::NonCacheableGemm && self.region == Region::Cacheable {
             return Err(PrefillError::Cached);
         }
-        let estimate = self.estimate_s(cpu, &Bandwidth::of(memory, cpu, self.together))?;
+        let estimate = self.estimate_s(cpu, &Bandwidth::of(memory, cpu.memory_efficiency, self.together))?;
         if estimate < LONGEST_S {
             let Self { step_cost, region, together, format, .. } = *self;
             Ok(Rates::new(cpu, memory, &Software { step_cost, region, together, format }))

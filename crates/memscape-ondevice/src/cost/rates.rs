@@ -90,7 +90,7 @@ impl Rates {
             step_cost,
             block_tokens: cpu.gemm_block_tokens,
             format,
-            bandwidth: Bandwidth::of(memory, cpu, together),
+            bandwidth: Bandwidth::of(memory, cpu.memory_efficiency, together),
         }
     }
 
@@ -185,11 +185,21 @@ impl Rates {
         nanoseconds(by_threads.max(self.bandwidth.copy_ns(bytes, 1))).to_picoseconds()
     }
 
-    /// As fast as the threads are, or the memory.
     fn transfer(&self, bytes: f64, threads: u64) -> Nanoseconds {
-        let by_threads = bytes / (self.copy_gb_s * count(threads));
-        nanoseconds(by_threads.max(self.bandwidth.copy_ns(bytes, self.copy_transactions)))
+        let copiers = self.copy_gb_s * count(threads);
+        nanoseconds(swizzle_ns(bytes, copiers, self.copy_transactions, &self.bandwidth))
     }
+}
+
+/// A swizzled copy of so many bytes of weights, in nanoseconds: as fast as the threads are, or
+/// the memory.
+///
+/// * `copiers_gb_s`: all threads together, if the memory keeps up
+/// * `transactions`: DRAM transactions of each byte, the first of which reads the weights as PIM
+///   has them
+#[must_use]
+pub fn swizzle_ns(bytes: f64, copiers_gb_s: f64, transactions: u32, bandwidth: &Bandwidth) -> f64 {
+    (bytes / copiers_gb_s).max(bandwidth.copy_ns(bytes, transactions))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

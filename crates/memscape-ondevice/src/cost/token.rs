@@ -152,7 +152,10 @@ impl Bounded {
 
 impl HostRates {
     fn of(pim: &PimMemory, cpu: &Cpu) -> Self {
-        Self { stream: Bandwidth::of(&pim.memory, cpu, 1).stream, gflops: cpu.gemm_gflops() }
+        Self {
+            stream: Bandwidth::of(&pim.memory, cpu.memory_efficiency, 1).stream,
+            gflops: cpu.gemm_gflops(),
+        }
     }
 
     fn roofline(&self, bytes: f64, operations: f64) -> Bounded {

@@ -168,6 +168,23 @@ parts! {
     }
 }
 
+/// What a step of a reply takes with the layers' matrices on PIM.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepCost {
+    /// A token of one sequence.
+    pub time: Breakdown<TokenPart>,
+    /// Sequences, one after the other.
+    pub sequences: u32,
+    /// Weights as placed, and keys and values of all sequences at their end.
+    pub memory: Bytes,
+    /// The latter alone.
+    pub cache: Bytes,
+    /// What takes most of the time.
+    pub bound_by: BoundBy,
+    /// What the memory takes for a token of each sequence; none where nothing is known of it.
+    pub energy: Option<Energy>,
+}
+
 /// A generated token of one sequence.
 struct Token {
     /// Its GEMVs on PIM.
@@ -237,6 +254,34 @@ impl InferenceStudy {
             refresh: self.refresh,
             engine: CostEngine::Closed,
         }
+    }
+
+    /// A token of each sequence at the mean context of the reply, with the layers' matrices on PIM
+    /// whatever `system` says.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    pub fn step_on_pim(&self) -> Result<StepCost, StudyError> {
+        let it = Self { system: System::Pim, ..*self };
+        let matrices = it.layer_gemvs()?;
+        let token = it.token(it.context_tokens(), &matrices)?;
+        let batch = it.batch.get();
+        let idle = idle_energy(&it.machine(), Nanoseconds::new(token.pim.total().as_ns())?, it.refresh);
+        let (need, cache) = it.bytes_needed(&matrices);
+        Ok(StepCost {
+            time: token.pim,
+            sequences: batch,
+            memory: Bytes(need),
+            cache: Bytes(cache),
+            bound_by: token.bound_by(),
+            energy: and(token.energy, idle).map(|energy| energy * f64::from(batch)),
+        })
+    }
+
+    /// Context at which a generated token is timed: time is linear in it, so that the mean context
+    /// gives the mean time.
+    fn context_tokens(&self) -> u64 {
+        self.prompt_tokens.get().saturating_add(self.generated_tokens.get().div_ceil(2))
     }
 
     /// The layers' matrices, placed and timed.
@@ -372,9 +417,19 @@ impl InferenceStudy {
         self.traffic_of_one(operator).times(operator.count as f64)
     }
 
-    /// Weights, and keys and values of all sequences at their end: the layers'
-    /// matrices as they are placed, padding included.
+    /// What weights and key-value cache take, if there is as much.
     fn memory_bytes(&self, matrices: &[(Matrix, Solved)]) -> Result<u64, InferenceError> {
+        let (need, cache) = self.bytes_needed(matrices);
+        let have = self.memory.capacity();
+        if need > have.0 {
+            return Err(InferenceError::Capacity { need: Bytes(need), cache: Bytes(cache), have });
+        }
+        Ok(need)
+    }
+
+    /// Weights, and keys and values of all sequences at their end: the layers'
+    /// matrices as they are placed, padding included; and the latter alone.
+    fn bytes_needed(&self, matrices: &[(Matrix, Solved)]) -> (u64, u64) {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
@@ -400,11 +455,7 @@ impl InferenceStudy {
             .saturating_add(self.format.storage_bytes(others).0)
             .saturating_add(bytes(vectors, self.activation_bits, 1))
             .saturating_add(cache);
-        let have = self.memory.capacity();
-        if need > have.0 {
-            return Err(InferenceError::Capacity { need: Bytes(need), cache: Bytes(cache), have });
-        }
-        Ok(need)
+        (need, cache)
     }
 }
 
@@ -477,8 +528,7 @@ impl Study for InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        // Time is linear in the context, so the mean context gives the mean time.
-        let context = prompt_tokens.saturating_add(generated_tokens.div_ceil(2));
+        let context = self.context_tokens();
         let matrices = self.layer_gemvs()?;
         let memory_bytes = self.memory_bytes(&matrices)?;
         let token = self.token(context, &matrices)?;

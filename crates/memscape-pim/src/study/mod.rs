@@ -6,5 +6,7 @@ mod laws;
 mod regret;
 
 pub use gemv::{GemvAnswer, GemvError, GemvStudy};
-pub use inference::{Attention, InferenceAnswer, InferenceError, InferenceStudy, LmHead, TokenPart};
+pub use inference::{
+    Attention, InferenceAnswer, InferenceError, InferenceStudy, LmHead, StepCost, TokenPart,
+};
 pub use regret::{RegretAnswer, RegretStudy};

@@ -1,0 +1,468 @@
+//! The study `mixed.inference`: a prompt on the NPU, its reply on PIM.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_dram::MEMORIES;
+use memscape_npu::{DEVICES, Device, Precision, PromptCost, Strategy};
+use memscape_ondevice::cost::energy::swizzle_energy;
+use memscape_pim::cost::idle_energy;
+use memscape_pim::{StepCost, TokenPart, hardware as pim};
+use memscape_study::{Bound, Energy, EnergyColumns, Headline, Laws, Served, Slot, Study, StudyError};
+use memscape_units::{Bytes, Nanoseconds};
+use memscape_workload::{Format, MODELS, Model};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::handover::{CacheHandover, Keeping, LayerWeights, straight, swizzle};
+use crate::hardware::{Copier, MACHINES, Machine};
+use crate::laws;
+
+/// A prompt on an NPU, and its reply token by token with the layers' matrices on PIM.
+///
+/// The prompts of all sequences are one product per matrix on the array, in the designs that
+/// take the least time; a token is PIMnast's, in the best placement, and the sequences of a batch
+/// follow each other. Both read one memory. Between them lie copies: of weights out of PIM's layout
+/// into the array's, as `keeping` says, and of the prompt's keys and values, as `cache` says.
+///
+/// # Source
+/// Ours: no paper evaluates it. Its parts are those of `npu.inference` (prompt), `pim.inference`
+/// (tokens) and PIM-SHERPA (copies), each with that system's readings. Cores that copy do not
+/// slow the array, which reads ahead, as PIM-SHERPA has it of cores that multiply; the bytes
+/// that a copy moves are those of the weights as they are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceStudy {
+    /// Language model
+    pub model: Model,
+    /// How weights are stored: `int8`, `int4`, `fp16`, or scaled blocks such as `mx-int8-b32`
+    pub format: Format,
+    /// Tokens of the prompt of each sequence
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub prompt_tokens: NonZeroU64,
+    /// Tokens generated after it
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub generated_tokens: NonZeroU64,
+    /// Sequences: prompts together, tokens one after the other
+    #[schemars(range(min = 1, max = 65_536))]
+    pub batch: NonZeroU32,
+    /// Width of one element of the key-value cache
+    pub kv_bits: NonZeroU32,
+    /// Width of one activation between operators
+    pub activation_bits: NonZeroU32,
+    /// How the array gets at weights that PIM keeps in a layout of its own
+    pub keeping: Keeping,
+    /// How keys and values of the prompt come to where tokens read them
+    pub cache: CacheHandover,
+    /// Types of a product's inputs and output: `int8-int8`, `int8-int16`, `int8-int32`, `bf16-bf16`
+    pub precision: Precision,
+    /// The NPU, which reads prompts
+    pub npu: Device,
+    /// Memory, PIM units and processor, which generate tokens
+    pub pim: pim::Machine,
+    /// The cores that copy
+    pub copy: Copier,
+    /// Whether refresh is on while tokens are generated (PIMnast's models have it off)
+    pub refresh: bool,
+}
+
+/// What `mixed.inference` answers. A step is one token of each sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct InferenceAnswer {
+    /// What all systems answer; a step at the mean context of the reply
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// The prompt's products with weights, dispatch and reconfiguration included
+    pub prompt_gemm_s: f64,
+    /// The prompt's attention
+    pub prompt_attention_s: f64,
+    /// The prompt's norms, activations and residuals
+    pub prompt_vector_s: f64,
+    /// What copies of weights add to the prompt
+    pub copy_exposed_s: f64,
+    /// Copying the prompt's keys and values to where tokens read them
+    pub kv_transfer_s: f64,
+    /// Weight matrices on PIM, per step
+    pub gemv_ns: f64,
+    /// Language-model head and embedding projections on the processor, per step
+    pub head_ns: f64,
+    /// Attention over the context, per step
+    pub attention_ns: f64,
+    /// Norms, activations, residuals, per step
+    pub vector_ns: f64,
+    /// All copies of weights, if nothing ran beside them
+    pub copy_s: f64,
+    /// Bytes of weights that a prompt has copied
+    pub copied_bytes: u64,
+    /// Bytes of the prompt's keys and values
+    pub kv_bytes: u64,
+    /// Bytes kept beside PIM's weights and the cache: a second copy of the weights, or buffers
+    pub beside_bytes: u64,
+    /// Operations per second of the prompt's products, without padding
+    pub prompt_tops: f64,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InferenceError {
+    /// More than the memory holds.
+    #[error(
+        "the model takes {need} of memory, {cache} of it for keys and values and {beside} for a second copy of the \
+         weights or for buffers, but `pim.memory` has {have}: {} are missing; use another `keeping`, fewer bits, \
+         tokens or sequences, or a memory of more `rows`, banks or channels",
+        Bytes(need.0.saturating_sub(have.0))
+    )]
+    Memory {
+        /// All of it.
+        need: Bytes,
+        /// The key-value cache.
+        cache: Bytes,
+        /// The second copy, or buffers.
+        beside: Bytes,
+        /// What there is.
+        have: Bytes,
+    },
+}
+
+impl Default for InferenceStudy {
+    /// Llama 3.2 1B in int8 with a prompt of 1920 and 128 generated tokens, double buffered, on an
+    /// XDNA beside PIMnast's memory.
+    fn default() -> Self {
+        let Machine { npu, pim, copy } = *MACHINES.get("xdna-lpddr5x-pim");
+        let count = |value| NonZeroU32::new(value).expect("not zero");
+        Self {
+            model: Model::named("llama-3.2-1b").expect("a built-in model"),
+            format: Format::INT8,
+            prompt_tokens: count(1920).into(),
+            generated_tokens: count(128).into(),
+            batch: count(1),
+            kv_bits: count(8),
+            activation_bits: count(16),
+            keeping: Keeping::Ddb,
+            cache: CacheHandover::Copied,
+            precision: Precision::Int8Int16,
+            npu,
+            pim,
+            copy,
+            refresh: false,
+        }
+    }
+}
+
+/// What the prompts take beside the array's own time.
+#[derive(Debug, Clone, Copy)]
+struct Transfers {
+    /// What copies of weights add.
+    exposed: Nanoseconds,
+    /// Copies of weights, if nothing ran beside them.
+    copy: Nanoseconds,
+    /// Bytes of weights copied.
+    copied: Bytes,
+    /// Copying keys and values.
+    kv: Nanoseconds,
+    /// Bytes of keys and values copied.
+    kv_copied: Bytes,
+}
+
+impl InferenceStudy {
+    /// The machine without the workload.
+    #[must_use]
+    pub const fn machine(&self) -> Machine {
+        Machine { npu: self.npu, pim: self.pim, copy: self.copy }
+    }
+
+    /// The same on the NPU alone, which has the one memory behind it.
+    #[must_use]
+    pub fn on_npu(&self) -> memscape_npu::InferenceStudy {
+        memscape_npu::InferenceStudy {
+            model: self.model,
+            format: self.format.into(),
+            prompt_tokens: self.prompt_tokens,
+            generated_tokens: self.generated_tokens,
+            batch: self.batch,
+            kv_bits: self.kv_bits,
+            activation_bits: self.activation_bits,
+            strategy: Strategy::BestPerSize,
+            device: self.machine().device(),
+            precision: self.precision,
+            ..memscape_npu::InferenceStudy::default()
+        }
+    }
+
+    /// The same on processor and PIM.
+    #[must_use]
+    pub fn on_pim(&self) -> memscape_pim::InferenceStudy {
+        let pim::Machine { memory, interleave_bytes, pim, soc } = self.pim;
+        memscape_pim::InferenceStudy {
+            model: self.model,
+            format: self.format,
+            prompt_tokens: self.prompt_tokens,
+            generated_tokens: self.generated_tokens,
+            batch: self.batch,
+            kv_bits: self.kv_bits,
+            activation_bits: self.activation_bits,
+            memory,
+            interleave_bytes,
+            pim,
+            soc,
+            refresh: self.refresh,
+            ..memscape_pim::InferenceStudy::default()
+        }
+    }
+
+    fn weights(&self) -> LayerWeights {
+        LayerWeights::of(&self.model, self.format, self.on_npu().projections)
+    }
+
+    /// Keys and values of the prompts of all sequences.
+    fn kv_bytes(&self) -> Bytes {
+        let elements = u128::from(self.model.kv_cache_elements(self.prompt_tokens.get()));
+        let bits = elements * u128::from(self.kv_bits.get());
+        Bytes(u64::try_from(bits.div_ceil(8) * u128::from(self.batch.get())).unwrap_or(u64::MAX))
+    }
+
+    /// What is kept beside PIM's weights and the cache: what `keeping` needs, and of keys and values
+    /// that are copied those of one layer.
+    fn beside(&self) -> Bytes {
+        let weights = self.weights();
+        let staged = match self.cache {
+            CacheHandover::InPlace => 0,
+            CacheHandover::Copied => self.kv_bytes().0.div_ceil(weights.layers),
+        };
+        Bytes(self.keeping.beside(&weights).0.saturating_add(staged))
+    }
+
+    fn memory_bytes(&self, step: &StepCost) -> Result<Bytes, InferenceError> {
+        let (beside, have) = (self.beside(), self.pim.memory.capacity());
+        let need = Bytes(step.memory.0.saturating_add(beside.0));
+        if need > have {
+            Err(InferenceError::Memory { need, cache: step.cache, beside, have })
+        } else {
+            Ok(need)
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+    fn transfers(&self, prompt: &PromptCost) -> Result<Transfers, StudyError> {
+        let weights = self.weights();
+        let bandwidth = self.copy.bandwidth(&self.pim.memory);
+        let layers = weights.layers as f64;
+        let copied = self.keeping.copied(&weights);
+        let copy = swizzle(weights.layer.0 as f64, &self.copy, &bandwidth)?;
+        let moved = prompt.layers.read_bytes + prompt.layers.written_bytes;
+        let traffic = Nanoseconds::new(moved / layers / bandwidth.stream)?;
+        let exposed = self.keeping.exposed(weights.layers, prompt.layers.time / layers, traffic, copy);
+        let kv_copied = match self.cache {
+            CacheHandover::InPlace => Bytes(0),
+            CacheHandover::Copied => self.kv_bytes(),
+        };
+        let kv = straight(kv_copied.0 as f64, &self.copy, &bandwidth)?;
+        let copy = if copied.0 == 0 { Nanoseconds::ZERO } else { copy * layers };
+        Ok(Transfers { exposed, copy, copied, kv, kv_copied })
+    }
+
+    /// What the memory takes for the prompts, which take so long; none where nothing is known of it.
+    #[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+    fn prompt_energy(&self, prompt: &PromptCost, moved: &Transfers, time: Nanoseconds) -> Option<Energy> {
+        let memory = &self.pim.memory;
+        let meter = memory.meter()?;
+        let Copier { transactions, together, .. } = self.copy;
+        let PromptCost { layers, head, other_bytes, .. } = prompt;
+        let read = layers.read_bytes + head.read_bytes + other_bytes;
+        let products = meter.stream_of_rows(read, layers.written_bytes + head.written_bytes);
+        let copied = |bytes: Bytes, together: u64| {
+            swizzle_energy(&meter, memory, bytes.0 as f64, together, transactions.get())
+        };
+        // Keys and values use rows up before they leave them.
+        let transfers = copied(moved.copied, together.get()) + copied(moved.kv_copied, u64::MAX);
+        Some(products + transfers + idle_energy(&self.pim, time, self.refresh)?)
+    }
+}
+
+impl Study for InferenceStudy {
+    const NAME: &'static str = "mixed.inference";
+    const SUMMARY: &'static str =
+        "A prompt on an NPU and its reply on PIM, with the copies between: no paper's";
+    type Answer = InferenceAnswer;
+
+    const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
+        (
+            "ttft_s",
+            &["prompt_gemm_s", "prompt_attention_s", "prompt_vector_s", "copy_exposed_s", "kv_transfer_s"],
+        ),
+        ("token_ns", &["gemv_ns", "head_ns", "attention_ns", "vector_ns"]),
+        EnergyColumns::SUM,
+    ];
+
+    const LAWS: Laws = laws::INFERENCE;
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        self.machine().check()?;
+        let step = self.on_pim().step_on_pim()?;
+        let memory = self.memory_bytes(&step)?;
+        let prompt = self.on_npu().prompt()?;
+        let moved = self.transfers(&prompt)?;
+        let ttft = prompt.weights + prompt.attention + prompt.vector + moved.exposed + moved.kv;
+        let sequences = f64::from(step.sequences);
+        let of_step = |part: TokenPart| sequences * step.time.ns(part);
+        let energies = self.prompt_energy(&prompt, &moved, ttft).zip(step.energy);
+        let generated = self.generated_tokens.get();
+        let seconds = |it: Nanoseconds| it.as_f64() * 1e-9;
+        Ok(InferenceAnswer {
+            headline: Headline::of(&Served {
+                prompt_tokens: self.prompt_tokens.get(),
+                generated_tokens: generated,
+                batch: self.batch.get().into(),
+                prompt: ttft,
+                step: Nanoseconds::new(sequences * step.time.total().as_ns())?,
+                memory_bytes: memory.0,
+                memory_limit_bytes: Some(self.pim.memory.capacity().0),
+                bound_by: step.bound_by,
+                energy: energies.map(|(prompt, step)| prompt + step * generated as f64),
+                package_w: None,
+                cost_usd: None,
+            }),
+            prompt_gemm_s: seconds(prompt.weights),
+            prompt_attention_s: seconds(prompt.attention),
+            prompt_vector_s: seconds(prompt.vector),
+            copy_exposed_s: seconds(moved.exposed),
+            kv_transfer_s: seconds(moved.kv),
+            gemv_ns: of_step(TokenPart::Gemv),
+            head_ns: of_step(TokenPart::Head),
+            attention_ns: of_step(TokenPart::Attention),
+            vector_ns: of_step(TokenPart::Vector),
+            copy_s: seconds(moved.copy),
+            copied_bytes: moved.copied.0,
+            kv_bytes: self.kv_bytes().0,
+            beside_bytes: self.beside().0,
+            prompt_tops: prompt.tops,
+        })
+    }
+
+    /// What neither part can beat, and the copies at the memory's peak.
+    #[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+    fn bounds(&self) -> Vec<Bound> {
+        let of = |all: Vec<Bound>, columns: &'static [&'static str]| {
+            all.into_iter().filter(move |it| columns.contains(&it.column))
+        };
+        let prompt = of(self.on_npu().bounds(), &["ttft_s"]);
+        let reply = of(self.on_pim().bounds(), &["token_ns", "memory_bytes", "energy_low_j"]);
+        let bytes = self.keeping.copied(&self.weights()).0 as f64;
+        let copy_s = bytes / self.pim.memory.peak_gb_s().as_f64() * 1e-9;
+        let copies = Bound::at_least("copy_s", copy_s, "weights once over the channels' peak");
+        prompt.chain(reply).chain([copies]).collect()
+    }
+
+    fn slots() -> Vec<Slot> {
+        vec![
+            Slot::whole("hardware", &MACHINES, "xdna-lpddr5x-pim"),
+            Slot::part("npu", &DEVICES, "xdna"),
+            Slot::part("pim", &pim::MACHINES, pim::DEFAULT_MACHINE),
+            Slot::part("pim.memory", &MEMORIES, "lpddr5x-7500"),
+            Slot::part("model", &MODELS, "llama-3.2-1b"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memscape_units::GbPerS;
+
+    use super::*;
+
+    /// Small enough that the search for designs takes little.
+    fn small() -> InferenceStudy {
+        let tokens = NonZeroU64::new(128).unwrap();
+        InferenceStudy {
+            model: Model::named("opt-125m").unwrap(),
+            prompt_tokens: tokens,
+            ..Default::default()
+        }
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+    }
+
+    #[test]
+    fn free_copies_and_transfers_leave_the_two_parts() {
+        let study = InferenceStudy {
+            keeping: Keeping::FacilO,
+            cache: CacheHandover::InPlace,
+            ..InferenceStudy::default()
+        };
+        let (mixed, npu, pim) =
+            (study.answer().unwrap(), study.on_npu().answer().unwrap(), study.on_pim().answer().unwrap());
+        assert!(close(mixed.headline.ttft_s, npu.headline.ttft_s));
+        assert!(close(mixed.headline.token_ns, pim.headline.token_ns));
+        assert_eq!(mixed.headline.memory_bytes, pim.headline.memory_bytes);
+        assert_eq!((mixed.copy_exposed_s, mixed.kv_transfer_s, mixed.beside_bytes), (0.0, 0.0, 0));
+    }
+
+    #[test]
+    fn an_endless_array_leaves_what_tokens_take() {
+        let mut study = InferenceStudy { keeping: Keeping::Duplicated, ..small() };
+        study.npu.clock_mhz = memscape_units::Megahertz::new(1e9).unwrap();
+        study.npu.dram.read_gb_s = GbPerS::new(1e9).unwrap();
+        study.npu.dispatch_ns = Nanoseconds::ZERO;
+        study.npu.reconfiguration_ns = Nanoseconds::ZERO;
+        study.prompt_tokens = NonZeroU64::MIN;
+        study.generated_tokens = NonZeroU64::new(1000).unwrap();
+        let answer = study.answer().unwrap();
+        let tokens_s = 1000.0 * study.on_pim().answer().unwrap().headline.token_ns * 1e-9;
+        // The memory still has to give the prompt's weights once.
+        assert!(answer.headline.total_s > tokens_s);
+        assert!(answer.headline.total_s < 1.005 * tokens_s, "{} {tokens_s}", answer.headline.total_s);
+    }
+
+    #[test]
+    fn double_buffering_is_never_slower_than_copying_first_and_neither_beats_two_copies() {
+        for prompt in [1, 16, 128, 1024] {
+            for cores in [1, 8, 64] {
+                let mut study = InferenceStudy { prompt_tokens: NonZeroU64::new(prompt).unwrap(), ..small() };
+                study.copy.cores = NonZeroU32::new(cores).unwrap();
+                let of = |keeping| InferenceStudy { keeping, ..study }.answer().unwrap();
+                let [twice, ddb, owr] = [Keeping::Duplicated, Keeping::Ddb, Keeping::Owr].map(of);
+                assert!(twice.headline.ttft_s < ddb.headline.ttft_s, "{prompt} {cores}");
+                assert!(ddb.headline.ttft_s <= owr.headline.ttft_s, "{prompt} {cores}");
+                assert!(close(owr.copy_exposed_s, owr.copy_s));
+            }
+        }
+    }
+
+    #[test]
+    fn two_copies_take_the_layers_weights_twice() {
+        let of = |keeping| InferenceStudy { keeping, cache: CacheHandover::InPlace, ..small() };
+        let [once, twice, ddb, owr] = [Keeping::FacilO, Keeping::Duplicated, Keeping::Ddb, Keeping::Owr]
+            .map(|it| of(it).answer().unwrap());
+        let layers = of(Keeping::FacilO).weights();
+        let more = |it: InferenceAnswer| it.headline.memory_bytes - once.headline.memory_bytes;
+        // In int8 a byte for each weight of the layers' matrices.
+        let model = small().model;
+        assert_eq!(more(twice), u64::from(model.layers) * model.layer_matrix_parameters());
+        assert_eq!((more(ddb), more(owr)), (2 * layers.layer.0, layers.largest.0));
+    }
+
+    #[test]
+    fn keys_and_values_that_are_copied_are_billed_by_their_bytes() {
+        let of = |cache, prompt| {
+            let prompt_tokens = NonZeroU64::new(prompt).unwrap();
+            InferenceStudy { prompt_tokens, cache, ..small() }.answer().unwrap()
+        };
+        let [short, long] = [128, 256].map(|it| of(CacheHandover::Copied, it));
+        assert!(close(long.kv_transfer_s, 2.0 * short.kv_transfer_s) && short.kv_transfer_s > 0.0);
+        let in_place = of(CacheHandover::InPlace, 128);
+        assert!(close(short.headline.ttft_s - short.kv_transfer_s, in_place.headline.ttft_s));
+        assert_eq!(short.kv_bytes, 2 * 12 * 768 * 128, "keys and values of one byte, twelve layers of 768");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_is_missing() {
+        let model = Model::named("llama-2-13b").unwrap();
+        let of = |keeping| InferenceStudy { model, keeping, ..InferenceStudy::default() }.answer();
+        assert!(of(Keeping::Owr).is_ok(), "13 GB of 17.2");
+        let error = of(Keeping::Duplicated).unwrap_err().to_string();
+        assert!(error.contains("`pim.memory` has 16 GiB") && error.contains("are missing"), "{error}");
+    }
+}

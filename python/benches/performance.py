@@ -1,0 +1,206 @@
+"""Measures the program as its users meet it, and writes docs/performance.md.
+
+Usage: python python/benches/performance.py MEMSCAPE WHEEL [CRITERION]
+
+Every figure is the best of several whole processes, since whatever else the machine does
+only adds. CRITERION is the folder of `cargo bench`'s results, for the speed of the engine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+
+# An axis of so many values for each study, and what else is asked: enough to take about a second.
+SWEEPS: dict[str, tuple[int, dict[str, tuple[float, float]], dict[str, object]]] = {
+    "pim.gemv": (100_000, {"memory.trcd_ns": (10, 30)}, {"model": "opt-6.7b", "gemv": "fc1"}),
+    "pim.gemv, as printed": (
+        1_000_000,
+        {"memory.trcd_ns": (10, 30)},
+        {"model": "opt-6.7b", "gemv": "fc1", "placement": "pimnast"},
+    ),
+    "pim.inference": (50_000, {"memory.trcd_ns": (10, 30)}, {"model": "opt-6.7b", "placement": "pimnast"}),
+    "ondevice.inference": (2_000, {"memory.trcd_ns": (10, 30)}, {}),
+    "npu.gemm": (1_000_000, {"device.dispatch_ns": (1000, 100000)}, {}),
+    "riscv.inference": (100_000, {"core.frequency_mhz": (1000, 3000)}, {"threads": 32}),
+    "ndp.inference": (20_000, {"gpu.bandwidth_gb_s": (400, 2000)}, {"model": "opt-13b"}),
+    "cxl.inference": (500_000, {"accelerator.bandwidth_gb_s": (400, 2000)}, {}),
+}
+
+SWEEP = """
+import json, resource, sys, time
+import polars
+import memscape as ms
+study, count, axes, base = json.loads(sys.argv[1])
+study = study.split(",")[0]
+axes = {name: {"from": low, "to": high, "count": count} for name, (low, high) in axes.items()}
+ms.sweep(study, {name: {**axis, "count": 10} for name, axis in axes.items()}, base)
+began = time.perf_counter()
+table = ms.sweep(study, axes, base, **json.loads(sys.argv[2]))
+took = time.perf_counter() - began
+assert table["error"].null_count() == count, table["error"].drop_nulls()[0]
+print(json.dumps([took, table.estimated_size()]))
+"""
+
+
+def run(command: Sequence[str | Path], threads: int = 0) -> tuple[str, float]:
+    """What a process prints, and how long it takes."""
+    more = {"RAYON_NUM_THREADS": str(threads), "POLARS_MAX_THREADS": str(threads)} if threads else {}
+    began = time.perf_counter()
+    done = subprocess.run(list(map(str, command)), env=os.environ | more, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))[:200]}: {done.stderr}")
+    return done.stdout, time.perf_counter() - began
+
+
+def least(repeats: int, measure: Callable[[], float]) -> float:
+    """The best of several."""
+    return min(measure() for _ in range(repeats))
+
+
+def sweep_s(study: str, threads: int, **more: object) -> float:
+    """Seconds of one sweep, without the start of its process."""
+    count, axes, base = SWEEPS[study]
+    asked = json.dumps([study, count, axes, base])
+    out, _ = run([sys.executable, "-c", SWEEP, asked, json.dumps(more)], threads)
+    return float(json.loads(out)[0])
+
+
+def peak_mib(command: Sequence[str | Path]) -> tuple[float, float]:
+    """Seconds and the most memory that a process takes."""
+    began = time.perf_counter()
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: exit {child.returncode}")
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return time.perf_counter() - began, usage.ru_maxrss / unit
+
+
+def sweeps() -> list[str]:
+    """Points per second, study by study."""
+    lines = [
+        "| study | points | one thread (points/s) | two threads (points/s) | efficiency |",
+        "|---|---|---|---|---|",
+    ]
+    for study, (count, axes, base) in SWEEPS.items():
+        one, two = (least(3, lambda study=study, it=it: sweep_s(study, it)) for it in (1, 2))
+        given = ", ".join([*axes, *(f"{name}={value}" for name, value in base.items())])
+        name = study.split(",")[0]
+        lines.append(
+            f"| `{name}` ({given}) | {count:,} | {count / one:,.0f} | {count / two:,.0f} | {one / two / 2:.0%} |"
+        )
+    return lines
+
+
+def store(folder: Path) -> list[str]:
+    """What keeping answers costs, and what it saves."""
+    plain = least(3, lambda: sweep_s("pim.gemv, as printed", 2))
+    fresh = iter(range(3))
+    first = least(3, lambda: sweep_s("pim.gemv, as printed", 2, store=str(folder / f"store-{next(fresh)}")))
+    again = least(3, lambda: sweep_s("pim.gemv, as printed", 2, store=str(folder / "store-0")))
+    return [
+        "| a million points of `pim.gemv`, `placement=pimnast`, two threads | seconds |",
+        "|---|---|",
+        f"| `ms.sweep(...)` | {plain:.2f} |",
+        f"| the same into an empty store | {first:.2f} |",
+        f"| the same from the store | {again:.2f} |",
+    ]
+
+
+def programs(memscape: Path, folder: Path) -> list[str]:
+    """Whole processes."""
+    study = folder / "million.toml"
+    study.write_text(
+        'study = "pim.gemv"\n[base]\nmodel = "opt-6.7b"\ngemv = "fc1"\nplacement = "pimnast"\n[axes]\n'
+        '"memory.trcd_ns" = { from = 10, to = 30, count = 1000 }\n'
+        '"pim.registers" = { from = 11, to = 30, integer = true }\n'
+        '"memory.banks_per_channel" = [8, 16, 32, 64, 128]\nsplit_k = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]\n'
+    )
+    lines = ["| process | seconds | memory (MiB) |", "|---|---|---|"]
+    for name, command in [
+        ("`memscape run pim.gemv`", [memscape, "run", "pim.gemv"]),
+        ("`memscape reproduce pimnast.fig10`", [memscape, "reproduce", "pimnast.fig10", "--out", folder]),
+        ("`memscape reproduce`: all figures", [memscape, "reproduce", "--out", folder]),
+        ("`memscape claims`", ["sh", "-c", f"{memscape} claims || [ $? -eq 1 ]"]),
+        ("`memscape compare --model llama-3.2-3b`", [memscape, "compare", "--model", "llama-3.2-3b"]),
+        ("a million points to Parquet", [memscape, "-q", "sweep", study, "-o", folder / "it.parquet"]),
+        ("a million points to CSV", [memscape, "-q", "sweep", study, "-o", folder / "it.csv"]),
+        ("`python -c 'import polars'`", [sys.executable, "-c", "import polars"]),
+        ("`python -c 'import memscape'`", [sys.executable, "-c", "import memscape"]),
+    ]:
+        taken = []
+        for _ in range(3):
+            for it in ("it.parquet", "it.csv"):
+                (folder / it).unlink(missing_ok=True)
+            taken.append(peak_mib(command))
+        lines.append(f"| {name} | {min(it[0] for it in taken):.2f} | {max(it[1] for it in taken):.0f} |")
+    return lines
+
+
+def engine(criterion: Path) -> list[str]:
+    """What `cargo bench` measured."""
+    lines = ["| benchmark | per second |", "|---|---|"]
+    for found in sorted(criterion.glob("**/new/benchmark.json")):
+        about = json.loads(found.read_text())
+        throughput = about.get("throughput") or {}
+        count = next(iter(throughput.values()), None)
+        if count is None:
+            continue
+        mean_ns = json.loads((found.parent / "estimates.json").read_text())["median"]["point_estimate"]
+        lines.append(f"| `{about['full_id']}` | {count / mean_ns * 1e9:,.0f} |")
+    return lines
+
+
+def machine() -> str:
+    """What all of it was measured on."""
+    try:
+        names = {
+            it.split(":")[1].strip() for it in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in it
+        }
+        name = names.pop() if names else platform.processor()
+    except OSError:
+        name = platform.processor()
+    return f"{os.cpu_count()} cores of {name or platform.machine()}, {platform.system()}"
+
+
+def main() -> None:
+    """Writes the page."""
+    memscape, wheel = Path(sys.argv[1]), Path(sys.argv[2])
+    criterion = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    version, _ = run([memscape, "--version"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parts = [
+            "# Performance",
+            f"`make bench` measures this and writes this page; here with {version.splitlines()[0]} on {machine()}."
+            "\nEach figure is the best of three processes. A point is a whole answer, from axes to a row of a frame.",
+            "## Sweeps",
+            "\n".join(sweeps()),
+            "Where a study is slower than its neighbours, its points do more: `pim.gemv` looks for the best placement"
+            "\nunless told one, `ndp.inference` places neurons, `pim.inference` and `ondevice.inference` go through"
+            "\nevery matrix of a model.",
+            "## A store",
+            "\n".join(store(folder)),
+            "## Programs",
+            "\n".join(programs(memscape, folder)),
+            f"The wheel has {wheel.stat().st_size / 2**20:.1f} MiB.",
+        ]
+        if criterion and criterion.is_dir():
+            parts += ["## Parts, by criterion", "\n".join(engine(criterion))]
+    PAGE.write_text("\n\n".join(parts) + "\n")
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()
