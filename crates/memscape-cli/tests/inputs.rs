@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-#[path = "../../memscape-systems/tests/counting/mod.rs"]
+#[path = "../../memscape-systems/tests/it/counting.rs"]
 mod counting;
 #[path = "../../../fuzz/src/lib.rs"]
 mod surfaces;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use memscape_cli::{BAD_INPUT, DONE, run};
 
-#[path = "../../memscape-systems/tests/counting/mod.rs"]
+#[path = "../../memscape-systems/tests/it/counting.rs"]
 mod counting;
 
 #[global_allocator]

@@ -8,6 +8,7 @@
 pub mod calibrate;
 pub mod claims;
 mod colours;
+mod compare;
 mod coverage;
 mod cxl;
 mod draw;
@@ -22,6 +23,7 @@ mod pim_sherpa;
 mod pimnast;
 pub mod predictions;
 mod quantities;
+mod regret;
 mod reproduce;
 mod riscv;
 mod sets;

@@ -1,15 +1,24 @@
-//! Which papers there are, one line each, and what they hold by name.
+//! Which papers there are, one line each, and what they hold by name; two of the groups are no
+//! paper's: what compares all of them.
 
 use memscape_study::Unknown;
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::paper::Paper;
-use crate::{cxl, hermes, npu_gemm, pim_sherpa, pimnast, riscv};
+use crate::{compare, cxl, hermes, npu_gemm, pim_sherpa, pimnast, regret, riscv};
 
-/// All papers.
-pub const PAPERS: &[Paper] =
-    &[pimnast::PAPER, pim_sherpa::PAPER, npu_gemm::PAPER, riscv::PAPER, hermes::PAPER, cxl::PAPER];
+/// All papers, and what is ours.
+pub const PAPERS: &[Paper] = &[
+    pimnast::PAPER,
+    pim_sherpa::PAPER,
+    npu_gemm::PAPER,
+    riscv::PAPER,
+    hermes::PAPER,
+    cxl::PAPER,
+    compare::PAPER,
+    regret::PAPER,
+];
 
 /// The paper of this name.
 ///

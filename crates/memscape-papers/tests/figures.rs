@@ -3,7 +3,7 @@
 use memscape_explore::{Column, Table};
 use memscape_papers::experiments;
 
-#[path = "../../memscape-systems/tests/counting/mod.rs"]
+#[path = "../../memscape-systems/tests/it/counting.rs"]
 mod counting;
 
 #[global_allocator]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memscape_explore::{Column, Control, Error, Parameters, Table, described};
-use memscape_study::Preset;
+use memscape_study::{Bound, Preset};
 use memscape_workload::MODELS;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -208,11 +208,25 @@ fn format_of(platform: &Platform, model: &Value) -> Result<String, Error> {
 
 const NAMES: [&str; 6] = ["platform", "machine", "variant", "study", "model", "format"];
 
+/// What a platform's columns cannot pass for this prompt and reply, found from its description
+/// alone; none where its study says nothing, or does not take the question.
+///
+/// # Errors
+/// [`Error`] if the platform's study does not exist.
+pub fn bounds(workload: &Workload, platform: &Platform, format: &str) -> Result<Vec<Bound>, Error> {
+    let bounds = study(&platform.study)?.bounds(&[&given(platform), &workload.parameters(format)]);
+    Ok(bounds.unwrap_or_default())
+}
+
+/// The platform's own parameters.
+fn given(platform: &Platform) -> Parameters {
+    platform.given.iter().map(|(path, value)| (path.clone(), null(value))).collect()
+}
+
 fn row(workload: &Workload, preset: &Preset<Platform>, format: &str) -> Result<Vec<Value>, Error> {
     let it = &preset.parameters;
     let study = study(&it.study)?;
-    let given: Parameters = it.given.iter().map(|(path, value)| (path.clone(), null(value))).collect();
-    let answer = study.run_layers(&[&given, &workload.parameters(format)]);
+    let answer = study.run_layers(&[&given(it), &workload.parameters(format)]);
     let (answer, error) = match answer {
         Ok(answer) => (answer, Value::Null),
         Err(error @ Error::UnknownParameter { .. }) => return Err(error),

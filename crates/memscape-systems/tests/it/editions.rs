@@ -1,7 +1,7 @@
 //! Kept answers are taken for the program's own by version: a study that answers otherwise
 //! has another `Study::MODEL`.
 //!
-//! `EDITIONS=keep cargo test -p memscape-systems --test editions` keeps what is answered now.
+//! `EDITIONS=keep cargo test -p memscape-systems --test it editions` keeps what is answered now.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use memscape_systems::studies;
 use serde_json::Value;
 
 /// Answers at the defaults, which most changes of a model change.
-const KEPT: &str = "tests/editions.txt";
+const KEPT: &str = "tests/it/editions.txt";
 
 #[test]
 fn a_study_that_answers_otherwise_has_another_version() {

@@ -22,9 +22,10 @@ use memscape_study::random::Key;
 use memscape_systems::{studies, study};
 use serde_json::{Value, json};
 
-/// What a point may take: 1 GB, and the 10 s that are promised of an idle core times three,
-/// since tests share theirs with others. This finds what hangs, not what is slow.
-const MOST_BYTES: usize = 1_000_000_000;
+use super::counting;
+
+/// What a point may take: the 10 s that are promised of an idle core times three, since tests
+/// share theirs with others. This finds what hangs, not what is slow.
 const MOST_TIME: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -33,11 +34,6 @@ const POINTS: u64 = 3_000;
 
 /// How long all studies may take together.
 const SECONDS: u64 = 60;
-
-mod counting;
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting { most: MOST_BYTES };
 
 /// Random choices, the same for the same key.
 struct Dice(Key, u64);
@@ -266,7 +262,7 @@ fn examine(study: &dyn DynStudy, random: Random, until: Option<Instant>) -> Tall
     let is_over = || until.is_some_and(|it| it < Instant::now());
     while next < points.len() && (next == 0 || !is_over()) {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child", "--ignored", "--nocapture"])
+            .args(["--exact", "extremes::child", "--ignored", "--nocapture"])
             .envs([("EXTREMES_CHILD", study.name()), ("EXTREMES_FIRST", &next.to_string())])
             .envs(random.map(|it| ("EXTREMES_RANDOM", it.to_string())))
             .stdout(Stdio::null())

@@ -1,0 +1,167 @@
+//! From which prompt, reply or batch on one platform is before another, to the token.
+
+use memscape_explore::{Column, Parameters, Table};
+use memscape_plot::{Figure, TextTable};
+use memscape_study::Preset;
+use memscape_systems::compare::{Workload, compare, platforms};
+use memscape_systems::platform::Platform;
+use rayon::prelude::*;
+
+use super::common::MODEL;
+use crate::error::Error;
+
+/// What grows, how far, and the question around it.
+struct Over {
+    name: &'static str,
+    most: u64,
+    of: fn(u64) -> Workload,
+    /// What stays, in words.
+    beside: &'static str,
+}
+
+const PROMPT: u64 = 512;
+const REPLY: u64 = 128;
+
+const OVERS: [Over; 3] = [
+    Over {
+        name: "prompt tokens",
+        most: 1 << 13,
+        of: |it| Workload { prompt_tokens: it, generated_tokens: REPLY, ..Workload::of(MODEL) },
+        beside: "reply 128, batch 1",
+    },
+    Over {
+        name: "reply tokens",
+        most: 1 << 11,
+        of: |it| Workload { prompt_tokens: PROMPT, generated_tokens: it, ..Workload::of(MODEL) },
+        beside: "prompt 512, batch 1",
+    },
+    Over {
+        name: "batch",
+        most: 1 << 6,
+        of: |it| Workload {
+            prompt_tokens: PROMPT,
+            generated_tokens: REPLY,
+            batch: it,
+            ..Workload::of(MODEL)
+        },
+        beside: "prompt 512, reply 128",
+    },
+];
+
+/// One platform overtakes another: the times of both from there on, and one below.
+struct Crossing {
+    over: &'static Over,
+    ahead: String,
+    behind: String,
+    from: u64,
+    at: [f64; 2],
+    below: [f64; 2],
+}
+
+/// Prompt and reply together; none if the platform cannot run it.
+fn time(platform: &Preset<Platform>, question: &Workload) -> Result<Option<f64>, Error> {
+    let table = compare(question, std::slice::from_ref(platform), &())?;
+    Ok(table.f64("total_s")?.into_iter().next().flatten())
+}
+
+/// The powers of two up to where it is looked.
+fn grid(over: &Over) -> Vec<u64> {
+    std::iter::successors(Some(1), |it| Some(it * 2)).take_while(|it| *it <= over.most).collect()
+}
+
+/// Between which powers of two one overtakes another is seen at these; where in between, by
+/// halving on the model itself.
+fn crossings(over: &'static Over) -> Result<Vec<Crossing>, Error> {
+    let (platforms, grid) = (platforms(), grid(over));
+    let each: Vec<_> = platforms.iter().flat_map(|it| grid.iter().map(move |at| (it, *at))).collect();
+    let times: Vec<Option<f64>> = each
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(it, at)| time(it, &(over.of)(at)))
+        .collect::<Result<_, _>>()?;
+    let of = |platform: usize, at: usize| times[platform * grid.len() + at];
+    let is_before = |a: usize, b: usize, at: usize| Some(of(a, at)? < of(b, at)?);
+    let mut brackets = Vec::new();
+    for a in 0..platforms.len() {
+        for b in (0..platforms.len()).filter(|it| *it != a) {
+            let overtakes =
+                |it: &usize| is_before(a, b, *it) == Some(false) && is_before(a, b, *it + 1) == Some(true);
+            let found = (0..grid.len().saturating_sub(1)).filter(overtakes);
+            brackets.extend(found.map(|it| (a, b, grid[it], grid[it + 1])));
+        }
+    }
+    let found: Vec<Option<Crossing>> = brackets
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(a, b, below, at)| crossing(over, [&platforms[a], &platforms[b]], below, at))
+        .collect::<Result<_, _>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The least number above `below` from which on, up to `at`, the first is before the second.
+fn crossing(
+    over: &'static Over,
+    pair: [&Preset<Platform>; 2],
+    mut below: u64,
+    mut at: u64,
+) -> Result<Option<Crossing>, Error> {
+    let both = |number: u64| -> Result<Option<[f64; 2]>, Error> {
+        let question = (over.of)(number);
+        let (ahead, behind) = (time(pair[0], &question)?, time(pair[1], &question)?);
+        Ok(ahead.zip(behind).map(|(ahead, behind)| [ahead, behind]))
+    };
+    let (mut times_below, mut times_at) = (both(below)?, both(at)?);
+    while at - below > 1 {
+        let middle = below + (at - below) / 2;
+        let times = both(middle)?;
+        if times.is_some_and(|[ahead, behind]| ahead < behind) {
+            (at, times_at) = (middle, times);
+        } else {
+            (below, times_below) = (middle, times);
+        }
+    }
+    Ok(times_at.zip(times_below).map(|(at_from, one_below)| Crossing {
+        over,
+        ahead: pair[0].name.clone(),
+        behind: pair[1].name.clone(),
+        from: at,
+        at: at_from,
+        below: one_below,
+    }))
+}
+
+pub fn table(_: &Parameters) -> Result<Table, Error> {
+    let mut all: Vec<Crossing> = Vec::new();
+    for over in &OVERS {
+        let mut found = crossings(over)?;
+        found.sort_by(|a, b| (a.from, &a.ahead, &a.behind).cmp(&(b.from, &b.ahead, &b.behind)));
+        all.extend(found);
+    }
+    let text =
+        |pick: fn(&Crossing) -> &str| Column::Text(all.iter().map(|it| Some(pick(it).to_owned())).collect());
+    let number = |pick: fn(&Crossing) -> f64| Column::Float(all.iter().map(|it| Some(pick(it))).collect());
+    Ok(Table::from_columns([
+        ("over", text(|it| it.over.name)),
+        ("beside", text(|it| it.over.beside)),
+        ("from", Column::Int(all.iter().map(|it| i64::try_from(it.from).ok()).collect())),
+        ("ahead", text(|it| &it.ahead)),
+        ("behind", text(|it| &it.behind)),
+        ("ahead_s", number(|it| it.at[0])),
+        ("behind_s", number(|it| it.at[1])),
+        ("ahead_one_below_s", number(|it| it.below[0])),
+        ("behind_one_below_s", number(|it| it.below[1])),
+    ])?)
+}
+
+pub fn plot(table: &Table) -> Result<Figure, Error> {
+    let header = ["Over", "From", "is before", "which had been before", "Time (s)", "Other's (s)"];
+    let [over, from, ahead, behind] = ["over", "from", "ahead", "behind"].map(|it| table.text(it));
+    let (over, from, ahead, behind) = (over?, from?, ahead?, behind?);
+    let (own, other) = (table.f64("ahead_s")?, table.f64("behind_s")?);
+    let text = (0..table.height()).fold(TextTable::new(header), |text, row| {
+        let cell = |it: &[Option<String>]| it[row].clone().unwrap_or_default();
+        let time = |it: &[Option<f64>]| it[row].map(|it| format!("{it:.3}")).unwrap_or_default();
+        text.row([cell(&over), cell(&from), cell(&ahead), cell(&behind), time(&own), time(&other)])
+    });
+    Ok(Figure::two_columns().panel("", text))
+}
