@@ -3,11 +3,14 @@
 `:::{claims} PAPER` and `:::{blind} PAPER` hold what is printed against the model, and `:::{counts}` all
 papers at once; `:::{parameters} STUDY ...` and `:::{described} NAME ...` say where each number of a machine
 comes from; `:::{studies}` lists what can be asked of each and what it answers, `:::{presets}` what has a name.
+`:::{losses} SYSTEM COLUMN` says what a system's heuristic loses for each value of a column of `figures/regret`.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+import statistics
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -213,6 +216,29 @@ def counts(directive: Table) -> list[nodes.Node]:
     return [table(head, rows)]
 
 
+def losses(directive: Table) -> list[nodes.Node]:
+    """How a heuristic's losses are spread, for each value of a column."""
+    system, column = directive.arguments
+    file = site_data.ROOT / "figures/regret" / f"{system}.csv"
+    directive.env.note_dependency(str(file))
+    of: dict[str, list[float]] = {}
+    with file.open(encoding="utf-8", newline="") as text:
+        for row in csv.DictReader(text):
+            of.setdefault(row[column], []).append(float(row["loss_percent"]))
+    rows: list[list[str | nodes.Node]] = [
+        [
+            value,
+            str(len(all_of)),
+            str(sum(it < 1 for it in all_of)),
+            f"{statistics.median(all_of):.1f} %",
+            f"{max(all_of):.1f} %",
+        ]
+        for value, all_of in of.items()
+    ]
+    head = [column.replace("_", " "), "#cases", "#less than 1 % lost", "#median loss", "#greatest loss"]
+    return [table(head, rows)]
+
+
 TABLES: dict[str, tuple[Callable[[Table], list[nodes.Node]], int]] = {
     "claims": (claims, 1),
     "blind": (blind, 1),
@@ -221,6 +247,7 @@ TABLES: dict[str, tuple[Callable[[Table], list[nodes.Node]], int]] = {
     "studies": (studies, 0),
     "presets": (presets, 0),
     "counts": (counts, 0),
+    "losses": (losses, 2),
 }
 
 

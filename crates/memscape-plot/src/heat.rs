@@ -5,7 +5,7 @@ use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_for, from_to, signed};
+use crate::numbers::{compact, decimals_for, from_to, signed, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{MISSING, check_length, check_value};
 use crate::style::{Font, INK, SPINE_WIDTH, ramp};
@@ -46,6 +46,8 @@ impl HeatMap {
         let largest = self.known().map(f64::abs).fold(0.0, f64::max);
         match self.decimals {
             Some(decimals) => signed(value, decimals),
+            // Over decades, the largest says nothing of the digits of the least.
+            None if self.scale == Scale::Log10 => three(value),
             None => compact(value, decimals_for(largest / 10.0)),
         }
     }

@@ -496,9 +496,14 @@ impl Study for InferenceStudy {
         let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(self.lmul.max(4));
         // The last layer's feed-forward and the head meet one column of a prompt.
         let step = weights * f64::from(self.batch.get()) / rate * self.compiler_factor.min(1.0);
+        let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
+        let whole_layers = float(u64::from(self.model.layers - 1)) * float(layer);
+        let columns = float(self.prompt_tokens.get()) * f64::from(self.batch.get());
+        let prompt = whole_layers * columns / rate * self.compiler_factor.min(1.0);
         vec![
             Bound::at_least("token_ns", read, why),
             Bound::at_least("ttft_s", read * 1e-9, why),
+            Bound::at_least("ttft_s", prompt * 1e-9, "multiply-accumulates of all layers but the last"),
             Bound::at_least("token_ns", step, "multiply-accumulates over what the decoders let through"),
             Bound::at_most("bandwidth_gb_s", peak.as_f64(), "the peak of all channels"),
             Bound::at_most("memory_bytes", float(self.memory.capacity().0), "the memory"),
