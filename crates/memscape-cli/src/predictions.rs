@@ -40,10 +40,18 @@ pub fn list(json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// Writes what the model says now, as a record of this version and a day.
+/// Writes what was said, and after it what the model says now of all else, as a record of this
+/// version and a day.
 pub fn say(file: &Path, date: &str, quiet: bool) -> Result<(), Failure> {
     let mut lines = vec!["id,value,low,high,version,date".to_owned()];
+    let before = said().map_err(Failure::of)?;
+    for Said { id, interval: Interval { value, low, high }, version, date } in &before {
+        lines.push(format!("{id},{value},{low},{high},{version},{date}"));
+    }
     for (id, _, _, it) in now(quiet)? {
+        if before.iter().any(|said| said.id == id) {
+            continue;
+        }
         let [value, low, high] =
             [it.value, it.low, it.high].map(|it| format!("{it:.4e}").parse().unwrap_or(it));
         lines.push(format!("{id},{value},{low},{high},{},{date}", env!("CARGO_PKG_VERSION")));

@@ -56,6 +56,11 @@ struct Ask {
     #[serde(default)]
     given: Map<String, Value>,
     over: Map<String, Value>,
+    /// What goes together: one prediction for each of these and each combination of `over`.
+    #[serde(default)]
+    cases: Vec<Case>,
+    /// What the answer says of its own ends, where it does: columns.
+    ends: Option<[String; 2]>,
     /// What whoever measures may choose: the greatest over all of these counts.
     #[serde(default)]
     best: Map<String, Value>,
@@ -63,6 +68,34 @@ struct Ask {
     /// as the value.
     #[serde(default)]
     readings: Map<String, Value>,
+}
+
+/// Parameters that belong together, and what the id calls them, in place of `{case}`.
+#[derive(Debug, Clone, Deserialize)]
+struct Case {
+    id: String,
+    #[serde(flatten)]
+    given: Map<String, Value>,
+}
+
+impl Ask {
+    /// What is asked of each prediction beyond what is given to all, with its id.
+    fn each(&self) -> Result<Vec<(String, Parameters)>, Error> {
+        let combinations = combinations(&self.over)?;
+        let named = |id: &str, at: &Parameters| {
+            at.iter()
+                .fold(id.to_owned(), |id, (path, value)| id.replace(&format!("{{{path}}}"), &plain(value)))
+        };
+        if self.cases.is_empty() {
+            return Ok(combinations.into_iter().map(|at| (named(&self.id, &at), at)).collect());
+        }
+        let of_case = |case: &Case| {
+            let id = self.id.replace("{case}", &case.id);
+            let with = |at: &Parameters| at.clone().into_iter().chain(case.given.clone()).collect();
+            combinations.iter().map(|at| (named(&id, at), with(at))).collect::<Vec<_>>()
+        };
+        Ok(self.cases.iter().flat_map(of_case).collect())
+    }
 }
 
 /// One number, with the question that it answers.
@@ -79,7 +112,7 @@ pub struct Prediction {
     /// The paper whose machine it is.
     pub paper: String,
     ask: Ask,
-    /// The values of `over`.
+    /// The values of `over`, and of the case.
     at: Parameters,
     spread: f64,
     uncertain: Vec<Uncertain>,
@@ -178,12 +211,9 @@ pub fn predictions() -> Result<Vec<Prediction>, Error> {
         let File { machine, paper, spread, uncertain, ask } =
             toml::from_str(text).map_err(|it| Error::BadPrediction(it.to_string()))?;
         for ask in ask {
-            for at in combinations(&ask.over)? {
-                let named = at.iter().fold(ask.id.clone(), |id, (path, value)| {
-                    id.replace(&format!("{{{path}}}"), &plain(value))
-                });
+            for (id, at) in ask.each()? {
                 all.push(Prediction {
-                    id: named,
+                    id,
                     what: ask.what.clone(),
                     unit: ask.unit.clone(),
                     machine: machine.clone(),
@@ -268,8 +298,9 @@ impl Prediction {
     /// What the model says now.
     ///
     /// Parameters that nobody knows well are drawn between their ends, readings from those
-    /// there are; a twentieth of the answers is left out on either side, and what the model
-    /// itself may be wrong by is added: independent, so that logarithms add as squares.
+    /// there are; a twentieth of the answers is left out on either side. What the answer says
+    /// of its own ends, and what the model itself may be wrong by, are added: independent, so
+    /// that logarithms add as squares.
     ///
     /// # Errors
     /// [`Error`] if the study refuses a question.
@@ -282,9 +313,23 @@ impl Prediction {
             let place = ((drawn.len() - 1) as f64 * share).round() as usize;
             drawn[place]
         };
-        let both = |end: f64| (end / value).ln().hypot(self.spread.ln());
-        let (low, high) = (quantile(0.05).min(value), quantile(0.95).max(value));
-        Ok(Interval { value, low: value * (-both(low)).exp(), high: value * both(high).exp() })
+        let [least, most] = self.own_ends()?.unwrap_or([value, value]);
+        let far =
+            |drawn: f64, own: f64| (drawn / value).ln().hypot((own / value).ln()).hypot(self.spread.ln());
+        let low = far(quantile(0.05).min(value), least.min(value));
+        let high = far(quantile(0.95).max(value), most.max(value));
+        Ok(Interval { value, low: value * (-low).exp(), high: value * high.exp() })
+    }
+
+    /// What the answer says of its own ends.
+    fn own_ends(&self) -> Result<Option<[f64; 2]>, Error> {
+        let Some(columns) = &self.ask.ends else { return Ok(None) };
+        let row = study(&self.ask.study)?.run(&self.base())?;
+        let end = |column: &String| {
+            let found = row.iter().find(|it| it.0 == *column).and_then(|it| it.1.as_f64());
+            found.ok_or_else(|| Error::BadPrediction(format!("`{}`: `{column}` is no number", self.id)))
+        };
+        Ok(Some([end(&columns[0])?, end(&columns[1])?]))
     }
 
     fn drawn(&self) -> Result<Vec<f64>, Error> {

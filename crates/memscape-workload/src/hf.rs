@@ -18,7 +18,7 @@ pub enum HfConfigError {
     /// An architecture without a description here.
     #[error(
         "config.json: `model_type` is {given}; known are opt, llama, mistral, mixtral, qwen2, qwen3, gemma2, \
-         gemma3, gemma3_text, phi3 and falcon"
+         gemma3, gemma3_text, gpt_oss, phi3 and falcon"
     )]
     Architecture {
         /// The value of `model_type`, or `missing`.
@@ -56,8 +56,8 @@ pub enum HfConfigError {
 impl Llm {
     /// Reads the text of a Hugging Face `config.json`: OPT, Llama (and what
     /// shares its architecture), Mistral, Mixtral, Qwen2 and 2.5, Qwen3,
-    /// Gemma 2 and 3, Phi-3 and Falcon. Of a multimodal Gemma 3, the language
-    /// model.
+    /// Gemma 2 and 3, gpt-oss, Phi-3 and Falcon. Of a multimodal Gemma 3, the
+    /// language model.
     ///
     /// Keys that say nothing on shapes are passed over. Where a key is absent,
     /// its default in transformers holds, except for the five that make a model
@@ -103,6 +103,7 @@ impl Llm {
             // A multimodal model nests its language model.
             "gemma3" => config.nested()?.gemma3(),
             "gemma3_text" => config.gemma3(),
+            "gpt_oss" => config.gpt_oss(),
             other => Err(HfConfigError::Architecture { given: format!("{other:?}") }),
         }?;
         llm.check()?;
@@ -173,6 +174,9 @@ const GEMMA3: Absent = Absent {
     ..GEMMA2
 };
 
+/// Transformers, `configuration_gpt_oss.py`.
+const GPT_OSS: Absent = Absent { kv_heads: Some(8), head_dim: Some(64), ..LLAMA };
+
 /// `sliding_window` where it is absent, in Mistral, Qwen2, Qwen3, Gemma 2 and
 /// Gemma 3.
 const WINDOW: u32 = 4096;
@@ -229,6 +233,7 @@ impl Config<'_> {
             qkv_bias: bias,
             out_bias: bias,
             ffn_bias: bias,
+            sinks: false,
             window: None,
             experts: None,
             stored: None,
@@ -263,6 +268,7 @@ impl Config<'_> {
             qkv_bias: bias,
             out_bias: bias,
             ffn_bias: self.flag("mlp_bias", false)?,
+            sinks: false,
             window: None,
             experts: None,
             stored: None,
@@ -283,15 +289,33 @@ impl Config<'_> {
     /// As Mistral, but `sliding_window` is null by default.
     fn mixtral(&self) -> Result<Llm, HfConfigError> {
         let llm = self.without_biases(&MISTRAL)?;
+        let experts = self.experts(&llm, Experts { count: 8, active: 2 })?;
+        let window = self.window(None)?.map(everywhere);
+        Ok(Llm { window, experts: Some(experts), ..llm })
+    }
+
+    fn experts(&self, llm: &Llm, absent: Experts) -> Result<Experts, HfConfigError> {
         let most = MAX_EXPERTS.min(MAX_WIDTH / llm.ffn_size);
-        let count = self.number_or("num_local_experts", 8, most)?;
-        let active = self.number_or("num_experts_per_tok", 2, MAX_EXPERTS)?;
+        let count = self.number_or("num_local_experts", absent.count, most)?;
+        let active = self.number_or("num_experts_per_tok", absent.active, MAX_EXPERTS)?;
         if active > count {
             let allowed = format!("at most `num_local_experts`, which is {count}");
             return Err(self.wrong_or_default("num_experts_per_tok", active, allowed));
         }
-        let window = self.window(None)?.map(everywhere);
-        Ok(Llm { window, experts: Some(Experts { count, active }), ..llm })
+        Ok(Experts { count, active })
+    }
+
+    /// Experts and router with biases, heads with sinks, and the window in
+    /// layers 1, 3, 5, ...
+    ///
+    /// # Source
+    /// Transformers, `configuration_gpt_oss.py` and `modeling_gpt_oss.py`.
+    fn gpt_oss(&self) -> Result<Llm, HfConfigError> {
+        let llm = self.llama_like(&GPT_OSS)?;
+        let bias = self.flag("attention_bias", true)?;
+        let experts = Some(self.experts(&llm, Experts { count: 128, active: 4 })?);
+        let window = self.alternating(llm.layers, 2, 128)?;
+        Ok(Llm { qkv_bias: bias, out_bias: bias, ffn_bias: true, sinks: true, window, experts, ..llm })
     }
 
     /// The window is every layer's (`modeling_phi3.py`).
@@ -332,7 +356,7 @@ impl Config<'_> {
     fn gemma2(&self) -> Result<Llm, HfConfigError> {
         let llm = self.llama_like(&GEMMA2)?;
         // Layers 1, 3, 5, ... have the window (`configuration_gemma2.py`).
-        let window = self.gemma_window(llm.layers, 2)?;
+        let window = self.alternating(llm.layers, 2, WINDOW)?;
         Ok(Llm { block: Block::SandwichNorm, ffn_bias: false, window, ..llm })
     }
 
@@ -343,14 +367,19 @@ impl Config<'_> {
             Some(every) => every,
             None => self.number_or("_sliding_window_pattern", 6, MAX_LAYERS)?,
         };
-        let window = self.gemma_window(llm.layers, global_every)?;
+        let window = self.alternating(llm.layers, global_every, WINDOW)?;
         Ok(Llm { block: Block::SandwichNorm, qk_norm: true, ffn_bias: false, window, ..llm })
     }
 
     /// Every so many layers, one that attends to everything, unless
     /// `layer_types` says otherwise.
-    fn gemma_window(&self, layers: u32, global_every: u32) -> Result<Option<Window>, HfConfigError> {
-        let tokens = self.window(Some(WINDOW))?;
+    fn alternating(
+        &self,
+        layers: u32,
+        global_every: u32,
+        absent: u32,
+    ) -> Result<Option<Window>, HfConfigError> {
+        let tokens = self.window(Some(absent))?;
         if let Some(sliding) = self.layer_types(layers)? {
             return self.pattern("sliding_window", tokens, sliding);
         }
@@ -411,6 +440,7 @@ impl Config<'_> {
             qkv_bias: bias,
             out_bias: bias,
             ffn_bias: bias,
+            sinks: false,
             window: None,
             experts: None,
             stored: None,

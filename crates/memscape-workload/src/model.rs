@@ -67,8 +67,12 @@ pub struct Llm {
     pub qkv_bias: bool,
     /// Whether the attention output projection has biases.
     pub out_bias: bool,
-    /// Whether the feed-forward matrices have biases.
+    /// Whether the feed-forward matrices, and the router of experts, have biases.
     pub ffn_bias: bool,
+    /// Whether each head has a learned logit that takes attention from all
+    /// tokens (a sink).
+    #[serde(default)]
+    pub sinks: bool,
     /// Sliding-window attention; absent if every layer attends to everything.
     #[serde(default)]
     pub window: Option<Window>,
@@ -345,7 +349,7 @@ impl Llm {
         if self.ffn_bias { inner + u64::from(self.hidden_size) } else { 0 }
     }
 
-    /// Parameters of one layer's norms and biases.
+    /// Parameters of one layer's norms, biases and sinks.
     #[must_use]
     pub fn layer_vector_parameters(&self) -> u64 {
         let hidden = u64::from(self.hidden_size);
@@ -356,6 +360,8 @@ impl Llm {
             (self.qk_norm, qk_norms),
             (self.qkv_bias, self.q_size() + 2 * self.kv_size()),
             (self.out_bias, hidden),
+            (self.sinks, u64::from(self.heads)),
+            (self.ffn_bias, self.experts.map_or(0, |it| it.count.into())),
             (true, self.ffn_count() * self.ffn_vector_parameters()),
         ]
         .iter()
@@ -654,6 +660,7 @@ const FILES: &[&str] = embedded!(
     "phi-3-mini",
     "mistral-7b-v0.3",
     "mixtral-8x7b",
+    "gpt-oss-20b",
     "qwen2.5-0.5b",
     "qwen2.5-1.5b",
     "qwen2.5-3b",

@@ -37,7 +37,7 @@ const HUB: &str = "safetensors metadata, quoted in public code";
 /// Shapes are those of the `config.json` files on Hugging Face (checked against
 /// copies in public code, issues and logs), with most of their other keys.
 #[rustfmt::skip]
-const PUBLISHED: [Published; 25] = published! {
+const PUBLISHED: [Published; 26] = published! {
     "llama-2-7b", "6738415616" + 0, "total as PyTorch counts it; safetensors metadata add 2048 of rotary tables";
     "llama-2-70b", "68976648192" + 0, "total as PyTorch counts it; safetensors metadata add 5120 of rotary tables";
     "llama-3.1-8b", "8030261248" + 0, HUB;
@@ -49,6 +49,7 @@ const PUBLISHED: [Published; 25] = published! {
     "mistral-nemo", "12247782400" + 0, HUB;
     "mixtral-8x7b", "46702792704" + 0, HUB;
     "mixtral-8x22b", "140630071296" + 0, "instruct version: safetensors metadata, quoted in public code";
+    "gpt-oss-20b", "20914757184" + 0, HUB;
     "qwen2.5-0.5b", "494032768" + 0, HUB;
     "qwen2.5-7b", "7615616512" + 0, HUB;
     "qwen2.5-14b", "14770033664" + 0, HUB;

@@ -49,6 +49,12 @@ pub(crate) enum Change {
 /// A value of an axis, with what it stands for, or why it stands for nothing.
 pub(crate) type Resolved = Result<Vec<Assignment>, String>;
 
+/// Which values are beyond the limits of the leaf at a path.
+fn excesses(anatomy: &Anatomy, path: &str, nodes: &[Node]) -> BTreeMap<usize, Excess> {
+    let Some(limits) = anatomy.limits.below(path) else { return BTreeMap::new() };
+    nodes.iter().enumerate().filter_map(|(at, node)| Some((at, limits.check(node).err()?))).collect()
+}
+
 impl Axis {
     pub(crate) fn listed(
         anatomy: &Anatomy,
@@ -68,14 +74,20 @@ impl Axis {
                 Change::Tree { values: values().into_iter().map(resolved).collect(), stride: 1 }
             }
         };
-        let limits = match change {
-            Change::Leaf(_) => anatomy.limits.below(path),
-            Change::Tree { .. } => None,
+        let excesses = match change {
+            Change::Leaf(_) => excesses(anatomy, path, &nodes),
+            Change::Tree { .. } => BTreeMap::new(),
         };
-        let excess = |(at, node)| Some((at, limits?.check(node).err()?));
-        let excesses = nodes.iter().enumerate().filter_map(excess).collect();
         let values = Values::Listed { nodes, picks };
         Ok(Self { path: path.to_owned(), index: 0, values, excesses, change, when: None })
+    }
+
+    /// Sets a leaf of the one tree that there is.
+    pub(crate) fn settle(&mut self, anatomy: &Anatomy, route: Vec<usize>) {
+        if let (Values::Listed { nodes, .. }, Change::Tree { .. }) = (&self.values, &self.change) {
+            self.excesses = excesses(anatomy, &self.path, nodes);
+            self.change = Change::Leaf(route);
+        }
     }
 
     pub(crate) fn range(anatomy: &Anatomy, path: &str, range: Range) -> Result<Self, Error> {

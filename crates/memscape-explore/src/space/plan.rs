@@ -71,6 +71,7 @@ impl<'a> Plan<'a> {
         let mut dimensions = dimensions(anatomy, space, sample)?;
         check_paths(&dimensions)?;
         read_conditions(&mut dimensions, space, sample.is_some())?;
+        settle(anatomy, &base, &mut dimensions);
         let mut stride = 1_u64;
         for dimension in dimensions.iter_mut().rev() {
             dimension.stride = stride;
@@ -282,6 +283,25 @@ fn dimensions(anatomy: &Anatomy, space: &Space, sample: Option<&Sample>) -> Resu
     let axes = axes.collect::<Result<_, _>>()?;
     dimensions.push(Dimension { length: Some(sample.count), stride: 1, axes });
     Ok(dimensions)
+}
+
+/// Leaves of a group that may be missing are leaves as all others where no axis changes which
+/// groups there are: one tree then serves all points.
+fn settle(anatomy: &Anatomy, base: &[Assignment], dimensions: &mut [Dimension]) {
+    let reshapes = |it: &Axis| {
+        let is_leaf = matches!(anatomy.shape.at(&it.path), Some(Shape::Leaf { .. }));
+        it.when.is_some() || !it.is_leaf() && !(is_leaf && anatomy.slot(&it.path).is_none())
+    };
+    let axes = || dimensions.iter().flat_map(|it| &it.axes);
+    if axes().all(Axis::is_leaf) || axes().any(reshapes) {
+        return;
+    }
+    let Ok(tree) = anatomy.expand(base) else { return };
+    for axis in dimensions.iter_mut().flat_map(|it| &mut it.axes) {
+        if let Some(route) = tree.route(&axis.path) {
+            axis.settle(anatomy, route);
+        }
+    }
 }
 
 /// Each condition is over axes that stand before its own.

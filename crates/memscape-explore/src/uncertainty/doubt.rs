@@ -72,8 +72,7 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
         anatomy.slots.iter().filter_map(|it| Some((it, standing(it, &given)?))).collect();
     let doubt = |path: String| {
         let is_known = known.contains(&path.as_str()) || moved.contains(&path.as_str());
-        // Whole tables that may be missing are choices, and none built in holds a doubt.
-        if is_known || is_unused(anatomy.laws, &path) || anatomy.reshapes(&path) {
+        if is_known || is_unused(anatomy.laws, &path) {
             return None;
         }
         let nominal = Value::from(tree.at(&path)?);

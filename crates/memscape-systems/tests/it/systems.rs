@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use memscape_explore::{Parameters, Sweep};
+use memscape_explore::{Parameters, Space, Sweep, Uncertainty, uncertainty};
 use memscape_study::Grade;
 use memscape_systems::{registry, studies, study};
 use serde_json::{Value, json};
@@ -299,4 +299,31 @@ fn every_platform_says_what_is_known_of_its_energy() {
         known += 1;
     }
     assert!(known >= 10, "{known}");
+}
+
+/// Energy stands in a table that a memory may lack, and its numbers are hardly known.
+#[test]
+fn what_commands_take_is_in_doubt() {
+    for name in ["pim.inference", "npu.inference", "riscv.inference"] {
+        let question = Uncertainty { of: vec!["energy_per_token_j".to_owned()], ..Uncertainty::default() };
+        let table = uncertainty(study(name).unwrap(), &[], &Space::default(), &question, &()).unwrap();
+        let of = |column: &str| table.f64(column).unwrap()[0].unwrap();
+        assert!(of("from_priors") > 0.1 * of("value"), "{name}: {table:?}");
+        assert!(of("low") < of("value") && of("value") < of("high"), "{name}: {table:?}");
+    }
+}
+
+/// An axis in such a table gives what its values do by themselves, and refuses what they refuse.
+#[test]
+fn a_table_that_may_be_missing_can_be_swept_into() {
+    let study = study("npu.inference").unwrap();
+    let path = "device.dram.energy.access_pj_per_bit.value";
+    let swept = study.sweep(&Sweep::default().axis(path, vec![json!(3.0), json!(30.0), json!(-1.0)]), &()).unwrap();
+    for (row, value) in [3.0, 30.0].into_iter().enumerate() {
+        let alone = study.run(&parameters(&json!({ path: value }))).unwrap();
+        let energy = alone.iter().find(|it| it.0 == "energy_j").unwrap().1.as_f64();
+        assert_eq!(swept.f64("energy_j").unwrap()[row], energy);
+    }
+    let error = study.run(&parameters(&json!({ path: -1.0 }))).unwrap_err().to_string();
+    assert_eq!(swept.text("error").unwrap()[2].as_deref(), Some(error.as_str()));
 }

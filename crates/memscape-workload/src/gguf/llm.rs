@@ -179,6 +179,7 @@ impl<'a> Model<'a> {
             qkv_bias: first("attn_q.bias") || first("attn_qkv.bias"),
             out_bias: first("attn_output.bias"),
             ffn_bias: first("ffn_down.bias"),
+            sinks: false,
             window: self.window(layers)?,
             experts: self.experts()?,
             stored: None,
