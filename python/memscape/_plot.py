@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from memscape import _memscape
 from memscape._experiments import Figure, Style
+from memscape._memscape import MemscapeError
 
 
 def plot(
@@ -18,7 +19,7 @@ def plot(
     facet: str | None = None,
     kind: Literal["bars", "lines", "points", "heatmap", "front", "stacked", "tornado"] | None = None,
     log: Literal["", "x", "y", "xy"] = "",
-    reference: Mapping[str, float | Sequence[float]] | None = None,
+    reference: Mapping[str, float | Sequence[float]] | float | None = None,
     band: tuple[str, str] | None = None,
     maximize: str | Iterable[str] = (),
     title: str = "",
@@ -50,7 +51,7 @@ def plot(
     log
         Axes on which equal factors are equally far apart.
     reference
-        Dashed lines across, by name; a pair of numbers is a band between them.
+        A dashed line across, or several by name; a pair of numbers is a band between them.
     band
         Columns of the least and the greatest that each ``y`` may be: a band along lines, bars
         around points and on bars.
@@ -89,7 +90,7 @@ def plot(
         "facet": facet,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
-        "reference": [[name, _line(value)] for name, value in (reference or {}).items()],
+        "reference": [[name, _line(value)] for name, value in _named(reference).items()],
         "band": None if band is None else list(band),
         "maximize": [maximize] if isinstance(maximize, str) else list(maximize),
         "title": title,
@@ -98,6 +99,17 @@ def plot(
         "style": style,
     }
     return Figure(_memscape.draw(table, spec))
+
+
+def _named(reference: Mapping[str, float | Sequence[float]] | float | None) -> Mapping[str, float | Sequence[float]]:
+    """Lines by their names; one alone needs none."""
+    if reference is None:
+        return {}
+    if isinstance(reference, (int, float)):
+        return {"": reference}
+    if isinstance(reference, Mapping):
+        return reference
+    raise MemscapeError(f"`reference` is {reference!r}; give a number, or numbers by their names: {{'limit': 1.0}}")
 
 
 def _line(value: float | Sequence[float]) -> float | list[float]:

@@ -98,6 +98,11 @@ impl Shape {
         leaves
     }
 
+    /// Whether it holds a number that may have a fraction.
+    pub(crate) fn is_real(&self) -> bool {
+        matches!(self, Self::Leaf { schema, .. } if types(schema).contains(&"number"))
+    }
+
     fn collect<'a>(&'a self, path: &str, leaves: &mut Vec<(String, &'a Self)>) {
         match self {
             Self::Group { fields, absent: false, .. } => {

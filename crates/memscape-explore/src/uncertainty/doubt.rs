@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::describe::{is_unused, same};
 use crate::error::Error;
 use crate::parameters::{Anatomy, Assignment, Given, Parameters};
+use crate::schema::Shape;
 
 /// A parameter that is not known for sure.
 pub(super) struct Doubt {
@@ -70,12 +71,16 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
     collect_given(&given, &mut known);
     let standing: Vec<(&Slot, &Preset<Value>)> =
         anatomy.slots.iter().filter_map(|it| Some((it, standing(it, &given)?))).collect();
-    let doubt = |path: String| {
+    let doubt = |(path, shape): (String, &Shape)| {
         let is_known = known.contains(&path.as_str()) || moved.contains(&path.as_str());
         if is_known || is_unused(anatomy.laws, &path) {
             return None;
         }
-        let nominal = Value::from(tree.at(&path)?);
+        // 21 nanoseconds may be written without a fraction, and be 21.5.
+        let nominal = match Value::from(tree.at(&path)?) {
+            Value::Number(it) if shape.is_real() => it.as_f64().into(),
+            other => other,
+        };
         // The nearest description that really says so.
         let (slot, preset, below) = standing.iter().rev().find_map(|(slot, preset)| {
             let below =
@@ -96,7 +101,7 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
         };
         Some(Doubt { path, nominal, of })
     };
-    Ok(anatomy.shape.leaves().into_iter().filter_map(|(path, _)| doubt(path)).collect())
+    Ok(anatomy.shape.leaves().into_iter().filter_map(doubt).collect())
 }
 
 /// The description that stands in a slot.

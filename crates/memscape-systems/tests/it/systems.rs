@@ -318,7 +318,8 @@ fn what_commands_take_is_in_doubt() {
 fn a_table_that_may_be_missing_can_be_swept_into() {
     let study = study("npu.inference").unwrap();
     let path = "device.dram.energy.access_pj_per_bit.value";
-    let swept = study.sweep(&Sweep::default().axis(path, vec![json!(3.0), json!(30.0), json!(-1.0)]), &()).unwrap();
+    let swept =
+        study.sweep(&Sweep::default().axis(path, vec![json!(3.0), json!(30.0), json!(-1.0)]), &()).unwrap();
     for (row, value) in [3.0, 30.0].into_iter().enumerate() {
         let alone = study.run(&parameters(&json!({ path: value }))).unwrap();
         let energy = alone.iter().find(|it| it.0 == "energy_j").unwrap().1.as_f64();
@@ -326,4 +327,17 @@ fn a_table_that_may_be_missing_can_be_swept_into() {
     }
     let error = study.run(&parameters(&json!({ path: -1.0 }))).unwrap_err().to_string();
     assert_eq!(swept.text("error").unwrap()[2].as_deref(), Some(error.as_str()));
+}
+
+/// What else a number may be is itself possible.
+#[test]
+fn what_is_drawn_has_an_answer() {
+    for study in studies().filter(|it| !it.laws().slow) {
+        let Some(aim) = study.laws().aim else { continue };
+        let question = Uncertainty { of: vec![aim.column.to_owned()], draws: 40, seed: 1 };
+        let table = uncertainty(study, &[], &Space::default(), &question, &()).unwrap();
+        let of = |column: &str| table.f64(column).unwrap()[0].unwrap();
+        let is_sure = of("low").to_bits() == of("high").to_bits();
+        assert!(is_sure || of("draws") > 39.5, "{}: {table:?}", study.name());
+    }
 }
