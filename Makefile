@@ -146,7 +146,6 @@ leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the o
 .PHONY: bench
 bench: $(FRESH) $(MEMSCAPE) ## speed of the engine, of sweeps, of whole programs; writes docs/performance.md
 	cargo bench --locked --workspace --benches
-	$(FRESH)/bin/python python/benches/batch.py
 	$(FRESH)/bin/python python/benches/performance.py $(MEMSCAPE) $(WHEELS)/memscape-*.whl $(CARGO_TARGET_DIR)/criterion
 
 .PHONY: wheel

@@ -148,6 +148,18 @@ def programs(memscape: Path, folder: Path) -> list[str]:
     return lines
 
 
+def fronts(memscape: Path) -> list[str]:
+    """Spaces looked at whole, and how near samplers come."""
+    out, took = run([memscape, "--quiet", "bench", "front"])
+    return ["```text", out.rstrip(), "```", "", f"All of it took {took:.0f} s."]
+
+
+def batches() -> list[str]:
+    """What another optimiser asks for and is told."""
+    out, _ = run([sys.executable, Path(__file__).parent / "batch.py"])
+    return ["```text", out.rstrip(), "```"]
+
+
 def engine(criterion: Path) -> list[str]:
     """What `cargo bench` measured."""
     lines = ["| benchmark | per second |", "|---|---|"]
@@ -192,6 +204,13 @@ def main() -> None:
             "\nevery matrix of a model.",
             "## A store",
             "\n".join(store(folder)),
+            "## Batches of an optimiser",
+            "\n".join(batches()),
+            "## Fronts",
+            "`memscape bench front` exhausts a space of each system, which proves its front, and then lets each sampler"
+            "\ntry: how far its best is from the best there is (regret), and its share of the true front's hypervolume,"
+            "\nmedians over ten seeds.",
+            "\n".join(fronts(memscape)),
             "## Programs",
             "\n".join(programs(memscape, folder)),
             f"The wheel has {wheel.stat().st_size / 2**20:.1f} MiB.",
