@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
+from memscape._given import text
 
 if TYPE_CHECKING:
     import os
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
 Style = Literal["paper", "slides", "dark"]
 
 
+@dataclass(frozen=True, repr=False)
 class Figure:
     """A drawn figure, shown inline by notebooks.
 
     Comes from :func:`plot` and :meth:`Experiment.plot`.
     """
 
-    def __init__(self, inner: _memscape.Figure) -> None:
-        self._inner = inner
+    _inner: _memscape.Figure
 
     def svg(self) -> str:
         """Returns the figure as SVG."""
@@ -97,6 +99,7 @@ class Figure:
         return "<memscape.Figure; save it with .save(path)>"
 
 
+@dataclass(frozen=True, repr=False)
 class Experiment:
     """One figure or table of a paper.
 
@@ -110,10 +113,17 @@ class Experiment:
         What it shows.
     """
 
-    def __init__(self, inner: _memscape.Experiment) -> None:
-        self._inner = inner
-        self.id = inner.id
-        self.title = inner.title
+    _inner: _memscape.Experiment
+
+    @property
+    def id(self) -> str:
+        """Paper and figure."""
+        return self._inner.id
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self._inner.title
 
     def table(self, parameters: Mapping[str, Any] | None = None) -> polars.DataFrame:
         """Computes the numbers behind the figure.
@@ -204,4 +214,4 @@ def experiment(id: str) -> Experiment:
     >>> ms.experiment("pimnast.fig10").plot().svg().startswith("<svg")
     True
     """
-    return Experiment(_memscape.experiment(id))
+    return Experiment(_memscape.experiment(text("id", id)))

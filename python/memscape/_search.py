@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape
+from memscape._memscape import MemscapeError
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def as_space(space: Space | Mapping[str, Any]) -> Space:
     """A dict stands for its axes, or for the arguments of a space if it has no others."""
     if isinstance(space, Space):
         return space
+    if not isinstance(space, Mapping):
+        raise MemscapeError(f"`axes` is {space!r}; give values by parameter, such as {{'split_k': [1, 2]}}, or a Space")
     if space and set(space) <= {"axes", "zip", "constraints"}:
         return Space(**space)
     return Space(space)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memscape._given import text
 from memscape._search import Space, as_space
 
 
@@ -17,7 +18,7 @@ def sweep_spec(
     sample: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Puts a sweep's arguments together."""
-    spec: dict[str, Any] = {"study": study, "base": base or {}, **as_space(axes or {}).spec()}
+    spec: dict[str, Any] = {"study": text("study", study), "base": base or {}, **as_space(axes or {}).spec()}
     more = Space({}, zip, tuple([constraints] if isinstance(constraints, str) else constraints)).spec()
     spec["zip"] += more["zip"]
     spec["constraints"] += more["constraints"]

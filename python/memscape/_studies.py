@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape, _uncertainty
+from memscape._given import text
 from memscape._progress import Progress
 from memscape._spec import sweep_spec
 from memscape._store import Store, swept
@@ -73,7 +74,7 @@ def describe(name: str) -> Description | Preset:
     Traceback (most recent call last):
     memscape.MemscapeError: there is no study or preset `pim.gmev`; did you mean `pim.gemv`?
     """
-    if name in studies():
+    if text("name", name) in studies():
         return _memscape.describe(name)
     return Preset(**_memscape.preset(name))
 
@@ -106,7 +107,7 @@ def edition(study: str) -> dict[str, Any]:
     >>> ms.edition("pim.gemv")["memscape"] == ms.__version__
     True
     """
-    return _memscape.edition(study)
+    return _memscape.edition(text("study", study))
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def difference(a: str, b: str) -> list[dict[str, Any]]:
     >>> [it for it in ms.difference("llama-3.2-1b", "llama-3.2-3b") if it["path"] == "layers"]
     [{'path': 'layers', 'a': 16, 'b': 28}]
     """
-    return _memscape.difference(a, b)
+    return _memscape.difference(text("a", a), text("b", b))
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -226,7 +227,7 @@ def schema(kind: str) -> dict[str, Any]:
     >>> ms.schema("memory")["required"]
     ['parameters']
     """
-    return _memscape.schema(kind)
+    return _memscape.schema(text("kind", kind))
 
 
 @overload
@@ -285,7 +286,7 @@ def run(
     """
     if uncertainty is not None:
         return _uncertainty.uncertainty(study, draws=uncertainty, base={**(parameters or {}), **overrides})
-    return _memscape.run(study, [dict(parameters or {}), overrides])
+    return _memscape.run(text("study", study), [dict(parameters or {}), overrides])
 
 
 def timeline(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides: Any) -> polars.DataFrame:
@@ -316,7 +317,7 @@ def timeline(study: str, parameters: Mapping[str, Any] | None = None, /, **overr
     >>> spans.columns[:6]
     ['group', 'track', 'name', 'category', 'start_ns', 'end_ns']
     """
-    return _memscape.timeline(study, [dict(parameters or {}), overrides])
+    return _memscape.timeline(text("study", study), [dict(parameters or {}), overrides])
 
 
 def trace(
@@ -347,7 +348,7 @@ def trace(
     MemscapeError
         If the study has no such format, else as :func:`run`.
     """
-    _memscape.trace(study, [dict(parameters or {}), overrides], format, path)
+    _memscape.trace(text("study", study), [dict(parameters or {}), overrides], format, path)
 
 
 def sweep(
@@ -501,7 +502,7 @@ def laws(
 
     fixed = {**(parameters or {}), **overrides}
     tables = []
-    for name in studies() if study is None else [study]:
+    for name in studies() if study is None else [text("study", study)]:
         with Progress(name) as progress:
             table, complete = _memscape.laws(name, fixed, points, seed, progress)
         tables.append(table)

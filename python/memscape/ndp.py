@@ -18,6 +18,10 @@ from memscape._memscape import NdpPartition
 __all__ = ["NdpPartition", "load", "partition", "solve"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def load(name: str, traces: Iterable[str | PathLike[str]], profile: str | PathLike[str] | None = None) -> str:
     """Reads recorded activity, which studies then know as ``trace=name``.
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["balance_trace", "chains", "multiply", "search_tiles"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def search_tiles(*, top: int = 5, **parameters: Any) -> polars.DataFrame:
     """Ranks the tiles that one core can hold, by exhaustive search.
 

@@ -15,6 +15,10 @@ from memscape._memscape import OndeviceLayout
 __all__ = ["OndeviceLayout", "layout"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def layout(**parameters: Any) -> OndeviceLayout:
     """Places a matrix for PIM: where each element lies, and the copy back.
 

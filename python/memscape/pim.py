@@ -15,6 +15,10 @@ from memscape._memscape import PimPlan
 __all__ = ["PimPlan", "TileShape", "plan", "tile_shape"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class TileShape(NamedTuple):
     """Rows and columns of a tile, which fills one interleaving unit of memory."""
 

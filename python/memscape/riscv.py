@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Product", "Run", "census", "dequantise", "explain", "multiply", "quantise"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Run(NamedTuple):
     """A llama.cpp run that explains counted matrix products."""
 

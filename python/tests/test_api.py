@@ -1,5 +1,6 @@
 """Questions asked from Python."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -71,9 +72,9 @@ def test_bad_input_is_told_by_name(study, parameters, message):
 
 
 def test_values_of_strange_types_are_refused():
-    with pytest.raises(TypeError, match=r"`memory\.banks_per_channel` is a `object`"):
+    with pytest.raises(ms.MemscapeError, match=r"`memory\.banks_per_channel` is a `object`"):
         ms.run("pim.gemv", {BANKS: object()})
-    with pytest.raises(TypeError, match="`8` is no parameter's name"):
+    with pytest.raises(ms.MemscapeError, match="`8` is no parameter's name"):
         ms.run("pim.gemv", {8: 8})
 
 
@@ -173,3 +174,49 @@ def test_claims(tmp_path):
         ms.claims("pimnest")
     with pytest.raises(ms.MemscapeError):
         ms.claims(tmp_path / "missing.toml")
+
+
+def test_arguments_of_a_wrong_kind_are_told_by_name():
+    for ask, message in [
+        (lambda: ms.run(3), "`study` is 3; give a text"),
+        (lambda: ms.describe(None), "`name` is None; give a text"),
+        (lambda: ms.sweep(3, {}), "`study` is 3; give a text"),
+        (lambda: ms.sweep("pim.gemv", 5), "`axes` is 5; give values by parameter"),
+        (lambda: ms.experiment("fig10"), "did you mean `pimnast.fig10`, .*`hermes.fig10`"),
+        (
+            lambda: ms.plot(ms.sweep("pim.gemv", {"split_k": [1]}), x="split_k", y="speedup", reference="1"),
+            "`reference`",
+        ),
+        (
+            lambda: ms.run("pim.gemv", {"memory.trcd_ns": 18e-9}),
+            "0.001 to 1e9 ns; trcd_ns = 1.8e-8 ns|trcd_ns = 1.8e-8 ns",
+        ),
+    ]:
+        with pytest.raises(ms.MemscapeError, match=message):
+            ask()
+
+
+def test_everything_pickles_and_compares():
+    experiment = ms.experiment("pimnast.fig10")
+    for it in (
+        ms.describe("pim.gemv"),
+        ms.describe("lpddr5x-7500"),
+        ms.Space({"split_k": [1, 2]}, constraints=["split_k > 0"]),
+        experiment,
+        experiment.plot(),
+        ms.experiment("hermes.fig13").plot(style="dark"),
+        ms.pim.plan(model="opt-125m", gemv="out"),
+        ms.ondevice.layout(),
+        ms.ndp.partition(model="opt-125m"),
+    ):
+        again = pickle.loads(pickle.dumps(it))
+        assert again == it and type(again) is type(it), it
+    assert ms.experiment("pimnast.fig9") != experiment and {experiment: 1}[ms.experiment("pimnast.fig10")] == 1
+    assert ms.pim.plan(model="opt-125m", gemv="fc1") != ms.pim.plan(model="opt-125m", gemv="out")
+    with pytest.raises(AttributeError):
+        experiment.id = "other"
+
+
+def test_tab_shows_what_is_public():
+    for module in (ms.pim, ms.npu, ms.ndp, ms.ondevice, ms.riscv):
+        assert dir(module) == module.__all__ or dir(module) == sorted(module.__all__), module

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from memscape._memscape import Frame
+from memscape._memscape import Frame, MemscapeError
 
 MIXED = pl.DataFrame(
     {
@@ -46,7 +46,7 @@ def test_data_outlives_the_frame():
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(TypeError, match=r"`list` is not a table; give a polars\.DataFrame"):
+    with pytest.raises(MemscapeError, match=r"`list` is not a table; give a polars\.DataFrame"):
         Frame([1, 2])
-    with pytest.raises(TypeError, match=r"column `day` is of type .* cast it"):
+    with pytest.raises(MemscapeError, match=r"column `day` is of type .* cast it"):
         Frame(pl.DataFrame({"day": [None]}, schema={"day": pl.Date}))

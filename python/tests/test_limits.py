@@ -58,7 +58,7 @@ def test_values_without_end_are_refused(value):
 
 @pytest.mark.parametrize("value", [b"AB", bytearray(b"AB"), memoryview(b"AB")])
 def test_bytes_are_no_numbers(value):
-    with pytest.raises(TypeError, match="give a text or a list of numbers"):
+    with pytest.raises(ms.MemscapeError, match="give a text or a list of numbers"):
         ms.sweep("pim.gemv", {BANKS: value})
 
 

@@ -1,12 +1,14 @@
 //! Axes: scales, ranges, ticks, and the frame around a plot.
 
+use serde::{Deserialize, Serialize};
+
 use crate::canvas::{Align, Rect, Scene};
 use crate::labels::Labels;
 use crate::numbers::{decimals_of, doubled, short, signed, unit_of};
 use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH};
 
 /// How values are spread along an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Scale {
     /// Equal steps are equally long.
     #[default]
@@ -41,7 +43,7 @@ impl Scale {
 }
 
 /// An axis of a chart of curves.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Axis {
     /// What it shows, with the unit.
     pub label: String,

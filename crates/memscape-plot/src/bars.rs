@@ -1,5 +1,7 @@
 //! Bars: grouped and stacked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Scale, Span, Upright, draw_names};
 use crate::canvas::{Align, Rect, Scene, Text};
 use crate::error::PlotError;
@@ -14,7 +16,7 @@ use crate::series::{
 use crate::style::{FADED, Font, GRID_WIDTH, INK, SPINE_WIDTH, graded};
 
 /// Whether bars carry their value as a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Values {
     /// All of a chart's bars, or none if there is no room; parts of a stack
     /// one by one.
@@ -38,7 +40,7 @@ pub enum Values {
 /// assert!(svg.contains("16 banks") && svg.contains("n/a"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GroupedBars {
     /// One name per group.
     pub groups: Vec<String>,

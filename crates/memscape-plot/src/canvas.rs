@@ -1,6 +1,7 @@
 //! The page: a list of shapes in points, which `svg`, `bitmap` and `pdf` draw.
 
 use ab_glyph::Font as _;
+use serde::{Deserialize, Serialize};
 
 use crate::error::PlotError;
 use crate::style::{Colour, Font, INK, WHITE};
@@ -221,7 +222,7 @@ impl Scene {
 }
 
 /// How the inside of a marker is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Fill {
     /// In its colour, on a white rim.
     #[default]

@@ -1,5 +1,7 @@
 //! Curves and points over two numeric axes: lines, scatters, rooflines.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
 use crate::canvas::{Align, Fill, Marker, Rect, Scene, Shape, Text};
 use crate::error::PlotError;
@@ -15,7 +17,7 @@ use crate::style::{
 };
 
 /// How a curve is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mark {
     /// A line with a marker on every point: measured or computed points.
     #[default]
@@ -29,7 +31,7 @@ pub enum Mark {
 }
 
 /// Points in order, under one name of the legend.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Curve {
     /// The name in the legend; none is shown if empty.
     pub name: String,
@@ -81,7 +83,7 @@ impl Curve {
 /// assert!(Figure::one_column().panel("", lines).svg()?.contains("Threads"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Lines {
     /// The horizontal axis.
     pub x: Axis,

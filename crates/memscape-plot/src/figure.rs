@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bars::GroupedBars;
 use crate::bitmap::png;
 use crate::canvas::{Align, Rect, Scene, Shape};
@@ -21,7 +23,7 @@ use crate::tiles::TileGrid;
 use crate::tornado::Tornado;
 
 /// A figure: panels in a grid, under an optional title, over an optional caption.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Figure {
     /// How wide it is on the page; its height follows from what it holds.
     pub width: Width,
@@ -78,7 +80,7 @@ impl Format {
 }
 
 /// One chart of a figure, under its own title.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
     /// For example `(a) Speedup`; may be empty.
     pub title: String,
@@ -87,7 +89,7 @@ pub struct Panel {
 }
 
 /// What a panel shows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Chart {
     /// Bars side by side.

@@ -1,5 +1,7 @@
 //! Who is busy when: bars along time, a row each.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Axis, Span, draw_level, level_room, level_ticks};
 use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
@@ -10,7 +12,7 @@ use crate::series::check_value;
 use crate::style::{Colour, Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, WHITE, distinct};
 
 /// A busy span of one row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
     /// The row, from the top.
     pub row: usize,
@@ -43,7 +45,7 @@ pub struct Busy {
 /// assert!(Figure::one_column().panel("", gantt).svg()?.contains("Time [ms]"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Gantt {
     /// Names from the top down.
     pub rows: Vec<String>,

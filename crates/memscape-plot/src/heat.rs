@@ -1,5 +1,7 @@
 //! Heat maps: a colour and a number per row and column.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Scale, Span, draw_names};
 use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
@@ -11,7 +13,7 @@ use crate::series::{MISSING, check_length, check_value};
 use crate::style::{Font, INK, SPINE_WIDTH, ramp};
 
 /// A value per row and column, as colour and number.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HeatMap {
     /// Names from the top down.
     pub rows: Vec<String>,

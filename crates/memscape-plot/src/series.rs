@@ -1,5 +1,7 @@
 //! What several charts share: series, reference lines, and their checks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Scale, Upright};
 use crate::canvas::{Align, Fill, Marker, Rect, Scene};
 use crate::error::PlotError;
@@ -8,7 +10,7 @@ use crate::numbers::three;
 use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct};
 
 /// One value per group, under one name of the legend.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
     /// The name in the legend; none is shown for a single unnamed series.
     pub name: String,
@@ -50,7 +52,7 @@ pub(crate) fn colour_of(series: &[Series], index: usize) -> Colour {
 }
 
 /// A dashed line across the plot, such as a roofline, with its value at its end; or a band.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
     /// The name in the legend; lines of one name share an entry.
     pub label: String,

@@ -1,5 +1,7 @@
 //! Stacked bars: breakdowns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Scale, Span, Upright};
 use crate::bars::{Values, draw_missing};
 use crate::canvas::{Align, Rect, Scene};
@@ -12,7 +14,7 @@ use crate::series::{Series, bar_legend, check_length, check_series, check_value,
 use crate::style::{Colour, FADED, Font, GRID, SPINE_WIDTH};
 
 /// Bars whose parts lie on top of each other: a breakdown.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StackedBars {
     /// One name per bar.
     pub bars: Vec<String>,

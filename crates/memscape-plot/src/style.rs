@@ -2,8 +2,10 @@
 //!
 //! Lengths are in points (1/72 inch) of the printed page.
 
+use serde::{Deserialize, Serialize};
+
 /// A colour, 8 bits per channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Colour {
     /// Red, 0 to 255.
     pub red: u8,
@@ -119,7 +121,7 @@ pub(crate) const CURVE_WIDTH: f64 = 1.1;
 pub(crate) const REFERENCE_WIDTH: f64 = 0.9;
 
 /// Where a figure is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Style {
     /// Printed: dark on white, letters of 7 points, pictures with 300 dots to an inch.
     #[default]
@@ -172,7 +174,7 @@ const SLIDE_INCHES: f64 = 40.0 / 3.0;
 const SLIDE_DOTS: f64 = 1920.0;
 
 /// How wide a figure is on the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Width {
     /// One column of a two-column page: 3.5 in.
     #[default]

@@ -1,5 +1,7 @@
 //! A small table set as a figure.
 
+use serde::{Deserialize, Serialize};
+
 use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::legend::Entry;
@@ -12,7 +14,7 @@ const PADDING: f64 = 3.0;
 /// A text table with rules above, below and under its header. The first column
 /// is set left, the others are centred; cells break into lines where the page
 /// is narrow.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TextTable {
     /// One title per column.
     pub header: Vec<String>,

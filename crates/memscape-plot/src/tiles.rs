@@ -1,5 +1,7 @@
 //! Tiled matrices.
 
+use serde::{Deserialize, Serialize};
+
 use crate::canvas::{Align, Rect, Scene, Shape, Text, arrow};
 use crate::error::PlotError;
 use crate::legend::{Entry, Key};
@@ -7,7 +9,7 @@ use crate::plot::{Margins, Plot};
 use crate::style::{Colour, Font, INK, WHITE, distinct, ramp};
 
 /// A tile of a matrix: where it lies, who holds it, when it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tile {
     /// First row, from the top.
     pub row: usize,
@@ -24,7 +26,7 @@ pub struct Tile {
 }
 
 /// How the order of tiles is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Order {
     /// A number in every tile that has room for it.
     #[default]
@@ -37,7 +39,7 @@ pub enum Order {
 
 /// A small matrix cut into tiles: colours are banks, numbers or arrows the
 /// order in which tiles are laid out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TileGrid {
     /// Rows of the matrix.
     pub rows: usize,

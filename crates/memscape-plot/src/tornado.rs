@@ -1,6 +1,8 @@
 //! What parameters do to an answer: a bar for each, from its answer at the low to that at the
 //! high end.
 
+use serde::{Deserialize, Serialize};
+
 use crate::axis::{Axis, Span, draw_level, level_room, level_ticks};
 use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
@@ -20,7 +22,7 @@ use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, distinct};
 /// assert!(Figure::one_column().panel("", tornado).svg()?.contains("registers"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tornado {
     /// What is answered, with its unit.
     pub x_label: String,

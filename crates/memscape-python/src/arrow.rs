@@ -13,7 +13,6 @@ use polars_arrow::array::StructArray;
 use polars_arrow::datatypes::{ArrowDataType, Field};
 use polars_arrow::ffi::{ArrowArrayStream, ArrowArrayStreamReader, export_iterator};
 use polars_arrow::record_batch::RecordBatch;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -75,7 +74,7 @@ fn export(frame: &DataFrame) -> ArrowArrayStream {
 #[expect(unsafe_code, reason = "the stream comes from another library, by pointer")]
 pub fn from_python(table: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
     if !table.hasattr("__arrow_c_stream__")? {
-        return Err(PyTypeError::new_err(format!(
+        return Err(to_py_err(format!(
             "a `{}` is not a table; give a polars.DataFrame or any object with `__arrow_c_stream__`",
             table.get_type().name()?
         )));
@@ -96,7 +95,7 @@ pub fn from_python(table: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
     while let Some(batch) = unsafe { reader.next() } {
         let batch = batch.map_err(to_py_err)?;
         let batch = batch.as_any().downcast_ref::<StructArray>().cloned();
-        let batch = batch.ok_or_else(|| PyTypeError::new_err("the Arrow stream is not a table"))?;
+        let batch = batch.ok_or_else(|| to_py_err("the Arrow stream is not a table"))?;
         let batch = DataFrame::try_from(batch).map_err(to_py_err)?;
         frame.vstack_mut(&batch).map_err(to_py_err)?;
     }
@@ -107,7 +106,7 @@ pub fn from_python(table: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
 fn check(dtype: &ArrowDataType) -> PyResult<()> {
     use ArrowDataType as Type;
     let Type::Struct(fields) = dtype else {
-        return Err(PyTypeError::new_err("the Arrow stream is not a table"));
+        return Err(to_py_err("the Arrow stream is not a table"));
     };
     let strange = fields.iter().find(|field| {
         !matches!(
@@ -125,7 +124,7 @@ fn check(dtype: &ArrowDataType) -> PyResult<()> {
         )
     });
     match strange {
-        Some(field) => Err(PyTypeError::new_err(format!(
+        Some(field) => Err(to_py_err(format!(
             "column `{}` is of type {:?}; cast it to Int64, Float64, String or Boolean",
             field.name, field.dtype
         ))),

@@ -17,6 +17,7 @@ mod value;
 mod watched;
 
 use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
 
 use memscape::prelude::{Control, report};
 use memscape::{explore, papers, plot, systems};
@@ -29,6 +30,11 @@ use compute::{compute, compute_anywhere};
 use error::{explore_error, papers_error, to_py_err};
 use watched::watched;
 
+/// A function of this module: what pickle calls to have an object again.
+fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("memscape._memscape")?.getattr(name)
+}
+
 /// Name and summary of every study.
 #[pyfunction]
 fn studies() -> Vec<(&'static str, &'static str)> {
@@ -36,11 +42,16 @@ fn studies() -> Vec<(&'static str, &'static str)> {
 }
 
 /// What a study asks and answers.
-#[pyclass(frozen, module = "memscape._memscape")]
+#[pyclass(frozen, eq, module = "memscape._memscape")]
+#[derive(PartialEq)]
 struct Description(explore::Description);
 
 #[pymethods]
 impl Description {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((function(py, "describe")?, (self.0.name.clone(),)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -423,11 +434,27 @@ fn fit<'py>(
 }
 
 /// One figure or table of a paper.
-#[pyclass(frozen, module = "memscape._memscape")]
+#[pyclass(frozen, eq, hash, module = "memscape._memscape")]
 struct Experiment(&'static papers::Experiment);
+
+impl PartialEq for Experiment {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Hash for Experiment {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
 
 #[pymethods]
 impl Experiment {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&'static str,))> {
+        Ok((function(py, "experiment")?, (self.0.id,)))
+    }
+
     #[getter]
     fn id(&self) -> &'static str {
         self.0.id
@@ -469,11 +496,24 @@ impl Experiment {
 }
 
 /// A drawn figure.
-#[pyclass(frozen, module = "memscape._memscape")]
+#[pyclass(frozen, eq, module = "memscape._memscape")]
+#[derive(PartialEq)]
 struct Figure(plot::Figure);
+
+/// A figure that was pickled.
+#[pyfunction]
+fn figure(parts: &Bound<'_, PyDict>) -> PyResult<Figure> {
+    let parts = Value::Object(value::parameters(parts)?);
+    serde_json::from_value(parts).map(Figure).map_err(to_py_err)
+}
 
 #[pymethods]
 impl Figure {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let parts = serde_json::to_value(&self.0).map_err(to_py_err)?;
+        Ok((function(py, "figure")?, (value::to_python(py, &parts)?,)))
+    }
+
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         let figure = self.0.clone();
         compute_anywhere(py, move || figure.svg())?.map_err(to_py_err)
@@ -563,7 +603,7 @@ mod _memscape {
     #[pymodule_export]
     use super::arrow::Frame;
     #[pymodule_export]
-    use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_solve};
+    use super::ndp::{NdpPartition, ndp_add_recording, ndp_partition, ndp_placed, ndp_solve};
     #[pymodule_export]
     use super::npu::{npu_balance, npu_chains, npu_multiply, npu_search};
     #[pymodule_export]
@@ -579,8 +619,8 @@ mod _memscape {
     #[pymodule_export]
     use super::{
         Description, Experiment, Figure, calibrate, claims, compare, describe, difference, draw, edition,
-        experiment, experiments, fit, front, front_of, hypervolume, laws, main, predictions, preset, presets,
-        run, schema, score, search, sensitivity, studies, sweep, timeline, trace, uncertainty,
+        experiment, experiments, figure, fit, front, front_of, hypervolume, laws, main, predictions, preset,
+        presets, run, schema, score, search, sensitivity, studies, sweep, timeline, trace, uncertainty,
     };
 
     #[pymodule_init]

@@ -11,14 +11,36 @@ use pyo3::types::PyDict;
 
 use crate::compute::compute;
 use crate::error::to_py_err;
-use crate::{explore_error, value};
+use crate::{explore_error, function, value};
 
 /// Where each neuron lies: 0 is the GPU, the DIMMs follow.
-#[pyclass(frozen, module = "memscape._memscape")]
+#[pyclass(frozen, eq, module = "memscape._memscape")]
+#[derive(PartialEq)]
 pub struct NdpPartition(Partition);
+
+/// Devices of each block's neurons, bytes of each device, objective and lower bound (ns).
+type Placed = (Vec<Vec<u16>>, Vec<f64>, f64, f64);
+
+/// A partition that was pickled.
+#[pyfunction]
+pub fn ndp_placed(
+    device: Vec<Vec<u16>>,
+    bytes: Vec<f64>,
+    objective_ns: f64,
+    lower_bound_ns: f64,
+) -> PyResult<NdpPartition> {
+    let time = |ns: f64| Nanoseconds::new(ns).map_err(to_py_err);
+    let (objective, lower_bound) = (time(objective_ns)?, time(lower_bound_ns)?);
+    Ok(NdpPartition(Partition { device, objective, lower_bound, bytes }))
+}
 
 #[pymethods]
 impl NdpPartition {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Placed)> {
+        let Partition { device, objective, lower_bound, bytes } = self.0.clone();
+        Ok((function(py, "ndp_placed")?, (device, bytes, objective.as_f64(), lower_bound.as_f64())))
+    }
+
     #[getter]
     fn objective_ms(&self) -> f64 {
         self.0.objective.as_f64() * 1e-6

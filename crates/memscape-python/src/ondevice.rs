@@ -3,22 +3,38 @@
 use memscape::explore;
 use memscape::ondevice::hardware::BurstMap;
 use memscape::ondevice::{LayoutStudy, Swizzle};
+use memscape::prelude::Parameters;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::compute::compute;
 use crate::error::to_py_err;
-use crate::{explore_error, value};
+use crate::{explore_error, function, value};
 
 /// Where the weights of one matrix lie for PIM.
-#[pyclass(frozen, module = "memscape._memscape")]
+#[pyclass(frozen, eq, module = "memscape._memscape")]
 pub struct OndeviceLayout {
     swizzle: Swizzle,
     map: BurstMap,
+    /// What it was asked with.
+    parameters: Parameters,
+}
+
+impl PartialEq for OndeviceLayout {
+    fn eq(&self, other: &Self) -> bool {
+        self.swizzle.layout() == other.swizzle.layout() && self.parameters == other.parameters
+    }
 }
 
 #[pymethods]
 impl OndeviceLayout {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        Ok((
+            function(py, "ondevice_layout")?,
+            (value::dict(py, self.parameters.iter().map(|(path, it)| (path.as_str(), it)))?,),
+        ))
+    }
+
     #[getter]
     fn shape(&self) -> (u64, u64) {
         let layout = self.swizzle.layout();
@@ -117,11 +133,12 @@ impl OndeviceLayout {
 
 #[pyfunction]
 pub fn ondevice_layout(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<OndeviceLayout> {
-    let study: LayoutStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
+    let parameters = value::parameters(parameters)?;
+    let study: LayoutStudy = explore::read(&parameters).map_err(explore_error)?;
     let made = compute(py, move || {
         let (layout, map) = study.layout().map_err(|it| it.to_string())?;
         let swizzle = Swizzle::new(layout, &map, study.host_order).map_err(|it| it.to_string())?;
-        Ok::<_, String>(OndeviceLayout { swizzle, map })
+        Ok::<_, String>(OndeviceLayout { swizzle, map, parameters })
     })?;
     made.map_err(to_py_err)
 }

@@ -5,52 +5,70 @@ use memscape::pim::mapping::execute::{Memory, Operands, execute};
 use memscape::pim::mapping::layout::Place;
 use memscape::pim::mapping::placement::tile_shape;
 use memscape::pim::{GemvStudy, Plan};
+use memscape::prelude::Parameters;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::compute::compute;
 use crate::error::to_py_err;
-use crate::{explore_error, value};
+use crate::{explore_error, function, value};
 
 /// Where the weights of one matrix lie.
-#[pyclass(frozen, module = "memscape._memscape")]
-pub struct PimPlan(Plan);
+#[pyclass(frozen, eq, module = "memscape._memscape")]
+pub struct PimPlan {
+    plan: Plan,
+    /// What it was asked with.
+    parameters: Parameters,
+}
+
+impl PartialEq for PimPlan {
+    fn eq(&self, other: &Self) -> bool {
+        self.plan == other.plan
+    }
+}
 
 #[pymethods]
 impl PimPlan {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        Ok((
+            function(py, "pim_plan")?,
+            (value::dict(py, self.parameters.iter().map(|(path, it)| (path.as_str(), it)))?,),
+        ))
+    }
+
     #[getter]
     fn shape(&self) -> (u64, u64) {
-        (self.0.gemv.m(), self.0.gemv.k())
+        (self.plan.gemv.m(), self.plan.gemv.k())
     }
 
     #[getter]
     fn tile(&self) -> (u64, u64) {
-        (self.0.tile.m, self.0.tile.k)
+        (self.plan.tile.m, self.plan.tile.k)
     }
 
     #[getter]
     fn cr_degree(&self) -> u64 {
-        self.0.cr_degree
+        self.plan.cr_degree
     }
 
     #[getter]
     fn row_blocks_per_bank(&self) -> u64 {
-        self.0.row_blocks
+        self.plan.row_blocks
     }
 
     #[getter]
     fn input_registers(&self) -> u64 {
-        self.0.input_registers
+        self.plan.input_registers
     }
 
     #[getter]
     fn split_k(&self) -> u64 {
-        self.0.split_k
+        self.plan.split_k
     }
 
     #[getter]
     fn banks(&self) -> u64 {
-        self.0.banks * self.0.split_k
+        self.plan.banks * self.plan.split_k
     }
 
     /// Bank, row, column and lane of one element.
@@ -59,13 +77,13 @@ impl PimPlan {
         if row >= m || column >= k {
             return Err(to_py_err(format!("element ({row}, {column}) is outside the {m} x {k} matrix")));
         }
-        let Place { bank, row, column, lane } = self.0.place(row, column);
+        let Place { bank, row, column, lane } = self.plan.place(row, column);
         Ok((bank, row, column, lane))
     }
 
     /// Computes the product by executing the command stream on real numbers.
     fn execute(&self, py: Python<'_>, weights: Vec<f32>, inputs: Vec<f32>) -> PyResult<Vec<f64>> {
-        let plan = self.0;
+        let plan = self.plan;
         let computed = compute(py, move || {
             let operands =
                 Operands { weights: &weights, inputs: &inputs, weight_scales: &[], input_scales: &[] };
@@ -75,7 +93,7 @@ impl PimPlan {
     }
 
     fn __repr__(&self) -> String {
-        let Plan { gemv, tile, cr_degree, split_k, .. } = self.0;
+        let Plan { gemv, tile, cr_degree, split_k, .. } = self.plan;
         format!(
             "Plan({} x {} in tiles of {} x {}, CR degree {cr_degree}, split-K {split_k}, {} banks)",
             gemv.m(),
@@ -89,8 +107,10 @@ impl PimPlan {
 
 #[pyfunction]
 pub fn pim_plan(py: Python<'_>, parameters: &Bound<'_, PyDict>) -> PyResult<PimPlan> {
-    let study: GemvStudy = explore::read(&value::parameters(parameters)?).map_err(explore_error)?;
-    compute(py, move || study.plan().map_err(|it| it.to_string()))?.map(PimPlan).map_err(to_py_err)
+    let parameters = value::parameters(parameters)?;
+    let study: GemvStudy = explore::read(&parameters).map_err(explore_error)?;
+    let plan = compute(py, move || study.plan().map_err(|it| it.to_string()))?.map_err(to_py_err)?;
+    Ok(PimPlan { plan, parameters })
 }
 
 #[pyfunction]

@@ -1,7 +1,6 @@
 //! Python's plain values as JSON's, and back.
 
 use memscape::prelude::{Parameters, StudyFile};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Number, Value};
@@ -71,7 +70,7 @@ impl Reader {
             Ok(Value::Object(self.table(path, it)?))
         } else if matches!(kind.to_str()?, "bytes" | "bytearray" | "memoryview") {
             // Python would count them out as small numbers.
-            Err(PyTypeError::new_err(format!("`{path}` is `{kind}`; give a text or a list of numbers")))
+            Err(to_py_err(format!("`{path}` is `{kind}`; give a text or a list of numbers")))
         } else if value.hasattr("tolist")? {
             // NumPy's arrays and numbers.
             self.read(path, &value.call_method0("tolist")?)
@@ -79,7 +78,7 @@ impl Reader {
             let items = items.enumerate().map(|(index, it)| self.read(&format!("{path}[{index}]"), &it?));
             items.collect::<PyResult<_>>().map(Value::Array)
         } else {
-            Err(PyTypeError::new_err(format!(
+            Err(to_py_err(format!(
                 "`{path}` is a `{kind}`; give a number, a text, a truth value, a list or a dict of these"
             )))
         }
@@ -88,9 +87,7 @@ impl Reader {
     fn table(&mut self, path: &str, dict: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
             let key: String = key.extract().map_err(|_| {
-                PyTypeError::new_err(format!(
-                    "`{key}` is no parameter's name; names are texts such as \"split_k\""
-                ))
+                to_py_err(format!("`{key}` is no parameter's name; names are texts such as \"split_k\""))
             })?;
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             Ok((key, self.read(&path, &value)?))

@@ -46,6 +46,8 @@ fn last(path: &str) -> &str {
 /// assert_eq!(error.to_string(), "there is no model `opt-6.6b`; did you mean `opt-6.7b`?");
 /// let error = Unknown::new("model", "t5", ["opt-66b", "opt-6.7b"]);
 /// assert_eq!(error.to_string(), "there is no model `t5`; there are `opt-66b`, `opt-6.7b`");
+/// let error = Unknown::new("figure", "fig10", ["pimnast.fig10", "hermes.fig10", "hermes.fig1"]);
+/// assert_eq!(error.to_string(), "there is no figure `fig10`; did you mean `pimnast.fig10`, `hermes.fig10`?");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
@@ -77,6 +79,12 @@ impl Unknown {
     /// The end of the message: `; did you mean ...?`, or what there is.
     #[must_use]
     pub fn hint(&self) -> String {
+        // What several have as their last part is as near to one as to the other.
+        let same_end = |it: &&String| it.rsplit_once('.').is_some_and(|it| it.1 == self.name);
+        let all: Vec<&String> = self.known.iter().filter(same_end).collect();
+        if (2..=LISTED).contains(&all.len()) {
+            return format!("; did you mean {}?", list(&all));
+        }
         if let Some(nearest) = &self.nearest {
             return format!("; did you mean `{nearest}`?");
         }
