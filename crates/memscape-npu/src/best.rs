@@ -101,6 +101,11 @@ impl Designs<'_> {
         Chains::check(self.device, design, size).is_ok()
     }
 
+    /// Whether any step of a tile can be programmed between memory tiles and cores.
+    fn reaches_cores(&self, tile: Tile) -> bool {
+        Chains::check_cores(self.device, &Design { tile, k_mt: tile.k, ..self.base }).is_ok()
+    }
+
     /// All tiles, those of the least bound first.
     fn by_bound(&self, bound: impl Fn(&Kernel) -> f64) -> Result<Vec<(f64, Kernel)>, MmulError> {
         let every = Search {
@@ -166,6 +171,9 @@ impl Designs<'_> {
             if best.is_some_and(|it| it.tops().recip() <= *bound) {
                 break;
             }
+            if !self.reaches_cores(kernel.tile) {
+                continue;
+            }
             for design in self.steps(kernel.tile) {
                 let size = size_of(&design);
                 let Some(ns) = self.quick(kernel, &design, size) else { continue };
@@ -198,7 +206,7 @@ impl Designs<'_> {
             |kernel: &Kernel| *sums(products, |it| self.at_least(kernel, it.size)).last().unwrap_or(&0.0);
         for (_, kernel) in self.by_bound(all)? {
             let bounds = sums(products, |it| self.at_least(&kernel, it.size));
-            if !any_below(&bounds, &best) {
+            if !any_below(&bounds, &best) || !self.reaches_cores(kernel.tile) {
                 continue;
             }
             for design in self.steps(kernel.tile) {

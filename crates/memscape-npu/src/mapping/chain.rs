@@ -289,6 +289,24 @@ impl Chains {
         Self::new(device, precision, tile, k_mt, b_layout)?.pad(size).map(drop)
     }
 
+    /// Whether the transfers between memory tiles and cores fit, which depend on the tile
+    /// alone: if not, no step and no size helps.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_cores(device: &Device, design: &Design) -> Result<(), ChainError> {
+        let Design { precision, tile, b_layout, .. } = *design;
+        let chains = Self::new(device, precision, tile, tile.k, b_layout)?;
+        let [m, k, n] = [tile.m, tile.k, tile.n].map(u64::from);
+        let [rows, columns] = chains.cores();
+        let one = PaddedSize { m: rows * m, k, n: columns * n };
+        for load in [chains.a(one, 0), chains.b(one, 0)] {
+            [&load.memory_out, &load.compute].into_iter().try_for_each(Transfer::check)?;
+        }
+        let store = chains.c(one, 0, 0);
+        store.memory_in.iter().chain([&store.compute, &store.memory_out]).try_for_each(Transfer::check)
+    }
+
     /// The chains of a design.
     ///
     /// # Errors

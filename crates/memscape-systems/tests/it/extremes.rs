@@ -119,6 +119,7 @@ fn known(study: &str) -> Vec<Parameters> {
         ("ndp.inference", json!({ "overhead.sync_us": 1e15 })),
         ("npu.search", json!({ "device.l1_bytes": 1_000_000_000 })),
         ("npu.gemm", json!({ "device.dispatch_ns": 1e300 })),
+        ("mixed.inference", json!({ "npu.int8.t": 1 })),
         ("ondevice.capacity", json!({ "buffer_bytes": i64::MAX })),
         ("riscv.inference", json!({ "threads": 2_147_483_648_u64 })),
         ("pim.gemv", json!({ "memory.data_rate_mt_s": 5e-324 })),
@@ -346,7 +347,7 @@ fn what_broke_once_is_answered_or_refused() {
         assert!(tally.faults.is_empty(), "{:?}", tally.faults);
         done += tally.outcomes.values().sum::<usize>();
     }
-    assert_eq!(done, 12);
+    assert_eq!(done, 13);
 }
 
 #[test]
