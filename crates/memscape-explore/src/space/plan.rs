@@ -289,8 +289,9 @@ fn dimensions(anatomy: &Anatomy, space: &Space, sample: Option<&Sample>) -> Resu
 /// groups there are: one tree then serves all points.
 fn settle(anatomy: &Anatomy, base: &[Assignment], dimensions: &mut [Dimension]) {
     let reshapes = |it: &Axis| {
-        let is_leaf = matches!(anatomy.shape.at(&it.path), Some(Shape::Leaf { .. }));
-        it.when.is_some() || !it.is_leaf() && !(is_leaf && anatomy.slot(&it.path).is_none())
+        let is_value = matches!(anatomy.shape.at(&it.path), Some(Shape::Leaf { .. }));
+        let is_alone = is_value && anatomy.slot(&it.path).is_none();
+        it.when.is_some() || !(it.is_leaf() || is_alone)
     };
     let axes = || dimensions.iter().flat_map(|it| &it.axes);
     if axes().all(Axis::is_leaf) || axes().any(reshapes) {
