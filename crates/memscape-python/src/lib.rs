@@ -10,6 +10,7 @@ mod ndp;
 mod npu;
 mod ondevice;
 mod page;
+mod pickle;
 mod pim;
 mod riscv;
 mod store;
@@ -28,12 +29,8 @@ use serde_json::Value;
 
 use compute::{compute, compute_anywhere};
 use error::{explore_error, papers_error, to_py_err};
+use pickle::function;
 use watched::watched;
-
-/// A function of this module: what pickle calls to have an object again.
-fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import("memscape._memscape")?.getattr(name)
-}
 
 /// Name and summary of every study.
 #[pyfunction]

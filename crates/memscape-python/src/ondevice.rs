@@ -9,7 +9,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::compute::compute;
 use crate::error::to_py_err;
-use crate::{explore_error, function, value};
+use crate::pickle::function;
+use crate::{explore_error, value};
 
 /// Where the weights of one matrix lie for PIM.
 #[pyclass(frozen, eq, module = "memscape._memscape")]

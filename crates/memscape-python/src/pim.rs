@@ -11,7 +11,8 @@ use pyo3::types::PyDict;
 
 use crate::compute::compute;
 use crate::error::to_py_err;
-use crate::{explore_error, function, value};
+use crate::pickle::function;
+use crate::{explore_error, value};
 
 /// Where the weights of one matrix lie.
 #[pyclass(frozen, eq, module = "memscape._memscape")]

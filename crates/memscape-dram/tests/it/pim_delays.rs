@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use crate::preset;
 
+/// Below a picosecond, nothing.
 fn ns(value: f64) -> Nanoseconds {
-    Nanoseconds::new(value).unwrap()
+    Nanoseconds::new(if value < 1e-3 { 0.0 } else { value }).unwrap()
 }
 
 /// Any device, whether or not a datasheet would print it.
