@@ -104,20 +104,13 @@ class Experiment:
     """One figure or table of a paper.
 
     Comes from :func:`experiment` and :func:`experiments`.
-
-    Attributes
-    ----------
-    id : str
-        Paper and figure, such as ``"pimnast.fig10"``.
-    title : str
-        What it shows.
     """
 
     _inner: _memscape.Experiment
 
     @property
     def id(self) -> str:
-        """Paper and figure."""
+        """Paper and figure, such as ``"pimnast.fig10"``."""
         return self._inner.id
 
     @property
