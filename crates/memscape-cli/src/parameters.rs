@@ -31,7 +31,8 @@ fn read(value: &str) -> Value {
         // JSON has neither, and would silently make them null.
         Some(toml::Value::Float(it)) if !it.is_finite() => Value::String(value.to_owned()),
         Some(it) => serde_json::to_value(it).unwrap_or_else(|_| Value::String(value.to_owned())),
-        None => Value::String(value.to_owned()),
+        // TOML's whole numbers end at 2^63.
+        None => value.parse::<u64>().map_or_else(|_| Value::String(value.to_owned()), Value::from),
     }
 }
 
@@ -45,6 +46,7 @@ mod tests {
     fn values_are_toml_or_else_text() {
         assert_eq!(read("8"), json!(8));
         assert_eq!(read("1.5"), json!(1.5));
+        assert_eq!(read("9223372036854775808"), json!(9_223_372_036_854_775_808_u64));
         assert_eq!(read("true"), json!(true));
         assert_eq!(read("[1, 2]"), json!([1, 2]));
         assert_eq!(read("\"8\""), json!("8"));

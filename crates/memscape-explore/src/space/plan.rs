@@ -298,10 +298,11 @@ fn settle(anatomy: &Anatomy, base: &[Assignment], dimensions: &mut [Dimension]) 
         return;
     }
     let Ok(tree) = anatomy.expand(base) else { return };
-    for axis in dimensions.iter_mut().flat_map(|it| &mut it.axes) {
-        if let Some(route) = tree.route(&axis.path) {
-            axis.settle(anatomy, route);
-        }
+    // All or none: an axis that puts a group into the tree moves the routes of others.
+    let routes: Option<Vec<_>> = axes().map(|it| tree.route(&it.path)).collect();
+    let Some(routes) = routes else { return };
+    for (axis, route) in dimensions.iter_mut().flat_map(|it| &mut it.axes).zip(routes) {
+        axis.settle(anatomy, route);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -201,6 +202,8 @@ pub(crate) struct Filler<'a> {
     control: &'a dyn Control,
     folder: PathBuf,
     note: String,
+    /// That the store says that the question is asked: a question may have a million values.
+    begun: OnceLock<()>,
     /// How long to work at least before saving what is done of a block.
     pause: Duration,
     /// Whether whole blocks are kept in memory for as long, too.
@@ -232,11 +235,15 @@ impl<'a> Filler<'a> {
     ) -> Result<Self, Error> {
         let folder = store.shelf(&cut.question);
         let note = Origin::brief(&cut.question).note()?;
-        Ok(Self { cut, store, control, folder, note, pause, late: true })
+        Ok(Self { cut, store, control, folder, note, begun: OnceLock::new(), pause, late: true })
     }
 
     fn begin(&self) -> Result<(), Error> {
-        self.store.begin(&manifest(self.cut), &self.folder)
+        if self.begun.get().is_none() {
+            self.store.begin(&manifest(self.cut), &self.folder)?;
+            self.begun.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// Every block, and all rows as a file. There is none if it is cancelled.
