@@ -400,6 +400,18 @@ impl Dram {
         })
     }
 
+    /// The same device on a clock of whole picoseconds, the next longer one, and in whole cycles of
+    /// it ([`Dram::in_whole_cycles`]): what a trace in clocks tells.
+    ///
+    /// # Errors
+    /// As [`Dram::in_whole_cycles`].
+    pub fn on_whole_clock(&self) -> Result<Self, UnitError> {
+        // What is whole but for rounding is whole.
+        let picoseconds = (self.tck().as_f64() * 1e3 - 1e-6).ceil();
+        let data_rate_mt_s = Megahertz::new(f64::from(self.transfers_per_clock.get()) * 1e6 / picoseconds)?;
+        Self { data_rate_mt_s, tck_ns: None, ..*self }.in_whole_cycles()
+    }
+
     /// What one channel consists of.
     #[must_use]
     pub fn geometry(&self) -> Geometry {

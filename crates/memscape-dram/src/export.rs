@@ -15,7 +15,8 @@ use crate::constraint::Kind;
 use crate::device::{Dram, Geometry};
 use crate::engine::{Address, Command, Origin, Sink};
 
-/// Timed commands as CSV, in the columns of Ramulator 2's command recorder:
+/// Timed commands as CSV, in the columns of Ramulator 2's command recorder, with our own names of
+/// commands:
 /// `clock,command,Channel,Rank,BankGroup,Bank,Row,Column,type,source`.
 ///
 /// * `clock`: start in ticks, rounded up to the edge at which a clocked
@@ -71,7 +72,7 @@ impl<W: Write> Sink for CommandCsv<W> {
     }
 }
 
-/// Ramulator 2's load/store trace by place: `R ch,ra,bg,ba,row,col` for reads,
+/// Ramulator 2's `ReadWriteTrace`, by place: `R ch,ra,bg,ba,row,col` for reads,
 /// `W ...` for writes; the simulator decides on all other commands.
 ///
 /// A MAC reads and a spill writes the column in every bank, so each becomes one

@@ -142,6 +142,22 @@ fn whole_cycles_round_up_and_leave_whole_timings_alone() {
     assert_eq!((cycles(clocked.trp_ab_ns), cycles(clocked.trefi_ns)), (20.0, 3662.0));
 }
 
+/// A tick of whole picoseconds counts a whole clock, and no timing is shorter than it was.
+#[test]
+fn a_trace_counts_in_whole_clocks() {
+    for name in ["lpddr5x-7500", "lpddr5x-8533", "lpddr5-6400", "ddr4-3200", "hbm2-2000"] {
+        let (own, clocked) = (preset(name), preset(name).on_whole_clock().unwrap());
+        clocked.check().unwrap();
+        let clock = clocked.tck().as_f64() * 1e3;
+        assert!((clock - clock.round()).abs() < 1e-6 && clocked.tck() >= own.tck(), "{name}: {clock} ps");
+        let times = |it: &Dram| [it.trcd_ns, it.trp_ab_ns, it.tras_ns, it.tccd_l(), it.trtw(), it.burst()];
+        for (own, clocked) in times(&own).into_iter().zip(times(&clocked)) {
+            let clocks = clocked.as_f64() * 1e3 / clock;
+            assert!((clocks - clocks.round()).abs() < 1e-6 && clocked >= own, "{name}: {own} {clocked}");
+        }
+    }
+}
+
 /// What follows from the data rate follows it.
 #[test]
 fn the_data_rate_can_change_alone() {

@@ -61,14 +61,16 @@ impl CommandStream<'_> {
         self.walk(&mut CommandTimeline::new(recorder, &self.machine.memory, CHANNEL, slot)).map(drop)
     }
 
-    /// Writes the columns of [`CommandCsv`], in clocks.
+    /// Writes the columns of [`CommandCsv`], in clocks, as a controller issues them that knows no parts of one.
     ///
     /// # Errors
     /// Those of [`CommandStream::walk`], and the writer's first.
     pub fn write_commands(&self, out: &mut dyn Write) -> Result<(), StudyError> {
-        let mut sink = CommandCsv::new(out, CHANNEL, self.machine.memory.tck().to_picoseconds());
-        self.walk(&mut sink)?;
-        Ok(sink.finish().map(drop)?)
+        self.clocked(|stream, clock| {
+            let mut sink = CommandCsv::new(out, CHANNEL, clock);
+            stream.walk(&mut sink)?;
+            Ok(sink.finish().map(drop)?)
+        })
     }
 
     /// Writes the lines of [`RamulatorTrace`].
@@ -81,15 +83,31 @@ impl CommandStream<'_> {
         Ok(sink.finish().map(drop)?)
     }
 
-    /// Writes the lines of [`DramSim3Trace`], in clocks.
+    /// Writes the lines of [`DramSim3Trace`], in clocks, as [`CommandStream::write_commands`] does.
     ///
     /// # Errors
     /// Those of [`CommandStream::walk`], and the writer's first.
     pub fn write_dramsim3(&self, out: &mut dyn Write) -> Result<(), StudyError> {
-        let memory = &self.machine.memory;
-        let map = AddressMap::new(memory, DRAMSIM3_ORDER);
-        let mut sink = DramSim3Trace::new(out, memory, map, CHANNEL, memory.tck().to_picoseconds());
-        self.walk(&mut sink)?;
-        Ok(sink.finish().map(drop)?)
+        self.clocked(|stream, clock| {
+            let memory = &stream.machine.memory;
+            let map = AddressMap::new(memory, DRAMSIM3_ORDER);
+            let mut sink = DramSim3Trace::new(out, memory, map, CHANNEL, clock);
+            stream.walk(&mut sink)?;
+            Ok(sink.finish().map(drop)?)
+        })
+    }
+
+    /// The same commands on clock edges only, and the clock: otherwise gaps of a trace in clocks
+    /// would be shorter than timings allow.
+    fn clocked(
+        &self,
+        write: impl FnOnce(&CommandStream<'_>, Picoseconds) -> Result<(), StudyError>,
+    ) -> Result<(), StudyError> {
+        let machine = &self.machine.on_whole_clock()?;
+        let refresh = match self.refresh {
+            RefreshPolicy::Off => RefreshPolicy::Off,
+            RefreshPolicy::AllBank { .. } => RefreshPolicy::all_bank(&machine.memory),
+        };
+        write(&CommandStream { plan: self.plan, machine, refresh }, machine.memory.tck().to_picoseconds())
     }
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 
 use memscape_dram::{Dram, DramError, MEMORIES, PimDelays, PimTiming};
 use memscape_study::{Calibration, Catalog, Nested};
+use memscape_units::{Nanoseconds, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +128,23 @@ impl Machine {
             host_turnaround: self.pim.host_turnaround_ns,
             rows_wait_for_writes: self.pim.row_after_write == RowAfterWrite::InOrder,
         }
+    }
+
+    /// The same machine on a clock of whole picoseconds ([`Dram::on_whole_clock`]), what PIM adds in whole
+    /// cycles too: a controller that issues commands on clock edges only.
+    ///
+    /// # Errors
+    /// [`UnitError`] if a rounded time is no longer a finite number, which a checked machine excludes.
+    pub fn on_whole_clock(&self) -> Result<Self, UnitError> {
+        let memory = self.memory.on_whole_clock()?;
+        let (cycle, burst) = (memory.tck().as_f64(), memory.tccd_s().as_f64());
+        let up = |ns: f64| (ns / cycle - 1e-3).ceil().max(0.0) * cycle;
+        let pim = PimUnit {
+            command_ratio: up(burst * self.pim.command_ratio) / burst,
+            host_turnaround_ns: Nanoseconds::new(up(self.pim.host_turnaround_ns.as_f64()))?,
+            ..self.pim
+        };
+        Ok(Self { memory, pim, ..*self })
     }
 
     /// The delays of PIM commands on it, as the closed form adds them up.
