@@ -17,6 +17,7 @@ mod nearest;
 pub mod node;
 mod preset;
 pub mod random;
+mod recent;
 mod study;
 mod system;
 mod timeline;
@@ -36,6 +37,7 @@ pub use law::{
 };
 pub use nearest::{Unknown, list, nearest};
 pub use preset::{Form, Found, Preset, PresetError};
+pub use recent::Recent;
 pub use study::{CostEngine, Implied, Slot, Study, StudyError, TraceFormat};
 pub use system::{StudyVisitor, System};
 pub use timeline::{Csv, Output, Perfetto, Recorder, Span, Timeline, TimelineSpan, Track, TrackId};

@@ -205,6 +205,7 @@ impl<'a> Walk<'a> {
         const ROWS: usize = 256;
         let mut cursor = Cursor::new(self.plan, start);
         let mut columns = self.asker.empty();
+        columns.reserve(ROWS);
         while cursor.settle(end) {
             if columns.rows() == ROWS {
                 columns.clear();

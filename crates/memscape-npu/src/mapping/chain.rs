@@ -8,6 +8,7 @@
 
 use std::fmt::{self, Write as _};
 
+use memscape_study::Recent;
 use serde::Serialize;
 
 use crate::hardware::device::{Device, Mmul};
@@ -271,7 +272,8 @@ fn multiples(given: u32, of: u32) -> String {
 /// What all chains of a design are built from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chains {
-    device: Device,
+    /// Rows and columns of them.
+    cores: [u64; 2],
     precision: Precision,
     mmul: Mmul,
     tile: Tile,
@@ -286,7 +288,9 @@ impl Chains {
     /// [`ChainError`] names the channel at fault.
     pub fn check(device: &Device, design: &Design, size: [u64; 3]) -> Result<(), ChainError> {
         let Design { precision, tile, k_mt, b_layout, .. } = *design;
-        Self::new(device, precision, tile, k_mt, b_layout)?.pad(size).map(drop)
+        thread_local!(static KEPT: Recent<(Chains, [u64; 3]), ()> = const { Recent::new() });
+        let chains = Self::new(device, precision, tile, k_mt, b_layout)?;
+        KEPT.with(|it| it.get((chains, size), |(chains, size)| chains.pad(*size).map(drop)))
     }
 
     /// Whether the transfers between memory tiles and cores fit, which depend on the tile
@@ -323,7 +327,8 @@ impl Chains {
         if k_mt == 0 || !k_mt.is_multiple_of(tile.k) {
             return Err(ChainError::KMt { k_mt, k_ct: tile.k });
         }
-        Ok(Self { device: *device, precision, mmul, tile, k_mt, b_layout })
+        let cores = [device.rows, device.columns].map(|it| it.get().into());
+        Ok(Self { cores, precision, mmul, tile, k_mt, b_layout })
     }
 
     /// Types.
@@ -352,8 +357,8 @@ impl Chains {
 
     /// Rows and columns of cores.
     #[must_use]
-    pub fn cores(&self) -> [u64; 2] {
-        [self.device.rows, self.device.columns].map(|it| it.get().into())
+    pub const fn cores(&self) -> [u64; 2] {
+        self.cores
     }
 
     /// A size in whole multiples of the native size, `m_ct * rows` by `k_mt` by `n_ct *

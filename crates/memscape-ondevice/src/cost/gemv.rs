@@ -4,7 +4,7 @@
 use memscape_dram::{
     Dram, DramError, Engine, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
 };
-use memscape_study::{Breakdown, CostEngine, parts};
+use memscape_study::{Breakdown, CostEngine, Part, parts};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv};
 
@@ -166,16 +166,39 @@ pub fn on_engine(
 }
 
 /// Times the command stream without issuing it: runs of reads, writes and sums are
-/// jumped over, from one row or input tile to the next.
+/// jumped over, from one row or input tile to the next, and passes that begin as an earlier
+/// one did, all at once.
 #[must_use]
 pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
     let mut runs = Runs { t, last: None, read: None, write: None, spill: None, opened: None, closed: None };
-    let mut sum = Breakdown::default();
-    let mut add = |part: GemvPart, from: Picoseconds, to: Picoseconds| sum[part] += to - from;
+    let mut sum: Breakdown<GemvPart> = Breakdown::default();
     let row_slots = layout.row_slots();
     let (mut slot, mut now) = (0, Picoseconds::ZERO);
-    for pass in 0..layout.passes() {
+    let mut begun: Vec<Begun<'_>> = Vec::new();
+    let (mut pass, passes) = (0, layout.passes());
+    while pass < passes {
         let lines = layout.pass_lines(pass);
+        let this = Begun { pass, slot: slot % row_slots, runs: runs.since(now), now, sum };
+        match begun.iter().find(|it| (it.slot, it.runs) == (this.slot, this.runs)) {
+            Some(first) => {
+                // The last pass may have fewer lines.
+                let round = pass - first.pass;
+                let rounds = (passes - 1 - pass) / round;
+                for part in GemvPart::ALL {
+                    sum[*part] += (this.sum[*part] - first.sum[*part]) * rounds;
+                }
+                let later = (now - first.now) * rounds;
+                (now, runs) = (now + later, runs.after(later));
+                pass += round * rounds;
+                if rounds > 0 {
+                    continue;
+                }
+            }
+            None if begun.len() < MOST_BEGUN => begun.push(this),
+            None => {}
+        }
+        pass += 1;
+        let mut add = |part: GemvPart, from: Picoseconds, to: Picoseconds| sum[part] += to - from;
         let mut row = None;
         for tile in 0..layout.input_tiles() {
             let bursts = layout.input_tile_bursts(tile);
@@ -211,11 +234,26 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
         now = drained.max(runs.last_issued());
         add(GemvPart::Sums, drained, now);
     }
-    add(GemvPart::Sums, now, now.max(runs.last_issued() + t.close_to_open));
+    sum[GemvPart::Sums] += now.max(runs.last_issued() + t.close_to_open) - now;
     sum
 }
 
+/// Passes whose beginnings are compared: rows and passes rarely take longer to fall into step.
+const MOST_BEGUN: usize = 64;
+
+/// How a pass begins, and what had been done before.
+struct Begun<'a> {
+    pass: u64,
+    /// Its first in its DRAM row.
+    slot: u64,
+    /// How long ago commands were issued.
+    runs: Runs<'a>,
+    now: Picoseconds,
+    sum: Breakdown<GemvPart>,
+}
+
 /// When commands were issued that later ones wait for.
+#[derive(Clone, Copy, PartialEq)]
 struct Runs<'a> {
     t: &'a PimDelays,
     last: Option<Picoseconds>,
@@ -227,6 +265,23 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    fn map(self, change: impl Fn(Picoseconds) -> Picoseconds) -> Self {
+        let Self { t, last, read, write, spill, opened, closed } = self;
+        let [last, read, write, spill, opened, closed] =
+            [last, read, write, spill, opened, closed].map(|it| it.map(&change));
+        Self { t, last, read, write, spill, opened, closed }
+    }
+
+    /// How long ago, seen from a time that none is later than.
+    fn since(self, now: Picoseconds) -> Self {
+        self.map(|it| now - it)
+    }
+
+    /// The same so much later.
+    fn after(self, later: Picoseconds) -> Self {
+        self.map(|it| it + later)
+    }
+
     fn last_issued(&self) -> Picoseconds {
         self.last.unwrap_or(Picoseconds::ZERO)
     }

@@ -1,7 +1,7 @@
 //! How long a generated token takes, with its GEMVs on PIM and without.
 
 use memscape_dram::{CommandCounts, DramError};
-use memscape_study::{BoundBy, Breakdown, parts};
+use memscape_study::{BoundBy, Breakdown, Recent, parts};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
 
@@ -94,9 +94,8 @@ pub fn token(
 ) -> Result<Token, TokenError> {
     cpu.check()?;
     pim.memory.check()?;
-    let (layers, head) = (u64::from(model.layers), model.gemv(Matrix::LmHead)?);
-    let (layer, weights, commands) = layer_gemvs(model, pim)?;
-    let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
+    let layers = u64::from(model.layers);
+    let Gemvs { layer, weights, commands, head, lm_head, head_commands } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_tokens(model, context, tokens);
     let host = HostRates::of(pim, cpu);
     let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
@@ -212,6 +211,32 @@ impl Token {
 
 /// What a GEMV takes on PIM: time, and commands of one channel.
 type GemvCost = (Breakdown<GemvPart>, CommandCounts);
+
+/// The GEMVs of a token.
+#[derive(Debug, Clone, Copy)]
+struct Gemvs {
+    /// Of one layer.
+    layer: Breakdown<GemvPart>,
+    weights: Weights,
+    commands: CommandCounts,
+    head: Gemv,
+    lm_head: Breakdown<GemvPart>,
+    head_commands: CommandCounts,
+}
+
+impl Gemvs {
+    fn of(model: &Llm, pim: &PimMemory) -> Result<Self, TokenError> {
+        thread_local!(static KEPT: Recent<(Llm, PimMemory), Gemvs> = const { Recent::new() });
+        KEPT.with(|it| it.get((*model, *pim), Self::find))
+    }
+
+    fn find((model, pim): &(Llm, PimMemory)) -> Result<Self, TokenError> {
+        let head = model.gemv(Matrix::LmHead)?;
+        let (layer, weights, commands) = layer_gemvs(model, pim)?;
+        let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
+        Ok(Self { layer, weights, commands, head, lm_head, head_commands })
+    }
+}
 
 /// The GEMVs of one layer, their weights, and their commands.
 fn layer_gemvs(

@@ -21,18 +21,41 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
         return None;
     }
     let mut sum = GemvCost::default();
-    // From the last spill of a pass until its row can close; no row before the first.
-    let mut closable = None;
-    let mut offset = 0;
+    let mut start = Start { row_blocks: 0, offset: 0, closable: None };
+    // Most passes begin as the one before did.
+    let mut last: Option<(Start, GemvCost, Start)> = None;
     for pass in (0..plan.chunks).flat_map(|_| 0..plan.passes()) {
-        let pass = Pass::new(plan, t, plan.pass_row_blocks(pass), (row_words, offset));
-        closable = Some(pass.add_to(&mut sum, closable));
-        // Column-major passes all begin at the first row.
-        offset = if plan.is_column_major() { 0 } else { (offset + pass.words) % row_words };
+        start.row_blocks = plan.pass_row_blocks(pass);
+        let (_, cost, end) = match last {
+            Some(same) if same.0 == start => same,
+            _ => {
+                let pass = Pass::new(plan, t, row_words, &start);
+                let mut cost = GemvCost::default();
+                let closable = Some(pass.add_to(&mut cost, start.closable));
+                // Column-major passes all begin at the first row.
+                let offset =
+                    if plan.is_column_major() { 0 } else { (start.offset + pass.words) % row_words };
+                (start, cost, Start { offset, closable, ..start })
+            }
+        };
+        sum.time += cost.time;
+        sum.commands += cost.commands;
+        last = Some((start, cost, end));
+        start = end;
     }
     // Every command is counted with the slot before it, but the first has none.
-    sum.time[GemvPart::Spill] += closable.unwrap_or_default() + t.close_to_open - t.slot;
+    sum.time[GemvPart::Spill] += start.closable.unwrap_or_default() + t.close_to_open - t.slot;
     Some(sum)
+}
+
+/// What a pass depends on.
+#[derive(Clone, Copy, PartialEq)]
+struct Start {
+    row_blocks: u64,
+    /// Weight words of the open DRAM row that come before its first.
+    offset: u64,
+    /// From the last spill before it until that row can close; no row before the first pass.
+    closable: Option<Picoseconds>,
 }
 
 /// Each row that is opened is closed.
@@ -81,7 +104,8 @@ struct Gap {
 }
 
 impl<'a> Pass<'a> {
-    fn new(plan: &'a Plan, t: &'a PimDelays, row_blocks: u64, (row_words, offset): (u64, u64)) -> Self {
+    fn new(plan: &'a Plan, t: &'a PimDelays, row_words: u64, start: &Start) -> Self {
+        let Start { row_blocks, offset, .. } = *start;
         let (event, event_bursts) = match (plan.event_inputs, plan.burst_inputs) {
             (0, _) => (0, 0),
             (event, burst) if event <= burst => (plan.words(event), 0),
@@ -198,6 +222,9 @@ impl<'a> Pass<'a> {
         opened(sum, rows);
         let mut rows_left = rows;
         let mut add = |boundary: Boundary, count: u64| {
+            if count == 0 {
+                return;
+            }
             let gap = self.gap(boundary, Picoseconds::ZERO);
             let between = self.commands(boundary) + boundary.writes.unwrap_or(0);
             Self::add_wait(sum, boundary.row, (gap.next - self.t.slot * (between + 1)) * count);
@@ -235,14 +262,18 @@ impl<'a> Pass<'a> {
         }
         if self.ragged_visit > 0 {
             let ragged = self.full_bursts * burst;
-            for visit in 0..self.row_blocks {
-                let x = ragged + visit * self.ragged_visit;
-                if x > 0 {
-                    let boundary = self.boundary(x);
-                    add_both(boundary, 1, u64::from(boundary.row));
-                }
-                if let Some(count) = (self.ragged_visit - 1).checked_div(self.event) {
-                    let inside = Boundary { event: true, ..Boundary::default() };
+            if ragged > 0 {
+                let boundary = self.boundary(ragged);
+                add_both(boundary, 1, u64::from(boundary.row));
+            }
+            let count = self.row_blocks - 1;
+            let between = self.boundary(ragged + self.ragged_visit);
+            let between = Boundary { writes: None, ..between };
+            add_both(between, count, hits(ragged, self.ragged_visit, count));
+            if let Some(count) = (self.ragged_visit - 1).checked_div(self.event) {
+                let inside = Boundary { event: true, ..Boundary::default() };
+                for visit in 0..self.row_blocks {
+                    let x = ragged + visit * self.ragged_visit;
                     add_both(inside, count, hits(x, self.event, count));
                 }
             }
@@ -326,6 +357,9 @@ fn aligned(first: u64, step: u64, count: u64, modulus: u64) -> u64 {
         return 0;
     }
     let (step, mut at) = (step % modulus, first % modulus);
+    if step == 0 {
+        return if at == 0 { count } else { 0 };
+    }
     // The hits repeat; the first two tell how often.
     let mut first_hit = 0;
     for i in 1..=count {
@@ -336,9 +370,6 @@ fn aligned(first: u64, step: u64, count: u64, modulus: u64) -> u64 {
         if at == 0 {
             if first_hit == 0 {
                 first_hit = i;
-                if step == 0 {
-                    return count;
-                }
             } else {
                 return 1 + (count - first_hit) / (i - first_hit);
             }

@@ -1,5 +1,7 @@
 //! What the memory takes of energy: commands on PIM, streams to the processor, and time.
 
+use std::ops::AddAssign;
+
 use memscape_dram::{CommandCounts, PimWork};
 use memscape_study::Energy;
 use memscape_units::Nanoseconds;
@@ -39,6 +41,13 @@ impl Traffic {
     #[must_use]
     pub fn times(&self, count: f64) -> Self {
         Self { read: self.read * count, written: self.written * count }
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.read += other.read;
+        self.written += other.written;
     }
 }
 

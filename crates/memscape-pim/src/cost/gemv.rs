@@ -10,8 +10,8 @@ use super::stream::CommandStream;
 use crate::hardware::Machine;
 use crate::mapping::Plan;
 
-/// The time of a plan on PIM. Where the closed form has no answer, the engine
-/// has: waiting for rows is then row opening.
+/// The time of a plan on a machine with these delays. Where the closed form has no answer,
+/// the engine has: waiting for rows is then row opening.
 ///
 /// Either way a refresh stalls the stream for as long as it takes by itself. On
 /// the walked stream it may fall on a change of rows, which it then hides.
@@ -22,11 +22,11 @@ use crate::mapping::Plan;
 pub fn time_on_pim(
     plan: &Plan,
     machine: &Machine,
+    delays: &PimDelays,
     engine: CostEngine,
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
-    let delays = machine.pim_delays();
-    let closed = closed_form(plan, &delays);
+    let closed = closed_form(plan, delays);
     let mut cost = closed.unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
         cost.commands = CommandCounts::default();

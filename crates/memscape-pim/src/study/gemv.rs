@@ -2,16 +2,17 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{CommandCounts, Dram, MEMORIES, Pattern, RefreshPolicy};
+use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy};
 use memscape_study::{
     Bound, CostEngine, Energy, EnergyColumns, Estimate, Laws, Recorder, Slot, Study, StudyError, TraceFormat,
 };
-use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
+use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Gemv, MODELS, Matrix, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws;
+use super::site::Site;
 use crate::cost::{
     CommandStream, GemvCost, GemvPart, Traffic, command_energy, idle_energy, least_time, peak_speedup,
     reduction, roofline_speedup, soc_time, time_on_pim, traffic_energy, weight_bytes,
@@ -230,13 +231,18 @@ impl GemvStudy {
     /// # Errors
     /// [`GemvError`] says what does not fit.
     pub fn plan(&self) -> Result<Plan, GemvError> {
-        let machine = &self.machine();
-        machine.check()?;
-        if machine.memory.ranks.get() > 1 {
-            return Err(GemvError::Ranks(machine.memory.ranks.get()));
-        }
+        self.plan_on(&self.site()?)
+    }
+
+    /// The machine, checked.
+    pub(super) fn site(&self) -> Result<Site, GemvError> {
+        Site::new(&self.machine(), self.refresh)
+    }
+
+    fn plan_on(&self, site: &Site) -> Result<Plan, GemvError> {
+        let Site { machine, delays, .. } = site;
         let (gemv, policy) = (self.shape()?, self.policy());
-        let candidates = self.candidates(gemv, machine);
+        let candidates = self.candidates(gemv, site);
         if candidates.is_empty() {
             // Nothing to choose from, or nothing fits: the policy itself, or why not.
             return Ok(Plan::new(gemv, self.format, machine, &policy)?);
@@ -247,7 +253,7 @@ impl GemvStudy {
             if best.as_ref().is_some_and(|it| it.0 <= least) {
                 break;
             }
-            let time = time_on_pim(&candidate, machine, CostEngine::Closed, false)?.time.total();
+            let time = time_on_pim(&candidate, machine, delays, CostEngine::Closed, false)?.time.total();
             if best.as_ref().is_none_or(|it| time < it.0) {
                 best = Some((time, candidate));
             }
@@ -257,7 +263,8 @@ impl GemvStudy {
 
     /// The placements to choose from that fit, with the least time that each can
     /// take, least first.
-    fn candidates(&self, gemv: Gemv, machine: &Machine) -> Vec<(Picoseconds, Plan)> {
+    fn candidates(&self, gemv: Gemv, site: &Site) -> Vec<(Picoseconds, Plan)> {
+        let Site { machine, delays, .. } = site;
         let policy = self.policy();
         // A fixed tile still leaves the degree to choose.
         let any_tile = policy.tile == TilePolicy::Auto && policy.placement == Placement::Best;
@@ -273,7 +280,6 @@ impl GemvStudy {
         } else {
             vec![policy.tile]
         };
-        let delays = machine.pim_delays();
         let mut candidates = Vec::new();
         for tile in heights {
             let try_degree =
@@ -286,23 +292,23 @@ impl GemvStudy {
             }
         }
         let mut candidates: Vec<_> =
-            candidates.into_iter().map(|it| (least_time(&it, &delays), it)).collect();
+            candidates.into_iter().map(|it| (least_time(&it, delays), it)).collect();
         candidates.sort_by_key(|it| it.0);
         candidates
     }
 
     /// A time that the placement cannot fall below.
-    pub(super) fn least_ns(&self) -> Result<f64, GemvError> {
-        Ok(least_time(&self.plan()?, &self.machine().pim_delays()).as_ns())
+    pub(super) fn least_ns(&self, site: &Site) -> Result<f64, GemvError> {
+        Ok(least_time(&self.plan_on(site)?, &site.delays).as_ns())
     }
 
     /// All that the columns are made of.
-    pub(super) fn solve(&self) -> Result<Solved, GemvError> {
-        let plan = self.plan()?;
-        let mut cost = time_on_pim(&plan, &self.machine(), self.engine, self.refresh)?;
+    pub(super) fn solve(&self, site: &Site) -> Result<Solved, GemvError> {
+        let plan = self.plan_on(site)?;
+        let mut cost = time_on_pim(&plan, &site.machine, &site.delays, self.engine, site.refresh)?;
         cost.time[GemvPart::SocReduction] =
-            reduction(self.partial_sums(&plan), self.pim.sum_bits.get(), self.bandwidth());
-        let soc = soc_time(&plan, &self.soc, self.bandwidth());
+            reduction(self.partial_sums(&plan), self.pim.sum_bits.get(), site.bandwidth);
+        let soc = soc_time(&plan, &self.soc, site.bandwidth);
         Ok(Solved { plan, cost, soc })
     }
 
@@ -313,26 +319,25 @@ impl GemvStudy {
         if charged { partial * plan.gemv.m() } else { 0 }
     }
 
-    /// What the memory takes for commands and for the processor's part, whatever the time; none
-    /// where nothing is known of it.
+    /// What the processor reads of partial sums.
     #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
-    pub(super) fn dynamic_energy(&self, solved: &Solved, commands: &CommandCounts) -> Option<Energy> {
-        let sums = self.partial_sums(&solved.plan) as f64 * f64::from(self.pim.sum_bits.get()) / 8.0;
-        let reduction = traffic_energy(&self.machine(), Traffic { read: sums, written: 0.0 })?;
-        Some(command_energy(&self.machine(), commands)? + reduction)
+    pub(super) fn reduction_traffic(&self, plan: &Plan) -> Traffic {
+        let bits = f64::from(self.pim.sum_bits.get());
+        Traffic { read: self.partial_sums(plan) as f64 * bits / 8.0, written: 0.0 }
     }
 
     /// What the memory takes for it all, on PIM.
-    fn energy(&self, solved: &Solved) -> Option<Energy> {
-        let idle = idle_energy(&self.machine(), solved.cost.time.total().into(), false)?;
-        Some(self.dynamic_energy(solved, &solved.cost.all_commands())? + idle)
+    fn energy(&self, site: &Site, solved: &Solved) -> Option<Energy> {
+        let idle = idle_energy(&site.machine, solved.cost.time.total().into(), false)?;
+        let reduction = self.reduction_traffic(&solved.plan);
+        Some(dynamic_energy(site, &solved.cost.all_commands(), reduction)? + idle)
     }
 
     /// The same on the processor, which reads all weights.
-    fn soc_energy(&self, solved: &Solved) -> Option<Estimate> {
+    fn soc_energy(site: &Site, solved: &Solved) -> Option<Estimate> {
         let traffic = Traffic { read: weight_bytes(&solved.plan), written: 0.0 };
-        let idle = idle_energy(&self.machine(), solved.soc, self.refresh)?;
-        Some((traffic_energy(&self.machine(), traffic)? + idle).total())
+        let idle = idle_energy(&site.machine, solved.soc, site.refresh)?;
+        Some((traffic_energy(&site.machine, traffic)? + idle).total())
     }
 
     /// Shows the command stream that the study asks about.
@@ -340,24 +345,18 @@ impl GemvStudy {
         &self,
         show: impl FnOnce(&CommandStream<'_>) -> Result<(), StudyError>,
     ) -> Result<(), StudyError> {
-        let (plan, machine) = (&self.plan()?, &self.machine());
+        let site = self.site()?;
+        let (plan, machine) = (&self.plan_on(&site)?, &site.machine);
         let refresh =
             if self.refresh { RefreshPolicy::all_bank(&machine.memory) } else { RefreshPolicy::Off };
         show(&CommandStream { plan, machine, refresh })
     }
+}
 
-    /// What the processor can read at best: a stream over all bank groups of all
-    /// channels, less what refresh takes.
-    #[must_use]
-    pub fn bandwidth(&self) -> GbPerS {
-        let channel = Pattern::Interleaved.bandwidth_gb_s(&self.memory).as_f64();
-        let peak = GbPerS::new(channel * f64::from(self.memory.channels.get()))
-            .unwrap_or_else(|_| self.memory.peak_gb_s());
-        if !self.refresh {
-            return peak;
-        }
-        GbPerS::new(peak.as_f64() * (1.0 - self.memory.refresh_share())).unwrap_or(peak)
-    }
+/// What the memory takes for commands and for the processor's part, whatever the time; none
+/// where nothing is known of it.
+pub(super) fn dynamic_energy(site: &Site, commands: &CommandCounts, reduction: Traffic) -> Option<Energy> {
+    Some(command_energy(&site.machine, commands)? + traffic_energy(&site.machine, reduction)?)
 }
 
 impl Study for GemvStudy {
@@ -423,16 +422,17 @@ impl Study for GemvStudy {
     }
 
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
-        let solved = self.solve()?;
+        let site = &self.site()?;
+        let solved = self.solve(site)?;
         let Solved { plan, cost, soc } = solved;
         let GemvCost { time, .. } = cost;
-        let delays = self.machine().pim_delays();
+        let delays = &site.delays;
         let (time_ns, soc_time_ns) = (time.total().as_ns(), soc.as_f64());
-        let soc_energy = self.soc_energy(&solved);
+        let soc_energy = Self::soc_energy(site, &solved);
         Ok(GemvAnswer {
             speedup: soc_time_ns / time_ns,
-            roofline_speedup: roofline_speedup(&self.memory, &delays),
-            peak_speedup: peak_speedup(&self.memory, &delays),
+            roofline_speedup: roofline_speedup(&self.memory, delays),
+            peak_speedup: peak_speedup(&self.memory, delays),
             time_ns,
             soc_time_ns,
             mac_ns: time.ns(GemvPart::Mac),
@@ -456,7 +456,7 @@ impl Study for GemvStudy {
             weight_bytes: weight_bytes(&plan),
             memory_bytes: plan.memory_rows() * self.memory.row_of_all_banks().0,
             memory_limit_bytes: self.memory.capacity().0,
-            energy: EnergyColumns::of(self.energy(&solved).as_ref()),
+            energy: EnergyColumns::of(self.energy(site, &solved).as_ref()),
             soc_energy_j: soc_energy.map(|it| it.value),
             soc_energy_low_j: soc_energy.map(|it| it.low),
             soc_energy_high_j: soc_energy.map(|it| it.high),

@@ -2,22 +2,23 @@
 //! layers on PIM and everything else on the processor.
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::ops::Add;
 
-use memscape_dram::Dram;
+use memscape_dram::{CommandCounts, Dram};
 use memscape_study::{
-    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Part, Served, Slot, Study,
+    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Recent, Laws, Served, Slot, Study,
     StudyError, parts,
 };
-use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
+use memscape_units::{Bytes, Nanoseconds, Tops};
+use memscape_workload::{Format, Matrix, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gemv::{GemvStudy, Solved};
+use super::gemv::{GemvStudy, dynamic_energy};
+use super::host::{Host, HostWork, repeated};
 use super::laws;
-use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy, weight_bytes};
-use crate::hardware::{Machine, PimUnit, Soc};
+use super::site::Site;
+use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy};
+use crate::hardware::{PimUnit, Soc};
 use crate::mapping::placement::{CrDegree, Placement, RegisterRule, TilePolicy};
 
 /// A prompt, and a reply generated token by token: weight matrices of the layers
@@ -185,6 +186,23 @@ pub struct StepCost {
     pub energy: Option<Energy>,
 }
 
+/// The matrices that PIM takes, for a token of one sequence.
+#[derive(Debug, Clone, Copy)]
+struct OnPim {
+    /// Their time, refresh in the mean.
+    gemvs: Breakdown<GemvPart>,
+    /// What the memory takes for their commands.
+    energy: Option<Energy>,
+    /// Elements of the layers' matrices.
+    elements: u64,
+    /// DRAM rows of the fullest bank that these take.
+    rows: u64,
+    /// Those of their outputs.
+    output_rows: u64,
+}
+
+thread_local!(static KEPT: Recent<InferenceStudy, OnPim> = const { Recent::new() });
+
 /// A generated token of one sequence.
 struct Token {
     /// Its GEMVs on PIM.
@@ -263,11 +281,12 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     pub fn step_on_pim(&self) -> Result<StepCost, StudyError> {
         let it = Self { system: System::Pim, ..*self };
-        let matrices = it.layer_gemvs()?;
-        let token = it.token(it.context_tokens(), &matrices)?;
+        let site = &it.site()?;
+        let on_pim = it.on_pim()?;
+        let token = it.token(site, &on_pim, &it.host(site)?);
         let batch = it.batch.get();
-        let idle = idle_energy(&it.machine(), Nanoseconds::new(token.pim.total().as_ns())?, it.refresh);
-        let (need, cache) = it.bytes_needed(&matrices);
+        let idle = idle_energy(&site.machine, Nanoseconds::new(token.pim.total().as_ns())?, it.refresh);
+        let (need, cache) = it.bytes_needed(&on_pim);
         Ok(StepCost {
             time: token.pim,
             sequences: batch,
@@ -284,89 +303,108 @@ impl InferenceStudy {
         self.prompt_tokens.get().saturating_add(self.generated_tokens.get().div_ceil(2))
     }
 
-    /// The layers' matrices, placed and timed.
-    fn layer_gemvs(&self) -> Result<Vec<(Matrix, Solved)>, StudyError> {
-        let matrices = self.model.layer_gemvs(self.projections);
-        matrices.map(|it| Ok((it.0, self.gemv(it.0).solve()?))).collect()
+    /// The machine, checked.
+    fn site(&self) -> Result<Site, StudyError> {
+        Ok(self.gemv(Matrix::LmHead).site()?)
     }
 
-    /// A token of one sequence after so many others.
-    fn token(&self, context: u64, matrices: &[(Matrix, Solved)]) -> Result<Token, StudyError> {
+    /// The processor's part.
+    fn host(&self, site: &Site) -> Result<Host, StudyError> {
+        let work = HostWork {
+            model: self.model,
+            projections: self.projections,
+            format: self.format,
+            prompt_tokens: self.prompt_tokens,
+            context_tokens: self.context_tokens(),
+            kv_bits: self.kv_bits,
+            activation_bits: self.activation_bits,
+            attention: self.attention,
+            lm_head: self.lm_head,
+            soc: self.soc,
+            bandwidth: site.bandwidth,
+        };
+        work.cost()
+    }
+
+    /// The matrices that PIM takes.
+    fn on_pim(&self) -> Result<OnPim, StudyError> {
+        // What they do not depend on is always the same.
+        let one = NonZeroU32::MIN;
+        let it = Self {
+            system: System::Pim,
+            prompt_tokens: NonZeroU64::MIN,
+            generated_tokens: NonZeroU64::MIN,
+            batch: one,
+            kv_bits: one,
+            activation_bits: one,
+            attention: Attention::Fused,
+            soc: Soc { tops_8bit: Tops::new(1.0)? },
+            ..*self
+        };
+        KEPT.with(|kept| kept.get(it, Self::find_on_pim))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "few layers")]
+    fn find_on_pim(&self) -> Result<OnPim, StudyError> {
+        let site = &self.site()?;
         let layers = u64::from(self.model.layers);
-        let mut gemvs = Breakdown::default();
-        let mut soc = Vec::new();
-        let mut energy = Some(Energy::ZERO);
-        for (matrix, solved) in matrices {
-            gemvs += solved.cost.time * layers;
-            soc.push((TokenPart::Gemv, times(layers, solved.soc)));
-            energy = self.and_gemv(energy, *matrix, solved, layers);
+        let mut all = OnPim {
+            gemvs: Breakdown::default(),
+            energy: None,
+            elements: 0,
+            rows: 0,
+            output_rows: 0,
+        };
+        let (mut commands, mut reduction) = (CommandCounts::default(), Traffic::default());
+        for (matrix, _) in self.model.layer_gemvs(self.projections) {
+            let study = self.gemv(matrix);
+            let solved = study.solve(site)?;
+            all.gemvs += solved.cost.time * layers;
+            commands += solved.cost.commands * layers;
+            reduction += study.reduction_traffic(&solved.plan).times(layers as f64);
+            let plan = &solved.plan;
+            all.elements += layers * plan.gemv.m() * plan.gemv.k();
+            all.rows += layers * plan.weight_rows();
+            // All matrices may write their outputs to the same rows, one after the other.
+            all.output_rows = all.output_rows.max(plan.memory_rows() - plan.weight_rows());
         }
-        for operator in self.model.decode_operators(context, self.projections)? {
-            let part = match operator.kind {
-                // The layers' matrices are timed above, one by one.
-                OperatorKind::Matrix if matrices.iter().any(|it| it.0.name() == operator.name) => continue,
-                OperatorKind::Matrix if operator.name == "lm_head" && self.lm_head == LmHead::Pim => {
-                    let head = self.gemv(Matrix::LmHead).solve()?;
-                    gemvs += head.cost.time;
-                    energy = self.and_gemv(energy, Matrix::LmHead, &head, 1);
-                    soc.push((TokenPart::Gemv, self.soc_time(&operator)));
-                    continue;
-                }
-                OperatorKind::Matrix => TokenPart::Head,
-                OperatorKind::Attention => TokenPart::Attention,
-                OperatorKind::Vector => TokenPart::Vector,
-            };
-            soc.push((part, self.soc_time(&operator)));
-            energy = and(energy, traffic_energy(&self.machine(), self.traffic(&operator)));
+        if self.lm_head == LmHead::Pim {
+            let study = self.gemv(Matrix::LmHead);
+            let head = study.solve(site)?;
+            all.gemvs += head.cost.time;
+            commands += head.cost.commands;
+            reduction += study.reduction_traffic(&head.plan);
         }
+        all.energy = dynamic_energy(site, &commands, reduction);
         if self.refresh {
             // Intervals do not begin anew with every matrix.
-            let on_pim = gemvs.total() - gemvs[GemvPart::Refresh] - gemvs[GemvPart::SocReduction];
-            let delays = self.gemv(Matrix::LmHead).machine().pim_delays();
-            gemvs[GemvPart::Refresh] = delays.mean_refresh(&self.memory, on_pim);
+            let busy = all.gemvs.total() - all.gemvs[GemvPart::Refresh] - all.gemvs[GemvPart::SocReduction];
+            all.gemvs[GemvPart::Refresh] = site.delays.mean_refresh(&self.memory, busy);
         }
-        // Rounded to picoseconds once, not operator by operator.
-        let sum = |part| total(soc.iter().filter(|it| it.0 == part).map(|it| it.1)).to_picoseconds();
-        let soc: Breakdown<TokenPart> = TokenPart::ALL.iter().map(|it| (*it, sum(*it))).collect();
-        let mut pim = soc;
-        pim[TokenPart::Gemv] = gemvs.total();
-        Ok(Token { gemvs, pim, soc, soc_bound_by: self.soc_bound_by(context)?, energy })
+        Ok(all)
     }
 
-    /// And so many layers' GEMVs: commands on PIM, or weights to the processor.
-    #[expect(clippy::cast_precision_loss, reason = "few layers")]
-    fn and_gemv(&self, sum: Option<Energy>, matrix: Matrix, it: &Solved, layers: u64) -> Option<Energy> {
-        let of_one = match self.system {
-            System::Pim => self.gemv(matrix).dynamic_energy(it, &it.cost.commands),
-            System::Soc => {
-                let read = weight_bytes(&it.plan);
-                traffic_energy(&self.machine(), Traffic { read, written: 0.0 })
-            }
+    /// A token of one sequence at the mean context.
+    fn token(&self, site: &Site, on_pim: &OnPim, host: &Host) -> Token {
+        let mut pim = host.token;
+        pim[TokenPart::Gemv] = on_pim.gemvs.total();
+        let gemvs = match self.system {
+            System::Pim => on_pim.energy,
+            System::Soc => traffic_energy(&site.machine, host.weights),
         };
-        and(sum, of_one.map(|it| it * layers as f64))
-    }
-
-    fn machine(&self) -> Machine {
-        self.gemv(Matrix::LmHead).machine()
-    }
-
-    /// The prompt of one sequence, on the processor: its time, and what the memory takes for it,
-    /// standby and refresh left out.
-    fn prompt(&self) -> Result<(Nanoseconds, Option<Energy>), StudyError> {
-        let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
-        let energies = operators.iter().map(|it| traffic_energy(&self.machine(), self.traffic(it)));
-        let time = total(operators.iter().map(|it| self.soc_time(it)));
-        Ok((time, energies.fold(Some(Energy::ZERO), and)))
+        let energy = and(gemvs, traffic_energy(&site.machine, host.beside));
+        Token { gemvs: on_pim.gemvs, pim, soc: host.token, soc_bound_by: host.bound_by, energy }
     }
 
     /// What the memory takes for prompt and reply of all sequences.
     fn energy(
         &self,
+        site: &Site,
         prompt: (Nanoseconds, Option<Energy>),
         token: (Nanoseconds, Option<Energy>),
     ) -> Option<Energy> {
         let with_idle = |(time, energy): (Nanoseconds, Option<Energy>)| {
-            and(energy, idle_energy(&self.machine(), time, self.refresh))
+            and(energy, idle_energy(&site.machine, time, self.refresh))
         };
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let tokens = self.generated_tokens.get() as f64;
@@ -374,52 +412,9 @@ impl InferenceStudy {
         Some(of_one * f64::from(self.batch.get()))
     }
 
-    /// What takes most of a token on the processor alone: computing, or moving its data.
-    fn soc_bound_by(&self, context: u64) -> Result<BoundBy, StudyError> {
-        let (mut all, mut moving) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
-        for it in self.model.decode_operators(context, self.projections)? {
-            all += self.soc_time(&it);
-            moving += self.soc_time(&Operator { operations: 0, ..it });
-        }
-        Ok(if moving * 2.0 >= all { BoundBy::DramBandwidth } else { BoundBy::Compute })
-    }
-
-    /// An operator on the processor, all its instances: the slower of computing
-    /// and moving its data.
-    fn soc_time(&self, operator: &Operator) -> Nanoseconds {
-        let bytes = self.traffic_of_one(operator).bytes();
-        let bits = self.format.element_bits();
-        let bandwidth = self.gemv(Matrix::LmHead).bandwidth();
-        times(operator.count, self.soc.gemv_time(operator.operations, bits, bytes, bandwidth))
-    }
-
-    /// What one instance of an operator reads and writes on the processor.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn traffic_of_one(&self, it: &Operator) -> Traffic {
-        let [scores_read, scores_written] = match self.attention {
-            Attention::Fused => [0, 0],
-            Attention::Unfused => [it.score_read_elements, it.score_written_elements],
-        };
-        let bytes = |elements: u64, bits: NonZeroU32| elements as f64 * f64::from(bits.get()) / 8.0;
-        let read = it.activation_read_elements + it.vector_weight_elements + scores_read;
-        Traffic {
-            read: self.format.storage_bits(it.weight_elements) as f64 / 8.0
-                + bytes(it.kv_read_elements, self.kv_bits)
-                + bytes(read, self.activation_bits),
-            written: bytes(it.kv_written_elements, self.kv_bits)
-                + bytes(it.activation_written_elements + scores_written, self.activation_bits),
-        }
-    }
-
-    /// What all its instances do.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn traffic(&self, operator: &Operator) -> Traffic {
-        self.traffic_of_one(operator).times(operator.count as f64)
-    }
-
     /// What weights and key-value cache take, if there is as much.
-    fn memory_bytes(&self, matrices: &[(Matrix, Solved)]) -> Result<u64, InferenceError> {
-        let (need, cache) = self.bytes_needed(matrices);
+    fn memory_bytes(&self, on_pim: &OnPim) -> Result<u64, InferenceError> {
+        let (need, cache) = self.bytes_needed(on_pim);
         let have = self.memory.capacity();
         if need > have.0 {
             return Err(InferenceError::Capacity { need: Bytes(need), cache: Bytes(cache), have });
@@ -429,18 +424,13 @@ impl InferenceStudy {
 
     /// Weights, and keys and values of all sequences at their end: the layers'
     /// matrices as they are placed, padding included; and the latter alone.
-    fn bytes_needed(&self, matrices: &[(Matrix, Solved)]) -> (u64, u64) {
+    fn bytes_needed(&self, on_pim: &OnPim) -> (u64, u64) {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
         let vectors =
             layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
-        let placed: u64 = matrices.iter().map(|it| layers * it.1.plan.gemv.m() * it.1.plan.gemv.k()).sum();
-        let row = self.memory.row_of_all_banks().0;
-        let rows: u64 = matrices.iter().map(|it| layers * it.1.plan.weight_rows()).sum();
-        // All matrices may write their outputs to the same rows, one after the other.
-        let output_rows = matrices.iter().map(|it| it.1.plan.memory_rows() - it.1.plan.weight_rows()).max();
-        let others = model.parameters().saturating_sub(vectors).saturating_sub(placed);
+        let others = model.parameters().saturating_sub(vectors).saturating_sub(on_pim.elements);
 
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         let bytes = |elements: u64, bits: NonZeroU32, times: u64| {
@@ -448,8 +438,10 @@ impl InferenceStudy {
         };
         let cache = bytes(model.kv_cache_elements(tokens), self.kv_bits, self.batch.get().into());
         let matrices = match self.system {
-            System::Pim => (rows + output_rows.unwrap_or_default()).saturating_mul(row),
-            System::Soc => self.format.storage_bytes(placed).0,
+            System::Pim => {
+                (on_pim.rows + on_pim.output_rows).saturating_mul(self.memory.row_of_all_banks().0)
+            }
+            System::Soc => self.format.storage_bytes(on_pim.elements).0,
         };
         let need = matrices
             .saturating_add(self.format.storage_bytes(others).0)
@@ -481,16 +473,6 @@ impl Token {
 /// Both, where both are known.
 fn and(a: Option<Energy>, b: Option<Energy>) -> Option<Energy> {
     Some(a? + b?)
-}
-
-/// So many times after each other.
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn times(count: u64, time: Nanoseconds) -> Nanoseconds {
-    Nanoseconds::new(count as f64 * time.as_f64()).expect("a product of finite positive numbers")
-}
-
-fn total(spans: impl Iterator<Item = Nanoseconds>) -> Nanoseconds {
-    spans.fold(Nanoseconds::ZERO, Add::add)
 }
 
 impl Study for InferenceStudy {
@@ -528,11 +510,12 @@ impl Study for InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let context = self.context_tokens();
-        let matrices = self.layer_gemvs()?;
-        let memory_bytes = self.memory_bytes(&matrices)?;
-        let token = self.token(context, &matrices)?;
-        let (prompt, prompt_energy) = self.prompt()?;
+        let site = &self.site()?;
+        let on_pim = self.on_pim()?;
+        let memory_bytes = self.memory_bytes(&on_pim)?;
+        let host = self.host(site)?;
+        let token = self.token(site, &on_pim, &host);
+        let (prompt, prompt_energy) = (host.prompt, traffic_energy(&site.machine, host.prompt_traffic));
 
         let batch = u64::from(self.batch.get());
         let (time, bound_by) = match self.system {
@@ -544,12 +527,12 @@ impl Study for InferenceStudy {
             prompt_tokens,
             generated_tokens,
             batch,
-            prompt: times(batch, prompt),
-            step: times(batch, step),
+            prompt: repeated(batch, prompt),
+            step: repeated(batch, step),
             memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by,
-            energy: self.energy((prompt, prompt_energy), (step, token.energy)),
+            energy: self.energy(site, (prompt, prompt_energy), (step, token.energy)),
             package_w: None,
             cost_usd: None,
         });
@@ -568,7 +551,7 @@ impl Study for InferenceStudy {
             head_ns: ns(&token.soc, TokenPart::Head),
             attention_ns: ns(&token.soc, TokenPart::Attention),
             vector_ns: ns(&token.soc, TokenPart::Vector),
-            context_tokens: context,
+            context_tokens: self.context_tokens(),
         })
     }
 }

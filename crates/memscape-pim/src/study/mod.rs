@@ -1,9 +1,11 @@
 //! The questions: one matrix, a whole reply, and how far a choice is from the best.
 
 mod gemv;
+mod host;
 mod inference;
 mod laws;
 mod regret;
+mod site;
 
 pub use gemv::{GemvAnswer, GemvError, GemvStudy};
 pub use inference::{

@@ -141,9 +141,10 @@ fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
                 let tile = TilePolicy::Fixed(height);
                 let mut candidate = GemvStudy { placement: Placement::Best, tile, split_k, ..*base };
                 candidate.pim.input_registers = input_registers;
+                let Ok(site) = candidate.site() else { continue };
                 for degree in counts(registers) {
                     candidate.cr_degree = CrDegree::Fixed(degree);
-                    let Ok(least_ns) = candidate.least_ns() else { break };
+                    let Ok(least_ns) = candidate.least_ns(&site) else { break };
                     all.push((least_ns, candidate));
                 }
             }
@@ -156,7 +157,8 @@ fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
         split_k: NonZeroU32::MIN,
         ..*base
     };
-    all.extend(column_major.least_ns().ok().map(|it| (it, column_major)));
+    let least_ns = column_major.site().and_then(|it| column_major.least_ns(&it));
+    all.extend(least_ns.ok().map(|it| (it, column_major)));
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all
 }

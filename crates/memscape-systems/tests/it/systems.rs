@@ -341,3 +341,21 @@ fn what_is_drawn_has_an_answer() {
         assert!(is_sure || of("draws") > 39.5, "{}: {table:?}", study.name());
     }
 }
+
+/// Stages of models keep what they found for the next point, which nobody can see.
+#[test]
+fn what_stages_keep_changes_no_answer() {
+    for study in studies().filter(|it| !it.laws().slow) {
+        for it in &study.describe().parameters {
+            let more = match (it.default.as_u64(), it.default.as_f64()) {
+                (Some(default), _) => json!(2 * default),
+                (_, Some(default)) => json!(1.5 * default),
+                _ => continue,
+            };
+            let given = Parameters::from_iter([(it.path.clone(), more)]);
+            let ask = || study.run(&given).map_err(|it| it.to_string());
+            let elsewhere = std::thread::scope(|scope| scope.spawn(ask).join().unwrap());
+            assert_eq!(ask(), elsewhere, "{} {}", study.name(), it.path);
+        }
+    }
+}
