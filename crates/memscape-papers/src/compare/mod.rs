@@ -3,6 +3,7 @@
 mod common;
 mod crossovers;
 mod headline;
+mod operators;
 mod roofline;
 mod scaling;
 
@@ -30,6 +31,13 @@ const EXPERIMENTS: &[Experiment] = &[
         "Llama 3.2 3B, batch 1, prompts of 1 to 4096 tokens; each platform in its own format.",
         roofline::table,
         roofline::plot,
+    ),
+    Experiment::new(
+        "compare.operators",
+        "Matrix by matrix: what is attained, and where the rest goes",
+        "Llama 3.2 3B, the matrices of a layer; each machine in its own format.",
+        operators::table,
+        operators::plot,
     ),
     Experiment::new(
         "compare.models",
