@@ -96,7 +96,8 @@ fn cost(place: &Place, gemv: Gemv) -> Result<Cost, Error> {
         least.fold(0.0, f64::max)
     };
     let sums = study.sums();
-    let is_of_time = |name: &str| name == "time_ns" || leaves(sums, "time_ns").contains(&name) || name == "busy_ns";
+    let is_of_time =
+        |name: &str| name == "time_ns" || leaves(sums, "time_ns").contains(&name) || name == "busy_ns";
     // The clock's own limit, where a study says how much of it is reached.
     let time_ns = of("time_ns");
     let least_ns = least_of(&is_of_time).max(time_ns * of("peak_share"));

@@ -33,8 +33,7 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
                 let mut cost = GemvCost::default();
                 let closable = Some(pass.add_to(&mut cost, start.closable));
                 // Column-major passes all begin at the first row.
-                let offset =
-                    if plan.is_column_major() { 0 } else { (start.offset + pass.words) % row_words };
+                let offset = if plan.is_column_major() { 0 } else { (start.offset + pass.words) % row_words };
                 (start, cost, Start { offset, closable, ..start })
             }
         };

@@ -236,7 +236,11 @@ impl GemvStudy {
 
     /// The machine, checked.
     pub(super) fn site(&self) -> Result<Site, GemvError> {
-        Site::new(&self.machine(), self.refresh)
+        let site = Site::new(&self.machine(), self.refresh)?;
+        match self.memory.ranks.get() {
+            1 => Ok(site),
+            ranks => Err(GemvError::Ranks(ranks)),
+        }
     }
 
     fn plan_on(&self, site: &Site) -> Result<Plan, GemvError> {
@@ -291,8 +295,7 @@ impl GemvStudy {
                 candidates.extend(try_degree(policy.cr_degree));
             }
         }
-        let mut candidates: Vec<_> =
-            candidates.into_iter().map(|it| (least_time(&it, delays), it)).collect();
+        let mut candidates: Vec<_> = candidates.into_iter().map(|it| (least_time(&it, delays), it)).collect();
         candidates.sort_by_key(|it| it.0);
         candidates
     }

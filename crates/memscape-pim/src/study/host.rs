@@ -2,13 +2,48 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{BoundBy, Breakdown, Recent, Part, StudyError};
+use memscape_study::{BoundBy, Breakdown, Part, Recent, StudyError, parts};
 use memscape_units::{GbPerS, Nanoseconds};
 use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::inference::{Attention, LmHead, TokenPart};
 use crate::cost::Traffic;
 use crate::hardware::Soc;
+
+/// Whether attention scores pass through memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attention {
+    /// Scores stay on the chip.
+    Fused,
+    /// Scores are written to memory and read back.
+    Unfused,
+}
+
+/// Where the language-model head runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LmHead {
+    /// On the processor.
+    Soc,
+    /// On PIM, like the matrices of the layers.
+    Pim,
+}
+
+parts! {
+    /// What a generated token takes its time for.
+    pub enum TokenPart {
+        /// Weight matrices that PIM can take.
+        Gemv = "gemv",
+        /// Language-model head and embedding projections on the processor.
+        Head = "head",
+        /// Attention over the context.
+        Attention = "attention",
+        /// Norms, activations, residuals.
+        Vector = "vector",
+    }
+}
 
 /// All that the processor's part depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]

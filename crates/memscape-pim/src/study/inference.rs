@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{CommandCounts, Dram};
 use memscape_study::{
-    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Recent, Laws, Served, Slot, Study,
-    StudyError, parts,
+    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Recent, Served, Slot,
+    Study, StudyError,
 };
 use memscape_units::{Bytes, Nanoseconds, Tops};
 use memscape_workload::{Format, Matrix, Model, Projections};
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gemv::{GemvStudy, dynamic_energy};
-use super::host::{Host, HostWork, repeated};
+use super::host::{Attention, Host, HostWork, LmHead, TokenPart, repeated};
 use super::laws;
 use super::site::Site;
 use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy};
@@ -86,26 +86,6 @@ pub enum System {
     Soc,
 }
 
-/// Whether attention scores pass through memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Attention {
-    /// Scores stay on the chip.
-    Fused,
-    /// Scores are written to memory and read back.
-    Unfused,
-}
-
-/// Where the language-model head runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LmHead {
-    /// On the processor.
-    Soc,
-    /// On PIM, like the matrices of the layers.
-    Pim,
-}
-
 /// Why there is no reply.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -153,20 +133,6 @@ pub struct InferenceAnswer {
     pub vector_ns: f64,
     /// Context at which a generated token is timed: the mean
     pub context_tokens: u64,
-}
-
-parts! {
-    /// What a generated token takes its time for.
-    pub enum TokenPart {
-        /// Weight matrices that PIM can take.
-        Gemv = "gemv",
-        /// Language-model head and embedding projections on the processor.
-        Head = "head",
-        /// Attention over the context.
-        Attention = "attention",
-        /// Norms, activations, residuals.
-        Vector = "vector",
-    }
 }
 
 /// What a step of a reply takes with the layers' matrices on PIM.
@@ -348,13 +314,8 @@ impl InferenceStudy {
     fn find_on_pim(&self) -> Result<OnPim, StudyError> {
         let site = &self.site()?;
         let layers = u64::from(self.model.layers);
-        let mut all = OnPim {
-            gemvs: Breakdown::default(),
-            energy: None,
-            elements: 0,
-            rows: 0,
-            output_rows: 0,
-        };
+        let mut all =
+            OnPim { gemvs: Breakdown::default(), energy: None, elements: 0, rows: 0, output_rows: 0 };
         let (mut commands, mut reduction) = (CommandCounts::default(), Traffic::default());
         for (matrix, _) in self.model.layer_gemvs(self.projections) {
             let study = self.gemv(matrix);

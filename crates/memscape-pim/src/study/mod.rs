@@ -8,7 +8,6 @@ mod regret;
 mod site;
 
 pub use gemv::{GemvAnswer, GemvError, GemvStudy};
-pub use inference::{
-    Attention, InferenceAnswer, InferenceError, InferenceStudy, LmHead, StepCost, TokenPart,
-};
+pub use host::{Attention, LmHead, TokenPart};
+pub use inference::{InferenceAnswer, InferenceError, InferenceStudy, StepCost};
 pub use regret::{RegretAnswer, RegretStudy};

@@ -4,7 +4,6 @@ use memscape_dram::{Dram, Pattern, PimDelays};
 use memscape_study::Recent;
 use memscape_units::GbPerS;
 
-use super::gemv::GemvError;
 use crate::hardware::{HardwareError, Machine};
 
 /// A machine that has been checked, and what follows from it whatever the matrix.
@@ -21,14 +20,11 @@ pub(super) struct Site {
 
 impl Site {
     /// # Errors
-    /// [`GemvError`] if the machine contradicts itself, or has several ranks.
-    pub fn new(machine: &Machine, refresh: bool) -> Result<Self, GemvError> {
+    /// [`HardwareError`] if the machine contradicts itself.
+    pub fn new(machine: &Machine, refresh: bool) -> Result<Self, HardwareError> {
         thread_local!(static KEPT: Recent<(Dram, bool), GbPerS> = const { Recent::new() });
         let bandwidth = KEPT.with(|it| it.get((machine.memory, refresh), bandwidth))?;
         machine.check_unit()?;
-        if machine.memory.ranks.get() > 1 {
-            return Err(GemvError::Ranks(machine.memory.ranks.get()));
-        }
         Ok(Self { delays: machine.pim_delays(), bandwidth, machine: *machine, refresh })
     }
 }
@@ -38,8 +34,7 @@ impl Site {
 fn bandwidth((memory, refresh): &(Dram, bool)) -> Result<GbPerS, HardwareError> {
     memory.check()?;
     let channel = Pattern::Interleaved.bandwidth_gb_s(memory).as_f64();
-    let peak =
-        GbPerS::new(channel * f64::from(memory.channels.get())).unwrap_or_else(|_| memory.peak_gb_s());
+    let peak = GbPerS::new(channel * f64::from(memory.channels.get())).unwrap_or_else(|_| memory.peak_gb_s());
     if !refresh {
         return Ok(peak);
     }
