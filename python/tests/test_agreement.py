@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
 import gguf
@@ -96,6 +99,54 @@ def test_the_lpddr5_preset_is_as_ramulator_has_it():
     # nCL + nBL + 2 - nCWL; left to the rule.
     assert it["trtw_ns"] is None
     assert clocks["cl_ns"] + it["burst_length"] / it["transfers_per_clock"] + 2 - clocks["cwl_ns"] == 12
+
+
+def table(name):
+    return pl.read_csv(ROOT / "data" / "agreement" / name).rows(named=True)
+
+
+def test_streams_beside_two_simulators(page):
+    """The rate of one rank, in clocks of a read, is what was compared, and what the page says of it."""
+    of = {"interleaved": "bank-groups", "row-by-row": "row-by-row"}
+    for row in table("streams.csv"):
+        ours, pattern = row["ours_clocks"], row["pattern"]
+        theirs = [row[it] for it in ("dramsim3_32_clocks", "ramulator_32_clocks")]
+        if pattern == "row-by-row":
+            assert all(0.5 < it / ours < 0.81 for it in theirs), row
+            assert 1 <= row["dramsim3_1_clocks"] / ours < 1.25, row
+        else:
+            assert all(abs(it / ours - 1) < 0.04 for it in theirs), row
+        if row["refresh"] == "on":
+            said = [f"{row[it]:#.4g}" for it in ("dramsim3_1_clocks", "ours_clocks")] + [f"{it:#.4g}" for it in theirs]
+            assert f"| `{row['preset']}` | {pattern} | {' | '.join(said)} |" in page, row
+        elif pattern in of:
+            memory = ms.describe(row["preset"]).parameters
+            given = {"dimm.memory": row["preset"], "dimm.interleave": of[pattern], "dimm.ranks": 1}
+            rate = ms.run("ndp.inference", given)["dimm_bandwidth_gb_s"]
+            burst_bytes = memory["bus_bits"] * memory["burst_length"] / 8
+            clocks = burst_bytes / rate * memory["data_rate_mt_s"] / memory["transfers_per_clock"] * 1e-3
+            assert clocks == pytest.approx(ours, rel=5e-4), row
+
+
+def test_pim_commands_beside_two_simulators(page):
+    """MACs of a trace are as far apart as the reads of one bank are in both."""
+    for row in table("macs.csv"):
+        assert row["equal"] == row["gaps"], row
+        asked = [f"memory={row['memory']}", f"m={row['m']}", f"k={row['k']}", "--format", "commands"]
+        traced = subprocess.run(
+            [sys.executable, "-m", "memscape", "trace", "--quiet", "pim.gemv", *asked],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        commands = [it.split(",") for it in traced.stdout.splitlines()[1:]]
+        columns = [it for it in commands if it[1] in ("MAC", "REGWR", "SPILL", "ALU")]
+        pairs = [(one, two) for one, two in pairwise(columns) if one[1] == two[1] == "MAC"]
+        gaps = {same: {int(b[0]) - int(a[0]) for a, b in pairs if (a[6] == b[6]) is same} for same in (True, False)}
+        assert len(pairs) == row["gaps"], row
+        assert gaps == {True: {row["clocks_within_row"]}, False: {row["clocks_to_other_row"]}}, row
+        said = [row[it] for it in ("gaps", "equal", "clocks_within_row", "clocks_to_other_row")]
+        assert f"| `{row['memory']}` | {' | '.join(map(str, said))} |" in page, row
 
 
 @pytest.mark.parametrize(
