@@ -7,25 +7,24 @@ use memscape_systems::studies;
 use rayon::prelude::*;
 
 /// Points of each study; `memscape laws --points` looks at more.
-const POINTS: u64 = 2000;
+const POINTS: u64 = 1000;
 
 /// Of those whose answers take longer, so that all take minutes.
-const FEWER: [(&str, u64); 15] = [
+const FEWER: [(&str, u64); 14] = [
     ("ndp.inference", 20),
     ("ndp.predictor", 20),
     ("ndp.partition", 20),
     ("pim.regret", 20),
-    ("npu.inference", 40),
-    ("npu.workload", 40),
-    ("npu.balance", 100),
-    ("mixed.inference", 40),
+    ("npu.inference", 20),
+    ("npu.workload", 20),
+    ("npu.balance", 20),
+    ("mixed.inference", 20),
     ("ndp.activity", 300),
-    ("ondevice.layout", 200),
-    ("ondevice.gemv", 600),
-    ("npu.search", 600),
-    ("pim.gemv", 600),
-    ("pim.inference", 600),
-    ("riscv.inference", 1000),
+    ("ondevice.layout", 60),
+    ("ondevice.gemv", 300),
+    ("npu.search", 300),
+    ("pim.gemv", 400),
+    ("pim.inference", 400),
 ];
 
 /// What is held fast where an answer would take seconds: the walks of Hermes see fewer
