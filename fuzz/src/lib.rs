@@ -4,10 +4,10 @@
 //! Fuzzers call them (`fuzz_targets`), and `crates/memscape-cli/tests/inputs.rs` does with
 //! mutations of real files.
 
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use memscape::explore::{Control, Expression, Question, StudyFile, Sweep, Table, digest, sweep_to_file};
+use memscape::explore::{Control, Expression, Question, Store, StudyFile, Sweep, Table, digest};
 use memscape::ndp::activity::{Profile, Trace};
 use memscape::papers::claims::Published;
 use memscape::papers::predictions;
@@ -28,15 +28,16 @@ pub struct Surface {
 }
 
 /// Everything that reads what others wrote.
-pub static SURFACES: [Surface; 10] = [
+pub static SURFACES: [Surface; 11] = [
     Surface { name: "study_file", read: study_file, seeds: study_files },
     Surface { name: "description", read: description, seeds: descriptions },
     Surface { name: "config_json", read: config_json, seeds: configs },
+    Surface { name: "gguf", read: gguf, seeds: gguf_files },
     Surface { name: "claims", read: claims, seeds: published },
     Surface { name: "measured", read: measured, seeds: measurements },
     Surface { name: "npz", read: npz, seeds: recordings },
     Surface { name: "formula", read: formula, seeds: formulas },
-    Surface { name: "partial", read: partial, seeds: partials },
+    Surface { name: "store", read: store, seeds: stores },
     Surface { name: "table", read: table, seeds: tables },
     Surface { name: "arguments", read: arguments, seeds: commands },
 ];
@@ -92,6 +93,69 @@ pub fn config_json(bytes: &[u8]) {
     let _ = study("cxl.inference").expect("it is built in").run(&asked);
 }
 
+/// A model as llama.cpp stores it, and what it takes then.
+pub fn gguf(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("given.gguf");
+    std::fs::write(&path, bytes).expect("as above");
+    let asked = parameters! { "model" => path.to_str().expect("a plain name"), "prompt_tokens" => 16 };
+    let _ = study("cxl.inference").expect("it is built in").run(&asked);
+}
+
+/// A model of one layer, by the format's description.
+fn gguf_files() -> Vec<Vec<u8>> {
+    const TEXT: u32 = 8;
+    const NUMBER: u32 = 4;
+    const LIST: u32 = 9;
+    let text = |it: &str| [&(it.len() as u64).to_le_bytes()[..], it.as_bytes()].concat();
+    let key = |name: &str, kind: u32, value: &[u8]| [&text(name)[..], &kind.to_le_bytes(), value].concat();
+    let number = |name: &str, value: u32| key(&format!("llama.{name}"), NUMBER, &value.to_le_bytes());
+    let words = [&TEXT.to_le_bytes()[..], &2_u64.to_le_bytes(), &text("a"), &text("b")].concat();
+    let keys = [
+        key("general.architecture", TEXT, &text("llama")),
+        number("block_count", 1),
+        number("context_length", 64),
+        number("embedding_length", 64),
+        number("feed_forward_length", 128),
+        number("attention.head_count", 4),
+        number("attention.head_count_kv", 2),
+        key("tokenizer.ggml.tokens", LIST, &words),
+    ];
+    // Types 0 and 2 are binary32, and blocks of 32 weights in 18 bytes.
+    let matrices: [(&str, &[u64]); 13] = [
+        ("token_embd", &[64, 32]),
+        ("blk.0.attn_norm", &[64]),
+        ("blk.0.attn_q", &[64, 64]),
+        ("blk.0.attn_k", &[64, 32]),
+        ("blk.0.attn_v", &[64, 32]),
+        ("blk.0.attn_output", &[64, 64]),
+        ("blk.0.ffn_norm", &[64]),
+        ("blk.0.ffn_gate", &[64, 128]),
+        ("blk.0.ffn_up", &[64, 128]),
+        ("blk.0.ffn_down", &[128, 64]),
+        ("output_norm", &[64]),
+        ("output", &[64, 32]),
+        ("rope_freqs", &[8]),
+    ];
+    let mut file = [&b"GGUF"[..], &3_u32.to_le_bytes(), &(matrices.len() as u64).to_le_bytes()].concat();
+    file.extend((keys.len() as u64).to_le_bytes());
+    file.extend(keys.concat());
+    let mut offset = 0_u64;
+    for (name, extents) in matrices {
+        let plain = extents.len() == 1;
+        file.extend(text(&format!("{name}.weight")));
+        file.extend(u32::try_from(extents.len()).expect("two at most").to_le_bytes());
+        file.extend(extents.iter().flat_map(|it| it.to_le_bytes()));
+        file.extend(if plain { 0_u32 } else { 2 }.to_le_bytes());
+        file.extend(offset.to_le_bytes());
+        let weights: u64 = extents.iter().product();
+        offset = (offset + if plain { 4 * weights } else { 18 * weights / 32 }).next_multiple_of(32);
+    }
+    let head = file.len().next_multiple_of(32);
+    file.resize(head + usize::try_from(offset).expect("a small file"), 0);
+    vec![file]
+}
+
 /// A claims file.
 pub fn claims(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -124,16 +188,51 @@ pub fn formula(bytes: &[u8]) {
 
 const ASKED: &str = "study = \"cxl.inference\"\n[axes]\nprompt_tokens = [16, 32, 64]\n";
 
-/// A partial result whose checksum fits: what stands behind it is what is looked at.
-pub fn partial(bytes: &[u8]) {
+/// One file of a store beside the others as they were, with a name that its checksum fits if it holds
+/// rows: the first byte says which. Then the store is checked, listed, read and asked.
+pub fn store(bytes: &[u8]) {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let files = of_a_store();
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let output = folder.path().join("out.parquet");
-    let mut file = std::fs::File::create(folder.path().join("out.parquet.partial")).expect("as above");
-    writeln!(file, "memscape-partial {}", digest(bytes)).expect("as above");
-    file.write_all(bytes).expect("as above");
+    for (index, (name, whole)) in files.iter().enumerate() {
+        let changed = index == usize::from(*first) % files.len();
+        let name = match name.rsplit_once('-') {
+            Some((address, _)) if changed => format!("{address}-{}.parquet", digest(bytes)),
+            _ => name.clone(),
+        };
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("as above");
+        std::fs::write(path, if changed { bytes } else { whole }).expect("as above");
+    }
+    let Ok(store) = Store::open(folder.path()) else { return };
+    for run in store.runs().into_iter().flatten() {
+        let _ = store.table(&run, &());
+    }
     let asked = StudyFile::parse(ASKED).expect("a study file");
     let study = study(&asked.study).expect("it is built in");
-    let _ = sweep_to_file(study, &asked, &output, true, &Stopped);
+    let sweep = asked.sweep(study).expect("a sweep");
+    let _ = (store.sweep(study, &sweep, &()), store.verify(&()));
+}
+
+/// The files of a store with one run, and their names in it.
+fn of_a_store() -> &'static [(String, Vec<u8>)] {
+    static FILES: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let asked = StudyFile::parse(ASKED).expect("a study file");
+        let study = study(&asked.study).expect("it is built in");
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let store = Store::open(folder.path()).expect("an empty folder");
+        store.fill(study, &asked.sweep(study).expect("a sweep"), &()).expect("rows");
+        let found = below(folder.path());
+        let name =
+            |path: &PathBuf| path.strip_prefix(folder.path()).ok().and_then(Path::to_str).map(str::to_owned);
+        found.iter().filter_map(|it| Some((name(it)?, std::fs::read(it).ok()?))).collect()
+    })
+}
+
+fn stores() -> Vec<Vec<u8>> {
+    let numbered = of_a_store().iter().zip(0_u8..);
+    numbered.map(|((_, bytes), index)| [&[index][..], bytes].concat()).collect()
 }
 
 /// A table in Parquet.
@@ -164,21 +263,23 @@ fn repository() -> &'static Path {
 
 /// All files below a folder that end so, in the order of their names.
 fn files(folder: &str, ending: &str) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    let mut folders = vec![repository().join(folder)];
+    let mut found = below(&repository().join(folder));
+    found.retain(|it| it.extension().is_some_and(|it| it == ending));
+    assert!(!found.is_empty(), "there is no .{ending} in {folder}");
+    found.iter().map(|it| std::fs::read(it).expect("it is there")).collect()
+}
+
+/// All files below a folder, in the order of their names.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).unwrap_or_else(|it| panic!("{}: {it}", folder.display()));
         for path in entries.map(|it| it.expect("it was listed").path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == ending) {
-                found.push(path);
-            }
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
         }
     }
     found.sort();
-    assert!(!found.is_empty(), "there is no .{ending} in {folder}");
-    found.iter().map(|it| std::fs::read(it).expect("it is there")).collect()
+    found
 }
 
 fn study_files() -> Vec<Vec<u8>> {
@@ -284,17 +385,6 @@ fn formulas() -> Vec<Vec<u8>> {
         "`memory.trcd_ns` not in [10, 2.5e-3, \"text\"] or round(ceil(log10(100))) == -1",
     ];
     all.map(|it| it.as_bytes().to_vec()).into()
-}
-
-fn partials() -> Vec<Vec<u8>> {
-    let asked = StudyFile::parse(ASKED).expect("a study file");
-    let study = study(&asked.study).expect("it is built in");
-    let sweep = asked.sweep(study).expect("a sweep");
-    let question = Question::of(study, &sweep).expect("a question");
-    let header =
-        serde_json::json!({ "question": question.id(), "rows": 3, "points": 3, "asked": question.asked() });
-    let rows = tables().remove(0);
-    vec![[header.to_string().as_bytes(), b"\n", &rows].concat()]
 }
 
 fn tables() -> Vec<Vec<u8>> {

@@ -28,6 +28,11 @@ static ALLOCATOR: counting::Counting = counting::Counting { most: 4_000_000_000 
 /// What reading takes at the most: so much whatever is given, and so much for each byte.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_BYTES_A_BYTE: usize = 1000;
+/// What Polars takes besides for a Parquet file: it makes room for as much as a page says that it
+/// has, before it looks whether it is there.
+const MOST_BYTES_OF_A_PAGE: usize = 1 << 31;
+/// What the four million values take that `step` and `count` may make in all axes of a study file.
+const MOST_BYTES_OF_AXES: usize = 160 << 22;
 const MOST_TIME: Duration = Duration::from_secs(10);
 
 /// What a hand would not write, and what parsers know.
@@ -159,12 +164,17 @@ impl Change {
 fn read(surface: &Surface, bytes: &[u8]) -> Result<(), String> {
     let (start, panics) = (Instant::now(), memscape::explore::panics());
     let (used, done) = counting::measured(|| catch_unwind(AssertUnwindSafe(|| (surface.read)(bytes))));
-    let most = MOST_BYTES + MOST_BYTES_A_BYTE * bytes.len();
+    let besides = match surface.name {
+        "study_file" => MOST_BYTES_OF_AXES,
+        "table" | "store" => MOST_BYTES_OF_A_PAGE,
+        _ => 0,
+    };
+    let most = MOST_BYTES + MOST_BYTES_A_BYTE * bytes.len() + besides;
     if done.is_err() {
         return Err("it panics".to_owned());
     }
     // Those of Polars, where a file was made to look like one of its own.
-    let polars = ["table", "partial"].contains(&surface.name);
+    let polars = ["table", "store"].contains(&surface.name);
     if !polars && panics < memscape::explore::panics() {
         return Err("it panics, which is caught".to_owned());
     }
@@ -239,4 +249,16 @@ macro_rules! examined {
         }
     };
 }
-examined!(study_file, description, config_json, claims, measured, npz, formula, partial, table, arguments);
+examined!(
+    study_file,
+    description,
+    config_json,
+    gguf,
+    claims,
+    measured,
+    npz,
+    formula,
+    store,
+    table,
+    arguments
+);

@@ -288,14 +288,14 @@ impl Dram {
     }
 
     fn check_order(&self) -> Result<(), DramError> {
-        let at_least = |rule_name,
-                        (name, value): (&str, Nanoseconds),
-                        (bound, least): (&str, Nanoseconds)| {
-            // Sums of decimal fractions miss by an ulp; a picosecond is exact.
-            rule(value.to_picoseconds() >= least.to_picoseconds(), rule_name, "change one of them", || {
-                format!("{name} = {value}, but {bound} = {least}")
-            })
-        };
+        let at_least =
+            |rule_name, (name, value): (&str, Nanoseconds), (bound, least): (&str, Nanoseconds)| {
+                // Sums of decimal fractions miss by an ulp; a picosecond is exact.
+                let holds = value >= least || value.to_picoseconds() >= least.to_picoseconds();
+                rule(holds, rule_name, "change one of them", || {
+                    format!("{name} = {value}, but {bound} = {least}")
+                })
+            };
         at_least(
             "tRC >= tRAS + tRP",
             ("trc_ns", self.trc()),
@@ -328,7 +328,7 @@ impl Dram {
     }
 
     /// Every timing that is given, by its parameter's name.
-    fn timings(&self) -> Vec<(&'static str, Nanoseconds)> {
+    fn timings(&self) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
         let optional = [
             ("tck_ns", self.tck_ns),
             ("trc_ns", self.trc_ns),
@@ -356,7 +356,6 @@ impl Dram {
         ]
         .into_iter()
         .chain(optional.into_iter().filter_map(|(name, time)| Some((name, time?))))
-        .collect()
     }
 
     /// The same device as a controller drives it that issues commands on clock

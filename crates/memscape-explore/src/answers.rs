@@ -96,13 +96,15 @@ pub(crate) fn answers(plan: &Plan<'_>, asker: &Asker<'_>, rows: &Rows, control: 
             })
             .collect();
         parts.sort_unstable_by_key(|(start, _)| *start);
+        let mut whole = Vec::with_capacity(parts.len());
         for (start, part) in parts {
             if start != next {
                 break;
             }
             next += part.rows();
-            columns.append(part);
+            whole.push(part);
         }
+        columns.append_all(whole);
         control.advanced(next as u64, count as u64);
         let done = (next - batch.first) as u64;
         breath = usize::try_from(next_breath(done, batch.start.elapsed())).unwrap_or(usize::MAX);
@@ -161,7 +163,17 @@ fn axes_of(plan: &Plan<'_>, rows: &Rows) -> Vec<polars::prelude::Column> {
     };
     let of_axis = |(dimension, axis): &(&Dimension, &Axis)| {
         let float = plan.anatomy.shape.at(&axis.path).is_some_and(Shape::is_float);
-        axis.column(float).spread(dimension.stride, first, rows.len()).into_polars()
+        let (stride, length) = (dimension.stride, dimension.length.unwrap_or(1));
+        let count = (first % stride + rows.len() as u64).div_ceil(stride).max(1);
+        let column = if count < length {
+            // Of an axis of millions, these rows may see a few.
+            let start = first / stride % length;
+            let digits = (start..start + count).map(|it| it % length);
+            axis.column_of(digits, float).spread(stride, first % stride, rows.len())
+        } else {
+            axis.column(float).spread(stride, first, rows.len())
+        };
+        column.into_polars()
     };
     let axes: Vec<_> = plan.dimensions.iter().flat_map(|it| it.axes.iter().map(move |a| (it, a))).collect();
     axes.par_iter().map(of_axis).collect()

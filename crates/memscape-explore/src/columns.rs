@@ -137,6 +137,24 @@ impl Columns {
         self.rows += other.rows;
     }
 
+    /// The same of many others, column by column on all threads.
+    pub(crate) fn append_all(&mut self, others: Vec<Self>) {
+        let mut pieces: Vec<Vec<ColumnBuilder>> = self.builders.iter().map(|_| Vec::new()).collect();
+        for other in others {
+            self.errors.extend(other.errors.into_iter().map(|(row, error)| (self.rows + row, error)));
+            self.rows += other.rows;
+            for (all, piece) in pieces.iter_mut().zip(other.builders) {
+                all.push(piece);
+            }
+        }
+        let add = |(column, pieces): (&mut ColumnBuilder, Vec<ColumnBuilder>)| {
+            for it in pieces {
+                column.append(it);
+            }
+        };
+        self.builders.par_iter_mut().zip(pieces).for_each(add);
+    }
+
     /// Makes room for `rows` in all.
     pub(crate) fn reserve(&mut self, rows: usize) {
         for column in &mut self.builders {

@@ -298,7 +298,9 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
     /// # Errors
     /// [`Unknown`] suggests the nearest name.
     pub fn find(&self, name: &str) -> Result<&Preset<T>, Unknown> {
-        let found = self.all().iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        // A sweep asks at each point, mostly by the very name.
+        let exact = self.all().iter().find(|it| it.name == name);
+        let found = exact.or_else(|| self.all().iter().find(|it| it.name.eq_ignore_ascii_case(name)));
         found.ok_or_else(|| Unknown::new(self.kind, name, self.names()))
     }
 

@@ -134,10 +134,14 @@ impl Nanoseconds {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "checked at the constructor; `as` saturates"
+        clippy::cast_precision_loss,
+        reason = "checked at the constructor; `as` saturates; what is cut off beyond 2^53 is nothing"
     )]
     pub fn to_picoseconds(self) -> Picoseconds {
-        Picoseconds((self.0 * 1e3).round() as u64)
+        // As `f64::round` does, which calls a function on processors that may be old.
+        let picoseconds = self.0 * 1e3;
+        let whole = picoseconds as u64;
+        Picoseconds(whole.saturating_add(u64::from(picoseconds - whole as f64 >= 0.5)))
     }
 }
 
@@ -446,6 +450,16 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
             assert!(Nanoseconds::new(bad).is_err() && GbPerS::new(bad).is_err());
             assert!(Megahertz::new(bad).is_err() && Tops::new(bad).is_err());
+        }
+    }
+
+    #[test]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    fn picoseconds_are_rounded_as_floats_are() {
+        let halves = [0.0, 0.499_999_999_999_999_94, 0.5, 1.5, 2.5, 1e6 + 0.5, 4_503_599_627_370_495.5];
+        for picoseconds in halves.into_iter().chain([9.007_199_254_740_993e15, 1.8e19, 2e19, 1e30, 1e300]) {
+            let it = Nanoseconds::new(picoseconds / 1e3).unwrap();
+            assert_eq!(it.to_picoseconds().0, (it.as_f64() * 1e3).round() as u64, "{picoseconds}");
         }
     }
 

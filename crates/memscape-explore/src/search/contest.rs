@@ -148,9 +148,9 @@ impl Scale {
     fn share(&self, found: &Table, objectives: &[Objective]) -> Result<Share, Error> {
         let names = found.column_names();
         let feasible = if names.contains(&FEASIBLE) { &found.filter(FEASIBLE, true)? } else { found };
-        let first = values(feasible, &objectives[..1])?;
-        let best = first.into_iter().reduce(f64::min);
+        // As on the front, only points that have all objectives are designs.
         let all = values(feasible, objectives)?;
+        let best = all.iter().step_by(objectives.len()).copied().reduce(f64::min);
         let size = self.best[0].abs().max(f64::MIN_POSITIVE);
         Ok(Share {
             regret: best.map(|it| (it - self.best[0]) / size),

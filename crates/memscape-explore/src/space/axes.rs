@@ -45,20 +45,26 @@ struct Form {
 /// A table with one of these is an axis; any other is a prefix of paths.
 const MARKS: [&str; 5] = ["from", "to", "min", "max", "values"];
 
-/// More values on one axis are more likely a mistake than a question.
-const MOST_STEPS: f64 = 1e7;
+/// How many values `step` and `count` may still make. A line of text asks for millions, each of
+/// which takes over a hundred bytes.
+pub(crate) struct Room(u32);
+
+impl Room {
+    /// For all axes of a space.
+    pub(crate) const ALL: Self = Self(1 << 22);
+}
 
 /// Every axis of a table, in order. Keys may be dotted, quoted or not.
 ///
 /// # Errors
-/// [`Error::BadSweep`] names the axis that has none of the forms.
-pub(crate) fn read_axes(axes: &Parameters) -> Result<Vec<Given>, Error> {
+/// [`Error::BadSweep`] names the axis that has none of the forms, or for which there is no room.
+pub(crate) fn read_axes(axes: &Parameters, room: &mut Room) -> Result<Vec<Given>, Error> {
     let mut all = Vec::new();
-    collect("", axes, &mut all)?;
+    collect("", axes, room, &mut all)?;
     Ok(all)
 }
 
-fn collect(prefix: &str, axes: &Parameters, out: &mut Vec<Given>) -> Result<(), Error> {
+fn collect(prefix: &str, axes: &Parameters, room: &mut Room, out: &mut Vec<Given>) -> Result<(), Error> {
     for (key, value) in axes {
         let path = join(prefix, key);
         match value {
@@ -67,10 +73,10 @@ fn collect(prefix: &str, axes: &Parameters, out: &mut Vec<Given>) -> Result<(), 
             }
             Value::Object(table) if MARKS.iter().any(|it| table.contains_key(*it)) => {
                 let bad = |problem: String| Error::BadSweep(format!("axis `{path}` = {value}: {problem}"));
-                let (extent, when) = read_form(value).map_err(bad)?;
+                let (extent, when) = read_form(value, room).map_err(bad)?;
                 out.push(Given { path, extent, when });
             }
-            Value::Object(table) => collect(&path, table, out)?,
+            Value::Object(table) => collect(&path, table, room, out)?,
             other => {
                 return Err(Error::BadSweep(format!(
                     "axis `{path}` = {other}: expected a list such as [{other}], or {{ from, to, step }}"
@@ -81,7 +87,7 @@ fn collect(prefix: &str, axes: &Parameters, out: &mut Vec<Given>) -> Result<(), 
     Ok(())
 }
 
-fn read_form(value: &Value) -> Result<(Extent, Option<String>), String> {
+fn read_form(value: &Value, room: &mut Room) -> Result<(Extent, Option<String>), String> {
     let form = Form::deserialize(value).map_err(|it| it.to_string())?;
     let when = form.when.clone();
     let extent = match (form.from, form.to, form.values) {
@@ -100,7 +106,7 @@ fn read_form(value: &Value) -> Result<(Extent, Option<String>), String> {
                     ends.check()?;
                     Extent::Range(ends)
                 }
-                (step, count) => Extent::Values(steps(ends, step, count)?),
+                (step, count) => Extent::Values(steps(ends, step, count, room)?),
             }
         }
         (_, _, None) => return Err("give both ends, `from` and `to`".to_owned()),
@@ -112,23 +118,36 @@ fn read_form(value: &Value) -> Result<(Extent, Option<String>), String> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "checked against MOST_STEPS, and to be whole"
+    reason = "checked against the room, and to be whole"
 )]
-fn steps(ends: Range, step: Option<f64>, count: Option<u32>) -> Result<Vec<Value>, String> {
+fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) -> Result<Vec<Value>, String> {
     let Range { min: from, max: to, log, integer } = ends;
+    let mut take = |values: f64| {
+        let left = f64::from(room.0);
+        if values > left {
+            return Err(format!(
+                "that is {values} values, and `step` and `count` may make {left} more of {} in all; use a \
+                 coarser one, `integer = true` without either, or a sample",
+                Room::ALL.0
+            ));
+        }
+        room.0 -= values as u32;
+        Ok(values as u32)
+    };
     let values: Vec<f64> = match (step, count) {
         (Some(_), None) if log => return Err("`log` goes with `count`, not with `step`".to_owned()),
         (Some(step), None) => {
             let steps = (to - from) / step;
-            if !(0.0..MOST_STEPS).contains(&steps) {
-                return Err("`step` must lead from `from` to `to` in less than 10 million steps".to_owned());
+            if !(steps >= 0.0 && steps.is_finite()) {
+                return Err("`step` must lead from `from` to `to`".to_owned());
             }
             // A hair more, so that 0.1 * 3 reaches 0.3.
-            (0..=(steps + 1e-9) as u32).map(|i| from + f64::from(i) * step).collect()
+            let values = take((steps + 1e-9).floor() + 1.0)?;
+            (0..values).map(|i| from + f64::from(i) * step).collect()
         }
         (None, Some(0)) => return Err("`count` must be at least 1".to_owned()),
-        (None, Some(1)) => vec![from],
-        (None, Some(count)) if f64::from(count) <= MOST_STEPS => {
+        (None, Some(count)) if take(f64::from(count))? == 1 => vec![from],
+        (None, Some(count)) => {
             if log && !(from > 0.0 && to > 0.0) {
                 return Err("`log` needs ends above 0".to_owned());
             }
@@ -141,7 +160,6 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>) -> Result<Vec<Value
             };
             (0..count).map(value).collect()
         }
-        (None, Some(_)) => return Err("`count` must be at most 10 million".to_owned()),
         _ => return Err("give `step` or `count`, one of them".to_owned()),
     };
     // From whole ends, what is whole but for rounding is meant to be whole.
@@ -168,7 +186,7 @@ mod tests {
     use super::*;
 
     fn read(value: &Value) -> Result<Extent, String> {
-        read_form(value).map(|it| it.0)
+        read_form(value, &mut Room(1000)).map(|it| it.0)
     }
 
     fn values(value: &Value) -> Value {
@@ -194,6 +212,21 @@ mod tests {
     }
 
     #[test]
+    fn all_axes_share_the_room() {
+        let axes = |counts: [u32; 2]| {
+            let [a, b] = counts.map(|it| json!({ "from": 0, "to": 1, "count": it }));
+            let both = json!({ "a": a, "of": { "b": b } });
+            read_axes(both.as_object().unwrap(), &mut Room(1000)).map(|it| it.len())
+        };
+        assert_eq!(axes([1, 999]).unwrap(), 2);
+        let error = axes([400, 601]).unwrap_err().to_string();
+        assert!(
+            error.contains("`of.b`") && error.contains("601 values") && error.contains("600 more"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn ends_alone_are_a_range_whatever_they_are_called() {
         let range = Range::new(1.0, 8.0).integer();
         assert_eq!(read(&json!({ "from": 1, "to": 8, "integer": true })), Ok(Extent::Range(range)));
@@ -210,6 +243,9 @@ mod tests {
             json!({ "from": 1, "to": 8, "step": 0 }),
             json!({ "from": 1, "to": 8, "step": -1 }),
             json!({ "from": 1, "to": 8, "step": 1e-9 }),
+            json!({ "from": 1, "to": 8, "step": 1e-300 }),
+            json!({ "from": -1e308, "to": 1e308, "step": 1e300 }),
+            json!({ "from": 1, "to": 8, "count": 1001 }),
             json!({ "from": 1, "to": 8, "count": 0 }),
             json!({ "from": 0, "to": 8, "count": 3, "log": true }),
             json!({ "from": 1, "to": 8, "step": 1, "log": true }),

@@ -1,6 +1,7 @@
 //! One parameter that moves.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use memscape_study::node::Node;
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ pub(crate) struct Axis {
     pub(crate) change: Change,
     /// Where it exists, if not everywhere.
     pub(crate) when: Option<Check>,
+    /// What a column of its listed values holds, once somebody has looked through them.
+    kind: OnceLock<Kind>,
 }
 
 pub(crate) enum Values {
@@ -36,6 +39,17 @@ pub(crate) enum Values {
     Whole(Range),
     /// All real numbers of a range.
     Real(Range),
+}
+
+impl Values {
+    /// How many digits there are; none of a range of real numbers, which takes any bits.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Listed { nodes, picks } => picks.as_ref().map_or(nodes.len(), Vec::len) as u64,
+            Self::Whole(range) => range.count().unwrap_or(0),
+            Self::Real(_) => 0,
+        }
+    }
 }
 
 pub(crate) enum Change {
@@ -79,7 +93,8 @@ impl Axis {
             Change::Tree { .. } => BTreeMap::new(),
         };
         let values = Values::Listed { nodes, picks };
-        Ok(Self { path: path.to_owned(), index: 0, values, excesses, change, when: None })
+        let (path, kind) = (path.to_owned(), OnceLock::new());
+        Ok(Self { path, index: 0, values, excesses, change, when: None, kind })
     }
 
     /// Sets a leaf of the one tree that there is.
@@ -100,13 +115,13 @@ impl Axis {
         };
         let values = if range.integer { Values::Whole(range) } else { Values::Real(range) };
         let (change, excesses) = (Change::Leaf(route), BTreeMap::new());
-        let axis = Self { path: path.to_owned(), index: 0, values, excesses, change, when: None };
         // What is allowed has no gaps but those between whole numbers.
         if let Some(limits) = anatomy.limits.below(path) {
             let ends = [Node::Float(range.min), Node::Float(range.max)];
             ends.iter().try_for_each(|it| limits.check(it)).map_err(|it| it.at(path))?;
         }
-        Ok(axis)
+        let (path, kind) = (path.to_owned(), OnceLock::new());
+        Ok(Self { path, index: 0, values, excesses, change, when: None, kind })
     }
 
     pub(crate) fn is_leaf(&self) -> bool {
@@ -157,48 +172,40 @@ impl Axis {
     /// As a column of the table: a row per digit; or, if it does not exist everywhere, a
     /// row per distinct value and a null. Empty for a range of real numbers.
     pub(crate) fn column(&self, float: bool) -> ColumnBuilder {
+        let mut column = match &self.values {
+            Values::Listed { nodes, .. } if self.when.is_some() => self.listed_column(nodes.iter(), float),
+            values => self.column_of(0..values.count(), float),
+        };
+        if self.when.is_some() && !matches!(self.values, Values::Real(_)) {
+            column.push_null();
+        }
+        column
+    }
+
+    /// The same for some digits of an axis that exists everywhere: it may have millions.
+    pub(crate) fn column_of(&self, digits: impl Iterator<Item = u64>, float: bool) -> ColumnBuilder {
         match &self.values {
-            Values::Listed { nodes, picks } => {
-                let column = self.listed_column(nodes, float);
-                match picks {
-                    Some(picks) if self.when.is_none() => column.gather(picks),
-                    _ => column,
-                }
-            }
+            Values::Listed { nodes, .. } => self.listed_column(digits.map(|it| &nodes[self.pick(it)]), float),
             Values::Whole(range) => {
-                let digits = 0..range.count().unwrap_or(0);
                 let mut column =
                     ColumnBuilder::new(self.path.clone(), if float { Kind::Float } else { Kind::Int });
                 let pushed: Result<(), NotAnAnswer> =
                     digits.map(|it| whole(range, it)).try_for_each(|it| column.push_int(it));
                 debug_assert!(pushed.is_ok(), "the kind fits all values");
-                if self.when.is_some() {
-                    column.push_null();
-                }
                 column
             }
             Values::Real(_) => ColumnBuilder::new(self.path.clone(), Kind::Float),
         }
     }
 
-    fn listed_column(&self, nodes: &[Node], float: bool) -> ColumnBuilder {
-        let is_int = |it: &Node| matches!(it, Node::Int(_));
-        let is_number = |it: &Node| matches!(it, Node::Int(_) | Node::UInt(_) | Node::Float(_));
-        // A whole float is a whole number where the parameter is one.
-        let is_whole = |it: &Node| matches!(it, Node::Float(it) if it.fract() == 0.0 && it.abs() < 9.0e15);
-        let all = |test: &dyn Fn(&Node) -> bool| nodes.iter().all(|it| *it == Node::Null || test(it));
-        let kind = if all(&is_int) && !float && nodes.iter().any(is_int) {
-            Kind::Int
-        } else if all(&is_number) && nodes.iter().any(is_number) {
-            let whole = !float && all(&|it| is_int(it) || is_whole(it));
-            if whole { Kind::Int } else { Kind::Float }
-        } else if all(&|it| matches!(it, Node::Bool(_))) && nodes.iter().any(|it| *it != Node::Null) {
-            Kind::Bool
-        } else {
-            Kind::Text
-        };
+    /// Some of its listed values, in a column that could hold them all.
+    fn listed_column<'n>(&self, values: impl Iterator<Item = &'n Node>, float: bool) -> ColumnBuilder {
+        let kind = *self.kind.get_or_init(|| match &self.values {
+            Values::Listed { nodes, .. } => kind_of(nodes, float),
+            Values::Whole(_) | Values::Real(_) => Kind::Float,
+        });
         let mut column = ColumnBuilder::new(self.path.clone(), kind);
-        column.reserve(nodes.len());
+        column.reserve(values.size_hint().0);
         #[expect(clippy::cast_precision_loss, reason = "beyond the range of integers only")]
         #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
         let push = |node: &Node| -> Result<(), NotAnAnswer> {
@@ -216,11 +223,8 @@ impl Axis {
                 (other, _) => column.push_text(&other.to_string()),
             }
         };
-        let pushed = nodes.iter().try_for_each(push);
+        let pushed = values.into_iter().try_for_each(push);
         debug_assert!(pushed.is_ok(), "the kind fits all values");
-        if self.when.is_some() {
-            column.push_null();
-        }
         column
     }
 }
@@ -232,6 +236,25 @@ impl Axis {
 )]
 fn whole(range: &Range, digit: u64) -> i64 {
     range.min as i64 + digit as i64
+}
+
+/// What a column of these values holds.
+fn kind_of(nodes: &[Node], float: bool) -> Kind {
+    let is_int = |it: &Node| matches!(it, Node::Int(_));
+    let is_number = |it: &Node| matches!(it, Node::Int(_) | Node::UInt(_) | Node::Float(_));
+    // A whole float is a whole number where the parameter is one.
+    let is_whole = |it: &Node| matches!(it, Node::Float(it) if it.fract() == 0.0 && it.abs() < 9.0e15);
+    let all = |test: &dyn Fn(&Node) -> bool| nodes.iter().all(|it| *it == Node::Null || test(it));
+    if all(&is_int) && !float && nodes.iter().any(is_int) {
+        Kind::Int
+    } else if all(&is_number) && nodes.iter().any(is_number) {
+        let whole = !float && all(&|it| is_int(it) || is_whole(it));
+        if whole { Kind::Int } else { Kind::Float }
+    } else if all(&|it| matches!(it, Node::Bool(_))) && nodes.iter().any(|it| *it != Node::Null) {
+        Kind::Bool
+    } else {
+        Kind::Text
+    }
 }
 
 /// A node as formulas see it; lists and tables are nothing to them.

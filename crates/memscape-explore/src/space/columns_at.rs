@@ -58,6 +58,9 @@ impl Plan<'_> {
 
 impl Axis {
     fn column_at(&self, float: bool, digits: &[u64], exists: &[bool]) -> ColumnBuilder {
+        if self.when.is_none() && self.values.count() > digits.len() as u64 {
+            return self.column_of(digits.iter().copied(), float);
+        }
         let exists = |row: usize| exists.get(row).copied().unwrap_or(true);
         let mut column = self.column(float);
         if let Values::Real(_) = self.values {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::axes::{Extent, read_axes};
+use super::axes::{Extent, Room, read_axes};
 use super::range::Range;
 use crate::error::Error;
 use crate::parameters::Parameters;
@@ -108,8 +108,8 @@ impl Space {
     /// # Errors
     /// [`Error::BadSweep`] names the axis that has none of the forms.
     pub fn read(axes: &Parameters, linked: &[Parameters], constraints: &[String]) -> Result<Self, Error> {
-        let mut space = Self::default();
-        for given in read_axes(axes)? {
+        let (mut space, mut room) = (Self::default(), Room::ALL);
+        for given in read_axes(axes, &mut room)? {
             space = space.with(match given.extent {
                 Extent::Values(values) => Axes::Values(vec![(given.path, values)]),
                 Extent::Range(range) => Axes::Range(given.path, range),
@@ -119,14 +119,14 @@ impl Space {
             }
         }
         for group in linked {
-            space = space.read_linked(group)?;
+            space = space.read_linked(group, &mut room)?;
         }
         space.constraints = constraints.to_vec();
         Ok(space)
     }
 
     /// A group of lists; its key `when` is a condition on all of them.
-    fn read_linked(self, group: &Parameters) -> Result<Self, Error> {
+    fn read_linked(self, group: &Parameters, room: &mut Room) -> Result<Self, Error> {
         let mut group = group.clone();
         let when = match group.shift_remove("when") {
             None => None,
@@ -138,7 +138,7 @@ impl Space {
             }
         };
         let mut axes = Vec::new();
-        for given in read_axes(&group)? {
+        for given in read_axes(&group, room)? {
             match given.extent {
                 Extent::Values(values) if given.when.is_none() => axes.push((given.path, values)),
                 Extent::Values(_) => {

@@ -1,7 +1,11 @@
 //! Spaces of a small study.
 
+use std::ops::Range as Places;
+
+use polars::prelude::DataFrame;
 use serde_json::{Value, json};
 
+use crate::answers::{Rows, answers, laid_out};
 use crate::toy::READ;
 use crate::{Column, DynStudy, Method, Parameters, Range, Sample, Space, StudyFile, Sweep, Table};
 
@@ -25,6 +29,30 @@ fn a_range_of_whole_numbers_is_all_of_them() {
     let table = sweep(&grid()).unwrap();
     assert_eq!(table.height(), 20 * 39);
     assert_eq!(ints(&table, "memory.banks")[..40], (2..=40).chain([2]).map(Some).collect::<Vec<_>>());
+}
+
+/// Axes of which a block sees a few values only, in the middle or around their end.
+#[test]
+fn rows_of_long_axes_are_those_of_the_whole_table() {
+    let listed: Vec<Value> = (1..=40).map(|it| json!(f64::from(it) * 0.5)).collect();
+    let space = Space::default()
+        .axis("memory.trcd_ns", listed)
+        .linked([("rows", (1..=30).collect::<Vec<_>>()), ("memory.banks", (1..=30).rev().collect())])
+        .axis("mode", ["in-turn", "all-at-once"]);
+    let asker = READ.asker();
+    let plan = asker.plan(&[], &space).unwrap();
+    let frame = |rows: Places<u64>| {
+        let rows = Rows::Range(rows);
+        let columns = laid_out(&plan, &rows, answers(&plan, &asker, &rows, &())).unwrap();
+        DataFrame::new(rows.len(), columns).unwrap()
+    };
+    let whole = frame(0..2400);
+    for (from, to) in
+        [(0, 1), (0, 7), (59, 61), (57, 131), (601, 640), (1190, 1211), (2393, 2400), (13, 2400)]
+    {
+        let part = whole.slice(i64::try_from(from).unwrap(), usize::try_from(to - from).unwrap());
+        assert!(part.equals_missing(&frame(from..to)), "{from}..{to}");
+    }
 }
 
 /// What a constraint over parameters removes is what one would remove by hand.
