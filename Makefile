@@ -171,6 +171,7 @@ test-sdist: sdist ## build from the source distribution alone and the crates at 
 	$(FROM_SDIST)/bin/python -m pytest
 
 .PHONY: release
+release: export MEMSCAPE_COMMIT = $(shell git rev-parse HEAD)
 release: wheel sdist ## build what a release would publish, check it, and list it; nothing is published
 	rm -rf $(RELEASE) && mkdir $(RELEASE)
 	cp $(WHEELS)/*.whl $(SDIST)/*.tar.gz $(RELEASE)

@@ -29,6 +29,11 @@ def run(path: Path, *, save: bool) -> None:
         told = [it for cell in notebook.cells for it in cell.get("outputs", []) if it.output_type == "error"]
         lines = [line for it in told for line in it.traceback]
         sys.exit("\n".join([f"{path}: {error.ename or 'a cell failed'}: {error.evalue}", *lines]))
+    if notebook.metadata.kernelspec.language == "rust":
+        # What `?` hands up is told there, and ends the cell, not the run.
+        told = [it.text for cell in notebook.cells for it in cell.get("outputs", []) if it.get("name") == "stderr"]
+        if told:
+            sys.exit("\n".join([f"{path}: a cell has no answer:", *told]))
     seconds = time.monotonic() - began
     print(f"{path}: {len(notebook.cells)} cells in {seconds:.0f} s", flush=True)
     if save:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import check
 
 if TYPE_CHECKING:
     import polars
@@ -36,6 +37,7 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     >>> ms.claims("pimnast").columns[:3]
     ['id', 'published', 'printed']
     """
+    check(claims, locals())
     import polars
 
     schema = {
@@ -69,5 +71,11 @@ def calibrate(paper: str) -> dict[str, Any]:
     dict
         ``parameters``, a list of dicts with the ``fitted`` value beside the
         ``stored`` one; ``rms_error``, and the ``verdicts`` on the claims.
+
+    Raises
+    ------
+    MemscapeError
+        If there is no such paper, or it has nothing to fit.
     """
+    check(calibrate, locals())
     return _memscape.calibrate(paper)

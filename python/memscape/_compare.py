@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import check, listed
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def compare(
-    model: str | Mapping[str, Any] = "llama-3.2-3b",
+    model: str | os.PathLike[str] | Mapping[str, Any] = "llama-3.2-3b",
     *,
     prompt_tokens: int = 1920,
     generated_tokens: int = 128,
     batch: int = 1,
     format: str | Iterable[str] = (),
-    platforms: Iterable[str | Mapping[str, Any]] | None = None,
+    platforms: str | Mapping[str, Any] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | None = None,
 ) -> polars.DataFrame:
     """Asks platforms for the same prompt and reply.
 
@@ -61,12 +63,13 @@ def compare(
     >>> table["error"].is_null().to_list()
     [False, True]
     """
+    check(compare, locals())
     workload = {
         "model": dict(model) if isinstance(model, Mapping) else model,
         "prompt_tokens": prompt_tokens,
         "generated_tokens": generated_tokens,
         "batch": batch,
-        "formats": [format] if isinstance(format, str) else list(format),
+        "formats": listed(format),
     }
     spec: dict[str, Any] = {"workload": workload}
     if platforms is not None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
-from memscape._given import text
+from memscape._given import check
 
 if TYPE_CHECKING:
-    import os
-
     import polars
 
 
@@ -66,6 +65,7 @@ class Figure:
         >>> "#1B1B1F" in figure.styled("dark").svg()
         True
         """
+        check(Figure.styled, locals())
         return Figure(self._inner.styled(style))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -78,9 +78,10 @@ class Figure:
 
         Raises
         ------
-        ValueError
+        MemscapeError
             If it ends otherwise.
         """
+        check(Figure.save, locals())
         path = Path(path)
         match path.suffix.lower():
             case ".svg":
@@ -89,8 +90,8 @@ class Figure:
                 path.write_bytes(self.png())
             case ".pdf":
                 path.write_bytes(self.pdf())
-            case other:
-                raise ValueError(f"cannot write a figure as `{other}`; let the name end in .svg, .png or .pdf")
+            case _:
+                raise _memscape.MemscapeError(f"`path` is '{path}'; let it end in .svg, .png or .pdf")
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -132,6 +133,7 @@ class Experiment:
             If a parameter does not exist, the experiment sets it itself or does not depend on it,
             or a point has no answer.
         """
+        check(Experiment.table, locals())
         return self._inner.table(dict(parameters or {}))
 
     def plot(
@@ -170,6 +172,7 @@ class Experiment:
         >>> "Changed: memory.trcd_ns = 36" in figure.alt_text()
         True
         """
+        check(Experiment.plot, locals())
         return Figure(self._inner.plot(table, dict(parameters or {}), published, style))
 
     def __repr__(self) -> str:
@@ -207,4 +210,5 @@ def experiment(id: str) -> Experiment:
     >>> ms.experiment("pimnast.fig10").plot().svg().startswith("<svg")
     True
     """
-    return Experiment(_memscape.experiment(text("id", id)))
+    check(experiment, locals())
+    return Experiment(_memscape.experiment(id))

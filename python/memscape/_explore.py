@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import check
 
 if TYPE_CHECKING:
     import polars
@@ -54,6 +55,7 @@ def explore(what: Any, parameters: Mapping[str, Any] | None = None, /, **overrid
     >>> view.selection()["split_k"].to_list()
     [2, 4]
     """
+    check(explore, locals())
     if isinstance(what, str):
         explorer = _memscape.Explorer(what, [dict(parameters or {}), overrides])
         return _widgets()["study"](explorer)

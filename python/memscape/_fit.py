@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import check
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
     import polars
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """What a fit found.
 
@@ -35,6 +36,14 @@ class Fit:
     standard_errors: dict[str, float | None]
     rms: float
     points: polars.DataFrame
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Fit):
+            return NotImplemented
+        mine, theirs = ((it.values, it.standard_errors, it.rms) for it in (self, other))
+        return mine == theirs and self.points.equals(other.points)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """One line for each parameter."""
@@ -92,6 +101,7 @@ def fit(
     >>> round(found.values["link.flit_share"], 4)
     0.8
     """
+    check(fit, locals())
     import polars
 
     rows = measured.to_dicts() if isinstance(measured, polars.DataFrame) else [dict(row) for row in measured]

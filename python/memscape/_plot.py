@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from memscape import _memscape
 from memscape._experiments import Figure, Style
-from memscape._memscape import MemscapeError
+from memscape._given import check, listed
 
 
 def plot(
@@ -83,16 +83,17 @@ def plot(
     >>> "Banks per channel" in figure.svg()
     True
     """
+    check(plot, locals())
     spec: dict[str, Any] = {
         "x": x,
-        "y": [y] if isinstance(y, str) else list(y),
+        "y": listed(y),
         "series": series,
         "facet": facet,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
         "reference": [[name, _line(value)] for name, value in _named(reference).items()],
         "band": None if band is None else list(band),
-        "maximize": [maximize] if isinstance(maximize, str) else list(maximize),
+        "maximize": listed(maximize),
         "title": title,
         "caption": caption,
         "wide": wide,
@@ -105,13 +106,9 @@ def _named(reference: Mapping[str, float | Sequence[float]] | float | None) -> M
     """Lines by their names; one alone needs none."""
     if reference is None:
         return {}
-    if isinstance(reference, (int, float)):
-        return {"": reference}
-    if isinstance(reference, Mapping):
-        return reference
-    raise MemscapeError(f"`reference` is {reference!r}; give a number, or numbers by their names: {{'limit': 1.0}}")
+    return reference if isinstance(reference, Mapping) else {"": reference}
 
 
 def _line(value: float | Sequence[float]) -> float | list[float]:
     """A line at a number, or a band between two."""
-    return float(value) if isinstance(value, (int, float)) else [float(it) for it in value]
+    return [float(it) for it in value] if isinstance(value, Iterable) else float(value)

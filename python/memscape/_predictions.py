@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscape import _memscape
+from memscape._given import check
 
 if TYPE_CHECKING:
     import polars
@@ -40,6 +41,7 @@ def predictions(measured: str | os.PathLike[str] | None = None) -> polars.DataFr
     >>> bool((said["low"] <= said["value"]).all() and (said["value"] <= said["high"]).all())
     True
     """
+    check(predictions, locals())
     import polars
 
     text, number = polars.String, polars.Float64

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape
-from memscape._memscape import MemscapeError
+from memscape._given import check, listed
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
@@ -50,12 +50,15 @@ class Space:
 
     axes: Mapping[str, Any] = field(default_factory=dict)
     zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
-    constraints: Sequence[str] = ()
+    constraints: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check(Space, vars(self))
 
     def spec(self) -> dict[str, Any]:
         """Returns the space as a study file holds it."""
         groups = [self.zip] if isinstance(self.zip, Mapping) else list(self.zip)
-        constraints = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
+        constraints = listed(self.constraints)
         return {"axes": dict(self.axes), "zip": groups, "constraints": constraints}
 
 
@@ -63,8 +66,6 @@ def as_space(space: Space | Mapping[str, Any]) -> Space:
     """A dict stands for its axes, or for the arguments of a space if it has no others."""
     if isinstance(space, Space):
         return space
-    if not isinstance(space, Mapping):
-        raise MemscapeError(f"`axes` is {space!r}; give values by parameter, such as {{'split_k': [1, 2]}}, or a Space")
     if space and set(space) <= {"axes", "zip", "constraints"}:
         return Space(**space)
     return Space(space)
@@ -129,9 +130,10 @@ def search(
     >>> table["best_so_far"][-1] == table.filter("on_front")["time_ns"][0] == table["time_ns"].min()
     True
     """
+    check(search, locals())
     question: dict[str, Any] = {
-        "minimize": _list(minimize),
-        "maximize": _list(maximize),
+        "minimize": listed(minimize),
+        "maximize": listed(maximize),
         "budget": budget,
         "seed": seed,
     }
@@ -147,7 +149,7 @@ def search(
 
 def evaluate(
     study: str,
-    points: Any,
+    points: Mapping[str, Any] | polars.DataFrame | Iterable[Mapping[str, Any]],
     *,
     base: Mapping[str, Any] | None = None,
 ) -> polars.DataFrame:
@@ -177,9 +179,10 @@ def evaluate(
     --------
     >>> import memscape as ms
     >>> batch = [{"pim.registers": 12, "split_k": 1}, {"pim.registers": 16, "split_k": 2}]
-    >>> ms.evaluate("pim.gemv", batch)["pim.registers"].to_list()
+    >>> ms.evaluate("pim.gemv", batch)["pim.registers"].tolisted()
     [12, 16]
     """
+    check(evaluate, locals())
     columns = _columns(points)
     spec = {"study": study, "base": dict(base or {}), "zip": [columns]}
     with Progress(study) as progress:
@@ -193,7 +196,7 @@ def _columns(points: Any) -> dict[str, Any]:
     if isinstance(points, Mapping):
         return dict(points)
     if hasattr(points, "get_columns"):
-        return {it.name: it.to_list() for it in points.get_columns()}
+        return {it.name: it.tolisted() for it in points.get_columns()}
     rows = list(points)
     names = list(rows[0]) if rows else []
     for index, row in enumerate(rows):
@@ -278,15 +281,16 @@ def front(
     >>> len(ms.front(table, **goals)) == best["designs"].sum()
     True
     """
+    check(front, locals())
     if not isinstance(of, str):
         if space is not None or base is not None:
             raise _memscape.MemscapeError("a table has no `space` and no `base`; name a study, or leave them out")
-        return _memscape.front(of, _list(minimize), _list(maximize), _list(constraints))
+        return _memscape.front(of, listed(minimize), listed(maximize), listed(constraints))
     if space is None:
         raise _memscape.MemscapeError(f"the front of `{of}` needs a space; give one, or a table in place of the study")
-    question = {"minimize": _list(minimize), "maximize": _list(maximize)}
+    question = {"minimize": listed(minimize), "maximize": listed(maximize)}
     parts = as_space(space).spec()
-    parts["constraints"] += _list(constraints)
+    parts["constraints"] += listed(constraints)
     spec = {"study": of, "base": dict(base or {}), **parts, "search": question}
     with Progress(of) as progress:
         table, _, complete = _memscape.front_of(spec, progress)
@@ -335,7 +339,8 @@ def hypervolume(
     >>> ms.hypervolume(table, minimize=["ns", "usd"], reference={"ns": 4, "usd": 4})
     6.0
     """
-    less, more = _list(minimize), _list(maximize)
+    check(hypervolume, locals())
+    less, more = listed(minimize), listed(maximize)
     limits: list[float] | None = None
     if reference is not None:
         differ = set(reference) ^ {*less, *more}
@@ -344,8 +349,4 @@ def hypervolume(
                 f"`reference` must have a value for each objective and no other; {sorted(differ)} is not in both"
             )
         limits = [float(reference[it]) for it in [*less, *more]]
-    return _memscape.hypervolume(table, less, more, limits, _list(constraints))
-
-
-def _list(given: str | Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    return _memscape.hypervolume(table, less, more, limits, listed(constraints))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
+from memscape._given import check, listed
 from memscape._progress import Progress
 from memscape._search import Space, as_space
 
@@ -69,8 +70,9 @@ def sensitivity(
     >>> table.sort("total", descending=True)["parameter"][0]
     'memory.banks_per_channel'
     """
+    check(sensitivity, locals())
     question = {
-        "of": [of] if isinstance(of, str) else list(of),
+        "of": listed(of),
         "method": method,
         "samples": samples,
         "seed": seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memscape._given import text
+from memscape._given import listed
 from memscape._search import Space, as_space
 
 
@@ -13,13 +13,13 @@ def sweep_spec(
     study: str,
     axes: Mapping[str, Any] | Space | None,
     base: Mapping[str, Any] | None,
-    zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]],
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     constraints: str | Iterable[str],
     sample: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Puts a sweep's arguments together."""
-    spec: dict[str, Any] = {"study": text("study", study), "base": base or {}, **as_space(axes or {}).spec()}
-    more = Space({}, zip, tuple([constraints] if isinstance(constraints, str) else constraints)).spec()
+    spec: dict[str, Any] = {"study": study, "base": dict(base or {}), **as_space(axes or {}).spec()}
+    more = Space({}, zip, listed(constraints)).spec()
     spec["zip"] += more["zip"]
     spec["constraints"] += more["constraints"]
     if sample is not None:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
-from memscape._cluster import fill_with
+from memscape._cluster import Executor, fill_with
+from memscape._given import check
 from memscape._progress import Progress
 from memscape._search import Space
 from memscape._spec import sweep_spec
 
 if TYPE_CHECKING:
     import polars
-
-    from memscape._cluster import Executor
 
 
 class Store:
@@ -55,6 +54,7 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        check(Store.__init__, locals())
         self._path = Path(path).absolute()
         self._store = _memscape.Store(self._path, True)
 
@@ -62,6 +62,15 @@ class Store:
     def path(self) -> Path:
         """The folder."""
         return self._path
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        return Store, (self._path,)
+
+    def __eq__(self, other: object) -> bool:
+        return self._path == other._path if isinstance(other, Store) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._path)
 
     def __repr__(self) -> str:
         return f"Store({str(self._path)!r})"
@@ -72,7 +81,7 @@ class Store:
         axes: Mapping[str, Any] | Space | None = None,
         base: Mapping[str, Any] | None = None,
         *,
-        zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] = (),
+        zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
         constraints: str | Iterable[str] = (),
         sample: Mapping[str, Any] | None = None,
         executor: Executor | None = None,
@@ -106,6 +115,7 @@ class Store:
         MemscapeError
             As :func:`sweep`, or if workers fail again and again.
         """
+        check(Store.fill, locals())
         spec = sweep_spec(study, axes, base, zip, constraints, sample)
         return self._fill(spec, executor, tasks)
 
@@ -174,6 +184,7 @@ class Store:
         MemscapeError
             If there is none or several of this name.
         """
+        check(Store.show, locals())
         return self._store.show(question)
 
     def table(self, question: str = "") -> polars.DataFrame:
@@ -189,6 +200,7 @@ class Store:
         MemscapeError
             If not all rows are there, or they do not fit in memory.
         """
+        check(Store.table, locals())
         with Progress("reading") as progress:
             return self._store.table(question, progress)
 
@@ -220,6 +232,7 @@ class Store:
         3
         >>> folder.cleanup()
         """
+        check(Store.scan, locals())
         import polars
 
         return polars.scan_parquet(self._store.files(question)).drop("key.high", "key.low")
@@ -239,6 +252,7 @@ class Store:
         MemscapeError
             If not all rows are there, or the file cannot be written.
         """
+        check(Store.export, locals())
         with Progress("writing") as progress:
             self._store.export(question, Path(path), progress)
 
@@ -279,6 +293,7 @@ class Store:
         MemscapeError
             If there is no such question.
         """
+        check(Store.ask_again, locals())
         import polars
 
         with Progress("asking again") as progress:
@@ -302,6 +317,7 @@ class Store:
         int
             How many bytes are free now.
         """
+        check(Store.gc, locals())
         return self._store.gc(stale, list(questions))[1]
 
 

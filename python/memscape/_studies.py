@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +10,17 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape, _uncertainty
-from memscape._given import text
+from memscape._cluster import Executor
+from memscape._given import check
 from memscape._progress import Progress
+from memscape._search import Space
 from memscape._spec import sweep_spec
 from memscape._store import Store, swept
 
 if TYPE_CHECKING:
-    import os
-
     import polars
 
-    from memscape._cluster import Executor
     from memscape._memscape import Description
-    from memscape._search import Space
 
 
 def studies() -> dict[str, str]:
@@ -74,7 +73,8 @@ def describe(name: str) -> Description | Preset:
     Traceback (most recent call last):
     memscape.MemscapeError: there is no study or preset `pim.gmev`; did you mean `pim.gemv`?
     """
-    if text("name", name) in studies():
+    check(describe, locals())
+    if name in studies():
         return _memscape.describe(name)
     return Preset(**_memscape.preset(name))
 
@@ -107,7 +107,8 @@ def edition(study: str) -> dict[str, Any]:
     >>> ms.edition("pim.gemv")["memscape"] == ms.__version__
     True
     """
-    return _memscape.edition(text("study", study))
+    check(edition, locals())
+    return _memscape.edition(study)
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,7 @@ def presets(kind: str | None = None) -> polars.DataFrame:
     >>> "lpddr5-6400" in ms.presets("memory")["name"]
     True
     """
+    check(presets, locals())
     import polars
 
     rows = _memscape.presets()
@@ -205,7 +207,8 @@ def difference(a: str, b: str) -> list[dict[str, Any]]:
     >>> [it for it in ms.difference("llama-3.2-1b", "llama-3.2-3b") if it["path"] == "layers"]
     [{'path': 'layers', 'a': 16, 'b': 28}]
     """
-    return _memscape.difference(text("a", a), text("b", b))
+    check(difference, locals())
+    return _memscape.difference(a, b)
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -227,7 +230,8 @@ def schema(kind: str) -> dict[str, Any]:
     >>> ms.schema("memory")["required"]
     ['parameters']
     """
-    return _memscape.schema(text("kind", kind))
+    check(schema, locals())
+    return _memscape.schema(kind)
 
 
 @overload
@@ -284,9 +288,10 @@ def run(
     >>> few["time_ns"] > many["time_ns"]
     True
     """
+    check(run, locals())
     if uncertainty is not None:
         return _uncertainty.uncertainty(study, draws=uncertainty, base={**(parameters or {}), **overrides})
-    return _memscape.run(text("study", study), [dict(parameters or {}), overrides])
+    return _memscape.run(study, [dict(parameters or {}), overrides])
 
 
 def timeline(study: str, parameters: Mapping[str, Any] | None = None, /, **overrides: Any) -> polars.DataFrame:
@@ -317,7 +322,8 @@ def timeline(study: str, parameters: Mapping[str, Any] | None = None, /, **overr
     >>> spans.columns[:6]
     ['group', 'track', 'name', 'category', 'start_ns', 'end_ns']
     """
-    return _memscape.timeline(text("study", study), [dict(parameters or {}), overrides])
+    check(timeline, locals())
+    return _memscape.timeline(study, [dict(parameters or {}), overrides])
 
 
 def trace(
@@ -348,7 +354,8 @@ def trace(
     MemscapeError
         If the study has no such format, else as :func:`run`.
     """
-    _memscape.trace(text("study", study), [dict(parameters or {}), overrides], format, path)
+    check(trace, locals())
+    _memscape.trace(study, [dict(parameters or {}), overrides], format, path)
 
 
 def sweep(
@@ -356,7 +363,7 @@ def sweep(
     axes: Mapping[str, Any] | Space | None = None,
     base: Mapping[str, Any] | None = None,
     *,
-    zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] = (),
+    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
     constraints: str | Iterable[str] = (),
     sample: Mapping[str, Any] | None = None,
     names: Literal["path", "leaf"] = "path",
@@ -432,8 +439,7 @@ def sweep(
     >>> table["error"].null_count()
     3
     """
-    if names not in ("path", "leaf"):
-        raise _memscape.MemscapeError(f'`names` is {names!r}; it must be "path" or "leaf"')
+    check(sweep, locals())
     spec = sweep_spec(study, axes, base, zip, constraints, sample)
     if uncertainty is not None:
         if sample is not None or names == "leaf" or store is not None or executor is not None:
@@ -498,11 +504,12 @@ def laws(
     >>> table["broken"].sum()
     0
     """
+    check(laws, locals())
     import polars
 
     fixed = {**(parameters or {}), **overrides}
     tables = []
-    for name in studies() if study is None else [text("study", study)]:
+    for name in studies() if study is None else [study]:
         with Progress(name) as progress:
             table, complete = _memscape.laws(name, fixed, points, seed, progress)
         tables.append(table)

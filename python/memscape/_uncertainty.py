@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import check, listed
 from memscape._progress import Progress
 from memscape._search import Space, as_space
 
@@ -67,8 +68,9 @@ def uncertainty(
     >>> row["low"] < row["value"] < row["high"]
     True
     """
+    check(uncertainty, locals())
     spec = {"study": study, "base": dict(base or {}), **as_space(space or {}).spec()}
-    return of_spec(spec, [of] if isinstance(of, str) else list(of), draws, seed)
+    return of_spec(spec, listed(of), draws, seed)
 
 
 def of_spec(spec: dict[str, Any], of: list[str], draws: int, seed: int) -> polars.DataFrame:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memscape import _memscape
+from memscape._given import check
 from memscape._memscape import NdpPartition
 
 __all__ = ["NdpPartition", "load", "partition", "solve"]
@@ -52,6 +53,8 @@ def load(name: str, traces: Iterable[str | PathLike[str]], profile: str | PathLi
     OSError
         If a file cannot be read.
     """
+
+    check(load, locals())
 
     def read(path: str | PathLike[str]) -> tuple[str, bytes]:
         if not Path(path).is_file() and Path(path).exists():
@@ -122,6 +125,8 @@ def solve(
         If a number is out of range or the neurons do not fit: by how many GB,
         and how many DIMMs would do.
     """
+
+    check(solve, locals())
 
     def numbers(row: Iterable[float]) -> list[float]:
         return [float(it) for it in row]

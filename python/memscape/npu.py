@@ -7,13 +7,13 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
+from memscape._given import I8, U32, check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars
 
 __all__ = ["balance_trace", "chains", "multiply", "search_tiles"]
@@ -54,6 +54,7 @@ def search_tiles(*, top: int = 5, **parameters: Any) -> polars.DataFrame:
     >>> best.select("m_ct", "k_ct", "n_ct").row(0)
     (48, 280, 48)
     """
+    check(search_tiles, locals())
     import polars
 
     return polars.DataFrame(_memscape.npu_search(parameters, top))
@@ -123,7 +124,7 @@ def chains(**parameters: Any) -> str:
     return _memscape.npu_chains(parameters)
 
 
-def multiply(a: Sequence[int], b: Sequence[int], *, shift: int = 0, **parameters: Any) -> list[int]:
+def multiply(a: Sequence[I8], b: Sequence[I8], *, shift: U32 = 0, **parameters: Any) -> list[int]:
     """Multiplies 8-bit integers on the functional array, through every DMA channel.
 
     Parameters
@@ -155,4 +156,5 @@ def multiply(a: Sequence[int], b: Sequence[int], *, shift: int = 0, **parameters
     >>> ms.npu.multiply([1, 2, 3, 4], [5, 6, 7, 8], m=2, k=2, n=2, b_layout="row-major", **tile)
     [19, 22, 43, 50]
     """
+    check(multiply, locals())
     return _memscape.npu_multiply(parameters, a, b, shift)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from memscape import _memscape
+from memscape._given import check
 from memscape._memscape import PimPlan
 
 __all__ = ["PimPlan", "TileShape", "plan", "tile_shape"]
@@ -56,6 +57,7 @@ def tile_shape(rows: int, *, banks: int, tile_elements: int, most_rows: int = 2*
     >>> ms.pim.tile_shape(16384, banks=128, tile_elements=256)
     TileShape(m=128, k=2)
     """
+    check(tile_shape, locals())
     return TileShape(*_memscape.pim_tile_shape(rows, banks, tile_elements, most_rows))
 
 

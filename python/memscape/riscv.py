@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memscape import _memscape
+from memscape._given import U32, check
 
 if TYPE_CHECKING:
     import polars
@@ -72,7 +73,7 @@ def census(**parameters: Any) -> polars.DataFrame:
 def explain(
     counts: Iterable[tuple[int, int, int, int]],
     *,
-    repetitions: tuple[int, int] = (1, 6),
+    repetitions: tuple[U32, U32] = (1, 6),
     prompt_tokens: tuple[int, int] = (1, 128),
     generated_tokens: tuple[int, int] = (1, 256),
     **parameters: Any,
@@ -106,7 +107,9 @@ def explain(
     >>> ms.riscv.explain([(4096, 4096, 1, 11904), (4096, 4096, 6, 384), (32, 128, 1, 2496)])
     [Run(repetitions=3, prompt_tokens=6, generated_tokens=32)]
     """
-    found = _memscape.riscv_explain(list(counts), parameters, repetitions, prompt_tokens, generated_tokens)
+    check(explain, locals())
+    ranges = (*repetitions,), (*prompt_tokens,), (*generated_tokens,)
+    found = _memscape.riscv_explain([(*it,) for it in counts], parameters, *ranges)
     return [Run(*run) for run in found]
 
 
@@ -135,6 +138,7 @@ def quantise(kind: str, weights: Sequence[float]) -> bytes:
     >>> len(ms.riscv.quantise("q4_0", [0.5] * 64))
     36
     """
+    check(quantise, locals())
     return _memscape.riscv_quantise(kind, weights)
 
 
@@ -163,6 +167,7 @@ def dequantise(kind: str, data: bytes) -> list[float]:
     >>> ms.riscv.dequantise("q8_0", ms.riscv.quantise("q8_0", [127.0] + [1.0] * 31))[:2]
     [127.0, 1.0]
     """
+    check(dequantise, locals())
     return _memscape.riscv_dequantise(kind, data)
 
 
@@ -200,5 +205,6 @@ def multiply(weights: bytes, vectors: bytes, *, columns: int, **parameters: Any)
     >>> [round(it) for it in product.results], product.counts["instructions"]
     ([512, 512], 79)
     """
+    check(multiply, locals())
     results, counts = _memscape.riscv_multiply(parameters, weights, vectors, columns)
     return Product(results, dict(counts))

@@ -26,6 +26,15 @@ def test_a_single_point_says_what_each_number_may_be():
     assert rows["weight_bytes"]["low"] == rows["weight_bytes"]["high"]
 
 
+@pytest.mark.parametrize("study", ["ondevice.capacity", "ndp.inference"])
+def test_columns_are_told_each_by_itself(study):
+    """One that is null in draws, and one that is called like a parameter, too."""
+    answer = ms.run(study)
+    for row in ms.run(study, uncertainty=20).iter_rows(named=True):
+        assert row["value"] == answer[row["of"]], row["of"]
+        assert row["of"] == "cost_usd" or (row["median"] is not None and row["draws"] in (0, 20)), row
+
+
 def test_what_is_given_is_known():
     doubt = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b"})
     less = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b", "pim.row_after_write": "in-order"})

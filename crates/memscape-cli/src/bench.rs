@@ -8,7 +8,7 @@ use memscape::explore::{Column, Contest, Table, contest};
 use memscape::prelude::{Control, StudyFile, study};
 
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::check_table;
 
 /// What is measured.
@@ -45,7 +45,7 @@ pub fn front(
     if asked.budgets.is_empty() || asked.seeds == 0 {
         return Err(Failure::BadInput("give at least one budget and one seed".to_owned()));
     }
-    catch_interrupts();
+    save_when_interrupted();
     let mut all: Option<Table> = None;
     let mut cancelled = false;
     for (system, text) in

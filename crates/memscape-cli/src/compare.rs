@@ -8,7 +8,7 @@ use memscape::systems::compare::{self, platform, platforms};
 
 use crate::args::Workload;
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::check_table;
 use crate::show::show;
 
@@ -39,6 +39,7 @@ pub fn compare(
     let asked = if names.is_empty() { platforms() } else { found.map_err(Failure::of)? };
     let Workload { model, prompt_tokens, generated_tokens, batch, formats } = workload;
     let question = compare::Workload { model: model.into(), prompt_tokens, generated_tokens, batch, formats };
+    save_when_interrupted();
     let progress = Progress::new("compare", quiet);
     let found = compare::compare(&question, &asked, &progress);
     drop(progress);

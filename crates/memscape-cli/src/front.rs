@@ -8,7 +8,7 @@ use memscape::prelude::study;
 
 use crate::args::Objectives;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
 
@@ -64,7 +64,7 @@ fn of_space(
     let goals = Objective::all(&minimize, &maximize).map_err(Failure::of)?;
     let space = spec.space(study).map_err(Failure::of)?;
     let space = constraints.into_iter().fold(space, memscape::explore::Space::constraint);
-    catch_interrupts();
+    save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
     let found = front_of(study, &[spec.parameters(study)], &space, &goals, &progress);
     drop(progress);

@@ -8,7 +8,7 @@ use memscape::prelude::study;
 
 use crate::args::Objectives;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::{short, show};
 
@@ -45,17 +45,18 @@ pub fn search(
     question.budget = given.budget.unwrap_or(question.budget);
     question.seed = given.seed.unwrap_or(question.seed);
     let space = spec.space(study).map_err(Failure::of)?;
-    catch_interrupts();
+    save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
     let found = memscape::explore::search(study, &[spec.parameters(study)], &space, &question, &progress);
     drop(progress);
     let found = found.map_err(Failure::of)?;
+    // What a full disk does not take is seen all the same.
+    let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);
     if let Some(path) = table {
         found.write(path).map_err(Failure::of)?;
     }
-    print(&found, &space.paths().collect::<Vec<_>>(), &question, out)?;
     if found.is_complete() {
-        return Ok(());
+        return shown;
     }
     if !quiet {
         writeln!(err, "interrupted: {} of {} evaluations are done", found.height(), question.budget)?;
@@ -67,15 +68,24 @@ fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -
     let best = found.filter("on_front", true).map_err(Failure::of)?;
     let strategy = question.strategy().map_err(Failure::of)?;
     let evaluations = found.height();
-    if best.height() == 0 {
-        writeln!(
-            out,
-            "none of {evaluations} points evaluated ({}) has an answer that keeps the constraints",
-            strategy.name()
-        )?;
-        return Ok(());
-    }
     let goals: Vec<&str> = question.minimize.iter().chain(&question.maximize).map(String::as_str).collect();
+    if best.height() == 0 {
+        let errors = found.text("error").map_err(Failure::of)?;
+        let answered = errors.iter().filter(|it| it.is_none()).count();
+        let problem = match errors.into_iter().flatten().next() {
+            Some(first) if answered == 0 => {
+                format!("none of {evaluations} points has an answer; the first says: {first}")
+            }
+            _ if found.column_names().contains(&"feasible") => {
+                format!("none of {answered} answers keeps the constraints; loosen one, or raise the budget")
+            }
+            _ => format!(
+                "none of {answered} answers has a value of `{}`; it is null or not a finite number",
+                goals.join("` and `")
+            ),
+        };
+        return Err(Failure::BadInput(problem));
+    }
     if let [goal] = goals[..] {
         let value =
             best.f64("best_so_far").map_err(Failure::of)?.into_iter().flatten().last().unwrap_or(f64::NAN);

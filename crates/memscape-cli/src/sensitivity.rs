@@ -7,7 +7,7 @@ use memscape::explore::SensitivityMethod;
 use memscape::prelude::study;
 
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
 
@@ -40,7 +40,7 @@ pub fn sensitivity(
     question.samples = given.samples.unwrap_or(question.samples);
     question.seed = given.seed.unwrap_or(question.seed);
     let space = spec.space(study).map_err(Failure::of)?;
-    catch_interrupts();
+    save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
     let base = [spec.parameters(study)];
     let found = memscape::explore::sensitivity(study, &base, &space, &question, &progress);

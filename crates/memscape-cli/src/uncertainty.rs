@@ -8,7 +8,7 @@ use memscape::prelude::study;
 
 use crate::failure::Failure;
 use crate::parameters;
-use crate::progress::Progress;
+use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
 
@@ -32,6 +32,7 @@ pub fn uncertainty(
     } else {
         (study(source).map_err(Failure::of)?, vec![overrides], Space::default())
     };
+    save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
     let found = memscape::explore::uncertainty(study, &base, &space, asked, &progress);
     drop(progress);

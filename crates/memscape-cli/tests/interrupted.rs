@@ -80,6 +80,28 @@ impl Sweep {
     }
 }
 
+/// What is found until then is told and written.
+#[test]
+fn an_interrupted_search_or_front_keeps_what_it_has() {
+    let given = Sweep::of(&format!(
+        "{LONG}[search]\nminimize = [\"time_ns\", \"memory.trcd_ns\"]\nmethod = \"random\"\nbudget = 10000000\n"
+    ));
+    for command in ["search", "front"] {
+        let table = given.path("found.parquet");
+        let mut asked = Command::new(env!("CARGO_BIN_EXE_memscape"));
+        asked.arg(command).arg(given.path("study.toml")).arg("-o").arg(&table);
+        let child = asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        sleep(Duration::from_secs(2));
+        send("-TERM", &child);
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let (told, why) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        assert_eq!(status.code(), Some(i32::from(INTERRUPTED)), "{command}: {why}");
+        assert!(told.contains("front") && why.contains("interrupted"), "{command}: {told} {why}");
+        assert!(memscape::explore::Table::read_parquet(&table).unwrap().height() > 0, "{command}");
+        fs::remove_file(&table).unwrap();
+    }
+}
+
 fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }

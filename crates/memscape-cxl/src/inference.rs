@@ -249,7 +249,8 @@ impl Study for InferenceStudy {
                 energy: energies.map(|(prompt, token)| prompt + token * tokens),
                 package_w: None,
                 cost_usd: None,
-            }),
+            })
+            .of_modules(),
             near_ns: token.time.ns(PassPart::Near),
             far_ns: token.time.ns(PassPart::Far),
             near_layers: placement.near_layers,

@@ -59,7 +59,7 @@ impl Origin {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bad = |problem: &dyn ToString| Error::file(path, &problem.to_string());
         let text = Table::note(path)?.ok_or_else(|| {
-            bad(&"it does not say which question it answers: another program, or an earlier version, wrote it")
+            bad(&"it does not say which question it answers: sweeps write that, other commands, programs and earlier versions do not")
         })?;
         serde_json::from_str(&text)
             .map_err(|it| bad(&format!("what it says of its question cannot be read: {it}")))

@@ -212,8 +212,8 @@ impl Table {
     /// # Errors
     /// [`Error::UnknownColumn`].
     pub fn select(&self, names: &[&str]) -> Result<Self, Error> {
-        names.iter().try_for_each(|it| self.find(it).map(|_| ()))?;
-        Ok(Self::new(self.frame.select(names.iter().copied())?, self.complete))
+        let columns: Vec<_> = names.iter().map(|it| self.find(it).cloned()).collect::<Result<_, _>>()?;
+        Ok(Self::new(DataFrame::new(self.height(), columns)?, self.complete))
     }
 
     /// With this column, in place of one of the same name or else at the end.
@@ -221,7 +221,7 @@ impl Table {
     /// # Errors
     /// [`Error::BadColumn`] if its length is not the table's, or it holds NaN
     /// or infinity.
-    pub fn with_column(mut self, name: &str, column: Column) -> Result<Self, Error> {
+    pub fn with_column(self, name: &str, column: Column) -> Result<Self, Error> {
         if column.len() != self.height() && !self.column_names().is_empty() {
             let problem = format!("it has {} rows, the table {}", column.len(), self.height());
             return Err(Error::BadColumn { name: name.to_owned(), problem });
@@ -229,8 +229,13 @@ impl Table {
         if self.column_names().is_empty() {
             return Self::from_columns([(name, column)]);
         }
-        self.frame.with_column(column.into_polars(name.to_owned())?)?;
-        Ok(self)
+        let column = column.into_polars(name.to_owned())?;
+        let mut columns = self.frame.columns().to_vec();
+        match self.position(name) {
+            Some(place) => columns[place] = column,
+            None => columns.push(column),
+        }
+        Ok(Self::new(DataFrame::new(self.height(), columns)?, self.complete))
     }
 
     /// The rows of this table, then those of `other`, which has the same
@@ -343,7 +348,7 @@ impl Table {
             let problem = "a group's own column has no mean; give another name".to_owned();
             return Err(Error::BadColumn { name: value.to_owned(), problem });
         }
-        let groups = self.frame.select(by.iter().copied())?.take(&IdxCa::from_vec("".into(), first))?;
+        let groups = self.select(by)?.frame.take(&IdxCa::from_vec("".into(), first))?;
         Self::new(groups, self.complete).with_column(value, Column::Float(means))
     }
 
@@ -377,7 +382,7 @@ impl Table {
     /// Rows without an answer.
     #[must_use]
     pub fn unanswered(&self) -> usize {
-        self.frame.column("error").map_or(0, |it| it.len() - it.null_count())
+        self.find("error").map_or(0, |it| it.len() - it.null_count())
     }
 
     /// Rows whose error is a fault of this program rather than of the point.
@@ -527,11 +532,16 @@ impl Table {
     }
 
     fn find(&self, name: &str) -> Result<&polars::prelude::Column, Error> {
-        let index = self.frame.get_column_index(name);
-        index.map(|it| &self.frame.columns()[it]).ok_or_else(|| Error::UnknownColumn {
+        self.position(name).map(|it| &self.frame.columns()[it]).ok_or_else(|| Error::UnknownColumn {
             name: name.to_owned(),
             hint: Unknown::new("column", name, self.column_names()).hint(),
         })
+    }
+
+    /// Not by the hashes that a frame keeps: each cell of a Rust notebook is a library with a seed of
+    /// its own, and would not find what another has looked up.
+    fn position(&self, name: &str) -> Option<usize> {
+        self.frame.columns().iter().position(|it| it.name() == name)
     }
 }
 

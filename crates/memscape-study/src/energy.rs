@@ -18,6 +18,9 @@ pub enum Boundary {
     Cells,
     /// The DRAM devices up to their pins, with what computes inside them and links between them.
     Device,
+    /// The same for the modules beside a processor whose board has DRAM of its own, of which nothing
+    /// is known.
+    Modules,
     /// Packages or boards of processors, with the memory on them.
     Package,
     /// The whole machine.

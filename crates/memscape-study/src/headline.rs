@@ -4,7 +4,7 @@ use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::energy::{Energy, EnergyColumns};
+use crate::energy::{Boundary, Energy, EnergyColumns};
 
 /// The columns that all `*.inference` studies share. Tokens per second count the
 /// whole batch.
@@ -33,9 +33,9 @@ pub struct Headline {
     pub energy: EnergyColumns,
     /// `energy_j` over generated tokens; null where no source gives it
     pub energy_per_token_j: Option<f64>,
-    /// Generated tokens over `energy_high_j`
+    /// Generated tokens over `energy_high_j`; null where that is not of all DRAM
     pub low_tokens_per_j: Option<f64>,
-    /// Generated tokens over `energy_low_j`
+    /// Generated tokens over `energy_low_j`; null where that is not of all DRAM
     pub high_tokens_per_j: Option<f64>,
     /// The most that processors, with the memory on their boards, can take for prompt and reply: their
     /// rated power all the time; null where no source gives it
@@ -147,6 +147,19 @@ impl Headline {
             cost_usd: it.cost_usd,
             low_tokens_per_usd: per_usd(YEARS[0]),
             high_tokens_per_usd: per_usd(YEARS[1]),
+        }
+    }
+
+    /// The same where DRAM on a processor's board takes energy too, and no source says how much: what
+    /// is told is that of the modules alone, and tokens for each joule of it would compare with nothing.
+    #[must_use]
+    pub fn of_modules(self) -> Self {
+        let boundary = self.energy.energy_boundary.map(|_| Boundary::Modules);
+        Self {
+            energy: EnergyColumns { energy_boundary: boundary, ..self.energy },
+            low_tokens_per_j: None,
+            high_tokens_per_j: None,
+            ..self
         }
     }
 }

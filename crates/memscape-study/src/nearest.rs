@@ -13,15 +13,17 @@ use std::fmt;
 /// assert_eq!(nearest("opt-6.6b", ["opt-66b", "opt-6.7b"]), Some("opt-6.7b"));
 /// assert_eq!(nearest("banks_per_chanel", ["memory.banks_per_channel"]), Some("memory.banks_per_channel"));
 /// assert_eq!(nearest("colour", ["pim.registers"]), None);
+/// assert_eq!(nearest("pimnast.fig1", ["hermes.fig10", "pimnast.fig10"]), Some("pimnast.fig10"));
 /// ```
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let wanted_end = last(&wanted);
+    let group = wanted.strip_suffix(wanted_end).unwrap_or_default();
     let distance = |candidate: &str| {
         let candidate = candidate.to_lowercase();
         let end = last(&candidate);
-        let begun = wanted_end.len() > 2 && end.starts_with(wanted_end);
+        let begun = wanted_end.len() > 2 && end.starts_with(wanted_end) && candidate.starts_with(group);
         let whole = strsim::damerau_levenshtein(&wanted, &candidate);
         // One more, so that a whole match wins.
         whole.min(if begun { 0 } else { strsim::damerau_levenshtein(wanted_end, end) + 1 })

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use memscape_explore::{Column, Control, Error, Parameters, Table, described};
+use memscape_explore::{Column, Control, Error, Parameters, Row, Table, described};
 use memscape_study::{Bound, Preset};
 use memscape_workload::MODELS;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::platform::{PLATFORMS, Platform};
 use crate::study;
@@ -168,6 +168,7 @@ pub fn compare(
     control: &dyn Control,
 ) -> Result<Table, Error> {
     let model = workload.check()?;
+    let context = model.facts.get("context_tokens").and_then(Value::as_u64);
     let mut rows: Vec<Vec<Value>> = Vec::new();
     let mut asked: Vec<(&Preset<Platform>, String)> = Vec::new();
     for it in platforms {
@@ -181,7 +182,7 @@ pub fn compare(
         if control.cancelled() {
             break;
         }
-        rows.push(row(workload, preset, format)?);
+        rows.push(row(workload, context, preset, format)?);
     }
     let complete = rows.len() == asked.len();
     let names = NAMES.iter().map(|it| (*it, Sort::Text)).chain([
@@ -223,12 +224,19 @@ fn given(platform: &Platform) -> Parameters {
     platform.given.iter().map(|(path, value)| (path.clone(), null(value))).collect()
 }
 
-fn row(workload: &Workload, preset: &Preset<Platform>, format: &str) -> Result<Vec<Value>, Error> {
+fn row(
+    workload: &Workload,
+    context: Option<u64>,
+    preset: &Preset<Platform>,
+    format: &str,
+) -> Result<Vec<Value>, Error> {
     let it = &preset.parameters;
-    let study = study(&it.study)?;
-    let answer = study.run_layers(&[&given(it), &workload.parameters(format)]);
-    let (answer, error) = match answer {
-        Ok(answer) => (answer, Value::Null),
+    let mut assumptions = it.assumptions.join("; ");
+    let (answer, error) = match fits_context(workload, context).and_then(|()| fastest(it, workload, format)) {
+        Ok((answer, chosen)) => {
+            assumptions.push_str(&chosen);
+            (answer, Value::Null)
+        }
         Err(error @ Error::UnknownParameter { .. }) => return Err(error),
         Err(error) => (Vec::new(), error.to_string().into()),
     };
@@ -250,9 +258,65 @@ fn row(workload: &Workload, preset: &Preset<Platform>, format: &str) -> Result<V
     ];
     let column = |name: &str| answer.iter().find(|it| it.0 == name).map_or(Value::Null, |it| it.1.clone());
     row.extend(ANSWERS.iter().map(|it| column(it.0)));
-    row.extend([error, json!(it.assumptions.join("; "))]);
+    row.extend([error, assumptions.into()]);
     Ok(row)
 }
+
+/// That prompt and reply are no longer than the model has been made for, where its description says.
+fn fits_context(workload: &Workload, context: Option<u64>) -> Result<(), Error> {
+    let tokens = workload.prompt_tokens.saturating_add(workload.generated_tokens);
+    match context.filter(|it| *it < tokens) {
+        Some(context) => Err(Error::NoAnswer(format!(
+            "prompt and reply have {tokens} tokens, but the model has a context of {context}; use fewer, or \
+             another model"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The answer of a platform, the fastest of all that its description has tried, and what was
+/// chosen.
+fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Row, String), Error> {
+    let study = study(&platform.study)?;
+    let (own, asked) = (given(platform), workload.parameters(format));
+    let mut choices = vec![Parameters::new()];
+    for (path, values) in &platform.fastest_of {
+        let Some(values) = values.as_array().filter(|it| (1..=MOST_VALUES).contains(&it.len())) else {
+            let (path, given) = (format!("platform.fastest_of.{path}"), values.to_string());
+            let problem = format!("expected a list of 1 to {MOST_VALUES} values");
+            return Err(Error::BadParameter { path, given, problem });
+        };
+        let with = |choice: &Parameters, value: &Value| {
+            choice.clone().into_iter().chain([(path.clone(), null(value))]).collect()
+        };
+        choices =
+            choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, value))).collect();
+    }
+    let mut best: Option<(f64, Row, String)> = None;
+    let mut refused = None;
+    for choice in choices {
+        match study.run_layers(&[&own, &choice, &asked]) {
+            Ok(row) => {
+                let total = row.iter().find(|it| it.0 == "total_s").and_then(|it| it.1.as_f64());
+                let total = total.unwrap_or(f64::INFINITY);
+                if best.as_ref().is_none_or(|it| total < it.0) {
+                    let chosen = choice.iter().map(|(path, value)| format!("; {path} = {value}"));
+                    best = Some((total, row, chosen.collect()));
+                }
+            }
+            Err(error @ Error::UnknownParameter { .. }) => return Err(error),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    match (best, refused) {
+        (Some((_, row, chosen)), _) => Ok((row, chosen)),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(Error::NoAnswer("there is nothing to try".to_owned())),
+    }
+}
+
+/// Values of one parameter that a platform tries: all combinations are asked.
+const MOST_VALUES: usize = 64;
 
 /// TOML has no null: the text stands for it.
 fn null(value: &Value) -> Value {

@@ -29,6 +29,10 @@ pub struct Platform {
     /// Parameters of the study, by dotted path, beside those of the workload.
     #[serde(default)]
     pub given: Map<String, Value>,
+    /// Parameters of the study of which all these values are tried, all combinations: the row is that
+    /// of the fastest.
+    #[serde(default)]
+    pub fastest_of: Map<String, Value>,
     /// What its row takes for granted and another row may not.
     #[serde(default)]
     pub assumptions: Vec<String>,

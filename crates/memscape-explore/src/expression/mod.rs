@@ -7,3 +7,4 @@ mod token;
 
 pub(crate) use datum::{Datum, Sort};
 pub use parse::Expression;
+pub(crate) use token::conjuncts;

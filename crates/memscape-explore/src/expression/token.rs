@@ -66,6 +66,25 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Error> {
     Ok(all)
 }
 
+/// The formulas that a formula joins by `and`: itself, if it is anything else.
+pub(crate) fn conjuncts(text: &str) -> Result<Vec<&str>, Error> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_u32);
+    for (at, token) in tokens(text)? {
+        match token {
+            Token::Mark("(" | "[") => depth += 1,
+            Token::Mark(")" | "]") => depth = depth.saturating_sub(1),
+            Token::Name(it) if it == "or" && depth == 0 => return Ok(vec![text]),
+            Token::Name(it) if it == "and" && depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + "and".len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    Ok(parts)
+}
+
 fn starts_fraction(rest: &str) -> bool {
     rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit)
 }

@@ -92,6 +92,9 @@ fn front_in(
     if complete && seen.allowed == 0 {
         return Err(nothing_allowed(&mut plan));
     }
+    if complete && seen.feasible == 0 {
+        return Err(nothing_feasible(&plan, asker, objectives, &seen));
+    }
     best.in_order();
     let points: Vec<Point> = best.places.iter().map(|it| digits_of(&plan, *it).into()).collect();
     let all = answered(&plan, &asker, &judge, &points);
@@ -100,6 +103,30 @@ fn front_in(
     let table = Table::new(table.into_frame(), complete);
     let Seen { allowed, answered, feasible } = seen;
     Ok(Front { table, points: size, allowed, answered, feasible })
+}
+
+/// Why none of the allowed points is a design.
+fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Error {
+    let quoted = |all: Vec<&str>| all.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(" and ");
+    if seen.answered > 0 {
+        let checks = quoted(plan.checks.iter().map(|it| it.expression.text()).collect());
+        return Error::BadSweep(format!(
+            "none of {} answers keeps {checks}; loosen {}",
+            seen.answered,
+            if plan.checks.len() == 1 { "it" } else { "one" }
+        ));
+    }
+    let (mut cursor, mut columns) = (Cursor::new(plan, 0), asker.empty());
+    cursor.settle(u64::MAX);
+    asker.push(&mut cursor, &mut columns);
+    Error::BadSweep(match columns.into_row() {
+        Err(reason) => format!("none of {} points has an answer; the first says: {reason}", seen.allowed),
+        Ok(_) => format!(
+            "none of {} points has a value of {}; it is null or not a finite number",
+            seen.allowed,
+            quoted(objectives.iter().map(|it| it.formula.as_str()).collect())
+        ),
+    })
 }
 
 /// Counts of points.

@@ -90,16 +90,25 @@ pub(crate) enum Verdict {
 pub(crate) struct Judge<'p> {
     checks: &'p [Check],
     goals: Vec<(Check, bool)>,
+    /// Whether a point that lacks the value of an objective still has others: it is NaN then.
+    each: bool,
 }
 
 impl<'p> Judge<'p> {
     /// # Errors
     /// [`Error::BadExpression`] points at the character.
     pub(crate) fn new(plan: &'p Plan<'_>, objectives: &[Objective]) -> Result<Self, Error> {
-        let goal =
-            |it: &Objective| Ok((plan.check(&it.formula, Sort::Number, "an objective is")?, it.maximize));
+        let goal = |it: &Objective| {
+            let formula = plan.of_answer(&it.formula);
+            Ok((plan.check(&formula, Sort::Number, "an objective is")?, it.maximize))
+        };
         let goals = objectives.iter().map(goal).collect::<Result<_, Error>>()?;
-        Ok(Self { checks: &plan.checks, goals })
+        Ok(Self { checks: &plan.checks, goals, each: false })
+    }
+
+    /// The same, each objective by itself.
+    pub(crate) fn of_each(plan: &'p Plan<'_>, objectives: &[Objective]) -> Result<Self, Error> {
+        Ok(Self { each: true, ..Self::new(plan, objectives)? })
     }
 
     /// How many objectives there are.
@@ -130,7 +139,8 @@ impl<'p> Judge<'p> {
         let here = Here { cursor, columns, row };
         let before = values.len();
         for (goal, maximize) in &self.goals {
-            let Some(value) = goal.value(|it| here.datum(it), Datum::number) else {
+            let value = goal.value(|it| here.datum(it), Datum::number);
+            let Some(value) = value.or(self.each.then_some(f64::NAN)) else {
                 values.truncate(before);
                 return Verdict::NoAnswer;
             };

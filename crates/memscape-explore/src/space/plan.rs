@@ -1,5 +1,6 @@
 //! A space resolved against a study.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use memscape_study::Unknown;
@@ -12,7 +13,7 @@ use super::draw::{Drawn, Sample};
 use super::range::Range;
 use super::space::{Axes, Space};
 use crate::error::Error;
-use crate::expression::{Expression, Sort};
+use crate::expression::{Expression, Sort, conjuncts};
 use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Given, Parameters};
 use crate::schema::{Kind, Shape, alternatives, is_null, types};
@@ -95,8 +96,18 @@ impl<'a> Plan<'a> {
         let (prunes, checks) = (Vec::new(), Vec::new());
         let mut plan = Self { anatomy, dimensions, base, prunes, checks, conditional, allowed: None, trees };
         for text in &space.constraints {
-            let check = plan.check(text, Sort::Bool, "a constraint is")?;
-            if check.needs_answer() { plan.checks.push(check) } else { plan.prunes.push(check) }
+            let whole = plan.check(text, Sort::Bool, "a constraint is")?;
+            if !whole.needs_answer() {
+                plan.prunes.push(whole);
+                continue;
+            }
+            // What of it needs no answer is held against parameters before there is one.
+            let parts = conjuncts(text)?;
+            let parts = parts.iter().map(|it| plan.check(it, Sort::Bool, "a constraint is"));
+            let (checks, prunes): (Vec<_>, Vec<_>) =
+                parts.collect::<Result<Vec<_>, _>>()?.into_iter().partition(Check::needs_answer);
+            plan.prunes.extend(prunes);
+            plan.checks.extend(checks);
         }
         plan.prunes.sort_by_key(|it| it.deepest);
         Ok(plan)
@@ -169,6 +180,18 @@ impl<'a> Plan<'a> {
         expression.check(&sorts, wanted, what)?;
         let deepest = expression.names().filter_map(|it| self.deepest(it)).max();
         Check::new(expression, sources, deepest)
+    }
+
+    /// An objective as a formula: of a name that both a parameter and a column have, and no axis
+    /// moves, the column is meant. The parameter may be null where the study finds its value.
+    pub(crate) fn of_answer<'t>(&self, objective: &'t str) -> Cow<'t, str> {
+        let name = objective.trim();
+        let is_column = self.anatomy.columns.builders.iter().any(|it| it.name == name);
+        let is_both = is_column && self.anatomy.shape.at(name).is_some();
+        if is_both && !self.axes().any(|it| it.path == name) {
+            return format!("answer.{name}").into();
+        }
+        objective.into()
     }
 
     /// Where the value of a name is, and of what sort it is.

@@ -72,6 +72,22 @@ fn constraints_over_parameters_leave_the_other_points_as_they_are() {
     }
 }
 
+/// What of a constraint needs no answer leaves points out; the rest is a column.
+#[test]
+fn what_and_joins_is_held_against_parameters_first() {
+    let joined =
+        sweep(&grid().constraint("rows <= 3 and (time_ns <= 100 or slow) and memory.banks in [2, 3]"))
+            .unwrap();
+    let apart = grid()
+        .constraint("rows <= 3")
+        .constraint("memory.banks in [2, 3]")
+        .constraint("time_ns <= 100 or slow");
+    assert_eq!(joined.height(), 6);
+    assert_eq!(joined, sweep(&apart).unwrap());
+    let either = sweep(&grid().constraint("rows <= 3 and time_ns <= 100 or slow")).unwrap();
+    assert_eq!(either.height(), 20 * 39);
+}
+
 #[test]
 fn constraints_over_answers_are_a_column() {
     let table = sweep(&grid().constraint("time_ns <= 100 and not slow")).unwrap();

@@ -238,7 +238,7 @@ impl Asked<'_> {
         let plan = self.asker.plan(self.layers, space)?;
         let drawing = self.asker.plan(self.layers, &whole)?;
         let objectives: Vec<Objective> = self.of.iter().map(Objective::minimize).collect();
-        let judge = Judge::new(&drawing, &objectives)?;
+        let judge = Judge::of_each(&drawing, &objectives)?;
         let points = plan.size()?;
         let each = drawn.max(1);
         let per_batch = (BATCH / each).max(1);
@@ -252,7 +252,8 @@ impl Asked<'_> {
             let done = answered(&drawing, &self.asker, &judge, &asked);
             let goals = judge.goals();
             let value = |row: usize, goal: usize| {
-                (done.verdicts[row] != Verdict::NoAnswer).then(|| done.values[row * goals + goal])
+                let value = || done.values[row * goals + goal];
+                (done.verdicts[row] != Verdict::NoAnswer).then(value).filter(|it| !it.is_nan())
             };
             for (index, point) in here.enumerate() {
                 let start = index * usize::try_from(each).unwrap_or(usize::MAX);

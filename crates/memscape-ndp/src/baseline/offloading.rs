@@ -92,7 +92,7 @@ impl Offloaded {
             (it.transfer_cause, it.transfer),
         ])
         .largest();
-        let compute = rates.prompt_compute(&work.shape, work.prompt);
+        let compute = rates.prompt_on_gpu(&work.shape, work.prompt);
         let prompt = Prompt {
             compute,
             transfer: self.transfer,

@@ -27,7 +27,7 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let fc = all.gpu_dense(weights);
     let attention = all.gpu_attention(shape, work.layers(), work.mean_context());
     let prompt = Prompt {
-        compute: all.prompt_compute(shape, work.prompt),
+        compute: all.prompt_on_gpu(shape, work.prompt),
         transfer: Nanoseconds::ZERO,
         overlapped: true,
         load: Nanoseconds::ZERO,

@@ -254,10 +254,16 @@ impl Rates {
         at(layers * shape.kv_bytes() * context * self.batch, self.gpu_bytes_per_ns)
     }
 
-    /// The prompt's arithmetic on the GPU.
+    /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
+    /// with each token, and each query meets the keys and values of its token and those before.
     #[must_use]
-    pub fn prompt_compute(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
-        at(shape.parameters * f64::from(tokens) * self.batch, self.gpu_macs_per_ns)
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
+        let tokens = f64::from(tokens);
+        let weights = shape.parameters * tokens * self.batch;
+        let attention = shape.layers as f64 * shape.q as f64 * tokens * (tokens + 1.0) * self.batch;
+        roofline(shape.bytes(), self.gpu_bytes_per_ns, weights, self.gpu_macs_per_ns)
+            + at(attention, self.gpu_macs_per_ns)
     }
 
     /// A prompt whose weights are streamed while the GPU computes.
@@ -271,7 +277,7 @@ impl Rates {
             PromptStage::Reload => (self.pinned(shape.bytes()), self.pinned(held)),
             PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
         };
-        Prompt::streamed(self.prompt_compute(shape, tokens), transfer, load)
+        Prompt::streamed(self.prompt_on_gpu(shape, tokens), transfer, load)
     }
 
     /// Bytes of weights that such a prompt brings to the GPU.

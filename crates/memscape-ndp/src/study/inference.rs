@@ -352,6 +352,7 @@ impl InferenceStudy {
             package_w: self.gpu.board_w.map(|it| it.as_f64() * f64::from(self.gpus.get())),
             cost_usd: self.price_usd(),
         })
+        .of_modules()
     }
 }
 

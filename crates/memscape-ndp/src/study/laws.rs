@@ -232,7 +232,7 @@ pub(super) const ACTIVITY: &[Effect] = &[
 const SPARSE_HOST: &[When] = &[When::is("system", &["hermes-host"])];
 
 /// No step is faster than reading what it must on all that there is, and no prompt than
-/// its arithmetic.
+/// its arithmetic or one look at its weights.
 pub(super) fn bounds(machine: &Machine, work: &Work, gpus: u32) -> Vec<Bound> {
     let shape = &work.shape;
     let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
@@ -240,9 +240,14 @@ pub(super) fn bounds(machine: &Machine, work: &Work, gpus: u32) -> Vec<Bound> {
     let dense = shape.dense_bytes() / (gpu + rates.cold_bytes_per_ns);
     let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
     let prompt = shape.parameters * f64::from(work.prompt) * f64::from(work.batch) / macs;
+    let prompt = prompt.max(shape.bytes() / gpu);
     vec![
         Bound::at_least("token_ns", dense, "output projections and LM head over all bandwidth"),
-        Bound::at_least("ttft_s", prompt * 1e-9, "the prompt's multiplications over the GPUs' peak"),
+        Bound::at_least(
+            "ttft_s",
+            prompt * 1e-9,
+            "the prompt's weights read once or multiplied, at the GPUs' peaks",
+        ),
         Bound::at_most("missed_share", 1.0, "no more is missed than is active"),
         Bound::at_most("hot_share_used", 1.0, "the GPU holds no neuron twice"),
     ]

@@ -41,6 +41,43 @@ fn what_a_platform_cannot_hold_is_a_row_with_the_reason() {
     assert!(refused.iter().all(|it| it.contains("memory")), "{refused:?}");
 }
 
+/// The kernel that is fastest for 4-bit blocks knows no others.
+#[test]
+fn a_platform_may_try_several_and_answers_with_the_fastest() {
+    let sg2042 = platform(&json!("sg2042")).unwrap();
+    let formats = ["q4_0", "q8_0", "fp16"].map(str::to_owned).to_vec();
+    let workload =
+        Workload { formats, prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &[sg2042.clone()], &()).unwrap();
+    let said = table.text("assumptions").unwrap();
+    for (row, total) in table.f64("total_s").unwrap().iter().enumerate() {
+        let total = total.unwrap_or_else(|| panic!("{:?}", table.text("error").unwrap()[row]));
+        for kernel in ["default", "vector", "simple", "complex"] {
+            let mut alone = sg2042.clone();
+            alone.parameters.fastest_of["kernel"] = json!([kernel]);
+            let one = Workload { formats: vec![workload.formats[row].clone()], ..workload.clone() };
+            let other = compare(&one, &[alone], &()).unwrap().f64("total_s").unwrap()[0];
+            assert!(other.is_none_or(|it| it >= total), "{kernel}");
+        }
+        assert!(said[row].as_ref().unwrap().contains("kernel = "));
+    }
+    let mut none = sg2042;
+    none.parameters.fastest_of["kernel"] = json!([]);
+    let error = compare(&workload, &[none], &()).unwrap().text("error").unwrap().swap_remove(0).unwrap();
+    assert!(error.contains("expected a list of 1 to 64 values"), "{error}");
+}
+
+#[test]
+fn more_tokens_than_the_model_is_made_for_are_a_row_that_says_so() {
+    let soc = [platform(&json!("soc-lpddr5x")).unwrap()];
+    let said = |prompt_tokens: u64| {
+        let workload = Workload { prompt_tokens, ..Workload::of("opt-125m") };
+        compare(&workload, &soc, &()).unwrap().text("error").unwrap().swap_remove(0)
+    };
+    assert_eq!(said(1920), None);
+    assert!(said(1921).unwrap().contains("2049 tokens, but the model has a context of 2048"));
+}
+
 #[test]
 fn a_platform_of_ones_own_changes_one_that_is_built_in() {
     let folder = tempfile::tempdir().unwrap();
