@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,6 @@ class Fit:
         mine, theirs = ((it.values, it.standard_errors, it.rms) for it in (self, other))
         return mine == theirs and self.points.equals(other.points)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         """One line for each parameter."""
         lines = [f"Fit of {len(self.points)} measurements, rms error {self.rms:.3g}"]
@@ -56,7 +54,7 @@ class Fit:
 
 def fit(
     study: str,
-    measured: polars.DataFrame | Sequence[Mapping[str, Any]],
+    measured: polars.DataFrame | Iterable[Mapping[str, Any]],
     free: Mapping[str, Any],
     base: Mapping[str, Any] | None = None,
     *,

@@ -91,7 +91,7 @@ def plot(
         "facet": facet,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
-        "reference": [[name, _line(value)] for name, value in _named(reference).items()],
+        "reference": [[str(name), _line(value)] for name, value in _named(reference).items()],
         "band": None if band is None else list(band),
         "maximize": listed(maximize),
         "title": title,

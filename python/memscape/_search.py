@@ -179,7 +179,7 @@ def evaluate(
     --------
     >>> import memscape as ms
     >>> batch = [{"pim.registers": 12, "split_k": 1}, {"pim.registers": 16, "split_k": 2}]
-    >>> ms.evaluate("pim.gemv", batch)["pim.registers"].tolisted()
+    >>> ms.evaluate("pim.gemv", batch)["pim.registers"].to_list()
     [12, 16]
     """
     check(evaluate, locals())
@@ -196,7 +196,7 @@ def _columns(points: Any) -> dict[str, Any]:
     if isinstance(points, Mapping):
         return dict(points)
     if hasattr(points, "get_columns"):
-        return {it.name: it.tolisted() for it in points.get_columns()}
+        return {it.name: it.to_list() for it in points.get_columns()}
     rows = list(points)
     names = list(rows[0]) if rows else []
     for index, row in enumerate(rows):
@@ -346,7 +346,8 @@ def hypervolume(
         differ = set(reference) ^ {*less, *more}
         if differ:
             raise _memscape.MemscapeError(
-                f"`reference` must have a value for each objective and no other; {sorted(differ)} is not in both"
+                "`reference` must have a value for each objective and no other; "
+                f"{sorted(map(str, differ))} is not in both"
             )
         limits = [float(reference[it]) for it in [*less, *more]]
     return _memscape.hypervolume(table, less, more, limits, listed(constraints))

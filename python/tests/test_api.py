@@ -1,5 +1,6 @@
 """Questions asked from Python."""
 
+import inspect
 import pickle
 import signal
 import subprocess
@@ -144,14 +145,14 @@ def test_figures(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     figure.save(tmp_path / "figure.PDF")
     assert (tmp_path / "figure.PDF").read_bytes().startswith(b"%PDF")
-    with pytest.raises(ValueError, match=r"\.png or \.pdf"):
+    with pytest.raises(ms.MemscapeError, match=r"\.png or \.pdf"):
         figure.save(tmp_path / "figure.gif")
     assert "Bars of Speedup over SoC" in figure.alt_text()
     assert "Published" in figure.svg()
     assert "Published" not in experiment.plot(published=False).svg()
     dark = experiment.plot(style="dark")
     assert dark.svg() == figure.styled("dark").svg() != figure.svg()
-    with pytest.raises(ms.MemscapeError, match="did you mean `slides`"):
+    with pytest.raises(ms.MemscapeError, match='give "paper", "slides" or "dark"'):
         figure.styled("slide")
     changed = experiment.plot(parameters={"memory.trcd_ns": 36})
     assert "Changed: memory.trcd_ns = 36." in changed.alt_text()
@@ -181,7 +182,7 @@ def test_arguments_of_a_wrong_kind_are_told_by_name():
         (lambda: ms.run(3), "`study` is 3; give a text"),
         (lambda: ms.describe(None), "`name` is None; give a text"),
         (lambda: ms.sweep(3, {}), "`study` is 3; give a text"),
-        (lambda: ms.sweep("pim.gemv", 5), "`axes` is 5; give values by parameter"),
+        (lambda: ms.sweep("pim.gemv", 5), "`axes` is 5; give a dict or a Space"),
         (lambda: ms.experiment("fig10"), "did you mean `hermes.fig10`, .*`pimnast.fig10`"),
         (
             lambda: ms.plot(ms.sweep("pim.gemv", {"split_k": [1]}), x="split_k", y="speedup", reference="1"),
@@ -196,7 +197,83 @@ def test_arguments_of_a_wrong_kind_are_told_by_name():
             ask()
 
 
-def test_everything_pickles_and_compares():
+SPLIT = {"split_k": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: ms.pim.tile_shape("7", banks=1, tile_elements=2), "`rows` is '7'; give a whole number from 0"),
+        (lambda: ms.pim.tile_shape(7, banks=-3, tile_elements=2), "`banks` is -3; give a whole number from 0"),
+        (lambda: ms.npu.search_tiles(top="x"), "`top` is 'x'; give a whole number"),
+        (lambda: ms.presets(3), "`kind` is 3; give a text"),
+        (lambda: ms.calibrate(3), "`paper` is 3; give a text"),
+        (lambda: ms.claims(3), "`source` is 3; give a text or a path"),
+        (lambda: ms.predictions(3), "`measured` is 3; give a text or a path"),
+        (lambda: ms.Store(3), "`path` is 3; give a text or a path"),
+        (lambda: ms.search("pim.gemv", SPLIT, minimize=3), "`minimize` is 3; give a text or a list of texts"),
+        (lambda: ms.search("pim.gemv", SPLIT, minimize=["time_ns", 3]), r"`minimize\[1\]` is 3; give a text"),
+        (lambda: ms.search("pim.gemv", SPLIT, budget="x"), "`budget` is 'x'; give a whole number"),
+        (lambda: ms.search("pim.gemv", SPLIT, budget=-1), "`budget` is -1; give a whole number from 0"),
+        (lambda: ms.search("pim.gemv", SPLIT, budget=True), "`budget` is True; give a whole number"),
+        (lambda: ms.search("pim.gemv", SPLIT, seed=-1), "`seed` is -1; give a whole number from 0"),
+        (lambda: ms.search("pim.gemv", SPLIT, seed=2**64), r"`seed` is \d+; give a whole number from 0 to 2\^64 - 1"),
+        (lambda: ms.search("pim.gemv", SPLIT, seed=10**5000), "`seed` is a `int`; give a whole number"),
+        (lambda: ms.search("pim.gemv", SPLIT, method="best"), '`method` is \'best\'; give "exhaustive", .* or "nsga2"'),
+        (lambda: ms.search("pim.gemv", pl.DataFrame(SPLIT)), "`space` is a `DataFrame`; give a Space or a dict"),
+        (lambda: ms.compare(platforms=3), "`platforms` is 3; give a text, .* or a list of texts, paths or dicts"),
+        (lambda: ms.compare(prompt_tokens="x"), "`prompt_tokens` is 'x'; give a whole number"),
+        (lambda: ms.compare(prompt_tokens=-5), "`prompt_tokens` is -5; give a whole number from 0"),
+        (lambda: ms.run("pim.gemv", 3), "`parameters` is 3; give a dict"),
+        (lambda: ms.run("pim.gemv", uncertainty="x"), "`uncertainty` is 'x'; give a whole number"),
+        (lambda: ms.laws("pim.gemv", points="x"), "`points` is 'x'; give a whole number"),
+        (lambda: ms.riscv.explain([1, 2]), r"`counts\[0\]` is 1; give a tuple of 4 whole numbers"),
+        (lambda: ms.riscv.dequantise("q4_0", 3), "`data` is 3; give bytes"),
+        (lambda: ms.riscv.quantise("q4_0", [1.0, "x"]), r"`weights\[1\]` is 'x'; give a number"),
+        (lambda: ms.npu.multiply(3, 4), "`a` is 3; give a list of whole numbers from -128 to 127"),
+        (lambda: ms.npu.multiply([1, 300], [1]), r"`a\[1\]` is 300; give a whole number from -128 to 127"),
+        (lambda: ms.evaluate("pim.gemv", 3), "`points` is 3; give a dict, a DataFrame or a list of dicts"),
+        (lambda: ms.experiment("pimnast.fig10").plot(parameters=3), "`parameters` is 3; give a dict"),
+        (lambda: ms.experiment("pimnast.fig10").plot(style=3), '`style` is 3; give "paper", "slides" or "dark"'),
+        (lambda: ms.plot([], x=3, y="y"), "`x` is 3; give a text"),
+        (lambda: ms.plot([], x="x", y="y", log=True), '`log` is True; give "", "x", "y" or "xy"'),
+        (lambda: ms.plot([], x="x", y="y", log="z"), '`log` is \'z\'; give "", "x", "y" or "xy"'),
+        (lambda: ms.plot([], x="x", y="y", band="xy"), "`band` is 'xy'; give a tuple of 2 texts"),
+        (lambda: ms.plot([], x="x", y="y", reference={"x": "y"}), r"`reference\['x'\]` is 'y'; give a number"),
+        (lambda: ms.experiment("pimnast.table1").plot().save(3), "`path` is 3; give a text or a path"),
+        (lambda: ms.experiment("pimnast.table1").plot().save("a.jpg"), r"`path` is 'a\.jpg'; let it end in \.svg"),
+        (lambda: ms.ndp.solve(["a"], [[1]], bandwidth=[1], capacity=[1]), r"`size_bytes\[0\]` is 'a'; give a list"),
+        (lambda: ms.sensitivity("pim.gemv", SPLIT, of="time_ns", samples="x"), "`samples` is 'x'; give a whole number"),
+        (lambda: ms.Space(3), "`axes` is 3; give a dict"),
+        (lambda: ms.Space(zip=[3]), r"`zip\[0\]` is 3; give a dict"),
+    ],
+)
+def test_arguments_are_held_against_their_annotations(ask, message):
+    with pytest.raises(ms.MemscapeError, match=f"^{message}"):
+        ask()
+
+
+def public_functions():
+    for space in (ms, ms.pim, ms.npu, ms.ndp, ms.ondevice, ms.riscv, ms.Store, ms.Figure, ms.Experiment):
+        for name in getattr(space, "__all__", vars(space)):
+            it = getattr(space, name)
+            if not name.startswith("_") and (inspect.isfunction(it) or it in (ms.Space, ms.Store)):
+                yield pytest.param(it, id=f"{space.__name__}.{name}")
+
+
+@pytest.mark.parametrize("function", list(public_functions()))
+def test_every_public_function_holds_its_arguments_against_their_annotations(function):
+    signature = inspect.signature(function)
+    parameters = [it for it in signature.parameters.values() if it.kind != it.VAR_KEYWORD]
+    given = signature.bind_partial()
+    given.arguments |= {it.name: object() for it in parameters}
+    held = [it.name for it in parameters if it.annotation not in ("Any", it.empty)]
+    if held:
+        with pytest.raises(ms.MemscapeError, match=f"^`{held[0]}` is <object"):
+            function(*given.args, **given.kwargs)
+
+
+def test_everything_pickles_and_compares(tmp_path):
     experiment = ms.experiment("pimnast.fig10")
     for it in (
         ms.describe("pim.gemv"),
@@ -208,11 +285,14 @@ def test_everything_pickles_and_compares():
         ms.pim.plan(model="opt-125m", gemv="out"),
         ms.ondevice.layout(),
         ms.ndp.partition(model="opt-125m"),
+        ms.Store(tmp_path / "runs"),
+        ms.fit("pim.gemv", [{"split_k": 1, "time_ns": 1e4}], {"memory.trcd_ns": (10, 30)}),
     ):
         again = pickle.loads(pickle.dumps(it))
         assert again == it and type(again) is type(it), it
     assert ms.experiment("pimnast.fig9a") != experiment and {experiment: 1}[ms.experiment("pimnast.fig10")] == 1
     assert ms.pim.plan(model="opt-125m", gemv="fc1") != ms.pim.plan(model="opt-125m", gemv="out")
+    assert ms.Store(tmp_path / "runs") != ms.Store(tmp_path / "other")
     with pytest.raises(AttributeError):
         experiment.id = "other"
 

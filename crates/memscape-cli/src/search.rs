@@ -80,7 +80,7 @@ fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -
                 format!("none of {answered} answers keeps the constraints; loosen one, or raise the budget")
             }
             _ => format!(
-                "none of {answered} answers has a value of `{}`; it is null or not a finite number",
+                "no answer has a value of `{}`; it is null or not a finite number",
                 goals.join("` and `")
             ),
         };

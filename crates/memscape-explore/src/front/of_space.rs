@@ -116,18 +116,34 @@ fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective],
             if plan.checks.len() == 1 { "it" } else { "one" }
         ));
     }
-    let (mut cursor, mut columns) = (Cursor::new(plan, 0), asker.empty());
-    cursor.settle(u64::MAX);
-    asker.push(&mut cursor, &mut columns);
-    Error::BadSweep(match columns.into_row() {
-        Err(reason) => format!("none of {} points has an answer; the first says: {reason}", seen.allowed),
-        Ok(_) => format!(
-            "none of {} points has a value of {}; it is null or not a finite number",
-            seen.allowed,
-            quoted(objectives.iter().map(|it| it.formula.as_str()).collect())
-        ),
-    })
+    let mut cursor = Cursor::new(plan, 0);
+    let mut first = None;
+    for _ in 0..MOST_ASKED_AGAIN {
+        if !cursor.settle(u64::MAX) {
+            break;
+        }
+        let mut columns = asker.empty();
+        asker.push(&mut cursor, &mut columns);
+        match columns.into_row() {
+            Err(reason) => first = first.or(Some(reason)),
+            Ok(_) => {
+                let goals = quoted(objectives.iter().map(|it| it.formula.as_str()).collect());
+                return Error::BadSweep(format!(
+                    "no answer has a value of {goals}; it is null or not a finite number"
+                ));
+            }
+        }
+        cursor.advance();
+    }
+    Error::BadSweep(format!(
+        "none of {} points has an answer; the first says: {}",
+        seen.allowed,
+        first.unwrap_or_default()
+    ))
 }
+
+/// Points that are looked at again to find out why there is no front.
+const MOST_ASKED_AGAIN: u32 = 10_000;
 
 /// Counts of points.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use memscape_explore::Table;
 use memscape_plot::Lines;
-use memscape_plot::style::DISTINCT;
+use memscape_plot::style::{Colour, DISTINCT, distinct};
 use memscape_study::Preset;
 use memscape_systems::compare::{Workload, compare, platforms};
 use memscape_systems::platform::Platform;
@@ -66,6 +66,12 @@ pub fn panels() -> Vec<Vec<String>> {
         }
     }
     panels
+}
+
+/// The colour of a platform in all figures: by its place in its panel.
+pub fn colour(platform: &str) -> Colour {
+    let place = panels().iter().find_map(|panel| panel.iter().position(|it| it == platform));
+    distinct(place.unwrap_or_default())
 }
 
 /// The platforms machine by machine.

@@ -3,14 +3,13 @@
 //! token, not of its operators: each is one point.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_plot::style::distinct;
 use memscape_plot::{Axis, Figure, Fill, Lines};
 use memscape_study::{Bound, Limited, Preset};
 use memscape_systems::compare::{Workload, bounds, platforms};
 use memscape_systems::platform::Platform;
 use memscape_workload::{Format, Model, Operator, OperatorError, Projections};
 
-use super::common::{MODEL, ask, machines};
+use super::common::{MODEL, ask, colour, machines};
 use crate::error::Error;
 
 /// Tokens of prompts: operations per byte grow with them.
@@ -124,7 +123,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
                 Ok(all.filter_map(|(x, y)| Some((x?, y))).collect())
             };
             // Prompts and tokens of a platform have one colour.
-            let colour = Some(distinct(lines.curves.len() / 2));
+            let colour = Some(colour(&it.name));
             lines = lines
                 .curve(it.name.as_str(), points("prompt", "attained_gops")?)
                 .points("", points("token", "attained_gops")?)

@@ -100,7 +100,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     .points("B column-major", points("column-major")?)
     .filled(Fill::Translucent)
     .points("B row-major", points("row-major")?)
-    .filled(Fill::Translucent)
+    .filled(Fill::Hollow)
     .reference("Compute alone", peak);
     Ok(Figure::one_column().panel("", lines))
 }
