@@ -245,8 +245,8 @@ def main() -> None:
             "Fronts",
             fronts(memscape, folder),
             "A space of each system is exhausted, which proves its front, and then each sampler tries: how far its best"
-            "\nis from the best there is (regret), and its share of the true front's hypervolume, medians over ten seeds:"
-            "\nwhat `memscape bench front` prints.",
+            "\nis from the best there is (regret), and its share of the true front's hypervolume. Medians over ten"
+            "\nseeds, as `memscape bench front` prints them.",
         )
     print(PAGE)
 

@@ -124,15 +124,13 @@ fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective],
         }
         let mut columns = asker.empty();
         asker.push(&mut cursor, &mut columns);
-        match columns.into_row() {
-            Err(reason) => first = first.or(Some(reason)),
-            Ok(_) => {
-                let goals = quoted(objectives.iter().map(|it| it.formula.as_str()).collect());
-                return Error::BadSweep(format!(
-                    "no answer has a value of {goals}; it is null or not a finite number"
-                ));
-            }
-        }
+        let Err(reason) = columns.into_row() else {
+            let goals = quoted(objectives.iter().map(|it| it.formula.as_str()).collect());
+            return Error::BadSweep(format!(
+                "no answer has a value of {goals}; it is null or not a finite number"
+            ));
+        };
+        first = first.or(Some(reason));
         cursor.advance();
     }
     Error::BadSweep(format!(

@@ -48,7 +48,7 @@ fn a_platform_may_try_several_and_answers_with_the_fastest() {
     let formats = ["q4_0", "q8_0", "fp16"].map(str::to_owned).to_vec();
     let workload =
         Workload { formats, prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
-    let table = compare(&workload, &[sg2042.clone()], &()).unwrap();
+    let table = compare(&workload, std::slice::from_ref(&sg2042), &()).unwrap();
     let said = table.text("assumptions").unwrap();
     for (row, total) in table.f64("total_s").unwrap().iter().enumerate() {
         let total = total.unwrap_or_else(|| panic!("{:?}", table.text("error").unwrap()[row]));
