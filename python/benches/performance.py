@@ -61,7 +61,7 @@ every = pl.read_parquet(sys.argv[1]).group_by("system", "method", "budget", main
 median = every.agg((100 * pl.col("hypervolume").median()).alias("hypervolume_percent"))
 ms.plot(
     median.rename({"budget": "evaluations"}), x="evaluations", y="hypervolume_percent", series="method",
-    facet="system", kind="lines", log="x", title="How near searches come to the true front",
+    facet="system", kind="lines", log="x", wide=True, title="How near searches come to the true front",
     caption="share of its hypervolume, median over ten seeds",
 ).save(sys.argv[2])
 """

@@ -32,7 +32,8 @@ def test_columns_are_told_each_by_itself(study):
     answer = ms.run(study)
     for row in ms.run(study, uncertainty=20).iter_rows(named=True):
         assert row["value"] == answer[row["of"]], row["of"]
-        assert row["of"] == "cost_usd" or (row["median"] is not None and row["draws"] in (0, 20)), row
+        # A changed machine has no price.
+        assert "usd" in row["of"] or row["low"] <= row["median"] <= row["high"], row
 
 
 def test_what_is_given_is_known():

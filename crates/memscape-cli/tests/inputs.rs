@@ -28,9 +28,9 @@ static ALLOCATOR: counting::Counting = counting::Counting { most: 4_000_000_000 
 /// What reading takes at the most: so much whatever is given, and so much for each byte.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_BYTES_A_BYTE: usize = 1000;
-/// What Polars takes besides for a Parquet file: it makes room for as much as a page says that it
-/// has, before it looks whether it is there.
-const MOST_BYTES_OF_A_PAGE: usize = 1 << 31;
+/// What Polars takes besides for a Parquet file: it makes room for as much as pages say that they
+/// have, before it looks whether it is there.
+const MOST_BYTES_OF_PAGES: usize = 1 << 32;
 /// What the four million values take that `step` and `count` may make in all axes of a study file.
 const MOST_BYTES_OF_AXES: usize = 160 << 22;
 const MOST_TIME: Duration = Duration::from_secs(10);
@@ -166,7 +166,7 @@ fn read(surface: &Surface, bytes: &[u8]) -> Result<(), String> {
     let (used, done) = counting::measured(|| catch_unwind(AssertUnwindSafe(|| (surface.read)(bytes))));
     let besides = match surface.name {
         "study_file" => MOST_BYTES_OF_AXES,
-        "table" | "store" => MOST_BYTES_OF_A_PAGE,
+        "table" | "store" => MOST_BYTES_OF_PAGES,
         _ => 0,
     };
     let most = MOST_BYTES + MOST_BYTES_A_BYTE * bytes.len() + besides;

@@ -51,6 +51,12 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         Ok(bars.scale(Scale::Log10))
     };
     let mut energy = bars("energy_per_token_j", "Energy (J/token)")?;
+    let boundaries = table.text("energy_boundary")?;
+    for series in &mut energy.series {
+        // That of modules alone would stand beside that of whole memories.
+        let all = boundaries.iter().map(|it| it.as_deref() == Some("device"));
+        series.values.iter_mut().zip(all).filter(|it| !it.1).for_each(|(value, _)| *value = None);
+    }
     let ends = table.f64("energy_per_token_low_j")?.into_iter().zip(table.f64("energy_per_token_high_j")?);
     let ends = ends.map(|(low, high)| low.zip(high)).collect();
     energy.series.iter_mut().for_each(|it| it.spread.clone_from(&ends));
@@ -59,7 +65,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         .plot_height_in(0.95)
         .panel("(a) Time to the first token", bars("ttft_s", "Time (s)")?)
         .panel("(b) Prompt and reply together", bars("tokens_per_s", "Tokens/s")?)
-        .panel("(c) DRAM alone, as far as a source gives it", energy)
+        .panel("(c) All DRAM, where a source gives it", energy)
         .caption(
             "Formats, caches and software are those of the published systems and differ; the table's `assumptions` \
              say how. Bars of energy reach from its low to its high end.",
