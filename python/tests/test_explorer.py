@@ -397,7 +397,7 @@ def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
 @in_browser
 def test_a_notebook_shows_figures_tables_and_progress(page, tmp_path):
     slow = (
-        "axes={'memory.trcd_ns': [10 + it / 100 for it in range(1500)]}, base={'engine': 'events', 'model': 'opt-30b'}"
+        "axes={'memory.trcd_ns': [10 + it / 1000 for it in range(15000)]}, base={'engine': 'events', 'model': 'opt-30b'}"
     )
     cells = [
         "import memscape as ms\nms.experiment('pimnast.fig10').plot()",
