@@ -281,9 +281,11 @@ fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Ro
     let (own, asked) = (given(platform), workload.parameters(format));
     let mut choices = vec![Parameters::new()];
     for (path, values) in &platform.fastest_of {
-        let Some(values) = values.as_array().filter(|it| (1..=MOST_VALUES).contains(&it.len())) else {
+        let most = MOST_TRIED / choices.len();
+        let Some(values) = values.as_array().filter(|it| (1..=most).contains(&it.len())) else {
             let (path, given) = (format!("platform.fastest_of.{path}"), values.to_string());
-            let problem = format!("expected a list of 1 to {MOST_VALUES} values");
+            let problem =
+                format!("expected a list of 1 to {most} values; {MOST_TRIED} combinations are tried at most");
             return Err(Error::BadParameter { path, given, problem });
         };
         let with = |choice: &Parameters, value: &Value| {
@@ -315,8 +317,8 @@ fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Ro
     }
 }
 
-/// Values of one parameter that a platform tries: all combinations are asked.
-const MOST_VALUES: usize = 64;
+/// Each combination is asked, some of which take seconds.
+const MOST_TRIED: usize = 256;
 
 /// TOML has no null: the text stands for it.
 fn null(value: &Value) -> Value {

@@ -517,3 +517,20 @@ fn one_expert_is_a_dense_model() {
     operators.retain(|it| !extra.contains(&it.name));
     assert_eq!(operators, dense.prefill_operators(9, Projections::Separate).unwrap());
 }
+
+/// Where a report says another than the file, its source tells.
+#[test]
+fn contexts_are_those_of_the_files() {
+    let mut held = 0;
+    for it in &PUBLISHED {
+        let config: serde_json::Value = serde_json::from_str(it.config).unwrap();
+        let inner = config.get("text_config").unwrap_or(&config);
+        let Some(printed) = inner.get("max_position_embeddings") else { continue };
+        let Ok(preset) = MODELS.find(it.name) else { continue };
+        let source = &preset.sources["facts.context_tokens"];
+        let said = preset.facts["context_tokens"] == *printed || source.contains(&printed.to_string());
+        assert!(said, "{}: {printed} printed, {source}", it.name);
+        held += 1;
+    }
+    assert!(held >= 15, "{held}");
+}

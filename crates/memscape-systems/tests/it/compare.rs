@@ -61,10 +61,12 @@ fn a_platform_may_try_several_and_answers_with_the_fastest() {
         }
         assert!(said[row].as_ref().unwrap().contains("kernel = "));
     }
-    let mut none = sg2042;
-    none.parameters.fastest_of["kernel"] = json!([]);
-    let error = compare(&workload, &[none], &()).unwrap().text("error").unwrap().swap_remove(0).unwrap();
-    assert!(error.contains("expected a list of 1 to 64 values"), "{error}");
+    for bad in [json!([]), json!("vector"), json!(vec!["vector"; 257])] {
+        let mut none = sg2042.clone();
+        none.parameters.fastest_of["kernel"] = bad;
+        let error = compare(&workload, &[none], &()).unwrap().text("error").unwrap().swap_remove(0).unwrap();
+        assert!(error.contains("256 combinations are tried at most"), "{error}");
+    }
 }
 
 #[test]
