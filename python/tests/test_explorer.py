@@ -396,7 +396,8 @@ def test_the_widget_in_jupyterlab(page, tmp_path, capsys):
 
 @in_browser
 def test_a_notebook_shows_figures_tables_and_progress(page, tmp_path):
-    slow = "axes={'memory.trcd_ns': [10 + it / 1000 for it in range(15000)]}, base={'engine': 'events', 'model': 'opt-30b'}"
+    base = "{'engine': 'events', 'model': 'opt-30b'}"
+    slow = f"axes={{'memory.trcd_ns': [10 + it / 1000 for it in range(15000)]}}, base={base}"
     cells = [
         "import memscape as ms\nms.experiment('pimnast.fig10').plot()",
         f"ms.sweep('pim.gemv', {slow})",
