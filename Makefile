@@ -60,9 +60,8 @@ help: ## list what there is to make
 
 .PHONY: reproduce
 reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then print the claims report
-	$(MEMSCAPE) reproduce --out figures
-	@# 1 says that a claim is out of tolerance, which is what the report is about.
-	$(MEMSCAPE) claims || [ $$? -eq 1 ]
+	@# 1 says that a model is less right than it is held to, which is what the report is about.
+	$(MEMSCAPE) reproduce --out figures --claims || [ $$? -eq 1 ]
 
 .PHONY: test
 test: lint deny msrv test-rust doc test-figures test-python test-some-notebooks $(DOCS) ## check everything; what CI runs
@@ -137,6 +136,13 @@ test-figures: $(MEMSCAPE) ## every file in figures/ is what the code draws now
 .PHONY: docs-numbers
 docs-numbers: $(MEMSCAPE) ## rewrite the totals that README, docs and CHANGELOG quote from the claims report
 	$(PYTHON) python/tools/docs_numbers.py $(MEMSCAPE)
+
+# Hermes' walks take minutes for each draw, so that it has fewer.
+.PHONY: coverage
+coverage: $(MEMSCAPE) ## hold printed numbers against what the models say that they may be: seconds, Hermes an hour
+	for it in pimnast pim-sherpa npu-gemm riscv-sg2042; do \
+		$(MEMSCAPE) claims $$it --uncertainty 40 --json > data/calibration/$$it-coverage.json; done
+	$(MEMSCAPE) claims hermes --uncertainty 20 --json > data/calibration/hermes-coverage.json
 
 .PHONY: leave-one-out
 leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the others: minutes

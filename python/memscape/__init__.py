@@ -21,8 +21,9 @@ from memscape._fit import Fit, fit
 from memscape._memscape import Description, InternalError, MemscapeError, __version__
 from memscape._plot import plot
 from memscape._predictions import predictions
-from memscape._search import Space, evaluate, front, hypervolume, search
+from memscape._search import evaluate, front, hypervolume, search
 from memscape._sensitivity import sensitivity
+from memscape._spec import Space
 from memscape._store import Store
 from memscape._studies import (
     Preset,

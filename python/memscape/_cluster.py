@@ -18,6 +18,8 @@ from memscape._progress import Progress
 PAUSE_S = 0.2
 #: Seconds between two looks at Slurm's queue.
 QUEUE_S = 5.0
+#: Pieces of work that a sweep is cut into, if nobody says how many.
+TASKS = 32
 #: How often work is handed out that comes back undone.
 ROUNDS = 3
 #: Lines of a worker's last words that an error quotes.
@@ -49,55 +51,105 @@ class Task:
         return DelayedSubmission(self, *args)
 
 
+class SearchTask(Task):
+    """A search, from its beginning: what the store has of it is not computed again."""
+
+    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int] = ()) -> None:
+        _memscape.Store(store, False).search(spec, _silent)
+
+
 def _silent(done: int, total: int) -> None:
     pass
 
 
 def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str], tasks: int) -> int:
     """Has an executor answer what a store lacks of a question, and returns how many rows that was."""
-    if not callable(getattr(executor, "submit", None)):
-        raise _memscape.MemscapeError(
-            f"`executor` is a `{type(executor).__name__}`; give one of concurrent.futures, or submitit.AutoExecutor"
-        )
+    _check(executor)
     if tasks < 1:
         raise _memscape.MemscapeError(f"`tasks` is {tasks}; give at least 1")
     kept = _memscape.Store(store, True)
     folder, rows, block, lacking = kept.lacking(spec)
     computed = sum(min(block, rows - number * block) for number, _ in lacking)
+
+    def submit(blocks: list[int]) -> list[Any]:
+        count = min(tasks, len(blocks))
+        # Every task has blocks that follow each other.
+        ends = [len(blocks) * task // count for task in range(count + 1)]
+        with _together(executor):
+            return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+
     with Progress(spec[0]["study"]) as progress:
-        for _ in range(ROUNDS):
-            if not lacking:
-                return computed
-            before = len(lacking)
-            jobs = _submit(executor, store, spec, [number for number, _ in lacking], tasks)
-            try:
-                _wait(jobs, lambda: progress(*_done(folder, rows, block)))
-            except BaseException:
-                for job in jobs:
-                    job.cancel()
-                raise
-            lacking = kept.lacking(spec)[3]
-            if len(lacking) == before:
-                break
-    if not lacking:
-        return computed
-    blocks = -(-rows // block)
-    raise _memscape.MemscapeError(
-        f"workers left {len(lacking)} of {blocks} blocks undone{_last_words(jobs)}; what is done is in the store, and "
-        "asking again goes on from there"
-    )
+        _hand_out(
+            [number for number, _ in lacking],
+            submit,
+            lambda _: [number for number, _ in kept.lacking(spec)[3]],
+            lambda: progress(*_done(folder, rows, block)),
+            lambda left: f"{left} of {-(-rows // block)} blocks",
+        )
+    return computed
 
 
-def _submit(
-    executor: Executor, store: Path, spec: tuple[dict[str, Any], str], blocks: list[int], tasks: int
-) -> list[Any]:
-    tasks = min(tasks, len(blocks))
-    # Every task has blocks that follow each other.
-    ends = [len(blocks) * task // tasks for task in range(tasks + 1)]
-    # Submitit makes an array of what is submitted within its batch.
-    together: Any = getattr(executor, "batch", nullcontext)
-    with together():
-        return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any], str]]) -> None:
+    """Has an executor do what a store lacks of some searches, a task for each."""
+    _check(executor)
+    kept = _memscape.Store(store, True)
+
+    def lacking(specs: list[tuple[dict[str, Any], str]]) -> list[tuple[dict[str, Any], str]]:
+        return [it for it in specs if not kept.searched(it)]
+
+    def submit(specs: list[tuple[dict[str, Any], str]]) -> list[Any]:
+        with _together(executor):
+            return [executor.submit(SearchTask(), store, it) for it in specs]
+
+    with Progress(specs[0][0]["study"]) as progress:
+        _hand_out(
+            lacking(specs),
+            submit,
+            lacking,
+            lambda: progress(sum(map(kept.searched, specs)), len(specs)),
+            lambda left: f"{left} of {len(specs)} searches",
+        )
+
+
+def _hand_out(
+    work: list[Any],
+    submit: Callable[[list[Any]], list[Any]],
+    lacking: Callable[[list[Any]], list[Any]],
+    look: Callable[[], None],
+    told: Callable[[int], str],
+) -> None:
+    """Hands work out, and what comes back undone again, as long as something gets done each time."""
+    for _ in range(ROUNDS):
+        if not work:
+            return
+        jobs = submit(work)
+        try:
+            _wait(jobs, look)
+        except BaseException:
+            for job in jobs:
+                job.cancel()
+            raise
+        before, work = len(work), lacking(work)
+        if len(work) == before:
+            break
+    if work:
+        raise _memscape.MemscapeError(
+            f"workers left {told(len(work))} undone{_last_words(jobs)}; what is done is in the store, and "
+            "asking again goes on from there"
+        )
+
+
+def _check(executor: Executor) -> None:
+    if not callable(getattr(executor, "submit", None)):
+        raise _memscape.MemscapeError(
+            f"`executor` is a `{type(executor).__name__}`; give one of concurrent.futures, or submitit.AutoExecutor"
+        )
+
+
+def _together(executor: Executor) -> Any:
+    """Submitit makes an array of what is submitted within its batch."""
+    batch: Any = getattr(executor, "batch", nullcontext)
+    return batch()
 
 
 def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:

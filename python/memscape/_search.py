@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape
+from memscape._cluster import Executor
 from memscape._given import check, listed
 from memscape._progress import Progress
+from memscape._spec import Space, as_space
+from memscape._store import Store, opened
 
 if TYPE_CHECKING:
     import polars
-
-
-@dataclass(frozen=True)
-class Space:
-    """Axes and constraints: what a sweep, a search and a front go over.
-
-    Parameters
-    ----------
-    axes
-        By dotted path: a list of values; ``{"from": 1, "to": 64, "count": 7, "log": True}``
-        or ``{"from": 1, "to": 64, "step": 1}``; or a range, ``{"from": 10, "to": 40}``, of
-        whole numbers with ``"integer": True`` and with equal ratios equally likely with
-        ``"log": True``. ``"min"`` and ``"max"`` mean the same as ``"from"`` and ``"to"``.
-        With ``"when"``, a formula over axes before it, an axis exists only where that holds
-        (``{"values": [1, 2], "when": "placement == 'fixed-tile'"}``); elsewhere its parameter
-        keeps what the base gives it.
-    zip
-        Axes that move together: one dict of lists of the same length, or several such
-        dicts; the key ``"when"`` is a condition on all of a dict's axes.
-    constraints
-        What must hold at every point: formulas over parameters and columns, such as
-        ``"pim.registers * memory.banks_per_channel <= 512"``. Those over parameters alone
-        are held before anything is evaluated. docs/search.md has the grammar.
-
-    Examples
-    --------
-    >>> import memscape as ms
-    >>> space = ms.Space(
-    ...     {"memory.banks_per_channel": [8, 16, 32], "pim.registers": {"from": 8, "to": 32, "integer": True}},
-    ...     constraints=["pim.registers * memory.banks_per_channel <= 512"],
-    ... )
-    >>> len(ms.sweep("pim.gemv", space))
-    59
-    """
-
-    axes: Mapping[str, Any] = field(default_factory=dict)
-    zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
-    constraints: str | Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        check(Space, vars(self))
-
-    def spec(self) -> dict[str, Any]:
-        """Returns the space as a study file holds it."""
-        groups = [self.zip] if isinstance(self.zip, Mapping) else list(self.zip)
-        constraints = listed(self.constraints)
-        return {"axes": dict(self.axes), "zip": groups, "constraints": constraints}
-
-
-def as_space(space: Space | Mapping[str, Any]) -> Space:
-    """A dict stands for its axes, or for the arguments of a space if it has no others."""
-    if isinstance(space, Space):
-        return space
-    if space and set(space) <= {"axes", "zip", "constraints"}:
-        return Space(**space)
-    return Space(space)
 
 
 def search(
@@ -80,8 +28,10 @@ def search(
     method: Literal["exhaustive", "random", "latin", "sobol", "descent", "nelder-mead", "swarm", "annealing", "nsga2"]
     | None = None,
     budget: int = 1000,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     base: Mapping[str, Any] | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> polars.DataFrame:
     """Looks for the best points of a space without looking at all of it.
 
@@ -105,9 +55,15 @@ def search(
     budget
         Points evaluated at most. What constraints over parameters exclude costs nothing.
     seed
-        Another seed makes another search; the same one the same table.
+        Another seed makes another search; the same one the same table. Several make a search
+        each, told apart by a column ``seed``.
     base
         Parameters that stay the same, as for :func:`run`.
+    store
+        A :class:`Store`, or its folder: points that it knows are not computed again, and new
+        ones are kept.
+    executor
+        Who searches, into the store: as for :meth:`Store.fill`, a task for each seed.
 
     Returns
     -------
@@ -131,20 +87,42 @@ def search(
     True
     """
     check(search, locals())
-    question: dict[str, Any] = {
-        "minimize": listed(minimize),
-        "maximize": listed(maximize),
-        "budget": budget,
-        "seed": seed,
-    }
+    question: dict[str, Any] = {"minimize": listed(minimize), "maximize": listed(maximize), "budget": budget}
     if method is not None:
         question["method"] = method
-    spec = {"study": study, "base": dict(base or {}), **as_space(space).spec(), "search": question}
-    with Progress(study) as progress:
-        table, complete = _memscape.search(spec, progress)
-    if not complete:
-        warnings.warn(f"interrupted: {len(table)} of {budget} evaluations are done", stacklevel=2)
-    return table
+    whole = {"study": study, "base": dict(base or {}), **as_space(space).spec()}
+    several = not isinstance(seed, (int, Integral))
+    seeds = list(seed) if several else [seed]
+    specs = [{**whole, "search": {**question, "seed": it}} for it in seeds]
+    if not specs:
+        raise _memscape.MemscapeError("`seed` is an empty list; give a seed for each search")
+    kept = opened(store, executor)
+    tables = []
+    for number, (table, complete) in zip(
+        seeds, kept._search(specs, executor) if kept else _searched(specs), strict=False
+    ):
+        tables.append(_with_seed(table, number) if several else table)
+        if not complete:
+            which = f" of the search with seed {number}" if several else ""
+            warnings.warn(f"interrupted: {len(table)} of {budget} evaluations{which} are done", stacklevel=2)
+            break
+    if not several:
+        return tables[0]
+    import polars
+
+    return polars.concat(tables)
+
+
+def _searched(specs: list[dict[str, Any]]) -> Iterator[tuple[polars.DataFrame, bool]]:
+    for spec in specs:
+        with Progress(spec["study"]) as progress:
+            yield _memscape.search(spec, progress)
+
+
+def _with_seed(table: polars.DataFrame, seed: int) -> polars.DataFrame:
+    import polars
+
+    return table.select(polars.lit(seed, polars.UInt64).alias("seed"), polars.all())
 
 
 def evaluate(
@@ -216,6 +194,8 @@ def front(
     maximize: str | Iterable[str] = (),
     base: Mapping[str, Any] | None = None,
     constraints: str | Iterable[str] = (),
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> polars.DataFrame: ...
 
 
@@ -239,6 +219,8 @@ def front(
     maximize: str | Iterable[str] = (),
     base: Mapping[str, Any] | None = None,
     constraints: str | Iterable[str] = (),
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> polars.DataFrame:
     """Returns what nothing is better than in every objective.
 
@@ -257,6 +239,11 @@ def front(
         Parameters of a study that stay the same, as for :func:`run`.
     constraints
         What must hold besides.
+    store
+        For a study: a :class:`Store`, or its folder. Every point is kept, so that what other
+        objectives want is there; what is there is not computed again.
+    executor
+        Who answers the points, into the store: as for :meth:`Store.fill`.
 
     Returns
     -------
@@ -283,17 +270,24 @@ def front(
     """
     check(front, locals())
     if not isinstance(of, str):
-        if space is not None or base is not None:
-            raise _memscape.MemscapeError("a table has no `space` and no `base`; name a study, or leave them out")
+        if any(it is not None for it in (space, base, store, executor)):
+            raise _memscape.MemscapeError(
+                "a table has no `space`, `base`, `store` and `executor`; name a study, or leave them out"
+            )
         return _memscape.front(of, listed(minimize), listed(maximize), listed(constraints))
     if space is None:
         raise _memscape.MemscapeError(f"the front of `{of}` needs a space; give one, or a table in place of the study")
     question = {"minimize": listed(minimize), "maximize": listed(maximize)}
     parts = as_space(space).spec()
     parts["constraints"] += listed(constraints)
-    spec = {"study": of, "base": dict(base or {}), **parts, "search": question}
-    with Progress(of) as progress:
-        table, _, complete = _memscape.front_of(spec, progress)
+    whole = {"study": of, "base": dict(base or {}), **parts}
+    spec = {**whole, "search": question}
+    kept = opened(store, executor)
+    if kept is None:
+        with Progress(of) as progress:
+            table, _, complete = _memscape.front_of(spec, progress)
+    else:
+        table, complete = kept._front(whole, spec, executor)
     if not complete:
         warnings.warn("interrupted: the front is that of the points looked at until then", stacklevel=2)
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from memscape import _memscape
 from memscape._given import check, listed
 from memscape._progress import Progress
-from memscape._search import Space, as_space
+from memscape._spec import Space, as_space
 
 if TYPE_CHECKING:
     import polars

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
-from memscape._cluster import Executor, fill_with
+from memscape._cluster import TASKS, Executor, fill_with, search_with
 from memscape._given import check
 from memscape._progress import Progress
-from memscape._search import Space
-from memscape._spec import sweep_spec
+from memscape._spec import Space, sweep_spec
 
 if TYPE_CHECKING:
     import polars
@@ -85,7 +84,7 @@ class Store:
         constraints: str | Iterable[str] = (),
         sample: Mapping[str, Any] | None = None,
         executor: Executor | None = None,
-        tasks: int = 32,
+        tasks: int = TASKS,
     ) -> dict[str, Any]:
         """Answers a question into the store, and makes no table of it.
 
@@ -130,6 +129,35 @@ class Store:
         filled["computed"] += computed
         filled["found"] -= computed
         return filled
+
+    def _sweep(
+        self, spec: dict[str, Any], leaf_names: bool, executor: Executor | None
+    ) -> tuple[polars.DataFrame, bool]:
+        """All rows of a sweep, and whether they are all."""
+        if executor is not None:
+            self._fill(spec, executor, TASKS)
+        with Progress(spec["study"]) as progress:
+            return self._store.sweep((spec, os.getcwd()), leaf_names, progress)
+
+    def _front(
+        self, points: dict[str, Any], spec: dict[str, Any], executor: Executor | None
+    ) -> tuple[polars.DataFrame, bool]:
+        """The front of these points, and whether all were looked at."""
+        if executor is not None:
+            self._fill(points, executor, TASKS)
+        with Progress(spec["study"]) as progress:
+            return self._store.front((spec, os.getcwd()), progress)
+
+    def _search(
+        self, specs: list[dict[str, Any]], executor: Executor | None
+    ) -> Iterator[tuple[polars.DataFrame, bool]]:
+        """The points that each search evaluates, and whether it came to its end."""
+        folder = os.getcwd()
+        if executor is not None:
+            search_with(executor, self._path, [(it, folder) for it in specs])
+        for spec in specs:
+            with Progress(spec["study"]) as progress:
+                yield self._store.search((spec, folder), progress)
 
     def ls(self) -> polars.DataFrame:
         """Lists the questions of which there are answers.
@@ -321,18 +349,8 @@ class Store:
         return self._store.gc(stale, list(questions))[1]
 
 
-def swept(
-    store: Store | str | os.PathLike[str] | None, spec: dict[str, Any], *, leaf_names: bool, executor: Executor | None
-) -> polars.DataFrame:
-    """Answers a sweep from and into a store."""
-    if store is None:
+def opened(store: Store | str | os.PathLike[str] | None, executor: Executor | None) -> Store | None:
+    """The store that is meant, if one is; an executor needs one."""
+    if store is None and executor is not None:
         raise _memscape.MemscapeError('an `executor` needs a `store`, a folder that all workers see: store="runs"')
-    kept = store if isinstance(store, Store) else Store(store)
-    if executor is not None:
-        kept._fill(spec, executor, 32)
-    with Progress(spec["study"]) as progress:
-        table, complete = kept._store.sweep((spec, os.getcwd()), leaf_names, progress)
-    if not complete:
-        message = f"interrupted: the table has the first {len(table)} rows only; the store keeps what is done"
-        warnings.warn(message, stacklevel=3)
-    return table
+    return store if store is None or isinstance(store, Store) else Store(store)

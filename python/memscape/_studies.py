@@ -13,9 +13,8 @@ from memscape import _memscape, _uncertainty
 from memscape._cluster import Executor
 from memscape._given import check
 from memscape._progress import Progress
-from memscape._search import Space
-from memscape._spec import sweep_spec
-from memscape._store import Store, swept
+from memscape._spec import Space, sweep_spec
+from memscape._store import Store, opened
 
 if TYPE_CHECKING:
     import polars
@@ -448,12 +447,15 @@ def sweep(
                 "`store` and `executor`"
             )
         return _uncertainty.of_spec(spec, [], uncertainty, 0)
-    if store is not None or executor is not None:
-        return swept(store, spec, leaf_names=names == "leaf", executor=executor)
-    with Progress(study) as progress:
-        table, complete = _memscape.sweep(spec, names == "leaf", progress)
+    kept = opened(store, executor)
+    if kept is not None:
+        table, complete = kept._sweep(spec, names == "leaf", executor)
+    else:
+        with Progress(study) as progress:
+            table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:
-        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+        keeps = "" if kept is None else "; the store keeps what is done"
+        warnings.warn(f"interrupted: the table has the first {len(table)} rows only{keeps}", stacklevel=2)
     return table
 
 

@@ -54,6 +54,37 @@ def test_threads_fill_a_store(tmp_path):
     assert filled == {**filled, "rows": 6400, "found": 0, "computed": 6400, "complete": True}
 
 
+GOALS = {"minimize": ["time_ns", "memory.banks_per_channel"]}
+SEARCH = {"minimize": "time_ns", "budget": 300, "seed": [1, 2, 3]}
+
+
+def check_best(store, executor):
+    """Searches and fronts by workers, which must be the local ones; and the second time nobody is asked."""
+    front = ms.front("pim.gemv", axes(6400), **GOALS)
+    searches = ms.search("pim.gemv", AXES, **SEARCH)
+    assert searches["seed"].unique(maintain_order=True).to_list() == [1, 2, 3]
+    for worker in (executor, Nobody()):
+        assert ms.front("pim.gemv", axes(6400), **GOALS, store=store, executor=worker).equals(front)
+        assert ms.search("pim.gemv", AXES, **SEARCH, store=store, executor=worker).equals(searches)
+
+
+def test_searches_and_fronts_by_processes(tmp_path):
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        check_best(tmp_path / "runs", pool)
+    one = ms.search("pim.gemv", AXES, **{**SEARCH, "seed": 2}, store=tmp_path / "runs")
+    assert one.equals(ms.search("pim.gemv", AXES, **{**SEARCH, "seed": 2}))
+    runs = ms.Store(tmp_path / "runs").ls()
+    assert runs["complete"].all() and runs["rows"].to_list() == [6400, 300, 300, 300]
+
+
+def test_a_search_that_a_worker_loses_is_asked_again(tmp_path):
+    expected = ms.search("pim.gemv", AXES, **SEARCH)
+    with Unreliable(2) as pool:
+        assert ms.search("pim.gemv", AXES, **SEARCH, store=tmp_path / "runs", executor=pool).equals(expected)
+    with Unreliable(1000) as pool, pytest.raises(ms.MemscapeError, match="3 of 3 searches undone"):
+        ms.search("pim.gemv", AXES, **SEARCH, store=tmp_path / "none", executor=pool)
+
+
 class Nobody(Executor):
     """Must not be asked."""
 
@@ -100,6 +131,12 @@ def test_forked_workers_are_told_what_to_do(tmp_path):
 def test_an_executor_needs_a_store_and_must_be_one(tmp_path):
     with pytest.raises(ms.MemscapeError, match='store="runs"'):
         ms.sweep("pim.gemv", AXES, executor=Nobody())
+    with pytest.raises(ms.MemscapeError, match='store="runs"'):
+        ms.search("pim.gemv", AXES, **SEARCH, executor=Nobody())
+    with pytest.raises(ms.MemscapeError, match="`executor` is a `int`"):
+        ms.search("pim.gemv", AXES, **SEARCH, store=tmp_path / "runs", executor=4)
+    with pytest.raises(ms.MemscapeError, match="`seed` is an empty list"):
+        ms.search("pim.gemv", AXES, minimize="time_ns", seed=[])
     with pytest.raises(ms.MemscapeError, match="`executor` is a `int`"):
         ms.sweep("pim.gemv", AXES, store=tmp_path / "runs", executor=4)
     with pytest.raises(ms.MemscapeError, match="`tasks` is 0"):
@@ -148,6 +185,10 @@ def test_processes_of_submitit_one_of_which_is_killed(tmp_path):
 def test_a_slurm_of_one_node_one_of_whose_tasks_is_killed(tmp_path):
     with slurm.one_node(tmp_path / "slurm"):
         table = sweep_by("slurm", tmp_path, 1_280_000)
+        submitit = pytest.importorskip("submitit")
+        executor = submitit.AutoExecutor(tmp_path / "jobs", cluster="slurm")
+        executor.update_parameters(timeout_min=5, cpus_per_task=1)
+        check_best(tmp_path / "best", executor)
     expected = ms.sweep("pim.gemv", axes(1_280_000))
     assert in_bytes(table) == in_bytes(expected)
     assert table.equals(expected), "in the order of the axes, too"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -216,6 +217,23 @@ REPORT = {
         {"source": "pimnast", "sort": "performance", "claims": 1, "median_error_then": 0.25, "median_error_now": 0.05},
     ],
 }
+
+
+def test_coverage_is_of_the_models_as_they_are():
+    """Hermes' draws take an hour: its predictions are the same, and within what was drawn then."""
+    files = sorted((ROOT / "data/calibration").glob(f"*{docs_numbers.COVERAGE}"))
+    kept = {it.name.removesuffix(docs_numbers.COVERAGE): json.loads(it.read_text(encoding="utf-8")) for it in files}
+    assert set(kept) == {it.stem for it in (ROOT / "data/calibration").glob("*.toml")}
+    says = {it["id"]: it["computed"] for it in report()["claims"]}
+    for paper, claims in kept.items():
+        if paper != "hermes":
+            asked = ["--quiet", "claims", paper, "--uncertainty", "40", "--json"]
+            done = subprocess.run(
+                [sys.executable, "-m", "memscape", *asked], capture_output=True, text=True, check=True
+            )
+            assert json.loads(done.stdout) == claims, f"{paper}: `make coverage` renews it"
+        for it in claims:
+            assert it["computed"] == pytest.approx(says[it["id"]]), f"{it['id']}: `make coverage` renews it"
 
 
 def test_totals_tell_facts_from_performance():

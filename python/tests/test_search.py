@@ -101,6 +101,7 @@ def test_a_batch_that_is_none_is_refused(call, message):
         (lambda: ms.front(pl.DataFrame({"a": [1.0]})), "no objective"),
         (lambda: ms.front("pim.gemv", minimize="time_ns"), "needs a space"),
         (lambda: ms.front(pl.DataFrame({"a": [1.0]}), AXES, minimize="a"), "a table has no `space`"),
+        (lambda: ms.front(pl.DataFrame({"a": [1.0]}), minimize="a", store="runs"), "a table has no `space`"),
         (lambda: ms.hypervolume(pl.DataFrame({"a": [1]}), minimize="a", reference={"b": 1}), "`reference` must have"),
         (lambda: ms.search("pim.gemv", {}, minimize="time_ns"), "has no axes"),
         (lambda: ms.search("pim.gemv", AXES, minimize="time_ns", method="sobel"), "`method` is 'sobel'; give"),

@@ -89,6 +89,36 @@ def test_a_table_that_does_not_fit_is_refused_with_what_does(tmp_path):
             ms.sweep("pim.gemv", huge, store=store)
 
 
+def test_searches_and_fronts_are_kept_and_say_what_they_answer(tmp_path):
+    study, runs = tmp_path / "study.toml", tmp_path / "runs"
+    study.write_text(STUDY)
+    goals = ["--minimize", "time_ns"]
+    for found in (0, 200):
+        table = tmp_path / "search.parquet"
+        code, _, said = memscape("search", study, *goals, "--budget", 200, "--store", runs, "-o", table)
+        assert code == 0 and f"of 200 rows {found} were there, {200 - found} are computed" in said
+    assert polars.read_parquet(table).equals(ms.search("pim.gemv", AXES, minimize="time_ns", budget=200))
+    code, out, _ = memscape("show", table)
+    assert code == 0 and 'search    {"minimize":["time_ns"],"budget":200' in out and "axis      memory.trcd_ns" in out
+    code, out, _ = memscape("run", table, "--row", 7, "--json")
+    assert code == 0 and json.loads(out)["time_ns"] == polars.read_parquet(table)["time_ns"][7]
+    table = tmp_path / "front.parquet"
+    code, _, said = memscape("front", study, *goals, "--store", runs, "-o", table)
+    assert code == 0 and "of 3000 rows 200 were there, 2800 are computed" in said
+    assert polars.read_parquet(table).equals(ms.front("pim.gemv", AXES, minimize="time_ns"))
+    assert "front     [" in memscape("show", table)[1]
+    # Rows of a table are points of what the whole table answers.
+    assert memscape("front", tmp_path / "search.parquet", *goals, "-o", table)[0] == 0
+    assert "search    {" in memscape("show", table)[1]
+    code, _, said = memscape("front", table, *goals, "--store", runs)
+    assert code == 2 and "leave out `--store`" in said
+    for what, told in (("sensitivity", "sensitivity {"), ("uncertainty", "uncertainty {")):
+        given = ["--of", "time_ns", *(["--draws", 20] if what == "uncertainty" else [])]
+        code, _, said = memscape(what, study, *given, "-o", table)
+        assert code == 0, said
+        assert told in memscape("show", table)[1]
+
+
 def test_the_command_line_keeps_answers(tmp_path):
     study, runs = tmp_path / "study.toml", tmp_path / "runs"
     study.write_text(STUDY)

@@ -36,6 +36,15 @@ def test_columns_are_told_each_by_itself(study):
         assert "usd" in row["of"] or row["low"] <= row["median"] <= row["high"], row
 
 
+def test_a_reading_that_an_engine_lacks_is_not_drawn():
+    """The closed form follows one rule of the predictor only."""
+    with pytest.raises(ms.MemscapeError, match=r"`predictor\.rule`"):
+        ms.run("ndp.inference", **{"predictor.rule": "exceed"})
+    (row,) = ms.uncertainty("ndp.inference", of="tokens_per_s", draws=40).iter_rows(named=True)
+    assert row["draws"] == 40
+    assert row["from_readings"] > 0
+
+
 def test_what_is_given_is_known():
     doubt = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b"})
     less = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b", "pim.row_after_write": "in-order"})

@@ -5,11 +5,12 @@
 `<!-- /claims -->`, those of all papers between `<!-- trust -->` and `<!-- /trust -->`,
 the record of what was said blind between `<!-- blind -->` and `<!-- /blind -->`; and
 between `<!-- left out -->` and `<!-- /left out -->` by the tables of `make
-leave-one-out`. In a sentence or a row, a number before `<!-- = CLAIM -->` is what the
+leave-one-out`, between `<!-- covered -->` and `<!-- /covered -->` by those of `make
+coverage`. In a sentence or a row, a number before `<!-- = CLAIM -->` is what the
 model says to that claim, in as many decimals as stand there, and before
-`<!-- = PAPER:PATH -->` (or `PAPER:PRESET:PATH`) the value of that free parameter; `<!-- = CLAIM / 1000 -->` is
-in another unit. A version that is released keeps its numbers: take the marks out of
-its part of CHANGELOG.
+`<!-- = PAPER:PATH -->` (or `PAPER:PRESET:PATH`) the value of that free parameter;
+`<!-- = CLAIM / 1000 -->` is in another unit. A version that is released keeps its
+numbers: take the marks out of its part of CHANGELOG.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ CLAIMS = re.compile(
 TRUST = re.compile(r"^(?P<open><!-- trust -->)\n.*?^(?P<close><!-- /trust -->)$", re.MULTILINE | re.DOTALL)
 BLIND = re.compile(r"^(?P<open><!-- blind -->)\n.*?^(?P<close><!-- /blind -->)$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"^(?P<open><!-- left out -->)\n.*?^(?P<close><!-- /left out -->)$", re.MULTILINE | re.DOTALL)
+COVERED = re.compile(r"^(?P<open><!-- covered -->)\n.*?^(?P<close><!-- /covered -->)$", re.MULTILINE | re.DOTALL)
 SAID = re.compile(r"(?P<said>\d+(?:\.(?P<decimals>\d+))?)(?P<mark> <!-- = (?P<of>[\w.:-]+)(?: / (?P<over>\d+))? -->)")
 LEAVE_ONE_OUT = "-leave-one-out.csv"
+COVERAGE = "-coverage.json"
 Report = dict[str, list[dict[str, Any]]]
 
 
 def is_marked(text: str) -> bool:
     """Whether a page quotes the report."""
-    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT, SAID))
+    return any(it.search(text) for it in (CLAIMS, TRUST, BLIND, LEFT_OUT, COVERED, SAID))
 
 
 def rewritten(text: str, report: Report) -> str:
@@ -68,6 +71,7 @@ def rewritten(text: str, report: Report) -> str:
     text = SAID.sub(said, CLAIMS.sub(claims, text))
     text = TRUST.sub(around(trust_table(report)), text)
     text = BLIND.sub(around(blind_tables(report)), text)
+    text = COVERED.sub(around(covered_table()), text)
     return LEFT_OUT.sub(around(left_out_table()), text)
 
 
@@ -161,6 +165,17 @@ def left_out_table() -> list[str]:
                     parameters,
                 ]
                 lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def covered_table() -> list[str]:
+    """How many printed numbers lie where the model says that they may, paper by paper."""
+    lines = ["| paper | predictions inside | share |", "|---|--:|--:|"]
+    for file in sorted((ROOT / "data/calibration").glob(f"*{COVERAGE}")):
+        claims = json.loads(file.read_text(encoding="utf-8"))
+        inside = sum(it["inside"] for it in claims)
+        paper = file.name.removesuffix(COVERAGE)
+        lines.append(f"| {paper} | {inside} of {len(claims)} | {100 * inside / len(claims):.0f} % |")
     return lines
 
 

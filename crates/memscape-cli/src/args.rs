@@ -40,6 +40,9 @@ pub enum Command {
         /// Leave out what the papers print.
         #[arg(long)]
         no_published: bool,
+        /// Then print the claims report, from the same tables: see `memscape claims`.
+        #[arg(long)]
+        claims: bool,
     },
     /// Hold published numbers against the models' own.
     ///
@@ -161,9 +164,8 @@ pub enum Command {
         /// Other points for each seed.
         #[arg(long)]
         seed: Option<u64>,
-        /// Table of all points to write, .parquet or .csv.
-        #[arg(short, long, value_name = "TABLE")]
-        out: Option<PathBuf>,
+        #[command(flatten)]
+        kept: Kept,
     },
     /// Print what nothing is better than in every objective: of a whole design space, or of a table.
     ///
@@ -177,9 +179,8 @@ pub enum Command {
         /// What must hold besides, such as `memory_bytes <= 16e9`.
         #[arg(long = "constraint", value_name = "FORMULA")]
         constraints: Vec<String>,
-        /// Table to write, .parquet or .csv.
-        #[arg(short, long, value_name = "TABLE")]
-        out: Option<PathBuf>,
+        #[command(flatten)]
+        kept: Kept,
     },
     /// Tell which axes of a design space matter to a column, and how much.
     ///
@@ -454,6 +455,17 @@ pub enum Bench {
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
     },
+}
+
+/// What is kept of a search or a front.
+#[derive(Debug, Args)]
+pub struct Kept {
+    /// Folder in which answers are kept: what is there, from whatever question, is not computed again.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Table of what is found, .parquet or .csv.
+    #[arg(short, long, value_name = "TABLE")]
+    pub out: Option<PathBuf>,
 }
 
 /// What of the RISC-V kernels to measure.

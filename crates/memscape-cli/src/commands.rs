@@ -22,9 +22,10 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     let quiet = cli.quiet;
     catch_interrupts();
     match cli.command {
-        Command::Reproduce { selectors, out: folder, formats, style, no_published } => {
+        Command::Reproduce { selectors, out: folder, formats, style, no_published, claims } => {
             let look = reproduce::Look { formats: &formats, style: &style, without_published: no_published };
-            reproduce::reproduce(&selectors, folder.as_deref(), &look, quiet, out)
+            reproduce::reproduce(&selectors, folder.as_deref(), &look, quiet, out)?;
+            if claims { claims::report(None, false, quiet, out) } else { Ok(()) }
         }
         Command::Claims { source: Some(paper), uncertainty: Some(draws), json, .. } => {
             claims::coverage(&paper, draws, json, quiet, out)
@@ -57,12 +58,12 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             sweep::into_file(&file, table.as_deref(), resume, quiet, err)
         }
         Command::Store { what } => store::store(&what, quiet, out, err),
-        Command::Search { file, objectives, method, budget, seed, out: table } => {
+        Command::Search { file, objectives, method, budget, seed, kept } => {
             let given = search::Given { objectives, method, budget, seed };
-            search::search(&file, given, table.as_deref(), quiet, out, err)
+            search::search(&file, given, &kept, quiet, out, err)
         }
-        Command::Front { source, objectives, constraints, out: table } => {
-            front::front(&source, objectives, constraints, table.as_deref(), quiet, out, err)
+        Command::Front { source, objectives, constraints, kept } => {
+            front::front(&source, objectives, constraints, &kept, quiet, out, err)
         }
         Command::Sensitivity { file, of, method, samples, seed, out: table } => {
             let given = sensitivity::Given { of, method, samples, seed };

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Objective, Table, front as front_of_table, front_of};
+use memscape::explore::{Objective, Origin, Question, Store, Table, front as front_of_table, front_of};
 use memscape::prelude::study;
 
-use crate::args::Objectives;
+use crate::args::{Kept, Objectives};
 use crate::failure::Failure;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
+use crate::store::remark;
 
 /// Rows that a terminal shows.
 const ROWS: usize = 40;
@@ -20,14 +21,18 @@ pub fn front(
     source: &Path,
     objectives: Objectives,
     constraints: Vec<String>,
-    table: Option<&Path>,
+    kept: &Kept,
     quiet: bool,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
-    let found = match source.extension().and_then(|it| it.to_str()) {
-        Some("toml") => of_space(source, objectives, constraints, quiet, out)?,
+    check_table(kept.out.as_deref())?;
+    let (found, origin) = match source.extension().and_then(|it| it.to_str()) {
+        Some("toml") => of_space(source, objectives, constraints, kept.store.as_deref(), quiet, out, err)?,
+        Some("parquet") if kept.store.is_some() => {
+            let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
+            return Err(Failure::BadInput(problem.to_owned()));
+        }
         Some("parquet") => of_table(source, &objectives, &constraints, out)?,
         _ => {
             return Err(Failure::BadInput(format!(
@@ -36,8 +41,12 @@ pub fn front(
             )));
         }
     };
-    if let Some(path) = table {
-        found.write(path).map_err(Failure::of)?;
+    if let Some(path) = &kept.out {
+        let written = match origin {
+            Some(origin) => origin.write(&found, path),
+            None => found.write(path),
+        };
+        written.map_err(Failure::of)?;
     }
     if found.is_complete() {
         return Ok(());
@@ -52,9 +61,11 @@ fn of_space(
     source: &Path,
     objectives: Objectives,
     constraints: Vec<String>,
+    store: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
-) -> Result<Table, Failure> {
+    err: &mut dyn Write,
+) -> Result<(Table, Option<Origin>), Failure> {
     let spec = read(source)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let Objectives { mut minimize, mut maximize } = objectives;
@@ -66,9 +77,24 @@ fn of_space(
     let space = constraints.into_iter().fold(space, memscape::explore::Space::constraint);
     save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
-    let found = front_of(study, &[spec.parameters(study)], &space, &goals, &progress);
+    let base = [spec.parameters(study)];
+    let mut filled = None;
+    let found = match store {
+        None => front_of(study, &base, &space, &goals, &progress),
+        Some(folder) => Store::open(folder)
+            .and_then(|it| it.front(study, &base, &space, &goals, &progress))
+            .map(|(front, done)| {
+                filled = Some(done);
+                front
+            }),
+    };
     drop(progress);
     let found = found.map_err(Failure::of)?;
+    if let Some(filled) = filled.filter(|_| !quiet) {
+        remark(&filled, err)?;
+    }
+    let asked =
+        Question::about(study, &base, &space, ("front", &goals), found.points).map_err(Failure::of)?;
     writeln!(
         out,
         "{} points, {} allowed, {} with an answer, {} feasible; {} on the front",
@@ -84,7 +110,7 @@ fn of_space(
     columns.extend(names);
     columns.push("designs");
     show(&found.table, &columns, ROWS, out)?;
-    Ok(found.table)
+    Ok((found.table, Some(Origin::of(&asked))))
 }
 
 fn of_table(
@@ -92,11 +118,12 @@ fn of_table(
     objectives: &Objectives,
     constraints: &[String],
     out: &mut dyn Write,
-) -> Result<Table, Failure> {
+) -> Result<(Table, Option<Origin>), Failure> {
     let all = Table::read_parquet(source).map_err(Failure::of)?;
     let goals = Objective::all(&objectives.minimize, &objectives.maximize).map_err(Failure::of)?;
     let found = front_of_table(&all, &goals, constraints).map_err(Failure::of)?;
     writeln!(out, "{} rows, {} on the front", all.height(), found.height())?;
     show(&found, &found.column_names(), ROWS, out)?;
-    Ok(found)
+    // Its rows are points of what the whole table answers, if that says so.
+    Ok((found, Origin::read(source).ok()))
 }

@@ -34,7 +34,7 @@ pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
     for path in &origin.axes {
         writeln!(out, "axis      {path}")?;
     }
-    for key in ["space", "sample"] {
+    for key in ["space", "sample", "search", "front", "sensitivity", "uncertainty"] {
         let part = &origin.asked[key];
         if !part.is_null() {
             writeln!(out, "{key:<9} {part}")?;

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Search, Strategy, Table};
+use memscape::explore::{Origin, Search, Store, Strategy, Table};
 use memscape::prelude::study;
 
-use crate::args::Objectives;
+use crate::args::{Kept, Objectives};
 use crate::failure::Failure;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::{short, show};
+use crate::store::remark;
 
 /// What the command line says over the study file.
 pub struct Given {
@@ -27,12 +28,12 @@ const ROWS: usize = 20;
 pub fn search(
     file: &Path,
     given: Given,
-    table: Option<&Path>,
+    kept: &Kept,
     quiet: bool,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
+    check_table(kept.out.as_deref())?;
     let spec = read(file)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let mut question: Search = spec.search.clone().unwrap_or_default();
@@ -47,13 +48,27 @@ pub fn search(
     let space = spec.space(study).map_err(Failure::of)?;
     save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
-    let found = memscape::explore::search(study, &[spec.parameters(study)], &space, &question, &progress);
+    let base = [spec.parameters(study)];
+    let mut filled = None;
+    let found = match &kept.store {
+        None => memscape::explore::search(study, &base, &space, &question, &progress),
+        Some(folder) => Store::open(folder)
+            .and_then(|it| it.search(study, &base, &space, &question, &progress))
+            .map(|(table, done)| {
+                filled = Some(done);
+                table
+            }),
+    };
     drop(progress);
     let found = found.map_err(Failure::of)?;
+    if let Some(filled) = filled.filter(|_| !quiet) {
+        remark(&filled, err)?;
+    }
     // What a full disk does not take is seen all the same.
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);
-    if let Some(path) = table {
-        found.write(path).map_err(Failure::of)?;
+    if let Some(path) = &kept.out {
+        let asked = question.question(study, &base, &space).map_err(Failure::of)?;
+        Origin::of(&asked).write(&found, path).map_err(Failure::of)?;
     }
     if found.is_complete() {
         return shown;

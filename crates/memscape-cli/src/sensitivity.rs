@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::SensitivityMethod;
+use memscape::explore::{Origin, Question, SensitivityMethod};
 use memscape::prelude::study;
 
 use crate::failure::Failure;
@@ -47,7 +47,8 @@ pub fn sensitivity(
     drop(progress);
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
-        found.write(path).map_err(Failure::of)?;
+        let asked = Question::about(study, &base, &space, ("sensitivity", &question), question.samples);
+        Origin::of(&asked.map_err(Failure::of)?).write(&found, path).map_err(Failure::of)?;
     }
     show(&found, &found.column_names(), found.height(), out)?;
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }

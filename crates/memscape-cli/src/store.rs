@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Run, Store};
+use memscape::explore::{Filled, Run, Store};
 use memscape::is_stale;
 use memscape::prelude::study;
 use serde_json::{Value, json};
@@ -14,7 +14,14 @@ use crate::origin::tell;
 use crate::progress::Progress;
 
 /// How much of a question's name tells it from others at a glance.
-pub const DIGITS: usize = 12;
+const DIGITS: usize = 12;
+
+/// Says how much of a question was there.
+pub fn remark(filled: &Filled, err: &mut dyn Write) -> std::io::Result<()> {
+    let Filled { question, rows, found, computed, complete } = filled;
+    let (what, name) = (if *complete { "" } else { "interrupted: " }, &question[..DIGITS]);
+    writeln!(err, "{what}question {name}: of {rows} rows {found} were there, {computed} are computed")
+}
 
 /// Does one of the things that a store is for.
 pub fn store(

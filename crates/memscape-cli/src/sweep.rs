@@ -9,7 +9,7 @@ use memscape::prelude::study;
 use crate::failure::Failure;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::read;
-use crate::store::DIGITS;
+use crate::store;
 
 /// Answers a study file's question into a store, and into a table if one is named.
 pub fn into_store(
@@ -31,13 +31,10 @@ pub fn into_store(
     };
     let done = done.map_err(Failure::of)?;
     drop(progress);
-    let Filled { question, rows, found, computed, complete } = &done.filled;
     if !quiet {
-        let what = if *complete { "" } else { "interrupted: " };
-        let name = &question[..DIGITS];
-        writeln!(err, "{what}question {name}: of {rows} rows {found} were there, {computed} are computed")?;
+        store::remark(&done.filled, err)?;
     }
-    if !complete {
+    if !done.filled.complete {
         return Err(Failure::Interrupted);
     }
     remark(&done, quiet, err)

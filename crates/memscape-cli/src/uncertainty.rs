@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Space, Uncertainty};
+use memscape::explore::{Origin, Question, Space, Uncertainty};
 use memscape::prelude::study;
 
 use crate::failure::Failure;
@@ -38,7 +38,8 @@ pub fn uncertainty(
     drop(progress);
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
-        found.write(path).map_err(Failure::of)?;
+        let asked = Question::about(study, &base, &space, ("uncertainty", asked), asked.draws);
+        Origin::of(&asked.map_err(Failure::of)?).write(&found, path).map_err(Failure::of)?;
     }
     show(&found, &found.column_names(), found.height(), out)?;
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }

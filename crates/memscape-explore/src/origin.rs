@@ -32,7 +32,8 @@ pub struct Origin {
 
 impl Origin {
     /// What a question's answer says of itself.
-    pub(crate) fn of(question: &Question) -> Self {
+    #[must_use]
+    pub fn of(question: &Question) -> Self {
         Self { asked: question.asked().clone(), ..Self::brief(question) }
     }
 

@@ -35,6 +35,19 @@ pub(crate) fn answered(plan: &Plan<'_>, asker: &Asker<'_>, judge: &Judge<'_>, po
     all
 }
 
+/// Judges answers that are there.
+pub(crate) fn judged(plan: &Plan<'_>, judge: &Judge<'_>, points: &[Point], columns: Columns) -> Answered {
+    let mut done = Answered { columns, verdicts: Vec::new(), values: Vec::new() };
+    let Some(first) = points.first() else { return done };
+    let mut cursor = Cursor::at(plan, first.to_vec());
+    for (row, point) in points.iter().enumerate() {
+        cursor.go(point);
+        done.verdicts.push(judge.verdict(&cursor, &done.columns, row, &mut done.values));
+        done.values.resize((row + 1) * judge.goals(), 0.0);
+    }
+    done
+}
+
 fn answered_here(plan: &Plan<'_>, asker: &Asker<'_>, judge: &Judge<'_>, points: &[Point]) -> Answered {
     let mut done = Answered { columns: asker.empty(), verdicts: Vec::new(), values: Vec::new() };
     let Some(first) = points.first() else { return done };

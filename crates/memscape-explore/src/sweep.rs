@@ -47,6 +47,11 @@ impl Sweep {
         Self { base: vec![base], ..Self::default() }
     }
 
+    /// Every point of a space, over several layers of parameters.
+    pub(crate) fn over_all(base: &[Parameters], space: &Space) -> Self {
+        Self { base: base.to_vec(), space: space.clone(), sample: None }
+    }
+
     /// Parameters that go over those of the base: a table and dotted keys merge
     /// with what a name there stands for.
     #[must_use]
@@ -137,12 +142,12 @@ const MOST_POINTS: u64 = 1 << 31;
 
 /// A sweep resolved against a study.
 fn plan_of<'a>(anatomy: &'a Anatomy, sweep: &Sweep) -> Result<Plan<'a>, Error> {
-    sweep.points()?;
     Plan::new(anatomy, &sweep.base, &sweep.space, sweep.sample.as_ref())
 }
 
 /// The same, checked as a whole, and with the points found that are allowed.
 pub(crate) fn ready<'a>(asker: &Asker<'a>, sweep: &Sweep) -> Result<Plan<'a>, Error> {
+    sweep.points()?;
     let mut plan = plan_of(asker.anatomy, sweep)?;
     asker.check_base(&plan)?;
     find_allowed(&mut plan)?;

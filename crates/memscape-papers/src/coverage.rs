@@ -52,20 +52,13 @@ pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> 
             by_experiment.entry(&query.experiment).or_default().push(claim);
         }
     }
-    let mut taken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for id in by_experiment.keys() {
-        taken.insert(id, takes(id, &doubts.draw(seed, 0))?);
-    }
+    let mut taken = Taken::default();
     let mut said: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for number in 0..draws {
         told(number, draws);
         let values = doubts.draw(seed, number);
         for (id, claims) in &by_experiment {
-            let changed: Parameters = values
-                .iter()
-                .filter(|it| taken[id].contains(it.0))
-                .map(|(key, it)| (key.clone(), it.clone()))
-                .collect();
+            let changed = taken.of(id, &values)?;
             let claims: Vec<Claim> = claims.iter().map(|it| (*it).clone()).collect();
             // A draw at which some point has no answer says nothing.
             let Ok(verdicts) = evaluate_with(&claims, &changed) else { continue };
@@ -95,14 +88,28 @@ pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> 
     Ok(covered.collect())
 }
 
-/// Which of these parameters an experiment has.
-fn takes(id: &str, drawn: &Parameters) -> Result<Vec<String>, Error> {
-    let experiment = select(&[id])?[0];
-    let alone = |(key, value): (&String, &serde_json::Value)| {
-        experiment
-            .table_with(&Parameters::from_iter([(key.clone(), value.clone())]))
-            .is_ok()
-            .then(|| key.clone())
-    };
-    Ok(drawn.iter().filter_map(alone).collect())
+/// Which parameters experiments have, and which readings.
+#[derive(Default)]
+struct Taken {
+    known: BTreeMap<String, bool>,
+}
+
+impl Taken {
+    /// Those of these values that an experiment takes. Whether it takes a number does not depend
+    /// on which; a reading may be one that its engine does not have.
+    fn of(&mut self, id: &str, drawn: &Parameters) -> Result<Parameters, Error> {
+        let experiment = select(&[id])?[0];
+        let mut taken = Parameters::new();
+        for (key, value) in drawn {
+            let which = if value.is_number() { "" } else { &value.to_string() };
+            let is_taken = *self.known.entry(format!("{id} {key} {which}")).or_insert_with(|| {
+                let alone = Parameters::from_iter([(key.clone(), value.clone())]);
+                experiment.table_with(&alone).is_ok()
+            });
+            if is_taken {
+                taken.insert(key.clone(), value.clone());
+            }
+        }
+        Ok(taken)
+    }
 }

@@ -1,5 +1,8 @@
 //! What an experiment is.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use memscape_explore::{Parameters, Table};
 use memscape_plot::Figure;
 use serde_json::json;
@@ -79,7 +82,7 @@ impl Experiment {
     /// # Errors
     /// [`Error`] if a parameter does not exist or a point has no answer.
     pub fn table_with(&self, changed: &Parameters) -> Result<Table, Error> {
-        (self.table)(changed)
+        kept(self.id, changed, self.table)
     }
 
     /// Runs the experiment with parameters changed, each of which must count.
@@ -138,6 +141,27 @@ impl Experiment {
         }
         (self.plot)(table)
     }
+}
+
+/// An experiment's table, run once as long as nothing is changed: figures, claims and other
+/// experiments ask for the same. Two that do so at the same time both run it: who waits on
+/// one of rayon's threads may wait for itself.
+pub(crate) fn kept(
+    id: &'static str,
+    changed: &Parameters,
+    table: fn(&Parameters) -> Result<Table, Error>,
+) -> Result<Table, Error> {
+    static KEPT: Mutex<BTreeMap<&str, Table>> = Mutex::new(BTreeMap::new());
+    if !changed.is_empty() {
+        return table(changed);
+    }
+    let all = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = all().get(id) {
+        return Ok(found.clone());
+    }
+    let found = table(changed)?;
+    all().insert(id, found.clone());
+    Ok(found)
 }
 
 #[cfg(test)]

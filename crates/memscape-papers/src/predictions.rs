@@ -295,6 +295,18 @@ pub fn score(text: &str) -> Result<Vec<Score>, Error> {
 }
 
 impl Prediction {
+    /// The parameters in which it differs from others of its family.
+    #[must_use]
+    pub const fn at(&self) -> &Parameters {
+        &self.at
+    }
+
+    /// The column of the study's answer that it is.
+    #[must_use]
+    pub fn column(&self) -> &str {
+        &self.ask.column
+    }
+
     /// What the model says now.
     ///
     /// Parameters that nobody knows well are drawn between their ends, readings from those

@@ -40,7 +40,7 @@ pub(crate) fn png(scene: &Scene, dots_per_point: f64, per_inch: f64) -> Result<V
         backend.present().map_err(|it| PlotError::Backend(it.to_string()))?;
     }
     let size = (width / u32::from(SHRINK), height / u32::from(SHRINK));
-    encoded(&shrunk(&fine, columns, rows), size, per_inch)
+    encoded(&shrunk(&fine, columns), size, per_inch)
 }
 
 /// As PNG with a palette, which takes half the room.
@@ -50,7 +50,10 @@ fn encoded(pixels: &[u8], (width, height): (u32, u32), per_inch: f64) -> Result<
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Best);
+    // Trying harder takes ten times as long for 8 % less. A palette's places are no amounts, so
+    // that their differences are longer than they are.
+    encoder.set_compression(png::Compression::Default);
+    encoder.set_filter(png::FilterType::NoFilter);
     let per_metre = dots(per_inch / 0.0254).unsigned_abs();
     encoder.set_pixel_dims(Some(png::PixelDimensions {
         xppu: per_metre,
@@ -91,18 +94,16 @@ fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Averages blocks of 2 x 2 dots: smooth edges whatever the backend's.
-fn shrunk(fine: &[u8], columns: usize, rows: usize) -> Vec<u8> {
-    let step = usize::from(SHRINK);
-    let mut pixels = Vec::with_capacity(fine.len() / (step * step));
-    for row in (0..rows).step_by(step) {
-        for column in (0..columns).step_by(step) {
-            for channel in 0..3 {
-                let dot = |dy: usize, dx: usize| {
-                    u16::from(fine[((row + dy) * columns + column + dx) * 3 + channel])
-                };
-                let sum = dot(0, 0) + dot(0, 1) + dot(1, 0) + dot(1, 1);
-                pixels.push(u8::try_from((sum + 2) / 4).unwrap_or(u8::MAX));
-            }
+fn shrunk(fine: &[u8], columns: usize) -> Vec<u8> {
+    let mut pixels = Vec::with_capacity(fine.len() / usize::from(SHRINK * SHRINK));
+    for rows in fine.chunks_exact(2 * 3 * columns) {
+        let (upper, lower) = rows.split_at(3 * columns);
+        for (a, b) in upper.as_chunks::<6>().0.iter().zip(lower.as_chunks::<6>().0) {
+            let mean = |it: usize| {
+                let sum = [a[it], a[it + 3], b[it], b[it + 3]].into_iter().map(u16::from).sum::<u16>();
+                u8::try_from((sum + 2) / 4).unwrap_or(u8::MAX)
+            };
+            pixels.extend_from_slice(&[mean(0), mean(1), mean(2)]);
         }
     }
     pixels

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use memscape::explore::{self, Filled};
-use memscape::prelude::{Control, DynStudy, Sweep};
+use memscape::explore::{self, Filled, Search, Space, StudyFile};
+use memscape::prelude::{Control, DynStudy, Parameters, Sweep};
 use memscape::systems;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -75,6 +75,49 @@ impl Store {
         let table = table.map_err(explore_error)?;
         heard(py, stop)?;
         Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    }
+
+    /// The points that a search evaluates, and whether it came to its end: `spec` with `search`.
+    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec<'py>,
+        progress: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, bool)> {
+        let Asked { study, base, space, search } = asked(&spec)?;
+        let store = self.0.clone();
+        let work = move |control: &dyn Control| store.search(study, &base, &space, &search, control);
+        let (found, stop) = watched(py, progress, work)?;
+        let (table, _) = found.map_err(explore_error)?;
+        heard(py, stop)?;
+        Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    }
+
+    /// Whether the store has a search's points, up to its end.
+    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+    fn searched<'py>(&self, py: Python<'py>, spec: Spec<'py>) -> PyResult<bool> {
+        let Asked { study, base, space, search } = asked(&spec)?;
+        let store = self.0.clone();
+        compute(py, move || store.has_searched(study, &base, &space, &search))?.map_err(explore_error)
+    }
+
+    /// The front of a space, and whether all points were looked at.
+    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+    fn front<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec<'py>,
+        progress: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, bool)> {
+        let Asked { study, base, space, search } = asked(&spec)?;
+        let goals = search.objectives().map_err(explore_error)?;
+        let store = self.0.clone();
+        let work = move |control: &dyn Control| store.front(study, &base, &space, &goals, control);
+        let (found, stop) = watched(py, progress, work)?;
+        let (front, _) = found.map_err(explore_error)?;
+        heard(py, stop)?;
+        Ok((arrow::to_python(py, front.table.frame())?, front.table.is_complete()))
     }
 
     /// Which blocks of a question are not there: their folder, rows in all, rows of a block,
@@ -196,11 +239,29 @@ impl Store {
 }
 
 /// The question that a spec asks.
-fn read((spec, folder): &Spec<'_>) -> PyResult<(&'static dyn DynStudy, Sweep)> {
-    let mut spec = value::study_file(spec)?;
-    spec.folder.clone_from(folder);
-    let study = systems::study(&spec.study).map_err(explore_error)?;
-    Ok((study, spec.sweep(study).map_err(explore_error)?))
+fn read(spec: &Spec<'_>) -> PyResult<(&'static dyn DynStudy, Sweep)> {
+    let (study, file) = file(spec)?;
+    Ok((study, file.sweep(study).map_err(explore_error)?))
+}
+
+/// What a spec wants to know of a space.
+struct Asked {
+    study: &'static dyn DynStudy,
+    base: [Parameters; 1],
+    space: Space,
+    search: Search,
+}
+
+fn asked(spec: &Spec<'_>) -> PyResult<Asked> {
+    let (study, file) = file(spec)?;
+    let space = file.space(study).map_err(explore_error)?;
+    Ok(Asked { study, base: [file.parameters(study)], space, search: file.search.unwrap_or_default() })
+}
+
+fn file((spec, folder): &Spec<'_>) -> PyResult<(&'static dyn DynStudy, StudyFile)> {
+    let mut file = value::study_file(spec)?;
+    file.folder.clone_from(folder);
+    Ok((systems::study(&file.study).map_err(explore_error)?, file))
 }
 
 fn told<'py>(py: Python<'py>, filled: &Filled) -> PyResult<Bound<'py, PyAny>> {

@@ -1,6 +1,6 @@
 //! The tools: what each is called, takes and does.
 
-use memscape::explore::{self, Control, Objective, StudyFile, Table, front_of};
+use memscape::explore::{self, Control, Objective, Origin, StudyFile, Table, front_of};
 use memscape::papers::{self, PAPERS};
 use memscape::prelude::{DynStudy, presets, registry, studies, study};
 use memscape::systems::compare::{self, platform, platforms};
@@ -235,10 +235,11 @@ impl Tools {
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
         let space = file.space(study).map_err(Failure::of)?;
-        let found = explore::search(study, &[file.parameters(study)], &space, &question, control);
-        let found = found.map_err(Failure::of)?;
+        let base = [file.parameters(study)];
+        let found = explore::search(study, &base, &space, &question, control).map_err(Failure::of)?;
         if let Some(path) = &path {
-            found.write(path).map_err(Failure::of)?;
+            let asked = question.question(study, &base, &space).map_err(Failure::of)?;
+            Origin::of(&asked).write(&found, path).map_err(Failure::of)?;
         }
         let best = found.filter("on_front", true).map_err(Failure::of)?;
         let mut all = facts([

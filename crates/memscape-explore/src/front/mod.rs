@@ -2,6 +2,7 @@
 
 mod dominance;
 mod hypervolume;
+mod kept;
 mod of_space;
 mod of_table;
 

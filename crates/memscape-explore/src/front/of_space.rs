@@ -1,11 +1,13 @@
 //! The front of a whole space, of which no table is ever made.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::dominance::non_dominated;
 use crate::asker::Asker;
+use crate::columns::Columns;
 use crate::control::{Control, next_breath};
 use crate::error::Error;
 use crate::guard::guarded;
@@ -92,17 +94,30 @@ fn front_in(
     if complete && seen.allowed == 0 {
         return Err(nothing_allowed(&mut plan));
     }
+    told(&plan, asker, &judge, objectives, best, &seen, complete)
+}
+
+/// The front that has been found.
+pub(super) fn told(
+    plan: &Plan<'_>,
+    asker: Asker<'_>,
+    judge: &Judge<'_>,
+    objectives: &[Objective],
+    mut best: Best,
+    seen: &Seen,
+    complete: bool,
+) -> Result<Front, Error> {
     if complete && seen.feasible == 0 {
-        return Err(nothing_feasible(&plan, asker, objectives, &seen));
+        return Err(nothing_feasible(plan, asker, objectives, seen));
     }
     best.in_order();
-    let points: Vec<Point> = best.places.iter().map(|it| digits_of(&plan, *it).into()).collect();
-    let all = answered(&plan, &asker, &judge, &points);
+    let points: Vec<Point> = best.places.iter().map(|it| digits_of(plan, *it).into()).collect();
+    let all = answered(plan, &asker, judge, &points);
     let designs = best.designs.iter().map(|it| i64::try_from(*it).ok()).collect();
-    let table = table(&plan, &judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
+    let table = table(plan, judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
     let table = Table::new(table.into_frame(), complete);
-    let Seen { allowed, answered, feasible } = seen;
-    Ok(Front { table, points: size, allowed, answered, feasible })
+    let Seen { allowed, answered, feasible } = *seen;
+    Ok(Front { table, points: plan.size()?, allowed, answered, feasible })
 }
 
 /// Why none of the allowed points is a design.
@@ -145,14 +160,14 @@ const MOST_ASKED_AGAIN: u32 = 10_000;
 
 /// Counts of points.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     allowed: u64,
     answered: u64,
     feasible: u64,
 }
 
 impl Seen {
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.allowed += other.allowed;
         self.answered += other.answered;
         self.feasible += other.feasible;
@@ -160,7 +175,7 @@ impl Seen {
 }
 
 /// Points that nothing seen so far dominates.
-struct Best {
+pub(super) struct Best {
     goals: usize,
     places: Vec<u64>,
     values: Vec<f64>,
@@ -171,11 +186,11 @@ struct Best {
 }
 
 impl Best {
-    fn new(goals: usize) -> Self {
+    pub(super) fn new(goals: usize) -> Self {
         Self { goals, places: Vec::new(), values: Vec::new(), designs: Vec::new(), thinned: 0 }
     }
 
-    fn take(&mut self, other: Self) {
+    pub(super) fn take(&mut self, other: Self) {
         self.places.extend(other.places);
         self.values.extend(other.values);
         self.designs.extend(other.designs);
@@ -192,7 +207,7 @@ impl Best {
     }
 
     /// Leaves what nothing dominates, and the first of equal points.
-    fn thin(&mut self) {
+    pub(super) fn thin(&mut self) {
         let mut kept = non_dominated(&self.values, self.goals);
         let compare = |one: &u32, other: &u32| {
             let pairs = self.value(*one).iter().zip(self.value(*other));
@@ -228,7 +243,7 @@ impl Best {
 }
 
 /// One thread's look at some consecutive points.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     plan: &'a Plan<'a>,
     asker: Asker<'a>,
     judge: &'a Judge<'a>,
@@ -237,7 +252,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(plan: &'a Plan<'a>, asker: Asker<'a>, judge: &'a Judge<'a>) -> Self {
+    pub(super) fn new(plan: &'a Plan<'a>, asker: Asker<'a>, judge: &'a Judge<'a>) -> Self {
         Self { plan, asker, judge, best: Best::new(judge.goals()), seen: Seen::default() }
     }
 
@@ -252,24 +267,38 @@ impl<'a> Walk<'a> {
                 columns.clear();
             }
             self.asker.push(&mut cursor, &mut columns);
-            let row = columns.rows() - 1;
-            let before = self.best.values.len();
-            let verdict = self.judge.verdict(&cursor, &columns, row, &mut self.best.values);
-            self.seen.allowed += 1;
-            self.seen.answered += u64::from(verdict != Verdict::NoAnswer);
-            if verdict == Verdict::Fine {
-                self.seen.feasible += 1;
-                self.best.places.push(cursor.place());
-                self.best.designs.push(1);
-                if self.best.has_grown() {
-                    self.best.thin();
-                }
-            } else {
-                self.best.values.truncate(before);
-            }
+            self.see(&cursor, &columns, columns.rows() - 1);
             cursor.advance();
         }
         self.best.thin();
         (self.best, self.seen)
+    }
+
+    /// The same for some of these answers, the first of which is that of row `first`.
+    pub(super) fn judge(mut self, answers: &Columns, first: u64, part: Range<u64>) -> (Best, Seen) {
+        let mut cursor = Cursor::new(self.plan, self.plan.place(first + part.start));
+        for row in part {
+            cursor.go_to(self.plan.place(first + row));
+            self.see(&cursor, answers, usize::try_from(row).unwrap_or(usize::MAX));
+        }
+        self.best.thin();
+        (self.best, self.seen)
+    }
+
+    fn see(&mut self, cursor: &Cursor<'_>, columns: &Columns, row: usize) {
+        let before = self.best.values.len();
+        let verdict = self.judge.verdict(cursor, columns, row, &mut self.best.values);
+        self.seen.allowed += 1;
+        self.seen.answered += u64::from(verdict != Verdict::NoAnswer);
+        if verdict == Verdict::Fine {
+            self.seen.feasible += 1;
+            self.best.places.push(cursor.place());
+            self.best.designs.push(1);
+            if self.best.has_grown() {
+                self.best.thin();
+            }
+        } else {
+            self.best.values.truncate(before);
+        }
     }
 }

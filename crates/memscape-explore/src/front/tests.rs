@@ -7,7 +7,7 @@ use super::dominance::{dominates, layers, non_dominated};
 use super::hypervolume::volume;
 use crate::toy::READ;
 use crate::{
-    Column, Control, DynStudy, Objective, Parameters, Range, Space, Sweep, Table, front, front_of,
+    Column, Control, DynStudy, Objective, Parameters, Range, Space, Store, Sweep, Table, front, front_of,
     hypervolume,
 };
 
@@ -169,6 +169,32 @@ fn the_front_of_a_space_is_that_of_its_sweep() {
         assert!(found.iter().all(|it| expected.contains(it)), "{name}");
     }
     assert!(found.table.height() > 3);
+}
+
+#[test]
+fn the_front_of_kept_answers_is_that_of_the_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let expected = front_of(&READ, &[], &space(), &goals(), &()).unwrap();
+    for (turn, computed) in [expected.allowed, 0].into_iter().enumerate() {
+        let (found, filled) = store.front(&READ, &[], &space(), &goals(), &()).unwrap();
+        assert!(found.table == expected.table, "time {turn}");
+        assert_eq!(
+            (found.points, found.allowed, found.answered, found.feasible),
+            (expected.points, expected.allowed, expected.answered, expected.feasible)
+        );
+        assert_eq!((filled.rows, filled.computed), (expected.allowed, computed));
+    }
+    // Other objectives want the same points.
+    let other = [Objective::maximize("time_ns"), Objective::minimize("memory.trcd_ns")];
+    let (found, filled) = store.front(&READ, &[], &space(), &other, &()).unwrap();
+    assert!(found.table == front_of(&READ, &[], &space(), &other, &()).unwrap().table);
+    assert_eq!(filled.computed, 0);
+    let error = store.front(&READ, &[], &space().constraint("time_ns < 0"), &goals(), &()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        front_of(&READ, &[], &space().constraint("time_ns < 0"), &goals(), &()).unwrap_err().to_string()
+    );
 }
 
 #[test]

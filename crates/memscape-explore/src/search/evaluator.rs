@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use crate::asker::Asker;
 use crate::control::{Control, next_breath};
-use crate::points::{Answered, Point, answered};
+use crate::error::Error;
+use crate::points::{Answered, Point, answered, judged};
 use crate::space::{Cursor, Judge, Plan, Verdict};
+use crate::store::{Filled, Keeper};
 
 /// What a method gets to know of a point. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +35,9 @@ pub(crate) struct Evaluator<'a> {
     known: HashMap<Point, Score>,
     points: Vec<Point>,
     done: Answered,
+    /// Who answers from and into a store, if there is one.
+    keeper: Option<Keeper<'a>>,
+    failure: Option<Error>,
     cancelled: bool,
     /// How many points were asked for since the last one that was new.
     idle: u64,
@@ -49,6 +54,7 @@ impl<'a> Evaluator<'a> {
         asker: Asker<'a>,
         judge: &'a Judge<'a>,
         budget: u64,
+        keeper: Option<Keeper<'a>>,
         control: &'a dyn Control,
     ) -> Self {
         let first = plan.dimensions.iter().map(crate::space::Dimension::first).collect();
@@ -63,6 +69,8 @@ impl<'a> Evaluator<'a> {
             known: HashMap::new(),
             points: Vec::new(),
             done,
+            keeper,
+            failure: None,
             cancelled: false,
             idle: 0,
             breath: 8 * rayon::current_num_threads() as u64,
@@ -149,7 +157,17 @@ impl<'a> Evaluator<'a> {
             let start = Instant::now();
             let size = usize::try_from(self.breath).unwrap_or(usize::MAX).min(rest.len());
             let (now, later) = rest.split_at(size);
-            let done = answered(self.plan, &self.asker, self.judge, now);
+            let done = match &mut self.keeper {
+                None => answered(self.plan, &self.asker, self.judge, now),
+                Some(keeper) => match keeper.answers(now) {
+                    Ok(columns) => judged(self.plan, self.judge, now, columns),
+                    Err(error) => {
+                        self.failure = Some(error);
+                        self.cancelled = true;
+                        break;
+                    }
+                },
+            };
             for (point, verdict) in now.iter().zip(&done.verdicts) {
                 let row = u32::try_from(self.points.len()).unwrap_or(u32::MAX);
                 let score = match verdict {
@@ -175,8 +193,16 @@ impl<'a> Evaluator<'a> {
         scores
     }
 
-    /// All points that were answered, in the order in which they were asked for.
-    pub(crate) fn finish(self) -> (Vec<Point>, Answered) {
-        (self.points, self.done)
+    /// All points that were answered, in the order in which they were asked for, and what the
+    /// store made of them.
+    pub(crate) fn finish(self) -> Result<(Vec<Point>, Answered, Filled), Error> {
+        let complete = !self.cancelled;
+        let filled = match self.keeper {
+            Some(keeper) => keeper.end(&self.points, &self.done.columns, complete),
+            None => Ok(Filled::default()),
+        };
+        // Why it ended comes first.
+        self.failure.map_or(Ok(()), Err)?;
+        Ok((self.points, self.done, filled?))
     }
 }

@@ -15,8 +15,10 @@ use crate::front::non_dominated;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::table;
+use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::space::{Judge, Method, Objective, Space, Verdict};
+use crate::store::{Filled, Keeper, Store};
 use crate::table::{Column, Table};
 
 /// How a search chooses points.
@@ -135,6 +137,19 @@ impl Search {
         Objective::all(&self.minimize, &self.maximize)
     }
 
+    /// What it asks, for the table that answers it.
+    ///
+    /// # Errors
+    /// [`Error`] if a parameter, an axis or a constraint is wrong.
+    pub fn question(
+        &self,
+        study: &dyn DynStudy,
+        base: &[Parameters],
+        space: &Space,
+    ) -> Result<Question, Error> {
+        Question::about(study, base, space, ("search", self), self.budget)
+    }
+
     /// How points are chosen.
     ///
     /// # Errors
@@ -178,7 +193,43 @@ pub fn search(
     question: &Search,
     control: &dyn Control,
 ) -> Result<Table, Error> {
-    guarded(|| search_in(study.asker(), base, space, question, control))
+    guarded(|| search_in(study.asker(), base, space, question, None, control)).map(|it| it.0)
+}
+
+impl Store {
+    /// As [`search()`], with every point answered from and into the store: asked again, after an
+    /// interruption or elsewhere, it computes nothing twice. What the store has under this
+    /// question's name are the points that were evaluated, in their order.
+    ///
+    /// # Errors
+    /// As [`search()`], or if the store cannot be read or written.
+    pub fn search(
+        &self,
+        study: &dyn DynStudy,
+        base: &[Parameters],
+        space: &Space,
+        question: &Search,
+        control: &dyn Control,
+    ) -> Result<(Table, Filled), Error> {
+        guarded(|| {
+            let asked = question.question(study, base, space)?;
+            search_in(study.asker(), base, space, question, Some((self, &asked)), control)
+        })
+    }
+
+    /// Whether [`Store::search`] came to its end before.
+    ///
+    /// # Errors
+    /// As [`Store::search`].
+    pub fn has_searched(
+        &self,
+        study: &dyn DynStudy,
+        base: &[Parameters],
+        space: &Space,
+        question: &Search,
+    ) -> Result<bool, Error> {
+        self.has_ended(&question.question(study, base, space)?)
+    }
 }
 
 fn search_in(
@@ -186,8 +237,9 @@ fn search_in(
     base: &[Parameters],
     space: &Space,
     question: &Search,
+    store: Option<(&Store, &Question)>,
     control: &dyn Control,
-) -> Result<Table, Error> {
+) -> Result<(Table, Filled), Error> {
     let objectives = question.objectives()?;
     let strategy = question.strategy()?;
     if !(1..=MOST_EVALUATIONS).contains(&question.budget) {
@@ -206,7 +258,8 @@ fn search_in(
     let plan = plan;
     let judge = Judge::new(&plan, &objectives)?;
     let cube = Cube::new(&plan);
-    let mut evaluator = Evaluator::new(&plan, asker, &judge, question.budget, control);
+    let keeper = store.map(|it| Keeper::new(it, &plan, asker, &judge, control)).transpose()?;
+    let mut evaluator = Evaluator::new(&plan, asker, &judge, question.budget, keeper, control);
     let seed = question.seed;
     match strategy {
         Strategy::Exhaustive => exhaustive(&plan, &mut evaluator)?,
@@ -220,7 +273,7 @@ fn search_in(
         Strategy::Nsga2 => evolve(seed, &cube, &mut evaluator),
     }
     let complete = !evaluator.was_cancelled();
-    let (points, answered) = evaluator.finish();
+    let (points, answered, filled) = evaluator.finish()?;
     if points.is_empty() && complete {
         return Err(Error::BadSweep(
             "no point was found that the constraints over parameters allow; loosen one".to_owned(),
@@ -236,7 +289,7 @@ fn search_in(
     after.push(("on_front", Column::Bool(on_front(objectives.len(), &answered.verdicts, &answered.values))));
     let numbers = (0..points.len()).map(|it| i64::try_from(it).ok()).collect();
     let made = table(&plan, &judge, &points, answered, vec![("evaluation", Column::Int(numbers))], after)?;
-    Ok(Table::new(made.into_frame(), complete))
+    Ok((Table::new(made.into_frame(), complete), filled))
 }
 
 fn best_so_far(objective: &Objective, verdicts: &[Verdict], values: &[f64]) -> Vec<Option<f64>> {

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::toy::READ;
 use crate::{
-    Column, Control, Objective, Parameters, Range, Search, Space, Strategy, Table, front_of, search,
+    Column, Control, Objective, Parameters, Range, Search, Space, Store, Strategy, Sweep, Table, front_of,
+    search,
 };
 
 /// In turn, time falls with banks and rises with rows and delays.
@@ -190,4 +191,64 @@ fn points_without_an_answer_are_kept_and_passed_over() {
     let table = run(&space, &question(Strategy::Exhaustive, 100));
     assert_eq!(table.text("error").unwrap().iter().flatten().count(), 3);
     assert_eq!(bools(&table, "on_front").iter().filter(|it| **it).count(), 1);
+}
+
+/// A search is the same with a store, which knows points whoever asked about them.
+#[test]
+fn a_kept_search_is_the_search_and_nothing_is_computed_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    for (turn, method) in SAMPLERS.into_iter().chain(CLIMBERS).enumerate() {
+        let question = question(method, 150);
+        assert!(!store.has_searched(&READ, &[], &space(), &question).unwrap());
+        let expected = run(&space(), &question);
+        let (table, filled) = store.search(&READ, &[], &space(), &question, &()).unwrap();
+        assert!(table == expected, "{method:?}");
+        assert!(filled.complete && filled.found + filled.computed == 150);
+        assert!(turn > 0 || filled.found == 0);
+        let (again, filled) = store.search(&READ, &[], &space(), &question, &()).unwrap();
+        assert!(again == expected, "{method:?}");
+        assert_eq!((filled.found, filled.computed), (150, 0), "{method:?}");
+        assert!(store.has_searched(&READ, &[], &space(), &question).unwrap());
+        // What the store has under its name is what was evaluated.
+        let kept = store.table(&store.run(&filled.question).unwrap(), &()).unwrap();
+        assert_eq!(kept.text("time_ns").unwrap(), expected.text("time_ns").unwrap());
+        assert_eq!(kept.text("memory.banks").unwrap(), expected.text("memory.banks").unwrap());
+    }
+    // A sweep's points are known to a search, and a search's to a sweep.
+    let filled = store.fill(&READ, &Sweep::default().through(small()), &()).unwrap();
+    assert_eq!((filled.found, filled.computed), (0, 28));
+    let (_, filled) = store.search(&READ, &[], &small(), &question(Strategy::Descent, 100), &()).unwrap();
+    assert_eq!((filled.rows, filled.found), (28, 28));
+}
+
+#[test]
+fn an_interrupted_search_goes_on_from_its_store() {
+    /// Cancels after so many looks.
+    struct After(AtomicU64);
+    impl Control for After {
+        fn cancelled(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) >= 12
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let question = question(Strategy::Nsga2, 5000);
+    let ask = |control: &dyn Control| store.search(&READ, &[], &space(), &question, control).unwrap();
+    let mut done = 0;
+    let table = loop {
+        let (table, filled) = ask(&After(AtomicU64::new(0)));
+        assert!(filled.found >= done, "what was saved is not computed again");
+        done = filled.found + filled.computed;
+        assert_eq!(table.height() as u64, done);
+        if filled.complete {
+            break table;
+        }
+        assert!(!store.has_searched(&READ, &[], &space(), &question).unwrap());
+        // So many looks do not reach the end, however much is known.
+        if filled.computed == 0 {
+            break ask(&()).0;
+        }
+    };
+    assert!(table == run(&space(), &question));
 }

@@ -65,7 +65,7 @@ pub struct Lacking {
 }
 
 /// Sees a question's rows piece by piece, in order.
-type Sink<'s> = &'s mut dyn FnMut(Table) -> Result<(), Error>;
+pub(crate) type Sink<'s> = &'s mut dyn FnMut(Table) -> Result<(), Error>;
 
 impl Store {
     /// Answers a question. Rows that are there, from whatever question, are not
@@ -270,7 +270,7 @@ impl<'a> Filler<'a> {
     }
 
     /// Every block, and a manifest that says so.
-    fn all(&self, sink: Option<Sink<'_>>) -> Result<Filled, Error> {
+    pub(crate) fn all(&self, sink: Option<Sink<'_>>) -> Result<Filled, Error> {
         let (filled, addresses) = self.some(0..self.cut.blocks(), sink)?;
         if filled.complete && !self.late {
             store::finish(manifest(self.cut), &self.folder, addresses)?;

@@ -26,6 +26,8 @@ pub(crate) struct Known<'a> {
     control: &'a dyn Control,
     /// The question's own folder.
     own: PathBuf,
+    /// Whether its whole blocks are looked through, too: who knows their addresses need not.
+    all: bool,
     index: Option<Index>,
     tables: VecDeque<(u32, Table)>,
 }
@@ -39,7 +41,12 @@ pub(crate) struct Found {
 
 impl<'a> Known<'a> {
     pub(crate) fn new(store: &'a Store, control: &'a dyn Control, own: &Path) -> Self {
-        Self { store, control, own: own.to_owned(), index: None, tables: VecDeque::new() }
+        Self { store, control, own: own.to_owned(), all: false, index: None, tables: VecDeque::new() }
+    }
+
+    /// With what the question's own blocks hold.
+    pub(crate) fn with_own_blocks(self) -> Self {
+        Self { all: true, ..self }
     }
 
     /// The answers of those points that are known.
@@ -81,13 +88,13 @@ impl<'a> Known<'a> {
         answers_of(&Table::from_frame(rows), empty).map(Some)
     }
 
-    /// All points of the same edition, but for those in the question's own blocks.
+    /// All points of the same edition.
     fn read(&self) -> Result<Index, Error> {
         let edition = self.own.parent().unwrap_or(Path::new(""));
         let mut shards = Vec::new();
         for folder in Store::folders(edition)? {
-            let own = folder == self.own;
-            shards.extend(Shard::all(&folder)?.into_iter().filter(|it| it.part || !own));
+            let known = folder == self.own && !self.all;
+            shards.extend(Shard::all(&folder)?.into_iter().filter(|it| it.part || !known));
         }
         let mut all = Vec::new();
         let mut entries = 0;
@@ -109,7 +116,7 @@ impl<'a> Known<'a> {
 }
 
 /// The answers in a shard's table, whatever its axes are.
-fn answers_of(table: &Table, empty: &Columns) -> Result<Columns, Error> {
+pub(crate) fn answers_of(table: &Table, empty: &Columns) -> Result<Columns, Error> {
     let names = table.column_names();
     let mut builders = Vec::with_capacity(empty.builders.len());
     for column in &empty.builders {

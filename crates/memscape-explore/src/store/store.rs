@@ -186,6 +186,11 @@ impl Store {
         }
     }
 
+    /// Whether all of a question's answers were there once.
+    pub(crate) fn has_ended(&self, question: &Question) -> Result<bool, Error> {
+        Ok(Manifest::read(&self.shelf(question))?.is_some_and(|it| it.finished.is_some()))
+    }
+
     /// Where a question's answers are.
     pub(crate) fn shelf(&self, question: &Question) -> PathBuf {
         /// Enough of an edition's name for a folder's.

@@ -1,9 +1,11 @@
 //! Answers with what they may be.
 
+use memscape_study::Spread;
 use memscape_study::random::Key;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::doubt::{Doubt, Group, doubts};
+use super::doubt::{Doubt, Group, Unknown, doubts};
 use super::draws::draw;
 use crate::asker::Asker;
 use crate::control::Control;
@@ -16,7 +18,7 @@ use crate::space::{Axes, Judge, Linked, Objective, Space, Verdict, digits_of};
 use crate::table::{Column, Table};
 
 /// A question about how far answers may be off.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Uncertainty {
     /// Columns, or formulas; none stands for the study's aim, or of a single point for
     /// all numbers of its answer.
@@ -45,7 +47,8 @@ const BATCH: u64 = 1 << 15;
 /// Answers at each point of a space, with what they may be. Every parameter whose source
 /// is a prior or a reading is drawn from its interval, and every free parameter from its
 /// fit's covariance, all of them `draws` times and each kind by itself as often. What is
-/// given by itself, and what an axis moves, is known.
+/// given by itself, and what an axis moves, is known. A reading that the study refuses at the
+/// first point is none there.
 ///
 /// A row for each point and column asked of: the axes, `of`, `value` (as without any
 /// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above),
@@ -220,11 +223,36 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Leaves out readings that the study refuses where nothing else is in doubt, as an engine
+    /// does that has only one of them.
+    fn possible(&self, space: &Space, doubts: Vec<Doubt>) -> Result<Vec<Doubt>, Error> {
+        let mut possible = Vec::new();
+        for mut doubt in doubts {
+            if let Unknown::Spread(_, Spread::OneOf(all)) = &mut doubt.of {
+                let plan =
+                    self.asker.plan(self.layers, &space.clone().linked([(&doubt.path, all.clone())]))?;
+                let points: Vec<Point> =
+                    (0..all.len() as u64).map(|it| digits_of(&plan, it).into()).collect();
+                let done = answered(&plan, &self.asker, &Judge::new(&plan, &[])?, &points);
+                let mut refused = done.verdicts.iter().map(|it| *it == Verdict::NoAnswer);
+                if !refused.clone().all(|it| it) {
+                    all.retain(|_| refused.next() != Some(true));
+                }
+                if all.len() < 2 {
+                    continue;
+                }
+            }
+            possible.push(doubt);
+        }
+        Ok(possible)
+    }
+
     /// Calls `told` with the digits and intervals of each point of `space`; whether all
     /// were asked.
     fn answer(&self, space: &Space, mut told: impl FnMut(&[u64], Vec<Interval>)) -> Result<bool, Error> {
         let moved: Vec<&str> = space.paths().collect();
         let doubts = doubts(self.asker.anatomy, &self.layers.iter().collect::<Vec<_>>(), &moved)?;
+        let doubts = self.possible(space, doubts)?;
         let series = series(&doubts, self.question);
         let drawn = series.iter().map(|it| it.values.len() as u64).sum::<u64>();
         let mut whole = space.clone();

@@ -328,7 +328,7 @@ impl Answers {
         let rows = &self.rows;
         let (mut wanted, mut held): (Scores, Scores) = ([0.0; 64], [0.0; 64]);
         for (it, cells) in all.iter().zip(cells.chunks_exact_mut(STRIDE)) {
-            for (row, events) in cells.chunks_exact_mut(EVENTS).enumerate() {
+            for (row, events) in cells.as_chunks_mut::<EVENTS>().0.iter_mut().enumerate() {
                 let mass: f64 = events.iter().sum();
                 if mass <= NOTHING * it.mass {
                     continue;
@@ -354,7 +354,7 @@ impl Answers {
         for (index, (it, cells)) in all.iter().zip(cells.chunks_exact_mut(STRIDE)).enumerate() {
             next.fill(0.0);
             let mut tally = [Tally::default(); 2];
-            for (row, events) in cells.chunks_exact(EVENTS).enumerate() {
+            for (row, events) in cells.as_chunks::<EVENTS>().0.iter().enumerate() {
                 if events.iter().sum::<f64>() <= NOTHING * it.mass {
                     continue;
                 }
@@ -366,9 +366,12 @@ impl Answers {
                     let moved = mass * leaving[score[parents]];
                     let to = after[active] * EVENTS + event;
                     next[place * STATES * EVENTS + to] += mass - moved;
-                    next[(1 - place) * STATES * EVENTS + to] += moved;
                     tally[place].see(mass - moved, active == 1, predicted[parents]);
-                    tally[1 - place].see(moved, active == 1, predicted[parents]);
+                    // Few scores move.
+                    if moved > 0.0 {
+                        next[(1 - place) * STATES * EVENTS + to] += moved;
+                        tally[1 - place].see(moved, active == 1, predicted[parents]);
+                    }
                 }
             }
             cells.copy_from_slice(&next);

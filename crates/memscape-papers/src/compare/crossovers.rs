@@ -1,5 +1,8 @@
 //! From which prompt, reply or batch on one platform is before another, to the token.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, TextTable};
 use memscape_study::Preset;
@@ -58,10 +61,25 @@ struct Crossing {
     below: [f64; 2],
 }
 
-/// Prompt and reply together; none if the platform cannot run it.
-fn time(platform: &Preset<Platform>, question: &Workload) -> Result<Option<f64>, Error> {
-    let table = compare(question, std::slice::from_ref(platform), &())?;
-    Ok(table.f64("total_s")?.into_iter().next().flatten())
+/// The platforms' times over what grows, each found once: pairs halve the same stretches.
+struct Times {
+    over: &'static Over,
+    platforms: Vec<Preset<Platform>>,
+    known: Mutex<HashMap<(usize, u64), Option<f64>>>,
+}
+
+impl Times {
+    /// Prompt and reply together; none if the platform cannot run it.
+    fn of(&self, platform: usize, at: u64) -> Result<Option<f64>, Error> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(time) = known().get(&(platform, at)) {
+            return Ok(*time);
+        }
+        let table = compare(&(self.over.of)(at), std::slice::from_ref(&self.platforms[platform]), &())?;
+        let time = table.f64("total_s")?.into_iter().next().flatten();
+        known().insert((platform, at), time);
+        Ok(time)
+    }
 }
 
 /// The powers of two up to where it is looked.
@@ -72,18 +90,16 @@ fn grid(over: &Over) -> Vec<u64> {
 /// Between which powers of two one overtakes another is seen at these; where in between, by
 /// halving on the model itself.
 fn crossings(over: &'static Over) -> Result<Vec<Crossing>, Error> {
-    let (platforms, grid) = (platforms(), grid(over));
-    let each: Vec<_> = platforms.iter().flat_map(|it| grid.iter().map(move |at| (it, *at))).collect();
-    let times: Vec<Option<f64>> = each
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(it, at)| time(it, &(over.of)(at)))
-        .collect::<Result<_, _>>()?;
-    let of = |platform: usize, at: usize| times[platform * grid.len() + at];
+    let (times, grid) = (Times { over, platforms: platforms(), known: Mutex::default() }, grid(over));
+    let count = times.platforms.len();
+    let each: Vec<_> = (0..count).flat_map(|it| grid.iter().map(move |at| (it, *at))).collect();
+    let on_grid: Vec<Option<f64>> =
+        each.into_par_iter().with_max_len(1).map(|(it, at)| times.of(it, at)).collect::<Result<_, _>>()?;
+    let of = |platform: usize, at: usize| on_grid[platform * grid.len() + at];
     let is_before = |a: usize, b: usize, at: usize| Some(of(a, at)? < of(b, at)?);
     let mut brackets = Vec::new();
-    for a in 0..platforms.len() {
-        for b in (0..platforms.len()).filter(|it| *it != a) {
+    for a in 0..count {
+        for b in (0..count).filter(|it| *it != a) {
             let overtakes =
                 |it: &usize| is_before(a, b, *it) == Some(false) && is_before(a, b, *it + 1) == Some(true);
             let found = (0..grid.len().saturating_sub(1)).filter(overtakes);
@@ -93,37 +109,35 @@ fn crossings(over: &'static Over) -> Result<Vec<Crossing>, Error> {
     let found: Vec<Option<Crossing>> = brackets
         .into_par_iter()
         .with_max_len(1)
-        .map(|(a, b, below, at)| crossing(over, [&platforms[a], &platforms[b]], below, at))
+        .map(|(a, b, below, at)| crossing(&times, [a, b], below, at))
         .collect::<Result<_, _>>()?;
     Ok(found.into_iter().flatten().collect())
 }
 
 /// The least number above `below` from which on, up to `at`, the first is before the second.
 fn crossing(
-    over: &'static Over,
-    pair: [&Preset<Platform>; 2],
+    times: &Times,
+    [ahead, behind]: [usize; 2],
     mut below: u64,
     mut at: u64,
 ) -> Result<Option<Crossing>, Error> {
     let both = |number: u64| -> Result<Option<[f64; 2]>, Error> {
-        let question = (over.of)(number);
-        let (ahead, behind) = (time(pair[0], &question)?, time(pair[1], &question)?);
-        Ok(ahead.zip(behind).map(|(ahead, behind)| [ahead, behind]))
+        Ok(times.of(ahead, number)?.zip(times.of(behind, number)?).map(|(ahead, behind)| [ahead, behind]))
     };
     let (mut times_below, mut times_at) = (both(below)?, both(at)?);
     while at - below > 1 {
         let middle = below + (at - below) / 2;
-        let times = both(middle)?;
-        if times.is_some_and(|[ahead, behind]| ahead < behind) {
-            (at, times_at) = (middle, times);
+        let found = both(middle)?;
+        if found.is_some_and(|[ahead, behind]| ahead < behind) {
+            (at, times_at) = (middle, found);
         } else {
-            (below, times_below) = (middle, times);
+            (below, times_below) = (middle, found);
         }
     }
     Ok(times_at.zip(times_below).map(|(at_from, one_below)| Crossing {
-        over,
-        ahead: pair[0].name.clone(),
-        behind: pair[1].name.clone(),
+        over: times.over,
+        ahead: times.platforms[ahead].name.clone(),
+        behind: times.platforms[behind].name.clone(),
         from: at,
         at: at_from,
         below: one_below,

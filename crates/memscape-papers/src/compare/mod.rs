@@ -4,6 +4,7 @@ mod common;
 mod crossovers;
 mod headline;
 mod operators;
+mod predicted;
 mod roofline;
 mod scaling;
 
@@ -73,5 +74,12 @@ const EXPERIMENTS: &[Experiment] = &[
         "Llama 3.2 3B, prompt and reply together; each platform in its own format.",
         crossovers::table,
         crossovers::plot,
+    ),
+    Experiment::new(
+        "compare.predictions",
+        "Said before it was measured",
+        "Weights of 4 bits, batch 1; bands and bars hold nine of ten. (c) Best over threads, policies and kernels.",
+        predicted::table,
+        predicted::plot,
     ),
 ];

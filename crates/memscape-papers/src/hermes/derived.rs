@@ -10,6 +10,7 @@ use super::batches::table11;
 use super::common::{axis, inference, systems};
 use super::design::{table14, table16};
 use crate::error::Error;
+use crate::experiment::kept;
 use crate::quantities;
 
 /// A curve is flat within this much of its end.
@@ -39,7 +40,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 
 /// The batch at which Hermes gains least over Hermes-base, on average.
 fn smallest_gap(changed: &Parameters) -> Result<Option<f64>, Error> {
-    let table = table11(changed)?;
+    let table = kept("hermes.fig11", changed, table11)?;
     let rates = |name: &str| -> Result<_, Error> {
         let rows = table.filter("series", name)?;
         Ok((rows.f64("batch")?, rows.f64("tokens_per_s")?))
@@ -59,14 +60,14 @@ fn smallest_gap(changed: &Parameters) -> Result<Option<f64>, Error> {
 
 /// The fewest DIMMs of Fig. 14 that have a bar.
 fn fewest_dimms(changed: &Parameters) -> Result<Option<f64>, Error> {
-    let rows = table14(changed)?.filter("model", "falcon-40b")?;
+    let rows = kept("hermes.fig14", changed, table14)?.filter("model", "falcon-40b")?;
     let fits = rows.f64("dimms")?.into_iter().zip(rows.f64("tokens_per_s")?);
     Ok(fits.filter(|it| it.1.is_some()).filter_map(|it| it.0).min_by(f64::total_cmp))
 }
 
 /// The fewest multipliers of Fig. 16 that are as good as any, one sequence.
 fn saturation(changed: &Parameters) -> Result<Option<f64>, Error> {
-    let rows = table16(changed)?.filter("batch", json!(1))?;
+    let rows = kept("hermes.fig16", changed, table16)?.filter("batch", json!(1))?;
     let rates = rows.f64("tokens_per_s")?;
     let best = rates.iter().flatten().copied().fold(0.0, f64::max);
     let enough = rows.f64("dimm.multipliers")?.into_iter().zip(rates);
