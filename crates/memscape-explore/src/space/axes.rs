@@ -12,6 +12,8 @@ use crate::schema::join;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Extent {
     Values(Vec<Value>),
+    /// Values, and the few words that make them.
+    Steps(Vec<Value>, Value),
     Range(Range),
 }
 
@@ -106,7 +108,11 @@ fn read_form(value: &Value, room: &mut Room) -> Result<(Extent, Option<String>),
                     ends.check()?;
                     Extent::Range(ends)
                 }
-                (step, count) => Extent::Values(steps(ends, step, count, room)?),
+                (step, count) => {
+                    let mut written = value.clone();
+                    written.as_object_mut().and_then(|it| it.shift_remove("when"));
+                    Extent::Steps(steps(ends, step, count, room)?, written)
+                }
             }
         }
         (_, _, None) => return Err("give both ends, `from` and `to`".to_owned()),
@@ -191,7 +197,7 @@ mod tests {
 
     fn values(value: &Value) -> Value {
         match read(value).unwrap() {
-            Extent::Values(it) => Value::from(it),
+            Extent::Values(it) | Extent::Steps(it, _) => Value::from(it),
             Extent::Range(it) => panic!("{it:?}"),
         }
     }

@@ -275,9 +275,9 @@ fn dimensions(anatomy: &Anatomy, space: &Space, sample: Option<&Sample>) -> Resu
         let axes = match &linked.axes {
             Axes::Values(axes) => axes
                 .iter()
-                .map(|(path, values)| {
-                    let nodes = values.iter().map(Node::from).collect();
-                    Axis::listed(anatomy, path, nodes, None, || values.clone())
+                .map(|(path, listed)| {
+                    let nodes = listed.values.iter().map(Node::from).collect();
+                    Axis::listed(anatomy, path, nodes, None, || listed.values.clone())
                 })
                 .collect::<Result<_, _>>()?,
             Axes::Range(path, range) if sample.is_some() => {

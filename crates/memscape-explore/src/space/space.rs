@@ -1,6 +1,6 @@
 //! The axes of a design space and what must hold in it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::axes::{Extent, Room, read_axes};
@@ -48,8 +48,30 @@ pub(crate) struct Linked {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Axes {
-    Values(Vec<(String, Vec<Value>)>),
+    Values(Vec<(String, Listed)>),
     Range(String, Range),
+}
+
+/// The values of an axis, and the step or count that made them, which says it in fewer words.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Listed {
+    pub(crate) values: Vec<Value>,
+    written: Option<Value>,
+}
+
+impl Serialize for Listed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.written {
+            Some(written) => written.serialize(serializer),
+            None => self.values.serialize(serializer),
+        }
+    }
+}
+
+impl From<Vec<Value>> for Listed {
+    fn from(values: Vec<Value>) -> Self {
+        Self { values, written: None }
+    }
 }
 
 impl Space {
@@ -59,8 +81,8 @@ impl Space {
     /// parameter must be a number.
     #[must_use]
     pub fn axis(self, path: impl Into<String>, values: impl IntoIterator<Item: Into<Value>>) -> Self {
-        let values = values.into_iter().map(Into::into).collect();
-        self.with(Axes::Values(vec![(path.into(), values)]))
+        let values: Vec<Value> = values.into_iter().map(Into::into).collect();
+        self.with(Axes::Values(vec![(path.into(), values.into())]))
     }
 
     /// Numbers between two ends.
@@ -76,7 +98,9 @@ impl Space {
         self,
         axes: impl IntoIterator<Item = (P, V)>,
     ) -> Self {
-        let of_values = |(path, values): (P, V)| (path.into(), values.into_iter().map(Into::into).collect());
+        let of_values = |(path, values): (P, V)| {
+            (path.into(), values.into_iter().map(Into::into).collect::<Vec<Value>>().into())
+        };
         self.with(Axes::Values(axes.into_iter().map(of_values).collect()))
     }
 
@@ -111,7 +135,10 @@ impl Space {
         let (mut space, mut room) = (Self::default(), Room::ALL);
         for given in read_axes(axes, &mut room)? {
             space = space.with(match given.extent {
-                Extent::Values(values) => Axes::Values(vec![(given.path, values)]),
+                Extent::Values(values) => Axes::Values(vec![(given.path, values.into())]),
+                Extent::Steps(values, written) => {
+                    Axes::Values(vec![(given.path, Listed { values, written: Some(written) })])
+                }
                 Extent::Range(range) => Axes::Range(given.path, range),
             });
             if let Some(when) = given.when {
@@ -140,8 +167,10 @@ impl Space {
         let mut axes = Vec::new();
         for given in read_axes(&group, room)? {
             match given.extent {
-                Extent::Values(values) if given.when.is_none() => axes.push((given.path, values)),
-                Extent::Values(_) => {
+                Extent::Values(values) | Extent::Steps(values, _) if given.when.is_none() => {
+                    axes.push((given.path, values.into()));
+                }
+                Extent::Values(_) | Extent::Steps(..) => {
                     return Err(Error::BadSweep(format!(
                         "zip: `{}` has a `when` of its own; give it to the whole group",
                         given.path
@@ -172,12 +201,12 @@ impl Space {
         self
     }
 
-    /// Calls `change` with the path and values of every axis.
+    /// Calls `change` with the path and values of every axis that is no range of numbers.
     pub(crate) fn change_values(&mut self, mut change: impl FnMut(&str, &mut Vec<Value>)) {
         for it in &mut self.dimensions {
             if let Axes::Values(axes) = &mut it.axes {
-                for (path, values) in axes {
-                    change(path, values);
+                for (path, listed) in axes.iter_mut().filter(|it| it.1.written.is_none()) {
+                    change(path, &mut listed.values);
                 }
             }
         }
@@ -234,17 +263,17 @@ impl Linked {
                 return Ok(range.count());
             }
         };
-        let Some((path, values)) = axes.first() else {
+        let Some((path, Listed { values, .. })) = axes.first() else {
             return Err(Error::BadSweep("zip: give at least one axis".to_owned()));
         };
         if values.is_empty() {
             return Err(Error::BadSweep(format!("axis `{path}` has no values")));
         }
-        match axes.iter().find(|(_, it)| it.len() != values.len()) {
+        match axes.iter().find(|(_, it)| it.values.len() != values.len()) {
             Some((other, it)) => Err(Error::BadSweep(format!(
                 "zip: `{path}` has {} values and `{other}` {}; they must be as many",
                 values.len(),
-                it.len()
+                it.values.len()
             ))),
             None => Ok(Some(values.len() as u64)),
         }

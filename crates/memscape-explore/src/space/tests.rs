@@ -209,3 +209,19 @@ fn names_find_what_tables_call_them() {
     };
     assert!(feasible.iter().all(|it| *it == Some(true)));
 }
+
+/// A million values made by a line of text are told as that line.
+#[test]
+fn steps_are_told_as_they_were_written() {
+    let axes = json!({
+        "memory.trcd_ns": { "from": 10, "to": 20, "count": 1_000_000, "when": "mode == 'in-turn'" },
+        "memory.banks": [1, 2],
+    });
+    let space = Space::read(axes.as_object().unwrap(), &[], &[]).unwrap();
+    assert_eq!(space.size().unwrap(), Some(2_000_000));
+    let told = json!([
+        { "axes": [["memory.trcd_ns", { "from": 10, "to": 20, "count": 1_000_000 }]], "when": "mode == 'in-turn'" },
+        { "axes": [["memory.banks", [1, 2]]] },
+    ]);
+    assert_eq!(json!(space)["dimensions"], told);
+}

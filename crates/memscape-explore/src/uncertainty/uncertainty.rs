@@ -195,7 +195,7 @@ impl<'a> Parts<'a> {
             for (digits, given) in &all {
                 for digit in 0..length {
                     let index = usize::try_from(digit).unwrap_or(usize::MAX);
-                    let own = axes.iter().map(|(path, values)| (path.clone(), values[index].clone()));
+                    let own = axes.iter().map(|(path, it)| (path.clone(), it.values[index].clone()));
                     let given = given.clone().into_iter().chain(own).collect();
                     longer.push(([digits.as_slice(), &[digit]].concat(), given));
                 }
