@@ -89,8 +89,8 @@ pub enum Holds {
     Text {
         /// Whether a table is of this form.
         recognises: fn(&Map<String, Value>) -> bool,
-        /// The description it holds, as this catalog's parameters.
-        read: fn(&str) -> Result<Value, String>,
+        /// The description it holds, as this catalog's parameters, and what else it says.
+        read: fn(&str) -> Result<(Value, Map<String, Value>), String>,
     },
     /// Far more than a description, so that only its beginning is read: given the
     /// file's name, and the folder in which it is and others that belong to it.
@@ -407,8 +407,8 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
         let stem = file.name.rsplit_once('.').map_or(file.name.as_str(), |it| it.0);
         match self.foreign.iter().find(|it| ends(&file.name, it.extension)) {
             Some(Foreign { what, holds: Holds::Text { read, .. }, .. }) => {
-                let parameters = read(text).map_err(CatalogError::Foreign)?;
-                Ok(Form::foreign(what, Found::of_text(stem, what, parameters)))
+                let said = read(text).map_err(CatalogError::Foreign)?;
+                Ok(Form::foreign(what, Found::of_text(stem, what, said)))
             }
             _ => Ok(Form::from_toml(stem, text)?),
         }

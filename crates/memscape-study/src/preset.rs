@@ -65,10 +65,10 @@ pub struct Found {
 }
 
 impl Found {
-    /// What a text held that says no more than parameters.
-    pub(crate) fn of_text(name: &str, what: &str, parameters: Value) -> Self {
+    /// What a text held: parameters, and facts beside them.
+    pub(crate) fn of_text(name: &str, what: &str, (parameters, facts): (Value, Map<String, Value>)) -> Self {
         let (name, summary) = (name.to_owned(), format!("Read from {what}"));
-        Self { name, summary, parameters, facts: Map::new() }
+        Self { name, summary, parameters, facts }
     }
 }
 

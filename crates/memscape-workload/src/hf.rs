@@ -4,7 +4,7 @@ use crate::model::{
     Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, ModelError, Norm, Window,
 };
 
-use keys::{Keys, LAYER_TYPES, TEXT_CONFIG, Value};
+use keys::{Keys, LAYER_TYPES, ROPE, TEXT_CONFIG, Value};
 
 mod keys;
 
@@ -78,6 +78,11 @@ impl Llm {
     /// assert!(error.to_string().starts_with("config.json: `model_type` is \"t5\"; known are opt, llama"));
     /// ```
     pub fn from_hf_config(text: &str) -> Result<Self, HfConfigError> {
+        Ok(Self::of_hf_config(text)?.0)
+    }
+
+    /// The same, and the tokens that the model has been made for, where the file says so.
+    pub(crate) fn of_hf_config(text: &str) -> Result<(Self, Option<u64>), HfConfigError> {
         let root = Keys::read(text)?;
         if let Some(key) = root.repeated() {
             return Err(HfConfigError::Repeated { key });
@@ -107,7 +112,9 @@ impl Llm {
             other => Err(HfConfigError::Architecture { given: format!("{other:?}") }),
         }?;
         llm.check()?;
-        Ok(llm)
+        // A multimodal model nests the one that reads text.
+        let context = if model_type == "gemma3" { config.nested()?.context() } else { config.context() }?;
+        Ok((llm, context))
     }
 }
 
@@ -202,6 +209,47 @@ impl Config<'_> {
             None => Err(self.missing(TEXT_CONFIG)),
             Some(_) => Err(self.wrong(TEXT_CONFIG, "an object")),
         }
+    }
+
+    /// Tokens that positions reach. `max_position_embeddings` is that of the file as it stands, but
+    /// where rotary positions are stretched after it: by `factor` from there (`linear` and `dynamic`;
+    /// of Gemma 3 it counts the stretched ones), or from `original_max_position_embeddings` (`yarn`).
+    /// `llama3` and `longrope` count the stretched ones.
+    ///
+    /// # Source
+    /// Transformers, `modeling_rope_utils.py`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    fn context(&self) -> Result<Option<u64>, HfConfigError> {
+        const WRITTEN: &str = "max_position_embeddings";
+        let Some(written) = self.optional(WRITTEN, u32::MAX)? else { return Ok(None) };
+        let scaling = ROPE.iter().find_map(|it| match self.keys.get(it) {
+            Some(Value::Nested(keys)) => Some(Config { keys, model_type: self.model_type }),
+            _ => None,
+        });
+        let Some(scaling) = scaling else { return Ok(Some(written.into())) };
+        let kind = ["rope_type", "type"].iter().find_map(|it| match scaling.keys.get(it) {
+            Some(Value::Text(name)) => Some(name.as_str()),
+            _ => None,
+        });
+        let from = match kind {
+            Some("linear" | "dynamic") if !self.model_type.starts_with("gemma3") => written,
+            Some("yarn") => scaling.number_or("original_max_position_embeddings", written, u32::MAX)?,
+            _ => return Ok(Some(written.into())),
+        };
+        let stretched = (f64::from(from) * scaling.factor()?) as u64;
+        Ok(Some(stretched.max(written.into())))
+    }
+
+    /// By how much rotary positions are stretched; not at all unless given.
+    fn factor(&self) -> Result<f64, HfConfigError> {
+        let factor = match self.keys.get("factor") {
+            None | Some(Value::Null) => Some(1.0),
+            Some(Value::Whole(number)) => u32::try_from(*number).ok().map(f64::from),
+            Some(Value::Real(number)) => Some(*number),
+            Some(_) => None,
+        };
+        let wrong = || self.wrong("factor", format!("a number from 1 to {MAX_WIDTH}"));
+        factor.filter(|it| (1.0..=f64::from(MAX_WIDTH)).contains(it)).ok_or_else(wrong)
     }
 
     fn opt(&self) -> Result<Llm, HfConfigError> {
@@ -688,6 +736,46 @@ mod tests {
             let preset = &crate::MODELS.find(name).unwrap().parameters;
             assert_eq!(Llm::from_hf_config(text).unwrap(), *preset, "{name}");
         }
+    }
+
+    #[test]
+    fn a_context_is_what_positions_reach() {
+        let of = |model_type: &str, keys: &str| {
+            let shapes = r#""hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+                "num_hidden_layers": 16, "vocab_size": 128256"#;
+            let text = format!(r#"{{"model_type": "{model_type}", {shapes}, {keys}}}"#);
+            Llm::of_hf_config(&text).map(|it| it.1).map_err(|it| it.to_string())
+        };
+        let tokens = |model_type: &str, keys: &str| of(model_type, keys).unwrap();
+        assert_eq!(tokens("llama", r#""rope_scaling": null"#), None, "the file does not say");
+        assert_eq!(tokens("llama", r#""max_position_embeddings": 2048"#), Some(2048));
+        let scaled = |written: u32, how: &str| {
+            tokens("qwen2", &format!(r#""max_position_embeddings": {written}, "rope_scaling": {{{how}}}"#))
+        };
+        let original = r#""original_max_position_embeddings""#;
+        let llama3 = format!(r#""rope_type": "llama3", "factor": 32.0, {original}: 8192"#);
+        assert_eq!(scaled(131_072, &llama3), Some(131_072), "stretched already");
+        assert_eq!(
+            scaled(32_768, &format!(r#""type": "yarn", "factor": 4.0, {original}: 32768"#)),
+            Some(131_072)
+        );
+        assert_eq!(
+            scaled(131_072, &format!(r#""rope_type": "yarn", "factor": 32, {original}: 4096"#)),
+            Some(131_072)
+        );
+        assert_eq!(scaled(4096, r#""type": "linear", "factor": 4"#), Some(16_384));
+        assert_eq!(scaled(32_768, r#""rope_type": "default""#), Some(32_768));
+        let gemma =
+            r#""max_position_embeddings": 131072, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}"#;
+        assert_eq!(tokens("gemma3_text", gemma), Some(131_072));
+        let nested =
+            format!(r#"{{"model_type": "gemma3", "text_config": {{{gemma}, "model_type": "gemma3_text"}}}}"#);
+        assert_eq!(Llm::of_hf_config(&nested).unwrap().1, Some(131_072));
+        let error =
+            of("llama", r#""max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": -1}"#);
+        assert_eq!(error.unwrap_err(), "config.json: `factor` is -1; it must be a number from 1 to 16777216");
+        let error = of("llama", r#""max_position_embeddings": 0"#).unwrap_err();
+        assert!(error.starts_with("config.json: `max_position_embeddings` is 0; it must be"), "{error}");
     }
 
     #[test]

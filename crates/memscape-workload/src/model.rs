@@ -624,8 +624,9 @@ const HF_CONFIG: Foreign = Foreign {
     holds: Holds::Text {
         recognises: |table| table.contains_key("model_type"),
         read: |text| {
-            let llm = Llm::from_hf_config(text).map_err(|it| it.to_string())?;
-            serde_json::to_value(llm).map_err(|it| it.to_string())
+            let (llm, context) = Llm::of_hf_config(text).map_err(|it| it.to_string())?;
+            let facts = context.map(|it| ("context_tokens".to_owned(), it.into())).into_iter().collect();
+            Ok((serde_json::to_value(llm).map_err(|it| it.to_string())?, facts))
         },
     },
 };

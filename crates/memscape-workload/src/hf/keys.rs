@@ -22,6 +22,7 @@ const KNOWN: &[&str] = &[
     "bias",
     "do_layer_norm_before",
     "enable_bias",
+    "factor",
     "ffn_dim",
     "ffn_hidden_size",
     "head_dim",
@@ -44,11 +45,16 @@ const KNOWN: &[&str] = &[
     "num_kv_heads",
     "num_ln_in_parallel_attn",
     "num_local_experts",
+    "original_max_position_embeddings",
     "parallel_attn",
+    ROPE[0],
+    ROPE[1],
+    "rope_type",
     "sliding_window",
     "sliding_window_pattern",
     TEXT_CONFIG,
     "tie_word_embeddings",
+    "type",
     "use_sliding_window",
     "vocab_size",
     "word_embed_proj_dim",
@@ -59,6 +65,9 @@ pub(super) const LAYER_TYPES: &str = "layer_types";
 /// The key under which a multimodal model nests its language model.
 pub(super) const TEXT_CONFIG: &str = "text_config";
 
+/// The keys under which rotary positions are scaled: that of transformers since 5, and before.
+pub(super) const ROPE: [&str; 2] = ["rope_parameters", "rope_scaling"];
+
 /// Characters of a text that a message may quote.
 const MAX_QUOTE: usize = 40;
 
@@ -68,10 +77,12 @@ pub(super) enum Value {
     Null,
     Flag(bool),
     Whole(u64),
+    /// With a fraction, or beyond whole numbers.
+    Real(f64),
     Text(String),
     /// `layer_types`.
     Layers(LayerTypes),
-    /// `text_config`.
+    /// `text_config`, or how rotary positions are scaled.
     Nested(Keys),
     /// Anything that no key holds, as a message shows it.
     Other(String),
@@ -83,6 +94,7 @@ impl fmt::Display for Value {
             Self::Null => f.write_str("null"),
             Self::Flag(flag) => flag.fmt(f),
             Self::Whole(number) => number.fmt(f),
+            Self::Real(number) => write!(f, "{number:?}"),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::Layers(layers) => write!(f, "a list of {}", layers.length),
             Self::Nested(_) => f.write_str("an object"),
@@ -114,7 +126,7 @@ impl Keys {
     /// Reads the text of a `config.json`.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         let mut json = serde_json::Deserializer::from_str(text);
-        let keys = json.deserialize_map(KeysVisitor { nested: false })?;
+        let keys = json.deserialize_map(KeysVisitor { depth: 0 })?;
         json.end()?;
         Ok(keys)
     }
@@ -126,9 +138,11 @@ impl Keys {
 
     /// A known key that came twice, here or in what is nested.
     pub fn repeated(&self) -> Option<&'static str> {
-        self.repeated.or_else(|| match self.get(TEXT_CONFIG) {
-            Some(Value::Nested(keys)) => keys.repeated(),
-            _ => None,
+        self.repeated.or_else(|| {
+            self.entries.iter().find_map(|it| match &it.1 {
+                Value::Nested(keys) => keys.repeated(),
+                _ => None,
+            })
         })
     }
 }
@@ -142,7 +156,8 @@ fn shortened(text: &str) -> String {
 }
 
 struct KeysVisitor {
-    nested: bool,
+    /// Objects around this one: a language model in a multimodal one, positions in either.
+    depth: u8,
 }
 
 impl<'de> Visitor<'de> for KeysVisitor {
@@ -163,7 +178,8 @@ impl<'de> Visitor<'de> for KeysVisitor {
                 keys.repeated = Some(key);
                 map.next_value::<IgnoredAny>()?;
             } else {
-                let nests = !self.nested && key == TEXT_CONFIG;
+                let deepest = if ROPE.contains(&key) { 2 } else { u8::from(key == TEXT_CONFIG) };
+                let nests = (self.depth < deepest).then_some(self.depth + 1);
                 let value = map.next_value_seed(ValueOf { lists: key == LAYER_TYPES, nests })?;
                 keys.entries.push((key, value));
             }
@@ -196,8 +212,8 @@ impl Visitor<'_> for KnownKey {
 struct ValueOf {
     /// Whether a list is one of layer types.
     lists: bool,
-    /// Whether an object is a config of its own.
-    nests: bool,
+    /// Whether an object is read as one of known keys, and how deep that lies.
+    nests: Option<u8>,
 }
 
 impl<'de> DeserializeSeed<'de> for ValueOf {
@@ -231,7 +247,7 @@ impl<'de> Visitor<'de> for ValueOf {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(Value::Other(format!("{number:?}")))
+        Ok(Value::Real(number))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
@@ -242,7 +258,7 @@ impl<'de> Visitor<'de> for ValueOf {
         let mut layers = LayerTypes { sliding: Vec::new(), length: 0, stray: None };
         if self.lists {
             while layers.stray.is_none() && layers.sliding.len() < MAX_LAYERS as usize {
-                let Some(kind) = list.next_element_seed(Self { lists: false, nests: false })? else { break };
+                let Some(kind) = list.next_element_seed(Self { lists: false, nests: None })? else { break };
                 layers.length += 1;
                 match kind {
                     Value::Text(name) if name == "sliding_attention" => layers.sliding.push(true),
@@ -262,8 +278,8 @@ impl<'de> Visitor<'de> for ValueOf {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        if self.nests {
-            return KeysVisitor { nested: true }.visit_map(map).map(Value::Nested);
+        if let Some(depth) = self.nests {
+            return KeysVisitor { depth }.visit_map(map).map(Value::Nested);
         }
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Value::Other("an object".to_owned()))
