@@ -4,12 +4,16 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit, Recorder, Served, Slot,
-    Span, Study, StudyError, faster, lowers, neutral, parts, raises, slower, unused,
+    self as study, Aim, Bound, BoundBy, Breakdown, Energy, EnergyColumns, Headline, Laws, Limit,
+    OperatorCost, Recorder, Served, Slot, Span, Study, StudyError, TraceFormat, faster, lowers, neutral,
+    operators_form, parts, raises, slower, unused, write_operators,
 };
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::weights::AS_STORED;
-use memscape_workload::{Format, MODELS, Model, NotStored, WeightFormat, Weights};
+use memscape_workload::{
+    Format, MODELS, Matrix, Model, NotStored, Operator, OperatorError, OperatorKind, Projections,
+    WeightFormat, Weights,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +74,30 @@ parts! {
     }
 }
 
+/// What an operator computes and reads, all its instances together.
+struct Step {
+    name: &'static str,
+    bytes: f64,
+    compute: Nanoseconds,
+}
+
+impl Step {
+    /// The slower of both, where its bytes come at a rate.
+    fn time(&self, rate: GbPerS) -> Result<Nanoseconds, UnitError> {
+        Ok(self.compute.max(Nanoseconds::new(self.bytes / rate.as_f64())?))
+    }
+
+    /// Whether it is of no layer: such stay beside the accelerator.
+    fn is_outside(&self) -> bool {
+        [Matrix::LmHead, Matrix::ProjectIn, Matrix::ProjectOut].iter().any(|it| it.name() == self.name)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "layers and bytes stay far below 2^53")]
+const fn count(it: u64) -> f64 {
+    it as f64
+}
+
 /// One pass over all layers.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
@@ -127,38 +155,86 @@ impl InferenceStudy {
         }
     }
 
-    /// A pass of `tokens` tokens of each sequence, which see `context` tokens each
-    /// on average: in each layer the slower of computing and reading.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn pass(&self, stored: Weights<'_>, placement: Placement, tokens: f64, context: f64) -> Pass {
-        let (model, machine) = (&self.model, self.machine());
-        let batch = f64::from(self.batch.get());
-        let layers = u64::from(model.layers);
-        let weights = stored.layer_bytes().0 as f64;
-        let cache = batch * context * (2 * KV_BYTES * model.kv_size()) as f64;
-        let attention = 4.0 * context * model.q_size() as f64;
-        let operations = batch * tokens * (2.0 * model.layer_matrix_parameters() as f64 + attention);
-        let compute = machine.accelerator.fp16_tops.time_of(operations);
-        let read = |rate: f64, bytes: f64| Nanoseconds::new(bytes / rate).expect("finite and positive");
-        let slower = |a: Nanoseconds, b: Nanoseconds| if a < b { b } else { a };
-        let near_read = read(machine.accelerator.bandwidth_gb_s.as_f64(), weights + cache);
-        let near_layer = slower(compute, near_read).to_picoseconds();
-        let far_layer =
-            slower(compute, read(machine.expander_rate().as_f64(), weights + cache)).to_picoseconds();
-        let head_elements = model.embedding_parameters();
-        let head_bytes = stored.head_bytes().0 as f64;
-        let head = slower(
-            machine.accelerator.fp16_tops.time_of(2.0 * batch * head_elements as f64),
-            read(machine.accelerator.bandwidth_gb_s.as_f64(), head_bytes),
-        )
-        .to_picoseconds();
-        debug_assert_eq!(placement.near_layers + placement.far_layers, layers);
+    /// What a pass of `tokens` tokens of each sequence multiplies and reads: matrices, and attention over
+    /// keys and values. Weights are read once for all sequences.
+    fn steps(&self, stored: Weights<'_>, operators: &[Operator], tokens: u64) -> Vec<Step> {
+        let batch = u64::from(self.batch.get());
+        let of = |it: &Operator| {
+            let weights = count(stored.operator_bits(it)) / 8.0 * self.model.weight_reads(it, tokens, batch);
+            let cache = count(it.kv_read_elements * KV_BYTES) * count(batch);
+            let operations = count(it.operations) * count(batch);
+            Step {
+                name: it.name,
+                bytes: count(it.count) * (weights + cache),
+                compute: self.accelerator.fp16_tops.time_of(count(it.count) * operations),
+            }
+        };
+        operators.iter().filter(|it| it.kind != OperatorKind::Vector).map(of).collect()
+    }
+
+    /// A pass: each operator takes the slower of computing and reading, where its layer's weights are.
+    fn pass(&self, operators: &[Operator], tokens: u64) -> Result<Pass, StudyError> {
+        let (placement, machine) = (self.placement()?, self.machine());
+        let layers = f64::from(self.model.layers);
+        let [near_gb_s, far_gb_s] = [machine.accelerator.bandwidth_gb_s, machine.expander_rate()];
+        let steps = self.steps(self.weights()?, operators, tokens);
+        let (mut near, mut far, mut head) = (Nanoseconds::ZERO, Nanoseconds::ZERO, Nanoseconds::ZERO);
+        let (mut read, mut reading) = (0.0, Nanoseconds::ZERO);
+        for it in &steps {
+            let time = it.time(near_gb_s)?;
+            if it.is_outside() {
+                head += time;
+                continue;
+            }
+            near += time;
+            far += it.time(far_gb_s)?;
+            read += it.bytes;
+            reading += if it.compute < time { time } else { Nanoseconds::ZERO };
+        }
+        let of_layer = |all: Nanoseconds| (all / layers).to_picoseconds();
+        let (near_layer, far_layer, head) = (of_layer(near), of_layer(far), head.to_picoseconds());
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        let written = batch * tokens * (2 * KV_BYTES * model.kv_size()) as f64;
-        let far_bytes = [weights + cache, written].map(|it| it * placement.far_layers as f64);
-        Pass { time, near_layer, far_layer, head, far_bytes, reads: compute < near_read }
+        let far_share = count(placement.far_layers) / layers;
+        let written = count(2 * KV_BYTES * self.model.kv_size() * u64::from(self.batch.get()) * tokens);
+        let far_bytes = [read * far_share, written * count(placement.far_layers)];
+        Ok(Pass { time, near_layer, far_layer, head, far_bytes, reads: reading * 2.0 > near })
+    }
+
+    fn placement(&self) -> Result<Placement, StudyError> {
+        Ok(Placement::of(&self.needs(self.weights()?), &self.machine())?)
+    }
+
+    /// The prompt's operators, and those of a token at the mean context of the reply.
+    fn operators(&self) -> Result<[Vec<Operator>; 2], OperatorError> {
+        let (prompt, generated) =
+            (u64::from(self.prompt_tokens.get()), u64::from(self.generated_tokens.get()));
+        let merged = Projections::Merged;
+        Ok([
+            self.model.prefill_operators(prompt, merged)?,
+            self.model.decode_operators(prompt + generated.div_ceil(2), merged)?,
+        ])
+    }
+
+    /// Prompt and token, operator by operator.
+    fn costs(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let (placement, machine) = (self.placement()?, self.machine());
+        let far = count(placement.far_layers) / f64::from(self.model.layers);
+        let [prompt, token] = self.operators()?;
+        let passes =
+            [(study::Pass::Prompt, prompt, self.prompt_tokens.get().into()), (study::Pass::Token, token, 1)];
+        let mut costs = Vec::new();
+        for (pass, operators, tokens) in passes {
+            for it in self.steps(self.weights()?, &operators, tokens) {
+                let far = if it.is_outside() { 0.0 } else { far };
+                let near_time = it.time(machine.accelerator.bandwidth_gb_s)?;
+                let parts =
+                    [("near", near_time * (1.0 - far)), ("far", it.time(machine.expander_rate())? * far)];
+                costs.push(OperatorCost::new(pass, it.name, near_time, parts));
+            }
+        }
+        Ok(costs)
     }
 
     /// What the expander's memory takes for a pass; none where nothing is known of it.
@@ -172,14 +248,8 @@ impl InferenceStudy {
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
         self.link.check()?;
-        let stored = self.weights()?;
-        let placement = Placement::of(&self.needs(stored), &self.machine())?;
-        let (prompt, generated) =
-            (f64::from(self.prompt_tokens.get()), f64::from(self.generated_tokens.get()));
-        // A prompt's tokens see half of it on average.
-        let first = self.pass(stored, placement, prompt, f64::midpoint(prompt, 1.0));
-        let token = self.pass(stored, placement, 1.0, prompt + f64::midpoint(generated, 1.0));
-        Ok((placement, first, token))
+        let [prompt, token] = self.operators()?;
+        Ok((self.placement()?, self.pass(&prompt, self.prompt_tokens.get().into())?, self.pass(&token, 1)?))
     }
 }
 
@@ -224,6 +294,8 @@ impl Study for InferenceStudy {
         ..Laws::NONE
     };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.costs()?, out)?))];
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (placement, prompt, token) = self.passes()?;
@@ -265,9 +337,10 @@ impl Study for InferenceStudy {
     fn bounds(&self) -> Vec<Bound> {
         let model = &self.model;
         let Ok(stored) = self.weights() else { return Vec::new() };
-        let weights = stored.layer_bytes().0 as f64 * f64::from(model.layers);
+        let weights = stored.token_layer_bits() as f64 / 8.0 * f64::from(model.layers);
         let rate = self.accelerator.bandwidth_gb_s.as_f64().max(self.expander.bandwidth().as_f64());
-        let operations = 2.0 * model.layer_matrix_parameters() as f64 * f64::from(model.layers);
+        let layer: u64 = model.layer_gemvs(Projections::Merged).map(|it| it.1.macs()).sum();
+        let operations = 2.0 * layer as f64 * f64::from(model.layers);
         let tokens = f64::from(self.prompt_tokens.get()) * f64::from(self.batch.get());
         let prompt_ns = self.accelerator.fp16_tops.time_of(operations * tokens).as_f64();
         vec![

@@ -304,6 +304,38 @@ impl Llm {
         self.pass(tokens, tokens, projections)
     }
 
+    /// How often one instance of an operator reads weights where so many sequences work together, of
+    /// each of which it meets so many tokens: once. But tokens of other sequences meet other experts,
+    /// and as many more are read as all of them meet.
+    ///
+    /// ```
+    /// use memscape_workload::{Model, Projections};
+    ///
+    /// let reads = |name| {
+    ///     let model = Model::named(name).unwrap();
+    ///     let operators = model.decode_operators(100, Projections::Merged).unwrap();
+    ///     let down = operators.iter().find(|it| it.name == "down").unwrap();
+    ///     model.weight_reads(down, 1, 2)
+    /// };
+    /// assert_eq!(reads("llama-2-7b"), 1.0);
+    /// assert_eq!(reads("mixtral-8x7b"), 1.75, "3.5 experts a layer, where one token meets two");
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of experts")]
+    pub fn weight_reads(&self, operator: &Operator, tokens: u64, sequences: u64) -> f64 {
+        let of_experts = || {
+            let both = [Projections::Merged, Projections::Separate].map(|it| self.ffn_gemvs(it));
+            both.iter().flatten().flatten().any(|it| it.0.name() == operator.name)
+        };
+        match self.experts {
+            Some(experts) if of_experts() => {
+                let met = |tokens| experts.touched(self.layers, tokens) as f64;
+                met(tokens.saturating_mul(sequences)) / met(tokens)
+            }
+            _ => 1.0,
+        }
+    }
+
     fn shape(&self, matrix: Matrix) -> Option<Gemv> {
         let hidden = u64::from(self.hidden_size);
         let embedding = u64::from(self.embedding_size);

@@ -3,8 +3,9 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Energy, EnergyColumns, Headline, Laws, Limited, Part,
-    Served, Slot, Study, StudyError, When, either, faster, neutral, parts, raises, slower,
+    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Energy, EnergyColumns, Headline, Laws, Limited,
+    OperatorCost, Part, Pass, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, neutral,
+    operators_form, parts, raises, slower, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
@@ -197,6 +198,30 @@ pub enum InferenceError {
     },
 }
 
+/// An operator that the array streams and multiplies at the same time, in nanoseconds.
+struct Streamed {
+    name: &'static str,
+    part: PassPart,
+    /// Multiplying, if every multiplier were busy.
+    at_peak: f64,
+    compute: f64,
+    stream: f64,
+    bytes: f64,
+}
+
+impl Streamed {
+    fn told(&self, pass: Pass) -> Result<OperatorCost, StudyError> {
+        let ns = Nanoseconds::new;
+        let least = ns(self.at_peak.max(self.stream))?;
+        let parts = if self.compute > self.stream {
+            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns(self.compute - self.at_peak)?)]
+        } else {
+            [("read", ns(self.stream)?), ("kernel", Nanoseconds::ZERO)]
+        };
+        Ok(OperatorCost::new(pass, self.name, least, parts))
+    }
+}
+
 impl Default for InferenceStudy {
     /// A prompt of 1920 tokens and a reply of 128 of Llama 3.2 1B in `q4_0`, multiplied as int8
     /// on XDNA.
@@ -281,51 +306,110 @@ impl InferenceStudy {
 
     /// One step: the slower of streaming and multiplying, operator after operator; and the
     /// bytes streamed.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn step(&self, context: u64, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
+        let (mut times, mut streamed) = ([0.0; 3], 0.0);
+        let mut computing = 0.0;
+        for it in self.streams(context, mmul)? {
+            if it.compute > it.stream {
+                computing += it.compute;
+            }
+            times[it.part.index()] += it.compute.max(it.stream);
+            streamed += it.bytes;
+        }
+        let [weights, attention, vector] = times.map(Nanoseconds::new);
+        let step = Breakdown::from_iter([
+            (PassPart::Weights, weights?.to_picoseconds()),
+            (PassPart::Attention, attention?.to_picoseconds()),
+            (PassPart::Vector, vector?.to_picoseconds()),
+            (PassPart::Dispatch, self.dispatch(context)?.to_picoseconds()),
+        ]);
+        Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
+    }
+
+    /// What a step takes to be handed over.
+    #[expect(clippy::cast_precision_loss, reason = "counts of operators")]
+    fn dispatch(&self, context: u64) -> Result<Nanoseconds, StudyError> {
+        let layers = f64::from(self.model.layers);
+        let dispatches = match self.handed {
+            Handed::Operators => {
+                let operators = self.model.decode_operators(context, self.projections)?;
+                let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
+                products.map(|it| it.count as f64).sum::<f64>() + layers
+            }
+            Handed::Layers => layers + 1.0,
+            Handed::Token => 1.0,
+        };
+        Ok(self.device.dispatch_ns * dispatches)
+    }
+
+    /// What a step streams and multiplies, operator by operator.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn streams(&self, context: u64, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         let stored = self.format.of(&self.model)?;
         // One row of the instruction for each vector; the others multiply nothing.
         let r = f64::from(mmul.r.get());
         let peak = self.device.peak_tops(&mmul) * 1e3;
         let rate = |vectors: f64| peak * vectors / ((vectors / r).ceil() * r);
-        let (mut times, mut streamed) = ([0.0; 3], 0.0);
-        let (mut computing, mut handed) = (0.0, 0.0);
+        let mut streams = Vec::new();
         for it in self.model.decode_operators(context, self.projections)? {
             let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
-            let part = part_of(it.kind);
             let vectors = match it.kind {
                 OperatorKind::Matrix => batch,
                 // Heads that share keys and values.
                 OperatorKind::Attention => it.n as f64,
                 OperatorKind::Vector => r,
             };
-            let compute = batch * it.operations as f64 / rate(vectors.max(1.0));
-            let stream = bytes / gb_s;
-            if compute > stream {
-                computing += count * compute;
-            }
-            times[part.index()] += count * compute.max(stream);
-            streamed += count * bytes;
-            if it.kind == OperatorKind::Matrix {
-                handed += count;
-            }
+            let operations = count * batch * it.operations as f64;
+            streams.push(Streamed {
+                name: it.name,
+                part: part_of(it.kind),
+                at_peak: operations / peak,
+                compute: operations / rate(vectors.max(1.0)),
+                stream: count * bytes / gb_s,
+                bytes: count * bytes,
+            });
         }
-        let layers = f64::from(self.model.layers);
-        let dispatches = match self.handed {
-            Handed::Operators => handed + layers,
-            Handed::Layers => layers + 1.0,
-            Handed::Token => 1.0,
-        };
-        let [weights, attention, vector] = times.map(Nanoseconds::new);
-        let dispatch = self.device.dispatch_ns * dispatches;
-        let step = Breakdown::from_iter([
-            (PassPart::Weights, weights?.to_picoseconds()),
-            (PassPart::Attention, attention?.to_picoseconds()),
-            (PassPart::Vector, vector?.to_picoseconds()),
-            (PassPart::Dispatch, dispatch.to_picoseconds()),
-        ]);
-        Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
+        Ok(streams)
+    }
+
+    /// Prompt and token, operator by operator.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let mmul = self.device.mmul(self.precision)?;
+        let (products, stored) = (self.products(), self.format.of(&self.model)?);
+        let mut costs = products.operators()?;
+        let tops = products.solve()?.0.tops;
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
+            let part = part_of(it.kind);
+            if part == PassPart::Weights {
+                continue;
+            }
+            let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
+            let count = it.count as f64;
+            let at_peak = count * operations / (self.device.peak_tops(&mmul) * 1e3);
+            let compute = count * operations / (tops * 1e3);
+            let bytes = count * self.bytes(stored, &it, batch);
+            let it = Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes };
+            costs.push(it.told(Pass::Prompt)?);
+        }
+        let context = self.context_tokens();
+        for it in self.streams(context, mmul)? {
+            costs.push(it.told(Pass::Token)?);
+        }
+        let dispatch = [("dispatch", self.dispatch(context)?)];
+        costs.push(OperatorCost::new(Pass::Token, "dispatch", Nanoseconds::ZERO, dispatch));
+        Ok(costs)
+    }
+
+    /// Context at which a generated token is timed: time is linear in it, so that the mean context
+    /// gives the mean time.
+    fn context_tokens(&self) -> u64 {
+        self.prompt_tokens.get().saturating_add(self.generated_tokens.get().div_ceil(2))
     }
 
     /// The prompts of all sequences on the array.
@@ -400,6 +484,9 @@ impl Study for InferenceStudy {
         EnergyColumns::SUM,
     ];
 
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
         effects: EFFECTS,
@@ -416,8 +503,7 @@ impl Study for InferenceStudy {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        // Time is linear in the context, so the mean context gives the mean time.
-        let context = prompt_tokens.saturating_add(generated.div_ceil(2));
+        let context = self.context_tokens();
         let (step, step_bytes, computes) = self.step(context, mmul)?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, least_bytes: prompt_bytes, .. } =
             self.prompt()?;

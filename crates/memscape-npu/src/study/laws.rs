@@ -51,6 +51,11 @@ pub(super) struct Floors {
 }
 
 impl Floors {
+    /// What a product takes at least: they may run at the same time.
+    pub(super) const fn least(&self) -> f64 {
+        self.compute.max(self.read).max(self.write).max(self.bus)
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
     pub(super) fn of(device: &Device, mmul: Mmul, precision: Precision, size: [u64; 3]) -> Self {
         let [m, k, n] = size.map(|it| it as f64);

@@ -3,8 +3,8 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, CostEngine, Engines, Laws, Recorder, Slot, Span, Study, StudyError, When, either, faster,
-    neutral, slower, unused,
+    Aim, Bound, CostEngine, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When,
+    either, faster, neutral, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Gemv, Matrix, Model, Projections};
@@ -362,6 +362,41 @@ impl WorkloadStudy {
         Ok((answer, parts))
     }
 
+    /// The kinds of products with what all of each take, by cause, and what configures the array.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub(super) fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let products = self.products()?;
+        let mmul = self.device.mmul(self.precision)?;
+        let mut costs = Vec::new();
+        for it in &products.kinds {
+            let answer = it.gemm.answer()?;
+            let floors = laws::Floors::of(&self.device, mmul, self.precision, it.gemm.size());
+            let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * it.count as f64);
+            let useful = answer.compute_ns * answer.useful_share;
+            let parts = [
+                ("compute_at_peak", of(floors.compute)?),
+                ("kernel", of(useful - floors.compute)?),
+                ("padding", of(answer.compute_ns - useful)?),
+                ("input_wait", of(answer.input_wait_ns)?),
+                ("output_wait", of(answer.output_wait_ns)?),
+                ("epilogue", of(answer.epilogue_ns)?),
+                ("dispatch", of(answer.dispatch_ns)?),
+            ];
+            costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
+        }
+        let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
+        let changes = products.reconfigurations(&configurations) as f64;
+        let configuring = self.device.reconfiguration_ns * changes;
+        let none = Nanoseconds::ZERO;
+        costs.push(OperatorCost::new(
+            Pass::Prompt,
+            "reconfiguration",
+            none,
+            [("reconfiguration", configuring)],
+        ));
+        Ok(costs)
+    }
+
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
@@ -456,7 +491,7 @@ impl Study for WorkloadStudy {
             let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
             laws::Floors::of(&self.device, mmul, self.precision, size)
         });
-        let each = floors.map(|it| it.compute.max(it.read).max(it.write).max(it.bus)).sum::<f64>();
+        let each = floors.map(|it| it.least()).sum::<f64>();
         let layers = f64::from(self.model.layers);
         vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
     }

@@ -2,7 +2,7 @@
 
 use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Llm, Projections};
+use memscape_workload::{Format, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
@@ -11,9 +11,9 @@ use crate::hardware::Core;
 use crate::mapping::census::Shape;
 use crate::mapping::conversation::Columns;
 use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
-use crate::mapping::graph::{Graph, follows_attention};
+use crate::mapping::graph::{Graph, SYNCS_PER_PRODUCT, follows_attention};
 use crate::mapping::placement::Placed;
-use crate::mapping::quant::{BLOCK, block_bytes};
+use crate::mapping::quant::{BLOCK, block_bytes, matrix_bytes};
 use crate::number::float;
 
 parts! {
@@ -323,29 +323,66 @@ impl Crew {
     /// One graph.
     #[must_use]
     pub fn pass(&self, model: &Llm, projections: Projections, columns: &Columns) -> GraphCost {
+        let operators = self.operators(model, projections, columns);
+        operators.into_iter().fold(GraphCost::ZERO, |sum, it| sum.and(it.cost, 1))
+    }
+
+    /// One graph, operator by operator; those that only synchronise are one, the last.
+    #[must_use]
+    pub fn operators(&self, model: &Llm, projections: Projections, columns: &Columns) -> Vec<GraphOperator> {
         let layers = u64::from(model.layers);
         let (all, last) = (columns.all, columns.sequences);
-        let mut cost = GraphCost::ZERO;
-        let mut products = 0;
+        let mut operators = Vec::with_capacity(16);
+        let mut product = |matrix: Matrix, (rows, width): (u64, u64), of: &[(u64, u64)], meetings: u64| {
+            let mut cost = self.meet(meetings);
+            let (mut macs, mut bytes) = (0.0, 0.0);
+            for (vectors, times) in of.iter().copied() {
+                cost = cost.and(self.product(rows, width, vectors), times);
+                macs += float(times) * float(rows * width) * float(vectors);
+                bytes += float(times) * float(matrix_bytes(rows, width, self.software.code.format));
+            }
+            operators.push(GraphOperator { name: matrix.name(), cost, macs, bytes });
+        };
         for (matrix, gemv) in model.layer_gemvs(projections) {
-            products += 1;
-            let of = |vectors: u64| self.product(gemv.m(), gemv.k(), vectors);
             // After its attention, the last layer goes on with one row per sequence.
-            if follows_attention(matrix) && all > last {
-                cost = cost.and(of(all), layers - 1).and(of(last), 1);
+            let of = if follows_attention(matrix) && all > last {
+                [(all, layers - 1), (last, 1)]
             } else {
-                cost = cost.and(of(all), layers);
+                [(all, layers), (last, 0)]
+            };
+            product(matrix, (gemv.m(), gemv.k()), &of, layers * SYNCS_PER_PRODUCT);
+        }
+        let outside = [(Matrix::ProjectIn, all, 0), (Matrix::ProjectOut, last, 0), (Matrix::LmHead, last, 1)];
+        for (shape, (matrix, vectors, products)) in outside_layers(model).into_iter().zip(outside) {
+            if shape.0 > 0 {
+                product(matrix, shape, &[(vectors, 1)], products * SYNCS_PER_PRODUCT);
             }
         }
-        for ((rows, columns), vectors) in outside_layers(model).into_iter().zip([all, last, last]) {
-            if rows > 0 {
-                cost = cost.and(self.product(rows, columns, vectors), 1);
-            }
-        }
-        let graph = Graph::of(model, products);
-        let meetings = self.meet(graph.other_syncs() + graph.product_syncs());
-        cost.and(self.attention(model, columns, layers), 1).and(meetings, 1)
+        let cells = columns.attended * float(layers);
+        operators.push(GraphOperator {
+            name: "attention_scores+attention_values",
+            cost: self.attention(model, columns, layers).and(self.meet(2 * layers * SYNCS_PER_PRODUCT), 1),
+            macs: 2.0 * cells * float(model.q_size()) * float(all),
+            bytes: cells * float(2 * 2 * model.kv_size()) * float(columns.sequences),
+        });
+        let graph = Graph::of(model, model.layer_gemvs(projections).count() as u64);
+        let cost = self.meet(graph.other_syncs());
+        operators.push(GraphOperator { name: "rest", cost, macs: 0.0, bytes: 0.0 });
+        operators
     }
+}
+
+/// Operators of a graph of one kind, all together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GraphOperator {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it takes.
+    pub cost: GraphCost,
+    /// Multiply-accumulates.
+    pub macs: f64,
+    /// Bytes of weights, keys and values, read once.
+    pub bytes: f64,
 }
 
 /// Rows and columns of the projections in and out, which most models do not have, and

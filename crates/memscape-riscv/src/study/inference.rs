@@ -4,8 +4,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, Recorder,
-    Served, Slot, Study, StudyError, When, either, lowers, neutral, raises, slower, unused,
+    Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, OperatorCost,
+    Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, lowers, neutral,
+    operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{Format, MODELS, Model, Projections};
@@ -381,6 +382,40 @@ impl InferenceStudy {
         u64::from(self.model.layers) * layer + rest
     }
 
+    /// Prompt and token, operator by operator.
+    ///
+    /// # Errors
+    /// As of the study.
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let run = self.check()?;
+        let crew = self.crew(&run)?;
+        let peak = self.memory.peak_gb_s().as_f64();
+        let rate = self.most_products_per_ns();
+        let mut costs = Vec::new();
+        for (pass, columns) in [(Pass::Prompt, run.prompt()), (Pass::Token, run.mean_step())] {
+            for it in crew.operators(&self.model, self.projections, &columns) {
+                let least = Nanoseconds::new((it.macs / rate).max(it.bytes / peak))?;
+                let cost = it.cost;
+                let parts = [
+                    ("kernel", cost.kernel),
+                    ("weights", cost.weights),
+                    ("attention", cost.attention),
+                    ("cache", cost.cache),
+                    ("synchronisation", cost.synchronisation),
+                    ("balancing", cost.total() * crew.balancing),
+                ];
+                costs.push(OperatorCost::new(pass, it.name, least, parts));
+            }
+        }
+        Ok(costs)
+    }
+
+    /// Multiply-accumulates that the decoders let through, on all threads.
+    fn most_products_per_ns(&self) -> f64 {
+        let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(self.lmul.max(4));
+        rate / self.compiler_factor.min(1.0)
+    }
+
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let conversation = self.check()?;
         timeline::record(&self.crew(&conversation)?, &self.model, self.projections, &conversation, recorder);
@@ -487,19 +522,21 @@ impl Study for InferenceStudy {
         ..Laws::NONE
     };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
 
     fn bounds(&self) -> Vec<Bound> {
         let peak = self.memory.peak_gb_s();
         let read = peak.time_of(Bytes(self.weight_bytes())).as_f64();
         let why = "all weights over the peak of all channels";
         let weights = float(self.weight_bytes() / block_bytes(self.format)) * float(BLOCK as u64);
-        let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(self.lmul.max(4));
+        let rate = self.most_products_per_ns();
         // The last layer's feed-forward and the head meet one column of a prompt.
-        let step = weights * f64::from(self.batch.get()) / rate * self.compiler_factor.min(1.0);
+        let step = weights * f64::from(self.batch.get()) / rate;
         let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
         let whole_layers = float(u64::from(self.model.layers - 1)) * float(layer);
         let columns = float(self.prompt_tokens.get()) * f64::from(self.batch.get());
-        let prompt = whole_layers * columns / rate * self.compiler_factor.min(1.0);
+        let prompt = whole_layers * columns / rate;
         vec![
             Bound::at_least("token_ns", read, why),
             Bound::at_least("ttft_s", read * 1e-9, why),

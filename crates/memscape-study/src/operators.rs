@@ -1,0 +1,143 @@
+//! What a pass over a model takes, operator by operator: a form of trace.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use memscape_units::Nanoseconds;
+
+use crate::study::{Study, StudyError, TraceFormat};
+
+/// A pass over a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// The prompts of all sequences.
+    Prompt,
+    /// A token of each sequence, at the mean context of the reply.
+    Token,
+}
+
+impl Pass {
+    /// Both, in the order in which they come.
+    pub const ALL: [Self; 2] = [Self::Prompt, Self::Token];
+
+    /// What a column of it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Token => "token",
+        }
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an operator takes in a pass, all its instances and sequences together.
+///
+/// Those of a pass sum to its time: what is no operator's, such as handing work over, has a name of
+/// its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorCost {
+    /// The pass.
+    pub pass: Pass,
+    /// Its name in the list of the model's operators, such as `qkv`; where a study times several as
+    /// one, all of them with `+` between.
+    pub operator: String,
+    /// What the description alone leaves of its time: operations at the peak of what computes it, or
+    /// bytes at the peak of where they are. 0 where it says nothing.
+    pub least_ns: f64,
+    /// Its time by cause.
+    pub parts: Vec<(String, f64)>,
+}
+
+impl OperatorCost {
+    /// An operator of a pass.
+    #[must_use]
+    pub fn new<'a>(
+        pass: Pass,
+        operator: &str,
+        least: Nanoseconds,
+        parts: impl IntoIterator<Item = (&'a str, Nanoseconds)>,
+    ) -> Self {
+        let parts = parts.into_iter().map(|(cause, time)| (cause.to_owned(), time.as_f64())).collect();
+        Self { pass, operator: operator.to_owned(), least_ns: least.as_f64(), parts }
+    }
+
+    /// All of its time.
+    #[must_use]
+    pub fn time_ns(&self) -> f64 {
+        self.parts.iter().map(|it| it.1).sum()
+    }
+}
+
+/// The name of this form of trace.
+pub const OPERATORS: &str = "operators";
+
+/// This form, of a study that tells its operators by `write`, which may end with [`write_operators`].
+pub const fn operators_form<S: Study>(
+    write: fn(&S, &mut dyn Write) -> Result<(), StudyError>,
+) -> TraceFormat<S> {
+    TraceFormat {
+        name: OPERATORS,
+        summary: "Time of each operator of prompt and token by cause, as CSV",
+        write,
+    }
+}
+
+const HEADER: &str = "pass,operator,least_ns,part,part_ns";
+
+/// Writes a line for each part of each operator.
+///
+/// ```
+/// use memscape_study::{OperatorCost, Pass, read_operators, write_operators};
+/// use memscape_units::Nanoseconds;
+///
+/// let (least, read) = (Nanoseconds::new(1.0)?, Nanoseconds::new(2.5)?);
+/// let costs = vec![OperatorCost::new(Pass::Token, "qkv", least, [("read", read), ("row_open", least)])];
+/// let mut text = Vec::new();
+/// write_operators(&costs, &mut text)?;
+/// assert_eq!(read_operators(&String::from_utf8(text)?), Some(costs));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As of the writer.
+pub fn write_operators(costs: &[OperatorCost], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    for OperatorCost { pass, operator, least_ns, parts } in costs {
+        for (part, time_ns) in parts {
+            writeln!(out, "{pass},{operator},{least_ns},{part},{time_ns}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what [`write_operators`] has written; none of any other text.
+#[must_use]
+pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
+    let mut lines = text.lines();
+    if lines.next()? != HEADER {
+        return None;
+    }
+    let mut costs: Vec<OperatorCost> = Vec::new();
+    for line in lines {
+        let mut cells = line.split(',');
+        let (pass, operator) = (cells.next()?, cells.next()?);
+        let pass = Pass::ALL.into_iter().find(|it| it.name() == pass)?;
+        let least_ns = cells.next()?.parse().ok()?;
+        let part = (cells.next()?.to_owned(), cells.next()?.parse().ok()?);
+        match costs.last_mut() {
+            Some(last) if last.pass == pass && last.operator == operator && last.least_ns == least_ns => {
+                last.parts.push(part);
+            }
+            _ => {
+                costs.push(OperatorCost { pass, operator: operator.to_owned(), least_ns, parts: vec![part] })
+            }
+        }
+    }
+    Some(costs)
+}
