@@ -7,7 +7,10 @@ use memscape_npu::{DEVICES, Device, Precision, PromptCost, Strategy};
 use memscape_ondevice::cost::energy::swizzle_energy;
 use memscape_pim::cost::idle_energy;
 use memscape_pim::{StepCost, TokenPart, hardware as pim};
-use memscape_study::{Bound, Energy, EnergyColumns, Headline, Laws, Served, Slot, Study, StudyError};
+use memscape_study::{
+    Bound, Energy, EnergyColumns, Headline, Laws, OperatorCost, Pass, Served, Slot, Study, StudyError,
+    TraceFormat, operators_form, write_operators,
+};
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, MODELS, Model};
 use schemars::JsonSchema;
@@ -21,7 +24,7 @@ use crate::laws;
 ///
 /// The prompts of all sequences are one product per matrix on the array, in the designs that
 /// take the least time; a token is PIMnast's, in the best placement, and the sequences of a batch
-/// follow each other. Both read one memory. Between them lie copies: of weights out of PIM's layout
+/// follow each other on PIM. Both read one memory. Between them lie copies: of weights out of PIM's layout
 /// into the array's, as `keeping` says, and of the prompt's keys and values, as `cache` says.
 ///
 /// # Source
@@ -42,7 +45,7 @@ pub struct InferenceStudy {
     /// Tokens generated after it
     #[schemars(range(min = 1, max = 16_777_216))]
     pub generated_tokens: NonZeroU64,
-    /// Sequences: prompts together, tokens one after the other
+    /// Sequences: prompts together, matrices of tokens one after the other on PIM
     #[schemars(range(min = 1, max = 65_536))]
     pub batch: NonZeroU32,
     /// Width of one element of the key-value cache
@@ -210,6 +213,21 @@ impl InferenceStudy {
         }
     }
 
+    /// Prompt and token, operator by operator, with the copies between.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        self.machine().check()?;
+        let npu = self.on_npu();
+        let moved = self.transfers(&npu.prompt()?)?;
+        let copies = [("copies", moved.exposed), ("handover", moved.kv)];
+        let copies = copies.map(|it| OperatorCost::new(Pass::Prompt, it.0, Nanoseconds::ZERO, [it]));
+        let of = |all: Vec<OperatorCost>, pass| all.into_iter().filter(move |it| it.pass == pass);
+        let prompt = of(npu.operators()?, Pass::Prompt).chain(copies);
+        Ok(prompt.chain(of(self.on_pim().operators()?, Pass::Token)).collect())
+    }
+
     fn weights(&self) -> LayerWeights {
         LayerWeights::of(&self.model, self.format, self.on_npu().projections)
     }
@@ -294,6 +312,9 @@ impl Study for InferenceStudy {
         EnergyColumns::SUM,
     ];
 
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+
     const LAWS: Laws = laws::INFERENCE;
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -304,8 +325,7 @@ impl Study for InferenceStudy {
         let prompt = self.on_npu().prompt()?;
         let moved = self.transfers(&prompt)?;
         let ttft = prompt.weights + prompt.attention + prompt.vector + moved.exposed + moved.kv;
-        let sequences = f64::from(step.sequences);
-        let of_step = |part: TokenPart| sequences * step.time.ns(part);
+        let of_step = |part: TokenPart| step.time.ns(part);
         let energies = self.prompt_energy(&prompt, &moved, ttft).zip(step.energy);
         let generated = self.generated_tokens.get();
         let seconds = |it: Nanoseconds| it.as_f64() * 1e-9;
@@ -315,7 +335,7 @@ impl Study for InferenceStudy {
                 generated_tokens: generated,
                 batch: self.batch.get().into(),
                 prompt: ttft,
-                step: Nanoseconds::new(sequences * step.time.total().as_ns())?,
+                step: Nanoseconds::new(step.time.total().as_ns())?,
                 memory_bytes: memory.0,
                 memory_limit_bytes: Some(self.pim.memory.capacity().0),
                 bound_by: step.bound_by,

@@ -30,6 +30,18 @@ impl Attention {
         Ok(Self { operations, cache_bytes, query_bytes: operations / operations_per_byte(model) })
     }
 
+    /// That of so many sequences, each with keys and values of its own.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "few sequences")]
+    pub fn of_all(self, sequences: u64) -> Self {
+        let times = sequences as f64;
+        Self {
+            operations: self.operations * times,
+            cache_bytes: self.cache_bytes * times,
+            query_bytes: self.query_bytes * times,
+        }
+    }
+
     /// The mean over `tokens` tokens generated one by one after `context` others.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a mean")]

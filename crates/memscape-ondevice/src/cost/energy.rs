@@ -6,7 +6,6 @@ use memscape_dram::{Dram, Meter, PimWork};
 use memscape_study::{Energy, Graded};
 use memscape_units::Picoseconds;
 
-use super::attention::Attention;
 use super::prefill::{Prefill, PrefillError, Prompt};
 use super::token::Token;
 use crate::hardware::{Cpu, PimBlocks};
@@ -26,7 +25,7 @@ pub struct PimEnergy<'a> {
 }
 
 impl PimEnergy<'_> {
-    /// A token of one sequence, on PIM or on the host, that takes so long; none where nothing is
+    /// A token of each sequence, on PIM or on the host, that takes so long; none where nothing is
     /// known of the memory or the blocks.
     #[must_use]
     pub fn of_token(&self, token: &Token, on_pim: bool, time: Picoseconds) -> Option<Energy> {
@@ -34,7 +33,7 @@ impl PimEnergy<'_> {
         Some(weights + self.read(token.cache_bytes)? + self.idle(time)?)
     }
 
-    /// A prompt of one sequence.
+    /// The prompts of all sequences.
     ///
     /// # Errors
     /// [`PrefillError`] as of its time.
@@ -44,12 +43,12 @@ impl PimEnergy<'_> {
         prefill: &Prefill,
         cpu: &Cpu,
     ) -> Result<Option<Energy>, PrefillError> {
-        let attention = Attention::of_prompt(&prompt.model, prompt.tokens)?;
+        let attention = prompt.attends()?;
         let Some(meter) = self.memory.meter() else { return Ok(None) };
         let weights = match prompt.scheme {
             Scheme::NonCacheableGemm => {
                 let run = gathered_run(self.memory, prompt.together);
-                meter.stream(prompt.read_bytes()? * float(prompt.tokens), 0.0, run)
+                meter.stream(prompt.read_bytes()? * float(prompt.columns()), 0.0, run)
             }
             _ => meter.stream_of_rows(prefill.gemm_read_bytes, 0.0),
         };

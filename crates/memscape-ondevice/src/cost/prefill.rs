@@ -35,8 +35,10 @@ pub struct Prompt {
     pub model: Llm,
     /// Decoder layers of it that are run.
     pub layers: u64,
-    /// Tokens.
+    /// Tokens of each sequence.
     pub tokens: u64,
+    /// Sequences, whose tokens are the columns of one GEMM: weights are read and copied once for all.
+    pub sequences: u64,
     /// How weights are stored.
     pub format: Format,
     /// How weights in the PIM-aware layout are used.
@@ -136,8 +138,8 @@ impl Prompt {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn estimate_s(&self, cpu: &Cpu, bandwidth: &Bandwidth) -> Result<f64, PrefillError> {
         let weights = self.model.layer_matrix_parameters() as f64 * self.layers as f64;
-        let tokens = self.tokens as f64;
-        let attention = Attention::of_prompt(&self.model, self.tokens)?;
+        let tokens = self.columns() as f64;
+        let attention = self.attends()?;
         let computed = (2.0 * weights * tokens + attention.operations) / cpu.gemm_gflops();
         let uncached = if self.scheme == Scheme::NonCacheableGemm { tokens } else { 1.0 };
         let bytes = weights * self.format.bits_per_element() / 8.0;
@@ -148,21 +150,34 @@ impl Prompt {
         Ok((computed + read + copied + steps) * 1e-9)
     }
 
+    /// Columns of each GEMM: the tokens of all sequences.
+    #[must_use]
+    pub const fn columns(&self) -> u64 {
+        self.tokens.saturating_mul(self.sequences)
+    }
+
+    /// What attention does for all sequences.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if a prompt is beyond what can be counted.
+    pub fn attends(&self) -> Result<Attention, OperatorError> {
+        Ok(Attention::of_prompt(&self.model, self.tokens)?.of_all(self.sequences))
+    }
+
     /// What all stages of GEMM take alone.
     fn gemm(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
-        let layer = self.matrices()?.into_iter().map(|it| rates.gemm(it.1, self.tokens).length);
+        let layer = self.matrices()?.into_iter().map(|it| rates.gemm(it.1, self.columns()).length);
         Ok(layer.sum::<Picoseconds>() * self.layers)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "few layers")]
     fn gemm_read_bytes(&self, rates: &Rates) -> Result<f64, PrefillError> {
-        let layer: f64 = self.matrices()?.iter().map(|it| rates.gemm_read_bytes(it.1, self.tokens)).sum();
+        let layer: f64 = self.matrices()?.iter().map(|it| rates.gemm_read_bytes(it.1, self.columns())).sum();
         Ok(layer * self.layers as f64)
     }
 
     fn work(&self) -> Result<Work, PrefillError> {
-        let attention = Attention::of_prompt(&self.model, self.tokens)?;
-        let Self { tokens, format, .. } = *self;
+        let (attention, tokens, format) = (self.attends()?, self.columns(), self.format);
         Ok(Work { tokens, format, attention, model_layers: self.model.layers.into() })
     }
 
@@ -232,11 +247,11 @@ impl Prompt {
         }
     }
 
-    /// Reading all weights once per token through the copy threads' path.
+    /// Reading all weights once per column through the copy threads' path.
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     fn uncached_read(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
         let bytes: f64 = self.matrices()?.iter().map(|it| elements_bytes(it.1.macs(), self.format)).sum();
-        Ok(rates.uncached_read(bytes * self.layers as f64 * self.tokens as f64))
+        Ok(rates.uncached_read(bytes * self.layers as f64 * self.columns() as f64))
     }
 
     /// Bytes of all layers' weights.
@@ -282,7 +297,7 @@ impl Prompt {
         let preload = rates.copy(bytes_of(&two.preload, self.format));
         let timed = |it: &Stage| {
             let copy = rates.copy(bytes_of(&it.copies, self.format));
-            let gemm = rates.gemm(two.matrices[it.gemm.matrix].1, self.tokens);
+            let gemm = rates.gemm(two.matrices[it.gemm.matrix].1, self.columns());
             let length = gemm.beside(copy);
             TimedStage { length, copy, hidden: length == gemm.length }
         };

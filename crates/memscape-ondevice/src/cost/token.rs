@@ -28,7 +28,7 @@ parts! {
     }
 }
 
-/// A generated token.
+/// A generated token of each sequence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Token {
     /// With its GEMVs on PIM.
@@ -80,8 +80,9 @@ pub enum TokenError {
     TooLong(f64),
 }
 
-/// Times one token, the mean over `tokens` of them after `context` others: all linear
-/// layers and the LM head on PIM, beside the same on the host.
+/// Times one token of each of so many sequences, the mean over `tokens` of them after `context`
+/// others: all linear layers and the LM head on PIM, sequence after sequence, beside the same on
+/// the host, which reads weights once for all.
 ///
 /// # Errors
 /// [`TokenError`] says what does not fit.
@@ -89,21 +90,22 @@ pub fn token(
     model: &Llm,
     pim: &PimMemory,
     cpu: &Cpu,
-    context: u64,
-    tokens: u64,
+    [context, tokens]: [u64; 2],
+    sequences: u64,
 ) -> Result<Token, TokenError> {
     cpu.check()?;
     pim.memory.check()?;
     let layers = u64::from(model.layers);
     let Gemvs { layer, weights, commands, head, lm_head, head_commands } = Gemvs::of(model, pim)?;
-    let attends_to = Attention::of_tokens(model, context, tokens);
+    let attends_to = Attention::of_tokens(model, context, tokens).of_all(sequences);
     let host = HostRates::of(pim, cpu);
     let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
-    let host_gemv = host.roofline(all.bytes, all.operations);
+    let host_gemv = host.roofline(all.bytes, all.operations * precise(sequences));
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
-    check_length(layers, &layer, &lm_head, host_gemv.ns + attends.ns)?;
+    check_length(layers, sequences, [&layer, &lm_head], host_gemv.ns + attends.ns)?;
 
-    let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds());
+    let (layer, lm_head) = (layer * sequences, lm_head * sequences);
+    let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
     let on_pim = [
         (TokenPart::Layers, layer.total() * layers),
         (TokenPart::LmHead, lm_head.total()),
@@ -121,10 +123,44 @@ pub fn token(
         gemvs: layer * layers + lm_head,
         host_gemv_computes: host_gemv.computes,
         attention_computes: attends.computes,
-        commands: commands * layers + head_commands,
+        commands: (commands * layers + head_commands) * sequences,
         weight_bytes: all.bytes,
         cache_bytes: attends_to.cache_bytes,
     })
+}
+
+/// A matrix of a token.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenGemv {
+    /// The matrix.
+    pub matrix: Matrix,
+    /// Its shape.
+    pub shape: Gemv,
+    /// How many there are.
+    pub count: u64,
+    /// All of them on PIM, for one sequence.
+    pub on_pim: Breakdown<GemvPart>,
+    /// All of them on the host, for all sequences, in nanoseconds. All matrices have as many operations
+    /// for a byte, so that what binds one binds all.
+    pub on_host_ns: f64,
+}
+
+/// The matrices of a token of each of so many sequences, one by one.
+///
+/// # Errors
+/// As of [`token`].
+pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<Vec<TokenGemv>, TokenError> {
+    let host = HostRates::of(pim, cpu);
+    let layers = layer_matrices(model)?.into_iter().map(|it| (it, u64::from(model.layers)));
+    let head = (Matrix::LmHead, model.gemv(Matrix::LmHead)?);
+    let all = layers.chain([(head, 1)]);
+    all.map(|((matrix, shape), count)| {
+        let it = Weights::of_matrix(shape, pim.format).of(count);
+        let on_host_ns = host.roofline(it.bytes, it.operations * precise(sequences)).ns;
+        let on_pim = gemv_cost(pim, matrix, shape)?.0 * count;
+        Ok(TokenGemv { matrix, shape, count, on_pim, on_host_ns })
+    })
+    .collect()
 }
 
 /// What the host's cores reach on what they read once.
@@ -161,6 +197,11 @@ impl HostRates {
         let (read, computed) = (bytes / self.stream, operations / self.gflops);
         Bounded { ns: read.max(computed), computes: read < computed }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "few sequences")]
+const fn precise(it: u64) -> f64 {
+    it as f64
 }
 
 /// Weights of matrices, and what one token does with them.
@@ -266,12 +307,12 @@ fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, T
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn check_length(
     layers: u64,
-    layer: &Breakdown<GemvPart>,
-    lm_head: &Breakdown<GemvPart>,
+    sequences: u64,
+    [layer, lm_head]: [&Breakdown<GemvPart>; 2],
     host_ns: f64,
 ) -> Result<(), TokenError> {
     const LONGEST_S: f64 = 1e5;
     let pim_ns = layers as f64 * layer.total().as_ns() + lm_head.total().as_ns();
-    let longest = (pim_ns + host_ns) * 1e-9;
+    let longest = (pim_ns * sequences as f64 + host_ns) * 1e-9;
     if longest < LONGEST_S { Ok(()) } else { Err(TokenError::TooLong(longest)) }
 }

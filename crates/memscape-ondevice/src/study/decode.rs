@@ -145,7 +145,7 @@ impl Study for DecodeStudy {
     fn answer(&self) -> Result<DecodeAnswer, StudyError> {
         let kept = self.memory_bytes()?;
         check_fits(kept, &self.memory)?;
-        let it = token(&self.model, &self.pim_memory(), &self.cpu, self.context_tokens, 1)?;
+        let it = token(&self.model, &self.pim_memory(), &self.cpu, [self.context_tokens, 1], 1)?;
         let (token_ns, host_token_ns) = (it.on_pim.total().as_ns(), it.on_host.total().as_ns());
         let host_gemv_ns = it.on_host.ns(TokenPart::HostGemv);
         Ok(DecodeAnswer {

@@ -27,7 +27,7 @@ impl Floor<'_> {
         bytes / self.memory.peak_gb_s().as_f64() * 1e-9
     }
 
-    /// Of the time of `times` prompts of `tokens`.
+    /// Of the time of `times` prompts of `tokens`, which read weights together.
     pub(super) fn prompt(&self, tokens: u64, times: u64, column: &'static str) -> Vec<Bound> {
         let kinds = self.cpu.kinds().map(|(_, it)| f64::from(it.gemm_threads) * it.peak_gflops);
         let peak: f64 = kinds.iter().sum();
@@ -39,7 +39,7 @@ impl Floor<'_> {
                 times * computed,
                 "operations of the linear layers over the peaks of GEMM threads",
             ),
-            Bound::at_least(column, times * self.read_s(), "weights of the layers over the channels' peak"),
+            Bound::at_least(column, self.read_s(), "weights of the layers over the channels' peak"),
         ]
     }
 
@@ -54,14 +54,20 @@ impl Floor<'_> {
     }
 }
 
+/// So many bytes of weights, a burst for each PIM block at a time.
+#[expect(clippy::cast_precision_loss, reason = "few banks")]
+pub(super) fn on_blocks_ns(bytes: f64, memory: &Dram, pim: &PimBlocks) -> f64 {
+    let blocks = memory.total_banks() as f64 / f64::from(pim.banks_per_block.get());
+    let burst = f64::from(memory.column_bytes()) / memory.tccd_l().as_f64();
+    bytes / (blocks * burst)
+}
+
 /// Of the time of a GEMV on PIM, where one is made of so many bytes.
 #[expect(clippy::cast_precision_loss, reason = "floors")]
 pub(super) fn gemv_ns(bytes: u64, memory: &Dram, pim: &PimBlocks, column: &'static str) -> Vec<Bound> {
-    let blocks = memory.total_banks() as f64 / f64::from(pim.banks_per_block.get());
-    let burst = f64::from(memory.column_bytes()) / memory.tccd_l().as_f64();
     vec![Bound::at_least(
         column,
-        bytes as f64 / (blocks * burst),
+        on_blocks_ns(bytes as f64, memory, pim),
         "weights over a burst per PIM block and tCCD_L",
     )]
 }

@@ -3,20 +3,24 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::Dram;
-use memscape_study::{Bound, Energy, EnergyColumns, Graded, Headline, Laws, Served, Slot, Study, StudyError};
-use memscape_units::{Bytes, Nanoseconds, Picoseconds};
-use memscape_workload::{Format, Model};
+use memscape_study::{
+    Bound, Energy, EnergyColumns, Graded, Headline, Laws, OperatorCost, Part as _, Pass, Served, Slot, Study,
+    StudyError, TraceFormat, operators_form, write_operators,
+};
+use memscape_units::{Bytes, Nanoseconds};
+use memscape_workload::{Format, Gemv, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::prefill::TOGETHER;
 use super::{floors, laws, slots};
+use crate::cost::attention::Attention;
 use crate::cost::energy::PimEnergy;
 use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
 use crate::cost::gemv::PimMemory;
 use crate::cost::prefill::{Prefill, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
-use crate::cost::token::{Token, token};
+use crate::cost::token::{Token, TokenPart, gemvs, token};
 use crate::hardware::{Cpu, PimBlocks, Region};
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
@@ -24,8 +28,8 @@ use crate::mapping::stages::Split;
 
 /// Prefill on the host, then decode on PIM, beside the same without PIM.
 ///
-/// The phone works on one sequence at a time: a batch takes as many times as long.
-/// Attention is the host's in both, over a key-value cache of 16-bit numbers that
+/// PIM multiplies with one vector, so that it takes the sequences of a batch one after the other; the
+/// host reads weights, and copies them, once for all. Attention is the host's in both, over a key-value cache of 16-bit numbers that
 /// grows with every token. PIM-aware weights lie in a non-cacheable region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +40,7 @@ pub struct InferenceStudy {
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated after it
     pub generated_tokens: NonZeroU64,
-    /// Sequences, one after the other
+    /// Sequences at the same time: one after the other on PIM, together on the host
     pub batch: NonZeroU64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
     pub format: Format,
@@ -86,6 +90,9 @@ pub struct InferenceAnswer {
     pub flop_per_byte: f64,
 }
 
+/// The operators that the study times as one.
+const ATTENTION: &str = "attention_scores+attention_values";
+
 impl Default for InferenceStudy {
     /// Llama 3.2 1B with 128 tokens in and out, double buffered, on the paper's phone.
     fn default() -> Self {
@@ -118,6 +125,7 @@ impl InferenceStudy {
             model: *self.model,
             layers: self.model.layers.into(),
             tokens: self.prompt_tokens.get(),
+            sequences: self.batch.get(),
             format: self.format,
             scheme: self.scheme,
             region: Region::NonCacheable,
@@ -138,6 +146,61 @@ impl InferenceStudy {
         }
     }
 
+    /// Prompt and token, operator by operator.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let (prompt, pim) = (self.prompt(), self.pim_memory());
+        let rates = prompt.rates(&self.cpu, &self.memory)?;
+        let (layers, columns) = (prompt.layers as f64, prompt.columns() as f64);
+        let on_host = |operations: f64, bytes: f64| {
+            let read = bytes / self.memory.peak_gb_s().as_f64();
+            Nanoseconds::new(read.max(operations / self.cpu.peak_gflops()))
+        };
+        let weights = |shape: &Gemv| shape.weight_bytes(self.format).0 as f64;
+        let mut costs = Vec::new();
+        for (matrix, shape) in prompt.matrices()? {
+            let least = on_host(layers * columns * shape.operations() as f64, layers * weights(&shape))?;
+            let gemm = rates.gemm(shape, prompt.columns()).length * prompt.layers;
+            costs.push(OperatorCost::new(Pass::Prompt, matrix.name(), least, [("gemm", gemm.into())]));
+        }
+        let prefill = prompt.closed(&rates)?.time;
+        let attends = prompt.attends()?;
+        let least = on_host(attends.operations, attends.cache_bytes)?;
+        let attention = [("attention", prefill[PrefillPart::Attention].into())];
+        costs.push(OperatorCost::new(Pass::Prompt, ATTENTION, least, attention));
+        let copies = [("exposed", prefill[PrefillPart::Exposed].into())];
+        costs.push(OperatorCost::new(Pass::Prompt, "copies", Nanoseconds::ZERO, copies));
+
+        let (context, tokens, batch) =
+            (self.prompt_tokens.get(), self.generated_tokens.get(), self.batch.get());
+        let on_pim = self.scheme.decodes_on_pim();
+        for it in gemvs(&self.model, &pim, &self.cpu, batch)? {
+            let (times, bytes) = (it.count as f64, weights(&it.shape));
+            let name = it.matrix.name();
+            costs.push(if on_pim {
+                let bytes = bytes * times * batch as f64;
+                let least = Nanoseconds::new(floors::on_blocks_ns(bytes, &self.memory, &self.pim))?;
+                let all = it.on_pim * batch;
+                let parts: Vec<_> = all.iter().map(|(part, time)| (part.name(), time.into())).collect();
+                OperatorCost::new(Pass::Token, name, least, parts)
+            } else {
+                let least = on_host(times * batch as f64 * it.shape.operations() as f64, times * bytes)?;
+                OperatorCost::new(Pass::Token, name, least, [("gemm", Nanoseconds::new(it.on_host_ns)?)])
+            });
+        }
+        let time = token(&self.model, &pim, &self.cpu, [context, tokens], batch)?.on_pim;
+        let attends = Attention::of_tokens(&self.model, context, tokens).of_all(batch);
+        let least = on_host(attends.operations, attends.cache_bytes)?;
+        let attention = [("attention", time[TokenPart::Attention].into())];
+        costs.push(OperatorCost::new(Pass::Token, ATTENTION, least, attention));
+        let overhead = [("overhead", time[TokenPart::Overhead].into())];
+        costs.push(OperatorCost::new(Pass::Token, "rest", Nanoseconds::ZERO, overhead));
+        Ok(costs)
+    }
+
     /// What the memory takes for prompt and reply of all sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn energy(&self, prefill: &Prefill, token: &Token) -> Result<Option<Energy>, StudyError> {
@@ -147,8 +210,8 @@ impl InferenceStudy {
         let time = if on_pim { token.on_pim.total() } else { token.on_host.total() };
         let prompt = meter.of_prompt(&self.prompt(), prefill, &self.cpu)?;
         let token = meter.of_token(token, on_pim, time);
-        let of_one = |(prompt, token): (Energy, Energy)| prompt + token * self.generated_tokens.get() as f64;
-        Ok(prompt.zip(token).map(|it| of_one(it) * self.batch.get() as f64))
+        let of_all = |(prompt, token): (Energy, Energy)| prompt + token * self.generated_tokens.get() as f64;
+        Ok(prompt.zip(token).map(of_all))
     }
 
     /// Weights as the scheme keeps them, and the key-value caches of all sequences with
@@ -177,6 +240,9 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = laws::INFERENCE;
 
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+
     fn bounds(&self) -> Vec<Bound> {
         let Self { model, format, cpu, memory, .. } = self;
         let floor = floors::Floor { model, layers: model.layers.into(), format: *format, cpu, memory };
@@ -196,21 +262,21 @@ impl Study for InferenceStudy {
         let prompt = self.prompt();
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         let (context, tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let token = token(&self.model, &self.pim_memory(), &self.cpu, context, tokens)?;
+        let batch = self.batch.get();
+        let token = token(&self.model, &self.pim_memory(), &self.cpu, [context, tokens], batch)?;
         let prefilled = prompt.closed(&rates)?;
         let prefill = prefilled.time;
 
-        let (batch, generated) = (self.batch.get() as f64, self.generated_tokens.get() as f64);
-        let of_batch = |time: Picoseconds| time.as_ns() * batch;
+        let generated = self.generated_tokens.get() as f64;
         let alone = prefill[PrefillPart::Gemm] + prefill[PrefillPart::Attention];
-        let (ttft_ns, alone_ns) = (of_batch(prefill.total()), of_batch(alone));
-        let (pim_ns, host_ns) = (of_batch(token.on_pim.total()), of_batch(token.on_host.total()));
+        let (ttft_ns, alone_ns) = (prefill.total().as_ns(), alone.as_ns());
+        let (pim_ns, host_ns) = (token.on_pim.total().as_ns(), token.on_host.total().as_ns());
         let on_pim = self.scheme.decodes_on_pim();
         let token_ns = if on_pim { pim_ns } else { host_ns };
         let headline = Headline::of(&Served {
             prompt_tokens: self.prompt_tokens.get(),
             generated_tokens: self.generated_tokens.get(),
-            batch: self.batch.get(),
+            batch,
             prompt: Nanoseconds::new(ttft_ns)?,
             step: Nanoseconds::new(token_ns)?,
             memory_bytes: kept.0,

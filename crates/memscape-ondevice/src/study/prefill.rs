@@ -147,6 +147,7 @@ impl PrefillStudy {
             model: *self.model,
             layers,
             tokens: self.prompt_tokens.get(),
+            sequences: 1,
             format: self.format,
             scheme: self.scheme,
             region: self.region,

@@ -7,8 +7,9 @@ use crate::mapping::Plan;
 
 /// The same GEMV on the processor: the slower of computing and reading.
 #[must_use]
+#[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53")]
 pub fn soc_time(plan: &Plan, soc: &Soc, bandwidth: GbPerS) -> Nanoseconds {
-    soc.gemv_time(plan.gemv.operations(), plan.format.element_bits(), weight_bytes(plan), bandwidth)
+    soc.gemv_time(plan.gemv.operations() as f64, plan.format.element_bits(), weight_bytes(plan), bandwidth)
 }
 
 /// Bytes of the weights, their scale factors included.

@@ -21,13 +21,13 @@ impl Soc {
     #[must_use]
     pub fn gemv_time(
         &self,
-        operations: u64,
+        operations: f64,
         element_bits: u64,
         bytes: f64,
         bandwidth: GbPerS,
     ) -> Nanoseconds {
-        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-        let compute = operations as f64 / (self.tops_8bit.as_f64() * 1e3 * 8.0 / element_bits as f64);
+        #[expect(clippy::cast_precision_loss, reason = "a width")]
+        let compute = operations / (self.tops_8bit.as_f64() * 1e3 * 8.0 / element_bits as f64);
         let reading = bytes / bandwidth.as_f64();
         Nanoseconds::new(compute.max(reading)).expect("a quotient of finite positive numbers")
     }

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{BoundBy, Breakdown, Part, Recent, StudyError, parts};
+use memscape_study::{BoundBy, Breakdown, OperatorCost, Part, Pass, Recent, StudyError, parts};
 use memscape_units::{GbPerS, Nanoseconds};
 use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
 use schemars::JsonSchema;
@@ -52,6 +52,8 @@ pub(super) struct HostWork {
     pub projections: Projections,
     pub format: Format,
     pub prompt_tokens: NonZeroU64,
+    /// Sequences that it works on together: it reads weights once for all.
+    pub sequences: NonZeroU32,
     /// Tokens before the one that is timed.
     pub context_tokens: u64,
     pub kv_bits: NonZeroU32,
@@ -60,12 +62,14 @@ pub(super) struct HostWork {
     pub lm_head: LmHead,
     pub soc: Soc,
     pub bandwidth: GbPerS,
+    /// The channels' peak.
+    pub peak: GbPerS,
 }
 
-/// The processor's part, of one sequence.
+/// The processor's part, of all sequences together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
-    /// A token on the processor alone.
+    /// A token of each on the processor alone.
     pub token: Breakdown<TokenPart>,
     /// What takes most of that.
     pub bound_by: BoundBy,
@@ -73,10 +77,34 @@ pub(super) struct Host {
     pub beside: Traffic,
     /// What it reads of these.
     pub weights: Traffic,
-    /// The prompt.
+    /// The prompts.
     pub prompt: Nanoseconds,
-    /// What that reads and writes.
+    /// What these read and writes.
     pub prompt_traffic: Traffic,
+}
+
+/// An operator of a pass, all its instances together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HostOperator {
+    pub name: &'static str,
+    pub part: TokenPart,
+    pub time: Nanoseconds,
+    /// What moving its bytes takes of that.
+    pub moving: Nanoseconds,
+    /// What the peaks of processor and memory leave of it.
+    pub least: Nanoseconds,
+    pub traffic: Traffic,
+}
+
+/// The operator that PIM may take though it is not of the layers.
+const HEAD: &str = Matrix::LmHead.name();
+
+impl HostOperator {
+    /// As a trace tells it.
+    pub fn told(&self, pass: Pass) -> OperatorCost {
+        let cause = if self.moving < self.time { "compute" } else { "read" };
+        OperatorCost::new(pass, self.name, self.least, [(cause, self.time)])
+    }
 }
 
 thread_local!(static KEPT: Recent<HostWork, Host> = const { Recent::new() });
@@ -92,44 +120,19 @@ impl HostWork {
 
     #[expect(clippy::cast_precision_loss, reason = "bytes and layers stay far below 2^53")]
     fn of(&self) -> Result<Host, StudyError> {
-        let layers = u64::from(self.model.layers);
         let (mut times, mut weights, mut beside) =
             ([Nanoseconds::ZERO; TokenPart::ALL.len()], Traffic::default(), Traffic::default());
-        let mut add = |part: TokenPart, time| times[part.index()] += time;
-        for (_, gemv) in self.model.layer_gemvs(self.projections) {
-            let bytes = gemv.weight_bytes(self.format).0 as f64;
-            let time = self.time(gemv.operations(), bytes);
-            add(TokenPart::Gemv, repeated(layers, time));
-            weights.read += bytes * layers as f64;
-        }
-        let operators = self.model.decode_operators(self.context_tokens, self.projections)?;
         let (mut all, mut moving) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
-        for operator in &operators {
-            let traffic = self.traffic_of_one(operator);
-            let of_all = |operations| repeated(operator.count, self.time(operations, traffic.bytes()));
-            let time = of_all(operator.operations);
-            all += time;
-            moving += of_all(0);
-            let part = match operator.kind {
-                // The layers' matrices are timed above, one by one.
-                OperatorKind::Matrix if self.is_of_layers(operator) => continue,
-                OperatorKind::Matrix if operator.name == "lm_head" && self.lm_head == LmHead::Pim => {
-                    weights.read += self.model.gemv(Matrix::LmHead)?.weight_bytes(self.format).0 as f64;
-                    add(TokenPart::Gemv, time);
-                    continue;
-                }
-                OperatorKind::Matrix => TokenPart::Head,
-                OperatorKind::Attention => TokenPart::Attention,
-                OperatorKind::Vector => TokenPart::Vector,
-            };
-            add(part, time);
-            beside += traffic.times(operator.count as f64);
+        for it in self.token()? {
+            times[it.part.index()] += it.time;
+            all += it.time;
+            moving += it.moving;
+            if it.part == TokenPart::Gemv { weights += it.traffic } else { beside += it.traffic }
         }
         let (mut prompt, mut prompt_traffic) = (Nanoseconds::ZERO, Traffic::default());
-        for operator in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
-            let traffic = self.traffic_of_one(&operator);
-            prompt += repeated(operator.count, self.time(operator.operations, traffic.bytes()));
-            prompt_traffic += traffic.times(operator.count as f64);
+        for it in self.prompt()? {
+            prompt += it.time;
+            prompt_traffic += it.traffic;
         }
         Ok(Host {
             // Rounded to picoseconds once, not operator by operator.
@@ -142,30 +145,101 @@ impl HostWork {
         })
     }
 
+    /// A token of each sequence, operator by operator. Of matrices that PIM can take the weights count
+    /// alone, as they do there.
+    ///
+    /// # Errors
+    /// As of [`HostWork::cost`].
+    pub fn token(&self) -> Result<Vec<HostOperator>, StudyError> {
+        let operators = self.model.decode_operators(self.context_tokens, self.projections)?;
+        let of = |it: &Operator| {
+            let part = match it.kind {
+                OperatorKind::Matrix if self.is_of_layers(it) => TokenPart::Gemv,
+                OperatorKind::Matrix if it.name == HEAD && self.lm_head == LmHead::Pim => TokenPart::Gemv,
+                OperatorKind::Matrix => TokenPart::Head,
+                OperatorKind::Attention => TokenPart::Attention,
+                OperatorKind::Vector => TokenPart::Vector,
+            };
+            let mut traffic = self.traffic_of_one(it, 1);
+            if part == TokenPart::Gemv {
+                traffic = Traffic { read: self.weight_bytes(it, 1), written: 0.0 };
+            }
+            self.operator(it, part, traffic)
+        };
+        Ok(operators.iter().map(of).collect())
+    }
+
+    /// The prompts of all sequences, operator by operator.
+    ///
+    /// # Errors
+    /// As of [`HostWork::cost`].
+    pub fn prompt(&self) -> Result<Vec<HostOperator>, StudyError> {
+        let tokens = self.prompt_tokens.get();
+        let operators = self.model.prefill_operators(tokens, self.projections)?;
+        let part = |it: &Operator| match it.kind {
+            OperatorKind::Matrix if it.name == HEAD => TokenPart::Head,
+            OperatorKind::Matrix => TokenPart::Gemv,
+            OperatorKind::Attention => TokenPart::Attention,
+            OperatorKind::Vector => TokenPart::Vector,
+        };
+        let of = |it: &Operator| self.operator(it, part(it), self.traffic_of_one(it, tokens));
+        Ok(operators.iter().map(of).collect())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn operator(&self, it: &Operator, part: TokenPart, traffic: Traffic) -> HostOperator {
+        let operations = it.operations as f64 * f64::from(self.sequences.get());
+        let of_all = |operations| repeated(it.count, self.time(operations, traffic.bytes()));
+        let at_peak = Self { bandwidth: self.peak, ..*self }.time(operations, traffic.bytes());
+        HostOperator {
+            name: it.name,
+            part,
+            time: of_all(operations),
+            moving: of_all(0.0),
+            least: repeated(it.count, at_peak),
+            traffic: traffic.times(it.count as f64),
+        }
+    }
+
     fn is_of_layers(&self, operator: &Operator) -> bool {
         self.model.layer_gemvs(self.projections).any(|it| it.0.name() == operator.name)
     }
 
     /// The slower of computing and moving so many bytes.
-    fn time(&self, operations: u64, bytes: f64) -> Nanoseconds {
+    fn time(&self, operations: f64, bytes: f64) -> Nanoseconds {
         self.soc.gemv_time(operations, self.format.element_bits(), bytes, self.bandwidth)
     }
 
-    /// What one instance of an operator reads and writes.
+    /// Bytes of weights that one instance reads for all sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn traffic_of_one(&self, it: &Operator) -> Traffic {
+    fn weight_bytes(&self, it: &Operator, tokens: u64) -> f64 {
+        let bytes = self.format.storage_bits(it.weight_elements) as f64 / 8.0;
+        bytes * self.model.weight_reads(it, tokens, self.sequences.get().into())
+    }
+
+    /// What one instance of an operator reads and writes, which meets so many tokens of each sequence.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn traffic_of_one(&self, it: &Operator, tokens: u64) -> Traffic {
         let [scores_read, scores_written] = match self.attention {
             Attention::Fused => [0, 0],
             Attention::Unfused => [it.score_read_elements, it.score_written_elements],
         };
         let bytes = |elements: u64, bits: NonZeroU32| elements as f64 * f64::from(bits.get()) / 8.0;
-        let read = it.activation_read_elements + it.vector_weight_elements + scores_read;
+        let sequences = f64::from(self.sequences.get());
+        let weights = match it.kind {
+            OperatorKind::Matrix => self.weight_bytes(it, tokens),
+            // Rows of an embedding are each token's own.
+            _ => sequences * self.format.storage_bits(it.weight_elements) as f64 / 8.0,
+        };
         Traffic {
-            read: self.format.storage_bits(it.weight_elements) as f64 / 8.0
-                + bytes(it.kv_read_elements, self.kv_bits)
-                + bytes(read, self.activation_bits),
-            written: bytes(it.kv_written_elements, self.kv_bits)
-                + bytes(it.activation_written_elements + scores_written, self.activation_bits),
+            read: weights
+                + bytes(it.vector_weight_elements, self.activation_bits)
+                + sequences
+                    * (bytes(it.kv_read_elements, self.kv_bits)
+                        + bytes(it.activation_read_elements + scores_read, self.activation_bits)),
+            written: sequences
+                * (bytes(it.kv_written_elements, self.kv_bits)
+                    + bytes(it.activation_written_elements + scores_written, self.activation_bits)),
         }
     }
 }

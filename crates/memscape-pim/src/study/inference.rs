@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{CommandCounts, Dram};
 use memscape_study::{
-    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Recent, Served, Slot,
-    Study, StudyError,
+    Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, OperatorCost, Part as _,
+    Pass, Recent, Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, Tops};
 use memscape_workload::{Format, Matrix, Model, Projections};
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gemv::{GemvStudy, dynamic_energy};
-use super::host::{Attention, Host, HostWork, LmHead, TokenPart, repeated};
+use super::host::{Attention, Host, HostWork, LmHead, TokenPart};
 use super::laws;
 use super::site::Site;
 use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy};
@@ -24,8 +24,9 @@ use crate::mapping::placement::{CrDegree, Placement, RegisterRule, TilePolicy};
 /// A prompt, and a reply generated token by token: weight matrices of the layers
 /// on PIM, the rest on the processor.
 ///
-/// A PIM command multiplies with one vector, so the sequences of a batch are
-/// computed one after the other.
+/// A PIM command multiplies with one vector, so that matrices on PIM take the sequences of a batch
+/// one after the other. The processor works on all of them together: it reads weights once, whatever
+/// the batch, and keys and values of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
@@ -39,7 +40,7 @@ pub struct InferenceStudy {
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated after it
     pub generated_tokens: NonZeroU64,
-    /// Sequences, one after the other
+    /// Sequences at the same time: one after the other on PIM, together on the processor
     pub batch: NonZeroU32,
     /// Width of one element of the key-value cache
     pub kv_bits: NonZeroU32,
@@ -111,18 +112,19 @@ pub struct InferenceAnswer {
     /// What all systems answer.
     #[serde(flatten)]
     pub headline: Headline,
-    /// Time per token on the processor alone over that with PIM
-    pub token_speedup: f64,
+    /// Time per token on the processor alone over that with PIM; null if PIM cannot multiply these
+    /// weights, and the processor alone answers
+    pub token_speedup: Option<f64>,
     /// The same for prompt and all generated tokens
-    pub end_to_end_speedup: f64,
+    pub end_to_end_speedup: Option<f64>,
     /// Time of a token on the processor alone
     pub soc_token_ns: f64,
     /// Share of token generation in prompt and reply, on the processor alone
     pub soc_generation_share: f64,
     /// Weight matrices where they are computed
     pub gemv_ns: f64,
-    /// Weight matrices on PIM
-    pub pim_gemv_ns: f64,
+    /// Weight matrices on PIM; null as `token_speedup`
+    pub pim_gemv_ns: Option<f64>,
     /// The same matrices on the processor
     pub soc_gemv_ns: f64,
     /// Language-model head and embedding projections on the processor
@@ -138,10 +140,8 @@ pub struct InferenceAnswer {
 /// What a step of a reply takes with the layers' matrices on PIM.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepCost {
-    /// A token of one sequence.
+    /// A token of each sequence.
     pub time: Breakdown<TokenPart>,
-    /// Sequences, one after the other.
-    pub sequences: u32,
     /// Weights as placed, and keys and values of all sequences at their end.
     pub memory: Bytes,
     /// The latter alone.
@@ -159,8 +159,6 @@ struct OnPim {
     gemvs: Breakdown<GemvPart>,
     /// What the memory takes for their commands.
     energy: Option<Energy>,
-    /// Elements of the layers' matrices.
-    elements: u64,
     /// DRAM rows of the fullest bank that these take.
     rows: u64,
     /// Those of their outputs.
@@ -169,17 +167,12 @@ struct OnPim {
 
 thread_local!(static KEPT: Recent<InferenceStudy, OnPim> = const { Recent::new() });
 
-/// A generated token of one sequence.
+/// A generated token of each sequence.
 struct Token {
-    /// Its GEMVs on PIM.
-    gemvs: Breakdown<GemvPart>,
-    /// All of it, with these.
-    pim: Breakdown<TokenPart>,
-    /// All of it on the processor alone.
-    soc: Breakdown<TokenPart>,
-    /// What takes most of that.
-    soc_bound_by: BoundBy,
-    /// What the memory takes for it where the study has it computed, standby and refresh left out.
+    time: Breakdown<TokenPart>,
+    /// What takes most of it.
+    bound_by: BoundBy,
+    /// What the memory takes for it, standby and refresh left out.
     energy: Option<Energy>,
 }
 
@@ -249,18 +242,46 @@ impl InferenceStudy {
         let it = Self { system: System::Pim, ..*self };
         let site = &it.site()?;
         let on_pim = it.on_pim()?;
-        let token = it.token(site, &on_pim, &it.host(site)?);
-        let batch = it.batch.get();
-        let idle = idle_energy(&site.machine, Nanoseconds::new(token.pim.total().as_ns())?, it.refresh);
-        let (need, cache) = it.bytes_needed(&on_pim);
+        let token = it.token_on_pim(site, &on_pim, &it.host_work(site).cost()?);
+        let idle = idle_energy(&site.machine, Nanoseconds::new(token.time.total().as_ns())?, it.refresh);
+        let (need, cache) = it.bytes_needed(Some(&on_pim));
         Ok(StepCost {
-            time: token.pim,
-            sequences: batch,
+            time: token.time,
             memory: Bytes(need),
             cache: Bytes(cache),
-            bound_by: token.bound_by(),
-            energy: and(token.energy, idle).map(|energy| energy * f64::from(batch)),
+            bound_by: token.bound_by,
+            energy: and(token.energy, idle),
         })
+    }
+
+    /// Prompt and token, operator by operator.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    #[expect(clippy::cast_precision_loss, reason = "few layers and sequences")]
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let site = &self.site()?;
+        let work = self.host_work(site);
+        let on_pim = self.system == System::Pim;
+        let mut costs: Vec<_> = work.prompt()?.iter().map(|it| it.told(Pass::Prompt)).collect();
+        let token = work.token()?;
+        let by_host = token.iter().filter(|it| !(on_pim && it.part == TokenPart::Gemv));
+        costs.extend(by_host.map(|it| it.told(Pass::Token)));
+        let layers = self.model.layer_gemvs(self.projections).map(|it| (it.0, u64::from(self.model.layers)));
+        let head = (self.lm_head == LmHead::Pim).then_some((Matrix::LmHead, 1));
+        for (matrix, count) in layers.chain(head).filter(|_| on_pim) {
+            let solved = self.gemv(matrix).solve(site)?;
+            let times = count * u64::from(self.batch.get());
+            let mut parts = solved.cost.time * times;
+            if self.refresh {
+                let busy = parts.total() - parts[GemvPart::Refresh] - parts[GemvPart::SocReduction];
+                parts[GemvPart::Refresh] = site.delays.mean_refresh(&self.memory, busy);
+            }
+            let least = laws::on_all_banks_ns(solved.plan.gemv, self.format, &self.memory) * times as f64;
+            let parts: Vec<_> = parts.iter().map(|(part, time)| (part.name(), time.into())).collect();
+            costs.push(OperatorCost::new(Pass::Token, matrix.name(), Nanoseconds::new(least)?, parts));
+        }
+        Ok(costs)
     }
 
     /// Context at which a generated token is timed: time is linear in it, so that the mean context
@@ -274,13 +295,14 @@ impl InferenceStudy {
         Ok(self.gemv(Matrix::LmHead).site()?)
     }
 
-    /// The processor's part.
-    fn host(&self, site: &Site) -> Result<Host, StudyError> {
-        let work = HostWork {
+    /// What the processor has to do.
+    fn host_work(&self, site: &Site) -> HostWork {
+        HostWork {
             model: self.model,
             projections: self.projections,
             format: self.format,
             prompt_tokens: self.prompt_tokens,
+            sequences: self.batch,
             context_tokens: self.context_tokens(),
             kv_bits: self.kv_bits,
             activation_bits: self.activation_bits,
@@ -288,8 +310,16 @@ impl InferenceStudy {
             lm_head: self.lm_head,
             soc: self.soc,
             bandwidth: site.bandwidth,
-        };
-        work.cost()
+            peak: self.memory.peak_gb_s(),
+        }
+    }
+
+    /// The same if there are any: a processor alone needs none.
+    fn on_pim_if_any(&self) -> Result<Option<OnPim>, StudyError> {
+        match self.system {
+            System::Pim => self.on_pim().map(Some),
+            System::Soc => Ok(self.on_pim().ok()),
+        }
     }
 
     /// The matrices that PIM takes.
@@ -314,8 +344,7 @@ impl InferenceStudy {
     fn find_on_pim(&self) -> Result<OnPim, StudyError> {
         let site = &self.site()?;
         let layers = u64::from(self.model.layers);
-        let mut all =
-            OnPim { gemvs: Breakdown::default(), energy: None, elements: 0, rows: 0, output_rows: 0 };
+        let mut all = OnPim { gemvs: Breakdown::default(), energy: None, rows: 0, output_rows: 0 };
         let (mut commands, mut reduction) = (CommandCounts::default(), Traffic::default());
         for (matrix, _) in self.model.layer_gemvs(self.projections) {
             let study = self.gemv(matrix);
@@ -324,7 +353,6 @@ impl InferenceStudy {
             commands += solved.cost.commands * layers;
             reduction += study.reduction_traffic(&solved.plan).times(layers as f64);
             let plan = &solved.plan;
-            all.elements += layers * plan.gemv.m() * plan.gemv.k();
             all.rows += layers * plan.weight_rows();
             // All matrices may write their outputs to the same rows, one after the other.
             all.output_rows = all.output_rows.max(plan.memory_rows() - plan.weight_rows());
@@ -345,16 +373,21 @@ impl InferenceStudy {
         Ok(all)
     }
 
-    /// A token of one sequence at the mean context.
-    fn token(&self, site: &Site, on_pim: &OnPim, host: &Host) -> Token {
-        let mut pim = host.token;
-        pim[TokenPart::Gemv] = on_pim.gemvs.total();
-        let gemvs = match self.system {
-            System::Pim => on_pim.energy,
-            System::Soc => traffic_energy(&site.machine, host.weights),
-        };
-        let energy = and(gemvs, traffic_energy(&site.machine, host.beside));
-        Token { gemvs: on_pim.gemvs, pim, soc: host.token, soc_bound_by: host.bound_by, energy }
+    /// A token of each sequence at the mean context.
+    fn token_on_pim(&self, site: &Site, on_pim: &OnPim, host: &Host) -> Token {
+        let (mut time, batch) = (host.token, self.batch.get());
+        let gemvs = on_pim.gemvs * batch.into();
+        time[TokenPart::Gemv] = gemvs.total();
+        let of_gemvs = on_pim.energy.map(|it| it * f64::from(batch));
+        let energy = and(of_gemvs, traffic_energy(&site.machine, host.beside));
+        Token { time, bound_by: bound_by(&gemvs, &time), energy }
+    }
+
+    /// The same on the processor alone.
+    fn token_on_host(site: &Site, host: &Host) -> Token {
+        let of_gemvs = traffic_energy(&site.machine, host.weights);
+        let energy = and(of_gemvs, traffic_energy(&site.machine, host.beside));
+        Token { time: host.token, bound_by: host.bound_by, energy }
     }
 
     /// What the memory takes for prompt and reply of all sequences.
@@ -369,12 +402,11 @@ impl InferenceStudy {
         };
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let tokens = self.generated_tokens.get() as f64;
-        let of_one = and(with_idle(prompt), with_idle(token).map(|it| it * tokens))?;
-        Some(of_one * f64::from(self.batch.get()))
+        and(with_idle(prompt), with_idle(token).map(|it| it * tokens))
     }
 
     /// What weights and key-value cache take, if there is as much.
-    fn memory_bytes(&self, on_pim: &OnPim) -> Result<u64, InferenceError> {
+    fn memory_bytes(&self, on_pim: Option<&OnPim>) -> Result<u64, InferenceError> {
         let (need, cache) = self.bytes_needed(on_pim);
         let have = self.memory.capacity();
         if need > have.0 {
@@ -384,25 +416,25 @@ impl InferenceStudy {
     }
 
     /// Weights, and keys and values of all sequences at their end: the layers'
-    /// matrices as they are placed, padding included; and the latter alone.
-    fn bytes_needed(&self, on_pim: &OnPim) -> (u64, u64) {
+    /// matrices as they are placed on PIM, padding included; and the latter alone.
+    fn bytes_needed(&self, on_pim: Option<&OnPim>) -> (u64, u64) {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
         let vectors =
             layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
-        let others = model.parameters().saturating_sub(vectors).saturating_sub(on_pim.elements);
+        let layer: u64 = model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
+        let elements = layers * layer;
+        let others = model.parameters().saturating_sub(vectors).saturating_sub(elements);
 
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         let bytes = |elements: u64, bits: NonZeroU32, times: u64| {
             elements.saturating_mul(u64::from(bits.get())).div_ceil(8).saturating_mul(times)
         };
         let cache = bytes(model.kv_cache_elements(tokens), self.kv_bits, self.batch.get().into());
-        let matrices = match self.system {
-            System::Pim => {
-                (on_pim.rows + on_pim.output_rows).saturating_mul(self.memory.row_of_all_banks().0)
-            }
-            System::Soc => self.format.storage_bytes(on_pim.elements).0,
+        let matrices = match on_pim {
+            Some(it) => (it.rows + it.output_rows).saturating_mul(self.memory.row_of_all_banks().0),
+            None => self.format.storage_bytes(elements).0,
         };
         let need = matrices
             .saturating_add(self.format.storage_bytes(others).0)
@@ -412,22 +444,19 @@ impl InferenceStudy {
     }
 }
 
-impl Token {
-    /// What takes most of it: reading weights, the commands between, or what the
-    /// processor does beside.
-    fn bound_by(&self) -> BoundBy {
-        let (whole, gemvs) = (self.pim.total(), self.gemvs.total());
-        let reading =
-            self.gemvs[GemvPart::Mac] + self.gemvs[GemvPart::RowOpen] + self.gemvs[GemvPart::Refresh];
-        let host = whole - gemvs + self.gemvs[GemvPart::SocReduction];
-        let commands = whole - reading - host;
-        if reading >= commands.max(host) {
-            BoundBy::DramBandwidth
-        } else if host >= commands {
-            BoundBy::Host
-        } else {
-            BoundBy::CommandIssue
-        }
+/// What takes most of a token: reading weights, the commands between, or what the processor does
+/// beside.
+fn bound_by(gemvs: &Breakdown<GemvPart>, token: &Breakdown<TokenPart>) -> BoundBy {
+    let (whole, on_pim) = (token.total(), gemvs.total());
+    let reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
+    let host = whole - on_pim + gemvs[GemvPart::SocReduction];
+    let commands = whole - reading - host;
+    if reading >= commands.max(host) {
+        BoundBy::DramBandwidth
+    } else if host >= commands {
+        BoundBy::Host
+    } else {
+        BoundBy::CommandIssue
     }
 }
 
@@ -449,11 +478,15 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = laws::INFERENCE;
 
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+
     fn bounds(&self) -> Vec<Bound> {
         let gemvs = self.model.layer_gemvs(self.projections).filter_map(|it| self.model.gemv(it.0).ok());
         let per_layer: u64 = gemvs.map(|it| it.m() * it.k()).sum();
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let work = laws::Work {
+            on_pim: self.system == System::Pim,
             weights: per_layer as f64 * f64::from(self.model.layers),
             format: self.format,
             sequences: f64::from(self.batch.get()),
@@ -472,46 +505,47 @@ impl Study for InferenceStudy {
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let site = &self.site()?;
-        let on_pim = self.on_pim()?;
-        let memory_bytes = self.memory_bytes(&on_pim)?;
-        let host = self.host(site)?;
-        let token = self.token(site, &on_pim, &host);
+        let on_pim = self.on_pim_if_any()?;
+        let memory_bytes = self.memory_bytes(on_pim.as_ref().filter(|_| self.system == System::Pim))?;
+        let host = self.host_work(site).cost()?;
+        let with_pim = on_pim.map(|it| self.token_on_pim(site, &it, &host));
+        let pim_token = with_pim.as_ref().map(|it| it.time);
         let (prompt, prompt_energy) = (host.prompt, traffic_energy(&site.machine, host.prompt_traffic));
-
-        let batch = u64::from(self.batch.get());
-        let (time, bound_by) = match self.system {
-            System::Pim => (token.pim, token.bound_by()),
-            System::Soc => (token.soc, token.soc_bound_by),
+        let token = match (self.system, with_pim) {
+            (System::Pim, Some(it)) => it,
+            _ => Self::token_on_host(site, &host),
         };
-        let step = Nanoseconds::new(time.total().as_ns())?;
+        let step = Nanoseconds::new(token.time.total().as_ns())?;
         let headline = Headline::of(&Served {
             prompt_tokens,
             generated_tokens,
-            batch,
-            prompt: repeated(batch, prompt),
-            step: repeated(batch, step),
+            batch: self.batch.get().into(),
+            prompt,
+            step,
             memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
-            bound_by,
+            bound_by: token.bound_by,
             energy: self.energy(site, (prompt, prompt_energy), (step, token.energy)),
             package_w: None,
             cost_usd: None,
         });
-        let (token_ns, soc_token_ns) = (token.pim.total().as_ns(), token.soc.total().as_ns());
+        let soc_token_ns = host.token.total().as_ns();
         let (prompt_ns, tokens) = (prompt.as_f64(), generated_tokens as f64);
-        let ns = |time: &Breakdown<TokenPart>, part| batch as f64 * time.ns(part);
+        let pim_token_ns = pim_token.map(|it| it.total().as_ns());
+        let end_to_end =
+            |token_ns: f64| (prompt_ns + tokens * soc_token_ns) / (prompt_ns + tokens * token_ns);
         Ok(InferenceAnswer {
             headline,
-            token_speedup: soc_token_ns / token_ns,
-            end_to_end_speedup: (prompt_ns + tokens * soc_token_ns) / (prompt_ns + tokens * token_ns),
-            soc_token_ns: batch as f64 * soc_token_ns,
+            token_speedup: pim_token_ns.map(|it| soc_token_ns / it),
+            end_to_end_speedup: pim_token_ns.map(end_to_end),
+            soc_token_ns,
             soc_generation_share: tokens * soc_token_ns / (prompt_ns + tokens * soc_token_ns),
-            gemv_ns: ns(&time, TokenPart::Gemv),
-            pim_gemv_ns: ns(&token.pim, TokenPart::Gemv),
-            soc_gemv_ns: ns(&token.soc, TokenPart::Gemv),
-            head_ns: ns(&token.soc, TokenPart::Head),
-            attention_ns: ns(&token.soc, TokenPart::Attention),
-            vector_ns: ns(&token.soc, TokenPart::Vector),
+            gemv_ns: token.time.ns(TokenPart::Gemv),
+            pim_gemv_ns: pim_token.map(|it| it.ns(TokenPart::Gemv)),
+            soc_gemv_ns: host.token.ns(TokenPart::Gemv),
+            head_ns: host.token.ns(TokenPart::Head),
+            attention_ns: host.token.ns(TokenPart::Attention),
+            vector_ns: host.token.ns(TokenPart::Vector),
             context_tokens: self.context_tokens(),
         })
     }

@@ -165,6 +165,11 @@ fn all_banks_ns(memory: &Dram, bytes: f64) -> f64 {
     bytes / (banks * f64::from(memory.column_bytes())) * memory.tccd_l().as_f64()
 }
 
+/// The same for the weights of a matrix.
+pub(super) fn on_all_banks_ns(gemv: Gemv, format: Format, memory: &Dram) -> f64 {
+    all_banks_ns(memory, bytes((gemv.m() * gemv.k()) as f64, format))
+}
+
 fn bytes(elements: f64, format: Format) -> f64 {
     elements * format.element_bits() as f64 / 8.0
 }
@@ -205,13 +210,15 @@ fn least_j(memory: &Dram, bytes: f64) -> f64 {
 /// What no machine of these parts can beat: `layers` matrices of so many weights
 /// for each of `prompt` tokens, and for each generated one.
 pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
-    let Work { weights, format, sequences, prompt_tokens, generated_tokens, tops_8bit } = *work;
+    let Work { on_pim, weights, format, sequences, prompt_tokens, generated_tokens, tops_8bit } = *work;
+    // The processor reads weights once for all sequences.
+    let times = if on_pim { sequences } else { 1.0 };
     let tops = tops_8bit * 8.0 / format.element_bits() as f64;
     let prompt_s = 2.0 * weights * prompt_tokens / (tops * 1e12);
     vec![
         Bound::at_least(
             "token_ns",
-            sequences * all_banks_ns(memory, bytes(weights, format)),
+            times * all_banks_ns(memory, bytes(weights, format)),
             "the layers' weights over all banks' reads",
         ),
         Bound::at_least(
@@ -222,7 +229,7 @@ pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
         Bound::at_most("memory_bytes", memory.capacity().0 as f64, "the memory's capacity"),
         Bound::at_least(
             "energy_low_j",
-            sequences * generated_tokens * least_j(memory, bytes(weights, format)),
+            times * generated_tokens * least_j(memory, bytes(weights, format)),
             "each token opens and reads the layers' weights",
         ),
     ]
@@ -231,11 +238,13 @@ pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
 /// What a reply asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
+    /// Whether PIM reads the layers' weights, for each sequence anew.
+    pub on_pim: bool,
     /// Weights of all layers' matrices.
     pub weights: f64,
     /// How they are stored.
     pub format: Format,
-    /// Sequences, one after the other.
+    /// Sequences.
     pub sequences: f64,
     /// Tokens of a prompt.
     pub prompt_tokens: f64,
