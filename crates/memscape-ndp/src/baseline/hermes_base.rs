@@ -29,9 +29,18 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
     let exchanges = layers * 2.0;
     let transfers = rates.activations(shape.hidden) * exchanges;
+    // All neurons of what the DIMMs compute are active, for each sequence.
+    let carried: f64 = BlockKind::ALL
+        .iter()
+        .map(|it| {
+            f64::from(u32::try_from(shape.neurons(*it)).unwrap_or(u32::MAX))
+                * rates.carried_per_activation(shape, *it)
+        })
+        .sum();
+    let carried = carried * layers * rates.batch * (1.0 - computed);
     // Sums of more DIMMs take longer to bring together: no more share the weights
     // than pay.
-    let all = rates.cold_dense(weights * (1.0 - computed));
+    let all = rates.cold_dense(weights * (1.0 - computed)) + rates.carry_of_neurons(carried);
     let shared = (1..=machine.dimms.get()).filter(|it| {
         f64::from(*it) * machine.dimm.capacity_gb.as_f64() * 1e9 >= held.bytes || *it == machine.dimms.get()
     });
@@ -42,11 +51,12 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let total = |it: &(Nanoseconds, Nanoseconds, u32)| (it.0 + it.1 * exchanges).as_f64();
     let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
     let (cold, merging, sharing) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO, 1));
+    let around = rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
         (StepPart::Attention, attention),
-        (StepPart::Communication, (rates.exchange + merging) * exchanges + transfers),
+        (StepPart::Communication, (rates.exchange + merging) * exchanges + around + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, shape, work.prompt, resident * shape.bytes());
@@ -66,6 +76,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
             written: cache,
             linked: rates.merged_bytes(shape.hidden, f64::from(sharing)) * exchanges,
             macs: cold_weights * rates.batch + attention_macs,
+            carried: carried + rates.carried_bytes(shape, f64::from(sharing), context) * layers,
         },
     };
     let bound_by = Causes::of([
@@ -73,7 +84,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (rates.cold_dense_cause(), cold),
         (rates.attention_cause(shape), attention),
         (BoundBy::Synchronisation, rates.exchange * exchanges),
-        (BoundBy::Link, transfers + merging * exchanges),
+        (BoundBy::Link, transfers + merging * exchanges + around),
     ])
     .largest();
     Ok(Account {

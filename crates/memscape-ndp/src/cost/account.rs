@@ -119,6 +119,8 @@ pub struct DimmWork {
     pub linked: f64,
     /// Multiply-accumulates on the DIMMs.
     pub macs: f64,
+    /// Bytes of inputs and sums over the pins of modules whose units stand at banks.
+    pub carried: f64,
 }
 
 impl Account {

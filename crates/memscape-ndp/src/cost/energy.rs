@@ -33,6 +33,10 @@ fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Ener
     if work.linked > 0.0 {
         energy += of_link(&machine.link_pj_per_bit?, work.linked);
     }
+    if work.carried > 0.0 {
+        let pins = machine.dimm.units?.carried_pj_per_bit?;
+        energy += Energy::of(EnergyPart::Io, pins.times(work.carried * 8.0 * PJ));
+    }
     if work.macs > 0.0 {
         let mac = machine.dimm.mac_pj_per_bit?;
         energy += Energy::of(EnergyPart::Compute, mac.times(work.macs * FP16_BITS * PJ));

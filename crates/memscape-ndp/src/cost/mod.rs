@@ -4,6 +4,7 @@
 mod account;
 mod capacity;
 mod energy;
+pub mod operators;
 mod rates;
 pub mod timeline;
 

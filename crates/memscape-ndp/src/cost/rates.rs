@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::account::Prompt;
 use crate::activity::BlockKind;
-use crate::hardware::Machine;
+use crate::hardware::{AtBanks, Dimm, Machine};
 use crate::scheduler::BlockCost;
 use crate::work::{FP16, Shape};
 
@@ -19,6 +19,83 @@ pub enum ColdSide {
     Dimms,
     /// The host's processor.
     Host,
+}
+
+/// What units at banks multiply with, and their sums, on the way over a module's pins.
+///
+/// A neuron's weights are spread over the units of one channel. What it takes in as a vector (gate and
+/// up) each unit needs a part of, and gives a word of partial sums for each product with it, one sum in
+/// each lane; what it takes in as a number (Q, K and V, and down) all of them need in a word, and keep
+/// the sums of what they hold until the block is done. Keys lie in one bank each, values over a channel.
+///
+/// # Source
+/// Ours: Hermes' units stand in a buffer, which has all of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Carry {
+    /// Channels of a module.
+    channels: f64,
+    channel_bytes_per_ns: f64,
+    /// Units of a channel.
+    units: f64,
+    /// Bytes of a word: a number for each lane.
+    word: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "widths")]
+impl Carry {
+    fn of(dimm: &Dimm) -> Option<Self> {
+        let AtBanks { channels, channel_gb_s, .. } = dimm.units?;
+        let channels = f64::from(channels.get());
+        Some(Self {
+            channels,
+            channel_bytes_per_ns: channel_gb_s.as_f64(),
+            units: (f64::from(dimm.ranks.get()) / channels).max(1.0),
+            word: FP16 * f64::from(dimm.lanes.get()),
+        })
+    }
+
+    /// Bytes over each channel's pins for a block of one sequence, whatever of it is active.
+    fn of_block(shape: &Shape, block: BlockKind) -> f64 {
+        let taken = match block {
+            BlockKind::Qkv => 0,
+            BlockKind::Mlp => shape.hidden,
+        };
+        FP16 * (taken + shape.merged()[block.index()]) as f64
+    }
+
+    /// Bytes over some channel's pins for each neuron that a sequence needs.
+    fn of_activation(&self, shape: &Shape, block: BlockKind) -> f64 {
+        let products = match block {
+            BlockKind::Qkv => 0.0,
+            BlockKind::Mlp => (shape.matrices - 1) as f64,
+        };
+        self.word * (1.0 + products * self.units)
+    }
+
+    /// Bytes over some channel's pins for each token that a sequence attends to: a score for each head,
+    /// and back what softmax makes of it.
+    fn of_token(&self, shape: &Shape) -> f64 {
+        2.0 * self.word * heads(shape)
+    }
+
+    /// Bytes over each channel's pins for attention of one sequence: queries, and what it gives.
+    fn of_attention(shape: &Shape) -> f64 {
+        2.0 * FP16 * shape.q as f64
+    }
+
+    fn over_each(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.channel_bytes_per_ns)
+    }
+
+    fn over_some(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.channel_bytes_per_ns * self.channels)
+    }
+}
+
+/// Heads of queries, of the usual width.
+#[expect(clippy::cast_precision_loss, reason = "widths")]
+fn heads(shape: &Shape) -> f64 {
+    (shape.q as f64 / 128.0).max(1.0)
 }
 
 /// How the prompt's weights reach the GPU.
@@ -73,6 +150,8 @@ pub struct Rates {
     pub copy_call: Nanoseconds,
     /// Handing one active neuron to a core; none on DIMMs.
     pub dispatch: Nanoseconds,
+    /// What units at banks need brought and taken; none where units stand in buffers.
+    pub carry: Option<Carry>,
 }
 
 /// An amount at a rate.
@@ -124,6 +203,7 @@ impl Rates {
             launch: overhead.launch_us.into(),
             copy_call: host.copy_call_us.into(),
             dispatch,
+            carry: if cold == ColdSide::Dimms { Carry::of(dimm) } else { None },
         }
     }
 
@@ -210,13 +290,15 @@ impl Rates {
     pub fn block(&self, shape: &Shape, block: BlockKind) -> BlockCost {
         let weights = shape.neuron_weights(block);
         let bytes = self.weight_bytes * weights;
+        // Units wait for it, whether they read or multiply.
+        let carried = self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(it.of_activation(shape, block)));
         BlockCost {
             neuron_bytes: bytes,
             gpu_fixed: self.exchange + self.activations(shape.hidden),
             gpu_neuron: at(bytes, self.gpu_bytes_per_ns),
             gpu_activation: at(weights, self.gpu_macs_per_ns),
-            cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch,
-            cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms,
+            cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch + carried,
+            cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms + carried,
         }
     }
 
@@ -228,6 +310,44 @@ impl Rates {
         at(rounds * self.batch * FP16 * width as f64, self.link_bytes_per_ns)
     }
 
+    /// What a layer's two blocks take beside their neurons on so many DIMMs: inputs that each DIMM's
+    /// units need, and bringing together their sums.
+    #[must_use]
+    pub fn around(&self, shape: &Shape, dimms: usize) -> [Nanoseconds; 2] {
+        let [[qkv, mlp], [sums, more]] = [self.inputs(shape), shape.merged().map(|it| self.merge(it, dimms))];
+        [qkv + sums, mlp + more]
+    }
+
+    /// Of that, what crosses the pins of each module.
+    #[must_use]
+    pub fn inputs(&self, shape: &Shape) -> [Nanoseconds; 2] {
+        let of = |it: Carry, block| it.over_each(self.batch * Carry::of_block(shape, block));
+        BlockKind::ALL.map(|block| self.carry.map_or(Nanoseconds::ZERO, |it| of(it, block)))
+    }
+
+    /// So many bytes over the pins of all modules.
+    #[must_use]
+    pub fn carry_of_neurons(&self, bytes: f64) -> Nanoseconds {
+        self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(bytes / self.dimms))
+    }
+
+    /// Bytes over modules' pins for a layer of a step: what its blocks and attention need whatever is
+    /// active, on so many DIMMs.
+    #[must_use]
+    pub fn carried_bytes(&self, shape: &Shape, dimms: f64, context: f64) -> f64 {
+        let Some(carry) = self.carry else { return 0.0 };
+        let each = BlockKind::ALL.map(|it| Carry::of_block(shape, it)).iter().sum::<f64>();
+        let channels = carry.channels * dimms;
+        let attention = context * carry.of_token(shape) + channels * Carry::of_attention(shape);
+        self.batch * (channels * each + attention)
+    }
+
+    /// Bytes over them for each neuron that a sequence needs.
+    #[must_use]
+    pub fn carried_per_activation(&self, shape: &Shape, block: BlockKind) -> f64 {
+        self.carry.map_or(0.0, |it| it.of_activation(shape, block))
+    }
+
     /// Attention of one layer where the key-value cache is, at a context.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
@@ -235,17 +355,24 @@ impl Rates {
         let read = shape.kv_bytes() * context * self.batch;
         // Each query head meets every key and every value.
         let macs = 2.0 * shape.q as f64 * context * self.batch;
-        let softmax = at(context * self.batch * (shape.q as f64 / 128.0).max(1.0), self.softmax_per_ns);
-        roofline(read, self.cold_bytes_per_ns, macs, self.cold_macs_per_ns) + softmax
+        let softmax = at(context * self.batch * heads(shape), self.softmax_per_ns);
+        let carried = self.carry.map_or(Nanoseconds::ZERO, |it| {
+            let scores = it.of_token(shape) * context * self.batch / self.dimms;
+            it.over_some(scores) + it.over_each(self.batch * Carry::of_attention(shape))
+        });
+        roofline(read, self.cold_bytes_per_ns, macs, self.cold_macs_per_ns) + softmax + carried
     }
 
     /// What takes longest of that.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
     pub fn attention_cause(&self, shape: &Shape) -> BoundBy {
-        let softmax = at((shape.q as f64 / 128.0).max(1.0), self.softmax_per_ns);
+        let softmax = at(heads(shape), self.softmax_per_ns);
         let computing = at(2.0 * shape.q as f64, self.cold_macs_per_ns).max(softmax);
-        cause(at(shape.kv_bytes(), self.cold_bytes_per_ns), computing)
+        let reading = at(shape.kv_bytes(), self.cold_bytes_per_ns);
+        let carried =
+            self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(it.of_token(shape) / self.dimms));
+        if carried > reading.max(computing) { BoundBy::Link } else { cause(reading, computing) }
     }
 
     /// Attention of all layers on the GPU, where the key-value cache is.
@@ -257,13 +384,24 @@ impl Rates {
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
     /// with each token, and each query meets the keys and values of its token and those before.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "widths")]
     pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
-        let tokens = f64::from(tokens);
-        let weights = shape.parameters * tokens * self.batch;
-        let attention = shape.layers as f64 * shape.q as f64 * tokens * (tokens + 1.0) * self.batch;
+        let weights = shape.parameters * f64::from(tokens) * self.batch;
         roofline(shape.bytes(), self.gpu_bytes_per_ns, weights, self.gpu_macs_per_ns)
-            + at(attention, self.gpu_macs_per_ns)
+            + self.prompt_attention(shape, tokens)
+    }
+
+    /// Of that: attention.
+    #[must_use]
+    pub fn prompt_attention(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
+        at(self.prompt_attention_macs(shape, tokens), self.gpu_macs_per_ns)
+    }
+
+    /// Multiply-accumulates of attention of a prompt.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn prompt_attention_macs(&self, shape: &Shape, tokens: u32) -> f64 {
+        let tokens = f64::from(tokens);
+        shape.layers as f64 * shape.q as f64 * tokens * (tokens + 1.0) * self.batch
     }
 
     /// A prompt whose weights are streamed while the GPU computes.

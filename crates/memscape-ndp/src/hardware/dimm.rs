@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use memscape_dram::{Dram, MEMORIES, Pattern};
 use memscape_study::{Catalog, Graded, Nested};
-use memscape_units::{Gigabytes, Gigahertz, Usd};
+use memscape_units::{GbPerS, Gigabytes, Gigahertz, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,24 @@ pub struct Dimm {
     /// known of it
     #[serde(default)]
     pub mac_pj_per_bit: Option<Graded>,
+    /// How inputs and sums come to and from units that stand at banks; null for one unit in the buffer,
+    /// which has them at hand
+    #[serde(default)]
+    pub units: Option<AtBanks>,
+}
+
+/// Units at the banks of a module, one for each of its ranks: what they multiply with, and their sums,
+/// cross the module's pins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AtBanks {
+    /// Channels of the module, over whose units each neuron is spread
+    pub channels: NonZeroU32,
+    /// Rate of one channel's pins
+    pub channel_gb_s: GbPerS,
+    /// What pins and the way to them take; null where nothing is known of it
+    #[serde(default)]
+    pub carried_pj_per_bit: Option<Graded>,
 }
 
 /// How consecutive bytes lie in the banks of a rank.

@@ -11,7 +11,7 @@ mod scheduler;
 
 pub use activity::{ACTIVITIES, ActivityLaw};
 pub use calibration::CALIBRATION;
-pub use dimm::{DIMMS, Dimm, Interleave};
+pub use dimm::{AtBanks, DIMMS, Dimm, Interleave};
 pub use gpu::{GPUS, Gpu};
 pub use host::{HOSTS, Host};
 pub use machine::{MACHINES, Machine, Overhead};

@@ -1,6 +1,6 @@
 //! Prompt and reply on Hermes, or with the host in the DIMMs' place.
 
-use memscape_study::{BoundBy, CostEngine};
+use memscape_study::{BoundBy, CostEngine, OperatorCost, Pass};
 use memscape_units::Nanoseconds;
 
 use super::closed;
@@ -8,6 +8,7 @@ use super::setting::{Hermes, Plan};
 use super::sparse::Sparse;
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
+use crate::cost::operators::{ATTENTION, Names, Peaks, of_prompt};
 use crate::cost::{
     Account, Causes, ColdSide, DimmWork, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
 };
@@ -53,6 +54,43 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         traffic: Some(hermes.traffic(&sparse, plan)),
         ..Account::dense(hermes.prompt(&sparse), step, rest.bound_by(hermes, &sparse), held)
     })
+}
+
+/// Prompt and step, operator by operator.
+///
+/// # Errors
+/// As of [`account`].
+pub fn operators(hermes: &Hermes) -> Result<Vec<OperatorCost>, NdpError> {
+    let account = account(hermes)?;
+    let (sparse, plan, _) = walked_or_expected::<()>(hermes, hermes.policy.engine)?;
+    let (rest, work, rates) = (Rest::new(hermes, &sparse, plan), hermes.work, &hermes.rates);
+    let peaks = Peaks::of(hermes.machine, rates, 1);
+    let mut costs = of_prompt(&account, work, rates, &peaks);
+    let (bytes, layers) = (work.shape.weight_bytes, rest.layers);
+    let mut add = |name, least, parts: &[(&str, Nanoseconds)]| {
+        costs.push(OperatorCost::new(Pass::Token, name, least, parts.iter().copied()));
+    };
+    let on_gpu = |weights: f64| peaks.on_gpu(weights * bytes, weights * rates.batch);
+    let read = sparse.gpu_read + sparse.cold_read;
+    let merges = rest.merges.map(|it| it * layers);
+    let [qkv, qkv_exposed] = [sparse.time - sparse.mlp, sparse.exposed - sparse.mlp_exposed];
+    let sides = |time: Nanoseconds, exposed, merging| {
+        [("slower_side", time - exposed), ("synchronisation", exposed), ("merging", merging)]
+    };
+    add("qkv", peaks.on_both(read - sparse.mlp_read), &sides(qkv, qkv_exposed, merges[0]));
+    let projection = [("gpu", rest.projection * layers), ("synchronisation", rest.single * layers)];
+    add("out", on_gpu(work.shape.projection_weights() * layers), &projection);
+    add(
+        Names::of(work).mlp,
+        peaks.on_both(sparse.mlp_read),
+        &sides(sparse.mlp, sparse.mlp_exposed, merges[1]),
+    );
+    add("lm_head", on_gpu(work.shape.head), &[("gpu", rest.head)]);
+    let attention = hermes.attention(work.mean_context()) * layers;
+    let cache = peaks.on_cold(work.token_cache_bytes() * work.mean_context());
+    add(ATTENTION, cache, &[("attention", attention)]);
+    add("scheduling", Nanoseconds::ZERO, &[("moving", rest.late), ("predictor", rest.predictor)]);
+    Ok(costs)
 }
 
 /// How many neurons move is known within a factor of three, so that up to this share of a
@@ -126,6 +164,7 @@ impl Hermes<'_> {
                 written: cache + sparse.moved_bytes,
                 linked: if near { merged * layers + sparse.moved_bytes } else { 0.0 },
                 macs: if near { sparse_macs + attention_macs } else { 0.0 },
+                carried: sparse.carried + self.rates.carried_bytes(shape, count, attends) * layers,
             },
         }
     }
@@ -145,7 +184,7 @@ pub(super) struct Rest {
     pub projection: Nanoseconds,
     /// One layer's synchronisation and transfer before it.
     pub single: Nanoseconds,
-    /// Bringing together the DIMMs' sums of one layer's blocks.
+    /// Bringing inputs to the units of one layer's blocks, and their sums together.
     pub merges: [Nanoseconds; 2],
     /// LM head on the GPU.
     pub head: Nanoseconds,
@@ -161,7 +200,7 @@ impl Rest {
         let projection = rates.gpu_dense(shape.projection_weights());
         let merges = match hermes.cold {
             ColdSide::Host => [Nanoseconds::ZERO; 2],
-            ColdSide::Dimms => shape.merged().map(|it| rates.merge(it, plan.dimms)),
+            ColdSide::Dimms => rates.around(shape, plan.dimms),
         };
         // PCIe and the links move at the same time.
         let moving = rates.link_move(sparse.moved_bytes_slowest);

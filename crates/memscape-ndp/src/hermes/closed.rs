@@ -228,7 +228,7 @@ impl<'a> Expectation<'a> {
         let (rates, shape) = (&self.hermes.rates, &self.hermes.work.shape);
         let merging: Nanoseconds = match self.hermes.cold {
             ColdSide::Host => Nanoseconds::ZERO,
-            ColdSide::Dimms => shape.merged().iter().map(|it| rates.merge(*it, plan.dimms)).sum(),
+            ColdSide::Dimms => rates.around(shape, plan.dimms).into_iter().sum(),
         };
         (self.hidden(plan.fetch).max(moving) + merging).as_f64()
     }
@@ -350,19 +350,24 @@ impl<'a> Expectation<'a> {
         let (layers, Shared { gpu, cold, .. }) = (self.layers, side.shared);
         let time = side.shared.time();
         sparse.time += time * layers;
-        sparse.exposed += (time - (gpu - block.cost.gpu_fixed).max(cold)) * layers;
+        let exposed = (time - (gpu - block.cost.gpu_fixed).max(cold)) * layers;
+        sparse.exposed += exposed;
         sparse.gpu += gpu * layers;
         sparse.cold += cold * layers;
         sparse.level += side.level * layers;
-        if block.kind == BlockKind::Mlp {
-            sparse.mlp += time * layers;
-        }
         let bytes = layers * block.cost.neuron_bytes;
         let [on_gpu, on_dimms] = side.loads();
+        if block.kind == BlockKind::Mlp {
+            sparse.mlp += time * layers;
+            sparse.mlp_exposed += exposed;
+            sparse.mlp_read += bytes * (on_gpu.neurons + on_dimms.neurons);
+        }
         sparse.gpu_read += bytes * on_gpu.neurons;
         sparse.cold_read += bytes * on_dimms.neurons;
         sparse.gpu_macs += bytes * on_gpu.activations;
         sparse.cold_macs += bytes * on_dimms.activations;
+        let each = self.hermes.rates.carried_per_activation(&self.hermes.work.shape, block.kind);
+        sparse.carried += layers * on_dimms.activations * each;
     }
 
     /// Adds what all layers hold, fetch and move.

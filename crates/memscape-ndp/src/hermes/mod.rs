@@ -8,7 +8,7 @@ mod sparse;
 mod timeline;
 mod walked;
 
-pub use account::account;
+pub use account::{account, operators};
 pub use placement::offline;
 pub use setting::{Hermes, Plan, Policy};
 pub use timeline::record;

@@ -12,6 +12,10 @@ pub(super) struct Sparse {
     pub mlp: Nanoseconds,
     /// Of the time: synchronisation that computing does not hide.
     pub exposed: Nanoseconds,
+    /// Of that: of feed-forward blocks.
+    pub mlp_exposed: Nanoseconds,
+    /// Bytes that feed-forward blocks read, on both sides.
+    pub mlp_read: f64,
     pub gpu: Nanoseconds,
     pub cold: Nanoseconds,
     pub level: Nanoseconds,
@@ -22,6 +26,8 @@ pub(super) struct Sparse {
     pub cold_read: f64,
     pub gpu_macs: f64,
     pub cold_macs: f64,
+    /// Bytes that cross modules' pins for active neurons, per step.
+    pub carried: f64,
     pub hot_bytes: f64,
     pub swaps: f64,
     pub moves: f64,
@@ -44,6 +50,8 @@ impl Default for Sparse {
             time: none,
             mlp: none,
             exposed: none,
+            mlp_exposed: none,
+            mlp_read: 0.0,
             gpu: none,
             cold: none,
             level: none,
@@ -52,6 +60,7 @@ impl Default for Sparse {
             cold_read: 0.0,
             gpu_macs: 0.0,
             cold_macs: 0.0,
+            carried: 0.0,
             hot_bytes: 0.0,
             swaps: 0.0,
             moves: 0.0,

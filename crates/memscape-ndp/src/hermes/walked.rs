@@ -91,14 +91,18 @@ impl Hermes<'_> {
         sparse.gpu += self.per_step(sum.gpu);
         sparse.cold += self.per_step(sum.cold);
         sparse.level += self.per_step(sum.level);
+        let bytes = |neurons: f64| neurons * cost.neuron_bytes / self.steps();
         if block == BlockKind::Mlp {
             sparse.mlp = self.per_step(sum.time);
+            sparse.mlp_exposed = self.per_step(sum.exposed);
+            sparse.mlp_read = bytes(sum.gpu_neurons + sum.cold_neurons);
         }
-        let bytes = |neurons: f64| neurons * cost.neuron_bytes / self.steps();
         sparse.gpu_read += bytes(sum.gpu_neurons);
         sparse.cold_read += bytes(sum.cold_neurons);
         sparse.gpu_macs += bytes(sum.gpu_activations);
         sparse.cold_macs += bytes(sum.cold_activations);
+        let each = self.rates.carried_per_activation(&self.work.shape, block);
+        sparse.carried += sum.cold_activations / self.steps() * each;
         sparse.swaps += precise(sum.swapped) / self.steps();
         let moves = precise(sum.moved) / self.steps();
         sparse.moves += moves;

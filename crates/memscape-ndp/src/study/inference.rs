@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use memscape_dram::MEMORIES;
 use memscape_study::{
-    Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, Recorder, Served, Slot,
-    Study, StudyError,
+    Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, OperatorCost, Recorder,
+    Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::weights::AS_STORED;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::laws;
 use crate::activity::{RECORDINGS, RecordingName};
 use crate::baseline;
+use crate::cost::operators::{Peaks, of_dense_step, of_prompt};
 use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table_bytes, timeline};
 use crate::error::NdpError;
 use crate::hardware::{
@@ -300,6 +301,32 @@ impl InferenceStudy {
         }
     }
 
+    /// Prompt and token, operator by operator.
+    ///
+    /// # Errors
+    /// As of the study.
+    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        let (machine, work) = (self.machine()?, self.work()?);
+        let cold = match self.system {
+            System::Hermes => ColdSide::Dimms,
+            System::HermesHost => ColdSide::Host,
+            _ => {
+                let account = self.account(&machine, &work)?;
+                let rates = Rates::new(&machine, ColdSide::Dimms, work.batch, work.shape.weight_bytes);
+                // Several GPUs share each operation.
+                let peaks = Peaks::of(&machine, &rates, self.gpus.get());
+                let of_gpus =
+                    Rates { gpu_macs_per_ns: rates.gpu_macs_per_ns * f64::from(self.gpus.get()), ..rates };
+                let mut costs = of_prompt(&account, &work, &of_gpus, &peaks);
+                let on_dimms = self.system == System::HermesBase;
+                costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms));
+                return Ok(costs);
+            }
+        };
+        self.check_gpus()?;
+        Ok(hermes::operators(&Hermes::new(&machine, &work, cold, self.policy()))?)
+    }
+
     fn check_gpus(&self) -> Result<(), NdpError> {
         if self.system != System::TensorrtLlm && self.gpus.get() > 1 {
             return Err(NdpError::ManyGpus(self.gpus.get()));
@@ -374,6 +401,8 @@ impl Study for InferenceStudy {
     };
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::timeline);
+    const TRACES: &'static [TraceFormat<Self>] =
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
 
     fn bounds(&self) -> Vec<Bound> {
         let (Ok(machine), Ok(work)) = (self.machine(), self.work()) else { return Vec::new() };

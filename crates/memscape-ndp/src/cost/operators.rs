@@ -1,0 +1,127 @@
+//! Prompt and step, operator by operator.
+
+use memscape_study::{OperatorCost, Part, Pass};
+use memscape_units::Nanoseconds;
+
+use super::account::{Account, StepPart};
+use super::rates::Rates;
+use crate::activity::BlockKind;
+use crate::hardware::Machine;
+use crate::work::Work;
+
+/// What Hermes' blocks and a dense layer are, by the names of a model's operators.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    /// Gate, up and down, or both matrices of a network without a gate.
+    pub mlp: &'static str,
+}
+
+/// The operators that are timed as one.
+pub const ATTENTION: &str = "attention_scores+attention_values";
+
+impl Names {
+    /// Those of a model whose feed-forward networks have so many matrices.
+    #[must_use]
+    pub const fn of(work: &Work) -> Self {
+        Self { mlp: if work.shape.matrices == 3 { "gate_up+down" } else { "fc1+fc2" } }
+    }
+}
+
+/// What a description leaves of times where an operator runs: the memories of GPUs and of the cold
+/// side, and GPUs' multipliers.
+#[derive(Debug, Clone, Copy)]
+pub struct Peaks {
+    gpu_bytes_per_ns: f64,
+    cold_bytes_per_ns: f64,
+    macs_per_ns: f64,
+}
+
+impl Peaks {
+    /// Of a machine with so many GPUs.
+    #[must_use]
+    pub fn of(machine: &Machine, rates: &Rates, gpus: u32) -> Self {
+        let gpu = machine.gpu.bandwidth_gb_s.as_f64() * f64::from(gpus);
+        // Two operations each, and 10^12 per second are 10^3 per nanosecond.
+        let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
+        Self { gpu_bytes_per_ns: gpu, cold_bytes_per_ns: rates.cold_bytes_per_ns, macs_per_ns: macs }
+    }
+
+    /// Bytes that both sides read at the same time.
+    #[must_use]
+    pub fn on_both(&self, bytes: f64) -> Nanoseconds {
+        Nanoseconds::saturating(bytes / (self.gpu_bytes_per_ns + self.cold_bytes_per_ns))
+    }
+
+    /// Bytes that the cold side reads.
+    #[must_use]
+    pub fn on_cold(&self, bytes: f64) -> Nanoseconds {
+        Nanoseconds::saturating(bytes / self.cold_bytes_per_ns)
+    }
+
+    /// Bytes that GPUs read, and what they multiply beside.
+    #[must_use]
+    pub fn on_gpu(&self, bytes: f64, macs: f64) -> Nanoseconds {
+        Nanoseconds::saturating((bytes / self.gpu_bytes_per_ns).max(macs / self.macs_per_ns))
+    }
+}
+
+/// Weights of all layers' matrices, and of the head, with their names.
+fn matrices(work: &Work) -> [(&'static str, f64); 4] {
+    let (shape, layers) = (&work.shape, work.layers());
+    [
+        ("qkv", layers * shape.block_weights(BlockKind::Qkv)),
+        ("out", layers * shape.projection_weights()),
+        (Names::of(work).mlp, layers * shape.block_weights(BlockKind::Mlp)),
+        ("lm_head", shape.head),
+    ]
+}
+
+/// The prompts of all sequences on the GPU: matrices have its time by their weights, and what of a
+/// transfer it does not hide.
+#[must_use]
+pub fn of_prompt(account: &Account, work: &Work, rates: &Rates, peaks: &Peaks) -> Vec<OperatorCost> {
+    let prompt = &account.prompt;
+    let attention = rates.prompt_attention(&work.shape, work.prompt);
+    let compute = prompt.compute - attention;
+    let transfer = prompt.time() - prompt.load - prompt.compute;
+    let columns = f64::from(work.prompt) * rates.batch;
+    let all: f64 = matrices(work).iter().map(|it| it.1).sum();
+    let matrices = matrices(work).into_iter().map(|(name, weights)| {
+        let share = weights / all;
+        let least = peaks.on_gpu(weights * rates.weight_bytes, weights * columns);
+        // All but the last position of a prompt pass by the head.
+        let least = if name == "lm_head" { peaks.on_gpu(weights * rates.weight_bytes, 0.0) } else { least };
+        let parts = [("gpu", compute * share), ("transfer", transfer * share), ("load", prompt.load * share)];
+        OperatorCost::new(Pass::Prompt, name, least, parts)
+    });
+    let least =
+        Nanoseconds::saturating(rates.prompt_attention_macs(&work.shape, work.prompt) / peaks.macs_per_ns);
+    let attention = OperatorCost::new(Pass::Prompt, ATTENTION, least, [("gpu", attention)]);
+    matrices.chain([attention]).collect()
+}
+
+/// A step of a system that reads all weights: matrices have its time by their weights.
+///
+/// * `on_dimms`: whether DIMMs share weights with the GPU, and have keys and values
+#[must_use]
+pub fn of_dense_step(
+    account: &Account,
+    work: &Work,
+    rates: &Rates,
+    peaks: &Peaks,
+    on_dimms: bool,
+) -> Vec<OperatorCost> {
+    let all: f64 = matrices(work).iter().map(|it| it.1).sum();
+    let time = |part: StepPart| Nanoseconds::from(account.step[part]);
+    let matrices = matrices(work).into_iter().map(|(name, weights)| {
+        let by_weight = [StepPart::Fc, StepPart::Communication, StepPart::Predictor];
+        let parts = by_weight.map(|it| (it.name(), time(it) * (weights / all)));
+        let (bytes, macs) = (weights * rates.weight_bytes, weights * rates.batch);
+        let least = if on_dimms { peaks.on_both(bytes) } else { peaks.on_gpu(bytes, macs) };
+        OperatorCost::new(Pass::Token, name, least, parts)
+    });
+    let cache = work.token_cache_bytes() * work.mean_context();
+    let least = if on_dimms { peaks.on_cold(cache) } else { peaks.on_gpu(cache, 0.0) };
+    let attention = [(StepPart::Attention.name(), time(StepPart::Attention))];
+    matrices.chain([OperatorCost::new(Pass::Token, ATTENTION, least, attention)]).collect()
+}
