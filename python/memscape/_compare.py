@@ -23,6 +23,7 @@ def compare(
     batch: int = 1,
     format: str | Iterable[str] = (),
     platforms: str | Mapping[str, Any] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | None = None,
+    operators: bool = False,
 ) -> polars.DataFrame:
     """Asks platforms for the same prompt and reply.
 
@@ -42,6 +43,9 @@ def compare(
         dicts of the same form, such as
         ``{"base": "npu-xdna2", "parameters": {"given": {"device.clock_mhz": 2000}}}``; all
         that are built in if not given.
+    operators
+        Whether to take each platform apart: a row for each part of each operator of the
+        prompt and of a token.
 
     Returns
     -------
@@ -50,6 +54,11 @@ def compare(
         the workload, the columns that all ``*.inference`` studies share (see
         :func:`describe`), ``error`` (why a platform cannot run the model, else null), and
         ``assumptions``: what the row takes for granted and another may not.
+
+        With ``operators``, ``pass``, ``operator``, ``part`` and ``part_ns`` instead: the parts
+        of a pass sum to its time in nanoseconds. ``time_ns`` and ``least_ns`` are those of the
+        operator and the least that the description allows it, ``operations_per_byte``,
+        ``attained_gops`` and ``allowed_gops`` its place under the roofline.
 
     Raises
     ------
@@ -71,7 +80,7 @@ def compare(
         "batch": batch,
         "formats": listed(format),
     }
-    spec: dict[str, Any] = {"workload": workload}
+    spec: dict[str, Any] = {"workload": workload, "operators": operators}
     if platforms is not None:
         given = [platforms] if isinstance(platforms, (str, Mapping)) else list(platforms)
         spec["platforms"] = [dict(it) if isinstance(it, Mapping) else str(it) for it in given]

@@ -233,6 +233,9 @@ pub enum Command {
         platforms: Vec<String>,
         #[command(flatten)]
         workload: Workload,
+        /// Take each platform apart: a row for each part of each operator of prompt and token.
+        #[arg(long)]
+        operators: bool,
         /// Table to write, .parquet or .csv.
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,

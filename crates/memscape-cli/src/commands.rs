@@ -73,8 +73,8 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             let asked = Uncertainty { of, draws, seed };
             uncertainty::uncertainty(&source, &overrides.parameters, &asked, table.as_deref(), quiet, out)
         }
-        Command::Compare { platforms, workload, out: table } => {
-            compare::compare(&platforms, workload, table.as_deref(), quiet, out)
+        Command::Compare { platforms, workload, operators, out: table } => {
+            compare::compare(&platforms, workload, operators, table.as_deref(), quiet, out)
         }
         Command::Plot(asked) => plot::plot(asked),
         Command::Explore(asked) => explore::explore(&asked, quiet, out, err),

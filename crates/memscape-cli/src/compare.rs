@@ -5,6 +5,7 @@ use std::path::Path;
 
 use memscape::explore::Table;
 use memscape::systems::compare::{self, platform, platforms};
+use memscape::systems::operators::operators;
 
 use crate::args::Workload;
 use crate::failure::Failure;
@@ -26,10 +27,15 @@ const SHOWN: [&str; 10] = [
     "energy_boundary",
 ];
 
-/// Asks platforms for the same prompt and reply.
+/// The same of each part of an operator.
+const PARTS: [&str; 8] =
+    ["platform", "pass", "operator", "part", "part_ns", "least_ns", "attained_gops", "allowed_gops"];
+
+/// Asks platforms for the same prompt and reply, as a whole or operator by operator.
 pub fn compare(
     names: &[String],
     workload: Workload,
+    by_operator: bool,
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
@@ -41,13 +47,15 @@ pub fn compare(
     let question = compare::Workload { model: model.into(), prompt_tokens, generated_tokens, batch, formats };
     save_when_interrupted();
     let progress = Progress::new("compare", quiet);
-    let found = compare::compare(&question, &asked, &progress);
+    let ask = if by_operator { operators } else { compare::compare };
+    let found = ask(&question, &asked, &progress);
     drop(progress);
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         found.write(path).map_err(Failure::of)?;
     }
-    show(&found, &SHOWN, found.height(), out)?;
+    let shown: &[&str] = if by_operator { &PARTS } else { &SHOWN };
+    show(&found, shown, found.height(), out)?;
     reasons(&found, out)?;
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
 }

@@ -296,8 +296,9 @@ fn compare<'py>(
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let spec = value::parameters(spec)?;
-    let (workload, asked) = systems::compare::read(spec).map_err(explore_error)?;
-    let work = move |control: &dyn Control| systems::compare::compare(&workload, &asked, control);
+    let (workload, asked, operators) = systems::compare::read(spec).map_err(explore_error)?;
+    let ask = if operators { systems::operators::operators } else { systems::compare::compare };
+    let work = move |control: &dyn Control| ask(&workload, &asked, control);
     let (table, stop) = watched(py, progress, work)?;
     let table = table.map_err(explore_error)?;
     match stop {

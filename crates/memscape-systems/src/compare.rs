@@ -43,7 +43,7 @@ impl Workload {
     }
 
     /// The model's description, and what no platform could mend.
-    fn check(&self) -> Result<Preset<Value>, Error> {
+    pub(crate) fn check(&self) -> Result<Preset<Value>, Error> {
         let counts = [
             ("prompt_tokens", self.prompt_tokens),
             ("generated_tokens", self.generated_tokens),
@@ -53,10 +53,35 @@ impl Workload {
             let problem = "a comparison needs at least 1".to_owned();
             return Err(Error::BadParameter { path: path.to_owned(), given: given.to_string(), problem });
         }
+        let again = |at: usize| self.formats[..at].contains(&self.formats[at]);
+        if let Some(twice) = (0..self.formats.len()).find(|it| again(*it)) {
+            let problem = "it is there twice; a format has one row for each platform".to_owned();
+            return Err(Error::BadParameter {
+                path: "formats".to_owned(),
+                given: self.formats[twice].clone(),
+                problem,
+            });
+        }
         described(&MODELS, "model", &self.model, Path::new(""))
     }
 
-    fn parameters(&self, format: &str) -> Parameters {
+    /// Each platform with each format that it is asked for.
+    pub(crate) fn asked<'a>(
+        &self,
+        platforms: &'a [Preset<Platform>],
+        model: &Preset<Value>,
+    ) -> Result<Vec<(&'a Preset<Platform>, String)>, Error> {
+        let mut asked = Vec::new();
+        for it in platforms {
+            match &self.formats[..] {
+                [] => asked.push((it, format_of(&it.parameters, &model.parameters)?)),
+                given => asked.extend(given.iter().map(|format| (it, format.clone()))),
+            }
+        }
+        Ok(asked)
+    }
+
+    pub(crate) fn parameters(&self, format: &str) -> Parameters {
         let Self { model, prompt_tokens, generated_tokens, batch, .. } = self;
         Parameters::from_iter([
             ("model".to_owned(), model.clone()),
@@ -69,22 +94,25 @@ impl Workload {
 }
 
 /// A comparison as a call of another language writes it: `workload`, and `platforms` unless
-/// all that are built in are meant.
+/// all that are built in are meant; and whether `operators` are asked for, one by one.
 ///
 /// # Errors
 /// [`Error`] names what is missing, unknown or of the wrong type.
-pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>), Error> {
+pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>, bool), Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Given {
         workload: Workload,
         platforms: Option<Vec<Value>>,
+        #[serde(default)]
+        operators: bool,
     }
     let bad = |it: serde_json::Error| Error::BadSweep(format!("a comparison: {it}"));
-    let Given { workload, platforms: named } = serde_json::from_value(Value::Object(given)).map_err(bad)?;
+    let Given { workload, platforms: named, operators } =
+        serde_json::from_value(Value::Object(given)).map_err(bad)?;
     let asked =
         named.map_or_else(|| Ok(platforms()), |all| all.iter().map(platform).collect::<Result<_, _>>())?;
-    Ok((workload, asked))
+    Ok((workload, asked, operators))
 }
 
 /// The platform that a name, a path or a table means.
@@ -168,15 +196,9 @@ pub fn compare(
     control: &dyn Control,
 ) -> Result<Table, Error> {
     let model = workload.check()?;
-    let context = model.facts.get("context_tokens").and_then(Value::as_u64);
+    let context = context_of(&model);
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    let mut asked: Vec<(&Preset<Platform>, String)> = Vec::new();
-    for it in platforms {
-        match &workload.formats[..] {
-            [] => asked.push((it, format_of(&it.parameters, &model.parameters)?)),
-            given => asked.extend(given.iter().map(|format| (it, format.clone()))),
-        }
-    }
+    let asked = workload.asked(platforms, &model)?;
     for (done, (preset, format)) in asked.iter().enumerate() {
         control.advanced(done as u64, asked.len() as u64);
         if control.cancelled() {
@@ -220,7 +242,7 @@ pub fn bounds(workload: &Workload, platform: &Platform, format: &str) -> Result<
 }
 
 /// The platform's own parameters.
-fn given(platform: &Platform) -> Parameters {
+pub(crate) fn given(platform: &Platform) -> Parameters {
     platform.given.iter().map(|(path, value)| (path.clone(), null(value))).collect()
 }
 
@@ -233,8 +255,8 @@ fn row(
     let it = &preset.parameters;
     let mut assumptions = it.assumptions.join("; ");
     let (answer, error) = match fits_context(workload, context).and_then(|()| fastest(it, workload, format)) {
-        Ok((answer, chosen)) => {
-            assumptions.push_str(&chosen);
+        Ok(Fastest { answer, choice }) => {
+            assumptions.extend(choice.iter().map(|(path, value)| format!("; {path} = {value}")));
             (answer, Value::Null)
         }
         Err(error @ Error::UnknownParameter { .. }) => return Err(error),
@@ -262,8 +284,13 @@ fn row(
     Ok(row)
 }
 
+/// Tokens that a model has been made for, where its description says.
+pub(crate) fn context_of(model: &Preset<Value>) -> Option<u64> {
+    model.facts.get("context_tokens").and_then(Value::as_u64)
+}
+
 /// That prompt and reply are no longer than the model has been made for, where its description says.
-fn fits_context(workload: &Workload, context: Option<u64>) -> Result<(), Error> {
+pub(crate) fn fits_context(workload: &Workload, context: Option<u64>) -> Result<(), Error> {
     let tokens = workload.prompt_tokens.saturating_add(workload.generated_tokens);
     match context.filter(|it| *it < tokens) {
         Some(context) => Err(Error::NoAnswer(format!(
@@ -274,9 +301,14 @@ fn fits_context(workload: &Workload, context: Option<u64>) -> Result<(), Error> 
     }
 }
 
-/// The answer of a platform, the fastest of all that its description has tried, and what was
-/// chosen.
-fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Row, String), Error> {
+/// The answer of a platform, the fastest of all that its description has tried.
+pub(crate) struct Fastest {
+    pub answer: Row,
+    /// What was chosen.
+    pub choice: Parameters,
+}
+
+pub(crate) fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<Fastest, Error> {
     let study = study(&platform.study)?;
     let (own, asked) = (given(platform), workload.parameters(format));
     let mut choices = vec![Parameters::new()];
@@ -294,16 +326,15 @@ fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Ro
         choices =
             choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, value))).collect();
     }
-    let mut best: Option<(f64, Row, String)> = None;
+    let mut best: Option<(f64, Fastest)> = None;
     let mut refused = None;
     for choice in choices {
         match study.run_layers(&[&own, &choice, &asked]) {
-            Ok(row) => {
-                let total = row.iter().find(|it| it.0 == "total_s").and_then(|it| it.1.as_f64());
+            Ok(answer) => {
+                let total = answer.iter().find(|it| it.0 == "total_s").and_then(|it| it.1.as_f64());
                 let total = total.unwrap_or(f64::INFINITY);
                 if best.as_ref().is_none_or(|it| total < it.0) {
-                    let chosen = choice.iter().map(|(path, value)| format!("; {path} = {value}"));
-                    best = Some((total, row, chosen.collect()));
+                    best = Some((total, Fastest { answer, choice }));
                 }
             }
             Err(error @ Error::UnknownParameter { .. }) => return Err(error),
@@ -311,7 +342,7 @@ fn fastest(platform: &Platform, workload: &Workload, format: &str) -> Result<(Ro
         }
     }
     match (best, refused) {
-        (Some((_, row, chosen)), _) => Ok((row, chosen)),
+        (Some((_, fastest)), _) => Ok(fastest),
         (None, Some(error)) => Err(error),
         (None, None) => Err(Error::NoAnswer("there is nothing to try".to_owned())),
     }

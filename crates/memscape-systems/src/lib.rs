@@ -7,6 +7,7 @@
 //! ```
 
 pub mod compare;
+pub mod operators;
 pub mod platform;
 
 use std::sync::LazyLock;

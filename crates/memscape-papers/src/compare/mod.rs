@@ -35,10 +35,17 @@ const EXPERIMENTS: &[Experiment] = &[
     ),
     Experiment::new(
         "compare.operators",
-        "Matrix by matrix: what is attained, and where the rest goes",
-        "Llama 3.2 3B, the matrices of a layer; each machine in its own format.",
+        "Operator by operator under what each machine allows",
+        "Llama 3.2 3B, batch 1, prompt 512, reply 128; each platform in its own format.",
         operators::table,
         operators::plot,
+    ),
+    Experiment::new(
+        "compare.losses",
+        "Where the time of operators goes, by cause",
+        "Llama 3.2 3B, batch 1, prompt 512, reply 128; each platform in its own format.",
+        operators::losses,
+        operators::plot_losses,
     ),
     Experiment::new(
         "compare.models",

@@ -1,212 +1,156 @@
-//! The matrices of a model one by one, on the machines whose studies answer one: what each
-//! attains under what the machine allows, and where the rest of its time goes.
+//! The model's operators one by one on every platform: what each attains under what the machine
+//! allows, and where the rest of its time goes. Times are those of each platform's own study, whose
+//! operators sum to its prompt and its token.
 
 use memscape_explore::{Column, Parameters, Table};
-use memscape_plot::style::distinct as colour;
 use memscape_plot::{Axis, Figure, Fill, Lines, StackedBars};
-use memscape_study::Limited;
-use memscape_systems::study;
-use memscape_workload::{Format, Gemv, Model, Projections};
-use serde_json::{Value, json};
+use memscape_study::Pass;
+use memscape_systems::compare::{Workload, platforms};
+use memscape_systems::operators::operators;
+use rayon::prelude::*;
 
-use super::common::MODEL;
+use super::common::{MODEL, colour, machines};
 use crate::error::Error;
-use crate::sweeps::distinct;
+use crate::sweeps::{concat, distinct};
 
-/// Vectors of a prompt that a matrix meets at once.
-const PROMPT: u64 = 512;
-
-/// A machine that multiplies a matrix with so many vectors.
-struct Place {
-    machine: &'static str,
-    study: &'static str,
-    vectors: u64,
-    format: &'static str,
-    /// Beside the shape.
-    given: fn() -> Value,
-    /// Rows, columns and vectors as its study calls them.
-    shape: fn(Gemv, u64) -> Value,
+/// One prompt, and the mean token of its reply.
+fn question() -> Workload {
+    Workload { prompt_tokens: 512, ..Workload::of(MODEL) }
 }
 
-const PLACES: [Place; 5] = [
-    Place {
-        machine: "Laptop with PIM (PIMnast), a token",
-        study: "pim.gemv",
-        vectors: 1,
-        format: "int8",
-        given: || json!({ "format": "int8" }),
-        shape: |it, _| json!({ "m": it.m(), "k": it.k() }),
-    },
-    Place {
-        machine: "Phone with PIM (PIM-SHERPA), a token",
-        study: "ondevice.gemv",
-        vectors: 1,
-        format: "bf16",
-        given: || json!({ "format": "bf16" }),
-        shape: |it, _| json!({ "m": it.m(), "k": it.k() }),
-    },
-    Place {
-        machine: "NPU (XDNA), a prompt",
-        study: "npu.gemm",
-        vectors: PROMPT,
-        format: "bf16",
-        given: || json!({ "design": "xdna-bf16-bf16" }),
-        shape: |it, vectors| json!({ "m": vectors, "k": it.k(), "n": it.m() }),
-    },
-    Place {
-        machine: "NPU (XDNA2), a prompt",
-        study: "npu.gemm",
-        vectors: PROMPT,
-        format: "bf16",
-        given: || json!({ "design": "xdna2-bf16-bf16" }),
-        shape: |it, vectors| json!({ "m": vectors, "k": it.k(), "n": it.m() }),
-    },
-    Place {
-        machine: "SG2042 with OpenBLAS, a prompt",
-        study: "riscv.gemm",
-        vectors: PROMPT,
-        format: "q4_0",
-        given: || json!({ "format": "q4_0", "threads": 48, "policy": "interleave" }),
-        shape: |it, vectors| json!({ "m": it.m(), "k": it.k(), "n": vectors }),
-    },
-];
+/// What operators are to a model, in its order.
+const KINDS: [&str; 4] = ["projections", "MLP", "attention", "LM head"];
+/// What is none of these: norms, copies, handing work over.
+const REST: &str = "rest";
 
-/// What one matrix takes on a machine.
-struct Cost {
-    time_ns: f64,
-    /// What the study's own bounds leave of it.
-    least_ns: f64,
-    /// Its time by cause.
-    parts: Vec<(String, f64)>,
-}
-
-fn cost(place: &Place, gemv: Gemv) -> Result<Cost, Error> {
-    let layers = [(place.given)(), (place.shape)(gemv, place.vectors)];
-    let layers: Vec<Parameters> = layers.iter().filter_map(|it| it.as_object().cloned()).collect();
-    let layers: Vec<&Parameters> = layers.iter().collect();
-    let study = study(place.study)?;
-    let answer = study.run_layers(&layers)?;
-    let of = |name: &str| answer.iter().find(|it| it.0 == name).and_then(|it| it.1.as_f64()).unwrap_or(0.0);
-    let bounds = study.bounds(&layers)?;
-    let least_of = |counts: &dyn Fn(&str) -> bool| {
-        let least = bounds.iter().filter_map(|it| match it.limit {
-            Limited::AtLeast(least) if counts(it.column) => Some(least),
-            _ => None,
-        });
-        least.fold(0.0, f64::max)
-    };
-    let sums = study.sums();
-    let is_of_time =
-        |name: &str| name == "time_ns" || leaves(sums, "time_ns").contains(&name) || name == "busy_ns";
-    // The clock's own limit, where a study says how much of it is reached.
-    let time_ns = of("time_ns");
-    let least_ns = least_of(&is_of_time).max(time_ns * of("peak_share"));
-    let mut parts = Vec::new();
-    for name in leaves(sums, "time_ns") {
-        if place.study == "npu.gemm" && name == "compute_ns" {
-            let (useful, at_peak) = (of(name) * of("useful_share"), least_of(&|it| it == name));
-            parts.push(("compute_at_peak".to_owned(), at_peak));
-            parts.push(("kernel".to_owned(), useful - at_peak));
-            parts.push(("padding".to_owned(), of(name) - useful));
-        } else {
-            parts.push((name.trim_end_matches("_ns").to_owned(), of(name)));
-        }
-    }
-    Ok(Cost { time_ns, least_ns, parts })
-}
-
-/// What a column is the sum of, down to what is none.
-fn leaves<'a>(sums: &'a [(&'a str, &'a [&'a str])], column: &'a str) -> Vec<&'a str> {
-    match sums.iter().find(|it| it.0 == column) {
-        Some((_, parts)) => parts.iter().flat_map(|it| leaves(sums, it)).collect(),
-        None => vec![column],
+fn kind(operator: &str) -> &'static str {
+    match operator.split('+').next().unwrap_or_default() {
+        "qkv" | "q" | "k" | "v" | "out" => KINDS[0],
+        "gate_up" | "gate" | "up" | "down" | "fc1" | "fc2" => KINDS[1],
+        "attention_scores" | "attention_values" => KINDS[2],
+        "lm_head" => KINDS[3],
+        _ => REST,
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "operations of one product, drawn over decades")]
 pub fn table(_: &Parameters) -> Result<Table, Error> {
-    let model = Model::named(MODEL)?;
-    let mut texts: [Vec<Option<String>>; 4] = Default::default();
-    let mut numbers: [Vec<Option<f64>>; 10] = Default::default();
-    for place in &PLACES {
-        let bits = place.format.parse::<Format>().map_or(16.0, Format::bits_per_element);
-        for (matrix, gemv) in model.layer_gemvs(Projections::Merged) {
-            let Cost { time_ns, least_ns, parts } = cost(place, gemv)?;
-            let [rows, columns, vectors] = [gemv.m(), gemv.k(), place.vectors].map(|it| it as f64);
-            let operations = 2.0 * rows * columns * vectors;
-            let intensity = operations / (rows * columns * bits / 8.0);
-            for (part, part_ns) in parts {
-                let row = [place.machine, place.study, matrix.name(), &part];
-                texts.iter_mut().zip(row).for_each(|(column, it)| column.push(Some(it.to_owned())));
-                let row = [
-                    rows,
-                    columns,
-                    vectors,
-                    operations,
-                    intensity,
-                    time_ns,
-                    least_ns,
-                    operations / time_ns,
-                    operations / least_ns,
-                    part_ns,
-                ];
-                numbers.iter_mut().zip(row).for_each(|(column, it)| column.push(Some(it)));
-            }
-        }
-    }
-    let names = ["machine", "study", "matrix", "part"];
-    let texts = names.into_iter().zip(texts.map(Column::Text));
-    let names = [
-        "rows",
-        "columns",
-        "vectors",
-        "operations",
-        "operations_per_byte",
-        "time_ns",
-        "least_ns",
-        "attained_gops",
-        "allowed_gops",
-        "part_ns",
-    ];
-    let numbers = names.into_iter().zip(numbers.map(Column::Float));
-    Ok(Table::from_columns(texts.chain(numbers))?)
+    let tables: Vec<_> = platforms()
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|it| operators(&question(), std::slice::from_ref(&it), &()))
+        .collect();
+    let table = concat(tables.into_iter().map(|it| Ok(it?)))?;
+    let kinds = table.text("operator")?.into_iter().map(|it| it.map(|it| kind(&it).to_owned()));
+    Ok(table.with_column("kind", Column::Text(kinds.collect()))?)
 }
 
+/// A panel for each machine: its ways to run the model share it.
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let mut rates = Lines::new(Axis::log10("Operations per byte of weights"), Axis::log10("Gop/s"));
-    let mut figure = Figure::two_columns().columns(3).plot_height_in(1.35);
-    let mut losses = Vec::new();
-    for machine in distinct(table, "machine")? {
-        let rows = table.filter("machine", machine.as_str())?;
-        let matrices = distinct(&rows, "matrix")?;
-        let first = rows.filter("part", rows.text("part")?[0].clone().unwrap_or_default())?;
-        let points = |y: &str| -> Result<Vec<(f64, Option<f64>)>, Error> {
-            let all = first.f64("operations_per_byte")?.into_iter().zip(first.f64(y)?);
-            Ok(all.filter_map(|(x, y)| Some((x?, y))).collect())
+    let mut figure = Figure::two_columns().columns(4).plot_height_in(1.15);
+    for machine in machines() {
+        let mut lines = Lines::new(Axis::log10("Operations per byte"), Axis::log10("Gop/s"));
+        for it in &machine {
+            let rows = table.filter("platform", it.name.as_str())?;
+            let kinds = rows.text("kind")?;
+            let points = |y: &str| -> Result<Vec<(f64, Option<f64>)>, Error> {
+                let all = rows.f64("operations_per_byte")?.into_iter().zip(rows.f64(y)?).zip(&kinds);
+                let shown = all.filter(|it| it.1.as_deref() != Some(REST));
+                let mut points: Vec<_> = shown.filter_map(|((x, y), _)| Some((x?, y))).collect();
+                // An operator has a row for each of its parts.
+                points.dedup();
+                Ok(points)
+            };
+            lines = lines.points(it.name.as_str(), points("attained_gops")?);
+            lines = lines.points("", points("allowed_gops")?).filled(Fill::Hollow);
+            // Both of a platform have one colour.
+            let own = Some(colour(&it.name));
+            lines.curves.iter_mut().rev().take(2).for_each(|it| it.colour = own);
+        }
+        figure = figure.panel(machine[0].parameters.machine.clone(), lines);
+    }
+    Ok(figure.share_axes().caption(
+        "A point for each projection, MLP matrix, attention over the key-value cache and LM head: of a token on the left, of \
+         a prompt of 512 on the right. Filled: attained; open: what the description allows where the operator runs. What a \
+         study times as one is one point.",
+    ))
+}
+
+/// A cell of [`losses`]: platform, pass, kind and cause, time by it, and the least of all of the kind.
+type Loss = ([String; 4], f64, f64);
+
+/// Operators of a kind together: their time over the least, by cause.
+pub fn losses(parameters: &Parameters) -> Result<Table, Error> {
+    let table = table(parameters)?;
+    let [platforms, passes, kinds, operators, parts] =
+        ["platform", "pass", "kind", "operator", "part"].map(|it| table.text(it));
+    let texts = [platforms?, passes?, kinds?, parts?];
+    let (operators, times, leasts) = (operators?, table.f64("part_ns")?, table.f64("least_ns")?);
+    let mut cells: Vec<Loss> = Vec::new();
+    for row in 0..table.height() {
+        let [Some(platform), Some(pass), Some(kind), Some(part)] = texts.each_ref().map(|it| it[row].clone())
+        else {
+            continue;
         };
-        rates = rates.points(machine.as_str(), points("attained_gops")?);
-        rates = rates.points("", points("allowed_gops")?).filled(Fill::Hollow);
-        // Both of a machine have one colour.
-        let own = Some(colour(losses.len()));
-        rates.curves.iter_mut().rev().take(2).for_each(|it| it.colour = own);
-        let mut bars = StackedBars::new("Time over the least", matrices);
+        // An operator has a row for each of its parts.
+        let first = row == 0
+            || operators[row] != operators[row - 1]
+            || texts[1][row] != texts[1][row - 1]
+            || texts[0][row] != texts[0][row - 1];
+        let least = if first { leasts[row].unwrap_or_default() } else { 0.0 };
+        let key = [platform, pass, kind, part];
+        match cells.iter_mut().find(|it| it.0 == key) {
+            Some(cell) => (cell.1, cell.2) = (cell.1 + times[row].unwrap_or_default(), cell.2 + least),
+            None => cells.push((key, times[row].unwrap_or_default(), least)),
+        }
+    }
+    let of_kind = |it: &Loss| {
+        let same = cells.iter().filter(|other| other.0[..3] == it.0[..3]);
+        same.fold((0.0, 0.0), |sum, it| (sum.0 + it.1, sum.1 + it.2))
+    };
+    let number = |of: &dyn Fn(&Loss) -> Option<f64>| Column::Float(cells.iter().map(of).collect());
+    let text = |at: usize| Column::Text(cells.iter().map(|it| Some(it.0[at].clone())).collect());
+    let least = |it: &Loss| Some(of_kind(it).1).filter(|it| *it > 0.0);
+    Ok(Table::from_columns([
+        ("platform", text(0)),
+        ("pass", text(1)),
+        ("kind", text(2)),
+        ("time_ns", number(&|it| Some(of_kind(it).0))),
+        ("least_ns", number(&least)),
+        ("part", text(3)),
+        ("part_ns", number(&|it| Some(it.1))),
+        ("over_least", number(&|it| Some(it.1 / least(it)?))),
+    ])?)
+}
+
+pub fn plot_losses(table: &Table) -> Result<Figure, Error> {
+    let mut figure = Figure::two_columns().columns(3).plot_height_in(0.9);
+    for platform in distinct(table, "platform")? {
+        let rows = table.filter("platform", platform.as_str())?;
+        let (passes, kinds, parts) = (rows.text("pass")?, rows.text("kind")?, rows.text("part")?);
+        let over = rows.f64("over_least")?;
+        let bars: Vec<(Pass, &str)> =
+            Pass::ALL.into_iter().flat_map(|pass| KINDS.map(move |kind| (pass, kind))).collect();
+        let mut chart = StackedBars::new("Time over the least", bars.iter().map(|it| it.1));
         for part in distinct(&rows, "part")? {
-            let of_part = rows.filter("part", part.as_str())?;
-            let all = of_part.f64("part_ns")?.into_iter().zip(of_part.f64("least_ns")?);
-            let shares: Vec<Option<f64>> = all.map(|(part, least)| Some(part? / least?)).collect();
+            let of = |(pass, kind): &(Pass, &str)| {
+                let is = |row: &usize| {
+                    passes[*row].as_deref() == Some(pass.name())
+                        && kinds[*row].as_deref() == Some(kind)
+                        && parts[*row].as_deref() == Some(part.as_str())
+                };
+                (0..rows.height()).find(is).and_then(|row| over[row])
+            };
+            let values: Vec<Option<f64>> = bars.iter().map(of).collect();
             // What takes no time anywhere needs no colour.
-            if shares.iter().flatten().any(|it| *it > 0.005) {
-                bars = bars.part(part.replace('_', " "), shares);
+            if values.iter().flatten().any(|it| *it > 0.005) {
+                chart = chart.part(part.replace('_', " "), values);
             }
         }
-        losses.push((machine, bars.totals()));
-    }
-    figure = figure.panel("Filled: attained; open: allowed", rates);
-    for (machine, bars) in losses {
-        figure = figure.panel(machine, bars);
+        chart.clusters = Pass::ALL.map(|it| (it.name().to_owned(), KINDS.len())).to_vec();
+        figure = figure.panel(platform, chart.totals());
     }
     Ok(figure.caption(
-        "Bars: time of a product over the least that the description allows (the study's own bounds), by cause. A token \
-         multiplies each matrix with one vector, a prompt with 512.",
+        "Time of operators of a kind, of a prompt of 512 and of a token, over the least that the description allows them, by \
+         cause. Norms, copies between and handing work over have no such least: they are in the table.",
     ))
 }

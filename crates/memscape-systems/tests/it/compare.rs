@@ -81,6 +81,26 @@ fn more_tokens_than_the_model_is_made_for_are_a_row_that_says_so() {
 }
 
 #[test]
+fn a_config_json_says_how_long_its_contexts_are() {
+    let config = |positions: Value| {
+        json!({
+            "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+            "num_hidden_layers": 16, "vocab_size": 32000, "max_position_embeddings": positions,
+        })
+    };
+    let said = |model: Value| {
+        let workload = Workload { model, ..Workload::of("") };
+        compare(&workload, &[platform(&json!("soc-lpddr5x")).unwrap()], &())
+            .unwrap()
+            .text("error")
+            .unwrap()
+            .swap_remove(0)
+    };
+    assert!(said(config(json!(2047))).unwrap().contains("2048 tokens, but the model has a context of 2047"));
+    assert_eq!((said(config(json!(2048))), said(config(Value::Null))), (None, None));
+}
+
+#[test]
 fn a_platform_of_ones_own_changes_one_that_is_built_in() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("faster.toml");
@@ -101,6 +121,8 @@ fn what_no_platform_could_mend_is_an_error() {
     let error = |workload: &Workload| compare(workload, &all, &()).unwrap_err().to_string();
     assert!(error(&Workload::of("llama-3.2-2b")).contains("did you mean"));
     assert!(error(&Workload { prompt_tokens: 0, ..Workload::of("opt-125m") }).contains("prompt_tokens"));
+    let formats = ["int8", "fp16", "int8"].map(str::to_owned).to_vec();
+    assert!(error(&Workload { formats, ..Workload::of("opt-125m") }).contains("int8: it is there twice"));
     assert!(platform(&json!("npu-xdna3")).unwrap_err().to_string().contains("npu-xdna2"));
     let unknown = json!({ "base": "sg2042", "parameters": { "given": { "thread": 8 } } });
     let unknown = compare(&Workload::of("opt-125m"), &[platform(&unknown).unwrap()], &()).unwrap_err();

@@ -6,6 +6,7 @@ mod editions;
 mod extremes;
 mod gguf;
 mod laws;
+mod operators;
 mod systems;
 
 /// What may be in use at a time: a point's gigabyte, since points are answered in processes of

@@ -1,0 +1,107 @@
+//! The operators of a model, one by one, on all platforms.
+
+use memscape_explore::Table;
+use memscape_systems::compare::{Workload, compare, platform, platforms};
+use memscape_systems::operators::operators;
+use serde_json::json;
+
+fn sum(table: &Table, platform: &str, pass: &str) -> f64 {
+    let rows = table.filter("platform", platform).unwrap().filter("pass", pass).unwrap();
+    rows.f64("part_ns").unwrap().into_iter().flatten().sum()
+}
+
+/// Parts sum to the whole, and no operator is faster than its description allows.
+#[test]
+fn operators_sum_to_what_every_platform_answers() {
+    for (model, batch) in [("llama-3.2-1b", 1), ("llama-3.2-1b", 6), ("opt-1.3b", 1), ("gemma-3-1b", 2)] {
+        let workload = Workload { prompt_tokens: 96, generated_tokens: 16, batch, ..Workload::of(model) };
+        let all = platforms();
+        let (answers, told) =
+            (compare(&workload, &all, &()).unwrap(), operators(&workload, &all, &()).unwrap());
+        let [ttft, token] = ["ttft_s", "token_ns"].map(|it| answers.f64(it).unwrap());
+        let mut checked = 0;
+        for (row, name) in answers.text("platform").unwrap().into_iter().flatten().enumerate() {
+            let (Some(ttft), Some(token)) = (ttft[row], token[row]) else { continue };
+            for (pass, whole) in [("prompt", ttft * 1e9), ("token", token)] {
+                let parts = sum(&told, &name, pass);
+                // Each operator is rounded to the picosecond somewhere else than the whole.
+                assert!(
+                    (parts / whole - 1.0).abs() < 1e-4,
+                    "{model} x {batch}, {name}: {pass} {parts} of {whole}"
+                );
+            }
+            checked += 1;
+        }
+        assert!(checked > 12, "{model}: only {checked} platforms answer");
+        let names = told.text("platform").unwrap();
+        let operators = told.text("operator").unwrap();
+        let [times, least] = ["time_ns", "least_ns"].map(|it| told.f64(it).unwrap());
+        for row in 0..told.height() {
+            if let (Some(time), Some(least)) = (times[row], least[row]) {
+                let (name, operator) = (&names[row], &operators[row]);
+                assert!(
+                    least <= time * (1.0 + 1e-6),
+                    "{model} x {batch}, {name:?} {operator:?}: {time} below {least}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn operators_have_the_work_that_the_model_says() {
+    let soc = [platform(&json!("soc-lpddr5x")).unwrap()];
+    let workload = Workload { prompt_tokens: 512, ..Workload::of("llama-3.2-1b") };
+    let token = operators(&workload, &soc, &()).unwrap().filter("pass", "token").unwrap();
+    let head = token.filter("operator", "lm_head").unwrap();
+    // Two operations for each weight, which takes a byte.
+    assert_eq!(head.f64("operations").unwrap(), [Some(2.0 * 128_256.0 * 2048.0)]);
+    assert_eq!(head.f64("operations_per_byte").unwrap(), [Some(2.0)]);
+    let scores = token.filter("operator", "attention_scores").unwrap();
+    assert_eq!(scores.f64("operations").unwrap(), [Some(2.0 * 16.0 * 2048.0 * (512.0 + 64.0))]);
+    let norms = token.filter("operator", "attention_norm").unwrap();
+    assert_eq!(norms.f64("operations_per_byte").unwrap(), [None], "it reads no weights of matrices");
+}
+
+#[test]
+fn a_platform_that_cannot_run_the_model_has_a_row_that_says_why() {
+    let npu = [platform(&json!("npu-xdna2")).unwrap()];
+    let table = operators(&Workload::of("llama-2-70b"), &npu, &()).unwrap();
+    assert_eq!(table.height(), 1);
+    assert!(table.text("error").unwrap()[0].as_ref().unwrap().contains("memory"));
+}
+
+/// A processor reads weights once, whatever the batch; a PIM command has one vector.
+#[test]
+fn batches_share_the_weights_where_a_system_can() {
+    let names = ["soc-lpddr5x", "phone-cpu", "pimnast", "sherpa-duplicated"];
+    let platforms = names.map(|it| platform(&json!(it)).unwrap());
+    let of = |batch| {
+        let workload =
+            Workload { prompt_tokens: 64, generated_tokens: 8, batch, ..Workload::of("llama-3.2-1b") };
+        compare(&workload, &platforms, &()).unwrap().f64("token_ns").unwrap()
+    };
+    let (one, eight) = (of(1), of(8));
+    let times = |at: usize| eight[at].unwrap() / one[at].unwrap();
+    assert!(times(0) < 1.5, "{} {}", names[0], times(0));
+    assert!(times(1) < 4.0, "{} {}", names[1], times(1));
+    assert!(times(2) > 3.0 && times(2) < 8.0, "{} {}", names[2], times(2));
+    assert!((times(3) - 8.0).abs() < 0.01, "{} {}", names[3], times(3));
+}
+
+/// Inputs and sums of units at banks cross pins, and take time and energy there.
+#[test]
+fn what_units_at_banks_need_is_billed() {
+    let of = |given: serde_json::Value| {
+        let base = json!({ "base": "hermes-pim", "parameters": { "given": given } });
+        let workload = Workload { prompt_tokens: 128, generated_tokens: 32, ..Workload::of("llama-2-13b") };
+        let table = compare(&workload, &[platform(&base).unwrap()], &()).unwrap();
+        assert_eq!(table.text("error").unwrap(), [None]);
+        ["token_ns", "energy_j"].map(|it| table.f64(it).unwrap()[0].unwrap())
+    };
+    let [time, joules] = of(json!({}));
+    let [free_time, free_joules] = of(json!({ "dimm.units": "null" }));
+    let [fast_time, _] = of(json!({ "dimm.units.channel_gb_s": 1e6 }));
+    assert!(time > 1.02 * free_time && joules > free_joules, "{time} {free_time} {joules} {free_joules}");
+    assert!((fast_time / free_time - 1.0).abs() < 1e-3, "{fast_time} {free_time}");
+}
