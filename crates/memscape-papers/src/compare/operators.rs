@@ -122,35 +122,69 @@ pub fn losses(parameters: &Parameters) -> Result<Table, Error> {
     ])?)
 }
 
+/// What of a bar has a colour of its own; the rest is `other`.
+const COLOURED: usize = 7;
+
+/// A panel for each platform; those whose operators take the same share one.
 pub fn plot_losses(table: &Table) -> Result<Figure, Error> {
-    let mut figure = Figure::two_columns().columns(3).plot_height_in(0.9);
+    let mut panels: Vec<(String, StackedBars)> = Vec::new();
     for platform in distinct(table, "platform")? {
-        let rows = table.filter("platform", platform.as_str())?;
-        let (passes, kinds, parts) = (rows.text("pass")?, rows.text("kind")?, rows.text("part")?);
-        let over = rows.f64("over_least")?;
-        let bars: Vec<(Pass, &str)> =
-            Pass::ALL.into_iter().flat_map(|pass| KINDS.map(move |kind| (pass, kind))).collect();
-        let mut chart = StackedBars::new("Time over the least", bars.iter().map(|it| it.1));
-        for part in distinct(&rows, "part")? {
-            let of = |(pass, kind): &(Pass, &str)| {
-                let is = |row: &usize| {
-                    passes[*row].as_deref() == Some(pass.name())
-                        && kinds[*row].as_deref() == Some(kind)
-                        && parts[*row].as_deref() == Some(part.as_str())
-                };
-                (0..rows.height()).find(is).and_then(|row| over[row])
-            };
-            let values: Vec<Option<f64>> = bars.iter().map(of).collect();
-            // What takes no time anywhere needs no colour.
-            if values.iter().flatten().any(|it| *it > 0.005) {
-                chart = chart.part(part.replace('_', " "), values);
-            }
+        let chart = losses_of(&table.filter("platform", platform.as_str())?)?;
+        match panels.iter_mut().find(|it| it.1 == chart) {
+            Some(panel) => panel.0 = format!("{}, {platform}", panel.0),
+            None => panels.push((platform, chart)),
         }
-        chart.clusters = Pass::ALL.map(|it| (it.name().to_owned(), KINDS.len())).to_vec();
-        figure = figure.panel(platform, chart.totals());
+    }
+    let mut figure = Figure::two_columns().columns(3).plot_height_in(0.9);
+    for (name, chart) in panels {
+        figure = figure.panel(name, chart);
     }
     Ok(figure.caption(
-        "Time of operators of a kind, of a prompt of 512 and of a token, over the least that the description allows them, by \
-         cause. Norms, copies between and handing work over have no such least: they are in the table.",
+        "Time of operators of a kind, of a prompt of 512 and of a token, by cause; beside a kind, how many times as long it takes \
+         as the description allows. Norms, copies between and handing work over have no such least: they are in the table.",
     ))
+}
+
+fn losses_of(rows: &Table) -> Result<StackedBars, Error> {
+    let [passes, kinds, parts] = ["pass", "kind", "part"].map(|it| rows.text(it));
+    let (passes, kinds, parts, over) = (passes?, kinds?, parts?, rows.f64("over_least")?);
+    let bars: Vec<(Pass, &str)> =
+        Pass::ALL.into_iter().flat_map(|pass| KINDS.map(move |kind| (pass, kind))).collect();
+    let is_of = |row: usize, (pass, kind): (Pass, &str)| {
+        passes[row].as_deref() == Some(pass.name()) && kinds[row].as_deref() == Some(kind)
+    };
+    let total = |bar: (Pass, &str)| -> Option<f64> {
+        let all = (0..rows.height()).filter(|row| is_of(*row, bar)).filter_map(|row| over[row]);
+        Some(all.sum()).filter(|it| *it > 0.0)
+    };
+    let value = |part: &str, bar: (Pass, &str)| {
+        let found = (0..rows.height()).find(|row| is_of(*row, bar) && parts[*row].as_deref() == Some(part));
+        found.and_then(|row| over[row])
+    };
+    let largest = |part: &String| {
+        let shares = bars.iter().filter_map(|bar| Some(value(part, *bar)? / total(*bar)?));
+        shares.fold(0.0, f64::max)
+    };
+    let mut named = distinct(rows, "part")?;
+    named.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    let others = named.split_off(COLOURED.min(named.len()));
+    let names = bars.iter().map(|bar| match total(*bar) {
+        Some(times) if times < 9.95 => format!("{} {times:.1}×", bar.1),
+        Some(times) => format!("{} {times:.0}×", bar.1),
+        None => bar.1.to_owned(),
+    });
+    let mut chart = StackedBars::new("Time (%)", names).shares();
+    let shown = named.iter().filter(|it| largest(it) > 0.005);
+    for part in shown {
+        chart = chart.part(part.replace('_', " "), bars.iter().map(|bar| value(part, *bar)));
+    }
+    let rest = |bar: (Pass, &str)| {
+        let all: f64 = others.iter().filter_map(|part| value(part, bar)).sum();
+        total(bar).map(|_| all)
+    };
+    if others.iter().any(|it| largest(it) > 0.005) {
+        chart = chart.part("other", bars.iter().map(|bar| rest(*bar)));
+    }
+    chart.clusters = Pass::ALL.map(|it| (it.name().to_owned(), KINDS.len())).to_vec();
+    Ok(chart)
 }
