@@ -57,6 +57,21 @@ fn of(count: f64, each: Nanoseconds) -> Nanoseconds {
 }
 
 impl BlockCost {
+    /// Neurons take as long on either side: for walks of which nobody asks the time.
+    #[must_use]
+    pub fn even() -> Self {
+        let none = Nanoseconds::ZERO;
+        let one = Nanoseconds::new(1.0).expect("one is a time");
+        Self {
+            neuron_bytes: 1.0,
+            gpu_fixed: none,
+            gpu_neuron: one,
+            gpu_activation: none,
+            cold_neuron: one,
+            cold_activation: none,
+        }
+    }
+
     /// Time of the GPU for neurons read and activations computed.
     #[must_use]
     pub fn gpu(&self, load: Load) -> Nanoseconds {

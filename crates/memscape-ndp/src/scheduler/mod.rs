@@ -15,4 +15,4 @@ pub use expected::{Answers, Expected, FETCHES, Question, largest_of, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};
 pub(crate) use walk::whole;
-pub use walk::{Rules, Token, Walk, Walked, first_word};
+pub use walk::{Neurons, Rules, Token, Walk, Walked, first_word};

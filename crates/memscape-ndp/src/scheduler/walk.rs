@@ -10,7 +10,7 @@ use super::planes::{above, add, count, equal, get, saturate};
 use super::policy::{Exchange, Missed, Strategy};
 use super::remap::{Moves, Remapping};
 use super::token::{Loads, Times, union};
-use crate::activity::{Bits, NO_PARENT};
+use crate::activity::{Bits, NO_PARENT, bit};
 use crate::hardware::{Predictor, Remap};
 use crate::partition::Device;
 
@@ -122,6 +122,58 @@ pub struct Token<'a> {
     pub swapped: u64,
     /// Neurons moved between DIMMs after it.
     pub moved: u64,
+    /// The neurons one by one.
+    pub neurons: Neurons<'a>,
+}
+
+/// A block's neurons at a token, as the scheduler has them: states that led to the prediction,
+/// and places after whatever moves at the token's end.
+#[derive(Debug, Clone, Copy)]
+pub struct Neurons<'a> {
+    state: &'a [[u64; 4]],
+    score: &'a [[u64; SCORE]],
+    predicted: &'a [u64],
+    active: &'a [u64],
+    gpu: &'a [u64],
+    homes: &'a [Vec<u64>],
+}
+
+impl Neurons<'_> {
+    /// The state, from 0 to 15.
+    #[must_use]
+    pub fn state(&self, neuron: usize) -> u32 {
+        get(&self.state[neuron / 64], neuron % 64)
+    }
+
+    /// What the exchange goes by: state and active parents, as far as the strategy sees them.
+    #[must_use]
+    pub fn score(&self, neuron: usize) -> u32 {
+        get(&self.score[neuron / 64], neuron % 64)
+    }
+
+    /// Whether it was predicted active.
+    #[must_use]
+    pub fn is_predicted(&self, neuron: usize) -> bool {
+        bit(self.predicted, neuron)
+    }
+
+    /// Whether any sequence activates it.
+    #[must_use]
+    pub fn is_active(&self, neuron: usize) -> bool {
+        bit(self.active, neuron)
+    }
+
+    /// Whether the GPU has it.
+    #[must_use]
+    pub fn is_on_gpu(&self, neuron: usize) -> bool {
+        bit(self.gpu, neuron)
+    }
+
+    /// The DIMM that has it, from 1.
+    #[must_use]
+    pub fn dimm(&self, neuron: usize) -> usize {
+        self.homes.iter().position(|it| bit(it, neuron)).map_or(0, |it| it + 1)
+    }
 }
 
 /// Planes of a score: a state of 15 and two parents of 15 stay below 64.
@@ -252,9 +304,6 @@ impl<'a> Walk<'a> {
                 time +=
                     self.loads(token, &late, &row).times(cost, self.rules.exchange).add_to(cost, &mut walked);
             }
-            for (state, active) in self.state.iter_mut().zip(&row) {
-                saturate(state, *active, self.rules.predictor.increment.get());
-            }
             self.home.see(&row, first.on_dimms.iter().map(|it| it.neurons));
             let ends = (step + 1).is_multiple_of(self.rules.remap.window.get() as usize);
             let moved = if ends { self.end_window(&mut walked) } else { 0 };
@@ -267,7 +316,18 @@ impl<'a> Walk<'a> {
                 loads: &first.on_dimms,
                 swapped,
                 moved,
+                neurons: Neurons {
+                    state: &self.state,
+                    score: &self.score,
+                    predicted: &self.predicted,
+                    active: &row,
+                    gpu: &self.gpu,
+                    homes: self.home.homes(),
+                },
             });
+            for (state, active) in self.state.iter_mut().zip(&row) {
+                saturate(state, *active, self.rules.predictor.increment.get());
+            }
         }
         walked
     }

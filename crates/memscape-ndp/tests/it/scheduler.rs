@@ -5,7 +5,7 @@ use memscape_ndp::activity::Bits;
 use memscape_ndp::hardware::{Pairing, Remap, Stop};
 use memscape_ndp::partition::Device;
 use memscape_ndp::scheduler::{
-    BlockCost, Exchange, Missed, Remapping, Rules, Strategy, Walk, Walked, first_word,
+    BlockCost, Exchange, Missed, Remapping, Rules, Strategy, Token, Walk, Walked, first_word,
 };
 use memscape_units::Nanoseconds;
 use proptest::prelude::*;
@@ -101,6 +101,18 @@ fn walk(
     swaps: usize,
     prefill: usize,
 ) -> Walked {
+    walk_watched(study, bits, before, parents, device, [swaps, prefill], |_| ())
+}
+
+fn walk_watched(
+    study: &InferenceStudy,
+    bits: &Bits,
+    before: &Bits,
+    parents: &[[u32; 2]],
+    device: &[Device],
+    [swaps, prefill]: [usize; 2],
+    watch: impl FnMut(Token<'_>),
+) -> Walked {
     let rules = Rules {
         predictor: &study.predictor,
         remap: &study.remap,
@@ -116,7 +128,7 @@ fn walk(
     let (activity, before) = ([bits.clone()], [before.clone()]);
     let on_gpu: Vec<bool> = device.iter().map(|it| *it == 0).collect();
     let homes: Vec<Device> = device.iter().map(|it| (*it).max(1)).collect();
-    Walk::new(rules, &activity, &before, Some(parents.to_vec()), &on_gpu, &homes).run(&cost())
+    Walk::new(rules, &activity, &before, Some(parents.to_vec()), &on_gpu, &homes).watched(&cost(), watch)
 }
 
 proptest! {
@@ -152,6 +164,39 @@ proptest! {
         prop_assert!((level.gpu_neurons + level.cold_neurons - all as f64).abs() < 1e-6);
         prop_assert!(level.gpu_neurons <= walked.gpu_neurons + 1e-6);
         prop_assert!(level.time.0 <= walked.time.0 + 16, "{} {}", level.time.0, walked.time.0);
+    }
+
+    /// Who watches a walk sees each neuron's state, score, prediction and place.
+    #[test]
+    fn functional_a_watched_token_tells_of_each_neuron(
+        rows in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.4), 70), 20),
+        previous in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.3), 70), 20),
+        parents in prop::collection::vec([0_u32..70, 0_u32..70], 70),
+        device in prop::collection::vec(0_u16..4, 70),
+    ) {
+        let study = InferenceStudy::default();
+        let (bits, before) = (bits(&rows), bits(&previous));
+        let (mut states, mut hits, mut held) = (Vec::<u32>::new(), 0, Vec::new());
+        let walked = walk_watched(&study, &bits, &before, &parents, &device, [4, 8], |it| {
+            let all = it.neurons;
+            held.push((0..70).filter(|neuron| all.is_on_gpu(*neuron)).count());
+            for neuron in 0..70 {
+                let active = parents[neuron].iter().filter(|parent| before.get(8 + it.step, **parent as usize)).count();
+                assert_eq!(all.score(neuron), all.state(neuron) + study.predictor.lambda.get() * u32::try_from(active).unwrap());
+                assert_eq!(all.is_active(neuron), bits.get(8 + it.step, neuron));
+                assert_eq!(all.is_predicted(neuron), all.score(neuron) >= study.predictor.threshold);
+                assert_eq!(all.dimm(neuron), usize::from(device[neuron].max(1)));
+                hits += u64::from(all.is_active(neuron) && all.is_predicted(neuron));
+                if let Some(state) = states.get(neuron) {
+                    assert_eq!(all.state(neuron), *state);
+                }
+            }
+            let next = |neuron| if all.is_active(neuron) { (all.state(neuron) + study.predictor.increment.get()).min(15) } else { all.state(neuron).saturating_sub(1) };
+            states = (0..70).map(next).collect();
+        });
+        prop_assert_eq!(hits, walked.hits);
+        // What comes to the GPU drives another out.
+        prop_assert!(held.iter().all(|it| *it == device.iter().filter(|it| **it == 0).count()));
     }
 
     /// Remapping moves work from full to empty DIMMs and loses no neuron.

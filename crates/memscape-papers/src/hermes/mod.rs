@@ -9,6 +9,7 @@ mod design;
 mod online;
 mod rates;
 mod strategies;
+mod walkthrough;
 
 use crate::experiment::Experiment;
 use crate::paper::Paper;
@@ -42,6 +43,20 @@ const EXPERIMENTS: &[Experiment] = &[
         "Llama 2 13B, by the activity law.",
         activity::table4b,
         activity::plot4b,
+    ),
+    Experiment::new(
+        "hermes.fig7",
+        "Ten neurons and their predictor",
+        "Llama-2-13B by the activity law, layer 31, after a prompt of 128.",
+        walkthrough::table7,
+        walkthrough::plot7,
+    ),
+    Experiment::new(
+        "hermes.fig8",
+        "Ten neurons between GPU and DIMMs",
+        "Llama-2-13B by the activity law, layer 31, after a prompt of 128.",
+        walkthrough::table8,
+        walkthrough::plot8,
     ),
     Experiment::new(
         "hermes.fig9",
