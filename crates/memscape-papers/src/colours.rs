@@ -1,7 +1,7 @@
 //! One colour for each system, scheme, kernel and policy, the same in all figures.
 
-use memscape_plot::style::distinct;
-use memscape_plot::{Chart, Figure};
+use memscape_plot::style::{Colour, DISTINCT, distinct};
+use memscape_plot::{Chart, Figure, Mark};
 
 /// What is told apart by colour, in families: each in its order, and under all names that the
 /// figures have for it. The first word of a name that goes on after a comma counts as well.
@@ -49,7 +49,8 @@ fn place(name: &str) -> Option<usize> {
     })
 }
 
-/// Colours what is known by name, unless it has a colour already.
+/// Colours what is known by name, unless it has a colour already, and what stands beside it in
+/// colours that are left.
 pub fn paint(figure: &mut Figure) {
     for panel in &mut figure.panels {
         match &mut panel.chart {
@@ -58,27 +59,31 @@ pub fn paint(figure: &mut Figure) {
                 each(all);
             }
             Chart::Lines(lines) => {
-                let all = lines.curves.iter_mut().map(|it| (it.name.as_str(), &mut it.colour));
-                each(all);
+                let points = lines.curves.iter_mut().filter(|it| it.mark != Mark::Dashed);
+                each(points.map(|it| (it.name.as_str(), &mut it.colour)));
             }
             _ => {}
         }
     }
 }
 
-/// All of a chart or none: a colour by position could be another's.
-fn each<'a>(all: impl Iterator<Item = (&'a str, &'a mut Option<memscape_plot::style::Colour>)>) {
-    let all: Vec<_> = all.map(|(name, colour)| (place(name), colour)).collect();
-    let mut taken: Vec<usize> = all.iter().filter_map(|it| it.0).collect();
-    let known = taken.len() == all.len();
-    taken.sort_unstable();
-    taken.dedup();
-    if known && taken.len() == all.len() {
-        for (place, colour) in all {
-            if let Some(place) = place {
-                colour.get_or_insert(distinct(place));
-            }
+/// A chart of nothing known keeps its colours by position.
+fn each<'a>(all: impl Iterator<Item = (&'a str, &'a mut Option<Colour>)>) {
+    let mut all: Vec<_> = all.collect();
+    let mut taken: Vec<Colour> = all.iter().filter_map(|it| *it.1).collect();
+    let mut any = false;
+    for (name, colour) in &mut all {
+        let own = place(name).map(distinct).filter(|own| colour.is_none() && !taken.contains(own));
+        if let Some(own) = own {
+            **colour = Some(own);
+            taken.push(own);
+            any = true;
         }
+    }
+    if any {
+        let free = DISTINCT.into_iter().filter(|it| !taken.contains(it));
+        let others = all.into_iter().filter(|it| it.1.is_none());
+        others.zip(free).for_each(|((_, colour), free)| *colour = Some(free));
     }
 }
 
@@ -100,7 +105,10 @@ mod tests {
         assert_eq!(few[0], many[1]);
         assert!(few[0].is_some() && many[0] != many[1]);
         assert_eq!(colours(&["Hermes, one RTX 4090"]), few);
-        assert_eq!(colours(&["Hermes", "nobody"]), [None, None]);
+        let others = colours(&["nobody", "Hermes", "no one"]);
+        assert_eq!(others[1], few[0]);
+        assert!(others.iter().all(Option::is_some) && others[0] != others[1] && others[0] != others[2]);
+        assert_eq!(colours(&["nobody", "no one"]), [None, None]);
     }
 
     #[test]

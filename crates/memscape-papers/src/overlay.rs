@@ -5,6 +5,7 @@
 //! replaced, and what of it changes is where they are drawn.
 
 use memscape_explore::{Column, Table};
+use memscape_plot::style::Width;
 use memscape_plot::{Chart, Figure, TextTable};
 
 use crate::claims::{Aggregate, Bound, Claim, Query, Transform, ask, cells};
@@ -20,7 +21,10 @@ struct Cell {
     row: usize,
     column: usize,
     printed: String,
-    error: String,
+    /// Whether it is a limit: a number says more.
+    is_limit: bool,
+    /// None where the model says nothing.
+    error: Option<String>,
 }
 
 /// Draws what a paper prints of an experiment into its figure: open diamonds on bars and curves,
@@ -36,12 +40,12 @@ pub fn with_published(
 ) -> Result<Figure, Error> {
     let plain = experiment.sketch(table)?;
     let (mut figure, mut found) = (figure, Vec::new());
-    for claim in claims {
-        let Some(query) = claim.query.as_ref().filter(|it| is_drawn(it, experiment)) else { continue };
+    let asked =
+        claims.iter().flat_map(|claim| claim.query.iter().chain(&claim.shown).map(move |it| (claim, it)));
+    for (claim, query) in asked.filter(|it| is_drawn(it.1, experiment)) {
         let Some(number) = replaced(claim, query) else { continue };
         let rows = cells(&claim.id, query, table)?;
-        // Any other number; the table's own may be the printed one already.
-        let other = 1.37 * number + 0.61 * (1.0 + number.abs());
+        let other = another(number, table, query)?;
         let [Some(with), Some(without)] =
             [number, other].map(|it| drawn(experiment, table, query, &rows, it))
         else {
@@ -51,7 +55,7 @@ pub fn with_published(
         if claim.bound.is_none() {
             draw_numbers(&mut figure, query.aggregate, [&plain, &with, &without], [number, other]);
         }
-        found.extend(table_cells(claim, [&plain, &with, &without], table)?);
+        found.extend(table_cells(claim, query, [&plain, &with, &without], table)?);
     }
     add_columns(&mut figure, &found);
     Ok(figure)
@@ -61,6 +65,13 @@ pub fn with_published(
 fn is_drawn(query: &Query, experiment: &Experiment) -> bool {
     let one = matches!(query.aggregate, Aggregate::Only | Aggregate::Mean | Aggregate::Max | Aggregate::Min);
     query.experiment == experiment.id && query.over.is_none() && query.transform == Transform::None && one
+}
+
+/// Any other number that the column can have; the table's own may be the printed one already.
+fn another(number: f64, table: &Table, query: &Query) -> Result<f64, Error> {
+    let other = 1.37 * number + 0.61 * (1.0 + number.abs());
+    let is_whole = matches!(table.column(&query.column)?, Column::Int(_));
+    Ok(if is_whole { other.ceil() + 1.0 } else { other })
 }
 
 /// The printed number as the table's column has it.
@@ -172,6 +183,7 @@ fn mark(chart: &mut Chart, place: usize, value: f64) {
 /// Cells of text tables that change with the claim's number, if they have its unit.
 fn table_cells(
     claim: &Claim,
+    query: &Query,
     [plain, with, without]: [&Figure; 3],
     table: &Table,
 ) -> Result<Vec<Cell>, Error> {
@@ -194,9 +206,13 @@ fn table_cells(
         );
         let changed: Vec<(usize, usize, &String)> = changed.collect();
         let [(row, column, text)] = changed[..] else { continue };
-        let Some(query) = &claim.query else { continue };
-        let computed = ask(&claim.id, query, table)?;
-        if !same(text, computed) {
+        // The first column names the rows.
+        if column == 0 {
+            continue;
+        }
+        // A number that the model does not say is no fault of the claim.
+        let computed = ask(&claim.id, query, table).ok();
+        if computed.is_some_and(|it| !same(text, it)) {
             continue;
         }
         let printed = match claim.bound {
@@ -204,14 +220,22 @@ fn table_cells(
             Some(Bound::Lower) => format!("≥ {}", claim.value),
             None => claim.value.to_string(),
         };
-        let error = match claim.relative_error(computed) {
-            _ if claim.is_exact(computed) => MET.to_owned(),
-            it if claim.value.number() == 0.0 => format!("{it:+.1}").replace('-', "\u{2212}"),
-            it => format!("{:+.1} %", 100.0 * it).replace('-', "\u{2212}"),
-        };
-        cells.push(Cell { panel, row, column, printed, error });
+        let error = computed.map(|it| error(claim, it));
+        cells.push(Cell { panel, row, column, printed, is_limit: claim.bound.is_some(), error });
     }
     Ok(cells)
+}
+
+/// How far the model's number is from the printed one.
+fn error(claim: &Claim, computed: f64) -> String {
+    let error = claim.relative_error(computed);
+    let text = match 100.0 * error {
+        _ if claim.is_exact(computed) => return MET.to_owned(),
+        _ if claim.value.number() == 0.0 => format!("{error:+.1}"),
+        percent if percent.abs() < 100.0 => format!("{percent:+.1} %"),
+        percent => format!("{percent:+.0} %"),
+    };
+    text.replace('-', "\u{2212}")
 }
 
 /// Whether a text begins with this number, as far as its digits go.
@@ -227,55 +251,101 @@ fn same(text: &str, number: f64) -> bool {
 /// The error of what has the printed digits.
 const MET: &str = "–";
 
-/// More columns beside a table's own leave no room for any.
-const MOST_COLUMNS: usize = 2;
+/// To tell what is missed, a table's letters may be so much smaller.
+const SMALLEST: f64 = 0.85;
 
-/// Puts what is printed beside the columns of which most is missed; of the others the caption
-/// says that they are met.
+/// What is printed of one column, row by row, with its errors.
+struct Printed {
+    column: usize,
+    texts: Vec<[String; 2]>,
+    /// Whether any cell has an error to tell.
+    compared: bool,
+}
+
+impl Printed {
+    fn of(column: usize, rows: usize, cells: &[&Cell]) -> Self {
+        let found = |row| {
+            let all = cells.iter().filter(move |it| it.column == column && it.row == row);
+            all.max_by_key(|it| !it.is_limit)
+        };
+        let text = |row| {
+            found(row).map_or_else(Default::default, |it| {
+                [it.printed.clone(), it.error.clone().unwrap_or_default()]
+            })
+        };
+        let compared = cells.iter().any(|it| it.column == column && it.error.is_some());
+        Self { column, texts: (0..rows).map(text).collect(), compared }
+    }
+
+    /// The table with this beside its column.
+    fn beside(&self, table: &TextTable) -> TextTable {
+        let mut table = table.clone();
+        let names: &[&str] = if self.compared { &["Published", "Error"] } else { &["Published"] };
+        for (index, name) in names.iter().enumerate() {
+            let at = self.column + 1 + index;
+            table.header.insert(at, (*name).to_owned());
+            for (cells, texts) in table.rows.iter_mut().zip(&self.texts) {
+                cells.insert(at, texts[index].clone());
+            }
+        }
+        table
+    }
+}
+
+/// Puts what is printed beside a table's own columns: of as many as a page has room for, those
+/// of which most is missed first. Of the others the caption says how many are met.
 fn add_columns(figure: &mut Figure, cells: &[Cell]) {
-    let mut met = 0;
+    let (mut met, mut missed, mut wide) = (0, 0, false);
     for (panel, chart) in figure.panels.iter_mut().map(|it| &mut it.chart).enumerate() {
         let Chart::TextTable(table) = chart else { continue };
         let own: Vec<&Cell> = cells.iter().filter(|it| it.panel == panel).collect();
-        let missed = |column: usize| own.iter().filter(|it| it.column == column && it.error != MET).count();
+        let is_missed = |it: &&&Cell| it.error.as_deref().is_some_and(|it| it != MET);
+        let misses = |column: usize| own.iter().filter(|it| it.column == column).filter(is_missed).count();
         let mut columns: Vec<usize> = own.iter().map(|it| it.column).collect();
         columns.sort_unstable();
         columns.dedup();
-        if columns.len() > MOST_COLUMNS {
-            columns.retain(|it| missed(*it) > 0);
-            columns.sort_by_key(|it| std::cmp::Reverse(missed(*it)));
-            columns.truncate(MOST_COLUMNS);
-            met += own.iter().filter(|it| it.error == MET && !columns.contains(&it.column)).count();
-        }
-        // From the right, so that those at the left stay where they are.
-        columns.sort_unstable_by_key(|it| std::cmp::Reverse(*it));
+        // Equally good ones stay in the table's order.
+        columns.sort_by_key(|it| std::cmp::Reverse(misses(*it)));
+        let mut chosen: Vec<Printed> = Vec::new();
         for column in columns {
-            let texts = (0..table.rows.len()).map(|row| {
-                let found = own.iter().rfind(|it| it.column == column && it.row == row);
-                found.map_or_else(Default::default, |it| [it.printed.clone(), it.error.clone()])
-            });
-            insert(table, column, texts.collect());
+            let all = chosen.iter().map(|it| it.column).chain([column]);
+            let all: Vec<Printed> = all.map(|it| Printed::of(it, table.rows.len(), &own)).collect();
+            let smallest = if misses(column) > 0 { SMALLEST } else { 1.0 };
+            if chosen.is_empty() || smallest <= with_all(table, &all).scale(Width::TwoColumns) {
+                chosen = all;
+            }
         }
+        let left: Vec<&&Cell> =
+            own.iter().filter(|it| chosen.iter().all(|chosen| chosen.column != it.column)).collect();
+        missed += left.iter().filter(|it| is_missed(it)).count();
+        met += left.iter().filter(|it| it.error.as_deref() == Some(MET)).count();
+        *table = with_all(table, &chosen);
+        wide |= !chosen.is_empty() && table.scale(Width::OneColumn) < 1.0;
+    }
+    if wide {
+        figure.width = Width::TwoColumns;
     }
     if met > 0 {
         let which = if met == cells.len() { "All" } else { "Other" };
         figure.caption = format!("{} {which} {met} printed values are met to their digits.", figure.caption);
     }
+    if missed > 0 {
+        figure.caption =
+            format!("{} {missed} more printed values are missed, and have no room here.", figure.caption);
+    }
 }
 
-fn insert(table: &mut TextTable, column: usize, texts: Vec<[String; 2]>) {
-    for (index, name) in ["Published", "Error"].into_iter().enumerate() {
-        table.header.insert(column + 1 + index, name.to_owned());
-    }
-    for (cells, texts) in table.rows.iter_mut().zip(texts) {
-        let after = cells.split_off(column + 1);
-        cells.extend(texts.into_iter().chain(after));
-    }
+/// From the right, so that columns at the left stay where they are.
+fn with_all(table: &TextTable, all: &[Printed]) -> TextTable {
+    let mut order: Vec<&Printed> = all.iter().collect();
+    order.sort_by_key(|it| std::cmp::Reverse(it.column));
+    order.into_iter().fold(table.clone(), |table, it| it.beside(&table))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::published;
     use crate::draw::{Look, draw};
     use crate::papers::select;
 
@@ -307,6 +377,74 @@ mod tests {
         let Chart::TextTable(table) = &figure.panels[0].chart else { panic!("a table") };
         assert_eq!(table.header, ["Quantity", "Value", "Published", "Error"]);
         assert_eq!(table.rows[0], ["peak bandwidth", "120 GB/s", "120", "–"]);
+    }
+
+    fn table_of(id: &str) -> (TextTable, Width, String) {
+        let figure = shown(id);
+        let Chart::TextTable(table) = &figure.panels[0].chart else { panic!("a table") };
+        (table.clone(), figure.width, figure.caption.clone())
+    }
+
+    #[test]
+    fn every_table_of_a_paper_says_what_is_printed() {
+        for (id, columns) in [
+            ("pimnast.table1", 1),
+            ("npu-gemm.table1", 3),
+            ("riscv-sg2042.table4_1", 4),
+            ("riscv-sg2042.table5_1", 2),
+            ("riscv-sg2042.table5_4", 4),
+            ("pim-sherpa.table2", 2),
+        ] {
+            let (table, width, _) = table_of(id);
+            let found = table.header.iter().filter(|it| *it == "Published").count();
+            assert!(columns <= found, "{id}: {:?}", table.header);
+            assert!(SMALLEST <= table.scale(width), "{id}: {:?}", table.header);
+        }
+    }
+
+    #[test]
+    fn what_the_model_does_not_say_has_a_printed_number_but_no_error() {
+        let (table, ..) = table_of("riscv-sg2042.table5_1");
+        let time = table.header.iter().position(|it| it == "Published").unwrap();
+        let row = |name: &str| table.rows.iter().find(|it| it[0] == name).unwrap();
+        assert_eq!(row("VIEW")[time - 1..=time + 1], ["n/a", "0.55", ""]);
+        assert_eq!(row("ROPE")[time], "11.183");
+        assert!(row("ROPE")[time + 1].ends_with(" %"), "{:?}", row("ROPE"));
+        // Nothing to compare: no column of errors.
+        let (table, ..) = table_of("riscv-sg2042.table5_4");
+        let switches = table.header.iter().position(|it| it == "Context switches").unwrap();
+        assert_eq!(table.header[switches + 1..switches + 3], ["Published", "CPU migrations"]);
+    }
+
+    #[test]
+    fn what_is_shown_elsewhere_is_found_there() {
+        let all = published(None).unwrap().into_iter().flat_map(|it| it.claims);
+        let places: Vec<(String, Claim)> =
+            all.filter_map(|it| Some((it.shown.clone()?.experiment, it))).collect();
+        assert!(places.len() > 40);
+        let mut tables = std::collections::BTreeMap::new();
+        for (id, claim) in &places {
+            let (table, _, caption) = tables.entry(id).or_insert_with(|| table_of(id));
+            let printed = claim.value.to_string();
+            let is_there = table.rows.iter().flatten().any(|it| *it == printed);
+            assert!(is_there || caption.contains("printed values are met"), "{}: {:?}", claim.id, table.rows);
+        }
+    }
+
+    #[test]
+    fn errors_have_digits_that_say_something() {
+        let claim = |value: &str| -> Claim {
+            let text = "id = 'a.b'\nwhere = ''\nsays = ''\nunit = ''\nrole = 'predict'\n";
+            toml::from_str(&format!("{text}value = '{value}'")).unwrap()
+        };
+        for (printed, computed, expected) in [
+            ("1.0", 1.04, "–"),
+            ("100", 97.7, "\u{2212}2.3 %"),
+            ("1.0", 11.641, "+1064 %"),
+            ("0.0", 0.25, "+0.2"),
+        ] {
+            assert_eq!(error(&claim(printed), computed), expected);
+        }
     }
 
     #[test]

@@ -19,9 +19,17 @@ pub fn table<V: Copy + Into<Option<f64>>>(rows: &[(&str, V, &str)]) -> Result<Ta
     ])?)
 }
 
-/// A number as tables print it: no more than four decimals, and none for show.
+/// A number as tables print it: all of two decimals, else three digits that say something, and
+/// none for show.
 pub fn plain(value: f64) -> String {
-    ((value * 1e4).round() / 1e4).to_string()
+    let rounded = |decimals: i32| (value * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals);
+    let hundredths = rounded(2);
+    if value == 0.0 || (value - hundredths).abs() <= 1e-9 * value.abs() {
+        return hundredths.to_string();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "at most 308")]
+    let decimals = 2 - value.abs().log10().floor() as i32;
+    rounded(decimals.clamp(0, 12)).to_string()
 }
 
 /// A number with so many decimals; what lies in the middle goes up, as people round.
@@ -31,7 +39,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     format!("{nudged:.decimals$}")
 }
 
-/// The table as text, with no more than four decimals.
+/// The table as text.
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let (names, values, units) = (table.text("quantity")?, table.f64("value")?, table.text("unit")?);
     let text = (0..table.height()).fold(TextTable::new(["Quantity", "Value"]), |text, row| {
@@ -49,7 +57,19 @@ mod tests {
 
     #[test]
     fn numbers_of_tables_have_no_noise() {
-        assert_eq!(plain(4.899_999_999_999_999_5), "4.9");
+        for (value, expected) in [
+            (4.899_999_999_999_999_5, "4.9"),
+            (15.76, "15.76"),
+            (1920.0, "1920"),
+            (11.6406, "11.6"),
+            (8.0003, "8"),
+            (0.0601, "0.0601"),
+            (-4.7023, "-4.7"),
+            (12_345.678, "12346"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(plain(value), expected);
+        }
         assert_eq!(
             (fixed(12.25, 1), fixed(0.125, 2), fixed(12.24, 1)),
             ("12.3".into(), "0.13".into(), "12.2".into())

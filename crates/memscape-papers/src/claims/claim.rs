@@ -39,6 +39,10 @@ pub struct Claim {
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<Query>,
+    /// Where else a figure has a place for it: in another table than the query's, or beside a
+    /// number that the model does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Query>,
     /// Why the model misses it, or how it is read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,

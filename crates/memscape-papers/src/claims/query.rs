@@ -116,7 +116,7 @@ pub(crate) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> 
 }
 
 /// The rows whose numbers a query is about: those of the group that is largest or smallest, or
-/// all that pass.
+/// all that pass; of those that pass, those with a number, if there are any.
 pub(crate) fn cells(id: &str, query: &Query, table: &Table) -> Result<Vec<usize>, Error> {
     /// No column of a study begins with a space.
     const ROW: &str = " row";
@@ -142,8 +142,9 @@ pub(crate) fn cells(id: &str, query: &Query, table: &Table) -> Result<Vec<usize>
             keys.iter().zip(group).all(|(key, it)| key[row].as_deref().unwrap_or_default() == it)
         }
     };
-    let found = (0..rows.height()).filter(|it| values[*it].is_some() && is_chosen(*it));
-    Ok(found.filter_map(|it| places[it].as_ref()?.parse().ok()).collect())
+    let known: Vec<usize> = (0..rows.height()).filter(|it| values[*it].is_some() && is_chosen(*it)).collect();
+    let found = if known.is_empty() { (0..rows.height()).collect() } else { known };
+    Ok(found.into_iter().filter_map(|it| places[it].as_ref()?.parse().ok()).collect())
 }
 
 fn aggregate(how: Aggregate, numbers: impl ExactSizeIterator<Item = f64> + Clone) -> Result<f64, String> {

@@ -71,7 +71,7 @@ fn shares(table: &Table, models: &[&str]) -> Result<StackedBars, Error> {
     let part = |column: &str| -> Result<Vec<Option<f64>>, Error> {
         Ok(table.f64(column)?.into_iter().map(|it| it.map(|it| it * 100.0)).collect())
     };
-    bars(table, models, "Share of the run (%)", part)
+    Ok(bars(table, models, "Share of the run (%)", part)?.shares())
 }
 
 /// The same in seconds.

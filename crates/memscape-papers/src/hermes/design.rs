@@ -22,14 +22,14 @@ pub fn table14(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot14(table: &Table) -> Result<Figure, Error> {
-    let mut bars = GroupedBars::new("Throughput (tokens/s)", DIMM_MODELS.map(short)).graded();
+    let mut bars = GroupedBars::new("Throughput (tokens/s)", DIMM_MODELS.map(short));
     for dimms in DIMMS {
         let rows = table.filter("dimms", i64::from(dimms))?;
         let label = if dimms == 1 { "1 DIMM".to_owned() } else { format!("{dimms} DIMMs") };
         bars = bars.series(label, rows.f64("tokens_per_s")?);
     }
     let bars = GroupedBars { missing: Some("N.P.".to_owned()), ..bars };
-    Ok(Figure::two_columns().panel("", bars))
+    Ok(Figure::two_columns().panel("", bars.graded()))
 }
 
 pub fn table15(changed: &Parameters) -> Result<Table, Error> {

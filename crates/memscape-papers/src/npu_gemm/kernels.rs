@@ -46,7 +46,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         for group in precisions.chunk_by(|a, b| a == b) {
             bars = bars.cluster(group[0].clone(), group.len());
         }
-        figure = figure.panel(printed(npu), bars);
+        figure = figure.panel(printed(npu), bars.shares());
     }
     Ok(figure)
 }

@@ -98,7 +98,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         figure = figure.panel(format!("({letter}) {event}"), lines);
     }
     Ok(figure.caption(
-        "Llama 3.2 1B on the paper's phone with compute, tokens per read of a weight, and copy rate scaled; comparable: within 5 % of duplicated \
-         weights.",
+        "Compute, tokens per read of a weight, and copy rate are scaled. Comparable: within 5 % of duplicated weights.",
     ))
 }

@@ -2,7 +2,7 @@
 
 use memscape_explore::{Column, Parameters, Table};
 use memscape_ondevice::mapping::Scheme;
-use memscape_plot::{Figure, StackedBars};
+use memscape_plot::{Figure, GroupedBars, StackedBars};
 
 use super::common::{MODELS, scheme, series, title, without_cpu};
 use crate::error::Error;
@@ -26,7 +26,11 @@ fn with_saving_over_ddb(table: Table) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let schemes = distinct(table, "series")?;
-    let (mut figure, mut saved) = (Figure::two_columns(), Vec::new());
+    // Duplication saves nothing over itself.
+    let saving: Vec<String> =
+        schemes.iter().filter(|it| **it != scheme(Scheme::WeightDuplication).name).cloned().collect();
+    let mut saved = GroupedBars::new("Saved over WD (%)", saving.clone());
+    let mut figure = Figure::two_columns();
     for (letter, model) in ["a", "b"].into_iter().zip(MODELS) {
         let rows = table.filter("model", model)?;
         let gb = |column: &str| -> Result<Vec<Option<f64>>, Error> {
@@ -37,11 +41,9 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
             .part("PIM-aware", gb("pim_bytes")?)
             .part("Cacheable buffers", gb("buffer_bytes")?)
             .totals();
-        let savings = schemes.iter().zip(rows.f64("saving")?).filter_map(|(scheme, it)| {
-            it.filter(|it| *it > 0.0).map(|it| format!("{scheme} {:.1} %", 100.0 * it))
-        });
-        saved.push(format!("{}: {}", title(model), savings.collect::<Vec<_>>().join(", ")));
+        let own = schemes.iter().zip(rows.f64("saving")?).filter(|it| saving.contains(it.0));
+        saved = saved.series(title(model), own.map(|it| it.1.map(|it| 100.0 * it)));
         figure = figure.panel(format!("({letter}) {}", title(model)), bars);
     }
-    Ok(figure.share_axes().caption(format!("Saved over WD: {}.", saved.join("; "))))
+    Ok(figure.share_axes().panel("(c) Savings", saved.decimals(1)))
 }

@@ -139,7 +139,7 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new(
         "pim-sherpa.table4",
         "Commands of HBM-PIM's GEMVs",
-        "One pseudo channel of HBM2 with HBM-PIM, FP16.",
+        "Commands of one pseudo channel of HBM2 with HBM-PIM, FP16.",
         table4::table,
         table4::plot,
     ),
@@ -160,7 +160,7 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment::new(
         "pim-sherpa.crossover",
         "Prompts at which DDB and OWR meet weight duplication",
-        "Llama 3.2 1B, BF16, batch 1; the Galaxy S24+, scaled.",
+        "Llama 3.2 1B, BF16, batch 1; the Galaxy S24+.",
         crossover::table,
         crossover::plot,
     ),

@@ -31,7 +31,7 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let columns = ["work", "memory_attribute", "weight_layout", "software_only"];
-    let columns = columns.iter().map(|it| Ok(table.text(it)?)).collect::<Result<Vec<_>, Error>>()?;
+    let columns = columns.iter().map(|it| words(table, it)).collect::<Result<Vec<_>, Error>>()?;
     let text = (0..table.height())
         .fold(TextTable::new(["Work", "Memory attribute", "Weight layout", "Software only"]), |text, row| {
             text.row(columns.iter().map(|it| it[row].clone().unwrap_or_default()))
@@ -39,4 +39,13 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     Ok(Figure::two_columns()
         .panel("", text)
         .caption("By a second copy: two copies of the weights, one for each need."))
+}
+
+/// A column of texts, or of what is so or not.
+fn words(table: &Table, column: &str) -> Result<Vec<Option<String>>, Error> {
+    let word = |it: bool| if it { Resolves::Yes } else { Resolves::No }.name().to_owned();
+    Ok(match table.column(column)? {
+        Column::Bool(all) => all.into_iter().map(|it| it.map(word)).collect(),
+        _ => table.text(column)?,
+    })
 }

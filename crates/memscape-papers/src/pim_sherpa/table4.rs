@@ -42,5 +42,5 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         cells.push(time[row].map(|it| format!("{:.1}", it * 1e-3)).unwrap_or_default());
         text.row(cells)
     });
-    Ok(Figure::two_columns().panel("", text).caption("Commands per pseudo channel of one HBM2 stack, fp16."))
+    Ok(Figure::two_columns().panel("", text))
 }

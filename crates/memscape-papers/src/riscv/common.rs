@@ -10,6 +10,8 @@ use crate::error::Error;
 use crate::sets::note;
 use crate::sweeps::{Variant, concat, distinct, for_study, with_first_column};
 
+/// What stands in a table where the model says nothing.
+pub const NOTHING: &str = "n/a";
 /// Threads of the multi-threaded figures: doubled each time.
 pub const THREADS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 

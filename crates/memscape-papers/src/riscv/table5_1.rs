@@ -8,11 +8,21 @@ use memscape_riscv::graph::{Graph, SYNCS_PER_PRODUCT};
 use memscape_study::Study;
 use serde_json::json;
 
-use super::common::{of_inference, with};
+use super::common::{NOTHING, of_inference, with};
 use crate::error::Error;
 
+/// Rows of the paper that are no step of the model: all but the last move no data.
+const NO_STEP: [&str; 5] = ["RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE", "GET_ROWS"];
 /// The sum of all rows but the matrix products, whose work no one prints.
 const OTHERS: &str = "all but MUL_MAT";
+
+/// What the model says of a row.
+#[derive(Clone, Copy)]
+struct Step {
+    count: u64,
+    syncs: u64,
+    ms: f64,
+}
 
 #[expect(clippy::cast_precision_loss, reason = "counts of one graph")]
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
@@ -28,21 +38,26 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let graph = Graph::of(&study.model, study.model.layer_gemvs(study.projections).count() as u64);
     let syncs = graph.other_syncs() + graph.product_syncs();
     let sync_ms = answer.synchronisation_ns / syncs as f64 * 1e-6;
-    let mut rows: Vec<_> =
-        graph.others().iter().map(|(name, count)| (*name, *count, *count, *count as f64 * sync_ms)).collect();
-    let others = graph.other_syncs();
-    rows.push((OTHERS, others, others, others as f64 * sync_ms));
-    rows.push(("MUL_MAT", graph.mul_mat, graph.mul_mat * SYNCS_PER_PRODUCT, answer.mul_mat_ns * 1e-6));
-    let total: f64 = rows[rows.len() - 2..].iter().map(|it| it.3).sum();
-    let ints = |pick: fn(&(&str, u64, u64, f64)) -> u64| {
-        Column::Int(rows.iter().map(|it| i64::try_from(pick(it)).ok()).collect())
-    };
+    let alone = |name, count| (name, Some(Step { count, syncs: count, ms: count as f64 * sync_ms }));
+    let product_ms = answer.mul_mat_ns * 1e-6;
+    let product = Step { count: graph.mul_mat, syncs: graph.mul_mat * SYNCS_PER_PRODUCT, ms: product_ms };
+    let rows: Vec<(&str, Option<Step>)> = graph
+        .others()
+        .into_iter()
+        .map(|(name, count)| alone(name, count))
+        .chain(NO_STEP.map(|it| (it, None)))
+        .chain([alone(OTHERS, graph.other_syncs()), ("MUL_MAT", Some(product))])
+        .collect();
+    let total = graph.other_syncs() as f64 * sync_ms + product_ms;
+    let ints =
+        |pick: fn(Step) -> u64| Column::Int(rows.iter().map(|it| i64::try_from(pick(it.1?)).ok()).collect());
+    let floats = |pick: &dyn Fn(Step) -> f64| Column::Float(rows.iter().map(|it| it.1.map(pick)).collect());
     Ok(Table::from_columns([
         ("operation", Column::Text(rows.iter().map(|it| Some(it.0.to_owned())).collect())),
-        ("count", ints(|it| it.1)),
-        ("synchronisations", ints(|it| it.2)),
-        ("time_ms", Column::Float(rows.iter().map(|it| Some(it.3)).collect())),
-        ("share_percent", Column::Float(rows.iter().map(|it| Some(100.0 * it.3 / total)).collect())),
+        ("count", ints(|it| it.count)),
+        ("synchronisations", ints(|it| it.syncs)),
+        ("time_ms", floats(&|it| it.ms)),
+        ("share_percent", floats(&|it| 100.0 * it.ms / total)),
     ])?)
 }
 
@@ -52,10 +67,11 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
         (table.text("synchronisations")?, table.f64("time_ms")?, table.f64("share_percent")?);
     let header = ["Operation", "Count", "Synchronisations", "Time (ms)", "Share"];
     let text = (0..table.height()).fold(TextTable::new(header), |text, row| {
-        let cell = |it: &[Option<String>]| it[row].clone().unwrap_or_default();
-        let time = format!("{:.2}", times[row].unwrap_or_default());
-        let share = format!("{:.1} %", shares[row].unwrap_or_default());
+        let cell = |it: &[Option<String>]| it[row].clone().unwrap_or_else(|| NOTHING.to_owned());
+        let time = times[row].map_or_else(|| NOTHING.to_owned(), |it| format!("{it:.2}"));
+        let share = shares[row].map_or_else(|| NOTHING.to_owned(), |it| format!("{it:.1} %"));
         text.row([cell(&names), cell(&counts), cell(&syncs), time, share])
     });
-    Ok(Figure::two_columns().panel("", text))
+    let caption = "The model knows the sum of all but MUL_MAT, and divides it by synchronisations.";
+    Ok(Figure::two_columns().panel("", text).caption(caption))
 }
