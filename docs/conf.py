@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "site_math",
     "site_tables",
+    "site_explorer",
     "site_figures",
     "site_commands",
 ]

@@ -25,7 +25,7 @@ LOADED = re.compile(
 )
 LOADED_BY_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?\s*(?:https?:)?//[^\s\"')]*", re.IGNORECASE)
 LINK = re.compile(r"<a\b[^>]*?\bhref=\"([^\"]*)\"", re.IGNORECASE)
-IMAGE = re.compile(r"<img\b[^>]*?\bsrc=\"([^\"]*)\"", re.IGNORECASE)
+SHOWN = re.compile(r"<(?:img|iframe)\b[^>]*?\bsrc=\"([^\"]*)\"", re.IGNORECASE)
 PLACE = re.compile(r"\b(?:id|name)=\"([^\"]+)\"")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
@@ -42,9 +42,9 @@ def places(page: Path) -> frozenset[str]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Links and images of a page that lead nowhere."""
+    """Links, images and frames of a page that lead nowhere."""
     found = []
-    for said in {*LINK.findall(text), *IMAGE.findall(text)}:
+    for said in {*LINK.findall(text), *SHOWN.findall(text)}:
         address = unescape(said)
         if ELSEWHERE.match(address):
             continue
