@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._given import check
+from memscape._progress import Progress
 
 if TYPE_CHECKING:
     import polars
@@ -55,7 +56,9 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
         "unit": polars.String,
         "note": polars.String,
     }
-    return polars.DataFrame(_memscape.claims(None if source is None else os.fspath(source)), schema=schema)
+    with Progress("claims") as progress:
+        rows = _memscape.claims(None if source is None else os.fspath(source), progress)
+    return polars.DataFrame(rows, schema=schema)
 
 
 def calibrate(paper: str) -> dict[str, Any]:
@@ -78,4 +81,5 @@ def calibrate(paper: str) -> dict[str, Any]:
         If there is no such paper, or it has nothing to fit.
     """
     check(calibrate, locals())
-    return _memscape.calibrate(paper)
+    with Progress(f"calibrate {paper}") as progress:
+        return _memscape.calibrate(paper, progress)

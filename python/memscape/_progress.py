@@ -12,7 +12,7 @@ WIDTH = 40
 
 
 class Progress:
-    """Draws a bar once a second has passed, and wipes it off at the end."""
+    """Draws a bar with the time that is left once a second has passed, and wipes it off at the end."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -30,21 +30,23 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def __call__(self, done: int, total: int) -> None:
-        """Shows that ``done`` of ``total`` are done."""
-        if total == 0 or time.monotonic() - self._began < PATIENCE_S:
+        """Shows that ``done`` of ``total`` are done; a ``total`` of 0 is one that nobody knows."""
+        took = time.monotonic() - self._began
+        if took < PATIENCE_S:
             return
-        text = f"{self._what}: {done:,} of {total:,}"
+        left = f", {took * (total - done) / done:.0f} s left" if done else f", {took:.0f} s so far"
+        text = f"{self._what}: {done:,} of {total:,}{left}" if total else self._what + left
         if in_notebook():
             from IPython.display import display
 
-            html = f'{text} <progress value="{done}" max="{total}"></progress>'
-            bundle = {"text/plain": text, "text/html": html}
+            bar = f'<progress value="{done}" max="{total}"></progress>' if total else "<progress></progress>"
+            bundle = {"text/plain": text, "text/html": f"{text} {bar}"}
             if self._display is None:
                 self._display = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
             else:
                 self._display.update(bundle, raw=True)
         elif sys.stderr.isatty():
-            bar = "#" * (WIDTH * done // total)
+            bar = "#" * (WIDTH * done // total) if total else ""
             print(f"\r\x1b[K[{bar:<{WIDTH}}] {text}", end="", file=sys.stderr, flush=True)
             self._drawn = True
 

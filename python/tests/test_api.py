@@ -1,6 +1,7 @@
 """Questions asked from Python."""
 
 import inspect
+import io
 import pickle
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import memscape as ms
+from memscape._progress import Progress
 
 BANKS = "memory.banks_per_channel"
 
@@ -300,3 +302,18 @@ def test_everything_pickles_and_compares(tmp_path):
 def test_tab_shows_what_is_public():
     for module in (ms.pim, ms.npu, ms.ndp, ms.ondevice, ms.riscv):
         assert dir(module) == module.__all__ or dir(module) == sorted(module.__all__), module
+
+
+def test_a_bar_says_what_is_left(monkeypatch):
+    shown = io.StringIO()
+    shown.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", shown)
+    with Progress("sweep") as progress:
+        progress(1, 4)
+        assert not shown.getvalue(), "what is short needs no bar"
+        progress._began -= 2
+        progress(1, 4)
+        assert shown.getvalue().endswith("] sweep: 1 of 4, 6 s left")
+        progress(0, 0)
+        assert shown.getvalue().endswith("] sweep, 2 s so far")
+    assert shown.getvalue().endswith("\r\x1b[K")

@@ -125,20 +125,26 @@ def test_platforms_claims_and_a_figure(tmp_path):
 
 def test_mistakes_are_told_as_on_the_command_line(tmp_path):
     many = {**SPACE, "axes": {"pim.registers": list(range(8, 8 + LIMIT + 1))}}
-    typo, unknown, large, large_search, loose, none = ask(
+    typo, unknown, large, large_search, loose, lacking, other, rows, none = ask(
         tmp_path,
         ("run", {"study": "pim.gmev"}),
         ("run", {"study": "pim.gemv", "parameters": {"memory.chanel": 2}}),
         ("sweep", {"space": many, "output": "grid.parquet"}),
         ("search", {"space": SPACE, "minimize": ["time_ns"]}),
         ("run", {"study": "pim.gemv", "parameter": {}}),
+        ("sweep", {"space": {"study": "pim.gemv"}, "output": "grid.parquet"}),
+        ("search", {"space": SPACE, "minimize": "time_ns"}),
+        ("sweep", {"space": SPACE, "output": "grid.parquet", "rows": 500}),
         ("front", {"minimize": ["time_ns"]}),
     )
     assert "did you mean `pim.gemv`?" in refusal(typo)
     assert "did you mean `memory.channels`?" in refusal(unknown)
     assert refusal(large).startswith(f"{LIMIT + 1} points are asked for, but a call may ask for {LIMIT}")
     assert "points are asked for" in refusal(large_search)
-    assert "unknown field `parameter`" in refusal(loose)
+    assert refusal(loose) == "`run`: there is no argument `parameter`; did you mean `parameters`?"
+    assert refusal(lacking).startswith("`sweep`: it lacks `space.axes`: By dotted path")
+    assert refusal(other) == '`search`: `minimize` is "time_ns", but a list is wanted'
+    assert refusal(rows) == "`sweep`: `rows` is 500, but must be at most 200"
     assert refusal(none) == "give either `space` or `table`"
     assert not list(tmp_path.iterdir())
 

@@ -149,7 +149,8 @@ impl Shared {
         if ["", "start.js", "explorer.js", "explorer.css", "spec.json", "table.bin", "ask"].contains(&path)
             && method != wanted
         {
-            return Err(Refusal::new(405, format!("`{path}` is asked with {wanted}, not {method}")));
+            let what = if path.is_empty() { "this page".to_owned() } else { format!("`{path}`") };
+            return Err(Refusal::new(405, format!("{what} answers {wanted}, not {method}")));
         }
         match path {
             "" => ok("text/html", served(&self.view.title()).into()),
@@ -333,7 +334,15 @@ mod tests {
             "another site",
         );
         refused(&format!("{token}/secrets"), "", 404, "there is no `secrets` here");
-        refused(&format!("{token}/ask"), "", 405, "POST");
+        refused(&format!("{token}/ask"), "", 405, "`ask` answers POST, not GET");
+        for method in ["PUT", "DELETE", "HEAD", "OPTIONS", "POST"] {
+            let host = format!("Host: {}\r\n", server.shared.address);
+            let (got, body) = send(&server, &format!("{method} /{page} HTTP/1.1\r\n{host}\r\n"));
+            assert!(
+                got == 405 && body.contains(&format!("this page answers GET, not {method}")),
+                "{got} {body}"
+            );
+        }
         // A link from elsewhere leads to the page.
         assert_eq!(get(&server, &page, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n").0, 200);
         let localhost = format!("Host: localhost:{}\r\n", server.shared.address.port());

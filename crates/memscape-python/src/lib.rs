@@ -30,7 +30,7 @@ use serde_json::Value;
 use compute::{compute, compute_anywhere};
 use error::{explore_error, papers_error, to_py_err};
 use pickle::function;
-use watched::watched;
+use watched::{waited, watched};
 
 /// Name and summary of every study.
 #[pyfunction]
@@ -561,8 +561,12 @@ fn experiment(id: &str) -> PyResult<Experiment> {
 }
 
 #[pyfunction]
-fn claims(py: Python<'_>, source: Option<String>) -> PyResult<Bound<'_, PyAny>> {
-    let report = compute(py, move || report(source.as_deref()))?.map_err(papers_error)?;
+fn claims<'py>(
+    py: Python<'py>,
+    source: Option<String>,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let report = waited(py, progress, move || report(source.as_deref()))?.map_err(papers_error)?;
     value::to_python(py, &serde_json::to_value(report.claims).map_err(to_py_err)?)
 }
 
@@ -581,8 +585,12 @@ fn score<'py>(py: Python<'py>, measured: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 #[pyfunction]
-fn calibrate(py: Python<'_>, paper: String) -> PyResult<Bound<'_, PyAny>> {
-    let fit = compute(py, move || memscape::prelude::calibrate(&paper))?.map_err(papers_error)?;
+fn calibrate<'py>(
+    py: Python<'py>,
+    paper: String,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fit = waited(py, progress, move || memscape::prelude::calibrate(&paper))?.map_err(papers_error)?;
     value::to_python(py, &serde_json::to_value(fit).map_err(to_py_err)?)
 }
 

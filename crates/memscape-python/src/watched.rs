@@ -62,3 +62,14 @@ pub fn watched<T: Send + 'static>(
     }
     Ok((done, stop))
 }
+
+/// As [`watched`] for work that cannot say how far it is: `progress` hears that it goes on. An interrupt is raised at
+/// once and leaves the work to finish unheard.
+pub fn waited<T: Send + 'static>(
+    py: Python<'_>,
+    progress: &Bound<'_, PyAny>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let look = |py: Python<'_>| py.check_signals().and_then(|()| progress.call1((0_u64, 0_u64)).map(drop));
+    watch(py, look, work)
+}

@@ -14,6 +14,7 @@
 //! # Ok::<(), memscape::explore::Error>(())
 //! ```
 
+mod bar;
 pub mod chart;
 mod explain;
 mod explorer;
@@ -41,6 +42,7 @@ pub use memscape_workload as workload;
 #[doc(hidden)]
 pub use serde_json;
 
+pub use bar::Bar;
 pub use explain::{Runs, explain_census};
 pub use explorer::{Page, explore_page, explore_table};
 pub use find::{claims, experiment};
@@ -66,7 +68,7 @@ pub mod prelude {
     pub use crate::presets::{preset, presets};
     pub use crate::study::{Preset, Recorder, Timeline};
     pub use crate::systems::{registry, studies, study};
-    pub use crate::{Page, claims, experiment, explore_page, explore_table};
+    pub use crate::{Bar, Page, claims, experiment, explore_page, explore_table};
 }
 
 /// Parameters of a study, by dotted path.

@@ -49,27 +49,37 @@ fn emit(mime: &str, content: &str) {
     println!("EVCXR_BEGIN_CONTENT {mime}\n{content}\nEVCXR_END_CONTENT");
 }
 
-/// A study's description as a small HTML table.
+/// A study's description as HTML: what it is, and tables that fold of what it takes and answers.
 #[must_use]
 pub fn description_html(description: &Description) -> String {
-    let mut html = format!(
-        "<p><b>{}</b>: {}</p>\n<table>\n<tr><th>parameter</th><th>default</th><th>unit</th>\
-         <th>meaning</th><th>allowed</th><th>source</th></tr>\n",
-        escape(&description.name),
-        escape(&description.summary)
-    );
-    for it in &description.parameters {
-        let default = it.default.as_str().map_or_else(|| it.default.to_string(), str::to_owned);
-        let unit = it.unit.as_deref().unwrap_or_default();
-        let cells = [&it.path, &default, unit, &it.meaning, &it.allowed, &it.source];
-        row(&mut html, &cells.map(escape));
-    }
-    html.push_str("</table>\n<table>\n<tr><th>column</th><th>unit</th><th>meaning</th></tr>\n");
-    for it in &description.columns {
-        row(&mut html, &[&it.name, it.unit.as_deref().unwrap_or_default(), &it.meaning].map(escape));
-    }
-    html.push_str("</table>\n");
+    let Description { name, summary, parameters, columns, .. } = description;
+    let mut html = format!("<p><b>{}</b>: {}</p>\n", escape(name), escape(summary));
+    unfolds(&mut html, &format!("{} parameters", parameters.len()), |html| {
+        head(html, &["parameter", "default", "unit", "meaning", "allowed", "source"]);
+        for it in parameters {
+            let default = it.default.as_str().map_or_else(|| it.default.to_string(), str::to_owned);
+            let unit = it.unit.as_deref().unwrap_or_default();
+            row(html, &[&it.path, &default, unit, &it.meaning, &it.allowed, &it.source].map(escape));
+        }
+    });
+    unfolds(&mut html, &format!("{} columns of the answer", columns.len()), |html| {
+        head(html, &["column", "unit", "meaning"]);
+        for it in columns {
+            row(html, &[&it.name, it.unit.as_deref().unwrap_or_default(), &it.meaning].map(escape));
+        }
+    });
     html
+}
+
+/// A table under a line that unfolds it.
+fn unfolds(html: &mut String, summary: &str, rows: impl FnOnce(&mut String)) {
+    let _ = write!(html, "<details><summary>{summary}</summary>\n<table>\n");
+    rows(html);
+    html.push_str("</table>\n</details>\n");
+}
+
+fn head(html: &mut String, names: &[&str]) {
+    let _ = writeln!(html, "<tr><th>{}</th></tr>", names.join("</th><th>"));
 }
 
 fn row(html: &mut String, cells: &[String]) {

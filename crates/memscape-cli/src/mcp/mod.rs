@@ -1,6 +1,7 @@
 //! `memscape mcp`: the studies as tools of the Model Context Protocol.
 
 mod asked;
+mod check;
 mod place;
 mod rows;
 mod stdio;

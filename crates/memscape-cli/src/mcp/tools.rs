@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::asked::{Claims, Compare, Describe, Figure, Find, Front, List, Listed, Run, Space, Sweep};
+use super::check::check;
 use super::place::Place;
 use super::rows::{head, summary};
 use crate::failure::Failure;
@@ -134,6 +135,7 @@ impl Tools {
             let names = TOOLS.iter().map(|it| it.name);
             return Err(Failure::of(memscape::study::Unknown::new("tool", name, names)));
         };
+        check(tool.name, &(tool.schema)(), &given)?;
         // Of these, texts are names or files; anywhere else they are formulas, or files to write.
         for key in ["name", "model", "platforms", "parameters", "base", "axes", "table"] {
             for at in [format!("/{key}"), format!("/space/{key}")] {
