@@ -30,7 +30,7 @@ RELEASE := $(CARGO_TARGET_DIR)/to-publish
 ADVISORIES := $(or $(CARGO_HOME),$(HOME)/.cargo)/advisory-dbs
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 FUZZ_CASES ?= 100000
-DOCS := $(shell $(PYTHON) -c 'import sys; print("docs" if sys.version_info >= (3, 11) else "no-docs")')
+DOCS := $(shell $(PYTHON) -c 'import sys; print("test-site" if sys.version_info >= (3, 11) else "no-docs")')
 # What `figures` is compared with.
 REDRAWN := $(CARGO_TARGET_DIR)/figures
 
@@ -45,11 +45,8 @@ endif
 EVCXR_VERSION := 0.22.0
 EVCXR := $(TOOLS)/evcxr_jupyter-$(EVCXR_VERSION)
 # A Rust notebook builds its dependencies by itself. The folder is kept, so that
-# only the first run takes minutes; without optimisation these are fewer. Under
-# the home folder, evcxr's libraries do not find Rust's own by themselves.
+# only the first run takes minutes.
 EVCXR_SESSION := $(CACHE)/evcxr
-EVCXR_ENV = EVCXR_TMPDIR=$(EVCXR_SESSION) CARGO_PROFILE_DEV_OPT_LEVEL=0 \
-	LD_LIBRARY_PATH=$$(rustc --print target-libdir)
 NOTEBOOKS := $(wildcard notebooks/python/*.ipynb notebooks/rust/*.ipynb)
 # A Rust notebook takes a minute to begin. The others' code is the tour's, which is a doctest.
 SOME_NOTEBOOKS := $(filter-out notebooks/rust/%,$(NOTEBOOKS)) notebooks/rust/00_quickstart.ipynb notebooks/rust/01_pimnast.ipynb
@@ -64,7 +61,8 @@ reproduce: $(MEMSCAPE) ## redraw every figure and table into figures/, then prin
 	$(MEMSCAPE) reproduce --out figures --claims || [ $$? -eq 1 ]
 
 .PHONY: test
-test: lint deny msrv test-rust doc test-figures test-python test-some-notebooks $(DOCS) ## check everything; what CI runs
+# Notebooks first: they install the Rust kernel, which the Python tests show in a browser.
+test: lint deny msrv test-rust doc test-figures test-some-notebooks test-python $(DOCS) ## check everything; what CI runs
 
 .PHONY: fmt
 fmt: $(VENV) ## format the code
@@ -121,6 +119,10 @@ docs: doc wheel $(SITE_VENV)/tools-installed ## build the site: pages, notebooks
 	cp -R $(CARGO_TARGET_DIR)/doc $(SITE)/rust
 	$(SITE_VENV)/bin/python python/tools/check_site.py $(SITE)
 	@echo "$(SITE)/index.html"
+
+.PHONY: test-site
+test-site: docs $(FRESH) ## what lives on the built site, in a browser
+	MEMSCAPE_SITE=$(SITE) $(FRESH)/bin/python -m pytest -k site python/tests/test_explorer.py
 
 .PHONY: no-docs
 no-docs:
@@ -209,17 +211,15 @@ notebooks: $(FRESH) $(EVCXR) ## run the notebooks and keep what they show
 .PHONY: lab
 lab: $(FRESH) $(EVCXR) ## JupyterLab over the notebooks, with the wheel and both kernels
 	$(call install_kernel)
-	$(EVCXR_ENV) JUPYTER_PATH=$(FRESH)/share/jupyter $(FRESH)/bin/jupyter lab --notebook-dir=notebooks
+	$(FRESH)/bin/jupyter lab --notebook-dir=notebooks
 
 define install_kernel
-JUPYTER_PATH=$(FRESH)/share/jupyter $(TOOLS)/bin/evcxr_jupyter --install > /dev/null
-mkdir -p $(EVCXR_SESSION)
-cp Cargo.lock $(EVCXR_SESSION)
+$(FRESH)/bin/python notebooks/kernel.py --install $(FRESH)/share/jupyter/kernels $(TOOLS)/bin/evcxr_jupyter $(EVCXR_SESSION)
 endef
 
 define run_notebooks
 $(call install_kernel)
-$(EVCXR_ENV) $(FRESH)/bin/python notebooks/run.py $(1) $(2)
+$(FRESH)/bin/python notebooks/run.py $(1) $(2)
 endef
 
 $(MEMSCAPE): FORCE

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,10 @@ in_browser = pytest.mark.skipif(
     CHROMIUM is None,
     reason="there is no Chromium: install Debian's `chromium`, or name another by MEMSCAPE_CHROMIUM",
 )
+
+#: The built site, where there is one.
+SITE = os.environ.get("MEMSCAPE_SITE")
+CRATE = Path(__file__).parents[2] / "crates/memscape"
 
 STUDY = "pim.gemv"
 SLIDER = 'input[type="range"][data-path="memory.banks_per_channel"]'
@@ -76,15 +81,14 @@ def figure(page):
 
 
 def move(page, slider, steps):
-    """Moves a slider as the keyboard does, and waits for answer and curve."""
+    """Moves a slider of a page, or of a frame of one, as the keyboard does, and waits for answer and curve."""
     study = page.locator(".ms-study")
     curves = study.get_attribute("data-curves")
     page.locator(slider).evaluate(
         "(it) => { for (let at = it.parentElement; at; at = at.parentElement) at.open = true; }"
     )
-    page.focus(slider)
     for _ in range(abs(steps)):
-        page.keyboard.press("ArrowRight" if steps > 0 else "ArrowLeft")
+        page.locator(slider).press("ArrowRight" if steps > 0 else "ArrowLeft")
     page.wait_for_function(
         "(before) => document.querySelector('.ms-study').dataset.curves !== before", arg=curves, timeout=30_000
     )
@@ -270,6 +274,39 @@ def test_a_page_by_itself_asks_nobody(page, tmp_path):
     screenshot(page, "static")
 
 
+@in_browser
+@pytest.mark.skipif(SITE is None, reason="no built site is named by MEMSCAPE_SITE: `make test-site` builds one")
+def test_what_lives_on_the_site_asks_nobody(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(Path(SITE, "docs/explorer.html").as_uri())
+
+    def framed(name):
+        frame = page.locator(f'iframe[src$="{name}"]')
+        frame.scroll_into_view_if_needed()
+        return frame.element_handle().content_frame()
+
+    study = framed("banks.html")
+    study.wait_for_selector(".ms-study[data-curves]")
+    before = figure(study)
+    move(study, SLIDER, 2)
+    assert figure(study) != before
+    row = ms.run(STUDY, {"memory.banks_per_channel": 32, "pim.registers": 12, "gemv": "qkv"}, model="opt-6.7b")
+    assert float(study.inner_text('[data-column="speedup"]')) == pytest.approx(row["speedup"], rel=1e-3)
+    screenshot(page, "site")
+    table = framed("designs.html")
+    rows = int(table.wait_for_selector(".ms-tableview[data-selected]").get_attribute("data-selected"))
+    box = table.locator(".ms-parallel").bounding_box()
+    # The upper half of the first axis.
+    page.mouse.move(box["x"] + 60, box["y"] + 42)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 60, box["y"] + 160)
+    page.mouse.up()
+    table.wait_for_function(f"() => Number(document.querySelector('.ms-tableview').dataset.selected) < {rows}")
+    screenshot(page, "site-table")
+    assert all(it.startswith(("file:", "data:", "blob:")) for it in asked), asked
+
+
 # The widget.
 
 
@@ -336,17 +373,30 @@ def jupyter_lab(folder):
             process.wait(timeout=30)
 
 
+PYTHON = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+RUST = {"name": "rust", "display_name": "Rust", "language": "rust"}
+
+
+def has_rust():
+    """Whether Jupyter knows a Rust kernel."""
+    try:
+        from jupyter_client.kernelspec import find_kernel_specs
+    except ModuleNotFoundError:
+        return False
+    return RUST["name"] in find_kernel_specs()
+
+
 @contextmanager
-def notebook(page, folder, cells):
-    """A Python notebook of these cells, open in a JupyterLab and ready to run."""
+def notebook(page, folder, cells, kernel=PYTHON):
+    """A notebook of these cells, open in a JupyterLab and ready to run."""
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(it) for it in cells])
-    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.metadata["kernelspec"] = kernel
     nbformat.write(made, folder / "explore.ipynb")
     with jupyter_lab(folder) as base:
         page.goto(f"{base}/lab/tree/explore.ipynb?token=test")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-        page.wait_for_selector("text=Python 3 (ipykernel) | Idle", timeout=60_000)
+        page.wait_for_selector(f"text={kernel['display_name']} | Idle", timeout=60_000)
         yield
 
 
@@ -408,8 +458,45 @@ def test_a_notebook_shows_figures_tables_and_progress(page, tmp_path):
         page.wait_for_selector(".jp-OutputArea .jp-RenderedSVG", timeout=60_000)
         run_cell(page, 1)
         page.wait_for_selector(".jp-OutputArea progress", timeout=60_000)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('s left')", timeout=60_000)
         page.wait_for_selector(".jp-OutputArea table.dataframe", timeout=120_000)
         page.wait_for_selector(".jp-OutputArea progress", state="detached", timeout=30_000)
         run_cell(page, 2)
         page.wait_for_selector(".jp-OutputArea-output:has-text('an accelerator with a CXL')", timeout=30_000)
         screenshot(page, "notebook")
+
+
+@in_browser
+@pytest.mark.skipif(not has_rust(), reason="there is no Rust kernel: `make lab`, `make notebooks` install it")
+def test_a_rust_notebook_shows_figures_tables_progress_and_a_link(page, tmp_path, capsys):
+    base = 'parameters! { "engine" => "events", "model" => "opt-30b" }'
+    slow = '.axis("memory.trcd_ns", (0..3000).map(|it| 10.0 + f64::from(it) / 1000.0))'
+    cells = [
+        f':dep memscape = {{ path = "{CRATE}" }}\nuse memscape::prelude::*;\nprintln!("ready");',
+        # evcxr shows in text what stands in the first cell that defines something.
+        'let fig10 = experiment("pimnast.fig10")?;',
+        "fig10.plot(&fig10.table()?)?",
+        f'study("pim.gemv")?.sweep(&Sweep::of({base}){slow}, &Bar::new("pim.gemv"))?',
+        'explore_page("pim.gemv", &Parameters::new())?',
+    ]
+    with notebook(page, tmp_path, cells, RUST):
+        began = time.monotonic()
+        run_cell(page, 0)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('ready')", timeout=900_000)
+        with capsys.disabled():
+            built = page.locator(".jp-OutputArea-output:has-text('s: building ')").count()
+            how = "and says what it builds" if built else "with all built before"
+            print(f"\nnotebook, Rust: the first cell takes {time.monotonic() - began:.0f} s, {how}")
+        screenshot(page, "rust-first")
+        run_cell(page, 1)
+        run_cell(page, 2)
+        page.wait_for_selector(".jp-OutputArea .jp-RenderedSVG", timeout=120_000)
+        run_cell(page, 3)
+        page.wait_for_selector(".jp-OutputArea-output:has-text('s left')", timeout=120_000)
+        screenshot(page, "rust-bar")
+        page.wait_for_selector(".jp-OutputArea .jp-RenderedHTML table", timeout=300_000)
+        run_cell(page, 4)
+        link = page.wait_for_selector("a:has-text('Explore pim.gemv')", timeout=120_000)
+        screenshot(page, "rust")
+        page.goto(link.get_attribute("href"))
+        page.wait_for_selector(".ms-study[data-curves]", timeout=120_000)
