@@ -82,7 +82,7 @@ function inline(name) {
 
 /** The same with its unit, as axes are labelled. */
 function withUnit(name, unit) {
-  return unit ? `${label(name)} [${unit}]` : label(name);
+  return unit ? `${label(name)} (${unit})` : label(name);
 }
 
 /** From values to places; `inverse` leads back. */

@@ -31,7 +31,7 @@ pub enum Values {
 /// ```
 /// use memscape_plot::{Figure, GroupedBars};
 ///
-/// let bars = GroupedBars::new("Speedup [x]", ["125M", "1.3B", "30B"])
+/// let bars = GroupedBars::new("Speedup (x)", ["125M", "1.3B", "30B"])
 ///     .series("8 banks", [2.0, 3.1, 3.4])
 ///     .series("16 banks", [Some(3.9), Some(6.1), None])
 ///     .reference("Roofline", 7.0)
@@ -246,7 +246,9 @@ impl Plot for GroupedBars {
 
     fn margins(&self, width: f64, height: f64) -> Margins {
         let right = reference_room(&self.references).max(0.5);
-        let left = self.axis(width - 26.0 - right, height).room();
+        // A narrower plot may write its values otherwise and so need other marks.
+        let room = |left: f64| self.axis(width - left - right, height).room();
+        let left = (0..3).fold(room(26.0), |left, _| room(left).max(left));
         let label = if self.x_label.is_empty() { 0.0 } else { Font::LABEL.line() };
         let bottom = self.names(width - left - right).height() + label;
         Margins { left, right, top: 3.0, bottom }
@@ -267,8 +269,11 @@ impl Plot for GroupedBars {
         if base < area.bottom - 0.1 {
             scene.line((area.left, base), (area.right, base), SPINE_WIDTH, INK);
         }
+        let lines: Vec<f64> =
+            self.references.iter().filter(|it| it.to.is_none()).map(|it| axis.y(area, it.value)).collect();
         for text in texts {
-            if !self.references.is_empty() {
+            let (text, is_free) = beyond(text, &lines, area, base);
+            if !is_free {
                 scene.clear_behind(&text);
             }
             scene.put(text);
@@ -387,6 +392,28 @@ impl GroupedBars {
             });
         }
     }
+}
+
+/// A bar's number, moved away from the bar and over the lines that would strike it out, unless
+/// it would leave the plot; and whether it is clear of them.
+fn beyond(text: Text, lines: &[f64], area: Rect, base: f64) -> (Text, bool) {
+    /// Between a text that has moved and its line; nearer ones are struck.
+    const GAP: f64 = 1.9;
+    let struck = |it: &Text| {
+        let bounds = it.bounds().grown(0.6 * GAP);
+        lines.iter().copied().find(|line| (bounds.top..=bounds.bottom).contains(line))
+    };
+    let is_free = struck(&text).is_none();
+    let mut moved = text.clone();
+    for _ in lines {
+        if let Some(line) = struck(&moved) {
+            let bounds = moved.bounds();
+            moved.y += if text.y <= base { line - GAP - bounds.bottom } else { line + GAP - bounds.top };
+        }
+    }
+    let bounds = moved.bounds();
+    let stays = area.top - 3.0 <= bounds.top && bounds.bottom <= area.bottom && struck(&moved).is_none();
+    if stays { (moved, true) } else { (text, is_free) }
 }
 
 fn draw_divider(scene: &mut Scene, area: Rect, groups: usize, summaries: usize) {

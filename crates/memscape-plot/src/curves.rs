@@ -77,7 +77,7 @@ impl Curve {
 /// ```
 /// use memscape_plot::{Axis, Figure, Lines};
 ///
-/// let lines = Lines::new(Axis::log2("Threads"), Axis::linear("Throughput [tokens/s]"))
+/// let lines = Lines::new(Axis::log2("Threads"), Axis::linear("Throughput (tokens/s)"))
 ///     .curve("Interleaved", [(1.0, 0.5), (2.0, 0.9), (4.0, 1.6)])
 ///     .reference("Bandwidth bound", 2.0);
 /// assert!(Figure::one_column().panel("", lines).svg()?.contains("Threads"));
@@ -124,14 +124,23 @@ impl Lines {
         self.marked(Mark::Points, name, points)
     }
 
-    /// Adds a dashed line: a bound.
+    /// Adds a dashed line: a bound, with its value where it ends.
     #[must_use]
     pub fn bound<Y: Into<Option<f64>>>(
-        self,
+        mut self,
         name: impl Into<String>,
         points: impl IntoIterator<Item = (f64, Y)>,
     ) -> Self {
-        self.marked(Mark::Dashed, name, points)
+        self = self.marked(Mark::Dashed, name, points);
+        if let Some(curve) = self.curves.last_mut() {
+            let mut labels = vec![String::new(); curve.points.len()];
+            let ends = curve.points.iter().enumerate().rev().find_map(|(at, point)| Some((at, point.1?)));
+            if let Some((at, value)) = ends {
+                labels[at] = three(value);
+            }
+            curve.labels = labels;
+        }
+        self
     }
 
     /// Adds a curve drawn in a given way.
@@ -444,7 +453,8 @@ impl Lines {
         let around = |(x, y): (f64, f64)| Rect { left: x, right: x, top: y, bottom: y }.grown(MARKER);
         let mut taken: Vec<Rect> = self.known().map(|it| around(place(it))).collect();
         for (index, curve) in self.curves.iter().enumerate() {
-            for (&(x, y), name) in curve.points.iter().zip(&curve.labels) {
+            let labelled = curve.points.iter().zip(&curve.labels).filter(|it| !it.1.is_empty());
+            for (&(x, y), name) in labelled {
                 let Some((x, y)) = y.map(|y| place((x, y))) else { continue };
                 let font = Font::VALUE.coloured(self.colour(index).mix(INK, 0.5));
                 let (beside, above) = (MARKER + 1.8, MARKER + 1.6 + font.cap() / 2.0);

@@ -16,7 +16,7 @@ use crate::legend::{self, Entry};
 use crate::pdf::pdf;
 use crate::plot::{Extent, Margins, Plot};
 use crate::stacked::StackedBars;
-use crate::style::{Font, Style, WHITE, Width};
+use crate::style::{EDGE, Font, Style, WHITE, Width};
 use crate::svg::svg;
 use crate::table::TextTable;
 use crate::tiles::TileGrid;
@@ -225,7 +225,7 @@ impl Figure {
     /// # Errors
     /// [`PlotError`] names the series at fault.
     pub fn svg(&self) -> Result<String, PlotError> {
-        Ok(svg(&self.scene()?, self.style.zoom(), self.name(), &self.alt_text()))
+        Ok(svg(&self.scene()?, self.style.zoom(), &self.name(), &self.alt_text()))
     }
 
     /// The figure as a PNG image: 300 dots per inch, or a slide's.
@@ -243,7 +243,7 @@ impl Figure {
     /// # Errors
     /// [`PlotError`] names the series at fault.
     pub fn pdf(&self) -> Result<Vec<u8>, PlotError> {
-        pdf(&self.scene()?, self.style.zoom(), self.name(), &self.alt_text())
+        pdf(&self.scene()?, self.style.zoom(), &self.name(), &self.alt_text())
     }
 
     /// The figure as a file of this format.
@@ -258,10 +258,13 @@ impl Figure {
         }
     }
 
-    /// Its title, or the first of its panels'.
-    fn name(&self) -> &str {
-        let panels = self.panels.iter().map(|it| it.title.as_str());
-        std::iter::once(self.title.as_str()).chain(panels).find(|it| !it.is_empty()).unwrap_or_default()
+    /// Its title, or its only panel's, or what its charts are of.
+    fn name(&self) -> String {
+        match &self.panels[..] {
+            _ if !self.title.is_empty() => self.title.clone(),
+            [only] if !only.title.is_empty() => only.title.clone(),
+            panels => panels.first().map_or_else(String::new, |it| it.chart.plot().subject()),
+        }
     }
 
     /// The page, in its style's colours.
@@ -366,12 +369,25 @@ impl Figure {
         Font::PANEL.sized(if fitting < 6.0 { 6.5 } else { fitting.min(Font::PANEL.size) })
     }
 
-    /// The legend that all of several panels have in common.
+    /// The legend that all of several panels have in common. What others print of one panel
+    /// is explained for all.
     fn shared_legend(&self) -> Option<Vec<Entry>> {
+        let published = Entry::published(true);
+        let own = |it: &Panel| {
+            let all = it.chart.plot().legend();
+            all.into_iter().partition::<Vec<_>, _>(|it| Some(it) == published.as_ref())
+        };
         let (first, rest) = self.panels.split_first()?;
-        let entries = first.chart.plot().legend();
-        let same = rest.iter().all(|it| it.chart.plot().legend() == entries);
-        (!rest.is_empty() && !entries.is_empty() && same).then_some(entries)
+        let (mut found, mut entries) = own(first);
+        for panel in rest {
+            let (marks, others) = own(panel);
+            if others != entries {
+                return None;
+            }
+            found.extend(marks);
+        }
+        entries.extend(found.into_iter().next());
+        (!rest.is_empty() && !entries.is_empty()).then_some(entries)
     }
 
     fn check(&self) -> Result<(), PlotError> {
@@ -393,7 +409,6 @@ impl Figure {
 
 /// A figure higher than this takes gigabytes as a picture.
 const TALLEST: f64 = 60.0 * 72.0;
-const EDGE: f64 = 3.0;
 const BETWEEN_PANELS: f64 = 12.0;
 const BETWEEN_ROWS: f64 = 8.0;
 

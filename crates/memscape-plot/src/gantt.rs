@@ -39,10 +39,10 @@ pub struct Busy {
 ///     kinds: ["Copy", "GEMM"].map(str::to_owned).to_vec(),
 ///     busy: vec![busy(0, 0.0, 3.0), busy(1, 0.0, 2.0)],
 ///     marks: vec![3.0],
-///     x_label: "Time [ms]".to_owned(),
+///     x_label: "Time (ms)".to_owned(),
 ///     ..Gantt::default()
 /// };
-/// assert!(Figure::one_column().panel("", gantt).svg()?.contains("Time [ms]"));
+/// assert!(Figure::one_column().panel("", gantt).svg()?.contains("Time (ms)"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -8,10 +8,8 @@ pub(crate) fn unit_of(largest: f64) -> (f64, String) {
     if largest == 0.0 || PLAIN.contains(&largest) {
         return (1.0, String::new());
     }
-    let prefixes = [(1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
-    if let Some((unit, prefix)) =
-        prefixes.iter().find(|(unit, _)| (10.0 * unit..1e4 * unit).contains(&largest))
-    {
+    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    if let Some((unit, prefix)) = prefixes.iter().find(|it| (it.0..1e4 * it.0).contains(&largest)) {
         return (*unit, (*prefix).to_owned());
     }
     let exponent = (largest.log10() / 3.0).floor() * 3.0;

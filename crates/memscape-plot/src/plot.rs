@@ -52,6 +52,11 @@ pub(crate) trait Plot {
     fn draw(&self, scene: &mut Scene, area: Rect);
     /// What it shows, in sentences.
     fn describe(&self) -> String;
+    /// Of what it is, without its numbers: how it begins to describe itself.
+    fn subject(&self) -> String {
+        let all = self.describe();
+        all.split_once(": ").map_or(all.trim_end_matches('.'), |it| it.0).to_owned()
+    }
     /// From where to where its numbers go; none if others have no use for it.
     fn extent(&self) -> Option<Extent> {
         None

@@ -115,6 +115,8 @@ pub(crate) const INK: Colour = Colour::hex(0x22_22_22);
 pub(crate) const FADED: Colour = Colour::hex(0x66_66_66);
 pub(crate) const GRID: Colour = Colour::hex(0xE2_E2_E2);
 
+/// What stays free around a figure.
+pub(crate) const EDGE: f64 = 3.0;
 pub(crate) const SPINE_WIDTH: f64 = 0.6;
 pub(crate) const GRID_WIDTH: f64 = 0.4;
 pub(crate) const CURVE_WIDTH: f64 = 1.1;
@@ -195,6 +197,11 @@ impl Width {
 
     pub(crate) fn points(self) -> f64 {
         self.inches() * 72.0
+    }
+
+    /// What of it is drawn on.
+    pub(crate) fn inner(self) -> f64 {
+        self.points() - 2.0 * EDGE
     }
 }
 

@@ -7,9 +7,12 @@ use crate::error::PlotError;
 use crate::legend::Entry;
 use crate::plot::{Margins, Plot};
 use crate::series::check_length;
-use crate::style::{Font, INK};
+use crate::style::{Font, INK, Width};
 
 const PADDING: f64 = 3.0;
+/// Letters that are smaller for the sake of whole cells are hard to read.
+const SMALLEST: f64 = 0.85;
+const HEADER: Font = Font { bold: true, ..Font::TICK };
 
 /// A text table with rules above, below and under its header. The first column
 /// is set left, the others are centred; cells break into lines where the page
@@ -35,9 +38,24 @@ impl TextTable {
         self
     }
 
+    /// How large its letters are, 1 at the most, in a figure of this width that shows nothing
+    /// else, so that no cell under the header breaks into lines.
+    #[must_use]
+    pub fn scale(&self, page: Width) -> f64 {
+        scale(&self.unbroken(), page.inner())
+    }
+
+    /// Widths of columns of which only the header breaks.
+    fn unbroken(&self) -> Vec<f64> {
+        let widest = |(column, header): (usize, &String)| {
+            let cells = self.rows.iter().filter_map(|it| it.get(column));
+            cells.map(|it| Font::TICK.width(it)).fold(HEADER.widest_word(header), f64::max) + 2.0 * PADDING
+        };
+        self.header.iter().enumerate().map(widest).collect()
+    }
+
     fn lines(&self) -> impl Iterator<Item = (Font, &Vec<String>)> {
-        let bold = Font { bold: true, ..Font::TICK };
-        std::iter::once((bold, &self.header)).chain(self.rows.iter().map(|it| (Font::TICK, it)))
+        std::iter::once((HEADER, &self.header)).chain(self.rows.iter().map(|it| (Font::TICK, it)))
     }
 
     fn set(&self, width: f64) -> Typeset {
@@ -48,11 +66,13 @@ impl TextTable {
                 .map(|it| it + 2.0 * PADDING)
                 .collect()
         };
-        let whole = widest(&|font, text| font.width(text));
-        let word = widest(&|font, text| text.split_whitespace().map(|it| font.width(it)).fold(0.0, f64::max));
-        let scale = (width / word.iter().sum::<f64>()).min(1.0);
+        let whole = widest(&Font::width);
+        // Slightly smaller letters are read more easily than broken cells.
+        let unbroken = self.unbroken();
+        let least = if SMALLEST <= scale(&unbroken, width) { unbroken } else { widest(&Font::widest_word) };
+        let scale = scale(&least, width);
         let room = width / scale;
-        let widths = shared(&whole, &word, room);
+        let widths = shared(&whole, &least, room);
         let rows = self
             .lines()
             .map(|(font, cells)| {
@@ -62,6 +82,11 @@ impl TextTable {
             .collect();
         Typeset { widths: widths.into_iter().map(|it| it * scale).collect(), rows }
     }
+}
+
+/// By how much columns must shrink to these widths' sum at the most.
+fn scale(widths: &[f64], room: f64) -> f64 {
+    (room / widths.iter().sum::<f64>()).min(1.0)
 }
 
 /// Column widths that fill the room: no column below its longest word; what is

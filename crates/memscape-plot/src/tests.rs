@@ -19,11 +19,11 @@ fn layouts() -> Vec<(&'static str, Layout)> {
 }
 
 fn bars(values: [Option<f64>; 2]) -> GroupedBars {
-    GroupedBars::new("Speedup [×]", ["left", "right"]).series("PIM", values)
+    GroupedBars::new("Speedup (×)", ["left", "right"]).series("PIM", values)
 }
 
 fn lines(points: [(f64, f64); 2]) -> Lines {
-    Lines::new(Axis::linear("Threads"), Axis::log10("Time [ns]")).curve("local", points)
+    Lines::new(Axis::linear("Threads"), Axis::log10("Time (ns)")).curve("local", points)
 }
 
 fn map(values: Vec<Vec<Option<f64>>>) -> HeatMap {
@@ -77,7 +77,7 @@ fn charts_of_any_size_and_magnitude_are_laid_out() {
                         let gap = (group + 2 * it) % 7 == 6 && 0 < group;
                         (!gap).then(|| 10_f64.powi(exponent) * f64::from(1 + (3 * group + 5 * it) % 11))
                     };
-                    let mut bars = GroupedBars::new("Time [ns]", (0..groups).map(|it| format!("group {it}")))
+                    let mut bars = GroupedBars::new("Time (ns)", (0..groups).map(|it| format!("group {it}")))
                         .scale(scale);
                     for it in 0..series {
                         bars = bars.series(format!("s{it}"), (0..groups).map(|group| value(group, it)));
@@ -104,7 +104,7 @@ fn lines_and_maps_of_any_magnitude_are_laid_out() {
                 for columns in 1..=4 {
                     let factor = 10_f64.powi(exponent);
                     let points = (1..=points).map(|it| (factor * f64::from(it), factor / f64::from(it)));
-                    let lines = Lines::new(axis("Size [B]"), axis("Time [ns]")).curve("one", points);
+                    let lines = Lines::new(axis("Size (B)"), axis("Time (ns)")).curve("one", points);
                     let name = format!("axes {kind}, 1e{exponent}, {columns} panels");
                     let page = if columns < 3 { Figure::one_column() } else { Figure::two_columns() };
                     let figure = (0..columns).fold(page, |it, _| it.panel("(a) Panel", lines.clone()));
@@ -121,7 +121,7 @@ fn lines_and_maps_of_any_magnitude_are_laid_out() {
                 rows: vec!["first".to_owned(), "second".to_owned()],
                 columns: (0..columns).map(|it| format!("column {it}")).collect(),
                 values: vec![(0..columns).map(cell).collect(), (0..columns).map(|_| None).collect()],
-                value_label: "Time [ns]".to_owned(),
+                value_label: "Time (ns)".to_owned(),
                 ..HeatMap::default()
             };
             let layout = Figure::one_column().panel("", map).layout().unwrap();
@@ -258,8 +258,8 @@ fn svg_says_what_it_shows_and_names_its_parts() {
         .panel("(b)", lines([(1.0, 1.0), (2.0, 3.0)]));
     let svg = figure.svg().unwrap();
     assert!(svg.contains("<title>Speedup</title>"));
-    let shows = "(a): Bars of Speedup [×] over 2 groups: PIM from 1.00 (left) to 4.00 (right); Roofline at 7.00. \
-                 (b): Time [ns] over Threads: local from 1.00 (at 1) to 3.00 (at 2).";
+    let shows = "(a): Bars of Speedup (×) over 2 groups: PIM from 1.00 (left) to 4.00 (right); Roofline at 7.00. \
+                 (b): Time (ns) over Threads: local from 1.00 (at 1) to 3.00 (at 2).";
     assert_eq!(figure.alt_text(), shows);
     assert!(svg.contains(&format!("<desc>{shows}</desc>")));
     for id in ["title", "panel-1", "panel-1-pim", "panel-1-references", "panel-2-local"] {
@@ -345,7 +345,7 @@ fn slides_are_larger_and_dark_pages_dark() {
 /// Numbers on bars keep to the colour that is read on them, on a dark page too.
 #[test]
 fn numbers_are_read_on_every_style() {
-    let stack = StackedBars::new("Time [ns]", ["a"]).part("low", [5.0]).part("high", [5.0]);
+    let stack = StackedBars::new("Time (ns)", ["a"]).part("low", [5.0]).part("high", [5.0]);
     let layout = Figure::one_column().panel("", stack).layout().unwrap();
     for scene in [layout.scene.clone(), crate::dark::darkened(&layout.scene)] {
         let mut under: Vec<(Rect, Colour)> = Vec::new();
@@ -396,6 +396,65 @@ fn curves_with_few_points_are_drawn_over_those_with_many() {
     let svg = Figure::one_column().panel("", lines).svg().unwrap();
     assert!(svg.find("panel-1-many").unwrap() < svg.find("panel-1-few").unwrap());
     assert_eq!(svg.matches("fill-opacity").count(), 51, "with the legend's");
+}
+
+#[test]
+fn no_line_strikes_a_bars_number_out() {
+    for (value, roofline, least) in [(6.6, 7.0, 0.0), (6.0, 7.0, 0.0), (6.6, 6.9, 0.0), (-6.6, -7.0, -9.0)] {
+        let mut bars = bars([Some(value), Some(1.0)]).reference("Roofline", roofline).decimals(1);
+        bars.reach = Some((least, 9.0));
+        let layout = Figure::one_column().panel("", bars).layout().unwrap();
+        let shapes = &layout.scene.shapes;
+        let mut dashed = shapes.iter().filter_map(|it| match it {
+            Shape::Path { points, dash: Some(_), .. } if points[0].1.total_cmp(&points[1].1).is_eq() => {
+                (points[1].0 - points[0].0 > 50.0).then_some(points[0].1)
+            }
+            _ => None,
+        });
+        let line = dashed.next().unwrap();
+        let text = layout.scene.texts().find(|it| it.line.ends_with("6.6") || it.line == "6.0").unwrap();
+        let bounds = text.bounds();
+        assert!(line < bounds.top || bounds.bottom < line, "{value} under {roofline}: {bounds:?}, {line}");
+    }
+}
+
+#[test]
+fn a_legend_that_panels_share_explains_what_is_published_in_one() {
+    let mut with = bars([Some(1.0), Some(2.0)]);
+    with.series[0].published = vec![Some(1.5), None];
+    let without = bars([Some(1.0), Some(2.0)]);
+    let layout = Figure::two_columns().panel("a", without).panel("b", with).layout().unwrap();
+    assert_eq!(layout.legends.len(), 1);
+    assert_eq!(layout.scene.texts().filter(|it| it.line == "Published").count(), 1);
+}
+
+#[test]
+fn figures_without_a_title_are_called_by_what_they_are_of() {
+    let facets = || {
+        let panels = Figure::two_columns().panel("8 banks", lines([(1.0, 1.0), (2.0, 3.0)]));
+        panels.panel("16 banks", lines([(1.0, 1.0), (2.0, 3.0)]))
+    };
+    let title = |it: Figure| it.svg().unwrap().split("<title>").nth(1).unwrap().to_owned();
+    assert!(title(facets()).starts_with("Time (ns) over Threads</title>"));
+    assert!(title(facets().title("Banks")).starts_with("Banks</title>"));
+    let tornado = Tornado::new("Time (ms)", 10.0).row("banks", 18.0, 6.0);
+    assert!(title(Figure::one_column().panel("", tornado)).starts_with("Time (ms)</title>"));
+}
+
+#[test]
+fn tables_know_how_large_they_are_on_a_page() {
+    let scale = |it: &TextTable, page| (100.0 * it.scale(page)).round();
+    let table = TextTable::new(["Quantity", "Value", "Error"]).row(["rate", "12 GB/s", "+2.3 %"]);
+    assert_eq!(scale(&table, style::Width::OneColumn), 100.0);
+    // Headers break before cells do, and letters get a bit smaller before cells break.
+    for columns in [4, 5, 9] {
+        let header = (0..columns).map(|_| "a long name of a column");
+        let wide = TextTable::new(header).row((0..columns).map(|_| "4096 of 4096"));
+        let layout = Figure::one_column().panel("", wide.clone()).layout().unwrap();
+        let is_whole = layout.scene.texts().any(|it| it.line == "4096 of 4096");
+        assert_eq!(is_whole, 0.85 <= wide.scale(style::Width::OneColumn), "{columns}");
+        assert_eq!(is_whole, columns < 9);
+    }
 }
 
 #[test]
@@ -473,6 +532,7 @@ fn ticks_are_round_numbers_inside_the_axis() {
     assert_eq!(linear(-1.0, 1.0), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
     assert_eq!(linear(0.0, 0.03), ["0.00", "0.01", "0.02", "0.03"]);
     assert_eq!(linear(0.0, 45_000.0), ["0", "10k", "20k", "30k", "40k"]);
+    assert_eq!(linear(0.0, 1_000_000.0).last().map(String::as_str), Some("1.0M"));
     assert_eq!(labels(Axis::log10("").range(0.5, 2000.0), 6), ["1", "10", "100", "1000"]);
     assert_eq!(labels(Axis::log10("").range(2.0, 30.0), 6), ["2", "5", "10", "20"]);
     assert_eq!(labels(Axis::log2("").range(1.0, 64.0), 7), ["1", "2", "4", "8", "16", "32", "64"]);
@@ -504,9 +564,9 @@ fn bad_data_is_refused_by_name() {
         bars([Some(1.0), None]).reference("roofline", f64::INFINITY).into(),
         "`reference line roofline` is inf at its place; a figure needs finite numbers (leave the value out where there is none)",
     );
-    check(bars([None, None]).into(), "`Speedup [×]` has nothing to draw; give it at least one value");
+    check(bars([None, None]).into(), "`Speedup (×)` has nothing to draw; give it at least one value");
     check(
-        GroupedBars::new("Speedup [×]", ["left", "right"]).series("PIM", [1.0]).into(),
+        GroupedBars::new("Speedup (×)", ["left", "right"]).series("PIM", [1.0]).into(),
         "`PIM` has 1 values for 2 groups; give one each",
     );
     check(
@@ -514,7 +574,7 @@ fn bad_data_is_refused_by_name() {
         "`PIM` is 0 at `right`, but a logarithmic axis needs positive numbers; use a linear one",
     );
     check(
-        StackedBars::new("Share [%]", ["one"]).part("MAC", [-1.0]).into(),
+        StackedBars::new("Share (%)", ["one"]).part("MAC", [-1.0]).into(),
         "`MAC at one`: -1 does not fit; allowed are parts of zero or more",
     );
     check(

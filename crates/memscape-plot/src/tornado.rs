@@ -18,7 +18,7 @@ use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, distinct};
 /// ```
 /// use memscape_plot::{Figure, Tornado};
 ///
-/// let tornado = Tornado::new("Time [ms]", 10.0).row("banks", 18.0, 6.0).row("registers", 10.5, 9.0);
+/// let tornado = Tornado::new("Time (ms)", 10.0).row("banks", 18.0, 6.0).row("registers", 10.5, 9.0);
 /// assert!(Figure::one_column().panel("", tornado).svg()?.contains("registers"));
 /// # Ok::<(), memscape_plot::PlotError>(())
 /// ```
@@ -144,6 +144,10 @@ impl Plot for Tornado {
         scene.line((base, area.top), (base, area.bottom), SPINE_WIDTH, INK);
         scene.line((area.left, area.bottom), (area.right, area.bottom), SPINE_WIDTH, INK);
         draw_level(scene, area, span, &ticks, &self.x_label);
+    }
+
+    fn subject(&self) -> String {
+        self.x_label.clone()
     }
 
     fn describe(&self) -> String {

@@ -556,7 +556,7 @@ mod tests {
     fn every_kind_draws_and_says_what_its_axes_are() {
         let lines = Drawing::of("memory.banks_per_channel", "time_ns").series("kind");
         let svg = lines.draw(&table()).unwrap().svg().unwrap();
-        assert!(svg.contains("Banks per channel") && svg.contains("Time [ns]"), "{svg}");
+        assert!(svg.contains("Banks per channel") && svg.contains("Time (ns)"), "{svg}");
         let kinds = Kind::ALL.into_iter().filter(|it| *it != Kind::Tornado);
         for kind in kinds {
             let svg = lines.clone().kind(kind).draw(&table()).and_then(|it| Ok(it.svg()?));
@@ -602,7 +602,7 @@ mod tests {
             (chart.rows.as_slice(), chart.base),
             (["large".to_owned(), "small".to_owned()].as_slice(), 10.0)
         );
-        assert_eq!(chart.x_label, "Time [ns]");
+        assert_eq!(chart.x_label, "Time (ns)");
         let several = drawing.draw(&table(&[10.0, 11.0])).unwrap_err().to_string();
         assert!(several.contains("give each a panel by `facet`"), "{several}");
         let one = Drawing::of("parameter", "at_low").kind(Kind::Tornado).draw(&table(&[1.0, 1.0]));

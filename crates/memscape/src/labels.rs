@@ -26,7 +26,7 @@ const UNITS: [(&str, &str); 22] = [
     ("_j", "J"),
 ];
 
-/// A column's name as an axis says it: `memory.trcd_ns` is `Trcd [ns]`.
+/// A column's name as an axis says it: `memory.trcd_ns` is `Trcd (ns)`.
 pub fn label(column: &str) -> String {
     let (name, unit) = split(column);
     if name == column && name.contains(' ') {
@@ -36,7 +36,7 @@ pub fn label(column: &str) -> String {
     let name = letters
         .next()
         .map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str());
-    if unit.is_empty() { name } else { format!("{name} [{unit}]") }
+    if unit.is_empty() { name } else { format!("{name} ({unit})") }
 }
 
 /// A number of a column, with what it counts: `6400 MT/s`, `banks per channel 16`.
@@ -58,7 +58,7 @@ pub fn common_label(columns: &[String]) -> String {
     let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();
     units.dedup();
     match &units[..] {
-        [unit] if !unit.is_empty() => format!("[{unit}]"),
+        [unit] if !unit.is_empty() => format!("({unit})"),
         _ => String::new(),
     }
 }
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn names_of_columns_become_labels_with_units() {
         for (column, expected) in [
-            ("memory.trcd_ns", "Trcd [ns]"),
-            ("generation_tokens_per_s", "Generation tokens [tokens/s]"),
-            ("tokens_per_s", "Tokens [tokens/s]"),
-            ("device.dram.read_gb_s", "Read [GB/s]"),
-            ("memory_bytes", "Memory [B]"),
+            ("memory.trcd_ns", "Trcd (ns)"),
+            ("generation_tokens_per_s", "Generation tokens (tokens/s)"),
+            ("tokens_per_s", "Tokens (tokens/s)"),
+            ("device.dram.read_gb_s", "Read (GB/s)"),
+            ("memory_bytes", "Memory (B)"),
             ("speedup", "Speedup"),
             ("banks_per_channel", "Banks per channel"),
             ("pim.registers * 2", "pim.registers * 2"),

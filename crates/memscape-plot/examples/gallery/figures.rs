@@ -39,7 +39,7 @@ pub fn all() -> Vec<(&'static str, Figure)> {
 }
 
 fn published() -> Figure {
-    let mut bars = GroupedBars::new("Throughput [tokens/s]", MODELS)
+    let mut bars = GroupedBars::new("Throughput (tokens/s)", MODELS)
         .series("Base", [2.8, 4.6, 5.9, 4.4, 6.2, 6.4, 6.3])
         .series("Full", [3.7, 5.2, 6.2, 5.1, 6.5, 6.6, 6.7])
         .reference("Roofline", 7.0)
@@ -48,7 +48,7 @@ fn published() -> Figure {
     bars.series[1].published = vec![Some(3.6), None, Some(6.4), Some(5.2), None, None, Some(3.0), Some(7.5)];
     bars.series[0].spread = vec![Some((2.0, 3.4)); 8];
     let mut lines =
-        Lines::new(Axis::log2("Threads").marks([1.0, 2.0, 6.0, 48.0]), Axis::linear("Speedup [×]"))
+        Lines::new(Axis::log2("Threads").marks([1.0, 2.0, 6.0, 48.0]), Axis::linear("Speedup (×)"))
             .curve("Model", [(1.0, 1.0), (2.0, 1.9), (6.0, 5.0), (48.0, 30.0)])
             .bound("Ideal", [(1.0, 1.0), (48.0, 48.0)])
             .upright("Cores", 24.0)
@@ -62,7 +62,7 @@ fn uncertain() -> Figure {
     let about = |share: f64| {
         points.iter().map(|it| Some((it.1 * (1.0 - share), it.1 * (1.0 + share)))).collect::<Vec<_>>()
     };
-    let axes = || Lines::new(Axis::linear("Size [KiB]"), Axis::linear("Time [ms]"));
+    let axes = || Lines::new(Axis::linear("Size (KiB)"), Axis::linear("Time (ms)"));
     let band = axes().marked(Mark::Line, "Model", points.clone()).band(about(0.2));
     let bars = axes().points("Measured", points.clone()).filled(Fill::Hollow).spread(about(0.1));
     Figure::two_columns().panel("(a) Band", band).panel("(b) Bars", bars).share_axes()
@@ -75,7 +75,7 @@ fn dots() -> Figure {
             (2000.0 * at(1), 10.0 * at(2) * at(1).sqrt())
         })
     };
-    let lines = Lines::new(Axis::linear("Operations per byte"), Axis::linear("Throughput [TOPS]"))
+    let lines = Lines::new(Axis::linear("Operations per byte"), Axis::linear("Throughput (TOPS)"))
         .points("Column-major", cloud(1, 420))
         .filled(Fill::Translucent)
         .points("Row-major", cloud(2, 200))
@@ -85,7 +85,7 @@ fn dots() -> Figure {
 }
 
 fn tornado() -> Figure {
-    let tornado = Tornado::new("Time of a token [ms]", 41.0)
+    let tornado = Tornado::new("Time of a token (ms)", 41.0)
         .row("memory.banks_per_channel", 78.0, 23.5)
         .row("memory.trcd_ns", 38.0, 49.0)
         .row("pim.registers", 43.0, None)
@@ -94,7 +94,7 @@ fn tornado() -> Figure {
 }
 
 fn bars_wide() -> Figure {
-    let bars = GroupedBars::new("GEMV speedup over SoC [×]", MODELS.map(|it| format!("OPT-{it}")))
+    let bars = GroupedBars::new("GEMV speedup over SoC (×)", MODELS.map(|it| format!("OPT-{it}")))
         .series("Column-major", [0.4, 0.9, 1.4, 0.6, 1.9, 2.2, 1.7])
         .series("2 input registers", [1.9, 3.3, 4.1, 3.2, 4.6, 4.9, 4.7])
         .series("8 input registers", [2.8, 4.6, 5.9, 4.4, 6.2, 6.4, 6.3])
@@ -105,7 +105,7 @@ fn bars_wide() -> Figure {
 }
 
 fn bars_narrow() -> Figure {
-    let bars = GroupedBars::new("GEMV speedup over SoC [×]", MODELS)
+    let bars = GroupedBars::new("GEMV speedup over SoC (×)", MODELS)
         .series("Baseline", [2.8, 4.6, 5.9, 4.4, 6.2, 6.4, 6.3])
         .series("Largest CR degree", [3.7, 5.2, 6.2, 5.1, 6.5, 6.6, 6.7])
         .reference("Roofline", 7.0)
@@ -116,7 +116,7 @@ fn bars_narrow() -> Figure {
 }
 
 fn bars_rooflines() -> Figure {
-    let bars = GroupedBars::new("GEMV speedup over SoC [×]", MODELS)
+    let bars = GroupedBars::new("GEMV speedup over SoC (×)", MODELS)
         .series("8 banks", [2.1, 2.8, 3.2, 2.7, 3.3, 3.4, 3.4])
         .reference_of_last("Roofline", 3.5)
         .series("16 banks", [3.7, 5.2, 6.2, 5.1, 6.5, 6.6, 6.7])
@@ -130,7 +130,7 @@ fn bars_rooflines() -> Figure {
 
 fn bars_log() -> Figure {
     let bars = GroupedBars::new(
-        "Throughput [tokens/s]",
+        "Throughput (tokens/s)",
         ["OPT-13B", "OPT-30B", "OPT-66B", "Falcon-40B", "Llama-2-70B"],
     )
     .series("Accelerate", [Some(0.8), Some(0.31), Some(0.09), None, None])
@@ -146,7 +146,7 @@ fn bars_log() -> Figure {
 
 fn bars_dense() -> Figure {
     let values = |shift: f64| (0..16).map(move |it| 2.0 + shift + f64::from(it % 5) * 0.7);
-    let bars = GroupedBars::new("Speedup [×]", (0..16).map(|it| format!("matrix {it}")))
+    let bars = GroupedBars::new("Speedup (×)", (0..16).map(|it| format!("matrix {it}")))
         .series("int4", values(0.0))
         .series("int8", values(0.5))
         .series("fp16", values(1.0));
@@ -155,26 +155,26 @@ fn bars_dense() -> Figure {
 
 fn bars_signed() -> Figure {
     let bars =
-        GroupedBars::new("Computed − published [%]", ["Fig. 8", "Fig. 9a", "Fig. 10", "Fig. 11", "Fig. 12"])
+        GroupedBars::new("Computed − published (%)", ["Fig. 8", "Fig. 9a", "Fig. 10", "Fig. 11", "Fig. 12"])
             .series("Calibrated", [Some(-1.2), Some(0.4), None, None, Some(3.0)])
             .series("Predicted", [2.1, -4.8, 1.2, -0.3, -7.9]);
     Figure::one_column().panel("", bars)
 }
 
 fn bars_single() -> Figure {
-    let bars = GroupedBars::new("Time [µs]", ["qkv", "out", "fc1", "fc2"])
+    let bars = GroupedBars::new("Time (µs)", ["qkv", "out", "fc1", "fc2"])
         .series("", [12_400.0, 4_100.0, 16_500.0, 16_800.0])
         .x_label("Matrix");
     Figure::one_column().panel("", bars).plot_height_in(0.8)
 }
 
 fn panels() -> Figure {
-    let speedup = GroupedBars::new("Speedup over SoC [×]", MODELS)
+    let speedup = GroupedBars::new("Speedup over SoC (×)", MODELS)
         .series("Baseline", [2.8, 4.6, 5.9, 4.4, 6.2, 6.4, 6.3])
         .series("CR degree", [3.7, 5.2, 6.2, 5.1, 6.5, 6.6, 6.7])
         .reference("Roofline", 7.0)
         .with_average("Average");
-    let choice = StackedBars::new("Share of GEMVs [%]", ["8×32", "16×16", "32×8", "64×4"])
+    let choice = StackedBars::new("Share of GEMVs (%)", ["8×32", "16×16", "32×8", "64×4"])
         .part("Degree 1", [2.0, 1.0, 3.0, 0.0])
         .part("Degree 2–4", [1.0, 4.0, 2.0, 1.0])
         .part("Degree > 4", [6.0, 0.0, 5.0, 3.0])
@@ -184,17 +184,17 @@ fn panels() -> Figure {
 
 fn shared_legend() -> Figure {
     let one = |factor: f64| {
-        GroupedBars::new("Time to first token [s]", ["64", "128", "192"])
+        GroupedBars::new("Time to first token (s)", ["64", "128", "192"])
             .series("Weight duplication", [0.9, 1.7, 2.5].map(|it| it * factor))
             .series("DRAM double buffering", [1.0, 1.8, 2.6].map(|it| it * factor))
             .series("Online rearrangement", [1.3, 1.9, 2.7].map(|it| it * factor))
-            .x_label("Input length [tokens]")
+            .x_label("Input length (tokens)")
     };
     Figure::two_columns().panel("(a) Llama 3.2 1B", one(1.0)).panel("(b) Llama 3.2 3B", one(2.7))
 }
 
 fn stacked() -> Figure {
-    let bars = StackedBars::new("Time per GEMV [µs]", MODELS)
+    let bars = StackedBars::new("Time per GEMV (µs)", MODELS)
         .part("Multiply", [3.1, 8.2, 31.0, 62.0, 160.0, 300.0, 700.0])
         .part("Row opening", [0.7, 1.7, 6.2, 12.0, 31.0, 58.0, 140.0])
         .part("Input vector", [1.9, 2.1, 4.0, 9.0, 11.0, 17.0, 30.0])
@@ -204,7 +204,7 @@ fn stacked() -> Figure {
 }
 
 fn stacked_clusters() -> Figure {
-    let mut bars = StackedBars::new("Share of time [%]", ["1", "4", "16", "1", "4", "16", "1", "4", "16"])
+    let mut bars = StackedBars::new("Share of time (%)", ["1", "4", "16", "1", "4", "16", "1", "4", "16"])
         .part("Communication", [81.0, 70.0, 52.0, 12.0, 11.0, 9.0, 5.0, 4.0, 4.0])
         .part("Predictor", [6.0, 8.0, 9.0, 4.0, 3.0, 2.0, 1.5, 1.5, 1.0])
         .part("Attention", [5.0, 9.0, 17.0, 33.0, 40.0, 51.0, 30.0, 42.0, 55.0])
@@ -220,7 +220,7 @@ fn stacked_clusters() -> Figure {
 fn lines() -> Figure {
     let threads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
     let scaled = |peak: f64, knee: f64| threads.map(|it| (it, peak * it / (it + knee)));
-    let chart = Lines::new(Axis::log2("Threads"), Axis::linear("Throughput [tokens/s]"))
+    let chart = Lines::new(Axis::log2("Threads"), Axis::linear("Throughput (tokens/s)"))
         .curve("Interleaved", scaled(4.9, 14.0))
         .curve("Local", scaled(3.1, 9.0))
         .curve("Default policy", scaled(2.2, 4.0).map(|(x, y)| (x, (x < 50.0).then_some(y))))
@@ -231,7 +231,7 @@ fn lines() -> Figure {
 fn lines_panels() -> Figure {
     let tiles = [64.0, 128.0, 256.0, 384.0, 512.0, 768.0];
     let chart = |peak: f64| {
-        Lines::new(Axis::linear("k_mt [elements]"), Axis::linear("Performance [TOPS]").range(0.0, 9.0))
+        Lines::new(Axis::linear("k_mt (elements)"), Axis::linear("Performance (TOPS)").range(0.0, 9.0))
             .curve("Measured like", tiles.map(|it| (it, peak * it / (it + 90.0))))
             .marked(Mark::Line, "Model", tiles.map(|it| (it, peak * it / (it + 80.0))))
     };
@@ -244,7 +244,7 @@ fn lines_panels() -> Figure {
 fn roofline() -> Figure {
     let intensity = |low: f64, step: f64| (0..24).map(move |it| low * step.powi(it));
     let chart =
-        Lines::new(Axis::log10("Arithmetic intensity [operations/B]"), Axis::log10("Performance [TOPS]"))
+        Lines::new(Axis::log10("Arithmetic intensity (operations/B)"), Axis::log10("Performance (TOPS)"))
             .bound("Roofline", [(10.0, 0.5), (500.0, 25.0), (5000.0, 25.0)])
             .points("Row-major", intensity(20.0, 1.22).map(|it| (it, (0.030 * it).min(17.5 + it / 1000.0))))
             .points(
@@ -255,7 +255,7 @@ fn roofline() -> Figure {
 }
 
 fn scatter() -> Figure {
-    let chart = Lines::new(Axis::linear("Weight memory [GB]"), Axis::linear("Token rate [tokens/s]"))
+    let chart = Lines::new(Axis::linear("Weight memory (GB)"), Axis::linear("Token rate (tokens/s)"))
         .points("Phone", [(1.2, 31.0), (3.2, 14.0), (3.4, 13.6), (7.0, 6.1)])
         .labelled(["1B", "3B", "3.8B", "7B"])
         .points("Workstation", [(7.0, 44.0), (13.0, 25.0), (30.0, 11.0)])
@@ -273,7 +273,7 @@ fn heat_map() -> Figure {
             .collect(),
         row_label: "Matrix".to_owned(),
         column_label: "Registers for the input vector".to_owned(),
-        value_label: "Speedup [×]".to_owned(),
+        value_label: "Speedup (×)".to_owned(),
         ..HeatMap::default()
     };
     Figure::one_column().panel("", map)
@@ -288,8 +288,8 @@ fn heat_map_wide() -> Figure {
                 (0..24).map(|it| Some(10_f64.powf(f64::from(row) / 3.0 + f64::from(it) / 20.0))).collect()
             })
             .collect(),
-        column_label: "Context [tokens]".to_owned(),
-        value_label: "Time [ns]".to_owned(),
+        column_label: "Context (tokens)".to_owned(),
+        value_label: "Time (ns)".to_owned(),
         scale: Scale::Log10,
         ..HeatMap::default()
     };
@@ -339,7 +339,7 @@ fn gantt() -> Figure {
         kinds: ["Copy", "Compute"].map(str::to_owned).to_vec(),
         busy: spans.collect(),
         marks: vec![4.0, 8.0, 12.0, 16.0],
-        x_label: "Time [ms]".to_owned(),
+        x_label: "Time (ms)".to_owned(),
         ..Gantt::default()
     };
     Figure::one_column().panel("", gantt)
@@ -355,7 +355,7 @@ fn table() -> Figure {
 
 fn table_wide() -> Figure {
     let long = "chosen because it balances rows over banks and keeps partial sums in registers";
-    let table = TextTable::new(["Data type", "Kernel m×k×n", "MACs/cycle", "Throughput [TOPS]", "Remark"])
+    let table = TextTable::new(["Data type", "Kernel m×k×n", "MACs/cycle", "Throughput (TOPS)", "Remark"])
         .row(["int8–int8", "64×232×64", "223.2", "6.6", long])
         .row(["int8–int16", "64×216×64", "217.8", "6.4", "µ = 8, σ ≥ 2, ρ → ∞"])
         .row(["bf16–bf16", "64×104×64", "112.1", "3.1", ""]);
