@@ -55,7 +55,7 @@ pub fn with_published(
         if claim.bound.is_none() {
             draw_numbers(&mut figure, query.aggregate, [&plain, &with, &without], [number, other]);
         }
-        found.extend(table_cells(claim, query, [&plain, &with, &without], table)?);
+        found.extend(table_cells(claim, query, [&plain, &with, &without], table));
     }
     add_columns(&mut figure, &found);
     Ok(figure)
@@ -186,7 +186,7 @@ fn table_cells(
     query: &Query,
     [plain, with, without]: [&Figure; 3],
     table: &Table,
-) -> Result<Vec<Cell>, Error> {
+) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (panel, ((plain, with), without)) in
         plain.panels.iter().zip(&with.panels).zip(&without.panels).enumerate()
@@ -223,7 +223,7 @@ fn table_cells(
         let error = computed.map(|it| error(claim, it));
         cells.push(Cell { panel, row, column, printed, is_limit: claim.bound.is_some(), error });
     }
-    Ok(cells)
+    cells
 }
 
 /// How far the model's number is from the printed one.
@@ -300,17 +300,17 @@ fn add_columns(figure: &mut Figure, cells: &[Cell]) {
         let Chart::TextTable(table) = chart else { continue };
         let own: Vec<&Cell> = cells.iter().filter(|it| it.panel == panel).collect();
         let is_missed = |it: &&&Cell| it.error.as_deref().is_some_and(|it| it != MET);
-        let misses = |column: usize| own.iter().filter(|it| it.column == column).filter(is_missed).count();
+        let wrong = |column: usize| own.iter().filter(|it| it.column == column).filter(is_missed).count();
         let mut columns: Vec<usize> = own.iter().map(|it| it.column).collect();
         columns.sort_unstable();
         columns.dedup();
         // Equally good ones stay in the table's order.
-        columns.sort_by_key(|it| std::cmp::Reverse(misses(*it)));
+        columns.sort_by_key(|it| std::cmp::Reverse(wrong(*it)));
         let mut chosen: Vec<Printed> = Vec::new();
         for column in columns {
             let all = chosen.iter().map(|it| it.column).chain([column]);
             let all: Vec<Printed> = all.map(|it| Printed::of(it, table.rows.len(), &own)).collect();
-            let smallest = if misses(column) > 0 { SMALLEST } else { 1.0 };
+            let smallest = if wrong(column) > 0 { SMALLEST } else { 1.0 };
             if chosen.is_empty() || smallest <= with_all(table, &all).scale(Width::TwoColumns) {
                 chosen = all;
             }

@@ -128,14 +128,18 @@ pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
         let mut cells = line.split(',');
         let (pass, operator) = (cells.next()?, cells.next()?);
         let pass = Pass::ALL.into_iter().find(|it| it.name() == pass)?;
-        let least_ns = cells.next()?.parse().ok()?;
+        let least_ns: f64 = cells.next()?.parse().ok()?;
         let part = (cells.next()?.to_owned(), cells.next()?.parse().ok()?);
         match costs.last_mut() {
-            Some(last) if last.pass == pass && last.operator == operator && last.least_ns == least_ns => {
+            Some(last)
+                if (last.pass, last.operator.as_str()) == (pass, operator)
+                    && last.least_ns.total_cmp(&least_ns).is_eq() =>
+            {
                 last.parts.push(part);
             }
             _ => {
-                costs.push(OperatorCost { pass, operator: operator.to_owned(), least_ns, parts: vec![part] })
+                let operator = operator.to_owned();
+                costs.push(OperatorCost { pass, operator, least_ns, parts: vec![part] });
             }
         }
     }

@@ -61,7 +61,7 @@ impl BlockCost {
     #[must_use]
     pub fn even() -> Self {
         let none = Nanoseconds::ZERO;
-        let one = Nanoseconds::new(1.0).expect("one is a time");
+        let one = Nanoseconds::saturating(1.0);
         Self {
             neuron_bytes: 1.0,
             gpu_fixed: none,

@@ -118,7 +118,6 @@ impl HostWork {
         KEPT.with(|it| it.get(self, Self::of))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "bytes and layers stay far below 2^53")]
     fn of(&self) -> Result<Host, StudyError> {
         let (mut times, mut weights, mut beside) =
             ([Nanoseconds::ZERO; TokenPart::ALL.len()], Traffic::default(), Traffic::default());
