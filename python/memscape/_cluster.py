@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -83,7 +84,7 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
             [number for number, _ in lacking],
             submit,
             lambda _: [number for number, _ in kept.lacking(spec)[3]],
-            lambda: progress(*_done(folder, rows, block)),
+            lambda _: progress(*_done(folder, rows, block)),
             lambda left: f"{left} of {-(-rows // block)} blocks",
         )
     return computed
@@ -106,7 +107,7 @@ def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any
             lacking(specs),
             submit,
             lacking,
-            lambda: progress(sum(map(kept.searched, specs)), len(specs)),
+            lambda jobs: progress(len(specs) - sum(not job.done() for job in jobs), len(specs)),
             lambda left: f"{left} of {len(specs)} searches",
         )
 
@@ -115,7 +116,7 @@ def _hand_out(
     work: list[Any],
     submit: Callable[[list[Any]], list[Any]],
     lacking: Callable[[list[Any]], list[Any]],
-    look: Callable[[], None],
+    look: Callable[[list[Any]], None],
     told: Callable[[int], str],
 ) -> None:
     """Hands work out, and what comes back undone again, as long as something gets done each time."""
@@ -124,7 +125,7 @@ def _hand_out(
             return
         jobs = submit(work)
         try:
-            _wait(jobs, look)
+            _wait(jobs, partial(look, jobs))
         except BaseException:
             for job in jobs:
                 job.cancel()

@@ -18,6 +18,9 @@ from memscape._store import Store, opened
 if TYPE_CHECKING:
     import polars
 
+#: The column that tells rows of a table apart.
+ROW = "memscape.row"
+
 
 def search(
     study: str,
@@ -30,6 +33,7 @@ def search(
     budget: int = 1000,
     seed: int | Sequence[int] = 0,
     base: Mapping[str, Any] | None = None,
+    constraints: str | Iterable[str] = (),
     store: Store | str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
 ) -> polars.DataFrame:
@@ -59,6 +63,8 @@ def search(
         each, told apart by a column ``seed``.
     base
         Parameters that stay the same, as for :func:`run`.
+    constraints
+        What must hold besides.
     store
         A :class:`Store`, or its folder: points that it knows are not computed again, and new
         ones are kept.
@@ -90,39 +96,45 @@ def search(
     question: dict[str, Any] = {"minimize": listed(minimize), "maximize": listed(maximize), "budget": budget}
     if method is not None:
         question["method"] = method
-    whole = {"study": study, "base": dict(base or {}), **as_space(space).spec()}
-    several = not isinstance(seed, (int, Integral))
-    seeds = list(seed) if several else [seed]
-    specs = [{**whole, "search": {**question, "seed": it}} for it in seeds]
-    if not specs:
+    parts = as_space(space).spec()
+    parts["constraints"] += listed(constraints)
+    # NumPy's integers are no `int`.
+    several = not isinstance(seed, Integral)
+    seeds = list(seed) if isinstance(seed, Iterable) else [seed]
+    if not seeds:
         raise _memscape.MemscapeError("`seed` is an empty list; give a seed for each search")
+    if several and any("seed" in axes for axes in (parts["axes"], *parts["zip"])):
+        raise _memscape.MemscapeError(
+            "`seed` is an axis of the space, and several searches are told apart by a column of that name; "
+            "search once for each seed"
+        )
+    whole = {"study": study, "base": dict(base or {}), **parts}
+    specs = [{**whole, "search": {**question, "seed": it}} for it in seeds]
     kept = opened(store, executor)
-    tables = []
-    for number, (table, complete) in zip(
-        seeds, kept._search(specs, executor) if kept else _searched(specs), strict=False
-    ):
-        tables.append(_with_seed(table, number) if several else table)
-        if not complete:
-            which = f" of the search with seed {number}" if several else ""
-            warnings.warn(f"interrupted: {len(table)} of {budget} evaluations{which} are done", stacklevel=2)
-            break
+    tables: list[polars.DataFrame] = []
+    try:
+        for table, complete in kept._search(specs, executor) if kept else _searched(specs):
+            tables.append(table)
+            if not complete:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        # Whatever there is, is not lost.
+        if not tables:
+            raise
+        which = f" of search {len(tables)} of {len(seeds)}" if several else ""
+        warnings.warn(f"interrupted: {len(tables[-1])} of {budget} evaluations{which} are done", stacklevel=2)
     if not several:
         return tables[0]
     import polars
 
-    return polars.concat(tables)
+    numbered = zip(seeds, tables, strict=False)
+    return polars.concat([it.select(polars.lit(at, polars.UInt64).alias("seed"), polars.all()) for at, it in numbered])
 
 
 def _searched(specs: list[dict[str, Any]]) -> Iterator[tuple[polars.DataFrame, bool]]:
     for spec in specs:
         with Progress(spec["study"]) as progress:
             yield _memscape.search(spec, progress)
-
-
-def _with_seed(table: polars.DataFrame, seed: int) -> polars.DataFrame:
-    import polars
-
-    return table.select(polars.lit(seed, polars.UInt64).alias("seed"), polars.all())
 
 
 def evaluate(
@@ -274,7 +286,7 @@ def front(
             raise _memscape.MemscapeError(
                 "a table has no `space`, `base`, `store` and `executor`; name a study, or leave them out"
             )
-        return _memscape.front(of, listed(minimize), listed(maximize), listed(constraints))
+        return _front_of_table(of, listed(minimize), listed(maximize), listed(constraints))
     if space is None:
         raise _memscape.MemscapeError(f"the front of `{of}` needs a space; give one, or a table in place of the study")
     question = {"minimize": listed(minimize), "maximize": listed(maximize)}
@@ -291,6 +303,34 @@ def front(
     if not complete:
         warnings.warn("interrupted: the front is that of the points looked at until then", stacklevel=2)
     return table
+
+
+def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constraints: list[str]) -> polars.DataFrame:
+    frame, numbers = _with_plain_columns(table)
+    rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
+    return frame[rows[ROW]]
+
+
+def _with_plain_columns(table: Any) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """A table whole, and those of its columns that formulas can be about."""
+    import polars
+
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise _memscape.MemscapeError(
+            f"a `{type(table).__name__}` is not a table; give a polars.DataFrame or any object with "
+            "`__arrow_c_stream__`"
+        )
+    frame = table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
+    plain = [
+        polars.col(name).cast(polars.Int64)
+        if kind.is_integer() and kind != polars.UInt64
+        else polars.col(name).cast(polars.Float64)
+        if kind.is_numeric()
+        else polars.col(name)
+        for name, kind in frame.schema.items()
+        if kind.is_numeric() or kind in (polars.String, polars.Boolean)
+    ]
+    return frame, frame.select(plain)
 
 
 def hypervolume(
@@ -344,4 +384,4 @@ def hypervolume(
                 f"{sorted(map(str, differ))} is not in both"
             )
         limits = [float(reference[it]) for it in [*less, *more]]
-    return _memscape.hypervolume(table, less, more, limits, listed(constraints))
+    return _memscape.hypervolume(_with_plain_columns(table)[1], less, more, limits, listed(constraints))

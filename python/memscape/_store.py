@@ -144,6 +144,7 @@ class Store:
     ) -> tuple[polars.DataFrame, bool]:
         """The front of these points, and whether all were looked at."""
         if executor is not None:
+            _memscape.Store.check_front((spec, os.getcwd()))
             self._fill(points, executor, TASKS)
         with Progress(spec["study"]) as progress:
             return self._store.front((spec, os.getcwd()), progress)

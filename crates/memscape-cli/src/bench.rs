@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use memscape::explore::{Column, Contest, Table, contest};
+use memscape::explore::{Column, Contest, Origin, Table, contest};
 use memscape::prelude::{Control, StudyFile, study};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::progress::{Progress, save_when_interrupted};
@@ -63,7 +64,10 @@ pub fn front(
         }
     }
     if let (Some(path), Some(all)) = (table, all) {
-        all.write(path).map_err(Failure::of)?;
+        let Asked { systems, budgets, seeds } = asked;
+        let told = json!({ "systems": systems, "budgets": budgets, "seeds": seeds });
+        let saving = Progress::new("saving", quiet);
+        Origin::of_command("bench front", told).write(&all, path, &saving).map_err(Failure::of)?;
     }
     if cancelled { Err(Failure::Interrupted) } else { Ok(()) }
 }

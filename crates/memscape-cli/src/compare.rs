@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::Table;
+use memscape::explore::{Origin, Table};
 use memscape::systems::compare::{self, platform, platforms};
 use memscape::systems::operators::operators;
+use serde_json::json;
 
 use crate::args::Workload;
 use crate::failure::Failure;
@@ -52,7 +53,10 @@ pub fn compare(
     drop(progress);
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
-        found.write(path).map_err(Failure::of)?;
+        let names: Vec<&str> = asked.iter().map(|it| it.name.as_str()).collect();
+        let told = json!({ "workload": question, "platforms": names, "operators": by_operator });
+        let saving = Progress::new("saving", quiet);
+        Origin::of_command("compare", told).write(&found, path, &saving).map_err(Failure::of)?;
     }
     let shown: &[&str] = if by_operator { &PARTS } else { &SHOWN };
     show(&found, shown, found.height(), out)?;

@@ -43,7 +43,7 @@ pub fn front(
     };
     if let Some(path) = &kept.out {
         let written = match origin {
-            Some(origin) => origin.write(&found, path),
+            Some(origin) => origin.write(&found, path, &Progress::new("saving", quiet)),
             None => found.write(path),
         };
         written.map_err(Failure::of)?;

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Examination, Table, examine as examine_one};
+use memscape::explore::{Examination, Origin, Table, examine as examine_one};
 use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::parameters;
@@ -67,7 +68,12 @@ pub fn examine(
     if let Some(path) = table {
         let all = done.iter().map(Examination::table).reduce(|a, b| a?.concat(&b?));
         let all: Table = all.unwrap_or_else(|| Table::from_columns::<String>([])).map_err(Failure::of)?;
-        all.write(path).map_err(Failure::of)?;
+        let Asked { study, parameters, hardware, points, seed } = asked;
+        let told = json!({
+            "study": study, "parameters": parameters, "hardware": hardware, "points": points, "seed": seed,
+        });
+        let saving = Progress::new("saving", quiet);
+        Origin::of_command("laws", told).write(&all, path, &saving).map_err(Failure::of)?;
     }
     match (done.iter().all(|it| it.complete), done.iter().all(|it| it.broken.is_empty())) {
         (false, _) => Err(Failure::Interrupted),

@@ -34,11 +34,9 @@ pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
     for path in &origin.axes {
         writeln!(out, "axis      {path}")?;
     }
-    for key in ["space", "sample", "search", "front", "sensitivity", "uncertainty"] {
-        let part = &origin.asked[key];
-        if !part.is_null() {
-            writeln!(out, "{key:<9} {part}")?;
-        }
+    let asked = origin.asked.as_object().into_iter().flatten();
+    for (key, part) in asked.filter(|it| it.0 != "base" && !it.1.is_null()) {
+        writeln!(out, "{key:<9} {part}")?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Origin, Search, Store, Strategy, Table};
+use memscape::explore::{Origin, Search, Store, Strategy, Table, nothing_found};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
@@ -68,7 +68,8 @@ pub fn search(
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);
     if let Some(path) = &kept.out {
         let asked = question.question(study, &base, &space).map_err(Failure::of)?;
-        Origin::of(&asked).write(&found, path).map_err(Failure::of)?;
+        let saving = Progress::new("saving", quiet);
+        Origin::of(&asked).write(&found, path, &saving).map_err(Failure::of)?;
     }
     if found.is_complete() {
         return shown;
@@ -84,21 +85,7 @@ fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -
     let strategy = question.strategy().map_err(Failure::of)?;
     let evaluations = found.height();
     let goals: Vec<&str> = question.minimize.iter().chain(&question.maximize).map(String::as_str).collect();
-    if best.height() == 0 {
-        let errors = found.text("error").map_err(Failure::of)?;
-        let answered = errors.iter().filter(|it| it.is_none()).count();
-        let problem = match errors.into_iter().flatten().next() {
-            Some(first) if answered == 0 => {
-                format!("none of {evaluations} points has an answer; the first says: {first}")
-            }
-            _ if found.column_names().contains(&"feasible") => {
-                format!("none of {answered} answers keeps the constraints; loosen one, or raise the budget")
-            }
-            _ => format!(
-                "no answer has a value of `{}`; it is null or not a finite number",
-                goals.join("` and `")
-            ),
-        };
+    if let Some(problem) = nothing_found(found, question).map_err(Failure::of)? {
         return Err(Failure::BadInput(problem));
     }
     if let [goal] = goals[..] {

@@ -39,7 +39,8 @@ pub fn uncertainty(
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         let asked = Question::about(study, &base, &space, ("uncertainty", asked), asked.draws);
-        Origin::of(&asked.map_err(Failure::of)?).write(&found, path).map_err(Failure::of)?;
+        let saving = Progress::new("saving", quiet);
+        Origin::of(&asked.map_err(Failure::of)?).write(&found, path, &saving).map_err(Failure::of)?;
     }
     show(&found, &found.column_names(), found.height(), out)?;
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }

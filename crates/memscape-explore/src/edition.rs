@@ -46,6 +46,17 @@ impl Edition {
         }
     }
 
+    /// Of what is no study, by its name: it has no model and no data of its own.
+    pub(crate) fn of_command(name: &str) -> Self {
+        Self {
+            study: name.to_owned(),
+            memscape: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: option_env!("MEMSCAPE_COMMIT").map(str::to_owned),
+            model: 0,
+            data: String::new(),
+        }
+    }
+
     /// Equal for equal answers: 32 hexadecimal digits of all but the commit, which is
     /// not always known.
     #[must_use]

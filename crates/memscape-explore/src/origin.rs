@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::control::Control;
+use crate::digest::digest;
 use crate::edition::Edition;
 use crate::error::Error;
 use crate::parameters::Parameters;
+use crate::persistence::persistently;
 use crate::question::Question;
 use crate::table::{Column, Table};
 
@@ -60,18 +63,28 @@ impl Origin {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bad = |problem: &dyn ToString| Error::file(path, &problem.to_string());
         let text = Table::note(path)?.ok_or_else(|| {
-            bad(&"it does not say which question it answers: sweeps write that, other commands, programs and earlier versions do not")
+            bad(&"it does not say which question it answers: other programs and earlier versions do not write that")
         })?;
         serde_json::from_str(&text)
             .map_err(|it| bad(&format!("what it says of its question cannot be read: {it}")))
     }
 
-    /// Writes a table together with it.
+    /// What the answer of something else than a study says of itself, such as of a comparison.
+    #[must_use]
+    pub fn of_command(name: &str, asked: Value) -> Self {
+        let edition = Edition::of_command(name);
+        let id = digest(json!([edition.id(), asked]).to_string().as_bytes());
+        Self { edition, id, base: Vec::new(), axes: Vec::new(), asked }
+    }
+
+    /// Writes a table together with it. What cannot be written is tried again for a while: somebody
+    /// may make room on a full disk.
     ///
     /// # Errors
     /// As [`Table::write`].
-    pub fn write(&self, table: &Table, path: &Path) -> Result<(), Error> {
-        table.write_with(path, &self.note()?)
+    pub fn write(&self, table: &Table, path: &Path, control: &dyn Control) -> Result<(), Error> {
+        let note = self.note()?;
+        persistently(control, || table.write_with(path, &note))
     }
 
     /// The parameters of one row, later ones over earlier.

@@ -130,8 +130,8 @@ impl Sweep {
         };
         u64::try_from(points).ok().filter(|it| *it <= MOST_POINTS).ok_or_else(|| {
             Error::BadSweep(format!(
-                "the sweep has {points} points, and a table holds at most {MOST_POINTS}; \
-                 shorten an axis, or use a sample"
+                "the sweep has {points} points, and a table, a file or a store takes at most {MOST_POINTS}; \
+                 shorten an axis, draw a sample, search, or ask for the front without a store, which keeps nothing else"
             ))
         })
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::error::{Error, INTERNAL};
 use crate::given::{open_plain, read_text};
 use crate::guard::guarded;
-use crate::whole::write_atomically;
+use crate::whole::{Failure, write_atomically};
 
 /// Named columns of equal length.
 #[derive(Debug, Clone)]
@@ -464,9 +464,14 @@ impl Table {
         let mut frame = self.frame.clone();
         frame.rechunk_mut();
         let note = note.map(|it| KeyValueMetadata::from_static(vec![(NOTE.to_owned(), it)]));
-        let writer =
-            ParquetWriter::new(out).with_row_group_size(Some(ROW_GROUP)).with_key_value_metadata(note);
-        writer.finish(&mut frame).map(|_| ()).map_err(io::Error::other)
+        let failure = Failure::default();
+        let writer = ParquetWriter::new(failure.remembering(out))
+            .with_row_group_size(Some(ROW_GROUP))
+            .with_key_value_metadata(note);
+        writer
+            .finish(&mut frame)
+            .map(|_| ())
+            .map_err(|it| failure.take().unwrap_or_else(|| io::Error::other(it)))
     }
 
     /// Appends the bytes of a Parquet file.

@@ -2,14 +2,13 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use polars::prelude::{BatchedWriter, DataFrame, KeyValueMetadata, ParquetWriter};
 
 use crate::error::Error;
 use crate::origin::Origin;
 use crate::table::{NOTE, ROW_GROUP, Table, beside};
-use crate::whole::write_atomically;
+use crate::whole::{Failure, write_atomically};
 
 /// That a table can be written here, asked before the work is done.
 ///
@@ -48,15 +47,14 @@ pub(crate) fn write_pieces(
     };
     match path.extension().and_then(|it| it.to_str()) {
         Some("parquet") => {
-            let failure = Arc::new(Mutex::new(None));
+            let failure = Failure::default();
             let written = write_atomically(path, |out| {
-                let out = Remembering { out, failure: Arc::clone(&failure) };
+                let out = failure.remembering(out);
                 let mut file = Parquet { out: Some(out), note, writer: None, waiting: None };
                 pieces(&mut |table| file.push(table))?;
                 file.finish()
             });
-            let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-            written.map_err(|it| named(failure.map_or(it, Error::Write)))
+            written.map_err(|it| named(failure.take().map_or(it, Error::Write)))
         }
         Some("csv") => {
             write_atomically(path, |out| {
@@ -76,35 +74,6 @@ pub(crate) fn write_pieces(
                 .map_err(|it: io::Error| Error::file(&place, &it))
         }
         _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
-    }
-}
-
-/// Keeps what the system says: the writer of Parquet says something else.
-struct Remembering<W> {
-    out: W,
-    failure: Arc<Mutex<Option<io::Error>>>,
-}
-
-impl<W> Remembering<W> {
-    fn keep<T>(&self, done: io::Result<T>) -> io::Result<T> {
-        done.inspect_err(|error| {
-            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-            if error.kind() != io::ErrorKind::Interrupted {
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(same);
-            }
-        })
-    }
-}
-
-impl<W: Write> Write for Remembering<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let done = self.out.write(bytes);
-        self.keep(done)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let done = self.out.flush();
-        self.keep(done)
     }
 }
 

@@ -272,7 +272,7 @@ fn a_wrong_sweep_is_refused_as_a_whole() {
     insta::assert_snapshot!(error(Sweep::default().zip([("rows", vec![1, 2]), ("memory.banks", vec![1])])), @"zip: `rows` has 2 values and `memory.banks` 1; they must be as many");
     let long = || Sweep::default().axis("rows", 1..=1 << 16).axis("memory.trp_ns", 0..1 << 15);
     assert_eq!(long().points().unwrap(), 1 << 31);
-    insta::assert_snapshot!(error(long().axis("memory.banks", [1, 2])), @"the sweep has 4294967296 points, and a table holds at most 2147483648; shorten an axis, or use a sample");
+    insta::assert_snapshot!(error(long().axis("memory.banks", [1, 2])), @"the sweep has 4294967296 points, and a table, a file or a store takes at most 2147483648; shorten an axis, draw a sample, search, or ask for the front without a store, which keeps nothing else");
     let ranges = parameters(&json!({ "memory.trp_ns": { "min": 10, "max": 20 } }));
     let sample = Sample { method: Method::Random, count: 1 << 32, seed: 0, ranges };
     assert!(error(base(json!({})).sample(sample)).contains("`count` = 4294967296: expected 1 to 10000000"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a file next to where it belongs and moves it there when it is whole: who
 /// looks meanwhile sees the file of before, or none. Its permissions are those of any
@@ -50,6 +50,49 @@ fn sync_folder(folder: &Path) {
     let _ = std::fs::File::open(folder).and_then(|it| it.sync_all());
     #[cfg(not(unix))]
     let _ = folder;
+}
+
+/// What the system said of a write, where who writes says something else, as Parquet's writer does.
+#[derive(Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<io::Error>>>);
+
+impl Failure {
+    /// Writes to `out`, and keeps what the system says.
+    pub(crate) fn remembering<W: Write>(&self, out: W) -> impl Write + use<W> {
+        Remembering { out, failure: Arc::clone(&self.0) }
+    }
+
+    pub(crate) fn take(&self) -> Option<io::Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+struct Remembering<W> {
+    out: W,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl<W> Remembering<W> {
+    fn keep<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        done.inspect_err(|error| {
+            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            if error.kind() != io::ErrorKind::Interrupted {
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(same);
+            }
+        })
+    }
+}
+
+impl<W: Write> Write for Remembering<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.keep(done)
+    }
 }
 
 /// Files being written.

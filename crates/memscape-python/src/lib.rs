@@ -231,13 +231,10 @@ fn search<'py>(
     let space = spec.space(study).map_err(explore_error)?;
     let question = spec.search.clone().unwrap_or_default();
     let base = [spec.parameters(study)];
-    let work = move |control: &dyn Control| explore::search(study, &base, &space, &question, control);
+    let asked = question.clone();
+    let work = move |control: &dyn Control| explore::search(study, &base, &space, &asked, control);
     let (table, stop) = watched(py, progress, work)?;
-    let table = table.map_err(explore_error)?;
-    match stop {
-        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
-        _ => Ok((arrow::to_python(py, table.frame())?, table.is_complete())),
-    }
+    store::searched(py, &table.map_err(explore_error)?, &question, stop)
 }
 
 /// How much each axis of a space matters: `spec` as for `sweep`, with `sensitivity`. Returns

@@ -1,11 +1,12 @@
 //! Answers that are kept.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 
 use memscape::explore::{self, Filled, Search, Space, StudyFile};
 use memscape::prelude::{Control, DynStudy, Parameters, Sweep};
 use memscape::systems;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -86,12 +87,10 @@ impl Store {
         progress: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyAny>, bool)> {
         let Asked { study, base, space, search } = asked(&spec)?;
-        let store = self.0.clone();
+        let (store, question) = (self.0.clone(), search.clone());
         let work = move |control: &dyn Control| store.search(study, &base, &space, &search, control);
         let (found, stop) = watched(py, progress, work)?;
-        let (table, _) = found.map_err(explore_error)?;
-        heard(py, stop)?;
-        Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+        searched(py, &found.map_err(explore_error)?.0, &question, stop)
     }
 
     /// Whether the store has a search's points, up to its end.
@@ -100,6 +99,15 @@ impl Store {
         let Asked { study, base, space, search } = asked(&spec)?;
         let store = self.0.clone();
         compute(py, move || store.has_searched(study, &base, &space, &search))?.map_err(explore_error)
+    }
+
+    /// That a front can be asked, before anything is answered.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+    fn check_front(spec: Spec<'_>) -> PyResult<()> {
+        let Asked { study, base, space, search } = asked(&spec)?;
+        let goals = search.objectives().map_err(explore_error)?;
+        explore::check_front(study, &base, &space, &goals).map_err(explore_error)
     }
 
     /// The front of a space, and whether all points were looked at.
@@ -262,6 +270,25 @@ fn file((spec, folder): &Spec<'_>) -> PyResult<(&'static dyn DynStudy, StudyFile
     let mut file = value::study_file(spec)?;
     file.folder.clone_from(folder);
     Ok((systems::study(&file.study).map_err(explore_error)?, file))
+}
+
+/// A search's table, and whether it came to its end without an interrupt. A search that found nothing
+/// warns why.
+pub fn searched<'py>(
+    py: Python<'py>,
+    table: &explore::Table,
+    question: &Search,
+    stop: Option<PyErr>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    let complete = table.is_complete() && stop.is_none();
+    heard(py, stop)?;
+    if let Some(problem) =
+        explore::nothing_found(table, question).map_err(explore_error)?.filter(|_| complete)
+    {
+        let problem = CString::new(problem.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &problem, 2)?;
+    }
+    Ok((arrow::to_python(py, table.frame())?, complete))
 }
 
 fn told<'py>(py: Python<'py>, filled: &Filled) -> PyResult<Bound<'py, PyAny>> {

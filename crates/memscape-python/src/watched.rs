@@ -43,6 +43,8 @@ pub fn watched<T: Send + 'static>(
     progress: &Bound<'_, PyAny>,
     work: impl FnOnce(&dyn Control) -> T + Send + 'static,
 ) -> PyResult<(T, Option<PyErr>)> {
+    // An interrupt while it is imported would cost the rows that it is to hold.
+    py.import("polars")?;
     let watched = Arc::new(Watched::default());
     let mut stop: Option<PyErr> = None;
     let look = |py: Python<'_>| {

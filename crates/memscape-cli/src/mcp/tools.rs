@@ -241,7 +241,7 @@ impl Tools {
         let found = explore::search(study, &base, &space, &question, control).map_err(Failure::of)?;
         if let Some(path) = &path {
             let asked = question.question(study, &base, &space).map_err(Failure::of)?;
-            Origin::of(&asked).write(&found, path).map_err(Failure::of)?;
+            Origin::of(&asked).write(&found, path, control).map_err(Failure::of)?;
         }
         let best = found.filter("on_front", true).map_err(Failure::of)?;
         let mut all = facts([

@@ -8,7 +8,7 @@ mod of_table;
 
 pub(crate) use dominance::{layers, non_dominated};
 pub(crate) use hypervolume::volume;
-pub use of_space::{Front, front_of};
+pub use of_space::{Front, check_front, front_of};
 pub(crate) use of_table::values;
 pub use of_table::{front, hypervolume};
 

@@ -97,6 +97,22 @@ fn front_in(
     told(&plan, asker, &judge, objectives, best, &seen, complete)
 }
 
+/// That a front can be asked of a space, before any of its points is answered.
+///
+/// # Errors
+/// As [`front_of`], but for what only answers show.
+pub fn check_front(
+    study: &dyn DynStudy,
+    base: &[Parameters],
+    space: &Space,
+    objectives: &[Objective],
+) -> Result<(), Error> {
+    Objective::check(objectives)?;
+    let plan = study.asker().plan(base, space)?;
+    plan.size()?;
+    Judge::new(&plan, objectives).map(drop)
+}
+
 /// The front that has been found.
 pub(super) fn told(
     plan: &Plan<'_>,

@@ -17,7 +17,7 @@ use crate::parameters::Parameters;
 use crate::points::table;
 use crate::question::Question;
 use crate::registry::DynStudy;
-use crate::space::{Judge, Method, Objective, Space, Verdict};
+use crate::space::{FEASIBLE, Judge, Method, Objective, Plan, Space, Verdict, nothing_allowed};
 use crate::store::{Filled, Keeper, Store};
 use crate::table::{Column, Table};
 
@@ -125,6 +125,9 @@ impl Default for Search {
     }
 }
 
+/// Points that are gone through to find which constraint leaves none.
+const MOST_GONE_THROUGH: u64 = 1 << 24;
+
 /// More evaluations do not fit into one table; a front needs none.
 const MOST_EVALUATIONS: u64 = 10_000_000;
 
@@ -228,6 +231,7 @@ impl Store {
         space: &Space,
         question: &Search,
     ) -> Result<bool, Error> {
+        checked(&study.asker(), base, space, question)?;
         self.has_ended(&question.question(study, base, space)?)
     }
 }
@@ -240,22 +244,8 @@ fn search_in(
     store: Option<(&Store, &Question)>,
     control: &dyn Control,
 ) -> Result<(Table, Filled), Error> {
-    let objectives = question.objectives()?;
+    let (mut plan, objectives) = checked(&asker, base, space, question)?;
     let strategy = question.strategy()?;
-    if !(1..=MOST_EVALUATIONS).contains(&question.budget) {
-        return Err(Error::BadSweep(format!(
-            "`budget` = {}: expected 1 to {MOST_EVALUATIONS} evaluations; a front of a finite space needs no budget",
-            question.budget
-        )));
-    }
-    let mut plan = asker.plan(base, space)?;
-    if plan.dimensions.is_empty() {
-        return Err(Error::BadSweep("the space has no axes; give at least one".to_owned()));
-    }
-    if strategy == Strategy::Exhaustive {
-        check_exhaustible(&mut plan, question.budget)?;
-    }
-    let plan = plan;
     let judge = Judge::new(&plan, &objectives)?;
     let cube = Cube::new(&plan);
     let keeper = store.map(|it| Keeper::new(it, &plan, asker, &judge, control)).transpose()?;
@@ -275,9 +265,12 @@ fn search_in(
     let complete = !evaluator.was_cancelled();
     let (points, answered, filled) = evaluator.finish()?;
     if points.is_empty() && complete {
-        return Err(Error::BadSweep(
-            "no point was found that the constraints over parameters allow; loosen one".to_owned(),
-        ));
+        return Err(match plan.size() {
+            Ok(size) if size <= MOST_GONE_THROUGH => nothing_allowed(&mut plan),
+            _ => Error::BadSweep(
+                "no point was found that the constraints over parameters allow; loosen one".to_owned(),
+            ),
+        });
     }
     let mut after = Vec::new();
     if let [objective] = objectives.as_slice() {
@@ -290,6 +283,56 @@ fn search_in(
     let numbers = (0..points.len()).map(|it| i64::try_from(it).ok()).collect();
     let made = table(&plan, &judge, &points, answered, vec![("evaluation", Column::Int(numbers))], after)?;
     Ok((Table::new(made.into_frame(), complete), filled))
+}
+
+/// The space and the objectives of a question that makes sense.
+fn checked<'a>(
+    asker: &Asker<'a>,
+    base: &[Parameters],
+    space: &Space,
+    question: &Search,
+) -> Result<(Plan<'a>, Vec<Objective>), Error> {
+    let objectives = question.objectives()?;
+    let strategy = question.strategy()?;
+    if !(1..=MOST_EVALUATIONS).contains(&question.budget) {
+        return Err(Error::BadSweep(format!(
+            "`budget` = {}: expected 1 to {MOST_EVALUATIONS} evaluations; a front of a finite space needs no budget",
+            question.budget
+        )));
+    }
+    let mut plan = asker.plan(base, space)?;
+    if plan.dimensions.is_empty() {
+        return Err(Error::BadSweep("the space has no axes; give at least one".to_owned()));
+    }
+    if strategy == Strategy::Exhaustive {
+        check_exhaustible(&mut plan, question.budget)?;
+    }
+    Judge::new(&plan, &objectives)?;
+    Ok((plan, objectives))
+}
+
+/// Why a search has no best point, if it has none.
+///
+/// # Errors
+/// [`Error::UnknownColumn`] if the table is not a search's.
+pub fn nothing_found(found: &Table, question: &Search) -> Result<Option<String>, Error> {
+    if found.filter("on_front", true)?.height() > 0 || found.height() == 0 {
+        return Ok(None);
+    }
+    let errors = found.text("error")?;
+    let (all, answered) = (errors.len(), errors.iter().filter(|it| it.is_none()).count());
+    let goals: Vec<&str> = question.minimize.iter().chain(&question.maximize).map(String::as_str).collect();
+    Ok(Some(match errors.into_iter().flatten().next() {
+        Some(first) if answered == 0 => {
+            format!("none of {all} points has an answer; the first says: {first}")
+        }
+        _ if found.column_names().contains(&FEASIBLE) => {
+            format!("none of {answered} answers keeps the constraints; loosen one, or raise the budget")
+        }
+        _ => {
+            format!("no answer has a value of `{}`; it is null or not a finite number", goals.join("` and `"))
+        }
+    }))
 }
 
 fn best_so_far(objective: &Objective, verdicts: &[Verdict], values: &[f64]) -> Vec<Option<f64>> {

@@ -28,6 +28,7 @@ pub(crate) struct Keeper<'a> {
     plan: &'a Plan<'a>,
     asker: Asker<'a>,
     judge: &'a Judge<'a>,
+    store: &'a Store,
     control: &'a dyn Control,
     folder: PathBuf,
     manifest: Manifest,
@@ -60,12 +61,12 @@ impl<'a> Keeper<'a> {
             started: now(),
             finished: None,
         };
-        store.begin(&manifest, &folder)?;
         let seed = Key::from_str_radix(&question.edition().id(), 16).unwrap_or_default();
         Ok(Self {
             plan,
             asker,
             judge,
+            store,
             control,
             note: Origin::brief(question).note()?,
             keys: Keys::new(plan, seed),
@@ -128,6 +129,10 @@ impl<'a> Keeper<'a> {
     }
 
     fn write_all(&self, points: &[Point], answers: &Columns) -> Result<(), Error> {
+        if points.is_empty() {
+            return Ok(());
+        }
+        self.store.begin(&self.manifest, &self.folder)?;
         let there = Shard::all(&self.folder)?;
         let mut blocks = Vec::new();
         for (index, points) in points.chunks(ROW_GROUP).enumerate() {
@@ -150,6 +155,7 @@ impl<'a> Keeper<'a> {
         if self.points.is_empty() {
             return Ok(());
         }
+        self.store.begin(&self.manifest, &self.folder)?;
         let keys = self.keys_of(&self.points);
         let table = self.table(&self.points, self.answers.clone())?;
         let address = self.address(&keys);

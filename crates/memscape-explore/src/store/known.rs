@@ -16,8 +16,9 @@ use crate::schema::Kind;
 use crate::space::Key;
 use crate::table::{Column, Table};
 
-/// Shards whose rows are kept in memory: consecutive blocks often want the same.
-const KEPT: usize = 4;
+/// Cells of shards that are kept in memory, half a gigabyte: consecutive blocks often want the
+/// same, and points of a search any.
+const MOST_CELLS: usize = 1 << 26;
 
 /// What a store knows of a question's points beside the question's own blocks. Looked for
 /// when it is first wanted: most questions are new.
@@ -79,8 +80,13 @@ impl<'a> Known<'a> {
             let Some(index) = &self.index else { return Ok(None) };
             let shelved = &index.shards[shard as usize];
             let Some(table) = self.store.read(shelved, Shard::table, self.control)? else { return Ok(None) };
-            self.tables.truncate(KEPT - 1);
             self.tables.push_front((shard, table));
+            let cells = |it: &Table| it.height() * it.column_names().len();
+            while self.tables.len() > 1
+                && self.tables.iter().map(|it| cells(&it.1)).sum::<usize>() > MOST_CELLS
+            {
+                self.tables.pop_back();
+            }
             0
         };
         let table = &self.tables[place].1;

@@ -296,7 +296,7 @@ fn rows_go_to_a_file_block_by_block() {
     kept.store.export(&run, &path("b.parquet"), &()).unwrap();
     assert_eq!(fs::read(&parquet).unwrap(), fs::read(path("b.parquet")).unwrap());
     kept.store.export(&run, &path("b.csv"), &()).unwrap();
-    origin.write(&expected, &path("c.csv")).unwrap();
+    origin.write(&expected, &path("c.csv"), &()).unwrap();
     assert_eq!(fs::read(path("b.csv")).unwrap(), fs::read(path("c.csv")).unwrap());
     assert_eq!(Origin::read(&path("b.csv")).unwrap(), origin);
     assert_eq!(kept.store.table(&run, &()).unwrap(), expected);

@@ -51,7 +51,8 @@ const BATCH: u64 = 1 << 15;
 /// first point is none there.
 ///
 /// A row for each point and column asked of: the axes, `of`, `value` (as without any
-/// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above),
+/// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above; the value is
+/// between),
 /// `from_calibration`, `from_priors` and `from_readings` (half of the way from `low` to
 /// `high` if nothing else were in doubt), and `draws`: how many had an answer.
 ///
@@ -85,6 +86,12 @@ fn uncertainty_in(
     }
     let size = plan.size()?;
     let most = MOST_ANSWERS / size.max(1) / (1 + Group::ALL.len() as u64);
+    if most < FEWEST_DRAWS {
+        return Err(Error::BadSweep(format!(
+            "a space of {size} points, each with at least {FEWEST_DRAWS} draws, is more than {MOST_ANSWERS} answers; \
+             shorten an axis"
+        )));
+    }
     if question.draws < FEWEST_DRAWS || question.draws > most {
         return Err(Error::BadSweep(format!(
             "`draws` = {}: a space of {size} points takes at least {FEWEST_DRAWS} and at most {most}",
@@ -331,7 +338,10 @@ fn interval(series: &[Series], value: impl Fn(usize) -> Option<f64>) -> Interval
         let (low, high) = (quantile(&sorted, 0.05), quantile(&sorted, 0.95));
         match it.only {
             None => {
-                (found.median, found.low, found.high) = (quantile(&sorted, 0.5), low, high);
+                found.median = quantile(&sorted, 0.5);
+                // What is in doubt to one side only leaves the value at the other end, or beyond.
+                found.low = low.zip(found.value).map(|(low, value)| low.min(value));
+                found.high = high.zip(found.value).map(|(high, value)| high.max(value));
                 found.draws = sorted.len();
             }
             Some(group) => found.from[group as usize] = low.zip(high).map(|(low, high)| (high - low) / 2.0),
