@@ -133,6 +133,11 @@ def test_an_executor_needs_a_store_and_must_be_one(tmp_path):
         ms.sweep("pim.gemv", AXES, executor=Nobody())
     with pytest.raises(ms.MemscapeError, match='store="runs"'):
         ms.search("pim.gemv", AXES, **SEARCH, executor=Nobody())
+    with pytest.raises(ms.MemscapeError, match="did you mean `time_ns`"):
+        ms.front("pim.gemv", AXES, minimize="time_n", store=tmp_path / "wrong", executor=Nobody())
+    with pytest.raises(ms.MemscapeError, match="did you mean `time_ns`"):
+        ms.search("pim.gemv", AXES, minimize="time_n", store=tmp_path / "wrong", executor=Nobody())
+    assert ms.Store(tmp_path / "wrong").ls().is_empty()
     with pytest.raises(ms.MemscapeError, match="`executor` is a `int`"):
         ms.search("pim.gemv", AXES, **SEARCH, store=tmp_path / "runs", executor=4)
     with pytest.raises(ms.MemscapeError, match="`seed` is an empty list"):

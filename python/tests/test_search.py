@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from datetime import date
 
 import polars as pl
 import pytest
@@ -104,6 +105,8 @@ def test_a_batch_that_is_none_is_refused(call, message):
         (lambda: ms.front(pl.DataFrame({"a": [1.0]}), minimize="a", store="runs"), "a table has no `space`"),
         (lambda: ms.hypervolume(pl.DataFrame({"a": [1]}), minimize="a", reference={"b": 1}), "`reference` must have"),
         (lambda: ms.search("pim.gemv", {}, minimize="time_ns"), "has no axes"),
+        (lambda: ms.search("pim.gemv", AXES, minimize="time_ns", constraints=f"{BANKS} > 64"), "leaves none of 60"),
+        (lambda: ms.search("ndp.partition", {"seed": [1, 2]}, minimize="seed", seed=[1, 2]), "`seed` is an axis"),
         (lambda: ms.search("pim.gemv", AXES, minimize="time_ns", method="sobel"), "`method` is 'sobel'; give"),
         (lambda: ms.search("pim.gemv", AXES, minimize="time_ns <"), "at its end"),
         (lambda: ms.sweep("pim.gemv", AXES, constraints=f"{BANKS} > 64"), "leaves none of 60 points"),
@@ -134,3 +137,42 @@ def test_an_interrupt_keeps_the_front_so_far():
         time.sleep(1.5)
         child.send_signal(signal.SIGINT)
         assert child.wait(timeout=20) == 0
+
+
+def test_a_search_without_a_best_point_says_why():
+    with pytest.warns(UserWarning, match="null or not a finite number"):
+        table = ms.search("pim.gemv", AXES, minimize="time_ns / 0", budget=5, base=BASE, method="random")
+    assert len(table) == 5 and not table["on_front"].any()
+
+
+def test_any_column_may_stand_beside_an_objective():
+    table = pl.DataFrame({"a": [2, 1, 1], "day": [date(2026, 11, it) for it in (1, 2, 3)], "of": [[1], [2], [3]]})
+    table = table.with_columns(pl.col("a").cast(pl.Int8), b=pl.col("a").cast(pl.UInt64))
+    for goal in ("a", "b"):
+        best = ms.front(table, minimize=goal)
+        assert best.equals(table[1:])
+    assert ms.hypervolume(table, minimize="a", reference={"a": 3}) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("after_s", [0.3, 1.0, 2.0])
+def test_an_interrupt_keeps_the_searches_so_far(after_s):
+    """Also one that comes while a result is handed over, of which the first needs polars."""
+    code = """
+        import warnings
+        import memscape as ms
+        axes = {"memory.trcd_ns": {"from": 10, "to": 20}, "pim.registers": list(range(8, 40))}
+        print("ready", flush=True)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            goals = ["time_ns", "pim.registers"]
+            table = ms.search("pim.gemv", axes, minimize=goals, method="random", budget=400_000, seed=[1, 2, 3])
+        assert "interrupted" in str(seen[-1].message), seen
+        assert 0 < len(table) < 1_200_000
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(after_s)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=60) == 0

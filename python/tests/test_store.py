@@ -119,6 +119,20 @@ def test_searches_and_fronts_are_kept_and_say_what_they_answer(tmp_path):
         assert told in memscape("show", table)[1]
 
 
+def test_every_table_says_what_it_answers(tmp_path):
+    table = tmp_path / "table.parquet"
+    for asked, told in (
+        (["compare", "npu-xdna2", "--model", "llama-3.2-1b"], 'workload  {"model":"llama-3.2-1b"'),
+        (["laws", "pim.gemv", "--points", 3], "points    3"),
+        (["bench", "front", "cxl", "--budgets", 20, "--seeds", 1], 'systems   ["cxl"]'),
+    ):
+        code, _, said = memscape(*asked, "-o", table)
+        assert code == 0, said
+        assert told in memscape("show", table)[1]
+    code, _, said = memscape("run", table, "--row", 0)
+    assert code == 2 and "bench front" in said
+
+
 def test_the_command_line_keeps_answers(tmp_path):
     study, runs = tmp_path / "study.toml", tmp_path / "runs"
     study.write_text(STUDY)
