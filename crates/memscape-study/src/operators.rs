@@ -130,16 +130,13 @@ pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
         let pass = Pass::ALL.into_iter().find(|it| it.name() == pass)?;
         let least_ns: f64 = cells.next()?.parse().ok()?;
         let part = (cells.next()?.to_owned(), cells.next()?.parse().ok()?);
+        let is_of = |it: &OperatorCost| {
+            it.pass == pass && it.operator == operator && it.least_ns.total_cmp(&least_ns).is_eq()
+        };
         match costs.last_mut() {
-            Some(last)
-                if (last.pass, last.operator.as_str()) == (pass, operator)
-                    && last.least_ns.total_cmp(&least_ns).is_eq() =>
-            {
-                last.parts.push(part);
-            }
+            Some(last) if is_of(last) => last.parts.push(part),
             _ => {
-                let operator = operator.to_owned();
-                costs.push(OperatorCost { pass, operator, least_ns, parts: vec![part] });
+                costs.push(OperatorCost { pass, operator: operator.to_owned(), least_ns, parts: vec![part] });
             }
         }
     }
