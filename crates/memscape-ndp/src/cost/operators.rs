@@ -32,8 +32,8 @@ impl Names {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "their unit")]
 pub struct Peaks {
-    gpu_bytes_per_ns: f64,
-    cold_bytes_per_ns: f64,
+    gpu_gb_s: f64,
+    cold_gb_s: f64,
     macs_per_ns: f64,
 }
 
@@ -44,25 +44,25 @@ impl Peaks {
         let gpu = machine.gpu.bandwidth_gb_s.as_f64() * f64::from(gpus);
         // Two operations each, and 10^12 per second are 10^3 per nanosecond.
         let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
-        Self { gpu_bytes_per_ns: gpu, cold_bytes_per_ns: rates.cold_bytes_per_ns, macs_per_ns: macs }
+        Self { gpu_gb_s: gpu, cold_gb_s: rates.cold_bytes_per_ns, macs_per_ns: macs }
     }
 
     /// Bytes that both sides read at the same time.
     #[must_use]
     pub fn on_both(&self, bytes: f64) -> Nanoseconds {
-        Nanoseconds::saturating(bytes / (self.gpu_bytes_per_ns + self.cold_bytes_per_ns))
+        Nanoseconds::saturating(bytes / (self.gpu_gb_s + self.cold_gb_s))
     }
 
     /// Bytes that the cold side reads.
     #[must_use]
     pub fn on_cold(&self, bytes: f64) -> Nanoseconds {
-        Nanoseconds::saturating(bytes / self.cold_bytes_per_ns)
+        Nanoseconds::saturating(bytes / self.cold_gb_s)
     }
 
     /// Bytes that GPUs read, and what they multiply beside.
     #[must_use]
     pub fn on_gpu(&self, bytes: f64, macs: f64) -> Nanoseconds {
-        Nanoseconds::saturating((bytes / self.gpu_bytes_per_ns).max(macs / self.macs_per_ns))
+        Nanoseconds::saturating((bytes / self.gpu_gb_s).max(macs / self.macs_per_ns))
     }
 }
 

@@ -165,16 +165,16 @@ fn losses_of(rows: &Table) -> Result<StackedBars, Error> {
         let shares = bars.iter().filter_map(|bar| Some(value(part, *bar)? / total(*bar)?));
         shares.fold(0.0, f64::max)
     };
-    let mut named = distinct(rows, "part")?;
-    named.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
-    let others = named.split_off(COLOURED.min(named.len()));
-    let titles = bars.iter().map(|bar| match total(*bar) {
+    let mut coloured = distinct(rows, "part")?;
+    coloured.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    let others = coloured.split_off(COLOURED.min(coloured.len()));
+    let labels = bars.iter().map(|bar| match total(*bar) {
         Some(times) if times < 9.95 => format!("{} {times:.1}×", bar.1),
         Some(times) => format!("{} {times:.0}×", bar.1),
         None => bar.1.to_owned(),
     });
-    let mut chart = StackedBars::new("Time (%)", titles).shares();
-    let shown = named.iter().filter(|it| largest(it) > 0.005);
+    let mut chart = StackedBars::new("Time (%)", labels).shares();
+    let shown = coloured.iter().filter(|it| largest(it) > 0.005);
     for part in shown {
         chart = chart.part(part.replace('_', " "), bars.iter().map(|bar| value(part, *bar)));
     }
