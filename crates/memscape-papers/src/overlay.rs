@@ -330,8 +330,7 @@ fn add_columns(figure: &mut Figure, cells: &[Cell]) {
         figure.caption = format!("{} {which} {met} printed values are met to their digits.", figure.caption);
     }
     if missed > 0 {
-        figure.caption =
-            format!("{} {missed} more printed values are missed, and have no room here.", figure.caption);
+        figure.caption = format!("{} Another {missed} have no room here.", figure.caption);
     }
 }
 

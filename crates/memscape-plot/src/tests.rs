@@ -443,9 +443,8 @@ fn figures_without_a_title_are_called_by_what_they_are_of() {
 
 #[test]
 fn tables_know_how_large_they_are_on_a_page() {
-    let scale = |it: &TextTable, page| (100.0 * it.scale(page)).round();
     let table = TextTable::new(["Quantity", "Value", "Error"]).row(["rate", "12 GB/s", "+2.3 %"]);
-    assert!(scale(&table, style::Width::OneColumn) > 99.5);
+    assert!(1.0 <= table.scale(style::Width::OneColumn));
     // Headers break before cells do, and letters get a bit smaller before cells break.
     for columns in [4, 5, 9] {
         let header = (0..columns).map(|_| "a long name of a column");

@@ -180,8 +180,8 @@ proptest! {
         let walked = walk_watched(&study, &bits, &before, &parents, &device, [4, 8], |it| {
             let all = it.neurons;
             held.push((0..70).filter(|neuron| all.is_on_gpu(*neuron)).count());
-            for neuron in 0..70 {
-                let active = parents[neuron].iter().filter(|parent| before.get(8 + it.step, **parent as usize)).count();
+            for (neuron, parents) in parents.iter().enumerate() {
+                let active = parents.iter().filter(|parent| before.get(8 + it.step, **parent as usize)).count();
                 assert_eq!(all.score(neuron), all.state(neuron) + study.predictor.lambda.get() * u32::try_from(active).unwrap());
                 assert_eq!(all.is_active(neuron), bits.get(8 + it.step, neuron));
                 assert_eq!(all.is_predicted(neuron), all.score(neuron) >= study.predictor.threshold);
