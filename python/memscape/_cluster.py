@@ -123,7 +123,15 @@ def _hand_out(
     for _ in range(ROUNDS):
         if not work:
             return
-        jobs = submit(work)
+        try:
+            jobs = submit(work)
+        except _memscape.MemscapeError:
+            raise
+        except Exception as error:
+            raise _memscape.MemscapeError(
+                f"the executor takes no work ({type(error).__name__}: {error}); what is done is in the store, and "
+                "asking again goes on from there"
+            ) from error
         try:
             _wait(jobs, partial(look, jobs))
         except BaseException:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
-from memscape._given import check, listed
+from memscape._given import check, ended, listed
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def compare(
     }
     spec: dict[str, Any] = {"workload": workload, "operators": operators}
     if platforms is not None:
-        given = [platforms] if isinstance(platforms, (str, Mapping)) else list(platforms)
+        given = [platforms] if isinstance(platforms, (str, Mapping)) else ended(platforms)
         spec["platforms"] = [dict(it) if isinstance(it, Mapping) else str(it) for it in given]
     with Progress("compare") as progress:
         table, complete = _memscape.compare(spec, progress)

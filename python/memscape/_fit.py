@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
-from memscape._given import check
+from memscape._given import check, ended
 from memscape._progress import Progress
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def fit(
     check(fit, locals())
     import polars
 
-    rows = measured.to_dicts() if isinstance(measured, polars.DataFrame) else [dict(row) for row in measured]
+    rows = measured.to_dicts() if isinstance(measured, polars.DataFrame) else [dict(row) for row in ended(measured)]
     answered = {column["name"] for column in _memscape.describe(study).columns}
     points: list[tuple[dict[str, Any], str, float, float | None]] = []
     for row in rows:

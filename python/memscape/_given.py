@@ -6,17 +6,22 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import islice
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from memscape._memscape import MemscapeError
 
+T = TypeVar("T")
 I8 = Annotated[int, range(-(2**7), 2**7)]
 U32 = Annotated[int, range(2**32)]
 #: What an `int` may be that is not annotated so.
 COUNT = range(2**64)
+#: Items of an iterator that has no length.
+MOST_ITEMS = 1_000_000
 #: What is longer is not quoted.
 LONGEST = 100
 
@@ -44,7 +49,26 @@ def check(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
 
 def listed(given: str | Iterable[str]) -> list[str]:
     """One text or several, as several."""
-    return [given] if isinstance(given, str) else list(given)
+    return [given] if isinstance(given, str) else ended(given)
+
+
+def ended(given: Iterable[T]) -> list[T]:
+    """All items, if there is an end of them."""
+    items = list(given if isinstance(given, Collection) else islice(given, MOST_ITEMS + 1))
+    if len(items) > MOST_ITEMS and not isinstance(given, Collection):
+        raise MemscapeError(f"an iterator gives more than {MOST_ITEMS} items; give a list, which has an end")
+    return items
+
+
+def read_plain(path: str | PathLike[str], most: int) -> bytes:
+    """The bytes of a plain file, of which there are at most so many."""
+    file = Path(path)
+    if file.exists() and not file.is_file():
+        raise MemscapeError(f"{file} is no plain file")
+    with file.open("rb") as stream:
+        if (size := file.stat().st_size) > most:
+            raise MemscapeError(f"{file} has {size} bytes; at most {most} are read")
+        return stream.read(most)
 
 
 @cache

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscape import _memscape
-from memscape._given import check
+from memscape._given import check, read_plain
 
 if TYPE_CHECKING:
     import polars
@@ -50,4 +49,11 @@ def predictions(measured: str | os.PathLike[str] | None = None) -> polars.DataFr
         schema = {"id": text, "what": text, "unit": text, "machine": text, **said, "version": text, "date": text}
         return polars.DataFrame(_memscape.predictions(), schema=schema)
     schema = {"id": text, "measured": number, **said, "error": number, "inside": polars.Boolean}
-    return polars.DataFrame(_memscape.score(Path(measured).read_text(encoding="utf-8")), schema=schema)
+    return polars.DataFrame(_memscape.score(_text(measured)), schema=schema)
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    try:
+        return read_plain(path, 1 << 24).decode()
+    except UnicodeDecodeError as error:
+        raise _memscape.MemscapeError(f"{path} is no text in UTF-8: {error}") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memscape import _memscape
 from memscape._cluster import Executor
-from memscape._given import check, listed
+from memscape._given import check, ended, listed
 from memscape._progress import Progress
 from memscape._spec import Space, as_space
 from memscape._store import Store, opened
@@ -100,7 +100,7 @@ def search(
     parts["constraints"] += listed(constraints)
     # NumPy's integers are no `int`.
     several = not isinstance(seed, Integral)
-    seeds = list(seed) if isinstance(seed, Iterable) else [seed]
+    seeds = ended(seed) if isinstance(seed, Iterable) else [seed]
     if not seeds:
         raise _memscape.MemscapeError("`seed` is an empty list; give a seed for each search")
     if several and any("seed" in axes for axes in (parts["axes"], *parts["zip"])):
@@ -187,7 +187,7 @@ def _columns(points: Any) -> dict[str, Any]:
         return dict(points)
     if hasattr(points, "get_columns"):
         return {it.name: it.to_list() for it in points.get_columns()}
-    rows = list(points)
+    rows = ended(points)
     names = list(rows[0]) if rows else []
     for index, row in enumerate(rows):
         if set(row) != set(names):

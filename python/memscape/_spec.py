@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memscape._given import check, listed
+from memscape._given import check, ended, listed
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Space:
 
     def spec(self) -> dict[str, Any]:
         """Returns the space as a study file holds it."""
-        groups = [self.zip] if isinstance(self.zip, Mapping) else list(self.zip)
+        groups = [self.zip] if isinstance(self.zip, Mapping) else ended(self.zip)
         constraints = listed(self.constraints)
         return {"axes": dict(self.axes), "zip": groups, "constraints": constraints}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._cluster import TASKS, Executor, fill_with, search_with
-from memscape._given import check
+from memscape._given import check, ended
 from memscape._progress import Progress
 from memscape._spec import Space, sweep_spec
 
@@ -347,7 +347,7 @@ class Store:
             How many bytes are free now.
         """
         check(Store.gc, locals())
-        return self._store.gc(stale, list(questions))[1]
+        return self._store.gc(stale, ended(questions))[1]
 
 
 def opened(store: Store | str | os.PathLike[str] | None, executor: Executor | None) -> Store | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memscape import _memscape
-from memscape._given import check
+from memscape._given import check, ended, read_plain
 from memscape._memscape import NdpPartition
 
 __all__ = ["NdpPartition", "load", "partition", "solve"]
@@ -57,11 +57,12 @@ def load(name: str, traces: Iterable[str | PathLike[str]], profile: str | PathLi
     check(load, locals())
 
     def read(path: str | PathLike[str]) -> tuple[str, bytes]:
-        if not Path(path).is_file() and Path(path).exists():
-            raise _memscape.MemscapeError(f"{path} is no plain file")
-        return Path(path).name, Path(path).read_bytes()
+        # What a trace's arrays take at the most, as the command line reads them.
+        return Path(path).name, read_plain(path, 1 << 30)
 
-    return _memscape.ndp_add_recording(name, [read(it) for it in traces], None if profile is None else read(profile))
+    return _memscape.ndp_add_recording(
+        name, [read(it) for it in ended(traces)], None if profile is None else read(profile)
+    )
 
 
 def partition(**parameters: Any) -> NdpPartition:
@@ -129,7 +130,7 @@ def solve(
     check(solve, locals())
 
     def numbers(row: Iterable[float]) -> list[float]:
-        return [float(it) for it in row]
+        return [float(it) for it in ended(row)]
 
-    sizes, shares = ([numbers(row) for row in table] for table in (size_bytes, frequency))
+    sizes, shares = ([numbers(row) for row in ended(table)] for table in (size_bytes, frequency))
     return _memscape.ndp_solve(sizes, shares, numbers(bandwidth), numbers(capacity))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memscape import _memscape
-from memscape._given import U32, check
+from memscape._given import U32, check, ended
 
 if TYPE_CHECKING:
     import polars
@@ -109,7 +109,7 @@ def explain(
     """
     check(explain, locals())
     ranges = (*repetitions,), (*prompt_tokens,), (*generated_tokens,)
-    found = _memscape.riscv_explain([(*it,) for it in counts], parameters, *ranges)
+    found = _memscape.riscv_explain([(*it,) for it in ended(counts)], parameters, *ranges)
     return [Run(*run) for run in found]
 
 

@@ -27,13 +27,17 @@ pub fn front(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     check_table(kept.out.as_deref())?;
+    // What a reader who has left does not take is written to the table all the same.
+    let mut said = Vec::new();
     let (found, origin) = match source.extension().and_then(|it| it.to_str()) {
-        Some("toml") => of_space(source, objectives, constraints, kept.store.as_deref(), quiet, out, err)?,
+        Some("toml") => {
+            of_space(source, objectives, constraints, kept.store.as_deref(), quiet, &mut said, err)?
+        }
         Some("parquet") if kept.store.is_some() => {
             let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
             return Err(Failure::BadInput(problem.to_owned()));
         }
-        Some("parquet") => of_table(source, &objectives, &constraints, out)?,
+        Some("parquet") => of_table(source, &objectives, &constraints, &mut said)?,
         _ => {
             return Err(Failure::BadInput(format!(
                 "`{}` is neither a study file (.toml) nor a table (.parquet)",
@@ -48,6 +52,7 @@ pub fn front(
         };
         written.map_err(Failure::of)?;
     }
+    out.write_all(&said)?;
     if found.is_complete() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use crate::control::Control;
 use crate::digest::digest;
 use crate::edition::Edition;
 use crate::error::Error;
+use crate::lock::Lock;
 use crate::parameters::Parameters;
 use crate::persistence::persistently;
 use crate::question::Question;
@@ -84,6 +85,7 @@ impl Origin {
     /// As [`Table::write`].
     pub fn write(&self, table: &Table, path: &Path, control: &dyn Control) -> Result<(), Error> {
         let note = self.note()?;
+        let _lock = Lock::of(path)?;
         persistently(control, || table.write_with(path, &note))
     }
 

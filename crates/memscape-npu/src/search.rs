@@ -124,16 +124,22 @@ impl Search {
         precision: Precision,
         count: usize,
     ) -> Result<Vec<Kernel>, SearchError> {
+        /// So many are put in order at a time, at least.
+        const ROOM: usize = 1024;
         let count = count.min(MOST_RANKED);
-        let mut found: Vec<(Score, Kernel)> = Vec::with_capacity(count.min(1024) + 1);
+        let mut found: Vec<(Score, Kernel)> = Vec::new();
+        let keep_best = |found: &mut Vec<(Score, Kernel)>| {
+            // Of equal ones the first stays before the others.
+            found.sort_by(|one, other| other.0.partial_cmp(&one.0).unwrap_or(Ordering::Equal));
+            found.truncate(count);
+        };
         self.each(device, precision, |kernel| {
-            let score = self.score(device, &kernel);
-            let place = found.partition_point(|it| it.0.partial_cmp(&score).is_some_and(Ordering::is_ge));
-            if place < count {
-                found.insert(place, (score, kernel));
-                found.truncate(count);
+            found.push((self.score(device, &kernel), kernel));
+            if found.len() >= 2 * count.max(ROOM) {
+                keep_best(&mut found);
             }
         })?;
+        keep_best(&mut found);
         if found.is_empty() {
             let s = device.mmul(precision)?.s.get().into();
             let have = device.l1_bytes.get().saturating_sub(device.stack_bytes);

@@ -501,5 +501,6 @@ fn manifest(cut: &Cut<'_>) -> Manifest {
         host: host(),
         started: now(),
         finished: None,
+        checksum: String::new(),
     }
 }

@@ -60,6 +60,7 @@ impl<'a> Keeper<'a> {
             host: host(),
             started: now(),
             finished: None,
+            checksum: String::new(),
         };
         let seed = Key::from_str_radix(&question.edition().id(), 16).unwrap_or_default();
         Ok(Self {

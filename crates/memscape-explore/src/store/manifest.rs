@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::digest;
 use crate::error::Error;
 use crate::origin::Origin;
 use crate::whole::write_atomically;
@@ -28,6 +29,9 @@ pub struct Manifest {
     pub started: u64,
     /// When it was done.
     pub finished: Option<u64>,
+    /// Of all of this, so that a change is seen.
+    #[serde(default)]
+    pub checksum: String,
 }
 
 /// Where it stands in the question's folder.
@@ -46,18 +50,31 @@ impl Manifest {
             )
         };
         match fs::metadata(&path) {
+            Ok(about) if !about.is_file() => return Err(bad(&"it is no plain file")),
             Ok(about) if about.len() > MOST_BYTES => return Err(bad(&"it is too long to be one")),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(bad(&error)),
         }
         let text = fs::read_to_string(&path).map_err(|it| bad(&it))?;
-        serde_json::from_str(&text).map(Some).map_err(|it| bad(&it))
+        let found: Self = serde_json::from_str(&text).map_err(|it| bad(&it))?;
+        if found.checksum != found.content()? || found.block == 0 {
+            return Err(bad(&"it is damaged (its checksum does not fit)"));
+        }
+        Ok(Some(found))
+    }
+
+    /// What the checksum is of.
+    fn content(&self) -> Result<String, Error> {
+        let plain = Self { checksum: String::new(), ..self.clone() };
+        let text = serde_json::to_string(&plain).map_err(|it| Error::Internal(it.to_string()))?;
+        Ok(digest(text.as_bytes()))
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
         let path = folder.join(NAME);
-        let text = serde_json::to_string_pretty(self).map_err(|it| Error::Internal(it.to_string()))?;
+        let whole = Self { checksum: self.content()?, ..self.clone() };
+        let text = serde_json::to_string_pretty(&whole).map_err(|it| Error::Internal(it.to_string()))?;
         write_atomically(&path, |out| out.write_all(text.as_bytes()))
             .map_err(|it: std::io::Error| Error::file(&path, &it))
     }

@@ -126,6 +126,10 @@ impl Shard {
     }
 
     fn bytes(&self) -> Result<Vec<u8>, Unread> {
+        // A pipe would wait for who writes it.
+        if fs::metadata(&self.path).is_ok_and(|it| !it.is_file()) {
+            return Err(Unread::Damaged);
+        }
         let bytes = fs::read(&self.path).map_err(|it| match it.kind() {
             ErrorKind::NotFound => Unread::Gone,
             _ => Unread::Failed(Error::file(&self.path, &it)),

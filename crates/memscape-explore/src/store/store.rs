@@ -11,6 +11,7 @@ use super::manifest::{self, Manifest};
 use super::shard::{Shard, Unread};
 use crate::control::Control;
 use crate::error::Error;
+use crate::given::read_text;
 use crate::question::Question;
 use crate::whole::write_atomically;
 
@@ -119,13 +120,14 @@ impl Store {
     pub fn existing(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
         let path = folder.join(SIGN);
-        let text = fs::read_to_string(&path).map_err(|it| match it.kind() {
-            ErrorKind::NotFound if folder.is_dir() => {
+        if !path.exists() {
+            return Err(if folder.is_dir() {
                 Error::file(&folder, &"this folder is no store and not empty; give an empty or a new one")
-            }
-            ErrorKind::NotFound => Error::file(&folder, &"there is no store here; a sweep makes one"),
-            _ => Error::file(&path, &it),
-        })?;
+            } else {
+                Error::file(&folder, &"there is no store here; a sweep makes one")
+            });
+        }
+        let text = read_text(&path).map_err(|it| Error::file(&path, &it))?;
         let sign: Sign = serde_json::from_str(&text)
             .map_err(|it| Error::file(&path, &format!("it does not say what store this is: {it}")))?;
         if sign.version != VERSION {

@@ -1,6 +1,7 @@
 //! Sweeps that go to a file, and go on after an interruption.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,19 @@ fn save_every(
         Error::file(path, &problem)
     })?;
     if written.filled.complete && folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
+        let own = store.shelf(&cut.question);
+        let is_only = store.questions()?.iter().all(|it| *it == own);
+        let done = if is_only { &folder } else { &own };
+        match fs::remove_dir_all(done) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(done, &error)),
+            _ => {}
+        }
+        if !is_only {
+            control.warned(&format!(
+                "{} holds rows of another question, and stays; go on with that by resuming, or remove it",
+                folder.display()
+            ));
+        }
     }
     Ok(written)
 }

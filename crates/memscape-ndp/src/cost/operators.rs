@@ -30,7 +30,6 @@ impl Names {
 /// What a description leaves of times where an operator runs: the memories of GPUs and of the cold
 /// side, and GPUs' multipliers.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "their unit")]
 pub struct Peaks {
     gpu_gb_s: f64,
     cold_gb_s: f64,

@@ -68,7 +68,8 @@ impl Partition {
     /// bound.
     #[must_use]
     pub fn gap(&self) -> f64 {
-        self.objective / self.lower_bound - 1.0
+        // Nothing takes as long as nothing.
+        if self.objective <= self.lower_bound { 0.0 } else { self.objective / self.lower_bound - 1.0 }
     }
 }
 
