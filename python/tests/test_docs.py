@@ -157,14 +157,10 @@ def test_totals_are_those_of_the_claims_report(name):
         assert text == docs_numbers.rewritten(text, report()), "`make docs-numbers` renews it"
 
 
-# Eighteen fits of three minutes each: docs/blind.md says that this table is missing.
-NOT_LEFT_OUT = {"hermes"}
-
-
 def test_left_out_tables_are_of_the_fit_as_it_is():
     files = sorted((ROOT / "data/calibration").glob(f"*{docs_numbers.LEAVE_ONE_OUT}"))
     papers = {it.name.removesuffix(docs_numbers.LEAVE_ONE_OUT) for it in files}
-    assert papers == {it.stem for it in (ROOT / "data/calibration").glob("*.toml")} - NOT_LEFT_OUT
+    assert papers == {it.stem for it in (ROOT / "data/calibration").glob("*.toml")}
     claims = (it for it in report()["claims"] if it["role"] == "calibrate")
     fitted = {it["id"]: it for it in claims if it["id"].split(".")[0] in papers}
     seen = [it for file in files for it in pl.read_csv(file, schema_overrides={"published": pl.String}).to_dicts()]
