@@ -178,6 +178,10 @@ test-sdist: sdist ## build from the source distribution alone and the crates at 
 	source=$$(echo $(SDIST)/memscape-*/) && CARGO_NET_OFFLINE=true $(FROM_SDIST)/bin/pip install --quiet "$$source[test]"
 	$(FROM_SDIST)/bin/python -m pytest
 
+.PHONY: test-pythons
+test-pythons: wheel ## try the wheel on every Python at hand that it is for, with no compiler in reach
+	$(PYTHON) python/tools/every_python.py $(WHEELS)/memscape-*.whl $(CARGO_TARGET_DIR)/pythons
+
 .PHONY: release
 release: export MEMSCAPE_COMMIT = $(shell git rev-parse HEAD)
 release: wheel sdist ## build what a release would publish, check it, and list it; nothing is published

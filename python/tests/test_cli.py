@@ -1,7 +1,9 @@
 """The `memscape` command that the wheel installs."""
 
+import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 
 import pytest
@@ -32,8 +34,9 @@ def test_bad_input_is_one_line_and_2(arguments):
 
 def test_a_reader_that_leaves_early_is_no_error():
     assert MEMSCAPE
+    reader = shlex.join([sys.executable, "-c", "input()"])
     done = subprocess.run(
-        f"'{MEMSCAPE}' describe pim.gemv | head -n 1", shell=True, capture_output=True, text=True, timeout=60
+        f"'{MEMSCAPE}' describe pim.gemv | {reader}", shell=True, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
 

@@ -28,9 +28,6 @@ static ALLOCATOR: counting::Counting = counting::Counting { most: 4_000_000_000 
 /// What reading takes at the most: so much whatever is given, and so much for each byte.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_BYTES_A_BYTE: usize = 1000;
-/// What Polars takes besides for a Parquet file: it makes room for as much as pages say that they
-/// have, before it looks whether it is there.
-const MOST_BYTES_OF_PAGES: usize = 1 << 32;
 /// What the four million values take that `step` and `count` may make in all axes of a study file.
 const MOST_BYTES_OF_AXES: usize = 160 << 22;
 const MOST_TIME: Duration = Duration::from_secs(10);
@@ -164,11 +161,7 @@ impl Change {
 fn read(surface: &Surface, bytes: &[u8]) -> Result<(), String> {
     let (start, panics) = (Instant::now(), memscape::explore::panics());
     let (used, done) = counting::measured(|| catch_unwind(AssertUnwindSafe(|| (surface.read)(bytes))));
-    let besides = match surface.name {
-        "study_file" => MOST_BYTES_OF_AXES,
-        "table" | "store" => MOST_BYTES_OF_PAGES,
-        _ => 0,
-    };
+    let besides = if surface.name == "study_file" { MOST_BYTES_OF_AXES } else { 0 };
     let most = MOST_BYTES + MOST_BYTES_A_BYTE * bytes.len() + besides;
     if done.is_err() {
         return Err("it panics".to_owned());

@@ -34,6 +34,7 @@ mod limits;
 mod lock;
 mod origin;
 mod parameters;
+mod parquet;
 mod persistence;
 mod points;
 mod question;

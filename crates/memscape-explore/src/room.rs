@@ -16,23 +16,32 @@ pub(crate) fn check_room(rows: u64, columns: usize) -> Result<(), Error> {
     check_in(free(), rows, columns)
 }
 
-fn check_in(free: Option<u64>, rows: u64, columns: usize) -> Result<(), Error> {
+/// The bytes that a table of this size needs and those that are free, if these are less.
+pub(crate) fn lacking(rows: u64, columns: usize) -> Option<(u64, u64)> {
+    lacking_in(free(), rows, columns)
+}
+
+fn lacking_in(free: Option<u64>, rows: u64, columns: usize) -> Option<(u64, u64)> {
     let cells = rows.saturating_mul(columns as u64);
     let needed = cells.saturating_mul(CELL_BYTES);
-    match free {
-        Some(free) if cells > FEW_CELLS && needed > free => Err(Error::BadSweep(format!(
+    free.filter(|free| cells > FEW_CELLS && needed > *free).map(|free| (needed, free))
+}
+
+fn check_in(free: Option<u64>, rows: u64, columns: usize) -> Result<(), Error> {
+    match lacking_in(free, rows, columns) {
+        Some((needed, free)) => Err(Error::BadSweep(format!(
             "a table of {rows} rows and {columns} columns takes about {} GB, and {} GB of memory are free; let its \
              rows go to files, block by block (`memscape sweep study.toml -o table.parquet`, or in Python \
              `ms.Store(\"runs\").fill(...)` and then `.scan()` or `.export(...)`), or shorten an axis",
             gigabytes(needed),
             gigabytes(free)
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]
-fn gigabytes(bytes: u64) -> String {
+pub(crate) fn gigabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e9)
 }
 

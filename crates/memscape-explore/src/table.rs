@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::error::{Error, INTERNAL};
 use crate::given::{open_plain, read_text};
 use crate::guard::guarded;
+use crate::parquet;
 use crate::whole::{Failure, write_atomically};
 
 /// Named columns of equal length.
@@ -439,7 +440,8 @@ impl Table {
             Some("csv") => return Ok(read_text(&beside(path)).ok()),
             _ => return Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
         }
-        let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        let mut file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        parquet::check(&mut file).map_err(|it| Error::file(path, &it))?;
         guarded(|| {
             let mut reader = ParquetReader::new(file);
             let about = reader.get_metadata().map_err(|it| Error::file(path, &it))?;
@@ -480,9 +482,17 @@ impl Table {
     }
 
     /// Reads the bytes of a Parquet file: some of its columns, or all.
-    pub(crate) fn decode_parquet(from: io::Cursor<&[u8]>, columns: Option<&[&str]>) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// Says how they are damaged.
+    pub(crate) fn decode_parquet(
+        mut from: io::Cursor<&[u8]>,
+        columns: Option<&[&str]>,
+    ) -> Result<Self, String> {
+        parquet::check(&mut from)?;
         let columns = columns.map(|all| all.iter().map(|it| (*it).to_owned()).collect());
-        guarded(|| Ok(Self::from_frame(ParquetReader::new(from).with_columns(columns).finish()?)))
+        let read = || Ok(Self::from_frame(ParquetReader::new(from).with_columns(columns).finish()?));
+        guarded(read).map_err(|it| it.to_string())
     }
 
     /// Reads Parquet.
@@ -490,7 +500,8 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn read_parquet(path: &Path) -> Result<Self, Error> {
-        let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        let mut file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+        parquet::check(&mut file).map_err(|it| Error::file(path, &it))?;
         // A file of others may be damaged in a way that Polars does not expect.
         let read = || ParquetReader::new(file).finish().map_err(|it| Error::file(path, &it));
         Ok(Self::from_frame(guarded(read)?))

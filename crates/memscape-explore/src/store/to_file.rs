@@ -188,7 +188,9 @@ mod tests {
         let third = sweep(&more, &path, true, &()).unwrap().filled;
         assert_eq!((third.found, third.complete), (first.computed, true));
         assert_eq!(Table::read_parquet(&path).unwrap().height(), 65 * 40);
-        assert!(!partial(&path).exists());
+        // The other question's rows are still there.
+        let fourth = sweep(&other, &path, true, &()).unwrap().filled;
+        assert_eq!((fourth.found, fourth.complete), (second.computed, true));
     }
 
     /// Every single bit of what was saved counts.
