@@ -134,7 +134,7 @@ def store(folder: Path) -> list[str]:
         "|---|---|",
         f"| `ms.sweep(...)` | {plain:.2f} |",
         f"| the same, and written with Polars' `write_parquet` | {kept:.2f} |",
-        f"| the same into an empty store, which is Parquet too: {first / kept - 1:+.0%} beside the file | {first:.2f} |",
+        f"| the same into an empty store: {first / kept - 1:+.0%} beside that file | {first:.2f} |",
         f"| the same from the store | {again:.2f} |",
     ]
 

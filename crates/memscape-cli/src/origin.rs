@@ -25,8 +25,11 @@ pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
         Some(commit) => writeln!(out, "memscape  {} ({commit})", edition.memscape)?,
         None => writeln!(out, "memscape  {}", edition.memscape)?,
     }
-    writeln!(out, "model     {}", edition.model)?;
-    writeln!(out, "data      {}", edition.data)?;
+    // What is no study has none.
+    if !edition.data.is_empty() {
+        writeln!(out, "model     {}", edition.model)?;
+        writeln!(out, "data      {}", edition.data)?;
+    }
     writeln!(out, "question  {}", origin.id)?;
     for (path, value) in origin.base.iter().flatten() {
         writeln!(out, "base      {path} = {value}")?;

@@ -89,6 +89,14 @@ impl Origin {
         persistently(control, || table.write_with(path, &note))
     }
 
+    /// As [`Origin::write`], but only once, and with nobody else at it.
+    ///
+    /// # Errors
+    /// As [`Table::write`].
+    pub fn write_once(&self, table: &Table, path: &Path) -> Result<(), Error> {
+        table.write_with(path, &self.note()?)
+    }
+
     /// The parameters of one row, later ones over earlier.
     ///
     /// # Errors
