@@ -60,6 +60,18 @@ def ended(given: Iterable[T]) -> list[T]:
     return items
 
 
+def floats(given: Iterable[float]) -> list[float]:
+    """All numbers as Python's; an iterator's, too, which could not be looked at before."""
+    items = ended(given)
+    try:
+        if all(issubclass(it, Real) for it in set(map(type, items))):
+            return list(map(float, items))
+    except OverflowError:
+        pass
+    wrong = next(it for it in items if not isinstance(it, Real) or abs(it) > sys.float_info.max)
+    raise MemscapeError(f"{_quoted(wrong)} is no number that 64 bits hold; give {_nouns(float)[0]}")
+
+
 def read_plain(path: str | PathLike[str], most: int) -> bytes:
     """The bytes of a plain file, of which there are at most so many."""
     file = Path(path)

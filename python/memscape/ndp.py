@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memscape import _memscape
-from memscape._given import check, ended, read_plain
+from memscape._given import check, ended, floats, read_plain
 from memscape._memscape import NdpPartition
 
 __all__ = ["NdpPartition", "load", "partition", "solve"]
@@ -128,9 +128,5 @@ def solve(
     """
 
     check(solve, locals())
-
-    def numbers(row: Iterable[float]) -> list[float]:
-        return [float(it) for it in ended(row)]
-
-    sizes, shares = ([numbers(row) for row in ended(table)] for table in (size_bytes, frequency))
-    return _memscape.ndp_solve(sizes, shares, numbers(bandwidth), numbers(capacity))
+    sizes, shares = ([floats(row) for row in ended(table)] for table in (size_bytes, frequency))
+    return _memscape.ndp_solve(sizes, shares, floats(bandwidth), floats(capacity))

@@ -68,8 +68,9 @@ impl NdpPartition {
     }
 
     /// Device of each neuron of one block.
-    fn device(&self, block: usize) -> PyResult<Vec<u16>> {
-        self.0.device.get(block).cloned().ok_or_else(|| {
+    fn device(&self, block: &Bound<'_, PyAny>) -> PyResult<Vec<u16>> {
+        let block = value::count("block", block)?;
+        usize::try_from(block).ok().and_then(|it| self.0.device.get(it)).cloned().ok_or_else(|| {
             to_py_err(format!("block {block} of {}; blocks are counted from 0", self.0.device.len()))
         })
     }

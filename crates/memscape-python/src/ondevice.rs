@@ -68,20 +68,25 @@ impl OndeviceLayout {
     }
 
     /// Channel, rank, bank, row, column and lane of one element.
-    fn place(&self, row: u64, column: u64) -> PyResult<(u64, u64, u64, u64, u64, u64)> {
-        self.check(row, column)?;
+    fn place(
+        &self,
+        row: &Bound<'_, PyAny>,
+        column: &Bound<'_, PyAny>,
+    ) -> PyResult<(u64, u64, u64, u64, u64, u64)> {
+        let (row, column) = self.element(row, column)?;
         let (place, lane) = self.swizzle.layout().element_place(row, column);
         Ok((place.channel, place.rank, place.bank, place.row, place.column, lane))
     }
 
     /// Physical byte address of one element.
-    fn address(&self, row: u64, column: u64) -> PyResult<u64> {
-        self.check(row, column)?;
+    fn address(&self, row: &Bound<'_, PyAny>, column: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (row, column) = self.element(row, column)?;
         Ok(self.swizzle.layout().element_bit(&self.map, row, column) / 8)
     }
 
     /// The host's matrix in the PIM-aware layout.
-    fn convert<'py>(&self, py: Python<'py>, host: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+    fn convert<'py>(&self, py: Python<'py>, host: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let host = value::bytes("host", host)?;
         let swizzle = self.swizzle.clone();
         let image = compute(py, move || {
             let mut image = vec![0; swizzle.image_bytes()];
@@ -94,10 +99,12 @@ impl OndeviceLayout {
     fn copy<'py>(
         &self,
         py: Python<'py>,
-        image: Vec<u8>,
-        start: u64,
-        stop: u64,
+        image: &Bound<'py, PyAny>,
+        start: &Bound<'py, PyAny>,
+        stop: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        let (image, start, stop) =
+            (value::bytes("image", image)?, value::count("start", start)?, value::count("stop", stop)?);
         let swizzle = self.swizzle.clone();
         let host = compute(py, move || {
             let elements = usize::try_from(stop.saturating_sub(start).min(swizzle.elements())).unwrap_or(0);
@@ -123,10 +130,11 @@ impl OndeviceLayout {
 }
 
 impl OndeviceLayout {
-    fn check(&self, row: u64, column: u64) -> PyResult<()> {
+    fn element(&self, row: &Bound<'_, PyAny>, column: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+        let (row, column) = (value::count("row", row)?, value::count("column", column)?);
         let (rows, columns) = self.shape();
         if row < rows && column < columns {
-            return Ok(());
+            return Ok((row, column));
         }
         Err(to_py_err(format!("element ({row}, {column}) is outside the {rows} x {columns} matrix")))
     }

@@ -73,7 +73,8 @@ impl PimPlan {
     }
 
     /// Bank, row, column and lane of one element.
-    fn place(&self, row: u64, column: u64) -> PyResult<(u64, u64, u64, u64)> {
+    fn place(&self, row: &Bound<'_, PyAny>, column: &Bound<'_, PyAny>) -> PyResult<(u64, u64, u64, u64)> {
+        let (row, column) = (value::count("row", row)?, value::count("column", column)?);
         let (m, k) = self.shape();
         if row >= m || column >= k {
             return Err(to_py_err(format!("element ({row}, {column}) is outside the {m} x {k} matrix")));
@@ -83,7 +84,13 @@ impl PimPlan {
     }
 
     /// Computes the product by executing the command stream on real numbers.
-    fn execute(&self, py: Python<'_>, weights: Vec<f32>, inputs: Vec<f32>) -> PyResult<Vec<f64>> {
+    fn execute(
+        &self,
+        py: Python<'_>,
+        weights: &Bound<'_, PyAny>,
+        inputs: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<f64>> {
+        let (weights, inputs) = (value::numbers("weights", weights)?, value::numbers("inputs", inputs)?);
         let plan = self.plan;
         let computed = compute(py, move || {
             let operands =

@@ -159,3 +159,32 @@ pub fn dict<'py, 'a>(
     }
     Ok(dict)
 }
+
+/// Of a longer text only the type is told.
+const LONGEST: usize = 100;
+
+/// A whole number among a method's arguments.
+pub fn count(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    // In Python a truth value is a number.
+    let number = if given.is_instance_of::<PyBool>() { None } else { given.extract().ok() };
+    number.ok_or_else(|| misfit(name, given, "a whole number from 0 to 2^64 - 1"))
+}
+
+/// Numbers among a method's arguments.
+pub fn numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+    given.extract().map_err(|_| misfit(name, given, "a list of numbers"))
+}
+
+/// Bytes among a method's arguments.
+pub fn bytes(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    given.extract().map_err(|_| misfit(name, given, "bytes"))
+}
+
+fn misfit(name: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
+    let text = given.repr().map(|it| it.to_string()).ok().filter(|it| it.len() <= LONGEST);
+    let text = text.unwrap_or_else(|| match given.get_type().name() {
+        Ok(name) => format!("a `{name}`"),
+        Err(_) => "something else".to_owned(),
+    });
+    to_py_err(format!("`{name}` is {text}; give {wanted}"))
+}
