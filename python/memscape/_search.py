@@ -174,6 +174,8 @@ def evaluate(
     """
     check(evaluate, locals())
     columns = _columns(points)
+    if not columns:
+        raise _memscape.MemscapeError("there is no point that gives a parameter; give one at least")
     spec = {"study": study, "base": dict(base or {}), "zip": [columns]}
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, False, progress)

@@ -78,5 +78,7 @@ def of_spec(spec: dict[str, Any], of: list[str], draws: int, seed: int) -> polar
     with Progress(spec["study"]) as progress:
         table, complete = _memscape.uncertainty(spec, of, draws, seed, progress)
     if not complete:
+        if table.is_empty():
+            raise KeyboardInterrupt
         warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
     return table

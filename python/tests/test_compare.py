@@ -16,6 +16,8 @@ def test_a_comparison_has_a_row_for_each_platform_and_format():
     own = {"base": "npu-xdna2", "parameters": {"given": {"device.dram.read_gb_s": 80}}}
     faster = ms.compare("llama-3.2-1b", prompt_tokens=64, platforms=[own], format="int4")
     assert faster["token_ns"][0] < table["token_ns"][0]
+    assert faster["platform"][0] == "npu-xdna2: device.dram.read_gb_s = 80"
+    assert faster["assumptions"][0].endswith("changed from npu-xdna2: device.dram.read_gb_s = 80")
 
 
 def test_an_energy_has_ends_a_boundary_and_a_grade():

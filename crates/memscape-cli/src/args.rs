@@ -323,9 +323,10 @@ pub enum Command {
         study: String,
         #[command(flatten)]
         overrides: Overrides,
-        /// What is to read it: `perfetto` and `csv` for every study that has times, and what else the study has.
-        #[arg(long, default_value = "csv")]
-        format: String,
+        /// What is to read it: `perfetto` and `csv` for every study that has times, and what else the study has;
+        /// perfetto for a file that ends in .json, else csv, if not given.
+        #[arg(long)]
+        format: Option<String>,
         /// File to write to; the terminal if not given.
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -341,6 +342,11 @@ pub enum Measure {
     Ondevice(Ondevice),
 }
 
+/// How many there are of what there must be.
+fn at_least_1(given: &str) -> Result<u64, &'static str> {
+    given.parse().ok().filter(|it| *it > 0).ok_or("give a whole number, at least 1")
+}
+
 /// A prompt and a reply.
 #[derive(Debug, Args)]
 pub struct Workload {
@@ -348,13 +354,13 @@ pub struct Workload {
     #[arg(long, default_value = "llama-3.2-3b")]
     pub model: String,
     /// Tokens of each prompt.
-    #[arg(long, value_name = "COUNT", default_value_t = 1920)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1920, allow_negative_numbers = true, value_parser = at_least_1)]
     pub prompt_tokens: u64,
     /// Tokens generated after it.
-    #[arg(long, value_name = "COUNT", default_value_t = 128)]
+    #[arg(long, value_name = "COUNT", default_value_t = 128, allow_negative_numbers = true, value_parser = at_least_1)]
     pub generated_tokens: u64,
     /// Sequences at the same time.
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, allow_negative_numbers = true, value_parser = at_least_1)]
     pub batch: u64,
     /// How weights are stored, several for a row each; each platform's own if not given.
     #[arg(long = "format", value_name = "FORMAT", value_delimiter = ',')]

@@ -104,19 +104,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Presets { kind } => describe::list_presets(kind.as_deref(), out),
         Command::Schema { kind } => describe::schema(&kind, out),
         Command::Trace { study, overrides, format, out: file } => {
-            let (study, layers) = question(&study, &overrides.parameters)?;
-            let layers: Vec<&Parameters> = layers.iter().collect();
-            let trace = |out: &mut dyn Write| {
-                study.trace(&layers, &format, out).map_err(|error| match error {
-                    // A reader that leaves is no error.
-                    Error::Write(error) => error.into(),
-                    error => Failure::of(error),
-                })
-            };
-            match file {
-                None => trace(out),
-                Some(path) => create(&path, trace),
-            }
+            trace(&study, &overrides.parameters, format, file.as_deref(), out)
         }
     }
 }
@@ -170,4 +158,29 @@ fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, 
     }
     let study = study(&file.study).map_err(Failure::of)?;
     Ok((study, vec![file.parameters(study), overrides]))
+}
+
+/// Writes what happens when; the file's ending says in which form, if nothing does.
+fn trace(
+    study: &str,
+    overrides: &[String],
+    format: Option<String>,
+    file: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (study, layers) = question(study, overrides)?;
+    let layers: Vec<&Parameters> = layers.iter().collect();
+    let is_json = file.is_some_and(|it| it.extension().is_some_and(|it| it == "json"));
+    let format = format.unwrap_or_else(|| if is_json { "perfetto" } else { "csv" }.to_owned());
+    let trace = |out: &mut dyn Write| {
+        study.trace(&layers, &format, out).map_err(|error| match error {
+            // A reader that leaves is no error.
+            Error::Write(error) => error.into(),
+            error => Failure::of(error),
+        })
+    };
+    match file {
+        None => trace(out),
+        Some(path) => create(path, trace),
+    }
 }

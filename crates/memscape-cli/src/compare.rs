@@ -60,6 +60,14 @@ pub fn compare(
     }
     let shown: &[&str] = if by_operator { &PARTS } else { &SHOWN };
     show(&found, shown, found.height(), out)?;
+    if table.is_none() && !by_operator {
+        writeln!(
+            out,
+            "the table has {} columns, among them what each platform assumes, energy's ends and grade, and cost; write \
+             it with -o",
+            found.column_names().len()
+        )?;
+    }
     reasons(&found, out)?;
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
 }

@@ -7,7 +7,15 @@ use crate::failure::Failure;
 
 /// Reads each `path=value`: TOML values and `null`; what is neither is a text.
 pub fn parse(given: &[String]) -> Result<Parameters, Failure> {
-    given.iter().map(|it| one(it)).collect()
+    let mut all = Parameters::new();
+    for (path, value) in given.iter().map(|it| one(it)).collect::<Result<Vec<_>, _>>()? {
+        if let Some(first) = all.insert(path.clone(), value.clone()) {
+            return Err(Failure::BadInput(format!(
+                "`{path}` is given twice, as {first} and {value}; leave out one"
+            )));
+        }
+    }
+    Ok(all)
 }
 
 fn one(given: &str) -> Result<(String, Value), Failure> {

@@ -70,6 +70,9 @@ fn list(store: &Store, json: bool, out: &mut dyn Write) -> Result<(), Failure> {
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
+    for (path, problem) in store.unreadable().map_err(Failure::of)? {
+        writeln!(out, "damaged   {}: {problem}; asking its question again makes it anew", path.display())?;
+    }
     Ok(())
 }
 

@@ -337,16 +337,18 @@ fn claims_left_out_of_the_fit_are_a_table() {
 }
 
 #[test]
-fn a_figure_is_three_files() {
+fn a_figure_is_a_table_with_its_question_and_two_drawings() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     assert!(done(&["reproduce", "pimnast.fig10", "--out", out]).starts_with("pimnast.fig10"));
     assert_eq!(done(&["--quiet", "reproduce", "pimnast.fig10", "--out", out]), "");
-    for extension in ["csv", "png", "svg"] {
+    for extension in ["csv", "csv.json", "png", "svg"] {
         let path = folder.path().join("pimnast/fig10").with_extension(extension);
         assert!(fs::metadata(&path).unwrap().len() > 0, "{}", path.display());
     }
-    assert!(Path::new(out).join("pimnast").read_dir().unwrap().count() == 3);
+    assert!(Path::new(out).join("pimnast").read_dir().unwrap().count() == 4);
+    let csv = folder.path().join("pimnast/fig10.csv");
+    assert!(done(&["show", csv.to_str().unwrap()]).contains("experiment \"pimnast.fig10\""));
 }
 
 #[test]

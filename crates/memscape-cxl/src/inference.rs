@@ -346,6 +346,11 @@ impl Study for InferenceStudy {
         vec![
             Bound::at_least("token_ns", weights / rate, "all layers' weights at the faster memory's peak"),
             Bound::at_least("ttft_s", prompt_ns * 1e-9, "the prompt's operations at the peak rate"),
+            Bound::at_least(
+                "ttft_s",
+                weights / rate * 1e-9,
+                "all layers' weights at the faster memory's peak",
+            ),
         ]
     }
 

@@ -1,6 +1,7 @@
 //! Who watches long work, and how often they are asked.
 
-use std::time::Duration;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Who watches a sweep. Both are called on the thread that asked, several times
 /// a second as long as single points are fast.
@@ -49,6 +50,20 @@ impl Control for Part<'_> {
 
 /// About how long all threads work before the caller is asked whether to go on.
 const BREATH: Duration = Duration::from_millis(100);
+
+/// Does so many pieces of work in parts, each for all threads and about a breath long, until done or
+/// cancelled; whether it was done.
+pub(crate) fn paced(count: usize, control: &dyn Control, mut part: impl FnMut(Range<usize>)) -> bool {
+    let (mut next, mut breath) = (0, rayon::current_num_threads());
+    while next < count && !control.cancelled() {
+        let start = Instant::now();
+        let end = next.saturating_add(breath).min(count);
+        part(next..end);
+        breath = usize::try_from(next_breath((end - next) as u64, start.elapsed())).unwrap_or(usize::MAX);
+        next = end;
+    }
+    next == count
+}
 
 /// How many rows to do at once, after so many took so long.
 #[expect(

@@ -1,6 +1,7 @@
 //! Whether a table fits in memory, asked before it is made.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
@@ -45,19 +46,72 @@ pub(crate) fn gigabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e9)
 }
 
-/// What the system or a container's limit leaves, as far as Linux tells.
+/// What the system, the limits of the groups that this process is in (a container's, a batch job's) and
+/// its own limit leave, as far as Linux tells.
 fn free() -> Option<u64> {
-    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let about = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = about.lines().find_map(|it| it.strip_prefix("MemAvailable:"))?;
-    let system = line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024;
-    let limit = number("/sys/fs/cgroup/memory.max").zip(number("/sys/fs/cgroup/memory.current"));
-    Some(limit.map_or(system, |(most, used)| system.min(most.saturating_sub(used))))
+    let system = number_after(&about, "MemAvailable:")?.saturating_mul(1024);
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = left_by_groups(&groups, Path::new("/sys/fs/cgroup"));
+    Some(limits.chain(left_of_address_space()).fold(system, u64::min))
+}
+
+/// What is left of each limit of memory of these groups and of those around them.
+fn left_by_groups(groups: &str, root: &Path) -> impl Iterator<Item = u64> {
+    let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let mut all = Vec::new();
+    for line in groups.lines() {
+        // `0::/path` in the second version, `5:memory:/path` in the first.
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(kind), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, limit, used) = match kind {
+            "" => (root.to_owned(), "memory.max", "memory.current"),
+            "memory" => (root.join(kind), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+            _ => continue,
+        };
+        for folder in Path::new(path.trim_start_matches('/')).ancestors() {
+            let folder = root.join(folder);
+            all.extend(number(folder.join(limit)).zip(number(folder.join(used))));
+        }
+    }
+    all.into_iter().map(|(most, used)| most.saturating_sub(used))
+}
+
+/// What `ulimit -v` leaves.
+fn left_of_address_space() -> Option<u64> {
+    let limit = number_after(&fs::read_to_string("/proc/self/limits").ok()?, "Max address space")?;
+    let used = number_after(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?.saturating_mul(1024);
+    Some(limit.saturating_sub(used))
+}
+
+/// The number that follows a word at the beginning of a line.
+fn number_after(text: &str, word: &str) -> Option<u64> {
+    text.lines().find_map(|it| it.strip_prefix(word))?.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_closest_limit_of_all_groups_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("slurm/job_7/memory.max", "3000\n");
+        write("slurm/job_7/memory.current", "1000\n");
+        write("slurm/job_7/step_0/memory.max", "max\n");
+        write("slurm/job_7/step_0/memory.current", "900\n");
+        write("memory/old/memory.limit_in_bytes", "5000\n");
+        write("memory/old/memory.usage_in_bytes", "100\n");
+        let left = |groups: &str| left_by_groups(groups, root.path()).min();
+        assert_eq!(left("0::/slurm/job_7/step_0\n"), Some(2000));
+        assert_eq!(left("4:cpu:/old\n5:memory:/old\n"), Some(4900));
+        assert_eq!(left("0::/elsewhere\n"), None);
+    }
 
     #[test]
     fn what_does_not_fit_is_refused_with_what_does() {

@@ -22,6 +22,9 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return bad("it is a folder; give a file's name".to_owned());
     }
+    if path.exists() && !path.is_file() {
+        return bad("it is no plain file, which a table would replace; give another name".to_owned());
+    }
     match path.parent() {
         Some(folder) if folder != Path::new("") && !folder.is_dir() => {
             bad(format!("there is no folder `{}`; make it first", folder.display()))

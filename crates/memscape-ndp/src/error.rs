@@ -73,6 +73,17 @@ pub enum NdpError {
          which only `engine` events knows neuron by neuron"
     )]
     ClosedRule,
+    /// Some DIMMs have nothing at first.
+    #[error(
+        "`engine` closed takes every DIMM to have its share, but {groups} groups over {dimms} DIMMs leave some with none; \
+         raise `placement_groups` to {dimms} at least, or use `engine` events"
+    )]
+    ClosedGroups {
+        /// Groups of a block.
+        groups: u32,
+        /// DIMMs that they are dealt to.
+        dimms: u32,
+    },
     /// How many neurons move is only about known.
     #[error(
         "`engine` closed knows about how many neurons move between DIMMs, and over links of {link_gb_s} GB/s that takes \

@@ -189,8 +189,8 @@ pub enum WorkError {
     NotStored(#[from] NotStored),
     /// A feed-forward network that is several.
     #[error(
-        "{model} is a mixture of {experts} experts, but Hermes' hot and cold neurons are those of one feed-forward \
-         network per layer; give a model without experts"
+        "{model} is a mixture of {experts} experts, but these systems are modelled for one feed-forward network per \
+         layer, whose neurons are hot or cold; give a model without experts"
     )]
     Experts {
         /// The model.

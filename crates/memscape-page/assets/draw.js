@@ -31,10 +31,18 @@ function shape(name, attributes, ...children) {
 function digits(value, count = 4) {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e9 || size < 1e-4) {
-    return value.toExponential(count - 1).replace(/\.?0+e/, "e").replace("e+", "e");
-  }
+  if (size >= 1e9 || size < 1e-4) return powered(value, count);
   return value.toLocaleString("en-US", { maximumSignificantDigits: count });
+}
+
+function powered(value, count = 4) {
+  return value.toExponential(count - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+}
+
+// A number at an axis, where there is little room.
+function atTick(value) {
+  const plain = digits(value);
+  return plain.length > 9 ? powered(value) : plain;
 }
 
 // From the unit of a column to the one a person would choose.

@@ -257,12 +257,15 @@ class TableView {
       // Texts need room; a mark alone does not.
       if (Math.abs(before - up.place(value)) < 11) continue;
       before = up.place(value);
-      const name = column.categories ? column.categories[value] ?? "" : digits(value);
+      const name = column.categories ? column.categories[value] ?? "" : atTick(value);
       const shown = fitted(context, name, 84);
+      const width = context.measureText(shown).width;
+      // Beside the last axis the page ends.
+      const from = at === this.axes.length - 1 ? x - 6 - width : x + 6;
       context.fillStyle = "rgba(255, 255, 255, 0.8)";
-      context.fillRect(x + 5, up.place(value) - 6, context.measureText(shown).width + 2, 12);
+      context.fillRect(from - 1, up.place(value) - 6, width + 2, 12);
       context.fillStyle = look.ink;
-      context.fillText(shown, x + 6, up.place(value) + 3.5);
+      context.fillText(shown, from, up.place(value) + 3.5);
     }
     const brush = this.brushes.get(column.index);
     if (brush) {
@@ -299,12 +302,12 @@ class TableView {
     context.textAlign = "right";
     for (const tick of this.ticksOf(y, up)) {
       line(context, left, up.place(tick), right, up.place(tick));
-      context.fillText(fitted(context, y.categories ? y.categories[tick] : digits(tick), left - 22), left - 6, up.place(tick) + 3.5);
+      context.fillText(fitted(context, y.categories ? y.categories[tick] : atTick(tick), left - 22), left - 6, up.place(tick) + 3.5);
     }
     context.textAlign = "center";
     for (const tick of this.ticksOf(x, across)) {
       line(context, across.place(tick), top, across.place(tick), bottom);
-      context.fillText(fitted(context, x.categories ? x.categories[tick] : digits(tick), 70), across.place(tick), bottom + 14);
+      context.fillText(fitted(context, x.categories ? x.categories[tick] : atTick(tick), 70), across.place(tick), bottom + 14);
     }
     this.pour(context, across, up);
     context.strokeStyle = look.ink;

@@ -1,5 +1,7 @@
 //! The page: a list of shapes in points, which `svg`, `bitmap` and `pdf` draw.
 
+use std::f64::consts::TAU;
+
 use ab_glyph::Font as _;
 use serde::{Deserialize, Serialize};
 
@@ -233,6 +235,11 @@ pub enum Fill {
     Translucent,
 }
 
+/// Half the side of a square as large as a disc of radius 1.
+const SQUARE: f64 = 0.88;
+/// How wide the edge of a hollow marker is.
+const HOLLOW_WIDTH: f64 = 0.8;
+
 /// How opaque a translucent marker is.
 const TRANSLUCENT: f64 = 0.45;
 
@@ -259,33 +266,58 @@ impl Marker {
                 self.solid(scene, at, radius + 0.5, WHITE, 1.0);
                 self.solid(scene, at, radius, colour, 1.0);
             }
-            Fill::Hollow => {
-                self.solid(scene, at, radius + 0.2, colour, 1.0);
-                self.solid(scene, at, radius - 0.6, WHITE, 1.0);
-            }
+            Fill::Hollow => self.outline(scene, at, radius - 0.2, colour),
             Fill::Translucent => self.solid(scene, at, radius, colour, TRANSLUCENT),
         }
     }
 
-    fn solid(self, scene: &mut Scene, (x, y): (f64, f64), radius: f64, colour: Colour, opacity: f64) {
-        let mut polygon = |corners: &[(f64, f64)]| {
+    /// Draws its inside.
+    pub fn solid(self, scene: &mut Scene, (x, y): (f64, f64), radius: f64, colour: Colour, opacity: f64) {
+        if self == Self::Disc {
+            return scene.shapes.push(Shape::Disc { x, y, radius, colour, opacity });
+        }
+        if self == Self::Square {
+            let half = SQUARE * radius;
+            let rect = Rect { left: x - half, top: y - half, right: x + half, bottom: y + half };
+            return scene.shade(rect, colour, opacity);
+        }
+        for corners in self.corners() {
             let corners = corners.iter().map(|(dx, dy)| (x + dx * radius, y + dy * radius)).collect();
             scene.shapes.push(Shape::Polygon { corners, colour, opacity });
-        };
+        }
+    }
+
+    /// Draws its edge, through which one sees what is under it.
+    fn outline(self, scene: &mut Scene, (x, y): (f64, f64), radius: f64, colour: Colour) {
+        for corners in self.corners() {
+            let closed = corners.iter().chain(corners.first());
+            scene.path(
+                closed.map(|(dx, dy)| (x + dx * radius, y + dy * radius)).collect(),
+                HOLLOW_WIDTH,
+                colour,
+            );
+        }
+    }
+
+    /// Of a marker of radius 1; a disc's are many.
+    fn corners(self) -> Vec<Vec<(f64, f64)>> {
         match self {
-            Self::Disc => scene.shapes.push(Shape::Disc { x, y, radius, colour, opacity }),
-            Self::Square => {
-                let half = 0.88 * radius;
-                let rect = Rect { left: x - half, top: y - half, right: x + half, bottom: y + half };
-                scene.shade(rect, colour, opacity);
+            Self::Disc => {
+                let angle = |it: i32| f64::from(it) / 24.0 * TAU;
+                vec![(0..24).map(|it| (angle(it).cos(), angle(it).sin())).collect()]
             }
-            Self::Triangle => polygon(&[(0.0, -1.25), (1.15, 0.75), (-1.15, 0.75)]),
-            Self::Wedge => polygon(&[(0.0, 1.25), (1.15, -0.75), (-1.15, -0.75)]),
-            Self::Diamond => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
+            Self::Square => {
+                vec![vec![(-SQUARE, -SQUARE), (SQUARE, -SQUARE), (SQUARE, SQUARE), (-SQUARE, SQUARE)]]
+            }
+            Self::Triangle => vec![vec![(0.0, -1.25), (1.15, 0.75), (-1.15, 0.75)]],
+            Self::Wedge => vec![vec![(0.0, 1.25), (1.15, -0.75), (-1.15, -0.75)]],
+            Self::Diamond => vec![vec![(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]],
             Self::Cross => {
                 let (far, near) = (1.25, 0.75);
-                polygon(&[(-far, -near), (-near, -far), (far, near), (near, far)]);
-                polygon(&[(near, -far), (far, -near), (-near, far), (-far, near)]);
+                vec![
+                    vec![(-far, -near), (-near, -far), (far, near), (near, far)],
+                    vec![(near, -far), (far, -near), (-near, far), (-far, near)],
+                ]
             }
         }
     }

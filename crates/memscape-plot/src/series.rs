@@ -7,7 +7,7 @@ use crate::canvas::{Align, Fill, Marker, Rect, Scene};
 use crate::error::PlotError;
 use crate::legend::{DASH, Entry, Key};
 use crate::numbers::three;
-use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct};
+use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, WHITE, distinct};
 
 /// One value per group, under one name of the legend.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -197,6 +197,8 @@ pub(crate) fn draw_spread(scene: &mut Scene, x: f64, (one, other): (f64, f64), h
 
 /// What others print, as an open diamond.
 pub(crate) fn draw_published(scene: &mut Scene, at: (f64, f64), radius: f64) {
+    // Whatever is under it.
+    Marker::Diamond.solid(scene, at, radius, WHITE, 1.0);
     Marker::Diamond.draw(scene, at, radius, INK, Fill::Hollow);
 }
 

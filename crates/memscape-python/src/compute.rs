@@ -1,8 +1,9 @@
 //! Computing while Python lives on.
 
 use std::any::Any;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -82,6 +83,27 @@ fn wait_for<T: Send + 'static>(
                 return Err(InternalError::new_err("the computing thread died; please report this"));
             }
         }
+    }
+}
+
+/// A writer that fails once nobody waits for what it writes.
+pub struct Stoppable<'a> {
+    /// Where it goes.
+    pub out: &'a mut dyn Write,
+    /// Whether somebody has gone.
+    pub stopped: &'a AtomicBool,
+}
+
+impl Write for Stoppable<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

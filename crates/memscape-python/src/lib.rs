@@ -19,6 +19,8 @@ mod watched;
 
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use memscape::prelude::{Control, report};
 use memscape::{explore, papers, plot, systems};
@@ -27,7 +29,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
-use compute::{compute, compute_anywhere};
+use compute::{Stoppable, compute, compute_anywhere};
 use error::{explore_error, papers_error, to_py_err};
 use pickle::function;
 use watched::{waited, watched};
@@ -184,10 +186,18 @@ fn trace(
 ) -> PyResult<()> {
     let study = systems::study(study).map_err(explore_error)?;
     let layers = value::layers(&layers)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
     let write = move || {
-        explore::write_atomically(&path, |out| study.trace(&layers.iter().collect::<Vec<_>>(), &form, out))
+        explore::write_atomically(&path, |out| {
+            let mut out = Stoppable { out, stopped: &stopped };
+            study.trace(&layers.iter().collect::<Vec<_>>(), &form, &mut out)
+        })
     };
-    compute_anywhere(py, write)?.map_err(explore_error)
+    let written = compute_anywhere(py, write);
+    // Who was interrupted no longer waits for it, and it could fill a disk.
+    stop.store(true, Ordering::Relaxed);
+    written?.map_err(explore_error)
 }
 
 /// `spec` is a study file's content as a dict, `leaf_names` whether columns of axes

@@ -310,8 +310,8 @@ fn bad_questions_say_what_to_change() {
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(
         error(large),
-        "the weights and their buffers take 137953296384 B and the key-value cache 167772160 B, but the memory that the \
-         threads may use has 137438953472 B; use a smaller model or format, fewer `context_cells`, or more memory"
+        "the weights and their buffers take 128.479 GiB and the key-value cache 160 MiB, but the memory that the threads \
+         may use has 128 GiB; use a smaller model or format, fewer tokens or `context_cells`, or more memory"
     );
     let mut more_nodes = base;
     more_nodes.numa.nodes = count(8);

@@ -121,12 +121,20 @@ pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>, bool)
 /// [`Error`] suggests the nearest name, or says what is wrong with the description.
 pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
     let found = described(&PLATFORMS, "platform", given, Path::new(""))?;
-    let Preset { name, summary, parameters, sources, intervals, facts } = found;
-    let parameters: Platform = serde_json::from_value(parameters).map_err(|it| Error::BadParameter {
+    let Preset { mut name, summary, parameters, sources, intervals, facts } = found;
+    let mut parameters: Platform = serde_json::from_value(parameters).map_err(|it| Error::BadParameter {
         path: "platform".to_owned(),
         given: name.clone(),
         problem: it.to_string(),
     })?;
+    // A table in the place of a name has none; what it changes tells it from others.
+    if let (Some(base), Some(own)) = (given["base"].as_str(), given["parameters"]["given"].as_object()) {
+        let changes: Vec<String> = own.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+        if given["name"].is_null() && !changes.is_empty() {
+            name = format!("{base}: {}", changes.join(", "));
+        }
+        parameters.assumptions.push(format!("changed from {base}: {}", changes.join(", ")));
+    }
     Ok(Preset { name, summary, parameters, sources, intervals, facts })
 }
 

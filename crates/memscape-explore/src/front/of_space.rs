@@ -72,7 +72,7 @@ fn front_in(
     let mut best = Best::new(objectives.len());
     let mut seen = Seen::default();
     let threads = rayon::current_num_threads() as u64;
-    let (mut next, mut breath) = (0, threads * 8);
+    let (mut next, mut breath) = (0, threads);
     while next < size && !control.cancelled() {
         let start = Instant::now();
         let end = next.saturating_add(breath).min(size);

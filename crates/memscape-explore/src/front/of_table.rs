@@ -15,10 +15,10 @@ use crate::table::{Column, Table};
 ///
 /// An objective is a column's name, or a formula over columns. Rows that lack the value
 /// of one, such as those with an error, and rows where a constraint does not hold, are
-/// left out; a table without others has an empty front.
+/// left out; a table without others has an empty front, unless constraints are at fault.
 ///
 /// # Errors
-/// [`Error::BadSweep`] without objectives, [`Error::BadExpression`] for an unknown
+/// [`Error::BadSweep`] without objectives, or if constraints leave no row, [`Error::BadExpression`] for an unknown
 /// column, [`Error::BadColumn`] for one that holds texts, NaN or infinity.
 ///
 /// ```
@@ -32,6 +32,14 @@ use crate::table::{Column, Table};
 /// ```
 pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) -> Result<Table, Error> {
     let (rows, values) = valued_rows(table, objectives, constraints)?;
+    if rows.is_empty() && !constraints.is_empty() {
+        let told = constraints.iter().map(|it| {
+            let held = truths(table, it)?.into_iter().filter(|it| *it).count();
+            Ok(format!("`{it}` holds in {held} of {} rows", table.height()))
+        });
+        let told = told.collect::<Result<Vec<_>, Error>>()?.join(", ");
+        return Err(Error::BadSweep(format!("no row is left: {told}; loosen one, or give another table")));
+    }
     let kept = non_dominated(&values, objectives.len());
     let rows: Vec<u32> = kept.into_iter().map(|it| rows[it as usize]).collect();
     let frame = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
@@ -81,7 +89,28 @@ pub fn hypervolume(
             (0..objectives.len()).map(worst).collect()
         }
     };
+    check_effort(&values, objectives.len())?;
     Ok(volume(&values, &reference))
+}
+
+/// The volume of many points in many dimensions takes longer than anybody waits: about as many steps as
+/// points, to the power of the dimensions but two.
+fn check_effort(values: &[f64], objectives: usize) -> Result<(), Error> {
+    const MOST_STEPS: f64 = 2e10;
+    if objectives < 5 {
+        return Ok(());
+    }
+    let rows = non_dominated(values, objectives).len();
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let (count, power) = (rows as f64, (objectives - 2) as f64);
+    if count.powf(power) <= MOST_STEPS {
+        return Ok(());
+    }
+    let most = MOST_STEPS.powf(1.0 / power).floor();
+    Err(Error::BadSweep(format!(
+        "the hypervolume of {rows} rows that nothing dominates, in {objectives} objectives, takes too long; give {most} such \
+         rows at most, or fewer objectives"
+    )))
 }
 
 /// The objectives of all rows that have them, less being better.

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use self::check::{Court, Found, Seen};
 use self::draw::{Dice, command, draw};
-use crate::control::Control;
+use crate::control::{Control, paced};
 use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
@@ -90,9 +90,6 @@ const POINTS_ELSEWHERE: u64 = 500;
 /// How often a parameter's conditions are brought about rather than left to chance.
 const CONDITIONS_MET: f64 = 0.85;
 
-/// Points that are looked at between two looks at the control.
-const BATCH: u64 = 256;
-
 /// Holds a study to its laws at random points, the same for the same seed. What
 /// `fixed` gives stays as it is.
 ///
@@ -111,21 +108,20 @@ pub fn examine(
     let numbers: Vec<&Parameter> = varied(&description, fixed);
     let key = Key::new(seed);
     let mut tally = Tally::default();
-    let mut complete = true;
-    for first in (0..points).step_by(usize::try_from(BATCH).unwrap_or(1)) {
-        if control.cancelled() {
-            complete = false;
-            break;
-        }
-        let last = points.min(first + BATCH);
-        let looked: Vec<Look<'_>> =
-            (first..last).into_par_iter().map(|it| look(&court, &numbers, it, key.fork(it))).collect();
-        for it in looked {
+    if points == 0 {
+        return Err(Error::BadSweep(
+            "`points` = 0: give 1 at least; nothing is looked at otherwise".to_owned(),
+        ));
+    }
+    let complete = paced(usize::try_from(points).unwrap_or(usize::MAX), control, |part| {
+        let last = part.end as u64;
+        let looked = part.into_par_iter().map(|it| look(&court, &numbers, it as u64, key.fork(it as u64)));
+        for it in looked.collect::<Vec<_>>() {
             tally.add(it);
         }
         control.advanced(last, points);
-    }
-    if tally.points == 0 && complete && points > 0 {
+    });
+    if tally.points == 0 && complete {
         return Err(Error::NoAnswer(format!(
             "no point of `{}` near these parameters can exist: {}",
             study.name(),

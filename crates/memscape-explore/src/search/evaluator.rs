@@ -73,7 +73,7 @@ impl<'a> Evaluator<'a> {
             failure: None,
             cancelled: false,
             idle: 0,
-            breath: 8 * rayon::current_num_threads() as u64,
+            breath: rayon::current_num_threads() as u64,
         }
     }
 
@@ -182,7 +182,9 @@ impl<'a> Evaluator<'a> {
             self.done.columns.append(done.columns);
             self.done.verdicts.extend(done.verdicts);
             self.done.values.extend(done.values);
-            self.breath = next_breath(size as u64, start.elapsed()).max(self.breath.min(size as u64));
+            let next = next_breath(size as u64, start.elapsed());
+            // Few points that were fast say nothing of how many would do.
+            self.breath = if next < size as u64 { next } else { next.max(self.breath) };
             rest = later;
             self.control.advanced(self.points.len() as u64, self.budget);
             self.cancelled |= self.control.cancelled();

@@ -232,7 +232,7 @@ impl Store {
         question: &Search,
     ) -> Result<bool, Error> {
         checked(&study.asker(), base, space, question)?;
-        self.has_ended(&question.question(study, base, space)?)
+        Ok(self.has_ended(&question.question(study, base, space)?))
     }
 }
 

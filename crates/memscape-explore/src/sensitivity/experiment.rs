@@ -2,7 +2,7 @@
 
 use super::question::Sensitivity;
 use crate::asker::Asker;
-use crate::control::Control;
+use crate::control::{Control, paced};
 use crate::error::Error;
 use crate::points::{Point, answered};
 use crate::search::Cube;
@@ -56,20 +56,16 @@ impl Experiment<'_> {
 
     /// The values of all places, `None` in the place of those that were not reached.
     pub fn values(&self, places: &[Vec<f64>]) -> Vec<Values> {
-        const BATCH: usize = 1 << 14;
         let goals = self.judge.goals();
         let mut all = Vec::with_capacity(places.len());
-        for batch in places.chunks(BATCH) {
-            if self.control.cancelled() {
-                break;
-            }
-            let points: Vec<Point> = batch.iter().map(|it| self.cube.point(it)).collect();
+        paced(places.len(), self.control, |part| {
+            let points: Vec<Point> = places[part].iter().map(|it| self.cube.point(it)).collect();
             let done = answered(self.plan, &self.asker, self.judge, &points);
             all.extend(done.verdicts.iter().enumerate().map(|(row, verdict)| {
                 (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())
             }));
             self.control.advanced(all.len() as u64, places.len() as u64);
-        }
+        });
         all.resize(places.len(), None);
         all
     }

@@ -41,25 +41,26 @@ pub(crate) const NAME: &str = "question.json";
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Manifest {
-    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, Error> {
+    /// What a folder's question is. A damaged one counts as none: asking the question makes it anew, and
+    /// its rows know by themselves what they are.
+    pub(crate) fn read(folder: &Path) -> Option<Self> {
+        Self::look(folder).ok().flatten()
+    }
+
+    /// The same, and what is wrong with a damaged one.
+    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, String> {
         let path = folder.join(NAME);
-        let bad = |problem: &dyn ToString| {
-            Error::file(
-                &path,
-                &format!("{}; remove it, and asking the question again makes it anew", problem.to_string()),
-            )
-        };
         match fs::metadata(&path) {
-            Ok(about) if !about.is_file() => return Err(bad(&"it is no plain file")),
-            Ok(about) if about.len() > MOST_BYTES => return Err(bad(&"it is too long to be one")),
+            Ok(about) if !about.is_file() => return Err("it is no plain file".to_owned()),
+            Ok(about) if about.len() > MOST_BYTES => return Err("it is too long to be one".to_owned()),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(bad(&error)),
+            Err(error) => return Err(error.to_string()),
         }
-        let text = fs::read_to_string(&path).map_err(|it| bad(&it))?;
-        let found: Self = serde_json::from_str(&text).map_err(|it| bad(&it))?;
-        if found.checksum != found.content()? || found.block == 0 {
-            return Err(bad(&"it is damaged (its checksum does not fit)"));
+        let text = fs::read_to_string(&path).map_err(|it| it.to_string())?;
+        let found: Self = serde_json::from_str(&text).map_err(|it| it.to_string())?;
+        if found.block == 0 || found.content().is_ok_and(|it| it != found.checksum) {
+            return Err("its checksum does not fit".to_owned());
         }
         Ok(Some(found))
     }

@@ -156,7 +156,7 @@ impl Store {
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
         let mut runs = Vec::new();
         for folder in self.questions()? {
-            let Some(manifest) = Manifest::read(&folder)? else { continue };
+            let Some(manifest) = Manifest::read(&folder) else { continue };
             let shards = Shard::all(&folder)?;
             let bytes = shards.iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum();
             let mut whole: Vec<&str> =
@@ -168,6 +168,17 @@ impl Store {
             |it: &Run| (it.manifest.origin.edition.study.clone(), it.manifest.started, it.id().to_owned());
         runs.sort_by_cached_key(order);
         Ok(runs)
+    }
+
+    /// Files that should say which question was asked, and what is wrong with them. Their rows are there:
+    /// asking the question again finds them, and writes such a file anew.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the store cannot be read.
+    pub fn unreadable(&self) -> Result<Vec<(PathBuf, String)>, Error> {
+        let folders = self.questions()?;
+        let bad = folders.iter().filter_map(|it| Some((it.join(manifest::NAME), Manifest::look(it).err()?)));
+        Ok(bad.collect())
     }
 
     /// The question whose identity begins so; the only one, if nothing is given.
@@ -189,8 +200,8 @@ impl Store {
     }
 
     /// Whether all of a question's answers were there once.
-    pub(crate) fn has_ended(&self, question: &Question) -> Result<bool, Error> {
-        Ok(Manifest::read(&self.shelf(question))?.is_some_and(|it| it.finished.is_some()))
+    pub(crate) fn has_ended(&self, question: &Question) -> bool {
+        Manifest::read(&self.shelf(question)).is_some_and(|it| it.finished.is_some())
     }
 
     /// Where a question's answers are.
@@ -242,7 +253,7 @@ impl Store {
             Err(Unread::Gone) => Ok(None),
             Err(Unread::Failed(error)) => Err(error),
             Err(Unread::Damaged) => {
-                let aside = self.set_aside(shard)?;
+                let aside = self.set_aside(&shard.path)?;
                 control.warned(&format!(
                     "{}: damaged (its checksum does not fit), set aside as {}; its points are asked again where \
                      they are wanted",
@@ -254,13 +265,13 @@ impl Store {
         }
     }
 
-    fn set_aside(&self, shard: &Shard) -> Result<PathBuf, Error> {
+    pub(crate) fn set_aside(&self, path: &Path) -> Result<PathBuf, Error> {
         let folder = self.folder.join(DAMAGED);
         fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
-        let aside = folder.join(shard.path.file_name().unwrap_or_default());
-        match fs::rename(&shard.path, &aside) {
+        let aside = folder.join(path.file_name().unwrap_or_default());
+        match fs::rename(path, &aside) {
             // Another process has done it.
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&shard.path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path, &error)),
             _ => Ok(aside),
         }
     }
@@ -269,7 +280,7 @@ impl Store {
     pub(crate) fn begin(&self, manifest: &Manifest, folder: &Path) -> Result<(), Error> {
         self.sign()?;
         fs::create_dir_all(folder).map_err(|it| Error::file(folder, &it))?;
-        if Manifest::read(folder)?.is_none() {
+        if Manifest::read(folder).is_none() {
             manifest.write(folder)?;
         }
         Ok(())
@@ -278,7 +289,7 @@ impl Store {
 
 /// Says that all blocks of a question are there.
 pub(crate) fn finish(mut manifest: Manifest, folder: &Path, blocks: Vec<String>) -> Result<(), Error> {
-    let earlier = Manifest::read(folder)?;
+    let earlier = Manifest::read(folder);
     if earlier.as_ref().is_some_and(|it| it.blocks == blocks) {
         return Ok(());
     }

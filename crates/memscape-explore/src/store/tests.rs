@@ -240,6 +240,28 @@ fn a_damaged_file_is_set_aside_and_its_points_are_asked_again() {
 }
 
 #[test]
+fn a_question_that_cannot_be_read_is_asked_again_and_hides_no_other() {
+    let kept = Kept::new();
+    let (one, other) = (grid(20, 50), grid(20, 70));
+    kept.ask(&one);
+    kept.ask(&other);
+    let place = kept.store.runs().unwrap()[0].folder.join(manifest::NAME);
+    let whole = fs::read(&place).unwrap();
+    for damaged in [&whole[..100], b"", b"{}"] {
+        fs::write(&place, damaged).unwrap();
+        assert_eq!(kept.store.runs().unwrap().len(), 1);
+        let told = kept.store.unreadable().unwrap();
+        assert_eq!(told.iter().map(|it| &it.0).collect::<Vec<_>>(), [&place]);
+        // Its rows are known without it.
+        assert_eq!((kept.ask(&one), kept.ask(&other)), ((1000, 0), (1400, 0)));
+        assert_eq!(kept.store.runs().unwrap().len(), 2);
+    }
+    fs::write(&place, "nothing").unwrap();
+    assert_eq!(kept.store.verify(&()).unwrap().damaged, [place.clone()]);
+    assert!(!place.exists() && kept.store.unreadable().unwrap().is_empty());
+}
+
+#[test]
 fn processes_that_share_a_store_do_no_harm() {
     let kept = Kept::new();
     let expected = READ.sweep(&grid(20, 400), &()).unwrap();

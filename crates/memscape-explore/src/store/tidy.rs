@@ -59,6 +59,15 @@ impl Store {
                 None => seen.damaged.push(shard.path.clone()),
             }
         }
+        for (path, problem) in self.unreadable()? {
+            let aside = self.set_aside(&path)?;
+            control.warned(&format!(
+                "{}: damaged ({problem}), set aside as {}; asking its question again makes it anew",
+                path.display(),
+                aside.display()
+            ));
+            seen.damaged.push(path);
+        }
         seen.complete = true;
         Ok(seen)
     }
@@ -76,7 +85,7 @@ impl Store {
         }
         remove_folder(&self.folder().join(DAMAGED), &mut freed)?;
         for folder in self.questions()? {
-            let complete = Manifest::read(&folder)?.is_some_and(|it| it.finished.is_some());
+            let complete = Manifest::read(&folder).is_some_and(|it| it.finished.is_some());
             let mut seen = HashSet::new();
             for shard in Shard::all(&folder)? {
                 let twice = !shard.part && !seen.insert(shard.address.clone());

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::doubt::{Doubt, Group, Unknown, doubts};
 use super::draws::draw;
 use crate::asker::Asker;
-use crate::control::Control;
+use crate::control::{Control, paced};
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
@@ -40,9 +40,6 @@ const FEWEST_DRAWS: u64 = 20;
 
 /// More answers do not fit in memory.
 const MOST_ANSWERS: u64 = 50_000_000;
-
-/// Points whose draws are answered together.
-const BATCH: u64 = 1 << 15;
 
 /// Answers at each point of a space, with what they may be. Every parameter whose source
 /// is a prior or a reading is drawn from its interval, and every free parameter from its
@@ -274,29 +271,26 @@ impl Asked<'_> {
         let drawing = self.asker.plan(self.layers, &whole)?;
         let objectives: Vec<Objective> = self.of.iter().map(Objective::minimize).collect();
         let judge = Judge::of_each(&drawing, &objectives)?;
-        let points = plan.size()?;
-        let each = drawn.max(1);
-        let per_batch = (BATCH / each).max(1);
-        for first in (0..points).step_by(usize::try_from(per_batch).unwrap_or(usize::MAX)) {
-            if self.control.cancelled() {
-                return Ok(false);
-            }
-            let here = first..points.min(first + per_batch);
-            let places = here.clone().flat_map(|it| (0..each).map(move |draw| it * each + draw));
-            let asked: Vec<Point> = places.map(|it| digits_of(&drawing, it).into()).collect();
+        let (each, goals) = (usize::try_from(drawn.max(1)).unwrap_or(usize::MAX), judge.goals());
+        let count = usize::try_from(plan.size()?).unwrap_or(usize::MAX).saturating_mul(each);
+        // Of a point whose draws are not all there yet.
+        let mut values: Vec<Option<f64>> = Vec::new();
+        let mut point = 0;
+        let is_done = paced(count, self.control, |part| {
+            let asked: Vec<Point> = part.map(|it| digits_of(&drawing, it as u64).into()).collect();
             let done = answered(&drawing, &self.asker, &judge, &asked);
-            let goals = judge.goals();
-            let value = |row: usize, goal: usize| {
-                let value = || done.values[row * goals + goal];
-                (done.verdicts[row] != Verdict::NoAnswer).then(value).filter(|it| !it.is_nan())
-            };
-            for (index, point) in here.enumerate() {
-                let start = index * usize::try_from(each).unwrap_or(usize::MAX);
-                let of_goal = |goal: usize| interval(&series, |draw| value(start + draw, goal));
+            values.extend(done.verdicts.iter().enumerate().flat_map(|(row, verdict)| {
+                let own = done.values[row * goals..][..goals].iter();
+                own.map(|it| (*verdict != Verdict::NoAnswer && !it.is_nan()).then_some(*it))
+            }));
+            for all in values.chunks_exact(each * goals) {
+                let of_goal = |goal: usize| interval(&series, |draw| all[draw * goals + goal]);
                 told(&digits_of(&plan, point), (0..goals).map(of_goal).collect());
+                point += 1;
             }
-        }
-        Ok(true)
+            values.drain(..values.len() / (each * goals) * (each * goals));
+        });
+        Ok(is_done)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Prompt and reply on Hermes, or with the host in the DIMMs' place.
 
+use std::num::NonZeroU32;
+
 use memscape_study::{BoundBy, CostEngine, OperatorCost, Pass};
 use memscape_units::Nanoseconds;
 
@@ -113,6 +115,13 @@ pub(super) fn walked_or_expected<W: Watch>(
 ) -> Result<(Sparse, Plan, Walks<W>), NdpError> {
     if engine == CostEngine::Closed && hermes.machine.predictor.rule == Rule::Exceed {
         return Err(NdpError::ClosedRule);
+    }
+    let dimms = hermes.machine.dimms.get();
+    if engine == CostEngine::Closed
+        && hermes.cold == ColdSide::Dimms
+        && let Some(groups) = hermes.policy.groups.map(NonZeroU32::get).filter(|it| *it < dimms)
+    {
+        return Err(NdpError::ClosedGroups { groups, dimms });
     }
     let capacity = hermes.hot_capacity()?;
     let expected = match &hermes.work.activity {

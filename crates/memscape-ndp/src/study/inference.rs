@@ -352,11 +352,14 @@ impl InferenceStudy {
         Ok(hermes::record(&Hermes::new(&machine, &work, cold, self.policy()), to)?)
     }
 
-    /// What GPU and DIMMs cost; none if a part is not one that can be bought.
+    /// What GPU and DIMMs cost; none if a part is not one that can be bought, or has no price that is known.
     fn price_usd(&self) -> Option<f64> {
         let gpus = price(&GPUS, &self.gpu, |it| it.price_usd)? * f64::from(self.gpus.get());
-        if self.system == System::TensorrtLlm {
-            return Some(gpus);
+        match self.system {
+            System::TensorrtLlm => return Some(gpus),
+            System::Hermes | System::HermesBase => {}
+            // Beside DIMMs that do not compute, whose price no source gives.
+            System::HermesHost | System::Accelerate | System::Flexgen | System::DejaVu => return None,
         }
         Some(gpus + price(&DIMMS, &self.dimm, |it| it.price_usd)? * f64::from(self.dimms.get()))
     }

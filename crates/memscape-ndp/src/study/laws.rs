@@ -90,7 +90,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     faster("host.cache_gb_s").only(PREDICTING),
     faster("host.copy_gb_s"),
     slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
-    slower("host.copy_call_us").only(&[When::is("system", &["deja-vu"])]),
+    slower("host.copy_call_us"),
     worse("host.dispatch_us").only(HOST),
     better("overhead.gpu_usable"),
     better("overhead.gpu_bandwidth_efficiency"),

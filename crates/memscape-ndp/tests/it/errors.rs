@@ -97,8 +97,17 @@ fn a_mixture_of_experts_is_refused() {
     let model = serde_json::to_value(mixtral).unwrap();
     check(
         &[("model", model)],
-        "a model of 32 layers, 4096 wide is a mixture of 8 experts, but Hermes' hot and cold neurons are those of one \
-         feed-forward network per layer; give a model without experts",
+        "a model of 32 layers, 4096 wide is a mixture of 8 experts, but these systems are modelled for one \
+         feed-forward network per layer, whose neurons are hot or cold; give a model without experts",
+    );
+}
+
+#[test]
+fn fewer_groups_than_dimms_are_not_expected_values() {
+    check(
+        &[("placement_groups", 4.into())],
+        "`engine` closed takes every DIMM to have its share, but 4 groups over 8 DIMMs leave some with none; raise \
+         `placement_groups` to 8 at least, or use `engine` events",
     );
 }
 

@@ -184,7 +184,7 @@ pub struct PromptCost {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "weights and key-value cache take {need}, {cache} of it for keys and values, but `memory_gb` is {have}: {} are \
+        "weights and key-value cache take {need}, {cache} of it for keys and values, but `memory_gb` allows {have}: {} are \
          missing; use fewer bits, tokens or sequences, or more memory",
         Bytes(need.0.saturating_sub(have.0))
     )]

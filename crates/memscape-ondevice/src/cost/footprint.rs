@@ -100,14 +100,16 @@ pub enum FootprintError {
 /// More than the memory holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "weights, buffers and key-value cache take {need} B, but `memory` has {have} B; use a scheme that keeps one copy, a \
-     narrower format, fewer tokens or sequences, or more channels, banks or rows"
+    "weights, buffers and key-value cache take {need}, but `memory` has {have}: {} are missing; use a narrower format, \
+     fewer tokens or sequences, more channels, banks or rows, or, where there are two copies of the weights, a scheme \
+     that keeps one",
+    Bytes(need.0.saturating_sub(have.0))
 )]
 pub struct DoesNotFit {
     /// Bytes asked for.
-    pub need: u64,
+    pub need: Bytes,
     /// Bytes there are.
-    pub have: u64,
+    pub have: Bytes,
 }
 
 /// Checks that all there is at one time fits the memory.
@@ -116,7 +118,7 @@ pub struct DoesNotFit {
 /// [`DoesNotFit`] if it does not.
 pub fn check_fits(need: Bytes, memory: &Dram) -> Result<(), DoesNotFit> {
     let have = memory.capacity();
-    if need <= have { Ok(()) } else { Err(DoesNotFit { need: need.0, have: have.0 }) }
+    if need <= have { Ok(()) } else { Err(DoesNotFit { need, have }) }
 }
 
 /// Bytes of the keys and values of so many tokens, in each of `batch` sequences;

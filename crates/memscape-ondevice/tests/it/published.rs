@@ -109,7 +109,7 @@ fn what_does_not_fit_is_refused() {
         InferenceStudy { model, ..InferenceStudy::default() }.answer().err(),
     ] {
         let error = refused.unwrap().to_string();
-        assert!(error.starts_with(small) && error.contains("`memory` has 12884901888 B"), "{error}");
+        assert!(error.starts_with(small) && error.contains("`memory` has 12 GiB: "), "{error}");
     }
     // Two copies of Llama 3.2 3B leave room for a short reply alone.
     let long = InferenceStudy {

@@ -8,7 +8,8 @@ use memscape_ndp::InferenceStudy;
 use memscape_ndp::activity::{Bits, BlockKind, Source, Synthetic};
 use memscape_ndp::partition::Device;
 use memscape_ndp::scheduler::{BlockCost, Exchange, Missed, Rules, Strategy, Walk};
-use memscape_plot::{Busy, Figure, Gantt, GroupedBars, HeatMap};
+use memscape_plot::style::distinct as colour;
+use memscape_plot::{Busy, Figure, Gantt, GroupedBars, HeatMap, Series};
 
 use crate::error::Error;
 use crate::sweeps::distinct;
@@ -281,7 +282,9 @@ pub fn plot8(table: &Table) -> Result<Figure, Error> {
     let mut bars = GroupedBars::new("Activations of cold neurons", groups).decimals(0);
     for dimm in 1..=DIMMS {
         let values = ends.iter().flat_map(|end| [load(*end, dimm, &homes), load(*end, dimm, &after)]);
-        bars = bars.series(format!("DIMM {dimm}"), values);
+        // As in the panel beside it, where the GPU comes first.
+        let series = Series::new(format!("DIMM {dimm}"), values).coloured(colour(dimm));
+        bars.series.push(series);
     }
     Ok(Figure::two_columns()
         .panel("(a) Places and scores; strong: active", places)

@@ -102,6 +102,6 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
     .points("B row-major", points("row-major")?)
     .filled(Fill::Hollow)
     .reference("Compute alone", peak);
-    let caption = "A square over a circle: in both layouts the product is as fast.";
+    let caption = "A square around a disc: in both layouts the product is as fast.";
     Ok(Figure::one_column().panel("", lines).caption(caption))
 }

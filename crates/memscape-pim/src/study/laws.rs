@@ -28,6 +28,16 @@ const TURN_NOT_GIVEN: &[When] = &[When::is("memory.trtw_ns", &["null"])];
 const NO_ENERGY: &str = "no column is an energy";
 const WIDER_WORDS: &str = "wider words carry more weights and inputs, and have more sums to hold and to fold";
 
+const SUMS_TAKE_TURNS: &str =
+    "reads of partial sums take turns over bank groups, a PIM command waits for them all";
+
+/// Where the read-to-write time is not given, data that comes later lets its command come sooner, and
+/// rows do not wait for the data.
+const OVERLAPPED: &[Exception] = &[Exception {
+    when: When::is("pim.row_after_write", &["overlapped"]),
+    reason: "the later a write's data, the sooner its command may follow a read, and rows open beside it",
+}];
+
 /// What all studies say of machine and placement, and what one adds.
 macro_rules! with_machine {
     ($energy:expr; $($own:expr),+ $(,)?) => {
@@ -53,7 +63,7 @@ macro_rules! with_machine {
             slower("memory.twr_ns"),
             slower("memory.trtp_ns"),
             slower("memory.cl_ns").only(TURN_NOT_GIVEN),
-            slower("memory.cwl_ns"),
+            slower("memory.cwl_ns").except(OVERLAPPED),
             slower("memory.tccd_s_ns"),
             slower("memory.tccd_l_ns"),
             slower("memory.trrd_l_ns"),
@@ -108,7 +118,7 @@ pub(super) const GEMV: Laws = Laws {
         neutral("memory.energy.*");
         slower("m"),
         slower("k"),
-        slower("memory.bank_groups"),
+        either("memory.bank_groups", SUMS_TAKE_TURNS),
         neutral("pim.mac_pj_per_bit.*"),
         // It shows in the processor's time beside, where that computes for longer than it reads.
         neutral("soc.tops_8bit"),
@@ -148,10 +158,7 @@ pub(super) const REGRET: Laws = Laws {
         slower("m"),
         slower("k"),
         unused("pim.mac_pj_per_bit.*", NO_ENERGY),
-        either(
-            "memory.bank_groups",
-            "reads of partial sums take turns over bank groups, a PIM command waits for them all"
-        ),
+        either("memory.bank_groups", SUMS_TAKE_TURNS),
         unused("soc.tops_8bit", "no column is a speedup")
     ],
     slow: true,
@@ -215,17 +222,20 @@ pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
     let times = if on_pim { sequences } else { 1.0 };
     let tops = tops_8bit * 8.0 / format.element_bits() as f64;
     let prompt_s = 2.0 * weights * prompt_tokens / (tops * 1e12);
+    let channels_ns = bytes(weights, format) / memory.peak_gb_s().as_f64();
+    let (read_ns, by) = if on_pim {
+        (all_banks_ns(memory, bytes(weights, format)), "the layers' weights over all banks' reads")
+    } else {
+        (channels_ns, "the layers' weights over the channels' peak")
+    };
     vec![
-        Bound::at_least(
-            "token_ns",
-            times * all_banks_ns(memory, bytes(weights, format)),
-            "the layers' weights over all banks' reads",
-        ),
+        Bound::at_least("token_ns", times * read_ns, by),
         Bound::at_least(
             "ttft_s",
             sequences * prompt_s,
             "the prompt's multiplications over the processor's peak",
         ),
+        Bound::at_least("ttft_s", channels_ns * 1e-9, "the layers' weights over the channels' peak"),
         Bound::at_most("memory_bytes", memory.capacity().0 as f64, "the memory's capacity"),
         Bound::at_least(
             "energy_low_j",

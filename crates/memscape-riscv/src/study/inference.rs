@@ -171,8 +171,9 @@ pub enum InferenceError {
     },
     /// A model and a cache that the memory does not hold.
     #[error(
-        "the weights and their buffers take {weights} B and the key-value cache {cache} B, but the memory that the \
-         threads may use has {limit} B; use a smaller model or format, fewer `context_cells`{}, or more memory",
+        "the weights and their buffers take {} and the key-value cache {}, but the memory that the threads may use \
+         has {}; use a smaller model or format, fewer tokens or `context_cells`{}, or more memory",
+        Bytes(*weights), Bytes(*cache), Bytes(*limit),
         if *bound { ", `bind-cores` or more nodes to bind to" } else { "" }
     )]
     Memory {
