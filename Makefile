@@ -194,6 +194,10 @@ release: wheel sdist ## build what a release would publish, check it, and list i
 fuzz: ## change real inputs at random for longer than the tests do; FUZZ_CASES says how often for each reader
 	FUZZ_CASES=$(FUZZ_CASES) cargo test $(CARGO_FLAGS) --test inputs -- --nocapture
 
+.PHONY: extremes
+extremes: ## every number of every study at its extremes, and 20 000 points of extremes at random: all of what the tests have a minute for
+	EXTREMES_SECONDS=0 EXTREMES_POINTS=20000 cargo test $(CARGO_FLAGS) --test it no_number_breaks_a_study -- --nocapture
+
 .PHONY: test-python
 test-python: $(FRESH) ## pytest, doctests, the pages' commands, the repository's rules, types and stubs
 	$(FRESH)/bin/python -m pytest

@@ -39,11 +39,8 @@ class Executor(Protocol):
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Any: ...
 
 
-class Task:
-    """Some blocks of a question. Asked again, it goes on where the store ends."""
-
-    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int]) -> dict[str, Any]:
-        return _memscape.Store(store, False).fill(spec, blocks, _silent)
+class Queued:
+    """What a cluster may stop and queue again."""
 
     def checkpoint(self, *args: Any) -> Any:
         """Says to submitit what to queue again when the time is over or the node is taken."""
@@ -52,10 +49,17 @@ class Task:
         return DelayedSubmission(self, *args)
 
 
-class SearchTask(Task):
+class Task(Queued):
+    """Some blocks of a question. Asked again, it goes on where the store ends."""
+
+    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int]) -> dict[str, Any]:
+        return _memscape.Store(store, False).fill(spec, blocks, _silent)
+
+
+class SearchTask(Queued):
     """A search, from its beginning: what the store has of it is not computed again."""
 
-    def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int] = ()) -> None:
+    def __call__(self, store: Path, spec: tuple[dict[str, Any], str]) -> None:
         _memscape.Store(store, False).search(spec, _silent)
 
 

@@ -84,7 +84,7 @@ def test_a_batch_may_have_any_form():
     ("call", "message"),
     [
         (lambda: ms.evaluate("pim.gemv", [{BANKS: 8}, {REGISTERS: 8}]), "point 1 gives"),
-        (lambda: ms.evaluate("pim.gemv", []), "give at least one axis"),
+        (lambda: ms.evaluate("pim.gemv", []), "give one at least"),
         (lambda: ms.evaluate("pim.gemv", {BANKS: [1, 2], REGISTERS: [1]}), "they must be as many"),
     ],
 )

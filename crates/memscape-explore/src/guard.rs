@@ -49,6 +49,9 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
         if panic.is::<TooManySpans>() {
             return Error::NoAnswer(TooManySpans.to_string());
         }
+        if panic.is::<NowhereToWrite>() {
+            return Error::NoAnswer(NowhereToWrite.to_string());
+        }
         PANICS.fetch_add(1, Ordering::Relaxed);
         Error::Internal(message(panic.as_ref()))
     })
@@ -70,6 +73,31 @@ const MOST_SPANS: usize = 1_000_000;
      product or fewer tokens"
 )]
 pub(crate) struct TooManySpans;
+
+/// What is told goes nowhere any more.
+#[derive(Debug, thiserror::Error)]
+#[error("what happens cannot be written any more")]
+pub(crate) struct NowhereToWrite;
+
+/// A recorder that ends the work once its writer has failed, as on a full disk: an engine would go on for
+/// as long as its work takes.
+pub(crate) struct WhileWritten<'a, R> {
+    pub to: &'a mut R,
+    pub has_failed: fn(&R) -> bool,
+}
+
+impl<R: Recorder> Recorder for WhileWritten<'_, R> {
+    fn track(&mut self, group: &str, name: &str) -> TrackId {
+        self.to.track(group, name)
+    }
+
+    fn span(&mut self, track: TrackId, span: Span<'_>) {
+        self.to.span(track, span);
+        if (self.has_failed)(self.to) {
+            resume_unwind(Box::new(NowhereToWrite));
+        }
+    }
+}
 
 /// A [`Timeline`] that ends the work of who records more than is kept. An engine does
 /// not ask whether anybody still listens, so its stack is unwound.

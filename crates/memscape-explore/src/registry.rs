@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::describe::Description;
 use crate::descriptions::{find, looks_like_path};
 use crate::error::Error;
-use crate::guard::{Kept, guarded};
+use crate::guard::{Kept, WhileWritten, guarded};
 use crate::parameters::{Anatomy, Parameters};
 use crate::sweep::{Sweep, sweep};
 use crate::table::Table;
@@ -439,13 +439,18 @@ impl<S: Study> DynStudy for Entry<S> {
             _ if S::TIMELINE.is_none() => Err(self.no_trace(form)),
             "perfetto" => {
                 let mut writer = Perfetto::new(out);
-                self.record(layers, &mut writer)?;
-                Ok(writer.finish().map(drop)?)
+                let has_failed = Perfetto::has_failed;
+                let told = self.record(layers, &mut WhileWritten { to: &mut writer, has_failed });
+                // What the writer says comes first.
+                writer.finish()?;
+                told
             }
             "csv" => {
                 let mut writer = Csv::new(out);
-                self.record(layers, &mut writer)?;
-                Ok(writer.finish().map(drop)?)
+                let told =
+                    self.record(layers, &mut WhileWritten { to: &mut writer, has_failed: Csv::has_failed });
+                writer.finish()?;
+                told
             }
             other => Err(self.no_trace(other)),
         }

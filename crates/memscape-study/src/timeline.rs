@@ -155,6 +155,11 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// Whether something has failed, so that no more is written.
+    pub const fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
     /// Flushes and returns the writer.
     ///
     /// # Errors
@@ -198,6 +203,11 @@ impl<W: Write> Perfetto<W> {
         self.put(|it| {
             write!(it, r#"{{"ph":"M","name":"{what}","pid":{group},"tid":{track},"args":{{"name":{name}}}}}"#)
         });
+    }
+
+    /// Whether the writer has failed: what follows goes nowhere.
+    pub const fn has_failed(&self) -> bool {
+        self.output.has_failed()
     }
 
     /// Ends the document, flushes and returns the writer.
@@ -261,6 +271,11 @@ impl<W: Write> Csv<W> {
         let mut output = Output::new(writer);
         output.put(|it| writeln!(it, "group,track,name,category,start_ns,end_ns,details"));
         Self { output, tracks: Vec::new() }
+    }
+
+    /// Whether the writer has failed: what follows goes nowhere.
+    pub const fn has_failed(&self) -> bool {
+        self.output.has_failed()
     }
 
     /// Flushes and returns the writer.
