@@ -42,6 +42,9 @@ class Executor(Protocol):
 class Queued:
     """What a cluster may stop and queue again."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     def checkpoint(self, *args: Any) -> Any:
         """Says to submitit what to queue again when the time is over or the node is taken."""
         from submitit.helpers import DelayedSubmission

@@ -257,7 +257,7 @@ fn a_question_that_cannot_be_read_is_asked_again_and_hides_no_other() {
         assert_eq!(kept.store.runs().unwrap().len(), 2);
     }
     fs::write(&place, "nothing").unwrap();
-    assert_eq!(kept.store.verify(&()).unwrap().damaged, [place.clone()]);
+    assert_eq!(kept.store.verify(&()).unwrap().damaged, vec![place.clone()]);
     assert!(!place.exists() && kept.store.unreadable().unwrap().is_empty());
 }
 
