@@ -1,5 +1,6 @@
 //! A search: what is looked for, where, how and how long.
 
+use memscape_study::random::Key;
 use serde::{Deserialize, Serialize};
 
 use super::annealed::{Solver, solve};
@@ -14,10 +15,10 @@ use crate::error::Error;
 use crate::front::non_dominated;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
-use crate::points::table;
+use crate::points::{Point, table};
 use crate::question::Question;
 use crate::registry::DynStudy;
-use crate::space::{FEASIBLE, Judge, Method, Objective, Plan, Space, Verdict, nothing_allowed};
+use crate::space::{Cursor, FEASIBLE, Judge, Method, Objective, Plan, Space, Verdict, nothing_allowed};
 use crate::store::{Filled, Keeper, Store};
 use crate::table::{Column, Table};
 
@@ -236,6 +237,35 @@ impl Store {
     }
 }
 
+/// How often each constraint over parameters holds, where no point was found at which all do.
+fn seldom_allowed(plan: &mut Plan<'_>, seed: u64) -> Error {
+    const LOOKED_AT: u64 = 1000;
+    let points: Vec<Point> = {
+        let (cube, key) = (Cube::new(plan), Key::new(seed));
+        let place = |point: u64| {
+            (0..cube.dimensions() as u64).map(|it| key.fork(point).uniform(it)).collect::<Vec<_>>()
+        };
+        (0..LOOKED_AT).map(|it| cube.point(&place(it))).collect()
+    };
+    let all = std::mem::take(&mut plan.prunes);
+    let texts: Vec<String> = all.iter().map(|it| format!("`{}`", it.expression)).collect();
+    let told = all.into_iter().zip(texts).map(|(check, text)| {
+        plan.prunes = vec![check];
+        let mut cursor = Cursor::at(plan, points[0].to_vec());
+        let holds = points.iter().filter(|it| {
+            cursor.go(it);
+            cursor.normalise();
+            cursor.is_allowed()
+        });
+        format!("{text} holds at {} of {LOOKED_AT} random points", holds.count())
+    });
+    let told: Vec<String> = told.collect();
+    Error::BadSweep(format!(
+        "no point was found that the constraints over parameters allow: {}; loosen one",
+        told.join(", ")
+    ))
+}
+
 fn search_in(
     asker: Asker<'_>,
     base: &[Parameters],
@@ -267,9 +297,7 @@ fn search_in(
     if points.is_empty() && complete {
         return Err(match plan.size() {
             Ok(size) if size <= MOST_GONE_THROUGH => nothing_allowed(&mut plan),
-            _ => Error::BadSweep(
-                "no point was found that the constraints over parameters allow; loosen one".to_owned(),
-            ),
+            _ => seldom_allowed(&mut plan, seed),
         });
     }
     let mut after = Vec::new();
