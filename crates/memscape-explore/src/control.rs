@@ -53,13 +53,13 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Does so many pieces of work in parts, each for all threads and about a breath long, until done or
 /// cancelled; whether it was done.
-pub(crate) fn paced(count: usize, control: &dyn Control, mut part: impl FnMut(Range<usize>)) -> bool {
-    let (mut next, mut breath) = (0, rayon::current_num_threads());
+pub(crate) fn paced(count: u64, control: &dyn Control, mut part: impl FnMut(Range<u64>)) -> bool {
+    let (mut next, mut breath) = (0, rayon::current_num_threads() as u64);
     while next < count && !control.cancelled() {
         let start = Instant::now();
         let end = next.saturating_add(breath).min(count);
         part(next..end);
-        breath = usize::try_from(next_breath((end - next) as u64, start.elapsed())).unwrap_or(usize::MAX);
+        breath = next_breath(end - next, start.elapsed());
         next = end;
     }
     next == count

@@ -78,8 +78,9 @@ fn footer(file: &mut (impl Read + Seek), length: u64) -> Result<FileMetaData, St
         return Err(none());
     }
     let size = u64::from(u32::from_le_bytes(size.try_into().expect("the first of two halves")));
-    let from =
-        from.checked_sub(size).ok_or_else(|| format!("its footer of {size} bytes is longer than it"))?;
+    let from = from
+        .checked_sub(size)
+        .ok_or_else(|| format!("its footer of {size} bytes is longer than the file"))?;
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(from)).map_err(|it| it.to_string())?;
     file.take(size).read_to_end(&mut bytes).map_err(|it| it.to_string())?;

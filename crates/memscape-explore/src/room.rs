@@ -59,6 +59,12 @@ fn free() -> Option<u64> {
 /// What is left of each limit of memory of these groups and of those around them.
 fn left_by_groups(groups: &str, root: &Path) -> impl Iterator<Item = u64> {
     let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    // Files that were read or written count as used, and make room for whoever wants it.
+    let given_back = |path: PathBuf| {
+        let about = fs::read_to_string(path).unwrap_or_default();
+        let all = number_after(&about, "total_inactive_file");
+        all.or_else(|| number_after(&about, "inactive_file")).unwrap_or(0)
+    };
     let mut all = Vec::new();
     for line in groups.lines() {
         // `0::/path` in the second version, `5:memory:/path` in the first.
@@ -71,10 +77,12 @@ fn left_by_groups(groups: &str, root: &Path) -> impl Iterator<Item = u64> {
         };
         for folder in Path::new(path.trim_start_matches('/')).ancestors() {
             let folder = root.join(folder);
-            all.extend(number(folder.join(limit)).zip(number(folder.join(used))));
+            if let (Some(most), Some(used)) = (number(folder.join(limit)), number(folder.join(used))) {
+                all.push(most.saturating_sub(used.saturating_sub(given_back(folder.join("memory.stat")))));
+            }
         }
     }
-    all.into_iter().map(|(most, used)| most.saturating_sub(used))
+    all.into_iter()
 }
 
 /// What `ulimit -v` leaves.
@@ -111,6 +119,8 @@ mod tests {
         assert_eq!(left("0::/slurm/job_7/step_0\n"), Some(2000));
         assert_eq!(left("4:cpu:/old\n5:memory:/old\n"), Some(4900));
         assert_eq!(left("0::/elsewhere\n"), None);
+        write("slurm/job_7/memory.stat", "anon 300\ninactive_file 700\n");
+        assert_eq!(left("0::/slurm/job_7/step_0\n"), Some(2700), "a file that was written");
     }
 
     #[test]

@@ -127,13 +127,25 @@ pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
         given: name.clone(),
         problem: it.to_string(),
     })?;
+    // Of a description and the one that it changes nothing tells any more which of both is meant.
+    if let Some((path, value)) = parameters.given.iter().find(|it| parameters.fastest_of.contains_key(it.0)) {
+        return Err(Error::BadParameter {
+            path: format!("platform.given.{path}"),
+            given: value.to_string(),
+            problem: format!(
+                "`fastest_of` varies it; to hold it, write `fastest_of.\"{path}\" = [{value}]` in its place"
+            ),
+        });
+    }
     // A table in the place of a name has none; what it changes tells it from others.
-    if let (Some(base), Some(own)) = (given["base"].as_str(), given["parameters"]["given"].as_object()) {
-        let changes: Vec<String> = own.iter().map(|(path, value)| format!("{path} = {value}")).collect();
-        if given["name"].is_null() && !changes.is_empty() {
-            name = format!("{base}: {}", changes.join(", "));
+    if let Some(base) = given["base"].as_str().filter(|_| given["name"].is_null()) {
+        let tables = ["given", "fastest_of"].map(|it| given["parameters"][it].as_object());
+        let own = tables.into_iter().flatten().flatten();
+        let changes = own.map(|(path, value)| format!("{path} = {value}")).collect::<Vec<_>>().join(", ");
+        if !changes.is_empty() {
+            name = format!("{base}: {changes}");
+            parameters.assumptions.push(format!("changed from {base}: {changes}"));
         }
-        parameters.assumptions.push(format!("changed from {base}: {}", changes.join(", ")));
     }
     Ok(Preset { name, summary, parameters, sources, intervals, facts })
 }
@@ -245,7 +257,9 @@ const NAMES: [&str; 6] = ["platform", "machine", "variant", "study", "model", "f
 /// # Errors
 /// [`Error`] if the platform's study does not exist.
 pub fn bounds(workload: &Workload, platform: &Platform, format: &str) -> Result<Vec<Bound>, Error> {
-    let bounds = study(&platform.study)?.bounds(&[&given(platform), &workload.parameters(format)]);
+    let choice = fastest(platform, workload, format).map(|it| it.choice).unwrap_or_default();
+    let layers = [&given(platform), &choice, &workload.parameters(format)];
+    let bounds = study(&platform.study)?.bounds(&layers);
     Ok(bounds.unwrap_or_default())
 }
 

@@ -1,14 +1,13 @@
 //! The front of a whole space, of which no table is ever made.
 
 use std::ops::Range;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::dominance::non_dominated;
 use crate::asker::Asker;
 use crate::columns::Columns;
-use crate::control::{Control, next_breath};
+use crate::control::{Control, paced};
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
@@ -72,13 +71,11 @@ fn front_in(
     let mut best = Best::new(objectives.len());
     let mut seen = Seen::default();
     let threads = rayon::current_num_threads() as u64;
-    let (mut next, mut breath) = (0, threads);
-    while next < size && !control.cancelled() {
-        let start = Instant::now();
-        let end = next.saturating_add(breath).min(size);
-        let chunk = (end - next).div_ceil(threads * 8).max(1);
-        let looked = (0..(end - next).div_ceil(chunk)).into_par_iter().map(|index| {
-            let first = next + index * chunk;
+    let complete = paced(size, control, |part| {
+        let (first, end) = (part.start, part.end);
+        let chunk = (end - first).div_ceil(threads * 8).max(1);
+        let looked = (0..(end - first).div_ceil(chunk)).into_par_iter().map(|index| {
+            let first = first + index * chunk;
             Walk::new(&plan, asker, &judge).look(first, first.saturating_add(chunk).min(end))
         });
         for (part, counts) in looked.collect::<Vec<_>>() {
@@ -86,11 +83,8 @@ fn front_in(
             seen.add(&counts);
         }
         best.thin();
-        breath = next_breath(end - next, start.elapsed());
-        next = end;
-        control.advanced(next, size);
-    }
-    let complete = next == size;
+        control.advanced(end, size);
+    });
     if complete && seen.allowed == 0 {
         return Err(nothing_allowed(&mut plan));
     }

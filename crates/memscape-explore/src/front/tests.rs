@@ -103,6 +103,30 @@ fn rows_of_a_table_are_kept_as_they_are() {
 }
 
 #[test]
+fn a_volume_that_would_take_hours_is_refused() {
+    // On a simplex nothing dominates anything.
+    let key = memscape_study::random::Key::new(3);
+    let named = |objective: u64| format!("c{objective}");
+    let table = |rows: u64, objectives: u64| {
+        let value = |row: u64, it: u64| key.fork(row).uniform(it);
+        let sum = |row: u64| (0..objectives).map(|it| value(row, it)).sum::<f64>();
+        let column = |it: u64| Column::Float((0..rows).map(|row| Some(value(row, it) / sum(row))).collect());
+        Table::from_columns((0..objectives).map(|it| (named(it), column(it)))).unwrap()
+    };
+    let volume = |rows: u64, objectives: u64| {
+        let goals: Vec<Objective> = (0..objectives).map(|it| Objective::minimize(named(it))).collect();
+        hypervolume(&table(rows, objectives), &goals, None, &[])
+    };
+    assert!(volume(100, 6).unwrap() > 0.0 && volume(2000, 3).unwrap() > 0.0);
+    let error = volume(2000, 10).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the hypervolume of 2000 rows that nothing dominates, in 10 objectives"),
+        "{error}"
+    );
+    assert!(error.contains("give 19 such rows at most"), "{error}");
+}
+
+#[test]
 fn the_volume_has_the_worst_row_or_a_given_reference() {
     let goals = Objective::all(&["time.ns"], &["tokens"]).unwrap();
     let of = |reference: Option<&[f64]>| hypervolume(&table(), &goals, reference, &[]).unwrap();

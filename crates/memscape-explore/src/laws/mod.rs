@@ -113,9 +113,9 @@ pub fn examine(
             "`points` = 0: give 1 at least; nothing is looked at otherwise".to_owned(),
         ));
     }
-    let complete = paced(usize::try_from(points).unwrap_or(usize::MAX), control, |part| {
-        let last = part.end as u64;
-        let looked = part.into_par_iter().map(|it| look(&court, &numbers, it as u64, key.fork(it as u64)));
+    let complete = paced(points, control, |part| {
+        let last = part.end;
+        let looked = part.into_par_iter().map(|it| look(&court, &numbers, it, key.fork(it)));
         for it in looked.collect::<Vec<_>>() {
             tally.add(it);
         }

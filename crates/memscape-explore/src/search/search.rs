@@ -233,7 +233,7 @@ impl Store {
         question: &Search,
     ) -> Result<bool, Error> {
         checked(&study.asker(), base, space, question)?;
-        Ok(self.has_ended(&question.question(study, base, space)?))
+        self.has_ended(&question.question(study, base, space)?)
     }
 }
 

@@ -58,8 +58,10 @@ impl Experiment<'_> {
     pub fn values(&self, places: &[Vec<f64>]) -> Vec<Values> {
         let goals = self.judge.goals();
         let mut all = Vec::with_capacity(places.len());
-        paced(places.len(), self.control, |part| {
-            let points: Vec<Point> = places[part].iter().map(|it| self.cube.point(it)).collect();
+        paced(places.len() as u64, self.control, |part| {
+            let count = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+            let next = places.iter().skip(all.len()).take(count);
+            let points: Vec<Point> = next.map(|it| self.cube.point(it)).collect();
             let done = answered(self.plan, &self.asker, self.judge, &points);
             all.extend(done.verdicts.iter().enumerate().map(|(row, verdict)| {
                 (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())

@@ -43,26 +43,35 @@ const MOST_BYTES: u64 = 1 << 30;
 impl Manifest {
     /// What a folder's question is. A damaged one counts as none: asking the question makes it anew, and
     /// its rows know by themselves what they are.
-    pub(crate) fn read(folder: &Path) -> Option<Self> {
-        Self::look(folder).ok().flatten()
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, Error> {
+        Ok(Self::look(folder)?.and_then(Result::ok))
     }
 
-    /// The same, and what is wrong with a damaged one.
-    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, String> {
+    /// The same, with what is wrong with a damaged one. What the system does not let us read is an error.
+    pub(crate) fn look(folder: &Path) -> Result<Option<Result<Self, String>>, Error> {
         let path = folder.join(NAME);
-        match fs::metadata(&path) {
-            Ok(about) if !about.is_file() => return Err("it is no plain file".to_owned()),
-            Ok(about) if about.len() > MOST_BYTES => return Err("it is too long to be one".to_owned()),
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
+        let bytes = match fs::metadata(&path) {
+            Ok(about) if !about.is_file() => return Ok(Some(Err("it is no plain file".to_owned()))),
+            Ok(about) if about.len() > MOST_BYTES => {
+                return Ok(Some(Err("it is too long to be one".to_owned())));
+            }
+            Ok(_) => fs::read(&path),
+            Err(error) => Err(error),
+        };
+        match bytes {
+            Ok(bytes) => Ok(Some(Self::whole(&bytes))),
+            // Another process may have set it aside.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file(&path, &error)),
         }
-        let text = fs::read_to_string(&path).map_err(|it| it.to_string())?;
-        let found: Self = serde_json::from_str(&text).map_err(|it| it.to_string())?;
-        if found.block == 0 || found.content().is_ok_and(|it| it != found.checksum) {
+    }
+
+    fn whole(bytes: &[u8]) -> Result<Self, String> {
+        let found: Self = serde_json::from_slice(bytes).map_err(|it| it.to_string())?;
+        if found.block == 0 || found.content().map_err(|it| it.to_string())? != found.checksum {
             return Err("its checksum does not fit".to_owned());
         }
-        Ok(Some(found))
+        Ok(found)
     }
 
     /// What the checksum is of.

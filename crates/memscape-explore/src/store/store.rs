@@ -156,7 +156,7 @@ impl Store {
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
         let mut runs = Vec::new();
         for folder in self.questions()? {
-            let Some(manifest) = Manifest::read(&folder) else { continue };
+            let Some(manifest) = Manifest::read(&folder)? else { continue };
             let shards = Shard::all(&folder)?;
             let bytes = shards.iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum();
             let mut whole: Vec<&str> =
@@ -176,9 +176,13 @@ impl Store {
     /// # Errors
     /// [`Error::File`] if the store cannot be read.
     pub fn unreadable(&self) -> Result<Vec<(PathBuf, String)>, Error> {
-        let folders = self.questions()?;
-        let bad = folders.iter().filter_map(|it| Some((it.join(manifest::NAME), Manifest::look(it).err()?)));
-        Ok(bad.collect())
+        let mut bad = Vec::new();
+        for folder in self.questions()? {
+            if let Some(Err(problem)) = Manifest::look(&folder)? {
+                bad.push((folder.join(manifest::NAME), problem));
+            }
+        }
+        Ok(bad)
     }
 
     /// The question whose identity begins so; the only one, if nothing is given.
@@ -200,8 +204,8 @@ impl Store {
     }
 
     /// Whether all of a question's answers were there once.
-    pub(crate) fn has_ended(&self, question: &Question) -> bool {
-        Manifest::read(&self.shelf(question)).is_some_and(|it| it.finished.is_some())
+    pub(crate) fn has_ended(&self, question: &Question) -> Result<bool, Error> {
+        Ok(Manifest::read(&self.shelf(question))?.is_some_and(|it| it.finished.is_some()))
     }
 
     /// Where a question's answers are.
@@ -268,7 +272,15 @@ impl Store {
     pub(crate) fn set_aside(&self, path: &Path) -> Result<PathBuf, Error> {
         let folder = self.folder.join(DAMAGED);
         fs::create_dir_all(&folder).map_err(|it| Error::file(&folder, &it))?;
-        let aside = folder.join(path.file_name().unwrap_or_default());
+        // Shards' names tell all of them apart, questions' files are in folders that do.
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        if name == manifest::NAME {
+            let mut own = path.parent().and_then(Path::file_name).unwrap_or_default().to_owned();
+            own.push("-");
+            own.push(&name);
+            name = own;
+        }
+        let aside = folder.join(name);
         match fs::rename(path, &aside) {
             // Another process has done it.
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path, &error)),
@@ -280,7 +292,7 @@ impl Store {
     pub(crate) fn begin(&self, manifest: &Manifest, folder: &Path) -> Result<(), Error> {
         self.sign()?;
         fs::create_dir_all(folder).map_err(|it| Error::file(folder, &it))?;
-        if Manifest::read(folder).is_none() {
+        if Manifest::read(folder)?.is_none() {
             manifest.write(folder)?;
         }
         Ok(())
@@ -289,7 +301,7 @@ impl Store {
 
 /// Says that all blocks of a question are there.
 pub(crate) fn finish(mut manifest: Manifest, folder: &Path, blocks: Vec<String>) -> Result<(), Error> {
-    let earlier = Manifest::read(folder);
+    let earlier = Manifest::read(folder)?;
     if earlier.as_ref().is_some_and(|it| it.blocks == blocks) {
         return Ok(());
     }

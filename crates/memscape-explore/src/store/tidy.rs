@@ -85,7 +85,7 @@ impl Store {
         }
         remove_folder(&self.folder().join(DAMAGED), &mut freed)?;
         for folder in self.questions()? {
-            let complete = Manifest::read(&folder).is_some_and(|it| it.finished.is_some());
+            let complete = Manifest::read(&folder)?.is_some_and(|it| it.finished.is_some());
             let mut seen = HashSet::new();
             for shard in Shard::all(&folder)? {
                 let twice = !shard.part && !seen.insert(shard.address.clone());

@@ -272,12 +272,12 @@ impl Asked<'_> {
         let objectives: Vec<Objective> = self.of.iter().map(Objective::minimize).collect();
         let judge = Judge::of_each(&drawing, &objectives)?;
         let (each, goals) = (usize::try_from(drawn.max(1)).unwrap_or(usize::MAX), judge.goals());
-        let count = usize::try_from(plan.size()?).unwrap_or(usize::MAX).saturating_mul(each);
+        let count = plan.size()?.saturating_mul(drawn.max(1));
         // Of a point whose draws are not all there yet.
         let mut values: Vec<Option<f64>> = Vec::new();
         let mut point = 0;
         let is_done = paced(count, self.control, |part| {
-            let asked: Vec<Point> = part.map(|it| digits_of(&drawing, it as u64).into()).collect();
+            let asked: Vec<Point> = part.map(|it| digits_of(&drawing, it).into()).collect();
             let done = answered(&drawing, &self.asker, &judge, &asked);
             values.extend(done.verdicts.iter().enumerate().flat_map(|(row, verdict)| {
                 let own = done.values[row * goals..][..goals].iter();

@@ -70,6 +70,26 @@ fn a_platform_may_try_several_and_answers_with_the_fastest() {
 }
 
 #[test]
+fn what_is_given_is_never_overridden_by_what_is_tried() {
+    let threads = |table: &str, value: Value| json!({ "base": "sg2042", "parameters": { table: { "threads": value } } });
+    let error = platform(&threads("given", json!(4))).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`platform.given.threads` = 4: `fastest_of` varies it; to hold it, write `fastest_of.\"threads\" = [4]` in its place"
+    );
+    let held = platform(&threads("fastest_of", json!([4]))).unwrap();
+    assert_eq!(held.name, "sg2042: threads = [4]");
+    let workload = Workload { prompt_tokens: 64, generated_tokens: 16, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &[held, platform(&json!("sg2042")).unwrap()], &()).unwrap();
+    let total = table.f64("total_s").unwrap();
+    assert!(total[1].unwrap() < total[0].unwrap(), "{total:?}");
+    for it in platforms() {
+        let tried = &it.parameters.fastest_of;
+        assert!(it.parameters.given.keys().all(|path| !tried.contains_key(path)), "{}", it.name);
+    }
+}
+
+#[test]
 fn more_tokens_than_the_model_is_made_for_are_a_row_that_says_so() {
     let soc = [platform(&json!("soc-lpddr5x")).unwrap()];
     let said = |prompt_tokens: u64| {
