@@ -4,22 +4,29 @@ use memscape_plot::style::{Colour, DISTINCT, distinct};
 use memscape_plot::{Chart, Figure, Mark};
 
 /// What is told apart by colour, in families: each in its order, and under all names that the
-/// figures have for it. The first word of a name that goes on after a comma counts as well.
+/// figures have for it, platforms' included. The first word of a name that goes on after a comma counts as well.
 const FAMILIES: [&[&[&str]]; 6] = [
     // Hermes and what it is compared with.
     &[
-        &["Hermes", "Full"],
-        &["Accelerate"],
+        &["Hermes", "Full", "hermes"],
+        &["Accelerate", "rtx-4090-offloading"],
         &["Deja Vu"],
         &["FlexGen"],
-        &["TensorRT-LLM"],
+        &["TensorRT-LLM", "a100-five"],
         &["Hermes-host"],
         &["Hermes-base"],
     ],
     // Ways to keep weights for host and PIM.
-    &[&["WD"], &["FACIL-O"], &["S-OWR"], &["S-DDB"], &["NC-GEMM"], &["C-GEMM"]],
+    &[
+        &["WD", "sherpa-duplicated", "npu-pim-duplicated"],
+        &["FACIL-O"],
+        &["S-OWR", "sherpa-owr", "npu-pim-owr"],
+        &["S-DDB", "sherpa-ddb", "npu-pim-ddb"],
+        &["NC-GEMM"],
+        &["C-GEMM", "phone-cpu"],
+    ],
     // Placements.
-    &[&["PIMnast-opt"], &["PIMnast"], &["col-major"]],
+    &[&["PIMnast-opt", "pimnast"], &["PIMnast"], &["col-major"]],
     // Threads and pages on NUMA nodes.
     &[
         &["Base", "Balancing"],
@@ -65,6 +72,13 @@ pub fn paint(figure: &mut Figure) {
             _ => {}
         }
     }
+}
+
+/// The colours of things that stand beside each other, as [`paint`] has them.
+pub fn colours(names: &[String]) -> Vec<Colour> {
+    let mut all = vec![None; names.len()];
+    each(names.iter().map(String::as_str).zip(&mut all));
+    all.into_iter().enumerate().map(|(index, it)| it.unwrap_or_else(|| distinct(index))).collect()
 }
 
 /// A chart of nothing known keeps its colours by position.

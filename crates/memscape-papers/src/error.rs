@@ -77,7 +77,7 @@ fn unheeded(id: &str, path: &str, is_set: bool, sets: &str) -> String {
         format!("`{path}`: `{id}` sets it itself{others}; change another parameter, or sweep the study")
     } else {
         format!(
-            "`{path}` changes nothing of `{id}`, which sets it itself or does not ask it{others}; `memscape describe` \
+            "`{path}` changes nothing of `{id}`, which sets it itself or does not ask for it{others}; `memscape describe` \
              of its study lists what it depends on"
         )
     }

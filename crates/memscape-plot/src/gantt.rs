@@ -110,8 +110,13 @@ impl Plot for Gantt {
     }
 
     fn legend(&self) -> Vec<Entry> {
+        // A kind looks as it does where it is on the critical path, if it ever is.
+        let colour = |kind: usize| {
+            let of_kind = self.busy.iter().filter(|it| it.kind == kind);
+            of_kind.max_by_key(|it| it.critical).map_or_else(|| distinct(kind), Self::colour)
+        };
         let entry =
-            |(kind, name): (usize, &String)| Entry { name: name.clone(), key: Key::Patch(distinct(kind)) };
+            |(kind, name): (usize, &String)| Entry { name: name.clone(), key: Key::Patch(colour(kind)) };
         self.kinds.iter().enumerate().map(entry).collect()
     }
 

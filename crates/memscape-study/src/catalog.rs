@@ -52,6 +52,7 @@ pub struct Catalog<T: 'static> {
     calibration: Option<(&'static Calibration, &'static str)>,
     foreign: &'static [Foreign],
     check: Option<fn(&T) -> Result<(), String>>,
+    inherited: &'static [&'static str],
     presets: OnceLock<Presets<T>>,
 }
 
@@ -244,8 +245,16 @@ impl<T> Catalog<T> {
             calibration: None,
             foreign: &[],
             check: None,
+            inherited: &[],
             presets: OnceLock::new(),
         }
+    }
+
+    /// Facts that hold of what is changed from a description as well, unless it says otherwise.
+    #[must_use]
+    pub const fn inheriting(mut self, facts: &'static [&'static str]) -> Self {
+        self.inherited = facts;
+        self
     }
 
     /// Tables in whose place another catalog's names may stand.
@@ -448,6 +457,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
             form.parameters = into_table(parameters);
             for (path, source) in base.sources {
                 form.sources.entry(path).or_insert(source);
+            }
+            let facts = base.facts.into_iter().filter(|it| self.inherited.contains(&it.0.as_str()));
+            for (name, fact) in facts {
+                form.facts.entry(name).or_insert(fact);
             }
         }
         Ok(self.complete_typed(form, find)?.1)

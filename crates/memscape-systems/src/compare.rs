@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use memscape_explore::{Column, Control, Error, Parameters, Row, Table, described};
-use memscape_study::{Bound, Preset};
-use memscape_workload::MODELS;
+use memscape_study::{Bound, Preset, Unknown};
+use memscape_workload::{MODELS, Model};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,6 +40,59 @@ impl Workload {
             batch: 1,
             formats: Vec::new(),
         }
+    }
+
+    /// What it is called in a call or on a command line, one by one: `format` is that of all platforms.
+    pub const PARAMETERS: [&str; 5] = ["model", "prompt_tokens", "generated_tokens", "batch", "format"];
+
+    /// The same with one of [`Workload::PARAMETERS`] changed.
+    ///
+    /// # Errors
+    /// [`Error`] names what there is, or what is wrong with the value.
+    ///
+    /// ```
+    /// use memscape_systems::compare::Workload;
+    ///
+    /// let workload = Workload::of("llama-3.2-1b").with("batch", &4.into())?;
+    /// assert_eq!(workload.batch, 4);
+    /// let error = workload.with("prompt", &4.into()).unwrap_err().to_string();
+    /// assert!(error.contains("did you mean `prompt_tokens`?"), "{error}");
+    /// # Ok::<(), memscape_explore::Error>(())
+    /// ```
+    pub fn with(mut self, path: &str, value: &Value) -> Result<Self, Error> {
+        let bad = |problem: &str| Error::BadParameter {
+            path: path.to_owned(),
+            given: value.to_string(),
+            problem: problem.to_owned(),
+        };
+        let count = || value.as_u64().ok_or_else(|| bad("expected a whole number"));
+        match path {
+            "model" => self.model = value.clone(),
+            "prompt_tokens" => self.prompt_tokens = count()?,
+            "generated_tokens" => self.generated_tokens = count()?,
+            "batch" => self.batch = count()?,
+            "format" => {
+                let name = value.as_str().ok_or_else(|| bad("expected the name of a format"))?;
+                self.formats = vec![name.to_owned()];
+            }
+            _ => {
+                return Err(Unknown::new("parameter of a comparison", path, Self::PARAMETERS).into());
+            }
+        }
+        Ok(self)
+    }
+
+    /// The model itself.
+    ///
+    /// # Errors
+    /// [`Error`] if there is none of this name, or its description is wrong.
+    pub fn model(&self) -> Result<Model, Error> {
+        let found = described(&MODELS, "model", &self.model, Path::new(""))?;
+        serde_json::from_value(found.parameters).map_err(|it| Error::BadParameter {
+            path: "model".to_owned(),
+            given: self.model.to_string(),
+            problem: it.to_string(),
+        })
     }
 
     /// The model's description, and what no platform could mend.
@@ -257,7 +310,10 @@ const NAMES: [&str; 6] = ["platform", "machine", "variant", "study", "model", "f
 /// # Errors
 /// [`Error`] if the platform's study does not exist.
 pub fn bounds(workload: &Workload, platform: &Platform, format: &str) -> Result<Vec<Bound>, Error> {
-    let choice = fastest(platform, workload, format).map(|it| it.choice).unwrap_or_default();
+    // What has no answer is bounded as it is given.
+    let fastest = || fastest(platform, workload, format).ok();
+    let tried = if platform.fastest_of.is_empty() { None } else { fastest() };
+    let choice = tried.map(|it| it.choice).unwrap_or_default();
     let layers = [&given(platform), &choice, &workload.parameters(format)];
     let bounds = study(&platform.study)?.bounds(&layers);
     Ok(bounds.unwrap_or_default())

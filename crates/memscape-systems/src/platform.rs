@@ -22,6 +22,9 @@ pub struct Platform {
     /// What tells it from other platforms of the same machine; empty for the only one.
     #[serde(default)]
     pub variant: String,
+    /// What kind of machine it is, in a word or two: those of a kind share a panel of a figure.
+    #[serde(default)]
+    pub class: String,
     /// The `*.inference` study that answers for it.
     pub study: String,
     /// How weights are stored, unless the question says so.

@@ -616,6 +616,7 @@ macro_rules! embedded {
 /// A user's own can also be the `config.json` of Hugging Face, or a GGUF file.
 pub static MODELS: Catalog<Llm> = Catalog::new("model", "language models", FILES)
     .with_foreign(&[HF_CONFIG, GGUF])
+    .inheriting(&["context_tokens"])
     .checked_by(|it| it.check().map_err(|error| error.to_string()));
 
 const HF_CONFIG: Foreign = Foreign {

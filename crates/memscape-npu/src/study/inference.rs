@@ -381,8 +381,9 @@ impl InferenceStudy {
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         let mmul = self.device.mmul(self.precision)?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
-        let mut costs = products.operators()?;
-        let tops = products.solve()?.0.tops;
+        let heads = NonZeroU64::from(self.batch);
+        let mut costs = products.operators(heads)?;
+        let tops = products.solve(heads)?.0.tops;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -418,7 +419,7 @@ impl InferenceStudy {
     /// As of `npu.workload`: a model with experts, or a design that does not fit.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
-        let (products, [layers, head]) = self.products().solve()?;
+        let (products, [layers, head]) = self.products().solve(self.batch.into())?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         let stored = self.format.of(&self.model)?;
         let (mut times, mut least_bytes, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0, 0.0);
@@ -638,6 +639,20 @@ mod tests {
         // What they write and read beside is a per cent.
         assert!(eight.weights_ns < 1.02 * one.weights_ns);
         assert!(eight.attention_ns > 7.9 * one.attention_ns);
+    }
+
+    #[test]
+    fn each_sequence_of_a_batch_asks_the_head_once() {
+        // As many tokens in one prompt or in many: the same but for the head.
+        let prompt = |prompt_tokens, batch| {
+            let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
+            let batch = NonZeroU32::new(batch).unwrap();
+            InferenceStudy { prompt_tokens, batch, ..InferenceStudy::default() }.prompt().unwrap()
+        };
+        let (one, many) = (prompt(1 << 15, 1), prompt(1 << 5, 1 << 10));
+        assert_eq!(one.layers.time, many.layers.time);
+        let ratio = many.head.time.as_f64() / one.head.time.as_f64();
+        assert!(ratio > 2.0, "1024 vectors are more than a tile of them: {ratio}");
     }
 
     #[test]

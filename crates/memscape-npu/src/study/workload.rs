@@ -285,7 +285,7 @@ fn each_partition(count: usize, visit: &mut impl FnMut(&[usize])) {
 
 impl WorkloadStudy {
     #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
-    fn products(&self) -> Result<Products, StudyError> {
+    fn products(&self, heads: NonZeroU64) -> Result<Products, StudyError> {
         if let Some(experts) = self.model.experts {
             return Err(WorkloadError::Experts { count: experts.count }.into());
         }
@@ -300,7 +300,7 @@ impl WorkloadStudy {
             layer.map(|(matrix, weights)| kind(matrix, weights, self.prompt_tokens, layers)).collect();
         let per_layer = kinds.len();
         if self.lm_head {
-            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, NonZeroU64::MIN, 1));
+            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, heads, 1));
         }
         let mut products = Products { layers, kinds, per_layer };
         match self.strategy {
@@ -317,10 +317,13 @@ impl WorkloadStudy {
     }
 
     /// The answer, and what the products of the layers (with what configures the array) and the
-    /// head take by themselves.
+    /// head take by themselves. The head is asked for the last token of so many prompts.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(super) fn solve(&self) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
-        let products = self.products()?;
+    pub(super) fn solve(
+        &self,
+        heads: NonZeroU64,
+    ) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
+        let products = self.products(heads)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut parts = [ProductTraffic { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0 }; 2];
@@ -364,8 +367,8 @@ impl WorkloadStudy {
 
     /// The kinds of products with what all of each take, by cause, and what configures the array.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(super) fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
-        let products = self.products()?;
+    pub(super) fn operators(&self, heads: NonZeroU64) -> Result<Vec<OperatorCost>, StudyError> {
+        let products = self.products(heads)?;
         let mmul = self.device.mmul(self.precision)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
@@ -400,7 +403,7 @@ impl WorkloadStudy {
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
-        let products = self.products()?;
+        let products = self.products(NonZeroU64::MIN)?;
         let time = |it: &Product| Ok(Nanoseconds::new(it.gemm.answer()?.time_ns)?.to_picoseconds());
         let times = products.kinds.iter().map(time).collect::<Result<Vec<_>, StudyError>>()?;
         let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
@@ -482,7 +485,7 @@ impl Study for WorkloadStudy {
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        Ok(self.solve()?.0)
+        Ok(self.solve(NonZeroU64::MIN)?.0)
     }
 
     fn bounds(&self) -> Vec<Bound> {

@@ -2,12 +2,12 @@
 //!
 //! Weights, keys and values only, as in the times: activations stay in the caches.
 
-use memscape_dram::{Dram, Meter, PimWork};
+use memscape_dram::{CommandCounts, Dram, Meter, PimWork};
 use memscape_study::{Energy, Graded};
 use memscape_units::Picoseconds;
 
 use super::prefill::{Prefill, PrefillError, Prompt};
-use super::token::Token;
+use super::token::{Token, WithPim};
 use crate::hardware::{Cpu, PimBlocks};
 use crate::mapping::Scheme;
 
@@ -25,11 +25,14 @@ pub struct PimEnergy<'a> {
 }
 
 impl PimEnergy<'_> {
-    /// A token of each sequence, on PIM or on the host, that takes so long; none where nothing is
-    /// known of the memory or the blocks.
+    /// A token of each sequence, on PIM or on the host; none where nothing is known of the memory or
+    /// the blocks.
     #[must_use]
-    pub fn of_token(&self, token: &Token, on_pim: bool, time: Picoseconds) -> Option<Energy> {
-        let weights = if on_pim { self.of_commands(token)? } else { self.read(token.weight_bytes)? };
+    pub fn of_token(&self, token: &Token, on: Option<&WithPim>) -> Option<Energy> {
+        let (weights, time) = match on {
+            Some(it) => (self.of_commands(&it.commands)?, it.time.total()),
+            None => (self.read(token.weight_bytes)?, token.on_host.total()),
+        };
         Some(weights + self.read(token.cache_bytes)? + self.idle(time)?)
     }
 
@@ -60,7 +63,7 @@ impl PimEnergy<'_> {
         Ok(idle.map(|it| it + weights + swizzled + attends))
     }
 
-    fn of_commands(&self, token: &Token) -> Option<Energy> {
+    fn of_commands(&self, commands: &CommandCounts) -> Option<Energy> {
         let banks = f64::from(self.memory.banks_per_channel.get());
         let work = PimWork {
             units: banks / f64::from(self.pim.banks_per_block.get()),
@@ -68,7 +71,7 @@ impl PimEnergy<'_> {
             mac_pj_per_bit: self.mac_pj_per_bit?,
         };
         let channels = f64::from(self.memory.channels.get());
-        Some(self.memory.meter()?.commands(&token.commands, &work) * channels)
+        Some(self.memory.meter()?.commands(commands, &work) * channels)
     }
 
     fn read(&self, bytes: f64) -> Option<Energy> {

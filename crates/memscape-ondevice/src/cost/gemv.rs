@@ -67,6 +67,12 @@ pub enum GemvError {
 }
 
 impl PimMemory {
+    /// Whether PIM blocks compute with weights that are stored so: they have no scale factors.
+    #[must_use]
+    pub fn computes_in_format(&self) -> bool {
+        self.format.scale().is_none()
+    }
+
     /// Where the weights of a matrix lie: for as many input registers as are best.
     ///
     /// With more of them, inputs are written less often; but where writing them hides
@@ -79,7 +85,7 @@ impl PimMemory {
         if self.memory.ranks.get() > 1 {
             return Err(GemvError::Ranks(self.memory.ranks.get()));
         }
-        if self.format.scale().is_some() {
+        if !self.computes_in_format() {
             return Err(GemvError::Scaled(self.format));
         }
         let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;

@@ -31,28 +31,40 @@ parts! {
 /// A generated token of each sequence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Token {
-    /// With its GEMVs on PIM.
-    pub on_pim: Breakdown<TokenPart>,
+    /// With its GEMVs on PIM; none in a format that PIM blocks do not compute in.
+    pub with_pim: Option<WithPim>,
     /// On the host alone.
     pub on_host: Breakdown<TokenPart>,
-    /// The GEMVs on PIM by what PIM does.
-    pub gemvs: Breakdown<GemvPart>,
+    /// How weights are stored.
+    format: Format,
     /// Whether the host's GEMVs wait for cores rather than memory.
     pub host_gemv_computes: bool,
     /// Whether attention does.
     pub attention_computes: bool,
-    /// The commands of its GEMVs on PIM, of one channel.
-    pub commands: CommandCounts,
     /// Bytes of weights that its GEMVs read on the host.
     pub weight_bytes: f64,
     /// Bytes of keys and values that attention reads.
     pub cache_bytes: f64,
 }
 
+/// A generated token of each sequence with its GEMVs on PIM.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WithPim {
+    /// Where its time goes.
+    pub time: Breakdown<TokenPart>,
+    /// The GEMVs by what PIM does.
+    pub gemvs: Breakdown<GemvPart>,
+    /// The commands of its GEMVs, of one channel.
+    pub commands: CommandCounts,
+}
+
 /// Why a token has no time.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
+    /// PIM does not compute in this format.
+    #[error(transparent)]
+    NotOnPim(GemvError),
     /// A GEMV has no time.
     #[error("{matrix}: {error}")]
     Gemv {
@@ -96,34 +108,42 @@ pub fn token(
     cpu.check()?;
     pim.memory.check()?;
     let layers = u64::from(model.layers);
-    let Gemvs { layer, weights, commands, head, lm_head, head_commands } = Gemvs::of(model, pim)?;
+    let Gemvs { weights, head, on_pim } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_tokens(model, context, tokens).of_all(sequences);
     let host = HostRates::of(pim, cpu);
     let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
     let host_gemv = host.roofline(all.bytes, all.operations * precise(sequences));
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
-    check_length(layers, sequences, [&layer, &lm_head], host_gemv.ns + attends.ns)?;
-
-    let (layer, lm_head) = (layer * sequences, lm_head * sequences);
     let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
-    let on_pim = [
-        (TokenPart::Layers, layer.total() * layers),
-        (TokenPart::LmHead, lm_head.total()),
-        (TokenPart::Attention, attention),
-        (TokenPart::Overhead, overhead),
-    ];
+    let pim_ns =
+        on_pim.map_or(0.0, |it| precise(layers) * it.layer.total().as_ns() + it.lm_head.total().as_ns());
+    check_length(pim_ns * precise(sequences) + host_gemv.ns + attends.ns)?;
+
+    let with_pim = on_pim.map(|OnPim { layer, commands, lm_head, head_commands }| {
+        let (layer, lm_head) = (layer * sequences, lm_head * sequences);
+        let time = [
+            (TokenPart::Layers, layer.total() * layers),
+            (TokenPart::LmHead, lm_head.total()),
+            (TokenPart::Attention, attention),
+            (TokenPart::Overhead, overhead),
+        ];
+        WithPim {
+            time: time.into_iter().collect(),
+            gemvs: layer * layers + lm_head,
+            commands: (commands * layers + head_commands) * sequences,
+        }
+    });
     let on_host = [
         (TokenPart::HostGemv, host_gemv.time()),
         (TokenPart::Attention, attention),
         (TokenPart::Overhead, overhead),
     ];
     Ok(Token {
-        on_pim: on_pim.into_iter().collect(),
+        with_pim,
         on_host: on_host.into_iter().collect(),
-        gemvs: layer * layers + lm_head,
+        format: pim.format,
         host_gemv_computes: host_gemv.computes,
         attention_computes: attends.computes,
-        commands: (commands * layers + head_commands) * sequences,
         weight_bytes: all.bytes,
         cache_bytes: attends_to.cache_bytes,
     })
@@ -138,8 +158,8 @@ pub struct TokenGemv {
     pub shape: Gemv,
     /// How many there are.
     pub count: u64,
-    /// All of them on PIM, for one sequence.
-    pub on_pim: Breakdown<GemvPart>,
+    /// All of them on PIM, for one sequence; none in a format that PIM blocks do not compute in.
+    pub on_pim: Option<Breakdown<GemvPart>>,
     /// All of them on the host, for all sequences, in nanoseconds. All matrices have as many operations
     /// for a byte, so that what binds one binds all.
     pub on_host_ns: f64,
@@ -157,7 +177,8 @@ pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<
     all.map(|((matrix, shape), count)| {
         let it = Weights::of_matrix(shape, pim.format).of(count);
         let on_host_ns = host.roofline(it.bytes, it.operations * precise(sequences)).ns;
-        let on_pim = gemv_cost(pim, matrix, shape)?.0 * count;
+        let on_pim =
+            if pim.computes_in_format() { Some(gemv_cost(pim, matrix, shape)?.0 * count) } else { None };
         Ok(TokenGemv { matrix, shape, count, on_pim, on_host_ns })
     })
     .collect()
@@ -228,20 +249,28 @@ impl Weights {
 }
 
 impl Token {
-    /// What takes most of a token, with PIM or without: reading weights, keys and
+    /// The same on PIM.
+    ///
+    /// # Errors
+    /// [`TokenError`] if PIM does not compute in the format.
+    pub fn on_pim(&self) -> Result<&WithPim, TokenError> {
+        self.with_pim.as_ref().ok_or(TokenError::NotOnPim(GemvError::Scaled(self.format)))
+    }
+
+    /// What takes most of a token, on PIM or on the host: reading weights, keys and
     /// values, computing with them, commands that do neither, or the rest of the host.
     #[must_use]
-    pub fn bound_by(&self, with_pim: bool) -> BoundBy {
+    pub fn bound_by(&self, on: Option<&WithPim>) -> BoundBy {
         let (none, part) = (Picoseconds::ZERO, |on: bool, time| if on { time } else { Picoseconds::ZERO });
-        let attention = self.on_pim[TokenPart::Attention];
-        let (mac, host) = (self.gemvs[GemvPart::Mac], self.on_host[TokenPart::HostGemv]);
-        let reading = if with_pim { mac } else { part(!self.host_gemv_computes, host) };
-        let computing = if with_pim { none } else { part(self.host_gemv_computes, host) };
+        let (attention, host) = (self.on_host[TokenPart::Attention], self.on_host[TokenPart::HostGemv]);
+        let mac = on.map(|it| it.gemvs[GemvPart::Mac]);
+        let reading = mac.unwrap_or_else(|| part(!self.host_gemv_computes, host));
+        let computing = if on.is_some() { none } else { part(self.host_gemv_computes, host) };
         [
             (BoundBy::DramBandwidth, reading + part(!self.attention_computes, attention)),
             (BoundBy::Compute, computing + part(self.attention_computes, attention)),
-            (BoundBy::CommandIssue, if with_pim { self.gemvs.total() - mac } else { none }),
-            (BoundBy::Host, self.on_pim[TokenPart::Overhead]),
+            (BoundBy::CommandIssue, on.map_or(none, |it| it.gemvs.total() - it.gemvs[GemvPart::Mac])),
+            (BoundBy::Host, self.on_host[TokenPart::Overhead]),
         ]
         .into_iter()
         .rev()
@@ -257,10 +286,17 @@ type GemvCost = (Breakdown<GemvPart>, CommandCounts);
 #[derive(Debug, Clone, Copy)]
 struct Gemvs {
     /// Of one layer.
-    layer: Breakdown<GemvPart>,
     weights: Weights,
-    commands: CommandCounts,
     head: Gemv,
+    on_pim: Option<OnPim>,
+}
+
+/// What they take there.
+#[derive(Debug, Clone, Copy)]
+struct OnPim {
+    /// Of one layer.
+    layer: Breakdown<GemvPart>,
+    commands: CommandCounts,
     lm_head: Breakdown<GemvPart>,
     head_commands: CommandCounts,
 }
@@ -273,29 +309,29 @@ impl Gemvs {
 
     fn find((model, pim): &(Llm, PimMemory)) -> Result<Self, TokenError> {
         let head = model.gemv(Matrix::LmHead)?;
-        let (layer, weights, commands) = layer_gemvs(model, pim)?;
-        let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
-        Ok(Self { layer, weights, commands, head, lm_head, head_commands })
+        let matrices = layer_matrices(model)?;
+        let weights = matrices.iter().map(|it| Weights::of_matrix(it.1, pim.format));
+        let weights = weights.fold(Weights::default(), Weights::and);
+        let on_pim = if pim.computes_in_format() { Some(OnPim::of(&matrices, head, pim)?) } else { None };
+        Ok(Self { weights, head, on_pim })
     }
 }
 
-/// The GEMVs of one layer, their weights, and their commands.
-fn layer_gemvs(
-    model: &Llm,
-    pim: &PimMemory,
-) -> Result<(Breakdown<GemvPart>, Weights, CommandCounts), TokenError> {
-    let mut layer = (Breakdown::default(), Weights::default(), CommandCounts::default());
-    let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
-    for (matrix, shape) in layer_matrices(model)? {
-        // Matrices of one shape take one time.
-        let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
-        let (time, commands) = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
-        known.push((shape, (time, commands)));
-        layer.0 += time;
-        layer.1 = layer.1.and(Weights::of_matrix(shape, pim.format));
-        layer.2 += commands;
+impl OnPim {
+    fn of(matrices: &[(Matrix, Gemv)], head: Gemv, pim: &PimMemory) -> Result<Self, TokenError> {
+        let (mut layer, mut commands) = (Breakdown::default(), CommandCounts::default());
+        let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
+        for &(matrix, shape) in matrices {
+            // Matrices of one shape take one time.
+            let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
+            let cost = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
+            known.push((shape, cost));
+            layer += cost.0;
+            commands += cost.1;
+        }
+        let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
+        Ok(Self { layer, commands, lm_head, head_commands })
     }
-    Ok(layer)
 }
 
 fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, TokenError> {
@@ -304,15 +340,8 @@ fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, T
 }
 
 /// Sums of times must fit the clock.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn check_length(
-    layers: u64,
-    sequences: u64,
-    [layer, lm_head]: [&Breakdown<GemvPart>; 2],
-    host_ns: f64,
-) -> Result<(), TokenError> {
+fn check_length(ns: f64) -> Result<(), TokenError> {
     const LONGEST_S: f64 = 1e5;
-    let pim_ns = layers as f64 * layer.total().as_ns() + lm_head.total().as_ns();
-    let longest = (pim_ns * sequences as f64 + host_ns) * 1e-9;
+    let longest = ns * 1e-9;
     if longest < LONGEST_S { Ok(()) } else { Err(TokenError::TooLong(longest)) }
 }

@@ -146,19 +146,20 @@ impl Study for DecodeStudy {
         let kept = self.memory_bytes()?;
         check_fits(kept, &self.memory)?;
         let it = token(&self.model, &self.pim_memory(), &self.cpu, [self.context_tokens, 1], 1)?;
-        let (token_ns, host_token_ns) = (it.on_pim.total().as_ns(), it.on_host.total().as_ns());
+        let on_pim = it.on_pim()?;
+        let (token_ns, host_token_ns) = (on_pim.time.total().as_ns(), it.on_host.total().as_ns());
         let host_gemv_ns = it.on_host.ns(TokenPart::HostGemv);
         Ok(DecodeAnswer {
             token_ns,
             host_token_ns,
             token_speedup: host_token_ns / token_ns,
             generation_tokens_per_s: 1e9 / token_ns,
-            layers_ns: it.on_pim.ns(TokenPart::Layers),
-            lm_head_ns: it.on_pim.ns(TokenPart::LmHead),
+            layers_ns: on_pim.time.ns(TokenPart::Layers),
+            lm_head_ns: on_pim.time.ns(TokenPart::LmHead),
             host_gemv_ns,
-            gemv_speedup: host_gemv_ns / it.gemvs.total().as_ns(),
-            attention_ns: it.on_pim.ns(TokenPart::Attention),
-            overhead_ns: it.on_pim.ns(TokenPart::Overhead),
+            gemv_speedup: host_gemv_ns / on_pim.gemvs.total().as_ns(),
+            attention_ns: on_pim.time.ns(TokenPart::Attention),
+            overhead_ns: on_pim.time.ns(TokenPart::Overhead),
             flop_per_byte: self.cpu.peak_gflops() / self.memory.peak_gb_s().as_f64(),
             memory_bytes: kept.0,
             memory_limit_bytes: self.memory.capacity().0,

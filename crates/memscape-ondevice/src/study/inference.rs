@@ -20,7 +20,7 @@ use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fit
 use crate::cost::gemv::PimMemory;
 use crate::cost::prefill::{Prefill, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
-use crate::cost::token::{Token, TokenPart, gemvs, token};
+use crate::cost::token::{Token, TokenPart, WithPim, gemvs, token};
 use crate::hardware::{Cpu, PimBlocks, Region};
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
@@ -84,8 +84,9 @@ pub struct InferenceAnswer {
     pub host_total_s: f64,
     /// Time of one generated token of each sequence without PIM
     pub host_token_ns: f64,
-    /// The speedup over that of an ideal memory controller (FACIL-O)
-    pub of_facil_o: f64,
+    /// The speedup over that of an ideal memory controller (FACIL-O); null in a format that PIM blocks
+    /// do not compute in
+    pub of_facil_o: Option<f64>,
     /// Peak compute rate over peak bandwidth
     pub flop_per_byte: f64,
 }
@@ -180,10 +181,10 @@ impl InferenceStudy {
         for it in gemvs(&self.model, &pim, &self.cpu, batch)? {
             let (times, bytes) = (it.count as f64, weights(&it.shape));
             let name = it.matrix.name();
-            costs.push(if on_pim {
+            costs.push(if let Some(on_pim) = it.on_pim.filter(|_| on_pim) {
                 let bytes = bytes * times * batch as f64;
                 let least = Nanoseconds::new(floors::on_blocks_ns(bytes, &self.memory, &self.pim))?;
-                let all = it.on_pim * batch;
+                let all = on_pim * batch;
                 let parts: Vec<_> = all.iter().map(|(part, time)| (part.name(), time.into())).collect();
                 OperatorCost::new(Pass::Token, name, least, parts)
             } else {
@@ -191,7 +192,8 @@ impl InferenceStudy {
                 OperatorCost::new(Pass::Token, name, least, [("gemm", Nanoseconds::new(it.on_host_ns)?)])
             });
         }
-        let time = token(&self.model, &pim, &self.cpu, [context, tokens], batch)?.on_pim;
+        let token = token(&self.model, &pim, &self.cpu, [context, tokens], batch)?;
+        let time = self.decodes_with(&token)?.map_or(token.on_host, |it| it.time);
         let attends = Attention::of_tokens(&self.model, context, tokens).of_all(batch);
         let least = on_host(attends.operations, attends.cache_bytes)?;
         let attention = [("attention", time[TokenPart::Attention].into())];
@@ -201,15 +203,18 @@ impl InferenceStudy {
         Ok(costs)
     }
 
+    /// A token on PIM, if the scheme has it there.
+    fn decodes_with<'a>(&self, token: &'a Token) -> Result<Option<&'a WithPim>, StudyError> {
+        Ok(if self.scheme.decodes_on_pim() { Some(token.on_pim()?) } else { None })
+    }
+
     /// What the memory takes for prompt and reply of all sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn energy(&self, prefill: &Prefill, token: &Token) -> Result<Option<Energy>, StudyError> {
         let Self { memory, pim, mac_pj_per_bit, refresh, .. } = self;
         let meter = PimEnergy { memory, pim, mac_pj_per_bit: *mac_pj_per_bit, refresh: *refresh };
-        let on_pim = self.scheme.decodes_on_pim();
-        let time = if on_pim { token.on_pim.total() } else { token.on_host.total() };
         let prompt = meter.of_prompt(&self.prompt(), prefill, &self.cpu)?;
-        let token = meter.of_token(token, on_pim, time);
+        let token = meter.of_token(token, self.decodes_with(token)?);
         let of_all = |(prompt, token): (Energy, Energy)| prompt + token * self.generated_tokens.get() as f64;
         Ok(prompt.zip(token).map(of_all))
     }
@@ -270,9 +275,10 @@ impl Study for InferenceStudy {
         let generated = self.generated_tokens.get() as f64;
         let alone = prefill[PrefillPart::Gemm] + prefill[PrefillPart::Attention];
         let (ttft_ns, alone_ns) = (prefill.total().as_ns(), alone.as_ns());
-        let (pim_ns, host_ns) = (token.on_pim.total().as_ns(), token.on_host.total().as_ns());
-        let on_pim = self.scheme.decodes_on_pim();
-        let token_ns = if on_pim { pim_ns } else { host_ns };
+        let (pim_ns, host_ns) =
+            (token.with_pim.map(|it| it.time.total().as_ns()), token.on_host.total().as_ns());
+        let on_pim = self.decodes_with(&token)?;
+        let token_ns = on_pim.map_or(host_ns, |it| it.time.total().as_ns());
         let headline = Headline::of(&Served {
             prompt_tokens: self.prompt_tokens.get(),
             generated_tokens: self.generated_tokens.get(),
@@ -287,14 +293,14 @@ impl Study for InferenceStudy {
             cost_usd: None,
         });
         let total_s = |prompt_ns: f64, step_ns: f64| (prompt_ns + generated * step_ns) * 1e-9;
-        let (host_total_s, facil_o_total_s) = (total_s(alone_ns, host_ns), total_s(alone_ns, pim_ns));
+        let host_total_s = total_s(alone_ns, host_ns);
         Ok(InferenceAnswer {
             headline,
             speedup: host_total_s / headline.total_s,
             decode_s: generated * token_ns * 1e-9,
             host_total_s,
             host_token_ns: host_ns,
-            of_facil_o: facil_o_total_s / headline.total_s,
+            of_facil_o: pim_ns.map(|it| total_s(alone_ns, it) / headline.total_s),
             flop_per_byte: self.cpu.peak_gflops() / self.memory.peak_gb_s().as_f64(),
         })
     }

@@ -1,14 +1,16 @@
 //! What the comparisons share.
 
-use memscape_explore::Table;
+use memscape_explore::{Parameters, Table};
 use memscape_plot::Lines;
-use memscape_plot::style::{Colour, DISTINCT, distinct};
+use memscape_plot::style::{Colour, DISTINCT};
 use memscape_study::Preset;
 use memscape_systems::compare::{Workload, compare, platforms};
 use memscape_systems::platform::Platform;
 use rayon::prelude::*;
 
+use crate::colours::colours;
 use crate::error::Error;
+use crate::sets::note;
 use crate::sweeps::concat;
 
 /// The model of all figures but the one over models: small enough for phones.
@@ -35,6 +37,13 @@ const SHOWN: [&str; 17] = [
     "error",
 ];
 
+/// A figure's question with what is changed of it, but for what the figure sets itself.
+pub fn question(asked: Workload, changed: &Parameters, own: &[&str]) -> Result<Workload, Error> {
+    note(own.iter().copied());
+    let changed = changed.iter().filter(|it| !own.contains(&it.0.as_str()));
+    Ok(changed.into_iter().try_fold(asked, |asked, (path, value)| asked.with(path, value))?)
+}
+
 /// Asks every platform each of these, on all cores. Rows come in the order of the questions;
 /// what a platform cannot run is a row whose `error` says why.
 pub fn ask(questions: &[Workload]) -> Result<Table, Error> {
@@ -54,28 +63,38 @@ pub fn ask_shown(questions: &[Workload]) -> Result<Table, Error> {
     Ok(ask(questions)?.select(&SHOWN)?)
 }
 
-/// The platforms in panels of no more than there are colours, in the catalog's order: those of
-/// one machine stay together.
-pub fn panels() -> Vec<Vec<String>> {
-    let mut panels: Vec<Vec<String>> = Vec::new();
-    for machine in machines() {
-        let names: Vec<String> = machine.into_iter().map(|it| it.name).collect();
-        match panels.last_mut() {
-            Some(last) if last.len() + names.len() <= DISTINCT.len() => last.extend(names),
-            _ => panels.push(names),
-        }
-    }
-    panels
+/// Platforms that share a panel, of one class of machines.
+pub struct Class {
+    pub name: String,
+    pub platforms: Vec<String>,
 }
 
-/// The colour of a platform in all figures: by its place in its panel.
-pub fn colour(platform: &str) -> Colour {
-    let place = panels().iter().find_map(|panel| panel.iter().position(|it| it == platform));
-    distinct(place.unwrap_or_default())
+/// The platforms by class, in the catalog's order; no more in one than there are colours.
+pub fn classes() -> Vec<Class> {
+    let mut classes: Vec<Class> = Vec::new();
+    for it in platforms() {
+        let Platform { class, machine, .. } = it.parameters;
+        let class = if class.is_empty() { machine } else { class };
+        let room = |of: &&mut Class| of.name == class && of.platforms.len() < DISTINCT.len();
+        match classes.iter_mut().find(room) {
+            Some(of) => of.platforms.push(it.name),
+            None => classes.push(Class { name: class, platforms: vec![it.name] }),
+        }
+    }
+    classes
+}
+
+/// The colour of a platform in all figures: that of its scheme, else one that its class leaves.
+pub fn colour(platform: &str) -> Option<Colour> {
+    let of_class = |it: &Class| {
+        let place = it.platforms.iter().position(|it| it == platform)?;
+        Some(colours(&it.platforms)[place])
+    };
+    classes().iter().find_map(of_class)
 }
 
 /// The platforms machine by machine.
-pub fn machines() -> Vec<Vec<Preset<Platform>>> {
+fn machines() -> Vec<Vec<Preset<Platform>>> {
     let mut machines: Vec<Vec<Preset<Platform>>> = Vec::new();
     for it in platforms() {
         match machines.iter_mut().find(|of| of[0].parameters.machine == it.parameters.machine) {
@@ -99,8 +118,29 @@ pub fn curves(
         let rows = table.filter("platform", platform.as_str())?;
         let points = rows.f64(x)?.into_iter().zip(rows.f64(y)?).filter_map(|(x, y)| Some((x?, y)));
         let name = if named { platform.as_str() } else { "" };
-        Ok(lines.curve(name, points))
+        let mut lines = lines.curve(name, points);
+        lines.curves.iter_mut().rev().take(1).for_each(|it| it.colour = colour(platform));
+        Ok(lines)
     })
+}
+
+/// Whether any of these platforms has a number in a column.
+pub fn answered(table: &Table, column: &str, platforms: &[String]) -> Result<bool, Error> {
+    let (names, values) = (table.text("platform")?, table.f64(column)?);
+    let is_one = |name: &Option<String>| name.as_ref().is_some_and(|it| platforms.contains(it));
+    Ok(names.iter().zip(&values).any(|(name, value)| is_one(name) && value.is_some()))
+}
+
+/// The machines of which at least one platform has a number in a column.
+pub fn machines_with(table: &Table, column: &str) -> Result<Vec<Vec<Preset<Platform>>>, Error> {
+    let mut shown = Vec::new();
+    for machine in machines() {
+        let names: Vec<String> = machine.iter().map(|it| it.name.clone()).collect();
+        if answered(table, column, &names)? {
+            shown.push(machine);
+        }
+    }
+    Ok(shown)
 }
 
 /// From the least to the greatest number of a column.

@@ -10,46 +10,44 @@ use memscape_systems::compare::{Workload, compare, platforms};
 use memscape_systems::platform::Platform;
 use rayon::prelude::*;
 
-use super::common::MODEL;
+use super::common::{MODEL, question};
 use crate::error::Error;
 
 /// What grows, how far, and the question around it.
 struct Over {
     name: &'static str,
     most: u64,
-    of: fn(u64) -> Workload,
+    of: fn(&Workload, u64) -> Workload,
     /// What stays, in words.
     beside: &'static str,
 }
-
-const PROMPT: u64 = 512;
-const REPLY: u64 = 128;
 
 const OVERS: [Over; 3] = [
     Over {
         name: "prompt tokens",
         most: 1 << 13,
-        of: |it| Workload { prompt_tokens: it, generated_tokens: REPLY, ..Workload::of(MODEL) },
+        of: |asked, it| Workload { prompt_tokens: it, ..asked.clone() },
         beside: "reply 128, batch 1",
     },
     Over {
         name: "reply tokens",
         most: 1 << 11,
-        of: |it| Workload { prompt_tokens: PROMPT, generated_tokens: it, ..Workload::of(MODEL) },
+        of: |asked, it| Workload { generated_tokens: it, ..asked.clone() },
         beside: "prompt 512, batch 1",
     },
     Over {
         name: "batch",
         most: 1 << 6,
-        of: |it| Workload {
-            prompt_tokens: PROMPT,
-            generated_tokens: REPLY,
-            batch: it,
-            ..Workload::of(MODEL)
-        },
+        of: |asked, it| Workload { batch: it, ..asked.clone() },
         beside: "prompt 512, reply 128",
     },
 ];
+
+/// What each of [`OVERS`] grows from.
+fn asked(changed: &Parameters) -> Result<Workload, Error> {
+    let asked = Workload { prompt_tokens: 512, generated_tokens: 128, ..Workload::of(MODEL) };
+    question(asked, changed, &["prompt_tokens", "generated_tokens", "batch"])
+}
 
 /// One platform overtakes another: the times of both from there on, and one below.
 struct Crossing {
@@ -64,6 +62,7 @@ struct Crossing {
 /// The platforms' times over what grows, each found once: pairs halve the same stretches.
 struct Times {
     over: &'static Over,
+    asked: Workload,
     platforms: Vec<Preset<Platform>>,
     known: Mutex<HashMap<(usize, u64), Option<f64>>>,
 }
@@ -75,7 +74,8 @@ impl Times {
         if let Some(time) = known().get(&(platform, at)) {
             return Ok(*time);
         }
-        let table = compare(&(self.over.of)(at), std::slice::from_ref(&self.platforms[platform]), &())?;
+        let table =
+            compare(&(self.over.of)(&self.asked, at), std::slice::from_ref(&self.platforms[platform]), &())?;
         let time = table.f64("total_s")?.into_iter().next().flatten();
         known().insert((platform, at), time);
         Ok(time)
@@ -89,8 +89,8 @@ fn grid(over: &Over) -> Vec<u64> {
 
 /// Between which powers of two one overtakes another is seen at these; where in between, by
 /// halving on the model itself.
-fn crossings(over: &'static Over) -> Result<Vec<Crossing>, Error> {
-    let (times, grid) = (Times { over, platforms: platforms(), known: Mutex::default() }, grid(over));
+fn crossings(over: &'static Over, asked: Workload) -> Result<Vec<Crossing>, Error> {
+    let (times, grid) = (Times { over, asked, platforms: platforms(), known: Mutex::default() }, grid(over));
     let count = times.platforms.len();
     let each: Vec<_> = (0..count).flat_map(|it| grid.iter().map(move |at| (it, *at))).collect();
     let on_grid: Vec<Option<f64>> =
@@ -144,10 +144,11 @@ fn crossing(
     }))
 }
 
-pub fn table(_: &Parameters) -> Result<Table, Error> {
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let asked = asked(changed)?;
     let mut all: Vec<Crossing> = Vec::new();
     for over in &OVERS {
-        let mut found = crossings(over)?;
+        let mut found = crossings(over, asked.clone())?;
         found.sort_by(|a, b| (a.from, &a.ahead, &a.behind).cmp(&(b.from, &b.ahead, &b.behind)));
         all.extend(found);
     }

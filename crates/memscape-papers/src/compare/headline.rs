@@ -4,7 +4,7 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Figure, GroupedBars, Scale, Series};
 use memscape_systems::compare::Workload;
 
-use super::common::{MODEL, ask};
+use super::common::{MODEL, ask, question};
 use crate::error::Error;
 
 const SHOWN: [&str; 20] = [
@@ -30,8 +30,8 @@ const SHOWN: [&str; 20] = [
     "assumptions",
 ];
 
-pub fn table(_: &Parameters) -> Result<Table, Error> {
-    let table = ask(&[Workload::of(MODEL)])?;
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let table = ask(&[question(Workload::of(MODEL), changed, &[])?])?;
     // Tokens per joule have the ends; a token's energy is the inverse.
     let inverse = |column: &str| -> Result<Column, Error> {
         Ok(Column::Float(table.f64(column)?.into_iter().map(|it| it.map(f64::recip)).collect()))

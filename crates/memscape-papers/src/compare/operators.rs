@@ -9,14 +9,9 @@ use memscape_systems::compare::{Workload, platforms};
 use memscape_systems::operators::operators;
 use rayon::prelude::*;
 
-use super::common::{MODEL, colour, machines};
+use super::common::{MODEL, colour, machines_with, question};
 use crate::error::Error;
 use crate::sweeps::{concat, distinct};
-
-/// One prompt, and the mean token of its reply.
-fn question() -> Workload {
-    Workload { prompt_tokens: 512, ..Workload::of(MODEL) }
-}
 
 /// What operators are to a model, in its order.
 const KINDS: [&str; 4] = ["projections", "MLP", "attention", "LM head"];
@@ -33,11 +28,13 @@ fn kind(operator: &str) -> &'static str {
     }
 }
 
-pub fn table(_: &Parameters) -> Result<Table, Error> {
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    // One prompt, and the mean token of its reply.
+    let asked = question(Workload { prompt_tokens: 512, ..Workload::of(MODEL) }, changed, &[])?;
     let tables: Vec<_> = platforms()
         .into_par_iter()
         .with_max_len(1)
-        .map(|it| operators(&question(), std::slice::from_ref(&it), &()))
+        .map(|it| operators(&asked, std::slice::from_ref(&it), &()))
         .collect();
     let table = concat(tables.into_iter().map(|it| Ok(it?)))?;
     let kinds = table.text("operator")?.into_iter().map(|it| it.map(|it| kind(&it).to_owned()));
@@ -47,7 +44,7 @@ pub fn table(_: &Parameters) -> Result<Table, Error> {
 /// A panel for each machine: its ways to run the model share it.
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut figure = Figure::two_columns().columns(4).plot_height_in(1.15);
-    for machine in machines() {
+    for machine in machines_with(table, "attained_gops")? {
         let mut lines = Lines::new(Axis::log10("Operations per byte"), Axis::log10("Gop/s"));
         for it in &machine {
             let rows = table.filter("platform", it.name.as_str())?;
@@ -63,14 +60,14 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
             lines = lines.points(it.name.as_str(), points("attained_gops")?);
             lines = lines.points("", points("allowed_gops")?).filled(Fill::Hollow);
             // Both of a platform have one colour.
-            let own = Some(colour(&it.name));
+            let own = colour(&it.name);
             lines.curves.iter_mut().rev().take(2).for_each(|it| it.colour = own);
         }
         figure = figure.panel(machine[0].parameters.machine.clone(), lines);
     }
     Ok(figure.share_axes().caption(
         "A point for each projection, MLP matrix, attention over the key-value cache and LM head: of a token on the left, of \
-         a prompt of 512 on the right. Filled: attained; open: what the description allows where the operator runs. What a \
+         a prompt on the right. Filled: attained; open: what the description allows where the operator runs. What a \
          study times as one is one point.",
     ))
 }
@@ -140,7 +137,7 @@ pub fn plot_losses(table: &Table) -> Result<Figure, Error> {
         figure = figure.panel(name, chart);
     }
     Ok(figure.caption(
-        "Time of operators of a kind, of a prompt of 512 and of a token, by cause; beside a kind, how many times as long it takes \
+        "Time of operators of a kind, of a prompt and of a token, by cause; beside a kind, how many times as long it takes \
          as the description allows. Norms, copies between and handing work over have no such least: they are in the table.",
     ))
 }

@@ -7,9 +7,9 @@ use memscape_plot::{Axis, Figure, Fill, Lines};
 use memscape_study::{Bound, Limited, Preset};
 use memscape_systems::compare::{Workload, bounds, platforms};
 use memscape_systems::platform::Platform;
-use memscape_workload::{Format, Model, Operator, OperatorError, Projections};
+use memscape_workload::{Format, Operator, OperatorError, Projections};
 
-use super::common::{MODEL, ask, colour, machines};
+use super::common::{MODEL, ask, colour, machines_with, question};
 use crate::error::Error;
 
 /// Tokens of prompts: operations per byte grow with them.
@@ -28,8 +28,10 @@ struct Pass {
     time: (&'static str, f64),
 }
 
-fn passes() -> Result<Vec<Pass>, Error> {
-    let model = Model::named(MODEL)?;
+fn passes(changed: &Parameters) -> Result<Vec<Pass>, Error> {
+    let own = ["prompt_tokens", "generated_tokens", "batch"];
+    let asked = question(Workload::of(MODEL), changed, &own)?;
+    let model = asked.model()?;
     let no_answer = |it: OperatorError| memscape_explore::Error::NoAnswer(it.to_string());
     let pass = |name, question, operators: &[Operator], time| Pass {
         name,
@@ -41,13 +43,13 @@ fn passes() -> Result<Vec<Pass>, Error> {
     let mut all = Vec::new();
     for tokens in PROMPTS {
         let operators = model.prefill_operators(tokens, Projections::Merged).map_err(no_answer)?;
-        let question = Workload { prompt_tokens: tokens, generated_tokens: 1, ..Workload::of(MODEL) };
+        let question = Workload { prompt_tokens: tokens, generated_tokens: 1, ..asked.clone() };
         all.push(pass("prompt", question, &operators, ("ttft_s", 1.0)));
     }
     let (prompt_tokens, generated_tokens) = TOKEN;
     let context = prompt_tokens + generated_tokens / 2;
     let operators = model.decode_operators(context, Projections::Merged).map_err(no_answer)?;
-    let question = Workload { prompt_tokens, generated_tokens, ..Workload::of(MODEL) };
+    let question = Workload { prompt_tokens, generated_tokens, ..asked.clone() };
     all.push(pass("token", question, &operators, ("token_ns", 1e-9)));
     Ok(all)
 }
@@ -72,8 +74,8 @@ fn least_s(bounds: &[Bound], (column, unit): (&str, f64)) -> Option<f64> {
     least.reduce(f64::max).filter(|it| *it > 0.0)
 }
 
-pub fn table(_: &Parameters) -> Result<Table, Error> {
-    let (passes, platforms) = (passes()?, platforms());
+pub fn table(changed: &Parameters) -> Result<Table, Error> {
+    let (passes, platforms) = (passes(changed)?, platforms());
     let questions: Vec<Workload> = passes.iter().map(|it| it.question.clone()).collect();
     let table = ask(&questions)?;
     let formats = table.text("format")?;
@@ -112,7 +114,7 @@ fn allowed(pass: &Pass, platform: &Preset<Platform>, format: &str) -> Result<Opt
 /// A panel for each machine: its ways to run the model share it.
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let mut figure = Figure::two_columns().columns(4).plot_height_in(1.15);
-    for machine in machines() {
+    for machine in machines_with(table, "attained_gops")? {
         let of_machine = table.filter("machine", machine[0].parameters.machine.as_str())?;
         let prompts = of_machine.filter("pass", "prompt")?;
         let mut lines = Lines::new(Axis::log10("Operations per byte"), Axis::log10("Attained (Gop/s)"));
@@ -123,7 +125,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
                 Ok(all.filter_map(|(x, y)| Some((x?, y))).collect())
             };
             // Prompts and tokens of a platform have one colour.
-            let colour = Some(colour(&it.name));
+            let colour = colour(&it.name);
             lines = lines
                 .curve(it.name.as_str(), points("prompt", "attained_gops")?)
                 .points("", points("token", "attained_gops")?)

@@ -7,7 +7,7 @@ use memscape_plot::{Axis, Figure, HeatMap, Lines, Scale};
 use memscape_systems::compare::Workload;
 use memscape_workload::{Format, Model};
 
-use super::common::{MODEL, ask_shown, curves, extent, panels};
+use super::common::{Class, MODEL, answered, ask_shown, classes, curves, extent, question};
 use crate::error::Error;
 
 /// One family, so that size is all that differs.
@@ -20,14 +20,14 @@ const FORMATS: [&str; 8] = ["fp16", "bf16", "q8_0", "int8", "mx-int8-b32", "q4_0
 /// Of all figures here that do not vary it.
 const PROMPT: u64 = 512;
 
-/// The question of all figures here, but for what they vary.
-fn question() -> Workload {
-    Workload { prompt_tokens: PROMPT, ..Workload::of(MODEL) }
+/// The question of all figures here, but for what they vary and what is changed.
+fn around(own: &str, changed: &Parameters) -> Result<Workload, Error> {
+    question(Workload { prompt_tokens: PROMPT, ..Workload::of(MODEL) }, changed, &[own])
 }
 
-pub fn models(_: &Parameters) -> Result<Table, Error> {
-    let questions = MODELS.map(|it| Workload { model: it.into(), ..question() });
-    let table = ask_shown(&questions)?;
+pub fn models(changed: &Parameters) -> Result<Table, Error> {
+    let around = around("model", changed)?;
+    let table = ask_shown(&MODELS.map(|it| Workload { model: it.into(), ..around.clone() }))?;
     let sizes: BTreeMap<&str, f64> = MODELS
         .iter()
         .map(|it| Ok((*it, billions(&Model::named(it)?))))
@@ -41,16 +41,19 @@ fn billions(model: &Model) -> f64 {
     model.parameters() as f64 * 1e-9
 }
 
-pub fn context(_: &Parameters) -> Result<Table, Error> {
-    ask_shown(&PROMPTS.map(|prompt_tokens| Workload { prompt_tokens, ..question() }))
+pub fn context(changed: &Parameters) -> Result<Table, Error> {
+    let around = around("prompt_tokens", changed)?;
+    ask_shown(&PROMPTS.map(|prompt_tokens| Workload { prompt_tokens, ..around.clone() }))
 }
 
-pub fn batch(_: &Parameters) -> Result<Table, Error> {
-    ask_shown(&BATCHES.map(|batch| Workload { batch, ..question() }))
+pub fn batch(changed: &Parameters) -> Result<Table, Error> {
+    let around = around("batch", changed)?;
+    ask_shown(&BATCHES.map(|batch| Workload { batch, ..around.clone() }))
 }
 
-pub fn formats(_: &Parameters) -> Result<Table, Error> {
-    let table = ask_shown(&FORMATS.map(|it| Workload { formats: vec![it.to_owned()], ..question() }))?;
+pub fn formats(changed: &Parameters) -> Result<Table, Error> {
+    let around = around("format", changed)?;
+    let table = ask_shown(&FORMATS.map(|it| Workload { formats: vec![it.to_owned()], ..around.clone() }))?;
     let bits = |it: Option<String>| it?.parse().ok().map(Format::bits_per_element);
     let column = table.text("format")?.into_iter().map(bits);
     Ok(table.with_column("bits_per_weight", Column::Float(column.collect()))?)
@@ -71,19 +74,23 @@ pub fn plot_batch(table: &Table) -> Result<Figure, Error> {
     plot(table, "batch", &Axis::log2("Batch").marks(BATCHES.map(|it| it as f64)))
 }
 
-/// Reply above, prompt below; platforms side by side, as many as there are colours.
+/// Reply above, prompt below; a column of panels for each class of machines.
 fn plot(table: &Table, x: &str, axis: &Axis) -> Result<Figure, Error> {
-    let panels = panels();
+    let mut shown = Vec::new();
+    for it in classes() {
+        if answered(table, "generation_tokens_per_s", &it.platforms)? {
+            shown.push(it);
+        }
+    }
     let rows =
         [("generation_tokens_per_s", "Reply (tokens/s)", true), ("ttft_s", "First token after (s)", false)];
-    let mut figure = Figure::two_columns().columns(panels.len()).plot_height_in(1.75);
-    let mut letters = 'a'..;
+    let mut figure = Figure::two_columns().columns(shown.len().max(1)).plot_height_in(1.5);
     for (column, label, named) in rows {
         let across = Axis { reach: extent(table, x)?, ..axis.clone() };
         let up = Axis { reach: extent(table, column)?, ..Axis::log10(label) };
-        for platforms in &panels {
+        for (Class { name, platforms }, letter) in shown.iter().zip('a'..) {
             let lines = curves(table, platforms, named, (x, column), Lines::new(across.clone(), up.clone()))?;
-            figure = figure.panel(format!("({})", letters.next().unwrap_or_default()), lines);
+            figure = figure.panel(if named { format!("({letter}) {name}") } else { String::new() }, lines);
         }
     }
     Ok(figure.caption(gaps(table)?))
@@ -101,7 +108,7 @@ fn gaps(table: &Table) -> Result<String, Error> {
 
 /// Platforms as rows: a format is no number, and two may be equally wide.
 pub fn plot_formats(table: &Table) -> Result<Figure, Error> {
-    let names: Vec<String> = panels().into_iter().flatten().collect();
+    let names: Vec<String> = classes().into_iter().flat_map(|it| it.platforms).collect();
     let map = |column: &str, label: &str| -> Result<HeatMap, Error> {
         let row = |platform: &String| -> Result<Vec<Option<f64>>, Error> {
             let rows = table.filter("platform", platform.as_str())?;

@@ -101,6 +101,32 @@ fn more_tokens_than_the_model_is_made_for_are_a_row_that_says_so() {
 }
 
 #[test]
+fn what_changes_a_model_has_its_context() {
+    let soc = [platform(&json!("soc-lpddr5x")).unwrap()];
+    let said = |facts: Value| {
+        let model = json!({ "base": "llama-2-7b", "parameters": { "layers": 8 }, "facts": facts });
+        let workload = Workload { model, prompt_tokens: 4096, ..Workload::of("llama-2-7b") };
+        compare(&workload, &soc, &()).unwrap().text("error").unwrap().remove(0)
+    };
+    assert!(said(json!({})).unwrap().contains("but the model has a context of 4096"));
+    assert_eq!(said(json!({ "context_tokens": 8192 })), None);
+}
+
+#[test]
+fn a_processor_without_pim_takes_formats_that_pim_does_not() {
+    let platforms = ["phone-cpu", "sherpa-ddb"].map(|it| platform(&json!(it)).unwrap());
+    let formats = ["int8", "q8_0", "q4_0", "mx-int4-b32"].map(str::to_owned).to_vec();
+    let workload = Workload { formats, ..Workload::of("llama-3.2-1b") };
+    let table = compare(&workload, &platforms, &()).unwrap();
+    let (tokens, errors) = (table.f64("token_ns").unwrap(), table.text("error").unwrap());
+    let bound = |row: usize| tokens[row].unwrap();
+    assert!(bound(0) < bound(1) && bound(1) > bound(2) && bound(2) > bound(3), "{tokens:?}");
+    assert_eq!(tokens[4..].iter().flatten().count(), 1);
+    let error = errors[5].clone().unwrap();
+    assert_eq!(error, "`format` is q8_0; PIM blocks have no scale factors, so use bf16, fp16, int8 or int4");
+}
+
+#[test]
 fn a_config_json_says_how_long_its_contexts_are() {
     let config = |positions: Value| {
         json!({
