@@ -20,21 +20,53 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
-# An axis of so many values for each study, and what else is asked: enough to take about a second.
-SWEEPS: dict[str, tuple[int, dict[str, tuple[float, float]], dict[str, object]]] = {
-    "pim.gemv": (100_000, {"memory.trcd_ns": (10, 30)}, {"model": "opt-6.7b", "gemv": "fc1"}),
+# An axis of so many values, and what else is asked, for what the papers' readings ask of all studies.
+SWEEPS: dict[str, tuple[int, dict[str, object], dict[str, object]]] = {
     "pim.gemv, as printed": (
         1_000_000,
-        {"memory.trcd_ns": (10, 30)},
+        {"memory.trcd_ns": {"from": 10, "to": 30, "count": 1_000_000}},
         {"model": "opt-6.7b", "gemv": "fc1", "placement": "pimnast"},
     ),
-    "pim.inference": (50_000, {"memory.trcd_ns": (10, 30)}, {"model": "opt-6.7b", "placement": "pimnast"}),
-    "ondevice.inference": (2_000, {"memory.trcd_ns": (10, 30)}, {}),
-    "npu.gemm": (1_000_000, {"device.dispatch_ns": (1000, 100000)}, {}),
-    "riscv.inference": (100_000, {"core.frequency_mhz": (1000, 3000)}, {"threads": 32}),
-    "ndp.inference": (20_000, {"gpu.bandwidth_gb_s": (400, 2000)}, {"model": "opt-13b"}),
-    "cxl.inference": (500_000, {"accelerator.bandwidth_gb_s": (400, 2000)}, {}),
+    "pim.inference, as printed": (
+        50_000,
+        {"memory.trcd_ns": {"from": 10, "to": 30, "count": 50_000}},
+        {"model": "opt-6.7b", "placement": "pimnast"},
+    ),
 }
+
+# The first number of a study, a real one if it has any, over which all points have an answer, from its default up to
+# twice that; and as many points as take a third of a second.
+PICK = """
+import json, sys, time
+import memscape as ms
+study = sys.argv[1]
+
+def axes():
+    of = lambda it: (it["values"] or {}).get("number")
+    numbers = [it for it in ms.describe(study).parameters if of(it) and it["more"] and (it["default"] or 0) > 0]
+    for it in sorted(numbers, key=lambda it: of(it)["whole"]):
+        low, most = it["default"], of(it)["max"] or 2**40
+        if of(it)["whole"]:
+            yield it["path"], lambda count: {"from": low, "to": min(low + count - 1, int(most)), "integer": True}
+        else:
+            yield it["path"], lambda count: {"from": low, "to": min(2 * low, most), "count": count}
+
+def swept(path, axis, count):
+    began = time.perf_counter()
+    table = ms.sweep(study, {path: axis(count)})
+    took = time.perf_counter() - began
+    answered = table["error"].null_count()
+    return took, table.height if answered == table.height > 1 else 0
+
+path, axis = next(it for it in axes() if swept(*it, 16)[1])
+count = 16
+while True:
+    took, rows = swept(path, axis, count)
+    if took > 0.3 or count == 1_000_000 or rows < count:
+        break
+    count = min(1_000_000, int(count * max(1.5, min(8, 0.4 / took))))
+print(json.dumps([rows, {path: axis(count)}, {}]))
+"""
 
 SWEEP = """
 import json, resource, sys, time
@@ -42,8 +74,7 @@ import polars
 import memscape as ms
 study, count, axes, base = json.loads(sys.argv[1])
 study = study.split(",")[0]
-axes = {name: {"from": low, "to": high, "count": count} for name, (low, high) in axes.items()}
-ms.sweep(study, {name: {**axis, "count": 10} for name, axis in axes.items()}, base)
+ms.run(study, base)
 more = json.loads(sys.argv[2])
 file = more.pop("file", None)
 began = time.perf_counter()
@@ -81,17 +112,12 @@ def run(command: Sequence[str | Path], threads: int = 0) -> tuple[str, float]:
     return done.stdout, time.perf_counter() - began
 
 
-def least(repeats: int, measure: Callable[[], float]) -> float:
-    """The best of several."""
-    return min(measure() for _ in range(repeats))
-
-
-def sweep_s(study: str, threads: int, **more: object) -> float:
-    """Seconds of one sweep, without the start of its process."""
-    count, axes, base = SWEEPS[study]
-    asked = json.dumps([study, count, axes, base])
-    out, _ = run([sys.executable, "-c", SWEEP, asked, json.dumps(more)], threads)
-    return float(json.loads(out)[0])
+def sweep_s(study: str, asked: Sequence[object], threads: int, **more: object) -> tuple[float, int]:
+    """Seconds of one sweep, without the start of its process, and bytes of its table."""
+    given = json.dumps([study, *asked])
+    out, _ = run([sys.executable, "-c", SWEEP, given, json.dumps(more)], threads)
+    took, size = json.loads(out)
+    return float(took), int(size)
 
 
 def peak_mib(command: Sequence[str | Path]) -> tuple[float, float]:
@@ -109,32 +135,42 @@ def peak_mib(command: Sequence[str | Path]) -> tuple[float, float]:
 def sweeps() -> list[str]:
     """Points per second, study by study."""
     lines = [
-        "| study | points | one thread (points/s) | two threads (points/s) | efficiency |",
-        "|---|---|---|---|---|",
+        "| study | points | one thread (points/s) | two threads (points/s) | efficiency | MiB for a million rows |",
+        "|---|---|---|---|---|---|",
     ]
-    for study, (count, axes, base) in SWEEPS.items():
-        one, two = (least(3, lambda study=study, it=it: sweep_s(study, it)) for it in (1, 2))
+    studies, _ = run([sys.executable, "-c", "import memscape as ms; print(*ms.studies())"])
+    every = {it: json.loads(run([sys.executable, "-c", PICK, it], 1)[0]) for it in studies.split()}
+    for study, asked in sorted({**SWEEPS, **every}.items()):
+        count, axes, base = asked
+        timed = {it: min(sweep_s(study, asked, it) for _ in range(3)) for it in (1, 2)}
         given = ", ".join([*axes, *(f"{name}={value}" for name, value in base.items())])
-        name = study.split(",")[0]
+        one, two = timed[1][0], timed[2][0]
+        mib = timed[1][1] / count * 1e6 / 2**20
         lines.append(
-            f"| `{name}` ({given}) | {count:,} | {count / one:,.0f} | {count / two:,.0f} | {one / two / 2:.0%} |"
+            f"| `{study.split(',')[0]}` ({given}) | {count:,} | {count / one:,.0f} | {count / two:,.0f} "
+            f"| {one / two / 2:.0%} | {mib:,.0f} |"
         )
     return lines
 
 
 def store(folder: Path) -> list[str]:
     """What keeping answers costs, and what it saves."""
-    plain = least(3, lambda: sweep_s("pim.gemv, as printed", 2))
-    kept = least(3, lambda: sweep_s("pim.gemv, as printed", 2, file=str(folder / "it.parquet")))
     fresh = iter(range(3))
-    first = least(3, lambda: sweep_s("pim.gemv, as printed", 2, store=str(folder / f"store-{next(fresh)}")))
-    again = least(3, lambda: sweep_s("pim.gemv, as printed", 2, store=str(folder / "store-0")))
+
+    def seconds(more: Callable[[], dict[str, object]]) -> float:
+        asked = SWEEPS["pim.gemv, as printed"]
+        return min(sweep_s("pim.gemv", asked, 2, **more())[0] for _ in range(3))
+
+    plain = seconds(dict)
+    kept = seconds(lambda: {"file": str(folder / "it.parquet")})
+    first = seconds(lambda: {"store": str(folder / f"store-{next(fresh)}")})
+    again = seconds(lambda: {"store": str(folder / "store-0")})
     return [
         "| a million points of `pim.gemv`, `placement=pimnast`, two threads | seconds |",
         "|---|---|",
         f"| `ms.sweep(...)` | {plain:.2f} |",
-        f"| the same, and written with Polars' `write_parquet` | {kept:.2f} |",
-        f"| the same into an empty store: {first / kept - 1:+.0%} beside that file | {first:.2f} |",
+        f"| the same, and written with Polars' `write_parquet`: {kept / plain - 1:+.0%} | {kept:.2f} |",
+        f"| the same into an empty store: {first / plain - 1:+.0%}, {first / kept - 1:+.0%} beside that file | {first:.2f} |",
         f"| the same from the store | {again:.2f} |",
     ]
 

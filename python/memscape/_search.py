@@ -327,10 +327,10 @@ def _with_plain_columns(table: Any) -> tuple[polars.DataFrame, polars.DataFrame]
         polars.col(name).cast(polars.Int64)
         if kind.is_integer() and kind != polars.UInt64
         else polars.col(name).cast(polars.Float64)
-        if kind.is_numeric()
+        if kind.is_numeric() or kind == polars.Null
         else polars.col(name)
         for name, kind in frame.schema.items()
-        if kind.is_numeric() or kind in (polars.String, polars.Boolean)
+        if kind.is_numeric() or kind in (polars.String, polars.Boolean, polars.Null)
     ]
     return frame, frame.select(plain)
 

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::args::Workload;
 use crate::failure::Failure;
+use crate::parameters::read;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::check_table;
 use crate::show::show;
@@ -45,7 +46,9 @@ pub fn compare(
     let found = names.iter().map(|it| platform(&it.as_str().into())).collect::<Result<Vec<_>, _>>();
     let asked = if names.is_empty() { platforms() } else { found.map_err(Failure::of)? };
     let Workload { model, prompt_tokens, generated_tokens, batch, formats } = workload;
-    let question = compare::Workload { model: model.into(), prompt_tokens, generated_tokens, batch, formats };
+    // A table in the place of a name.
+    let model = if model.starts_with('{') { read(&model) } else { model.into() };
+    let question = compare::Workload { model, prompt_tokens, generated_tokens, batch, formats };
     save_when_interrupted();
     let progress = Progress::new("compare", quiet);
     let ask = if by_operator { operators } else { compare::compare };

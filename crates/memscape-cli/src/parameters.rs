@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Reads each `path=value`: TOML values and `null`; what is neither is a text.
+/// Reads each `path=value`: TOML values, objects and lists as in JSON, and `null`; what is none of them is
+/// a text.
 pub fn parse(given: &[String]) -> Result<Parameters, Failure> {
     let mut all = Parameters::new();
     for (path, value) in given.iter().map(|it| one(it)).collect::<Result<Vec<_>, _>>()? {
@@ -27,7 +28,8 @@ fn one(given: &str) -> Result<(String, Value), Failure> {
     }
 }
 
-fn read(value: &str) -> Value {
+/// A value, or a text.
+pub fn read(value: &str) -> Value {
     if value == "null" {
         return Value::Null;
     }
@@ -40,7 +42,12 @@ fn read(value: &str) -> Value {
         Some(toml::Value::Float(it)) if !it.is_finite() => Value::String(value.to_owned()),
         Some(it) => serde_json::to_value(it).unwrap_or_else(|_| Value::String(value.to_owned())),
         // TOML's whole numbers end at 2^63.
-        None => value.parse::<u64>().map_or_else(|_| Value::String(value.to_owned()), Value::from),
+        None => {
+            let number = || value.parse::<u64>().ok().map(Value::from);
+            let json =
+                || serde_json::from_str(value).ok().filter(|it: &Value| it.is_object() || it.is_array());
+            number().or_else(json).unwrap_or_else(|| Value::String(value.to_owned()))
+        }
     }
 }
 
@@ -58,6 +65,9 @@ mod tests {
         assert_eq!(read("true"), json!(true));
         assert_eq!(read("[1, 2]"), json!([1, 2]));
         assert_eq!(read("\"8\""), json!("8"));
+        assert_eq!(read(r#"{"layers": 8}"#), json!({ "layers": 8 }));
+        assert_eq!(read("{ layers = 8 }"), json!({ "layers": 8 }));
+        assert_eq!(read("{layers: 8}"), json!("{layers: 8}"));
         assert_eq!(read("opt-6.7b"), json!("opt-6.7b"));
         assert_eq!(read("nan"), json!("nan"));
         assert_eq!(read("null"), json!(null));

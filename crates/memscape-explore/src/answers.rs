@@ -72,18 +72,29 @@ impl Batch {
 
 /// Answers these rows, in order, until done or cancelled.
 pub(crate) fn answers(plan: &Plan<'_>, asker: &Asker<'_>, rows: &Rows, control: &dyn Control) -> Columns {
+    answers_at(&mut rayon::current_num_threads(), plan, asker, rows, control)
+}
+
+/// The same, `breath` rows between two looks at the caller, which is then as many as took so long.
+pub(crate) fn answers_at(
+    breath: &mut usize,
+    plan: &Plan<'_>,
+    asker: &Asker<'_>,
+    rows: &Rows,
+    control: &dyn Control,
+) -> Columns {
     let count = rows.len();
     let mut columns = asker.empty();
     let threads = rayon::current_num_threads();
-    let (mut next, mut breath) = (0, threads);
+    let mut next = 0;
     while next < count && !control.cancelled() {
         if next == 0 {
             columns.reserve(count.min(MOST_RESERVED));
         }
         let batch = Batch { first: next, start: Instant::now() };
-        let end = next.saturating_add(breath).min(count);
+        let end = next.saturating_add(*breath).min(count);
         // Several chunks per thread, so that none waits long for another.
-        let chunk = breath.div_ceil(threads * 8).max(1);
+        let chunk = (end - next).div_ceil(threads * 16).max(1);
         // Whoever is free takes the first chunk not yet taken, so that
         // little is lost behind a chunk that could not be finished.
         let taken = AtomicU64::new(0);
@@ -107,7 +118,7 @@ pub(crate) fn answers(plan: &Plan<'_>, asker: &Asker<'_>, rows: &Rows, control: 
         columns.append_all(whole);
         control.advanced(next as u64, count as u64);
         let done = (next - batch.first) as u64;
-        breath = usize::try_from(next_breath(done, batch.start.elapsed())).unwrap_or(usize::MAX);
+        *breath = usize::try_from(next_breath(done, batch.start.elapsed())).unwrap_or(usize::MAX);
     }
     columns
 }

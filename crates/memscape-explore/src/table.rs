@@ -8,7 +8,8 @@ use std::path::Path;
 use memscape_study::{Timeline, TimelineSpan, Unknown};
 use polars::prelude::{
     AnyValue, BooleanChunked, DataFrame, DataType, Float64Chunked, IdxCa, IdxSize, Int64Chunked, IntoColumn,
-    KeyValueMetadata, NewChunkedArray, ParquetReader, ParquetWriter, SerReader, StringChunked,
+    KeyValueMetadata, NewChunkedArray, ParquetCompression, ParquetReader, ParquetWriter, SerReader,
+    StatisticsOptions, StringChunked,
 };
 use serde_json::Value;
 
@@ -58,6 +59,13 @@ const CSV_ROWS: usize = 1 << 14;
 
 /// Rows that a notebook shows.
 const HTML_ROWS: usize = 20;
+
+/// What a Parquet file says of its columns, and how they are packed.
+#[derive(Default)]
+struct Encoding {
+    statistics: StatisticsOptions,
+    compression: ParquetCompression,
+}
 
 impl Table {
     pub(crate) fn new(frame: DataFrame, complete: bool) -> Self {
@@ -425,7 +433,9 @@ impl Table {
     /// The same, with a note: in the metadata of Parquet, in `<path>.json` beside CSV.
     pub(crate) fn write_with(&self, path: &Path, note: &str) -> Result<(), Error> {
         if path.extension().is_some_and(|it| it == "parquet") {
-            let write = |out: &mut dyn io::Write| self.to_parquet_with(out, Some(note.to_owned()));
+            let write = |out: &mut dyn io::Write| {
+                self.to_parquet_with(out, Some(note.to_owned()), StatisticsOptions::default())
+            };
             return write_atomically(path, write).map_err(|it| Error::file(path, &it));
         }
         self.write(path)?;
@@ -459,16 +469,23 @@ impl Table {
     }
 
     fn to_parquet(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.to_parquet_with(out, None)
+        self.to_parquet_with(out, None, Encoding::default())
     }
 
-    fn to_parquet_with(&self, out: &mut dyn io::Write, note: Option<String>) -> io::Result<()> {
+    fn to_parquet_with(
+        &self,
+        out: &mut dyn io::Write,
+        note: Option<String>,
+        encoding: Encoding,
+    ) -> io::Result<()> {
         let mut frame = self.frame.clone();
         frame.rechunk_mut();
         let note = note.map(|it| KeyValueMetadata::from_static(vec![(NOTE.to_owned(), it)]));
         let failure = Failure::default();
         let writer = ParquetWriter::new(failure.remembering(out))
             .with_row_group_size(Some(ROW_GROUP))
+            .with_statistics(encoding.statistics)
+            .with_compression(encoding.compression)
             .with_key_value_metadata(note);
         writer
             .finish(&mut frame)
@@ -478,7 +495,10 @@ impl Table {
 
     /// Appends the bytes of a Parquet file.
     pub(crate) fn encode_parquet(&self, to: &mut Vec<u8>, note: Option<String>) -> Result<(), Error> {
-        self.to_parquet_with(to, note).map_err(Error::Write)
+        // Nobody looks for rows in it by their values, and most of it are keys, which nothing makes smaller.
+        let fast =
+            Encoding { statistics: StatisticsOptions::empty(), compression: ParquetCompression::Lz4Raw };
+        self.to_parquet_with(to, note, fast).map_err(Error::Write)
     }
 
     /// Reads the bytes of a Parquet file: some of its columns, or all.

@@ -1,8 +1,10 @@
 //! Python's plain values as JSON's, and back.
 
+use memscape::explore::{Sample, Search, Sensitivity};
 use memscape::prelude::{Parameters, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
 use crate::error::to_py_err;
@@ -14,7 +16,18 @@ pub fn parameters(given: &Bound<'_, PyDict>) -> PyResult<Parameters> {
 
 /// What a study file holds, as a dict.
 pub fn study_file(given: &Bound<'_, PyDict>) -> PyResult<StudyFile> {
-    serde_json::from_value(Value::Object(parameters(given)?)).map_err(to_py_err)
+    let table = parameters(given)?;
+    // Sections have columns of the same names.
+    whole::<Sample>(&table, "sample")?;
+    whole::<Search>(&table, "search")?;
+    whole::<Sensitivity>(&table, "sensitivity")?;
+    serde_json::from_value(Value::Object(table)).map_err(to_py_err)
+}
+
+/// That a section can be read, if it is there.
+fn whole<T: DeserializeOwned>(table: &Parameters, section: &str) -> PyResult<()> {
+    let read = table.get(section).map(T::deserialize).transpose();
+    read.map(|_| ()).map_err(|problem| to_py_err(format!("`{section}`: {problem}")))
 }
 
 /// Parameter tables, later ones over earlier ones.

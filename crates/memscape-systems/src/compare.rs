@@ -110,7 +110,7 @@ impl Workload {
         if let Some(twice) = (0..self.formats.len()).find(|it| again(*it)) {
             let problem = "it is there twice; a format has one row for each platform".to_owned();
             return Err(Error::BadParameter {
-                path: "formats".to_owned(),
+                path: "format".to_owned(),
                 given: self.formats[twice].clone(),
                 problem,
             });

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::known::{Found, Known};
 use super::manifest::{Manifest, host, now};
 use super::shard::Shard;
 use super::store::{self, Store};
-use crate::answers::{Rows, answers};
+use crate::answers::{Rows, answers_at};
 use crate::columns::Columns;
 use crate::control::{Control, Part};
 use crate::error::Error;
@@ -208,6 +208,8 @@ pub(crate) struct Filler<'a> {
     pause: Duration,
     /// Whether whole blocks are kept in memory for as long, too.
     late: bool,
+    /// How many rows are answered between two looks at the caller: as many as it was in the block before.
+    breath: Mutex<usize>,
 }
 
 /// Cells of blocks that are kept in memory: some hundred million bytes.
@@ -235,7 +237,8 @@ impl<'a> Filler<'a> {
     ) -> Result<Self, Error> {
         let folder = store.shelf(&cut.question);
         let note = Origin::brief(&cut.question).note()?;
-        Ok(Self { cut, store, control, folder, note, begun: OnceLock::new(), pause, late: true })
+        let breath = Mutex::new(rayon::current_num_threads());
+        Ok(Self { cut, store, control, folder, note, begun: OnceLock::new(), pause, late: true, breath })
     }
 
     fn begin(&self) -> Result<(), Error> {
@@ -416,10 +419,11 @@ impl<'a> Filler<'a> {
         let mut done = asker.empty();
         let mut saved: Vec<Shard> = Vec::new();
         let mut pause = self.pause;
+        let mut breath = self.breath.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let rest = rows.part(done.rows()..rows.len());
             let watch = Watch { control, since: Instant::now(), pause };
-            done.append(answers(plan, asker, &rest, &watch));
+            done.append(answers_at(&mut breath, plan, asker, &rest, &watch));
             if done.rows() == rows.len() {
                 return Ok((done, saved));
             }
