@@ -434,7 +434,7 @@ impl Table {
     pub(crate) fn write_with(&self, path: &Path, note: &str) -> Result<(), Error> {
         if path.extension().is_some_and(|it| it == "parquet") {
             let write = |out: &mut dyn io::Write| {
-                self.to_parquet_with(out, Some(note.to_owned()), StatisticsOptions::default())
+                self.to_parquet_with(out, Some(note.to_owned()), Encoding::default())
             };
             return write_atomically(path, write).map_err(|it| Error::file(path, &it));
         }
