@@ -61,7 +61,7 @@ const CSV_ROWS: usize = 1 << 14;
 const HTML_ROWS: usize = 20;
 
 /// What a Parquet file says of its columns, and how they are packed.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Encoding {
     statistics: StatisticsOptions,
     compression: ParquetCompression,
