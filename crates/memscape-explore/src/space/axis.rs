@@ -1,6 +1,7 @@
 //! One parameter that moves.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use memscape_study::node::Node;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use super::check::Check;
 use super::range::Range;
 use crate::columns::{ColumnBuilder, NotAnAnswer};
+use crate::digest::digest;
 use crate::error::Error;
 use crate::expression::Datum;
 use crate::limits::Excess;
@@ -161,10 +163,16 @@ impl Axis {
         }
     }
 
-    /// The same as plain data, all of them.
+    /// The same as plain data: a list by its digest, as it may have millions.
     pub(crate) fn content(&self) -> Value {
         match &self.values {
-            Values::Listed { nodes, .. } => nodes.iter().map(Value::from).collect(),
+            Values::Listed { nodes, .. } => {
+                let mut text = String::new();
+                for it in nodes {
+                    let _ = writeln!(text, "{}", Value::from(it));
+                }
+                digest(text.as_bytes()).into()
+            }
             Values::Whole(range) | Values::Real(range) => json!(range),
         }
     }

@@ -290,7 +290,8 @@ impl<'a> Filler<'a> {
         sink: Option<Sink<'_>>,
     ) -> Result<(Filled, Vec<String>), Error> {
         let (walked, held) = thread::scope(|scope| {
-            let (send, receive) = sync_channel(0);
+            // One may wait while another is written: blocks take unlike times.
+            let (send, receive) = sync_channel(1);
             let writer = scope.spawn(move || self.write_all(receive));
             let walked = self.walk(blocks, sink, &send);
             drop(send);
