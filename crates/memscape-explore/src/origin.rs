@@ -117,12 +117,22 @@ impl Origin {
                 Column::Text(it) => it[row].clone().map_or(Value::Null, read_back),
                 Column::Bool(it) => it[row].into(),
             };
-            // Null where the axis does not exist, or its parameter is null by default.
-            if value != Value::Null {
+            // Null where the axis does not exist; else it is a value, over what the base has.
+            if value != Value::Null || !self.may_be_missing(path) {
                 own.insert(path.clone(), value);
             }
         }
         Ok(self.base.iter().cloned().chain([own]).collect())
+    }
+
+    /// Whether an axis exists at some points only. A shard does not say: there it may.
+    fn may_be_missing(&self, path: &str) -> bool {
+        let is_of = |axes: &Value| {
+            let named = |it: &Value| it == path || it[0] == path;
+            axes.as_array().is_some_and(|it| it.iter().any(named))
+        };
+        let dimensions = self.asked["space"]["dimensions"].as_array();
+        dimensions.is_none_or(|all| all.iter().any(|it| !it["when"].is_null() && is_of(&it["axes"])))
     }
 }
 
@@ -130,4 +140,31 @@ impl Origin {
 fn read_back(text: String) -> Value {
     let found = if text.starts_with(['{', '[']) { serde_json::from_str(&text).ok() } else { None };
     found.unwrap_or(Value::String(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Space;
+    use crate::sweep::Sweep;
+
+    #[test]
+    fn null_on_an_axis_is_a_value_unless_the_axis_is_missing_there() {
+        let space = Space::default().axis("tile", [json!(2), Value::Null]).axis("mode", ["a"]);
+        let point = |space: &Space| {
+            let asked = json!(Sweep::default().through(space.clone()));
+            let axes = vec!["tile".to_owned(), "mode".to_owned()];
+            let base = vec![Parameters::from_iter([("tile".to_owned(), json!(4))])];
+            let origin = Origin { base, axes, asked, ..Origin::of_command("", Value::Null) };
+            let table = Table::from_columns([
+                ("tile", Column::Int(vec![Some(2), None])),
+                ("mode", Column::Text(vec![Some("a".to_owned()); 2])),
+            ]);
+            json!(origin.point(&table.unwrap(), 1).unwrap())
+        };
+        assert_eq!(point(&space), json!([{ "tile": 4 }, { "tile": null, "mode": "a" }]));
+        let elsewhere =
+            Space::default().axis("mode", ["a"]).axis("tile", [json!(2), Value::Null]).when("mode == 'b'");
+        assert_eq!(point(&elsewhere), json!([{ "tile": 4 }, { "mode": "a" }]));
+    }
 }

@@ -120,7 +120,7 @@ fn a_processor_without_pim_takes_formats_that_pim_does_not() {
     let table = compare(&workload, &platforms, &()).unwrap();
     let (tokens, errors) = (table.f64("token_ns").unwrap(), table.text("error").unwrap());
     let bound = |row: usize| tokens[row].unwrap();
-    assert!(bound(0) < bound(1) && bound(1) > bound(2) && bound(2) > bound(3), "{tokens:?}");
+    assert!(bound(0) < bound(1) && bound(1) > bound(2) && bound(2) >= bound(3), "{tokens:?}");
     assert_eq!(tokens[4..].iter().flatten().count(), 1);
     let error = errors[5].clone().unwrap();
     assert_eq!(error, "`format` is q8_0; PIM blocks have no scale factors, so use bf16, fp16, int8 or int4");
