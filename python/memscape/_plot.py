@@ -17,6 +17,7 @@ def plot(
     y: str | Iterable[str],
     series: str | None = None,
     facet: str | None = None,
+    own_axes: bool = False,
     kind: Literal["bars", "lines", "points", "heatmap", "front", "stacked", "tornado"] | None = None,
     log: Literal["", "x", "y", "xy"] = "",
     reference: Mapping[str, float | Sequence[float]] | float | None = None,
@@ -42,6 +43,8 @@ def plot(
         The column whose values are told apart by colour; of a heat map, its rows.
     facet
         The column whose values have a panel each.
+    own_axes
+        Whether each panel has axes of its own; else a length or a colour means the same in all.
     kind
         ``"lines"`` over numbers and ``"bars"`` over names if not given; ``"points"``;
         ``"heatmap"`` (``y`` as colour over ``x`` and ``series``); ``"front"`` (points, and what
@@ -89,6 +92,7 @@ def plot(
         "y": listed(y),
         "series": series,
         "facet": facet,
+        "own_axes": own_axes,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
         "reference": [[str(name), _line(value)] for name, value in _named(reference).items()],

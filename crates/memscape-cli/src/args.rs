@@ -384,6 +384,9 @@ pub struct Plot {
     /// The column whose values have a panel each.
     #[arg(long, value_name = "COLUMN")]
     pub facet: Option<String>,
+    /// Give each panel axes of its own; else a length or a colour means the same in all.
+    #[arg(long)]
+    pub own_axes: bool,
     /// bars, lines, points, heatmap, front, stacked or tornado; lines over numbers and bars over names if
     /// not given.
     #[arg(long)]

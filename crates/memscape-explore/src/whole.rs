@@ -5,6 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How the names of files begin that are not whole yet.
+pub(crate) const UNFINISHED: &str = ".memscape-";
+
 /// Writes a file next to where it belongs and moves it there when it is whole: who
 /// looks meanwhile sees the file of before, or none. Its permissions are those of any
 /// new file.
@@ -25,7 +28,7 @@ pub fn write_atomically<E: From<io::Error>>(
 ) -> Result<(), E> {
     let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".memscape-");
+    builder.prefix(UNFINISHED);
     // Instead of for the owner's eyes only; the system takes off what the umask says.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

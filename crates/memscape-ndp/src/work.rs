@@ -190,7 +190,7 @@ pub enum WorkError {
     /// A feed-forward network that is several.
     #[error(
         "{model} is a mixture of {experts} experts, but these systems are modelled for one feed-forward network per \
-         layer, whose neurons are hot or cold; give a model without experts"
+         layer; give a model without experts"
     )]
     Experts {
         /// The model.

@@ -198,10 +198,7 @@ impl Shared {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let found = path.strip_prefix('/').and_then(|it| it.split_once('/'));
         let Some((token, below)) = found else {
-            return Err(Refusal::new(
-                403,
-                "the address lacks its token; use the whole link that was printed",
-            ));
+            return Err(Refusal::new(403, "the address has no token; use the whole link that was printed"));
         };
         if !equal(token, &self.token) {
             return Err(Refusal::new(
@@ -320,8 +317,8 @@ mod tests {
             let (got, body) = get(&server, path, fields);
             assert!(got == status && body.contains(reason), "{path} {fields}: {got} {body}");
         };
-        refused("", "", 403, "lacks its token");
-        refused(&page[..31], "", 403, "lacks its token");
+        refused("", "", 403, "has no token");
+        refused(&page[..31], "", 403, "has no token");
         refused(&format!("{}/", "0".repeat(32)), "", 403, "is not this page");
         refused(&page, "Host: example.org\r\n", 421, "no other host");
         refused(&page, "Host: 127.0.0.1\r\n", 421, "no other host");

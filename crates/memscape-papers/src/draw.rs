@@ -26,7 +26,12 @@ pub struct Look {
 /// [`Error`] if the table lacks a column or cannot be drawn.
 pub fn draw(experiment: &Experiment, table: &Table, look: &Look) -> Result<Figure, Error> {
     let mut figure = experiment.plot(table)?;
-    if look.changed.is_empty() && !look.without_published {
+    // Another table is not what the paper prints.
+    let own = look.changed.is_empty() && experiment.table().is_ok_and(|it| it == *table);
+    if look.changed.is_empty() && !own {
+        figure.caption = format!("{} Drawn of a table that was changed.", figure.caption);
+    }
+    if own && !look.without_published {
         let claims = published(Some(experiment.paper()))?;
         let claims: Vec<_> = claims.into_iter().flat_map(|it: Published| it.claims).collect();
         figure = with_published(experiment, table, &claims, figure)?;
@@ -37,7 +42,7 @@ pub fn draw(experiment: &Experiment, table: &Table, look: &Look) -> Result<Figur
             None => format!("{path} = {value}"),
         });
         let all: Vec<String> = all.collect();
-        figure.caption = format!("{} Changed: {}.", figure.caption, all.join(", "));
+        figure.caption = format!("{} Changed from that: {}.", figure.caption, all.join(", "));
     }
     Ok(figure.style(look.style))
 }

@@ -325,6 +325,13 @@ fn add_columns(figure: &mut Figure, cells: &[Cell]) {
     if wide {
         figure.width = Width::TwoColumns;
     }
+    let shown = figure.panels.iter().any(|it| match &it.chart {
+        Chart::TextTable(table) => table.rows.iter().flatten().any(|it| it == MET),
+        _ => false,
+    });
+    if shown {
+        figure.caption = format!("{} {MET}: as printed, to its digits.", figure.caption);
+    }
     if met > 0 {
         let which = if met == cells.len() { "All" } else { "Other" };
         figure.caption = format!("{} {which} {met} printed values are met to their digits.", figure.caption);

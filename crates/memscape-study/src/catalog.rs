@@ -189,6 +189,11 @@ pub trait AnyCatalog: Sync + Debug {
         None
     }
 
+    /// Where studies of these parameters' own hold a description: their paths begin so.
+    fn calibrated_below(&self) -> &'static str {
+        ""
+    }
+
     /// The built-in description of this name, in any case.
     ///
     /// # Errors
@@ -400,6 +405,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
 
     fn calibration(&self) -> Option<&'static Calibration> {
         self.calibration.map(|it| it.0)
+    }
+
+    fn calibrated_below(&self) -> &'static str {
+        self.calibration.map_or("", |it| it.1)
     }
 
     fn takes(&self) -> Takes {

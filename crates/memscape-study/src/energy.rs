@@ -133,17 +133,17 @@ pub struct EnergyColumns {
     pub energy_boundary: Option<Boundary>,
     /// How well the worst founded number behind it is
     pub energy_grade: Option<Grade>,
-    /// Of it: opening and closing rows
+    /// Of it: opening and closing rows; 0 where they are told within `energy_access_j`
     pub energy_activate_j: Option<f64>,
     /// Of it: data between rows and pins, or rows and PIM units
     pub energy_access_j: Option<f64>,
-    /// Of it: driving the pins
+    /// Of it: driving the pins; 0 where they are told within `energy_access_j`
     pub energy_io_j: Option<f64>,
     /// Of it: computing beside the banks
     pub energy_compute_j: Option<f64>,
     /// Of it: links between devices
     pub energy_link_j: Option<f64>,
-    /// Of it: refreshing
+    /// Of it: refreshing; 0 where it is told within `energy_standby_j`
     pub energy_refresh_j: Option<f64>,
     /// Of it: doing nothing, as long as it takes
     pub energy_standby_j: Option<f64>,

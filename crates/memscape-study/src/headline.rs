@@ -40,7 +40,7 @@ pub struct Headline {
     /// The most that processors, with the memory on their boards, can take for prompt and reply: their
     /// rated power all the time; null where no source gives it
     pub energy_package_limit_j: Option<f64>,
-    /// Price of the machine; null where no source gives it
+    /// Price of the parts that a source prices, such as GPUs; null where none does
     pub cost_usd: Option<f64>,
     /// Tokens that it generates for each dollar of its price if it does nothing else for three years
     pub low_tokens_per_usd: Option<f64>,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use memscape_explore::{Column, Control, Error, Parameters, Row, Table, described};
 use memscape_study::{Bound, Preset, Unknown};
-use memscape_workload::{MODELS, Model};
+use memscape_workload::{MODELS, Model, WeightFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,6 +106,12 @@ impl Workload {
             let problem = "a comparison needs at least 1".to_owned();
             return Err(Error::BadParameter { path: path.to_owned(), given: given.to_string(), problem });
         }
+        for given in &self.formats {
+            if let Err(problem) = given.parse::<WeightFormat>() {
+                let (path, given) = ("format".to_owned(), given.clone());
+                return Err(Error::BadParameter { path, given, problem: problem.to_string() });
+            }
+        }
         let again = |at: usize| self.formats[..at].contains(&self.formats[at]);
         if let Some(twice) = (0..self.formats.len()).find(|it| again(*it)) {
             let problem = "it is there twice; a format has one row for each platform".to_owned();
@@ -163,6 +169,11 @@ pub fn read(given: Parameters) -> Result<(Workload, Vec<Preset<Platform>>, bool)
     let bad = |it: serde_json::Error| Error::BadSweep(format!("a comparison: {it}"));
     let Given { workload, platforms: named, operators } =
         serde_json::from_value(Value::Object(given)).map_err(bad)?;
+    if named.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Error::BadSweep(
+            "`platforms` is empty; name one at least, or leave it out for all".to_owned(),
+        ));
+    }
     let asked =
         named.map_or_else(|| Ok(platforms()), |all| all.iter().map(platform).collect::<Result<_, _>>())?;
     Ok((workload, asked, operators))

@@ -33,9 +33,12 @@ pub struct Drawing {
     /// The column whose values are told apart by colour; of a heat map, its rows.
     #[serde(default)]
     pub series: Option<String>,
-    /// The column whose values have a panel each.
+    /// The column whose values have a panel each, of the same axes.
     #[serde(default)]
     pub facet: Option<String>,
+    /// Whether each panel has axes of its own, so that a length means something else in each.
+    #[serde(default)]
+    pub own_axes: bool,
     /// How it is drawn; lines over numbers and bars over names if not given.
     #[serde(default)]
     pub kind: Option<Kind>,
@@ -138,7 +141,9 @@ impl Drawing {
             };
             figure = figure.panel(title, self.chart(table, &rows, &here)?);
         }
-        Ok(figure)
+        // Panels of a tornado may be of different things.
+        let shared = !self.own_axes && self.kind != Some(Kind::Tornado);
+        Ok(if shared { figure.share_axes() } else { figure })
     }
 
     fn chart(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
@@ -507,8 +512,26 @@ impl Rows {
             )));
         }
         let numeric = is_numeric(table, &drawing.x);
+        for row in &all {
+            check(&row.column, row.line, row.y, drawing.log.y)?;
+            if numeric {
+                check(&drawing.x, row.line, row.x, drawing.log.x)?;
+            }
+        }
         Ok(Self { all, numeric })
     }
+}
+
+/// That a value has a place on its axis.
+fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
+    let problem = match () {
+        () if !value.is_finite() => "leave such rows out, or make them null",
+        () if log && value <= 0.0 => {
+            "a logarithmic axis has no place for it: leave such rows out, or leave out `log`"
+        }
+        () => return Ok(()),
+    };
+    Err(Error::BadChart(format!("`{column}` is {value} in row {row}; {problem}")))
 }
 
 /// Whether a column holds numbers.

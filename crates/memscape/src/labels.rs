@@ -58,7 +58,15 @@ pub fn common_label(columns: &[String]) -> String {
     let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();
     units.dedup();
     match &units[..] {
-        [unit] if !unit.is_empty() => format!("({unit})"),
+        [unit] => {
+            let quantity = match unit.as_str() {
+                "ns" | "us" | "ms" | "s" => "Time ",
+                "J" | "pJ" => "Energy ",
+                "" => return String::new(),
+                _ => "",
+            };
+            format!("{quantity}({unit})")
+        }
         _ => String::new(),
     }
 }

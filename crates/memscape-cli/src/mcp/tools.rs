@@ -280,8 +280,9 @@ impl Tools {
 
     fn figure(&self, asked: Figure, _: &dyn Control) -> Result<Answer, Failure> {
         let found = memscape::experiment(&asked.id).map_err(Failure::of)?;
-        let table = found.table_with(&asked.parameters).map_err(Failure::of)?;
-        let figure = found.plot(&table).map_err(Failure::of)?;
+        let look = papers::Look { changed: asked.parameters, ..papers::Look::default() };
+        let table = found.table_of(&look.changed).map_err(Failure::of)?;
+        let figure = papers::draw(found, &table, &look).map_err(Failure::of)?;
         let mut all = summary(&table, asked.rows.min(MOST_ROWS))?;
         all.insert("title".to_owned(), found.title.into());
         Ok(Answer { facts: all, png: Some(figure.png().map_err(Failure::of)?) })
@@ -299,7 +300,7 @@ impl Tools {
             return Ok(());
         }
         Err(Failure::BadInput(format!(
-            "{points} points are asked for, but a call may ask for {} (`--most-points`); shorten an axis, or search",
+            "{points} points are asked for, but a call may ask for {} (`--most-points`); shorten an axis, or give `search` a budget",
             self.most_points
         )))
     }

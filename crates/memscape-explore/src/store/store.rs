@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::given::read_text;
 use crate::question::Question;
-use crate::whole::write_atomically;
+use crate::whole::{UNFINISHED, write_atomically};
 
 /// A folder of answers, each known by the content of its question.
 ///
@@ -85,7 +85,9 @@ impl Store {
     /// cannot be written.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
-        match fs::read_dir(&folder).map(|mut it| it.next().is_none()) {
+        // Another process may be about to sign it.
+        let is_unfinished = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with(UNFINISHED);
+        match fs::read_dir(&folder).map(|it| it.filter_map(Result::ok).all(|it| is_unfinished(&it))) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(&folder, &error)),
             Ok(false) => return Self::existing(folder),
             Err(_) | Ok(true) => {}

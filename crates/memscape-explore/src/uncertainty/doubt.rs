@@ -1,5 +1,6 @@
 //! Which parameters of a point may well be others.
 
+use memscape_study::node::Node;
 use memscape_study::{Calibration, Grade, Preset, Slot, Spread};
 use serde_json::Value;
 
@@ -70,7 +71,7 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
     let mut known = Vec::new();
     collect_given(&given, &mut known);
     let standing: Vec<(&Slot, &Preset<Value>)> =
-        anatomy.slots.iter().filter_map(|it| Some((it, standing(it, &given)?))).collect();
+        anatomy.slots.iter().filter_map(|it| Some((it, standing(it, &given, &tree)?))).collect();
     let doubt = |(path, shape): (String, &Shape)| {
         let is_known = known.contains(&path.as_str()) || moved.contains(&path.as_str());
         if is_known || is_unused(anatomy.laws, &path) {
@@ -92,8 +93,10 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
             Some(spread) => Unknown::Spread(preset.grade(below).unwrap_or(Grade::Prior), spread),
             None if preset.grade(below) == Some(Grade::Calibrated) => {
                 let calibration = slot.catalog.calibration()?;
+                // Another study may hold the description elsewhere.
+                let place = slot.catalog.calibrated_below();
                 let own = |it: &memscape_study::FreeParameter| {
-                    it.path == path && it.preset.as_deref().is_none_or(|it| it == preset.name)
+                    it.below(place) == Some(below) && it.preset.as_deref().is_none_or(|it| it == preset.name)
                 };
                 Unknown::Fitted(calibration, calibration.parameters().iter().position(own)?)
             }
@@ -104,12 +107,28 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
     Ok(anatomy.shape.leaves().into_iter().filter_map(doubt).collect())
 }
 
-/// The description that stands in a slot.
-fn standing<'a>(slot: &'a Slot, given: &'a [Assignment]) -> Option<&'a Preset<Value>> {
+/// The description that stands in a slot: what is given, or what another description has put there.
+fn standing<'a>(slot: &'a Slot, given: &'a [Assignment], tree: &Node) -> Option<&'a Preset<Value>> {
     match given.iter().find(|it| it.path == slot.path).map(|it| &it.given) {
         Some(Given::Description(it)) => Some(it),
         Some(Given::Value(_)) => None,
-        Some(Given::Partial(_)) | None => slot.catalog.find_plain(slot.default).ok(),
+        Some(Given::Partial(_)) | None => {
+            let held = if slot.whole { None } else { tree.at(slot.path).map(Value::from) };
+            let is_held = |it: &&Preset<Value>| held.as_ref().is_some_and(|held| alike(&it.parameters, held));
+            let found = slot.catalog.presets().iter().find(is_held);
+            found.or_else(|| slot.catalog.find_plain(slot.default).ok())
+        }
+    }
+}
+
+/// Whether two descriptions say the same.
+fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, it)| other.get(name).is_some_and(|other| alike(it, other)))
+        }
+        _ => same(one, other),
     }
 }
 

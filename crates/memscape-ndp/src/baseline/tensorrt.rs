@@ -6,9 +6,10 @@ use memscape_units::Nanoseconds;
 use crate::cost::{Account, Causes, ColdSide, Prompt, Rates, StepPart, on_gpus, step};
 use crate::error::NdpError;
 use crate::hardware::Machine;
-use crate::work::Work;
+use crate::work::{FP16, Work};
 
-/// TensorRT-LLM: weights on several GPUs, read by all of them at once.
+/// TensorRT-LLM: each GPU has its share of every matrix and reads it at the same time as the others; behind
+/// attention and behind the feed-forward block all add up what each has, around a ring over PCIe.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] if the GPUs do not hold model and cache.
@@ -17,28 +18,56 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let shape = &work.shape;
     let one = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
     let count = f64::from(gpus);
-    let peak = machine.gpu.bandwidth_gb_s.as_f64() * count;
     let all = Rates {
-        gpu_bytes_per_ns: peak * machine.overhead.tensorrt_efficiency.as_f64(),
+        gpu_bytes_per_ns: one.gpu_bytes_per_ns * count,
         gpu_macs_per_ns: one.gpu_macs_per_ns * count,
         ..one
     };
+    let ring = Ring { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
+    #[expect(clippy::cast_precision_loss, reason = "a model's width")]
+    let vector = shape.hidden as f64 * FP16;
+    let sums = |tokens: u32| ring.sum(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
     let fc = all.gpu_dense(weights);
     let attention = all.gpu_attention(shape, work.layers(), work.mean_context());
+    let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
         compute: all.prompt_on_gpu(shape, work.prompt),
-        transfer: Nanoseconds::ZERO,
-        overlapped: true,
+        transfer: of_prompt,
+        overlapped: false,
         load: Nanoseconds::ZERO,
-        pcie: Nanoseconds::ZERO,
+        pcie: of_prompt,
     };
     let step = step([
         (StepPart::Fc, fc),
         (StepPart::Attention, attention),
-        (StepPart::Communication, Nanoseconds::ZERO),
+        (StepPart::Communication, of_token),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
-    let bound_by = Causes::of([(all.gpu_dense_cause(), fc), (BoundBy::DramBandwidth, attention)]).largest();
-    Ok(Account { gpu: fc, ..Account::dense(prompt, step, bound_by, held) })
+    let bound_by = Causes::of([
+        (all.gpu_dense_cause(), fc),
+        (BoundBy::DramBandwidth, attention),
+        (BoundBy::Link, of_token),
+    ]);
+    let account = Account::dense(prompt, step, bound_by.largest(), held);
+    Ok(Account { gpu: fc, pcie: of_token, ..account })
+}
+
+/// Sums of a layer that all GPUs need.
+const SUMS: f64 = 2.0;
+
+/// GPUs of which each sends to the next.
+struct Ring {
+    gpus: f64,
+    hop: Nanoseconds,
+    bytes_per_ns: f64,
+}
+
+impl Ring {
+    /// Adding up what each has of so many bytes, so that all have the sum: once around to add, once to
+    /// tell, a part of the bytes at a time.
+    fn sum(&self, bytes: f64) -> Nanoseconds {
+        let part = Nanoseconds::saturating(bytes / self.gpus / self.bytes_per_ns);
+        (self.hop + part) * (2.0 * (self.gpus - 1.0))
+    }
 }

@@ -59,8 +59,8 @@ pub struct Overhead {
     pub sync_us: Microseconds,
     /// Launch of one kernel
     pub launch_us: Microseconds,
-    /// Share of the GPUs' joint bandwidth that TensorRT-LLM reaches over all of them
-    pub tensorrt_efficiency: Efficiency,
+    /// One hop of a sum over several GPUs, from one to the next over PCIe, beside its bytes
+    pub hop_us: Microseconds,
     /// Inner width of the low-rank predictors of Deja Vu
     #[schemars(range(min = 0.0, max = 16384.0))]
     pub predictor_rank: MeanNeurons,

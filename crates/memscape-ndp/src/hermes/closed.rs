@@ -41,7 +41,7 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     sparse.missed = if oracle { 0.0 } else { share(missed[0], missed[1]) };
     sparse.accuracy = Some(if oracle { 1.0 } else { (1.0 - seen.missed() - seen.alarms).max(0.0) });
-    sparse.recall = Some(if oracle { 1.0 } else { 1.0 - share(seen.missed(), seen.active) });
+    sparse.recall = Some(if oracle { 1.0 } else { (1.0 - share(seen.missed(), seen.active)).max(0.0) });
     (Sparse { bound_by: causes.largest(), ..sparse }, plan)
 }
 

@@ -98,7 +98,7 @@ fn a_mixture_of_experts_is_refused() {
     check(
         &[("model", model)],
         "a model of 32 layers, 4096 wide is a mixture of 8 experts, but these systems are modelled for one \
-         feed-forward network per layer, whose neurons are hot or cold; give a model without experts",
+         feed-forward network per layer; give a model without experts",
     );
 }
 

@@ -116,8 +116,11 @@ pub enum DesignError {
     /// More descriptors than an interface tile has.
     #[error(
         "`bds_in_flight` is {asked}: with {asked} descriptors each for A, B and C an interface tile needs {}, \
-         but it has {have}; use 1 to {}",
-        3 * u64::from(*asked), have / 3
+         but it has {have}; {}",
+        3 * u64::from(*asked), match have / 3 {
+            0 => "give it 3 at least (`device.shim_bds`)".to_owned(),
+            most => format!("use 1 to {most}"),
+        }
     )]
     Descriptors {
         /// As given.

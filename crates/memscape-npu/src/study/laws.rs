@@ -56,13 +56,24 @@ impl Floors {
         self.compute.max(self.read).max(self.write).max(self.bus)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
     pub(super) fn of(device: &Device, mmul: Mmul, precision: Precision, size: [u64; 3]) -> Self {
+        Self::stored(device, mmul, precision, size, None)
+    }
+
+    /// The same where an element of B takes so many bytes in DRAM, if not as many as it is multiplied with.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    pub(super) fn stored(
+        device: &Device,
+        mmul: Mmul,
+        precision: Precision,
+        size: [u64; 3],
+        weight_bytes: Option<f64>,
+    ) -> Self {
         let [m, k, n] = size.map(|it| it as f64);
         let cores = f64::from(device.rows.get()) * f64::from(device.columns.get());
         let macs_per_ns = f64::from(mmul.macs()) * cores * device.clock_mhz.as_f64() * 1e-3;
         let (input, output) = (f64::from(precision.input_bytes()), f64::from(precision.output_bytes()));
-        let (inputs, outputs) = ((m * k + k * n) * input, m * n * output);
+        let (inputs, outputs) = (m * k * input + k * n * weight_bytes.unwrap_or(input), m * n * output);
         let port = device.dram.read_gb_s.as_f64();
         Self {
             compute: m * k * n / macs_per_ns,

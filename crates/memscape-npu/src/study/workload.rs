@@ -317,11 +317,13 @@ impl WorkloadStudy {
     }
 
     /// The answer, and what the products of the layers (with what configures the array) and the
-    /// head take by themselves. The head is asked for the last token of so many prompts.
+    /// head take by themselves. The head is asked for the last token of so many prompts; weights take so
+    /// many bytes in DRAM, of which none comes faster than the port reads.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(super) fn solve(
         &self,
         heads: NonZeroU64,
+        weight_bytes: Option<f64>,
     ) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
         let products = self.products(heads)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
@@ -332,7 +334,7 @@ impl WorkloadStudy {
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
                 it.gemm.answer()?;
             let count = it.count as f64;
-            let time = Nanoseconds::new(time_ns)? * count;
+            let time = Nanoseconds::new(time_ns)?.max(self.stored(&it.gemm, weight_bytes)) * count;
             let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;
@@ -365,15 +367,41 @@ impl WorkloadStudy {
         Ok((answer, parts))
     }
 
-    /// The kinds of products with what all of each take, by cause, and what configures the array.
+    /// Reading B once as it is stored, where it says how.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    fn stored(&self, gemm: &GemmStudy, weight_bytes: Option<f64>) -> Nanoseconds {
+        let [_, k, n] = gemm.size();
+        let bytes = weight_bytes.unwrap_or(0.0) * k as f64 * n as f64;
+        Nanoseconds::saturating(bytes / self.device.dram.port_gb_s())
+    }
+
+    /// What the products take at least, where an element of a weight takes so many bytes.
+    pub(super) fn floors(&self, weight_bytes: Option<f64>) -> Vec<Bound> {
+        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
+        let floors = self.model.layer_gemvs(self.projections).map(|(_, weights)| {
+            let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
+            laws::Floors::stored(&self.device, mmul, self.precision, size, weight_bytes)
+        });
+        let each = floors.map(|it| it.least()).sum::<f64>();
+        let layers = f64::from(self.model.layers);
+        vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
+    }
+
+    /// The kinds of products with what all of each take, by cause, and what configures the array. At
+    /// least, each is read as it is stored.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(super) fn operators(&self, heads: NonZeroU64) -> Result<Vec<OperatorCost>, StudyError> {
+    pub(super) fn operators(
+        &self,
+        heads: NonZeroU64,
+        weight_bytes: Option<f64>,
+    ) -> Result<Vec<OperatorCost>, StudyError> {
         let products = self.products(heads)?;
         let mmul = self.device.mmul(self.precision)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
             let answer = it.gemm.answer()?;
-            let floors = laws::Floors::of(&self.device, mmul, self.precision, it.gemm.size());
+            let floors =
+                laws::Floors::stored(&self.device, mmul, self.precision, it.gemm.size(), weight_bytes);
             let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * it.count as f64);
             let useful = answer.compute_ns * answer.useful_share;
             let parts = [
@@ -384,6 +412,7 @@ impl WorkloadStudy {
                 ("output_wait", of(answer.output_wait_ns)?),
                 ("epilogue", of(answer.epilogue_ns)?),
                 ("dispatch", of(answer.dispatch_ns)?),
+                ("stored", of(self.stored(&it.gemm, weight_bytes).as_f64() - answer.time_ns)?),
             ];
             costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
         }
@@ -485,18 +514,11 @@ impl Study for WorkloadStudy {
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        Ok(self.solve(NonZeroU64::MIN)?.0)
+        Ok(self.solve(NonZeroU64::MIN, None)?.0)
     }
 
     fn bounds(&self) -> Vec<Bound> {
-        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
-        let floors = self.model.layer_gemvs(self.projections).map(|(_, weights)| {
-            let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
-            laws::Floors::of(&self.device, mmul, self.precision, size)
-        });
-        let each = floors.map(|it| it.least()).sum::<f64>();
-        let layers = f64::from(self.model.layers);
-        vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
+        self.floors(None)
     }
 
     fn slots() -> Vec<Slot> {

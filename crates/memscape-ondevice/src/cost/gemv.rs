@@ -73,7 +73,7 @@ impl PimMemory {
         self.format.scale().is_none()
     }
 
-    /// Where the weights of a matrix lie: for as many input registers as are best.
+    /// Where the weights of a matrix lie: for as many input registers, a power of two, as are best.
     ///
     /// With more of them, inputs are written less often; but where writing them hides
     /// the opening of a row, a half or a quarter of them can be better.
@@ -90,7 +90,9 @@ impl PimMemory {
         }
         let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;
         let delays = delays(&self.memory);
-        let halves = std::iter::successors(Some(all.input_registers), |it| Some(it / 2).filter(|it| *it > 0));
+        // Whoever has more of them has all that fewer have.
+        let most = 1 << all.input_registers.max(1).ilog2();
+        let halves = std::iter::successors(Some(most), |it| Some(it / 2).filter(|it| *it > 0));
         let layouts = halves.map(|input_registers| Layout { input_registers, ..all });
         Ok(layouts.min_by_key(|it| closed_form(it, &delays).total()).unwrap_or(all))
     }

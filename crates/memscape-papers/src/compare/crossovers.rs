@@ -169,14 +169,24 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
-    let header = ["Over", "From", "is before", "which had been before", "Time (s)", "Other's (s)"];
-    let [over, from, ahead, behind] = ["over", "from", "ahead", "behind"].map(|it| table.text(it));
-    let (over, from, ahead, behind) = (over?, from?, ahead?, behind?);
+    let header =
+        ["Over", "Beside it", "From", "is before", "which had been before", "Time (s)", "Other's (s)"];
+    let [over, beside, from, ahead, behind] =
+        ["over", "beside", "from", "ahead", "behind"].map(|it| table.text(it));
+    let (over, beside, from, ahead, behind) = (over?, beside?, from?, ahead?, behind?);
     let (own, other) = (table.f64("ahead_s")?, table.f64("behind_s")?);
     let text = (0..table.height()).fold(TextTable::new(header), |text, row| {
         let cell = |it: &[Option<String>]| it[row].clone().unwrap_or_default();
         let time = |it: &[Option<f64>]| it[row].map(|it| format!("{it:.3}")).unwrap_or_default();
-        text.row([cell(&over), cell(&from), cell(&ahead), cell(&behind), time(&own), time(&other)])
+        text.row([
+            cell(&over),
+            cell(&beside),
+            cell(&from),
+            cell(&ahead),
+            cell(&behind),
+            time(&own),
+            time(&other),
+        ])
     });
     Ok(Figure::two_columns().panel("", text))
 }

@@ -93,7 +93,7 @@ fn plot(table: &Table, x: &str, axis: &Axis) -> Result<Figure, Error> {
             figure = figure.panel(if named { format!("({letter}) {name}") } else { String::new() }, lines);
         }
     }
-    Ok(figure.caption(gaps(table)?))
+    Ok(figure.caption(format!("Where lines coincide, the last of the legend is seen. {}", gaps(table)?)))
 }
 
 /// How many questions have no answer, for the caption.

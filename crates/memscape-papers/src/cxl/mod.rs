@@ -19,8 +19,8 @@ pub const PAPER: Paper = Paper {
         ),
         Experiment::new(
             "cxl.layers",
-            "Tokens per second over layers in the expander",
-            "Llama 2 70B, batch 1; an accelerator with a CXL memory expander.",
+            "Tokens per second with layers in the expander, by format",
+            "Llama 2 70B, batch 1, prompt 128, reply 128; an accelerator with a CXL memory expander.",
             layers::table,
             layers::plot,
         ),

@@ -72,5 +72,7 @@ pub fn plot(table: &Table) -> Result<Figure, Error> {
             .curve("Together", curve("time_ns")?);
         figure = figure.panel(format!("{}, {DRAWN}", printed(npu)), lines);
     }
-    Ok(figure)
+    Ok(figure.caption(
+        "The equations are the paper's; the model's time is that of its own DRAM, whose reads and writes share a bus, and may lie below them.",
+    ))
 }

@@ -16,7 +16,7 @@ use crate::mapping::Plan;
 pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
     let t = timing;
     let row_words = plan.words_of_a_row()?;
-    let whole_row = t.open_to_access + t.slot * (row_words - 1) + t.read_to_close;
+    let whole_row = whole_row(row_words, t);
     if whole_row < t.open_to_close || t.open_to_close + t.close_to_open < t.open_to_open {
         return None;
     }
@@ -45,6 +45,19 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
     // Every command is counted with the slot before it, but the first has none.
     sum.time[GemvPart::Spill] += start.closable.unwrap_or_default() + t.close_to_open - t.slot;
     Some(sum)
+}
+
+/// From opening a row until all its words are read and it can close, whatever else it waits for.
+fn whole_row(words: u64, t: &PimDelays) -> Picoseconds {
+    t.open_to_access + t.slot * (words - 1) + t.read_to_close
+}
+
+/// The same delays, but that no row waits for the last one: what the stream takes beyond
+/// [`closed_form`] of them is such waiting. None where that has no answer either.
+#[must_use]
+pub fn unhindered(plan: &Plan, t: &PimDelays) -> Option<PimDelays> {
+    let open_to_close = t.open_to_close.min(whole_row(plan.words_of_a_row()?, t));
+    Some(PimDelays { open_to_close, open_to_open: t.open_to_open.min(open_to_close + t.close_to_open), ..*t })
 }
 
 /// What a pass depends on.

@@ -1,17 +1,17 @@
 //! The time of one GEMV on PIM, by either engine.
 
 use memscape_dram::{CommandCounts, Dram, PimDelays, ProtocolError, RefreshPolicy};
-use memscape_study::CostEngine;
+use memscape_study::{Breakdown, CostEngine};
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds};
 
-use super::closed::closed_form;
+use super::closed::{closed_form, unhindered};
 use super::parts::{GemvCost, GemvPart};
 use super::stream::CommandStream;
 use crate::hardware::Machine;
 use crate::mapping::Plan;
 
 /// The time of a plan on a machine with these delays. Where the closed form has no answer,
-/// the engine has: waiting for rows is then row opening.
+/// the engine has: what it takes beyond the same without waiting for the row before is then row opening.
 ///
 /// Either way a refresh stalls the stream for as long as it takes by itself. On
 /// the walked stream it may fall on a change of rows, which it then hides.
@@ -27,13 +27,17 @@ pub fn time_on_pim(
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
     let closed = closed_form(plan, delays);
-    let mut cost = closed.unwrap_or_default();
+    let mut cost = closed.or_else(|| closed_form(plan, &unhindered(plan, delays)?)).unwrap_or_default();
     if closed.is_none() || engine == CostEngine::Events {
         cost.commands = CommandCounts::default();
         let stream = CommandStream { plan, machine, refresh: RefreshPolicy::Off };
         let walked = stream.walk(&mut cost.commands)?;
         let counted = cost.time.total();
-        cost.time[GemvPart::RowOpen] += walked - counted;
+        if counted > walked {
+            cost.time = Breakdown::default();
+        }
+        let untold = walked - cost.time.total();
+        cost.time[GemvPart::RowOpen] += untold;
     }
     if refresh {
         let busy = cost.time.total();
