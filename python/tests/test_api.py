@@ -156,6 +156,9 @@ def test_figures(tmp_path):
     assert dark.svg() == figure.styled("dark").svg() != figure.svg()
     with pytest.raises(ms.MemscapeError, match='give "paper", "slides" or "dark"'):
         figure.styled("slide")
+    # What the paper prints is of the paper's machine.
+    other = experiment.plot(experiment.table({"memory.trcd_ns": 36})).svg()
+    assert "Published" not in other and "a table that was changed" in other
     changed = experiment.plot(parameters={"memory.trcd_ns": 36})
     assert "Changed: memory.trcd_ns = 36." in changed.alt_text()
     with pytest.raises(ms.MemscapeError, match="sets it itself"):

@@ -125,8 +125,9 @@ def test_platforms_claims_and_a_figure(tmp_path):
 
 def test_mistakes_are_told_as_on_the_command_line(tmp_path):
     many = {**SPACE, "axes": {"pim.registers": list(range(8, 8 + LIMIT + 1))}}
-    typo, unknown, large, large_search, loose, lacking, other, rows, none = ask(
+    held, typo, unknown, large, large_search, loose, lacking, other, rows, none = ask(
         tmp_path,
+        ("figure", {"id": "pimnast.fig10", "parameters": {"memory.banks_per_channel": 4}}),
         ("run", {"study": "pim.gmev"}),
         ("run", {"study": "pim.gemv", "parameters": {"memory.chanel": 2}}),
         ("sweep", {"space": many, "output": "grid.parquet"}),
@@ -137,6 +138,7 @@ def test_mistakes_are_told_as_on_the_command_line(tmp_path):
         ("sweep", {"space": SPACE, "output": "grid.parquet", "rows": 500}),
         ("front", {"minimize": ["time_ns"]}),
     )
+    assert "`memory.banks_per_channel`: `pimnast.fig10` sets it itself" in refusal(held)
     assert "did you mean `pim.gemv`?" in refusal(typo)
     assert "did you mean `memory.channels`?" in refusal(unknown)
     assert refusal(large).startswith(f"{LIMIT + 1} points are asked for, but a call may ask for {LIMIT}")

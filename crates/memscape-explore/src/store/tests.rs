@@ -412,6 +412,10 @@ fn a_folder_of_something_else_is_no_store() {
     );
     let error = Store::existing(path("none")).unwrap_err().to_string();
     assert!(error.ends_with("there is no store here; a sweep makes one"), "{error}");
+    // Another process is about to say that it is one.
+    fs::create_dir(path("begun")).unwrap();
+    fs::write(path("begun").join(".memscape-x1Y2z3"), "{\"memsc").unwrap();
+    assert!(Store::open(path("begun")).is_ok() && Store::existing(path("begun")).is_ok());
     fs::create_dir(path("later")).unwrap();
     fs::write(path("later").join("store.json"), "{\"memscape-store\": 2}").unwrap();
     assert!(told(&path("later")).contains("a store of form 2; this program reads form 1"));

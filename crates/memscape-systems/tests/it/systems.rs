@@ -365,3 +365,76 @@ fn what_stages_keep_changes_no_answer() {
         }
     }
 }
+
+#[test]
+fn what_a_machine_of_several_parts_has_of_calibrated_numbers_is_drawn() {
+    for hardware in ["xdna-lpddr5x-pim", "xdna2-lpddr5x-pim"] {
+        let given = Parameters::from_iter([
+            ("hardware".to_owned(), json!(hardware)),
+            ("model".to_owned(), json!("opt-125m")),
+            ("prompt_tokens".to_owned(), json!(128)),
+        ]);
+        let question = Uncertainty { of: vec!["ttft_s".to_owned()], draws: 20, seed: 1 };
+        let study = study("mixed.inference").unwrap();
+        let table = uncertainty(study, &[given], &Space::default(), &question, &()).unwrap();
+        assert!(table.f64("from_calibration").unwrap()[0].unwrap() > 0.0, "{hardware}: {table:?}");
+    }
+}
+
+#[test]
+fn a_sum_over_gpus_takes_hops() {
+    let token = |model: &str, gpus: u64| {
+        let given = [
+            ("system", json!("tensorrt-llm")),
+            ("gpu", json!("a100-40gb")),
+            ("gpus", json!(gpus)),
+            ("model", json!(model)),
+        ];
+        let given = given.map(|(path, value)| (path.to_owned(), value)).into_iter().collect();
+        let row = study("ndp.inference").unwrap().run(&given).unwrap();
+        let of = |name: &str| row.iter().find(|it| it.0 == name).unwrap().1.clone();
+        (of("token_ns").as_f64().unwrap(), of("communication_ns").as_f64().unwrap(), of("bound_by"))
+    };
+    let (one, five, many) = (token("llama-3.2-1b", 1), token("llama-3.2-1b", 5), token("llama-3.2-1b", 64));
+    assert!(one.1 == 0.0 && five.1 > 0.0, "one GPU tells nobody");
+    assert!(many.0 > five.0 && many.2 == json!("link"), "{many:?}");
+    assert!(token("llama-2-70b", 8).0 < token("llama-2-70b", 5).0, "a large model gains");
+}
+
+#[test]
+fn a_prompt_is_not_read_faster_than_it_is_stored() {
+    for study_name in ["npu.inference", "mixed.inference"] {
+        let ttft = |format: &str| {
+            let given =
+                [("model", json!("llama-3.2-1b")), ("prompt_tokens", json!(1)), ("format", json!(format))];
+            let given = given.map(|(path, value)| (path.to_owned(), value)).into_iter().collect();
+            let row = study(study_name).unwrap().run(&given).unwrap();
+            row.iter().find(|it| it.0 == "ttft_s").unwrap().1.as_f64().unwrap()
+        };
+        // 2.5 and 5 GB over 15.8 GB/s, where products are of eight bits.
+        assert!(
+            ttft("fp32") > 1.9 * ttft("fp16") && ttft("fp16") > 0.15,
+            "{study_name}: {} {}",
+            ttft("fp32"),
+            ttft("fp16")
+        );
+    }
+}
+
+#[test]
+fn a_row_that_waits_for_the_last_is_not_all_there_is() {
+    let parts = |trc: f64| {
+        let given = Parameters::from_iter([("memory.trc_ns".to_owned(), json!(trc))]);
+        let row = study("pim.gemv").unwrap().run(&given).unwrap();
+        ["mac_ns", "row_open_ns", "time_ns"]
+            .map(|it| row.iter().find(|of| of.0 == it).unwrap().1.as_f64().unwrap())
+    };
+    let (below, at) = (parts(63.0), parts(64.0));
+    assert!(
+        (at[0] / below[0] - 1.0).abs() < 0.02 && (at[1] / below[1] - 1.0).abs() < 0.05,
+        "{below:?} {at:?}"
+    );
+    // What waits is still told.
+    let waiting = parts(2000.0);
+    assert!(waiting[2] > at[2] && waiting[1] > 0.5 * (waiting[2] - at[2]), "{waiting:?}");
+}
