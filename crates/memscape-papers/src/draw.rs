@@ -42,7 +42,7 @@ pub fn draw(experiment: &Experiment, table: &Table, look: &Look) -> Result<Figur
             None => format!("{path} = {value}"),
         });
         let all: Vec<String> = all.collect();
-        figure.caption = format!("{} Changed from that: {}.", figure.caption, all.join(", "));
+        figure.caption = format!("{} Changed: {}.", figure.caption, all.join(", "));
     }
     Ok(figure.style(look.style))
 }
