@@ -9,7 +9,8 @@ use crate::hardware::Machine;
 use crate::work::{FP16, Work};
 
 /// TensorRT-LLM: each GPU has its share of every matrix and reads it at the same time as the others; behind
-/// attention and behind the feed-forward block all add up what each has, around a ring over PCIe.
+/// attention and behind the feed-forward block all add up what each has over PCIe, around a ring or up and down a
+/// tree, whichever takes less.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] if the GPUs do not hold model and cache.
@@ -23,10 +24,10 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
         gpu_macs_per_ns: one.gpu_macs_per_ns * count,
         ..one
     };
-    let ring = Ring { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
+    let sum = Sum { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
     #[expect(clippy::cast_precision_loss, reason = "a model's width")]
     let vector = shape.hidden as f64 * FP16;
-    let sums = |tokens: u32| ring.sum(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
+    let sums = |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
     let fc = all.gpu_dense(weights);
     let attention = all.gpu_attention(shape, work.layers(), work.mean_context());
@@ -56,18 +57,22 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
 /// Sums of a layer that all GPUs need.
 const SUMS: f64 = 2.0;
 
-/// GPUs of which each sends to the next.
-struct Ring {
+/// GPUs that add up.
+struct Sum {
     gpus: f64,
     hop: Nanoseconds,
     bytes_per_ns: f64,
 }
 
-impl Ring {
-    /// Adding up what each has of so many bytes, so that all have the sum: once around to add, once to
-    /// tell, a part of the bytes at a time.
-    fn sum(&self, bytes: f64) -> Nanoseconds {
-        let part = Nanoseconds::saturating(bytes / self.gpus / self.bytes_per_ns);
-        (self.hop + part) * (2.0 * (self.gpus - 1.0))
+impl Sum {
+    /// Adding up what each has of so many bytes, so that all have the sum: once around a ring to add and once to
+    /// tell, a part of the bytes at a time; or up a tree to add and down to tell, all of them.
+    fn of(&self, bytes: f64) -> Nanoseconds {
+        let hops = |count: f64, bytes: f64| {
+            (self.hop + Nanoseconds::saturating(bytes / self.bytes_per_ns)) * (2.0 * count)
+        };
+        let ring = hops(self.gpus - 1.0, bytes / self.gpus);
+        let tree = hops(self.gpus.log2().ceil(), bytes);
+        if tree < ring { tree } else { ring }
     }
 }

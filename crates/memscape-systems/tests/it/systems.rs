@@ -411,13 +411,9 @@ fn a_prompt_is_not_read_faster_than_it_is_stored() {
             let row = study(study_name).unwrap().run(&given).unwrap();
             row.iter().find(|it| it.0 == "ttft_s").unwrap().1.as_f64().unwrap()
         };
-        // 2.5 and 5 GB over 15.8 GB/s, where products are of eight bits.
-        assert!(
-            ttft("fp32") > 1.9 * ttft("fp16") && ttft("fp16") > 0.15,
-            "{study_name}: {} {}",
-            ttft("fp32"),
-            ttft("fp16")
-        );
+        // 4.9 GB over 15.8 GB/s, whatever they are multiplied as.
+        let (half, whole) = (ttft("fp16"), ttft("fp32"));
+        assert!(whole > 0.31 && half > 0.155 && whole > 1.5 * half, "{study_name}: {half} {whole}");
     }
 }
 
