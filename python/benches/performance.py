@@ -290,7 +290,7 @@ def main() -> None:
         add(
             "A store",
             store(folder),
-            "`pim.gemv` with `placement=pimnast` over two parameters, two threads. What a store takes beside the points is"
+            "`pim.gemv` with `placement=pimnast` over two parameters, two threads. What a store takes beside points is"
             "\nits first look and its last block, a tenth of a second, which millions of rows share.",
         )
         add("Batches of an optimiser", batches())
