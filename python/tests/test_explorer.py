@@ -126,7 +126,7 @@ def test_only_who_has_the_link_is_answered():
         assert fetched(url)[0] == 200
         base = url.rstrip("/").rsplit("/", 1)[0]
         for where, headers, status, reason in [
-            (base, {}, 403, "lacks its token"),
+            (base, {}, 403, "has no token"),
             (f"{base}/{'0' * 32}/", {}, 403, "not this page"),
             (url, {"Origin": "http://example.org"}, 403, "other origins"),
             (url, {"Host": "example.org"}, 421, "no other host"),
