@@ -42,8 +42,9 @@ import memscape as ms
 study = sys.argv[1]
 
 def axes():
-    of = lambda it: (it["values"] or {}).get("number")
-    numbers = [it for it in ms.describe(study).parameters if of(it) and it["more"] and (it["default"] or 0) > 0]
+    of = lambda it: it["values"].get("number") if isinstance(it["values"], dict) else None
+    counted = lambda it: isinstance(it["default"], (int, float)) and it["default"] > 0
+    numbers = [it for it in ms.describe(study).parameters if of(it) and it["more"] and counted(it)]
     for it in sorted(numbers, key=lambda it: of(it)["whole"]):
         low, most = it["default"], of(it)["max"] or 2**40
         if of(it)["whole"]:
