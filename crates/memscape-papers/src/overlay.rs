@@ -229,8 +229,11 @@ fn table_cells(
 /// How far the model's number is from the printed one.
 fn error(claim: &Claim, computed: f64) -> String {
     let error = claim.relative_error(computed);
+    // What is printed as about so much has an error all the same.
+    let off = (computed - claim.value.number()).abs();
+    let is_about = claim.rounding.is_some() && off > claim.value.rounding() * (1.0 + 1e-9);
     let text = match 100.0 * error {
-        _ if claim.is_exact(computed) => return MET.to_owned(),
+        _ if claim.is_exact(computed) && !is_about => return MET.to_owned(),
         _ if claim.value.number() == 0.0 => format!("{error:+.1}"),
         percent if percent.abs() < 100.0 => format!("{percent:+.1} %"),
         percent => format!("{percent:+.0} %"),
@@ -451,6 +454,8 @@ mod tests {
         ] {
             assert_eq!(error(&claim(printed), computed), expected);
         }
+        let about = Claim { rounding: Some(1.0), ..claim("15") };
+        assert_eq!((error(&about, 15.3).as_str(), error(&about, 15.76).as_str()), ("–", "+5.1 %"));
     }
 
     #[test]

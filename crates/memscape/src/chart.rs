@@ -524,12 +524,12 @@ impl Rows {
 
 /// That a value has a place on its axis.
 fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
-    let problem = match () {
-        () if !value.is_finite() => "leave such rows out, or make them null",
-        () if log && value <= 0.0 => {
-            "a logarithmic axis has no place for it: leave such rows out, or leave out `log`"
-        }
-        () => return Ok(()),
+    let problem = if !value.is_finite() {
+        "leave such rows out, or make them null"
+    } else if log && value <= 0.0 {
+        "a logarithmic axis has no place for it: leave such rows out, or leave out `log`"
+    } else {
+        return Ok(());
     };
     Err(Error::BadChart(format!("`{column}` is {value} in row {row}; {problem}")))
 }

@@ -322,7 +322,7 @@ impl Study for GemmStudy {
 
     fn bounds(&self) -> Vec<Bound> {
         let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
-        let floors = laws::Floors::of(&self.device, mmul, self.precision, self.size());
+        let floors = laws::Floors::of(&self.device, mmul, self.precision, self.size(), None);
         let dispatch = self.device.dispatch_ns.as_f64();
         vec![
             Bound::at_least("compute_ns", floors.compute, "products at the instruction's peak"),

@@ -381,9 +381,9 @@ impl InferenceStudy {
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         let mmul = self.device.mmul(self.precision)?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
-        let (heads, weight_bytes) = (NonZeroU64::from(self.batch), Some(stored.mean_bits() / 8.0));
-        let mut costs = products.operators(heads, weight_bytes)?;
-        let tops = products.solve(heads, weight_bytes)?.0.tops;
+        let heads = NonZeroU64::from(self.batch);
+        let mut costs = products.operators(heads, Some(stored))?;
+        let tops = products.solve(heads, Some(stored))?.0.tops;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -420,8 +420,7 @@ impl InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         let stored = self.format.of(&self.model)?;
-        let weight_bytes = Some(stored.mean_bits() / 8.0);
-        let (products, [layers, head]) = self.products().solve(self.batch.into(), weight_bytes)?;
+        let (products, [layers, head]) = self.products().solve(self.batch.into(), Some(stored))?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
         let (mut times, mut least_bytes, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0, 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
@@ -540,8 +539,7 @@ impl Study for InferenceStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn bounds(&self) -> Vec<Bound> {
-        let weight_bytes = self.format.of(&self.model).ok().map(|it| it.mean_bits() / 8.0);
-        let products = self.products().floors(weight_bytes).into_iter();
+        let products = self.products().floors(self.format.of(&self.model).ok()).into_iter();
         let mut bounds: Vec<Bound> = products
             .filter_map(|it| match it.limit {
                 Limited::AtLeast(ns) => Some(Bound::at_least("ttft_s", ns * 1e-9, it.why)),

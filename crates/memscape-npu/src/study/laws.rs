@@ -56,13 +56,9 @@ impl Floors {
         self.compute.max(self.read).max(self.write).max(self.bus)
     }
 
-    pub(super) fn of(device: &Device, mmul: Mmul, precision: Precision, size: [u64; 3]) -> Self {
-        Self::stored(device, mmul, precision, size, None)
-    }
-
-    /// The same where an element of B takes so many bytes in DRAM, if not as many as it is multiplied with.
+    /// `weight_bytes`: what an element of B takes in DRAM, if not as many as it is multiplied with.
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    pub(super) fn stored(
+    pub(super) fn of(
         device: &Device,
         mmul: Mmul,
         precision: Precision,

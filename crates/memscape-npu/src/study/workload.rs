@@ -7,7 +7,7 @@ use memscape_study::{
     either, faster, neutral, slower, unused,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
-use memscape_workload::{Gemv, Matrix, Model, Projections};
+use memscape_workload::{Gemv, Matrix, Model, Projections, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -317,13 +317,13 @@ impl WorkloadStudy {
     }
 
     /// The answer, and what the products of the layers (with what configures the array) and the
-    /// head take by themselves. The head is asked for the last token of so many prompts; weights take so
-    /// many bytes in DRAM, of which none comes faster than the port reads.
+    /// head take by themselves. The head is asked for the last token of so many prompts; none is
+    /// faster than its weights are read as they are stored.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(super) fn solve(
         &self,
         heads: NonZeroU64,
-        weight_bytes: Option<f64>,
+        stored: Option<Weights<'_>>,
     ) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
         let products = self.products(heads)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
@@ -334,7 +334,12 @@ impl WorkloadStudy {
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
                 it.gemm.answer()?;
             let count = it.count as f64;
-            let time = Nanoseconds::new(time_ns)?.max(self.stored(&it.gemm, weight_bytes)) * count;
+            // Weights that are stored wider than they are multiplied come no faster for it.
+            let least = match stored {
+                Some(_) => self.floors_of(it.matrix, it.gemm.size(), stored)?.least(),
+                None => 0.0,
+            };
+            let time = Nanoseconds::new(time_ns.max(least))? * count;
             let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;
@@ -367,22 +372,28 @@ impl WorkloadStudy {
         Ok((answer, parts))
     }
 
-    /// Reading B once as it is stored, where it says how.
+    /// What a product takes at least, its matrix read as it is stored; as wide as it is multiplied if
+    /// nothing says.
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    fn stored(&self, gemm: &GemmStudy, weight_bytes: Option<f64>) -> Nanoseconds {
-        let [_, k, n] = gemm.size();
-        let bytes = weight_bytes.unwrap_or(0.0) * k as f64 * n as f64;
-        Nanoseconds::saturating(bytes / self.device.dram.port_gb_s())
+    fn floors_of(
+        &self,
+        matrix: Matrix,
+        size: [u64; 3],
+        stored: Option<Weights<'_>>,
+    ) -> Result<laws::Floors, StudyError> {
+        let mmul = self.device.mmul(self.precision)?;
+        let elements = size[1].saturating_mul(size[2]);
+        let bytes = stored.map(|it| it.matrix_bits(matrix, elements) as f64 / 8.0 / elements as f64);
+        Ok(laws::Floors::of(&self.device, mmul, self.precision, size, bytes))
     }
 
-    /// What the products take at least, where an element of a weight takes so many bytes.
-    pub(super) fn floors(&self, weight_bytes: Option<f64>) -> Vec<Bound> {
-        let Ok(mmul) = self.device.mmul(self.precision) else { return Vec::new() };
-        let floors = self.model.layer_gemvs(self.projections).map(|(_, weights)| {
+    /// What the products of the layers take at least.
+    pub(super) fn floors(&self, stored: Option<Weights<'_>>) -> Vec<Bound> {
+        let floors = self.model.layer_gemvs(self.projections).map(|(matrix, weights)| {
             let size = [self.prompt_tokens.get(), weights.k(), weights.m()];
-            laws::Floors::stored(&self.device, mmul, self.precision, size, weight_bytes)
+            self.floors_of(matrix, size, stored).map_or(0.0, |it| it.least())
         });
-        let each = floors.map(|it| it.least()).sum::<f64>();
+        let each = floors.sum::<f64>();
         let layers = f64::from(self.model.layers);
         vec![Bound::at_least("gemm_ns", each * layers, "products at the peak, or matrices once from DRAM")]
     }
@@ -393,15 +404,13 @@ impl WorkloadStudy {
     pub(super) fn operators(
         &self,
         heads: NonZeroU64,
-        weight_bytes: Option<f64>,
+        stored: Option<Weights<'_>>,
     ) -> Result<Vec<OperatorCost>, StudyError> {
         let products = self.products(heads)?;
-        let mmul = self.device.mmul(self.precision)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
             let answer = it.gemm.answer()?;
-            let floors =
-                laws::Floors::stored(&self.device, mmul, self.precision, it.gemm.size(), weight_bytes);
+            let floors = self.floors_of(it.matrix, it.gemm.size(), stored)?;
             let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * it.count as f64);
             let useful = answer.compute_ns * answer.useful_share;
             let parts = [
@@ -412,7 +421,7 @@ impl WorkloadStudy {
                 ("output_wait", of(answer.output_wait_ns)?),
                 ("epilogue", of(answer.epilogue_ns)?),
                 ("dispatch", of(answer.dispatch_ns)?),
-                ("stored", of(self.stored(&it.gemm, weight_bytes).as_f64() - answer.time_ns)?),
+                ("stored", of(if stored.is_some() { floors.least() - answer.time_ns } else { 0.0 })?),
             ];
             costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
         }
