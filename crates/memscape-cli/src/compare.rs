@@ -47,7 +47,14 @@ pub fn compare(
     let asked = if names.is_empty() { platforms() } else { found.map_err(Failure::of)? };
     let Workload { model, prompt_tokens, generated_tokens, batch, formats } = workload;
     // A table in the place of a name.
-    let model = if model.starts_with('{') { read(&model) } else { model.into() };
+    let model = match model.starts_with('{').then(|| read(&model)) {
+        Some(table) if table.is_object() => table,
+        Some(_) => {
+            let problem = format!("`--model` {model}: it begins like a table, but is none of TOML or JSON");
+            return Err(Failure::BadInput(problem));
+        }
+        None => model.into(),
+    };
     let question = compare::Workload { model, prompt_tokens, generated_tokens, batch, formats };
     save_when_interrupted();
     let progress = Progress::new("compare", quiet);
