@@ -50,12 +50,14 @@ impl Timed {
 }
 
 /// A product that is computed so many times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demanded {
     /// Its size.
     pub size: [u64; 3],
     /// How often.
     pub count: u64,
+    /// What it takes at least by any design, in nanoseconds.
+    pub least_ns: f64,
 }
 
 /// Which of up to so many products share a design: their combinations are all tried.
@@ -247,7 +249,7 @@ fn sums(products: &[Demanded], one: impl Fn(&Demanded) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; 1 << products.len()];
     for (at, product) in products.iter().enumerate() {
         let (done, rest) = sums.split_at_mut(1 << at);
-        let own = one(product) * product.count as f64;
+        let own = one(product).max(product.least_ns) * product.count as f64;
         for (sum, without) in rest.iter_mut().zip(done) {
             *sum = *without + own;
         }

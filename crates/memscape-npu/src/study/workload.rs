@@ -201,6 +201,8 @@ struct Product {
     operations: f64,
     /// What the array is configured for: a change of it takes time.
     configuration: usize,
+    /// What each takes at least if its weights are stored wider than they are multiplied, in nanoseconds.
+    least_ns: f64,
 }
 
 /// The kinds of products of a prompt: those of a layer in their order, then the head.
@@ -239,8 +241,11 @@ impl Products {
         let designs =
             Designs { device: &first.device, base: first.design(), k_mt_steps: None, engine: first.engine };
         designs.base.check_channels(&first.device)?;
-        let demanded: Vec<_> =
-            self.kinds.iter().map(|it| Demanded { size: it.gemm.size(), count: it.count }).collect();
+        let demanded: Vec<_> = self
+            .kinds
+            .iter()
+            .map(|it| Demanded { size: it.gemm.size(), count: it.count, least_ns: it.least_ns })
+            .collect();
         let shared = designs.shared(&demanded)?;
         let mut best: Option<(f64, Vec<usize>)> = None;
         each_partition(self.kinds.len(), &mut |groups| {
@@ -285,22 +290,27 @@ fn each_partition(count: usize, visit: &mut impl FnMut(&[usize])) {
 
 impl WorkloadStudy {
     #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
-    fn products(&self, heads: NonZeroU64) -> Result<Products, StudyError> {
+    fn products(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
         if let Some(experts) = self.model.experts {
             return Err(WorkloadError::Experts { count: experts.count }.into());
         }
         let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
             let gemm = self.gemm(tokens, weights);
             let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
-            Product { matrix, gemm, count, operations, configuration: 0 }
+            let least_ns = match stored {
+                Some(_) => self.floors_of(matrix, gemm.size(), stored)?.least(),
+                None => 0.0,
+            };
+            Ok(Product { matrix, gemm, count, operations, configuration: 0, least_ns })
         };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
-        let mut kinds: Vec<_> =
-            layer.map(|(matrix, weights)| kind(matrix, weights, self.prompt_tokens, layers)).collect();
+        let mut kinds = layer
+            .map(|(matrix, weights)| kind(matrix, weights, self.prompt_tokens, layers))
+            .collect::<Result<Vec<_>, StudyError>>()?;
         let per_layer = kinds.len();
         if self.lm_head {
-            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, heads, 1));
+            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, heads, 1)?);
         }
         let mut products = Products { layers, kinds, per_layer };
         match self.strategy {
@@ -325,7 +335,7 @@ impl WorkloadStudy {
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
     ) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
-        let products = self.products(heads)?;
+        let products = self.products(heads, stored)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut parts = [ProductTraffic { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0 }; 2];
@@ -334,12 +344,7 @@ impl WorkloadStudy {
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
                 it.gemm.answer()?;
             let count = it.count as f64;
-            // Weights that are stored wider than they are multiplied come no faster for it.
-            let least = match stored {
-                Some(_) => self.floors_of(it.matrix, it.gemm.size(), stored)?.least(),
-                None => 0.0,
-            };
-            let time = Nanoseconds::new(time_ns.max(least))? * count;
+            let time = Nanoseconds::new(time_ns.max(it.least_ns))? * count;
             let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;
@@ -406,7 +411,7 @@ impl WorkloadStudy {
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
     ) -> Result<Vec<OperatorCost>, StudyError> {
-        let products = self.products(heads)?;
+        let products = self.products(heads, stored)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
             let answer = it.gemm.answer()?;
@@ -421,7 +426,7 @@ impl WorkloadStudy {
                 ("output_wait", of(answer.output_wait_ns)?),
                 ("epilogue", of(answer.epilogue_ns)?),
                 ("dispatch", of(answer.dispatch_ns)?),
-                ("stored", of(if stored.is_some() { floors.least() - answer.time_ns } else { 0.0 })?),
+                ("stored", of(it.least_ns - answer.time_ns)?),
             ];
             costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
         }
@@ -441,7 +446,7 @@ impl WorkloadStudy {
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
-        let products = self.products(NonZeroU64::MIN)?;
+        let products = self.products(NonZeroU64::MIN, None)?;
         let time = |it: &Product| Ok(Nanoseconds::new(it.gemm.answer()?.time_ns)?.to_picoseconds());
         let times = products.kinds.iter().map(time).collect::<Result<Vec<_>, StudyError>>()?;
         let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
