@@ -74,7 +74,8 @@ def test_searches_and_fronts_by_processes(tmp_path):
     one = ms.search("pim.gemv", AXES, **{**SEARCH, "seed": 2}, store=tmp_path / "runs")
     assert one.equals(ms.search("pim.gemv", AXES, **{**SEARCH, "seed": 2}))
     runs = ms.Store(tmp_path / "runs").ls()
-    assert runs["complete"].all() and runs["rows"].to_list() == [6400, 300, 300, 300]
+    # Those that began in one second are in no order of time.
+    assert runs["complete"].all() and runs["rows"].sort().to_list() == [300, 300, 300, 6400]
 
 
 def test_a_search_that_a_worker_loses_is_asked_again(tmp_path):
