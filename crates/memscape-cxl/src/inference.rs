@@ -307,7 +307,6 @@ impl Study for InferenceStudy {
         };
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
         let energies = self.energy(&prompt).zip(self.energy(&token));
-        let tokens = f64::from(self.generated_tokens.get());
         Ok(InferenceAnswer {
             headline: Headline::of(&Served {
                 prompt_tokens: self.prompt_tokens.get().into(),
@@ -318,7 +317,7 @@ impl Study for InferenceStudy {
                 memory_bytes: self.needs(self.weights()?).bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by,
-                energy: energies.map(|(prompt, token)| prompt + token * tokens),
+                energy: energies.map(<[_; 2]>::from),
                 package_w: None,
                 cost_usd: None,
             })

@@ -317,7 +317,6 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = laws::INFERENCE;
 
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         self.machine().check()?;
         let step = self.on_pim().step_on_pim()?;
@@ -339,7 +338,7 @@ impl Study for InferenceStudy {
                 memory_bytes: memory.0,
                 memory_limit_bytes: Some(self.pim.memory.capacity().0),
                 bound_by: step.bound_by,
-                energy: energies.map(|(prompt, step)| prompt + step * generated as f64),
+                energy: energies.map(<[_; 2]>::from),
                 package_w: None,
                 cost_usd: None,
             }),

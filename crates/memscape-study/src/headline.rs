@@ -31,8 +31,15 @@ pub struct Headline {
     /// What the DRAM devices take for prompt and reply
     #[serde(flatten)]
     pub energy: EnergyColumns,
-    /// `energy_j` over generated tokens; null where no source gives it
+    /// `energy_j` over generated tokens, so that the prompt is in it; null where no source gives it
     pub energy_per_token_j: Option<f64>,
+    /// What the DRAM devices take for a generated token alone, on average over the reply; null where no
+    /// source gives it
+    pub token_energy_j: Option<f64>,
+    /// The least that it can be
+    pub token_energy_low_j: Option<f64>,
+    /// The most that it can be
+    pub token_energy_high_j: Option<f64>,
     /// Generated tokens over `energy_high_j`; null where that is not of all DRAM
     pub low_tokens_per_j: Option<f64>,
     /// Generated tokens over `energy_low_j`; null where that is not of all DRAM
@@ -89,8 +96,8 @@ pub struct Served {
     pub memory_limit_bytes: Option<u64>,
     /// What binds a step.
     pub bound_by: BoundBy,
-    /// What the DRAM devices take for it all.
-    pub energy: Option<Energy>,
+    /// What the DRAM devices take for the prompts, and for a step.
+    pub energy: Option<[Energy; 2]>,
     /// Rated power of the processors, with the memory on their boards, in watts.
     pub package_w: Option<f64>,
     /// Price of the machine.
@@ -122,7 +129,9 @@ impl Headline {
         let (batch, generated) = (it.batch as f64, it.generated_tokens as f64);
         let total_ns = prompt_ns + generated * step_ns;
         let tokens_per_s = batch * generated / total_ns * 1e9;
-        let energy = EnergyColumns::of(it.energy.as_ref());
+        let whole = it.energy.map(|[prompt, step]| prompt + step * generated);
+        let energy = EnergyColumns::of(whole.as_ref());
+        let of_token = it.energy.map(|[_, step]| step.total() * batch.recip());
         // A machine that takes nothing answers nothing.
         let per_joule = |joules: Option<f64>| joules.filter(|it| *it > 0.0).map(|it| batch * generated / it);
         let per_usd = |years: f64| {
@@ -141,6 +150,9 @@ impl Headline {
             bound_by: it.bound_by,
             energy,
             energy_per_token_j: energy.energy_j.map(|it| it / (batch * generated)),
+            token_energy_j: of_token.map(|it| it.value),
+            token_energy_low_j: of_token.map(|it| it.low),
+            token_energy_high_j: of_token.map(|it| it.high),
             low_tokens_per_j: per_joule(energy.energy_high_j),
             high_tokens_per_j: per_joule(energy.energy_low_j),
             energy_package_limit_j: it.package_w.map(|it| it * total_ns * 1e-9),

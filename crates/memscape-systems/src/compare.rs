@@ -215,7 +215,7 @@ pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
 }
 
 /// What every row has of an answer, and whether it is text or a whole number.
-const ANSWERS: [(&str, Sort); 21] = [
+const ANSWERS: [(&str, Sort); 24] = [
     ("ttft_s", Sort::Float),
     ("token_ns", Sort::Float),
     ("prompt_tokens_per_s", Sort::Float),
@@ -231,6 +231,9 @@ const ANSWERS: [(&str, Sort); 21] = [
     ("energy_boundary", Sort::Text),
     ("energy_grade", Sort::Text),
     ("energy_per_token_j", Sort::Float),
+    ("token_energy_j", Sort::Float),
+    ("token_energy_low_j", Sort::Float),
+    ("token_energy_high_j", Sort::Float),
     ("low_tokens_per_j", Sort::Float),
     ("high_tokens_per_j", Sort::Float),
     ("energy_package_limit_j", Sort::Float),

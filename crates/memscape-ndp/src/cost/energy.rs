@@ -11,18 +11,13 @@ use crate::hardware::Machine;
 const FP16_BITS: f64 = 16.0;
 const PJ: f64 = 1e-12;
 
-/// What DIMMs and links take for a prompt and so many steps; none where a number that it needs
+/// What DIMMs and links take for the prompts, and for a step; none where a number that it needs
 /// is not known. Graphics cards and the host are not in it.
 ///
 /// Rows are used up before they are left, as neurons take whole rows.
 #[must_use]
-pub fn energy(
-    machine: &Machine,
-    traffic: &Traffic,
-    [prompt, step]: [Nanoseconds; 2],
-    steps: f64,
-) -> Option<Energy> {
-    Some(of_work(machine, &traffic.prompt, prompt)? + of_work(machine, &traffic.step, step)? * steps)
+pub fn energy(machine: &Machine, traffic: &Traffic, [prompt, step]: [Nanoseconds; 2]) -> Option<[Energy; 2]> {
+    Some([of_work(machine, &traffic.prompt, prompt)?, of_work(machine, &traffic.step, step)?])
 }
 
 fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Energy> {

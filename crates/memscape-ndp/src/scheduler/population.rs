@@ -8,8 +8,11 @@ use crate::normal::{normal, quadrature, quantile};
 
 /// Neurons of about the same offline activity, from the most active on.
 const STRATA: u32 = 40;
-/// Prompts that each stratum meets: pairs that mirror each other.
-const DRAWS: u32 = 4;
+/// Representatives of a stratum where one sequence is served, and where several are: their prompts
+/// spread a neuron's activity wider.
+const EACH: [u32; 2] = [4, 8];
+/// Prompts that a stratum of several sequences meets: pairs that mirror each other.
+const DRAWS: u32 = 64;
 
 /// What a neuron and its parents do at a token: inactive or active, times none,
 /// one or both of the parents.
@@ -42,24 +45,43 @@ impl Representative {
 ///
 /// * `orphans`: whether neurons have no parents, as in the first layer
 pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representative> {
-    let mut all = Vec::with_capacity((STRATA * DRAWS) as usize);
+    let each = EACH[usize::from(batch > 1)];
+    let mut all = Vec::with_capacity((STRATA * each) as usize);
+    let any = |profiled: f64| 1.0 - (1.0 - profiled).powf(f64::from(batch));
+    let most = if batch > 1 { DRAWS } else { each };
+    // The first layer is one of many.
+    let draws = if orphans { most / 2 } else { most };
     for stratum in 0..STRATA {
         // Finer where the GPU's neurons are cut off.
         let edge = |it: u32| (f64::from(it) / f64::from(STRATA)).powi(2);
         let (above, below) = (edge(stratum), edge(stratum + 1));
         let latent = quantile(1.0 - 0.5 * (above + below));
-        // The first layer is one of many.
-        let draws = if orphans { DRAWS / 2 } else { DRAWS };
-        for draw in 0..draws {
-            let mass = (below - above) / f64::from(draws);
-            all.push(Representative { mass, ..representative(law, batch, orphans, stratum, draw, latent) });
+        let mass = (below - above) / f64::from(draws);
+        let draw = |it| {
+            let number = (u64::from(stratum * most / 2 + it / 2), it % 2 == 1);
+            Representative {
+                mass,
+                stratum: stratum as usize,
+                ..representative(law, batch, orphans, number, latent)
+            }
+        };
+        let mut these: Vec<Representative> = (0..draws).map(draw).collect();
+        if batch > 1 {
+            make_up_for(any(law.profiled(latent)) * (below - above), &mut these);
+            these.sort_by(|a, b| b.active().total_cmp(&a.active()));
         }
+        all.extend(these.chunks((most / each) as usize).map(together));
     }
     // What the strata's middles miss of the activity, all make up for.
-    let exact = quadrature(|z| 1.0 - (1.0 - law.profiled(z)).powf(f64::from(batch)));
+    make_up_for(quadrature(|z| any(law.profiled(z))), &mut all);
+    all
+}
+
+/// Scales activity so that it sums up to this.
+fn make_up_for(exact: f64, all: &mut [Representative]) {
     let found: f64 = all.iter().map(|it| it.mass * it.active()).sum();
     let factor = exact / found.max(1e-300);
-    for it in &mut all {
+    for it in all {
         let now = it.active();
         // Of what is nearly certain the rest is too small to be scaled.
         if !(1e-12..1.0 - 1e-6).contains(&now) {
@@ -71,7 +93,25 @@ pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representa
             *chance *= if index < EVENTS / 2 { down } else { up };
         }
     }
-    all
+}
+
+/// One for several that are about equally active.
+fn together(some: &[Representative]) -> Representative {
+    let mass: f64 = some.iter().map(|it| it.mass).sum();
+    let mean = |of: &dyn Fn(&Representative) -> f64| -> f64 {
+        some.iter().map(|it| it.mass * of(it)).sum::<f64>() / mass
+    };
+    let active = mean(&Representative::active).max(1e-300);
+    // What is told of the active counts as often as they are.
+    let of_active = |of: fn(&Representative) -> f64| mean(&|it| it.active() * of(it)) / active;
+    Representative {
+        mass,
+        stratum: some[0].stratum,
+        chance: std::array::from_fn(|event| mean(&|it| it.chance[event])),
+        stay: mean(&|it| it.stay),
+        per_active: of_active(|it| it.per_active).max(1.0),
+        cluster: of_active(|it| it.cluster),
+    }
 }
 
 /// One neuron of an offline latent, its prompts drawn.
@@ -79,12 +119,10 @@ fn representative(
     law: &Law,
     batch: u32,
     orphans: bool,
-    stratum: u32,
-    draw: u32,
+    (index, mirrored): (u64, bool),
     latent: f64,
 ) -> Representative {
-    let mirrored = if draw % 2 == 1 { -1.0 } else { 1.0 };
-    let index = u64::from(stratum * DRAWS.div_ceil(2) + draw / 2);
+    let mirrored = if mirrored { -1.0 } else { 1.0 };
     // Chances that nothing of a set of child and parents is active, by the set.
     let (mut silent, mut stays_silent) = ([1.0; 8], 1.0);
     let (mut activations, mut clusters) = (0.0, 0.0);
@@ -106,7 +144,7 @@ fn representative(
     let stay = if union > 1e-9 { (stays_silent - silent[1]) / union } else { law.persistence };
     Representative {
         mass: 0.0,
-        stratum: stratum as usize,
+        stratum: 0,
         chance: events(&silent),
         stay: stay.clamp(0.0, 1.0),
         per_active: if union > 1e-12 { (activations / union).max(1.0) } else { 1.0 },

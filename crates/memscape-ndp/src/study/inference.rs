@@ -368,7 +368,7 @@ impl InferenceStudy {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes; `as` saturates")]
         let bytes = |it: f64| it.round() as u64;
         let (prompt, step) = (account.prompt.time(), Nanoseconds::saturating(account.step.total().as_ns()));
-        let of_dimms = |it| energy(machine, it, [prompt, step], f64::from(work.generated));
+        let of_dimms = |it| energy(machine, it, [prompt, step]);
         Headline::of(&Served {
             prompt_tokens: u64::from(work.prompt),
             generated_tokens: u64::from(work.generated),

@@ -444,14 +444,12 @@ impl InferenceStudy {
         Ok(PromptCost { weights, attention, vector, tops, layers, head, other_bytes, least_bytes })
     }
 
-    /// What the DRAM takes for prompt and reply. How often a prompt's products read their operands
+    /// What the DRAM takes for the prompts, and for a step. How often a prompt's products read their operands
     /// is a matter of their designs: once at least, and as much as the bus moves at most.
-    #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
-    fn energy(&self, prompt: (f64, Nanoseconds), step: (f64, Nanoseconds)) -> Option<Energy> {
+    fn energy(&self, prompt: (f64, Nanoseconds), step: (f64, Nanoseconds)) -> Option<[Energy; 2]> {
         let path = &self.device.dram;
         let most = path.bus_gb_s() * prompt.1.as_f64();
-        let of_prompt = path.energy_of([prompt.0, most], prompt.1)?;
-        Some(of_prompt + path.energy_of([step.0; 2], step.1)? * self.generated_tokens.get() as f64)
+        Some([path.energy_of([prompt.0, most], prompt.1)?, path.energy_of([step.0; 2], step.1)?])
     }
 }
 

@@ -208,15 +208,13 @@ impl InferenceStudy {
         Ok(if self.scheme.decodes_on_pim() { Some(token.on_pim()?) } else { None })
     }
 
-    /// What the memory takes for prompt and reply of all sequences.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn energy(&self, prefill: &Prefill, token: &Token) -> Result<Option<Energy>, StudyError> {
+    /// What the memory takes for the prompts, and for a token of each sequence.
+    fn energy(&self, prefill: &Prefill, token: &Token) -> Result<Option<[Energy; 2]>, StudyError> {
         let Self { memory, pim, mac_pj_per_bit, refresh, .. } = self;
         let meter = PimEnergy { memory, pim, mac_pj_per_bit: *mac_pj_per_bit, refresh: *refresh };
         let prompt = meter.of_prompt(&self.prompt(), prefill, &self.cpu)?;
         let token = meter.of_token(token, self.decodes_with(token)?);
-        let of_all = |(prompt, token): (Energy, Energy)| prompt + token * self.generated_tokens.get() as f64;
-        Ok(prompt.zip(token).map(of_all))
+        Ok(prompt.zip(token).map(<[_; 2]>::from))
     }
 
     /// Weights as the scheme keeps them, and the key-value caches of all sequences with

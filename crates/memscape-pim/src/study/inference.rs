@@ -390,19 +390,17 @@ impl InferenceStudy {
         Token { time: host.token, bound_by: host.bound_by, energy }
     }
 
-    /// What the memory takes for prompt and reply of all sequences.
+    /// What the memory takes for the prompts, and for a token of each sequence.
     fn energy(
         &self,
         site: &Site,
         prompt: (Nanoseconds, Option<Energy>),
         token: (Nanoseconds, Option<Energy>),
-    ) -> Option<Energy> {
+    ) -> Option<[Energy; 2]> {
         let with_idle = |(time, energy): (Nanoseconds, Option<Energy>)| {
             and(energy, idle_energy(&site.machine, time, self.refresh))
         };
-        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-        let tokens = self.generated_tokens.get() as f64;
-        and(with_idle(prompt), with_idle(token).map(|it| it * tokens))
+        Some([with_idle(prompt)?, with_idle(token)?])
     }
 
     /// What weights and key-value cache take, if there is as much.

@@ -575,7 +575,7 @@ impl Study for InferenceStudy {
             memory_bytes: self.weights_in_memory(&crew.software, &run).saturating_add(self.cache_bytes()),
             memory_limit_bytes: Some(self.memory_limit(&crew.placed)),
             bound_by: bound_by(&mean_step),
-            energy: energies.map(|(prompt, step)| prompt + step * float(run.generated_tokens)),
+            energy: energies.map(<[_; 2]>::from),
             package_w: self.package_w.map(Watts::as_f64),
             cost_usd: None,
         });

@@ -81,6 +81,9 @@ fn every_inference_answers_the_same_columns() {
         "energy_refresh_j",
         "energy_standby_j",
         "energy_per_token_j",
+        "token_energy_j",
+        "token_energy_low_j",
+        "token_energy_high_j",
         "low_tokens_per_j",
         "high_tokens_per_j",
         "energy_package_limit_j",
@@ -280,6 +283,7 @@ fn every_platform_says_what_is_known_of_its_energy() {
     let [low, energy, high] = ["energy_low_j", "energy_j", "energy_high_j"].map(floats);
     let [limit, total] = ["energy_package_limit_j", "total_s"].map(floats);
     let per_joule = floats("low_tokens_per_j");
+    let of_token = ["token_energy_low_j", "token_energy_j", "token_energy_high_j"].map(floats);
     let [names, studies, boundaries, grades] =
         ["platform", "study", "energy_boundary", "energy_grade"].map(|it| table.text(it).unwrap());
     let mut known = 0;
@@ -293,6 +297,11 @@ fn every_platform_says_what_is_known_of_its_energy() {
         }
         let [low, energy, high] = [&low, &energy, &high].map(|it| it[row].unwrap());
         assert!(low <= energy && energy <= high, "{name}");
+        // The prompt takes the rest.
+        let whole = of_token.each_ref().map(|it| it[row].unwrap() * 16.0);
+        for (reply, all) in whole.into_iter().zip([low, energy, high]) {
+            assert!(0.0 < reply && reply < all, "{name}: {reply} of {all}");
+        }
         // No memory of these machines takes more than some watts for each channel.
         assert!((0.01..100.0).contains(&(energy / total)), "{name}: {} W", energy / total);
         // Boards have memory of their own, of which nothing is known.
