@@ -1,11 +1,11 @@
-//! One colour for each system, scheme, kernel and policy, the same in all figures.
+//! One colour for each system, scheme, kernel, policy and cause, the same in all figures.
 
 use memscape_plot::style::{Colour, DISTINCT, distinct};
 use memscape_plot::{Chart, Figure, Mark};
 
 /// What is told apart by colour, in families: each in its order, and under all names that the
 /// figures have for it, platforms' included. The first word of a name that goes on after a comma counts as well.
-const FAMILIES: [&[&[&str]]; 6] = [
+const FAMILIES: [&[&[&str]]; 7] = [
     // Hermes and what it is compared with.
     &[
         &["Hermes", "Full", "hermes"],
@@ -46,6 +46,17 @@ const FAMILIES: [&[&[&str]]; 6] = [
     ],
     // Compilers.
     &[&["Xuantie GCC 10.4"], &["GCC 13.2"], &["Clang 19"]],
+    // What operators' time goes by: alike causes of different machines share a colour, where none has both.
+    &[
+        &["read", "weights", "near", "fc"],
+        &["compute at peak", "compute", "gemm", "gpu"],
+        &["kernel", "slower side", "communication", "cross lane", "input"],
+        &["row open", "synchronisation", "dispatch", "transfer"],
+        &["mac", "output wait", "epilogue", "merging"],
+        &["padding", "refresh", "input vector", "cache"],
+        &["attention", "swap", "input wait"],
+        &["other"],
+    ],
 ];
 
 /// Which colour a thing has, by its place among those of its family.
@@ -64,6 +75,9 @@ pub fn paint(figure: &mut Figure) {
             Chart::GroupedBars(bars) => {
                 let all = bars.series.iter_mut().map(|it| (it.name.as_str(), &mut it.colour));
                 each(all);
+            }
+            Chart::StackedBars(bars) => {
+                each(bars.series.iter_mut().map(|it| (it.name.as_str(), &mut it.colour)));
             }
             Chart::Lines(lines) => {
                 let points = lines.curves.iter_mut().filter(|it| it.mark != Mark::Dashed);
