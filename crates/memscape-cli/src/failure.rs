@@ -29,9 +29,16 @@ impl Failure {
     /// An error of any crate below, on one line.
     pub fn of(error: impl Display) -> Self {
         let text = error.to_string();
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        Self::BadInput(lines.join("; "))
+        let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
+        let said: Vec<&str> = lines.filter(|it| !is_excerpt(it)).collect();
+        let colon = said.first().is_some_and(|it| it.contains("TOML parse error at line"));
+        Self::BadInput(said.join(if colon { ": " } else { "; " }))
     }
+}
+
+/// Whether this is of the picture that a TOML error draws of its place: `|`, `2 | m = [` or `| ^^`.
+fn is_excerpt(line: &str) -> bool {
+    line.trim_start_matches(|it: char| it.is_ascii_digit()).trim_start().starts_with('|')
 }
 
 impl Display for Failure {
@@ -48,5 +55,20 @@ impl Display for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_toml_is_its_place_and_what_is_wrong() {
+        let error = toml::from_str::<toml::Table>("a = 1\nm = [1\n").unwrap_err();
+        let said = Failure::of(format!("x.toml: not a description: {error}")).to_string();
+        let wanted =
+            "x.toml: not a description: TOML parse error at line 2, column 7: unclosed array, expected `]`";
+        assert_eq!(said, wanted);
+        assert_eq!(Failure::of("one\n  two\n").to_string(), "one; two");
     }
 }

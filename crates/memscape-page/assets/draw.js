@@ -71,6 +71,7 @@ function worded(value, unit) {
 
 // Endings of names that say no more than the unit does.
 const UNIT_WORDS = /_(tokens_per_s|gb_per_s|ns|us|ms|s|ps|bytes|kib|mib|gib|gb|gb_s|mt_s|mhz|ghz|gops|tops|pj|nj|mj|j|w|usd|percent)$/;
+const SPELLED = { soc: "SoC", pcie: "PCIe" };
 const ACRONYMS = /\b(ttft|mac|soc|gpu|cpu|npu|pim|dram|dma|pcie|mlp|fc|kv|dimm|numa|ddb|owr)\b/g;
 
 /** `time_ns` as "Time", `memory.banks_per_channel` as "Banks per channel". */
@@ -78,7 +79,7 @@ function label(name) {
   const leaf = name.split(".").pop();
   const bare = leaf.replace(UNIT_WORDS, "");
   // A rate is nothing without what it is per.
-  const words = (/_per$/.test(bare) ? leaf : bare).replaceAll("_", " ").replace(ACRONYMS, (it) => it.toUpperCase());
+  const words = (/_per$/.test(bare) ? leaf : bare).replaceAll("_", " ").replace(ACRONYMS, (it) => SPELLED[it] ?? it.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -300,14 +300,23 @@ class TableView {
     context.fillStyle = look.ink;
     context.strokeStyle = look.grid;
     context.textAlign = "right";
+    // Texts need room; a line alone does not.
+    let below = Infinity;
     for (const tick of this.ticksOf(y, up)) {
       line(context, left, up.place(tick), right, up.place(tick));
+      if (Math.abs(below - up.place(tick)) < 11) continue;
+      below = up.place(tick);
       context.fillText(fitted(context, y.categories ? y.categories[tick] : atTick(tick), left - 22), left - 6, up.place(tick) + 3.5);
     }
     context.textAlign = "center";
+    let end = -Infinity;
     for (const tick of this.ticksOf(x, across)) {
       line(context, across.place(tick), top, across.place(tick), bottom);
-      context.fillText(fitted(context, x.categories ? x.categories[tick] : atTick(tick), 70), across.place(tick), bottom + 14);
+      const shown = fitted(context, x.categories ? x.categories[tick] : atTick(tick), 70);
+      const half = context.measureText(shown).width / 2;
+      if (across.place(tick) - half < end + 6) continue;
+      end = across.place(tick) + half;
+      context.fillText(shown, across.place(tick), bottom + 14);
     }
     this.pour(context, across, up);
     context.strokeStyle = look.ink;

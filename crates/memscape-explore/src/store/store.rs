@@ -88,6 +88,12 @@ impl Store {
         // Another process may be about to sign it.
         let is_unfinished = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with(UNFINISHED);
         match fs::read_dir(&folder).map(|it| it.filter_map(Result::ok).all(|it| is_unfinished(&it))) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(Error::file(
+                    &folder,
+                    &"this is a file; a store is a folder: give an empty or a new one",
+                ));
+            }
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(&folder, &error)),
             Ok(false) => return Self::existing(folder),
             Err(_) | Ok(true) => {}

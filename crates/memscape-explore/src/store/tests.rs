@@ -410,6 +410,8 @@ fn a_folder_of_something_else_is_no_store() {
     assert!(
         told(&path("full")).ends_with("this folder is no store and not empty; give an empty or a new one")
     );
+    let file = told(&path("full").join("thesis.tex"));
+    assert!(file.ends_with("this is a file; a store is a folder: give an empty or a new one"), "{file}");
     let error = Store::existing(path("none")).unwrap_err().to_string();
     assert!(error.ends_with("there is no store here; a sweep makes one"), "{error}");
     // Another process is about to say that it is one.
