@@ -107,8 +107,8 @@ struct Pass {
     head: Picoseconds,
     /// Bytes that the expander reads and, of keys and values, writes.
     far_bytes: [f64; 2],
-    /// Whether the near layers wait for bytes rather than for arithmetic.
-    reads: bool,
+    /// Whether the near layers, and the far ones, wait for bytes rather than for arithmetic.
+    reads: [bool; 2],
 }
 
 impl Default for InferenceStudy {
@@ -179,17 +179,20 @@ impl InferenceStudy {
         let [near_gb_s, far_gb_s] = [machine.accelerator.bandwidth_gb_s, machine.expander_rate()];
         let steps = self.steps(self.weights()?, operators, tokens);
         let (mut near, mut far, mut head) = (Nanoseconds::ZERO, Nanoseconds::ZERO, Nanoseconds::ZERO);
-        let (mut read, mut reading) = (0.0, Nanoseconds::ZERO);
+        let (mut read, mut reading) = (0.0, [Nanoseconds::ZERO; 2]);
         for it in &steps {
             let time = it.time(near_gb_s)?;
             if it.is_outside() {
                 head += time;
                 continue;
             }
+            let far_time = it.time(far_gb_s)?;
             near += time;
-            far += it.time(far_gb_s)?;
+            far += far_time;
             read += it.bytes;
-            reading += if it.compute < time { time } else { Nanoseconds::ZERO };
+            for (reading, time) in reading.iter_mut().zip([time, far_time]) {
+                *reading += if it.compute < time { time } else { Nanoseconds::ZERO };
+            }
         }
         let of_layer = |all: Nanoseconds| (all / layers).to_picoseconds();
         let (near_layer, far_layer, head) = (of_layer(near), of_layer(far), head.to_picoseconds());
@@ -199,7 +202,8 @@ impl InferenceStudy {
         let far_share = count(placement.far_layers) / layers;
         let written = count(2 * KV_BYTES * self.model.kv_size() * u64::from(self.batch.get()) * tokens);
         let far_bytes = [read * far_share, written * count(placement.far_layers)];
-        Ok(Pass { time, near_layer, far_layer, head, far_bytes, reads: reading * 2.0 > near })
+        let reads = [reading[0] * 2.0 > near, reading[1] * 2.0 > far];
+        Ok(Pass { time, near_layer, far_layer, head, far_bytes, reads })
     }
 
     fn placement(&self) -> Result<Placement, StudyError> {
@@ -248,6 +252,7 @@ impl InferenceStudy {
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {
         self.link.check()?;
+        self.expander.memory.check()?;
         let [prompt, token] = self.operators()?;
         Ok((self.placement()?, self.pass(&prompt, self.prompt_tokens.get().into())?, self.pass(&token, 1)?))
     }
@@ -300,10 +305,11 @@ impl Study for InferenceStudy {
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (placement, prompt, token) = self.passes()?;
         let ns = |it: Picoseconds| Nanoseconds::new(it.as_ns()).expect("never negative");
+        let by_link = self.link.bandwidth() < self.expander.bandwidth();
         let bound_by = match (token.time.largest(), token.reads) {
-            (PassPart::Far, _) if token.far_layer > token.near_layer => BoundBy::Link,
-            (_, true) => BoundBy::DramBandwidth,
-            (_, false) => BoundBy::Compute,
+            (PassPart::Far, [_, true]) if by_link => BoundBy::Link,
+            (PassPart::Far, [_, true]) | (PassPart::Near, [true, _]) => BoundBy::DramBandwidth,
+            _ => BoundBy::Compute,
         };
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
         let energies = self.energy(&prompt).zip(self.energy(&token));
@@ -403,6 +409,20 @@ mod tests {
         let study = InferenceStudy { format: Format::FP32.into(), ..InferenceStudy::default() };
         let error = study.answer().unwrap_err().to_string();
         assert!(error.contains("the expander holds 64 GiB") && error.contains("short"), "{error}");
+    }
+
+    #[test]
+    fn what_binds_is_the_slower_of_link_and_modules() {
+        let study = InferenceStudy::default();
+        let of = |study: InferenceStudy| study.answer().unwrap().headline.bound_by;
+        assert_eq!(of(study), BoundBy::Link);
+        // The link, however slow the accelerator's own memory is.
+        let mut slow = study;
+        slow.accelerator.bandwidth_gb_s = GbPerS::new(10.0).unwrap();
+        assert_eq!(of(slow), BoundBy::Link);
+        let mut wide = study;
+        wide.link.transfer_gt_s = 1000.0;
+        assert_eq!(of(wide), BoundBy::DramBandwidth);
     }
 
     #[test]

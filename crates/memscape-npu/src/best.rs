@@ -58,6 +58,15 @@ pub struct Demanded {
     pub count: u64,
     /// What it takes at least by any design, in nanoseconds.
     pub least_ns: f64,
+    /// What reading B once as it is stored takes, in nanoseconds: no block row of C takes less.
+    pub stored_ns: f64,
+}
+
+/// How often a design reads B: once for each row of its blocks of C.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+pub fn reads_of_b(device: &Device, tile: Tile, size: [u64; 3]) -> f64 {
+    size[0].div_ceil(u64::from(tile.m) * u64::from(device.rows.get())) as f64
 }
 
 /// Which of up to so many products share a design: their combinations are all tried.
@@ -204,21 +213,25 @@ impl Designs<'_> {
     pub fn shared(&self, products: &[Demanded]) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
         assert!(products.len() <= MOST_PRODUCTS, "too many combinations");
         let mut best: Vec<Option<(Design, f64)>> = vec![None; 1 << products.len()];
-        let all =
-            |kernel: &Kernel| *sums(products, |it| self.at_least(kernel, it.size)).last().unwrap_or(&0.0);
+        let stored = |tile: Tile, it: &Demanded| it.stored_ns * reads_of_b(self.device, tile, it.size);
+        let least = |kernel: &Kernel| {
+            sums(products, |it| self.at_least(kernel, it.size).max(stored(kernel.tile, it)))
+        };
+        let all = |kernel: &Kernel| *least(kernel).last().unwrap_or(&0.0);
         for (_, kernel) in self.by_bound(all)? {
-            let bounds = sums(products, |it| self.at_least(&kernel, it.size));
+            let bounds = least(&kernel);
             if !any_below(&bounds, &best) || !self.reaches_cores(kernel.tile) {
                 continue;
             }
             for design in self.steps(kernel.tile) {
                 let never = f64::INFINITY;
-                let mut totals = sums(products, |it| self.quick(&kernel, &design, it.size).unwrap_or(never));
+                let of = |it: &Demanded, ns: Option<f64>| ns.unwrap_or(never).max(stored(kernel.tile, it));
+                let mut totals = sums(products, |it| of(it, self.quick(&kernel, &design, it.size)));
                 if !any_below(&totals, &best) {
                     continue;
                 }
                 if self.engine != CostEngine::Closed {
-                    totals = sums(products, |it| self.time(&kernel, &design, it.size).unwrap_or(never));
+                    totals = sums(products, |it| of(it, self.time(&kernel, &design, it.size)));
                 }
                 let mut programmable = vec![None; products.len()];
                 for (combination, total) in totals.iter().enumerate().skip(1) {

@@ -221,7 +221,7 @@ fn kernels_that_do_not_exist_are_refused() {
     let error = |code: Code| code.per_tile().unwrap_err().to_string();
     assert_eq!(
         error(Code { format: Format::Q8_0, ..good }),
-        "the kernel `complex` does not multiply q8_0; it is written for q4_0"
+        "the kernel `complex` does not multiply q8_0; it is written for q4_0: use `kernel` = \"default\""
     );
     for (kernel, written_for) in [
         (Kernel::Default, "q4_0, q8_0, fp16 and fp32"),
@@ -230,7 +230,10 @@ fn kernels_that_do_not_exist_are_refused() {
     ] {
         assert_eq!(
             error(Code { kernel, format: Format::BF16, ..good }),
-            format!("the kernel `{}` does not multiply bf16; it is written for {written_for}", kernel.name())
+            format!(
+                "the kernel `{}` does not multiply bf16; it is written for {written_for}: change `format`",
+                kernel.name()
+            )
         );
     }
     assert!(error(Code { vlen_bits: 96, ..good }).contains("a power of two from 64 to 1024"));

@@ -326,7 +326,7 @@ fn bad_questions_say_what_to_change() {
     );
     assert_eq!(
         error(InferenceStudy { format: Format::FP16, ..base }),
-        "the kernel `complex` does not multiply fp16; it is written for q4_0"
+        "the kernel `complex` does not multiply fp16; it is written for q4_0: use `kernel` = \"default\""
     );
     assert_eq!(
         error(InferenceStudy { kernel: Kernel::Openblas, format: Format::INT8, ..base }),

@@ -9,7 +9,7 @@ use crate::normal::{cdf, quadrature, quantile};
 #[non_exhaustive]
 pub enum LawError {
     /// Nothing, or everything, is active.
-    #[error("an activity density of {0}; it must be above 0 and below 1")]
+    #[error("`density` is {0}; the share of active neurons must be above 0 and below 1")]
     Density(f64),
     /// The prompt's parts are more than all.
     #[error(

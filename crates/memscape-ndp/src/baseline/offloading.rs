@@ -10,9 +10,6 @@ use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::work::Work;
 
-/// Kernels of a layer.
-pub(super) const KERNELS: f64 = 6.0;
-
 /// Weights that do not fit the GPU, for each token, from pageable memory.
 pub(super) struct Offloaded {
     pub rates: Rates,
@@ -78,7 +75,7 @@ impl Offloaded {
     pub fn account(&self, work: &Work, overlapped: bool, it: &Step) -> Result<Account, NdpError> {
         let rates = &self.rates;
         let attention = rates.gpu_attention(&work.shape, work.layers(), work.mean_context());
-        let launches = rates.launch * (work.layers() * KERNELS);
+        let launches = rates.launches(&work.shape);
         let parts = step([
             (StepPart::Fc, it.gpu + launches),
             (StepPart::Attention, attention),

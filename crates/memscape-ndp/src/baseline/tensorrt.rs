@@ -10,7 +10,7 @@ use crate::work::{FP16, Work};
 
 /// TensorRT-LLM: each GPU has its share of every matrix and reads it at the same time as the others; behind
 /// attention and behind the feed-forward block all add up what each has over PCIe, around a ring or up and down a
-/// tree, whichever takes less.
+/// tree, whichever takes less. Kernels are launched while others run.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] if the GPUs do not hold model and cache.
@@ -29,7 +29,8 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let vector = shape.hidden as f64 * FP16;
     let sums = |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
-    let fc = all.gpu_dense(weights);
+    let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
+    let fc = reading.max(launches);
     let attention = all.gpu_attention(shape, work.layers(), work.mean_context());
     let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
@@ -46,7 +47,7 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let bound_by = Causes::of([
-        (all.gpu_dense_cause(), fc),
+        (if launches > reading { BoundBy::CommandIssue } else { all.gpu_dense_cause() }, fc),
         (BoundBy::DramBandwidth, attention),
         (BoundBy::Link, of_token),
     ]);

@@ -38,7 +38,7 @@ pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
     Err(NdpError::Dimms { need_gb, dimms, capacity_gb, needed })
 }
 
-/// The same on GPUs alone.
+/// The same on GPUs alone, in all of their memory: what their software needs beside, no source says.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] says by how much they do not.
@@ -54,20 +54,18 @@ pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpErr
     Err(NdpError::Gpus { need_gb, have_gb, gpus, needed })
 }
 
-/// Bytes of sparse neurons that the GPU can hold: a share of them, or what is
-/// left beside what every token needs whole.
+/// Bytes of sparse neurons that the GPU can hold: what is left beside what every token
+/// needs whole, and no more than a share of them.
 ///
 /// # Errors
 /// [`NdpError::Dense`] if nothing is left.
 pub fn hot_capacity(most: Option<Share>, shape: &Shape, usable_bytes: f64) -> Result<f64, NdpError> {
-    if let Some(share) = most {
-        return Ok(share.as_f64() * shape.sparse_bytes());
-    }
     let (need, have) = (shape.dense_bytes(), usable_bytes);
     if need > have {
         return Err(NdpError::Dense { need_gb: need * 1e-9, have_gb: have * 1e-9 });
     }
-    Ok(have - need)
+    let most = most.map_or(f64::INFINITY, |it| it.as_f64() * shape.sparse_bytes());
+    Ok((have - need).min(most))
 }
 
 /// Bytes of the predictor's tables for one block: states read and written, and

@@ -382,12 +382,22 @@ impl Rates {
     }
 
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
-    /// with each token, and each query meets the keys and values of its token and those before.
+    /// with each token, and each query meets the keys and values of its token and those before. Kernels
+    /// are launched while others run, and take no less than that.
     #[must_use]
     pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
         let weights = shape.parameters * f64::from(tokens) * self.batch;
-        roofline(shape.bytes(), self.gpu_bytes_per_ns, weights, self.gpu_macs_per_ns)
-            + self.prompt_attention(shape, tokens)
+        let reading = roofline(shape.bytes(), self.gpu_bytes_per_ns, weights, self.gpu_macs_per_ns);
+        (reading + self.prompt_attention(shape, tokens)).max(self.launches(shape))
+    }
+
+    /// Launching the kernels of all layers, one after the other.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "layers")]
+    pub fn launches(&self, shape: &Shape) -> Nanoseconds {
+        /// Kernels of a layer.
+        const KERNELS: f64 = 6.0;
+        self.launch * (shape.layers as f64 * KERNELS)
     }
 
     /// Of that: attention.

@@ -93,7 +93,7 @@ pub struct InferenceStudy {
     /// Multipliers of the DIMM that the printed partition is made for; null for those of `dimm`
     #[schemars(range(min = 1, max = 1_048_576))]
     pub placed_for_multipliers: Option<NonZeroU32>,
-    /// Share of the sparse weights that the GPU may hold; null for what fits
+    /// Most of the sparse weights, as a share, that the GPU holds where more would fit; null for what fits
     pub hot_share: Option<Share>,
     /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
@@ -152,7 +152,7 @@ pub struct InferenceAnswer {
     pub predictor_compute_share: f64,
     /// Predicting over the whole run
     pub predictor_run_share: f64,
-    /// Share of the model's weights that the GPU can hold
+    /// Share of the model's weights that the GPU, or all GPUs, can hold
     pub resident_share: f64,
     /// Share of sparse neurons that the GPU holds
     pub hot_share_used: f64,
@@ -436,6 +436,10 @@ impl Study for InferenceStudy {
         let run = prompt + generated * step;
         let [pcie, predictor] = [account.pcie.as_f64(), account.step.ns(StepPart::Predictor)];
         let [by_link, by_host] = [account.link_moves, account.host_moves].map(Nanoseconds::as_f64);
+        let resident_bytes = match self.system {
+            System::TensorrtLlm => account.held.limit,
+            _ => rates.usable_bytes,
+        };
         let mlp_bytes = work.shape.weight_bytes * work.shape.neuron_weights(crate::activity::BlockKind::Mlp);
         Ok(InferenceAnswer {
             headline,
@@ -450,7 +454,7 @@ impl Study for InferenceStudy {
             pcie_run_share: (account.prompt.pcie.as_f64() + generated * pcie) / run,
             predictor_compute_share: predictor / (step - account.step.ns(StepPart::Communication)),
             predictor_run_share: predictor * generated / run,
-            resident_share: (rates.usable_bytes / work.shape.bytes()).min(1.0),
+            resident_share: (resident_bytes / work.shape.bytes()).min(1.0),
             hot_share_used: account.hot_share,
             gpu_read_share: account.gpu_read_share,
             cold_compute_share: account.cold_compute_share,

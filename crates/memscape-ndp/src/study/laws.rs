@@ -31,6 +31,7 @@ const fn worse(path: &'static str) -> Effect {
 }
 
 const TENSORRT: &[When] = &[When::is("system", &["tensorrt-llm"])];
+const BESIDE_A_HOST: &[When] = &[When::is_not("system", &["tensorrt-llm"])];
 const HOST: &[When] = &[When::is("system", &["hermes-host"])];
 const PREDICTING: &[When] = &[When::is("system", &["hermes", "hermes-host"])];
 const LAW: &[When] =
@@ -92,7 +93,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
     slower("host.copy_call_us"),
     worse("host.dispatch_us").only(HOST),
-    better("overhead.gpu_usable"),
+    better("overhead.gpu_usable").only(BESIDE_A_HOST),
     better("overhead.gpu_bandwidth_efficiency"),
     better("overhead.gpu_compute_efficiency"),
     worse("overhead.sync_us"),
@@ -219,7 +220,7 @@ pub(super) const ACTIVITY: &[Effect] = &[
     faster("hot_fraction"),
     neutral("distance"),
     neutral("shards"),
-    neutral("window"),
+    neutral("window").only(&[When::is("engine", &["events"])]),
     either("layers", "some layers are more uneven than others"),
     either("prompt_tokens", "a longer profile tells more of what is hot"),
     either("generated_tokens", "a longer reply uses more neurons"),

@@ -53,7 +53,7 @@ pub struct PartitionStudy {
     pub activity: ProfiledLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
     pub density: Option<Share>,
-    /// Share of the sparse weights that the GPU may hold; null for what fits
+    /// Most of the sparse weights, as a share, that the GPU holds where more would fit; null for what fits
     pub hot_share: Option<Share>,
     /// Recording whose profile is taken: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,
@@ -220,6 +220,8 @@ impl Study for PartitionStudy {
         let neurons: u64 = found.device.iter().map(|it| it.len() as u64).sum();
         let hot: u64 = found.device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
         let dimms = &found.bytes[1..];
+        // A host's memory is one, interleaved over all DIMMs.
+        let each = 1e-9 / (precise(u64::from(self.dimms.get())) / precise(dimms.len() as u64));
         Ok(PartitionAnswer {
             objective_ms: found.objective.as_f64() * 1e-6,
             lower_bound_ms: found.lower_bound.as_f64() * 1e-6,
@@ -228,8 +230,8 @@ impl Study for PartitionStudy {
             gpu_neuron_share: precise(hot) / precise(neurons),
             gpu_gb: found.bytes[0] * 1e-9,
             gpu_capacity_gb: capacity * 1e-9,
-            fullest_dimm_gb: dimms.iter().copied().fold(0.0, f64::max) * 1e-9,
-            emptiest_dimm_gb: dimms.iter().copied().fold(f64::INFINITY, f64::min) * 1e-9,
+            fullest_dimm_gb: dimms.iter().copied().fold(0.0, f64::max) * each,
+            emptiest_dimm_gb: dimms.iter().copied().fold(f64::INFINITY, f64::min) * each,
         })
     }
 }

@@ -70,7 +70,7 @@ pub struct PredictorStudy {
     /// Layers that are walked, from the first on; null for all
     #[schemars(range(min = 1, max = 4096))]
     pub layers: Option<NonZeroU32>,
-    /// Share of the sparse weights that the GPU may hold; null for what fits
+    /// Most of the sparse weights, as a share, that the GPU holds where more would fit; null for what fits
     pub hot_share: Option<Share>,
     /// Recording that activity is taken from: a name, an .npz file or a folder of them; null for the law
     pub trace: Option<RecordingName>,

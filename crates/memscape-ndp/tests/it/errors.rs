@@ -47,7 +47,10 @@ fn numbers_out_of_range_are_refused() {
     check(&[("predictor.threshold", json!(-1))], "expected u32");
     check(&[("predictor.lambda", json!(16))], "16 does not fit the 4-bit states; it must be from 0 to 15");
     check(&[("activity.native_density", json!(1.5))], "1.5 is no share; it must be from 0 to 1");
-    check(&[("density", json!(0.0))], "an activity density of 0; it must be above 0 and below 1");
+    check(
+        &[("density", json!(0.0))],
+        "`density` is 0; the share of active neurons must be above 0 and below 1",
+    );
     check(&[("gpu.memory_gb", json!(-1.0))], "-1 GB is not a capacity; it must be finite and at least 0");
     check(
         &[("activity.prompt_drift", json!(0.7)), ("activity.cluster_drift", json!(0.3))],

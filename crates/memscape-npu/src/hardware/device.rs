@@ -166,6 +166,15 @@ impl Device {
         Ok(mmul)
     }
 
+    /// What streams from DRAM into the array, in GB/s: through its port, and through the interface tiles, each
+    /// of which has a channel for what its column has of A and one for B.
+    #[must_use]
+    pub fn stream_gb_s(&self) -> f64 {
+        const CHANNELS: f64 = 2.0;
+        let wide = f64::from(self.columns.get()) * CHANNELS * f64::from(self.dma_bytes_per_cycle.get());
+        self.dram.port_gb_s().min(wide * self.clock_mhz.as_f64() * 1e-3)
+    }
+
     /// Share of a core's accumulators that a register block takes.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "at most 2^34 bytes")]

@@ -98,10 +98,11 @@ pub enum DesignError {
     /// Memory tiles are too small, even if neighbours share.
     #[error(
         "`k_mt` = {k_mt} needs {} in the fullest memory tile ({} for A and {} for B, two buffers each, {} for \
-         C){}, but it holds {have}; use a `k_mt` of at most {largest_k_mt} or a smaller tile",
+         C){}, but it holds {have}; use {}a smaller tile",
         Bytes(r#use.fullest), Bytes(r#use.fullest_a), Bytes(r#use.b), Bytes(r#use.c),
         if r#use.fullest_pair == r#use.fullest { String::new() }
-        else { format!(" and {} with its neighbour", Bytes(r#use.fullest_pair)) }
+        else { format!(" and {} with its neighbour", Bytes(r#use.fullest_pair)) },
+        if *largest_k_mt == 0 { String::new() } else { format!("a `k_mt` of at most {largest_k_mt} or ") }
     )]
     L2 {
         /// As given.

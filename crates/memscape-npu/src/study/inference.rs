@@ -345,7 +345,7 @@ impl InferenceStudy {
     /// What a step streams and multiplies, operator by operator.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn streams(&self, context: u64, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
-        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
         // One row of the instruction for each vector; the others multiply nothing.
         let r = f64::from(mmul.r.get());
@@ -384,7 +384,7 @@ impl InferenceStudy {
         let heads = NonZeroU64::from(self.batch);
         let mut costs = products.operators(heads, Some(stored))?;
         let tops = products.solve(heads, Some(stored))?.0.tops;
-        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
             if part == PassPart::Weights {
@@ -421,7 +421,7 @@ impl InferenceStudy {
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         let stored = self.format.of(&self.model)?;
         let (products, [layers, head]) = self.products().solve(self.batch.into(), Some(stored))?;
-        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.dram.port_gb_s());
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let (mut times, mut least_bytes, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0, 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -546,7 +546,7 @@ impl Study for InferenceStudy {
             .collect();
         if let Ok(stored) = self.format.of(&self.model) {
             let bytes = stored.token_layer_bits() as f64 / 8.0 * f64::from(self.model.layers);
-            let floor = bytes / self.device.dram.port_gb_s();
+            let floor = bytes / self.device.stream_gb_s();
             bounds.push(Bound::at_least(
                 "token_ns",
                 floor,

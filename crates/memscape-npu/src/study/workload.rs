@@ -11,7 +11,7 @@ use memscape_workload::{Gemv, Matrix, Model, Projections, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::best::{Demanded, Designs};
+use crate::best::{Demanded, Designs, reads_of_b};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, BdReconfiguration};
@@ -201,8 +201,19 @@ struct Product {
     operations: f64,
     /// What the array is configured for: a change of it takes time.
     configuration: usize,
-    /// What each takes at least if its weights are stored wider than they are multiplied, in nanoseconds.
+    /// What each takes at least, its weights read once as they are stored, in nanoseconds.
     least_ns: f64,
+    /// Of that, reading the weights.
+    stored_ns: f64,
+}
+
+impl Product {
+    /// What no design goes below that reads the weights as often as this one's, as they are stored.
+    fn least(&self) -> f64 {
+        let design = self.gemm.design();
+        let reads = reads_of_b(&self.gemm.device, design.tile, self.gemm.size());
+        self.least_ns.max(self.stored_ns * reads)
+    }
 }
 
 /// The kinds of products of a prompt: those of a layer in their order, then the head.
@@ -244,7 +255,12 @@ impl Products {
         let demanded: Vec<_> = self
             .kinds
             .iter()
-            .map(|it| Demanded { size: it.gemm.size(), count: it.count, least_ns: it.least_ns })
+            .map(|it| Demanded {
+                size: it.gemm.size(),
+                count: it.count,
+                least_ns: it.least_ns,
+                stored_ns: it.stored_ns,
+            })
             .collect();
         let shared = designs.shared(&demanded)?;
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -297,11 +313,16 @@ impl WorkloadStudy {
         let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
             let gemm = self.gemm(tokens, weights);
             let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
-            let least_ns = match stored {
-                Some(_) => self.floors_of(matrix, gemm.size(), stored)?.least(),
-                None => 0.0,
+            let [least_ns, stored_ns] = match stored {
+                Some(weights) => {
+                    let [_, k, n] = gemm.size();
+                    let bytes = weights.matrix_bits(matrix, k.saturating_mul(n)) as f64 / 8.0;
+                    let least = self.floors_of(matrix, gemm.size(), stored)?.least();
+                    [least, bytes / self.device.dram.port_gb_s()]
+                }
+                None => [0.0; 2],
             };
-            Ok(Product { matrix, gemm, count, operations, configuration: 0, least_ns })
+            Ok(Product { matrix, gemm, count, operations, configuration: 0, least_ns, stored_ns })
         };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
@@ -344,7 +365,7 @@ impl WorkloadStudy {
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
                 it.gemm.answer()?;
             let count = it.count as f64;
-            let time = Nanoseconds::new(time_ns.max(it.least_ns))? * count;
+            let time = Nanoseconds::new(time_ns.max(it.least()))? * count;
             let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;
@@ -426,7 +447,7 @@ impl WorkloadStudy {
                 ("output_wait", of(answer.output_wait_ns)?),
                 ("epilogue", of(answer.epilogue_ns)?),
                 ("dispatch", of(answer.dispatch_ns)?),
-                ("stored", of(it.least_ns - answer.time_ns)?),
+                ("stored", of(it.least() - answer.time_ns)?),
             ];
             costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
         }

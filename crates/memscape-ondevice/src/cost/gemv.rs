@@ -59,7 +59,7 @@ pub enum GemvError {
     #[error("`memory.ranks` is {0}; a PIM command reaches the banks of one rank, so use 1")]
     Ranks(u32),
     /// Scale factors, which the PIM blocks do not apply.
-    #[error("`format` is {0}; PIM blocks have no scale factors, so use bf16, fp16, int8 or int4")]
+    #[error("`format` is {0}; PIM blocks have no scale factors, so use fp32, bf16, fp16, int8 or int4")]
     Scaled(Format),
     /// A stream that breaks the protocol.
     #[error("the command stream breaks the DRAM protocol: {0}")]

@@ -98,7 +98,9 @@ pub enum LayoutStudyError {
     #[error("`address_map`: {0}")]
     Map(#[from] MapTextError),
     /// Scale factors, which have no place in the layout.
-    #[error("`format` is {0}; the layout has no place for scale factors, so use bf16, fp16, int8 or int4")]
+    #[error(
+        "`format` is {0}; the layout has no place for scale factors, so use fp32, bf16, fp16, int8 or int4"
+    )]
     Scaled(Format),
 }
 

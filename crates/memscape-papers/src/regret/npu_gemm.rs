@@ -150,7 +150,7 @@ fn best_for_all(study: &WorkloadStudy) -> Option<Tile> {
         Designs { device: &first.device, base: first.design(), k_mt_steps: None, engine: first.engine };
     let count = u64::from(study.model.layers);
     let demanded: Vec<_> =
-        gemms.iter().map(|it| Demanded { size: it.size(), count, least_ns: 0.0 }).collect();
+        gemms.iter().map(|it| Demanded { size: it.size(), count, least_ns: 0.0, stored_ns: 0.0 }).collect();
     let best = designs.shared(&demanded).ok()?.pop()??;
     Some(best.0.tile)
 }

@@ -75,6 +75,8 @@ pub(super) struct Host {
     pub bound_by: BoundBy,
     /// What a token reads and writes beside the matrices that PIM can take.
     pub beside: Traffic,
+    /// Whether moving these bytes takes most of that.
+    pub beside_moves: bool,
     /// What it reads of these.
     pub weights: Traffic,
     /// The prompts.
@@ -122,11 +124,18 @@ impl HostWork {
         let (mut times, mut weights, mut beside) =
             ([Nanoseconds::ZERO; TokenPart::ALL.len()], Traffic::default(), Traffic::default());
         let (mut all, mut moving) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
+        let mut by_side = [Nanoseconds::ZERO; 2];
         for it in self.token()? {
             times[it.part.index()] += it.time;
             all += it.time;
             moving += it.moving;
-            if it.part == TokenPart::Gemv { weights += it.traffic } else { beside += it.traffic }
+            if it.part == TokenPart::Gemv {
+                weights += it.traffic;
+                continue;
+            }
+            beside += it.traffic;
+            by_side[0] += it.time;
+            by_side[1] += it.moving;
         }
         let (mut prompt, mut prompt_traffic) = (Nanoseconds::ZERO, Traffic::default());
         for it in self.prompt()? {
@@ -138,6 +147,7 @@ impl HostWork {
             token: TokenPart::ALL.iter().map(|it| (*it, times[it.index()].to_picoseconds())).collect(),
             bound_by: if moving * 2.0 >= all { BoundBy::DramBandwidth } else { BoundBy::Compute },
             beside,
+            beside_moves: by_side[1] * 2.0 >= by_side[0],
             weights,
             prompt,
             prompt_traffic,
@@ -188,8 +198,10 @@ impl HostWork {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn operator(&self, it: &Operator, part: TokenPart, traffic: Traffic) -> HostOperator {
         let operations = it.operations as f64 * f64::from(self.sequences.get());
-        let of_all = |operations| repeated(it.count, self.time(operations, traffic.bytes()));
-        let at_peak = Self { bandwidth: self.peak, ..*self }.time(operations, traffic.bytes());
+        let bits = self.operand_bits(it.kind);
+        let time = |operations, rate| self.soc.gemv_time(operations, bits, traffic.bytes(), rate);
+        let of_all = |operations| repeated(it.count, time(operations, self.bandwidth));
+        let at_peak = time(operations, self.peak);
         HostOperator {
             name: it.name,
             part,
@@ -204,9 +216,13 @@ impl HostWork {
         self.model.layer_gemvs(self.projections).any(|it| it.0.name() == operator.name)
     }
 
-    /// The slower of computing and moving so many bytes.
-    fn time(&self, operations: f64, bytes: f64) -> Nanoseconds {
-        self.soc.gemv_time(operations, self.format.element_bits(), bytes, self.bandwidth)
+    /// Bits of what is multiplied, which paces it: activations are converted to the width of what they meet.
+    const fn operand_bits(&self, kind: OperatorKind) -> u64 {
+        match kind {
+            OperatorKind::Matrix => self.format.element_bits(),
+            OperatorKind::Attention => self.kv_bits.get() as u64,
+            OperatorKind::Vector => self.activation_bits.get() as u64,
+        }
     }
 
     /// Bytes of weights that one instance reads for all sequences.

@@ -363,6 +363,8 @@ impl InferenceStudy {
             all.gemvs += head.cost.time;
             commands += head.cost.commands;
             reduction += study.reduction_traffic(&head.plan);
+            all.rows += head.plan.weight_rows();
+            all.output_rows = all.output_rows.max(head.plan.memory_rows() - head.plan.weight_rows());
         }
         all.energy = dynamic_energy(site, &commands, reduction);
         if self.refresh {
@@ -380,7 +382,7 @@ impl InferenceStudy {
         time[TokenPart::Gemv] = gemvs.total();
         let of_gemvs = on_pim.energy.map(|it| it * f64::from(batch));
         let energy = and(of_gemvs, traffic_energy(&site.machine, host.beside));
-        Token { time, bound_by: bound_by(&gemvs, &time), energy }
+        Token { time, bound_by: bound_by(&gemvs, &time, host.beside_moves), energy }
     }
 
     /// The same on the processor alone.
@@ -413,8 +415,8 @@ impl InferenceStudy {
         Ok(need)
     }
 
-    /// Weights, and keys and values of all sequences at their end: the layers'
-    /// matrices as they are placed on PIM, padding included; and the latter alone.
+    /// Weights, and keys and values of all sequences at their end: matrices as they are
+    /// placed on PIM, padding included; and the latter alone.
     fn bytes_needed(&self, on_pim: Option<&OnPim>) -> (u64, u64) {
         let model = &self.model;
         let layers = u64::from(model.layers);
@@ -422,7 +424,12 @@ impl InferenceStudy {
         let vectors =
             layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
         let layer: u64 = model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
-        let elements = layers * layer;
+        // Embeddings that are the head's matrix are looked up where that lies.
+        let head = match self.lm_head {
+            LmHead::Pim => model.gemv(Matrix::LmHead).map_or(0, |it| it.m() * it.k()),
+            LmHead::Soc => 0,
+        };
+        let elements = layers * layer + head;
         let others = model.parameters().saturating_sub(vectors).saturating_sub(elements);
 
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
@@ -442,12 +449,13 @@ impl InferenceStudy {
     }
 }
 
-/// What takes most of a token: reading weights, the commands between, or what the processor does
-/// beside.
-fn bound_by(gemvs: &Breakdown<GemvPart>, token: &Breakdown<TokenPart>) -> BoundBy {
+/// What takes most of a token: reading, on PIM or by the processor, the commands between, or what the
+/// processor does beside.
+fn bound_by(gemvs: &Breakdown<GemvPart>, token: &Breakdown<TokenPart>, beside_moves: bool) -> BoundBy {
     let (whole, on_pim) = (token.total(), gemvs.total());
-    let reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
-    let host = whole - on_pim + gemvs[GemvPart::SocReduction];
+    let mut reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
+    let mut host = gemvs[GemvPart::SocReduction];
+    *(if beside_moves { &mut reading } else { &mut host }) += whole - on_pim;
     let commands = whole - reading - host;
     if reading >= commands.max(host) {
         BoundBy::DramBandwidth

@@ -160,10 +160,16 @@ pub struct NoRoom {
     limit: u64,
 }
 
+/// Bytes of the nodes whose memory threads placed so may use.
+#[must_use]
+pub fn memory_limit(memory: &Dram, numa: &Numa, placed: &Placed) -> u64 {
+    let (all, nodes) = (memory.capacity().0, numa.nodes.get());
+    if placed.memory_nodes == nodes { all } else { all / u64::from(nodes) * u64::from(placed.memory_nodes) }
+}
+
 /// # Errors
 /// [`NoRoom`] if the memory does not hold so many bytes.
-pub fn check_room(needed: u64, memory: &Dram) -> Result<(), NoRoom> {
-    let limit = memory.capacity().0;
+pub fn check_room(needed: u64, limit: u64) -> Result<(), NoRoom> {
     if needed <= limit { Ok(()) } else { Err(NoRoom { needed, limit }) }
 }
 

@@ -82,7 +82,9 @@ impl Sgemm {
                 let (step, elements) = gemv_step(core);
                 let cycles = weights * float(columns) / float(elements) * step.as_f64();
                 cost.multiply = core.cycle() * cycles / cores;
-                cost.memory = rates.dram.time_of(self.gemm.weight_bytes(Format::FP32)) * float(columns);
+                // Columns after the first find what caches still hold.
+                let (bytes, again) = (self.gemm.weight_bytes(Format::FP32), float(columns) - 1.0);
+                cost.memory = rates.dram.time_of(bytes) + rates.read(bytes, rates.level(bytes)) * again;
             }
             Method::Listing | Method::Blocked => {
                 let lanes = u64::from(core.vlen_bits / 32 * self.lmul);
@@ -94,6 +96,8 @@ impl Sgemm {
                 cost.memory = rates.read(bytes, level) * float(self.gemm.m());
             }
         }
+        // Weights come from memory once, beside computing; what that does not hide is waited for.
+        cost.memory += rates.dram.time_of(self.gemm.weight_bytes(self.format)) - cost.total();
         cost
     }
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, all};
-use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room};
+use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
@@ -174,7 +174,6 @@ impl GemmStudy {
             return Err(GemmError::Quantised(self.method));
         }
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
-        check_room(self.memory_bytes(&gemm), &self.memory)?;
         Ok(Sgemm { gemm, format: self.format, method: self.method, lmul: self.lmul })
     }
 
@@ -268,6 +267,8 @@ impl Study for GemmStudy {
         let product = self.check()?;
         let bind = Bind { nodes: self.bind_nodes, cores: self.bind_cores };
         let placed = place(self.policy, self.threads.get(), bind, &self.numa, &self.cache)?;
+        let limit = memory_limit(&self.memory, &self.numa, &placed);
+        check_room(self.memory_bytes(&product.gemm), limit)?;
         let hierarchy = self.hierarchy();
         let cost = product.cost(placed.threads, &hierarchy, &Rates::of(&placed, &hierarchy));
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);
@@ -286,7 +287,7 @@ impl Study for GemmStudy {
             balancing_ns: balancing.as_f64(),
             peak_share: gops / peak,
             memory_bytes: self.memory_bytes(&product.gemm),
-            memory_limit_bytes: self.memory.capacity().0,
+            memory_limit_bytes: limit,
         })
     }
 }

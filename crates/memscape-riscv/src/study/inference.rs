@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, rows_opened};
+use crate::cost::memory::{Hierarchy, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
@@ -26,7 +26,7 @@ use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_lengt
 use crate::mapping::conversation::{Columns, Conversation};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
-use crate::mapping::placement::{Bind, Nodes, NumaError, Placed, Policy, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{
     BLOCK, FILE_FORMAT, NoCode, block_bytes, check_format, file_bytes, matrix_bytes,
 };
@@ -76,7 +76,8 @@ pub struct InferenceStudy {
     pub bind_cores: Option<CoreList>,
     /// Tokens of each prompt
     pub prompt_tokens: NonZeroU64,
-    /// Tokens generated of each sequence; the last one is not evaluated
+    /// Tokens generated of each sequence. llama.cpp does not evaluate the last one, and `task_clock_ms` leaves it
+    /// out; prompt and reply have a step for each, as on all machines
     pub generated_tokens: NonZeroU64,
     /// Sequences at once: their prompts are one graph, and each step is one token of all
     pub batch: NonZeroU32,
@@ -306,7 +307,8 @@ impl InferenceStudy {
         let balancing = placed.balancing_share(self.policy, &self.os, &self.numa);
         let crew = Crew::new(placed, software, &self.hierarchy(), self.os.sync_ns, balancing)?;
         let (weights, cache) = (self.weights_in_memory(&software, run), self.cache_bytes());
-        let (limit, bound) = (self.memory_limit(&placed), placed.memory_nodes < self.numa.nodes.get());
+        let (limit, bound) =
+            (memory_limit(&self.memory, &self.numa, &placed), placed.memory_nodes < self.numa.nodes.get());
         if weights.saturating_add(cache) > limit {
             return Err(InferenceError::Memory { weights, cache, limit, bound });
         }
@@ -322,16 +324,6 @@ impl InferenceStudy {
             .filter(|it| software.path(it.0, it.1, most) == Path::Blas)
             .map(|it| matrix_bytes(it.0, it.1, Format::FP32));
         file_bytes(&self.model, self.format).saturating_add(of_blas.max().unwrap_or(0))
-    }
-
-    /// Bytes of the nodes whose memory the run may use.
-    fn memory_limit(&self, placed: &Placed) -> u64 {
-        let (all, nodes) = (self.memory.capacity().0, u64::from(self.numa.nodes.get()));
-        if u64::from(placed.memory_nodes) == nodes {
-            all
-        } else {
-            all / nodes * u64::from(placed.memory_nodes)
-        }
     }
 
     /// Cells of the cache. The last token is not evaluated, so it takes none.
@@ -573,7 +565,7 @@ impl Study for InferenceStudy {
             prompt: prompt_time,
             step: step_time,
             memory_bytes: self.weights_in_memory(&crew.software, &run).saturating_add(self.cache_bytes()),
-            memory_limit_bytes: Some(self.memory_limit(&crew.placed)),
+            memory_limit_bytes: Some(memory_limit(&self.memory, &self.numa, &crew.placed)),
             bound_by: bound_by(&mean_step),
             energy: energies.map(<[_; 2]>::from),
             package_w: self.package_w.map(Watts::as_f64),

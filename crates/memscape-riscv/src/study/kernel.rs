@@ -210,7 +210,7 @@ impl Study for KernelStudy {
         let rates = Rates::of(&placed, &self.hierarchy());
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let memory_bytes = bytes.0.saturating_mul(self.matrices.get().into());
-        check_room(memory_bytes, &self.memory)?;
+        check_room(memory_bytes, self.memory.capacity().0)?;
         let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);

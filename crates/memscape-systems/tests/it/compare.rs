@@ -123,7 +123,10 @@ fn a_processor_without_pim_takes_formats_that_pim_does_not() {
     assert!(bound(0) < bound(1) && bound(1) > bound(2) && bound(2) >= bound(3), "{tokens:?}");
     assert_eq!(tokens[4..].iter().flatten().count(), 1);
     let error = errors[5].clone().unwrap();
-    assert_eq!(error, "`format` is q8_0; PIM blocks have no scale factors, so use bf16, fp16, int8 or int4");
+    assert_eq!(
+        error,
+        "`format` is q8_0; PIM blocks have no scale factors, so use fp32, bf16, fp16, int8 or int4"
+    );
 }
 
 #[test]

@@ -443,3 +443,117 @@ fn a_row_that_waits_for_the_last_is_not_all_there_is() {
     let waiting = parts(2000.0);
     assert!(waiting[2] > at[2] && waiting[1] > 0.5 * (waiting[2] - at[2]), "{waiting:?}");
 }
+
+/// A number that a study answers.
+fn number(name: &str, column: &str, given: &Value) -> f64 {
+    let row = study(name).unwrap().run(&parameters(given)).unwrap();
+    row.iter().find(|it| it.0 == column).unwrap().1.as_f64().unwrap()
+}
+
+#[test]
+fn an_array_streams_no_faster_than_its_interface_tiles() {
+    // Four columns of two channels, each four bytes a cycle.
+    let bytes = |given: Value, gb_s: f64| number("npu.inference", "weights_ns", &given) * gb_s;
+    let slow = bytes(json!({ "device.clock_mhz": 100 }), 3.2);
+    let narrow = bytes(json!({ "device.dma_bytes_per_cycle": 1 }), 8.0);
+    assert!((slow / narrow - 1.0).abs() < 1e-9 && slow > 0.6e9, "{slow} {narrow}");
+}
+
+#[test]
+fn weights_wider_than_they_are_multiplied_are_read_for_each_row_of_blocks() {
+    let weights = |format: &str| {
+        let given = json!({ "design": "xdna2-int8-int8", "format": format });
+        number("npu.inference", "prompt_weights_s", &given)
+    };
+    // Four rows of blocks, and the head once.
+    assert!(
+        weights("fp32") > (973.1e6 * 4.0 * 4.0 + 1.05e9) / 50e9 && weights("fp32") > 2.0 * weights("int8")
+    );
+}
+
+#[test]
+fn attention_is_as_fast_as_keys_and_values_are_wide() {
+    let prompt = |format: &str, kv_bits: u32, tokens: u64| {
+        let given = json!({
+            "system": "soc", "model": "llama-3.2-1b", "format": format, "kv_bits": kv_bits, "prompt_tokens": tokens,
+        });
+        number("pim.inference", "ttft_s", &given)
+    };
+    // What grows with the square of the prompt is attention, whatever weights are stored as.
+    let squares =
+        |format: &str, kv_bits: u32| prompt(format, kv_bits, 100_000) - 2.0 * prompt(format, kv_bits, 50_000);
+    let (narrow, wide) = (squares("int4", 16), squares("fp16", 16));
+    assert!((narrow / wide - 1.0).abs() < 0.01, "{narrow} {wide}");
+    assert!((squares("int4", 8) / narrow - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn a_head_on_pim_takes_the_rows_that_it_is_placed_in() {
+    let bytes = |head: &str| {
+        let given = json!({
+            "lm_head": head, "model": "opt-125m", "memory.channels": 64, "memory.banks_per_channel": 64,
+        });
+        number("pim.inference", "memory_bytes", &given)
+    };
+    assert!(bytes("pim") > bytes("soc") + 10e6);
+}
+
+#[test]
+fn a_gpu_holds_no_more_than_fits_whatever_share_is_asked_for() {
+    let ttft = |share: Value| number("ndp.inference", "ttft_s", &json!({ "hot_share": share }));
+    assert!((ttft(json!(1.0)) - ttft(Value::Null)).abs() < 1e-12 && ttft(json!(0.01)) >= ttft(json!(1.0)));
+    let small = parameters(&json!({ "hot_share": 1.0, "gpu.memory_gb": 0.001 }));
+    let error = study("ndp.inference").unwrap().run(&small).unwrap_err().to_string();
+    assert!(error.contains("but the GPU can hold 0.0 GB"), "{error}");
+}
+
+#[test]
+fn a_prompt_is_no_faster_than_its_kernels_are_launched() {
+    for system in ["hermes", "accelerate", "tensorrt-llm"] {
+        let given = json!({
+            "system": system, "model": "opt-125m", "prompt_tokens": 1, "generated_tokens": 1,
+            "overhead.launch_us": 1000, "gpus": 1,
+        });
+        assert!(number("ndp.inference", "ttft_s", &given) > 0.072 - 1e-9, "{system}");
+    }
+}
+
+#[test]
+fn weights_of_a_product_come_from_memory_once() {
+    let product = |changes: Value| {
+        let mut given = json!({ "m": 16384, "k": 8192, "n": 1, "threads": 64, "method": "listing" });
+        given.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        number("riscv.gemm", "time_ns", &given)
+    };
+    // 512 MiB over 12.8 GB/s.
+    assert!(product(json!({ "memory": "lpddr5-6400" })) > 41.9e6);
+    assert!(product(json!({ "memory.data_rate_mt_s": 100 })) > 10.0 * product(json!({})));
+    // What caches hold is not read again for each column.
+    let columns = |n: u64| {
+        number("riscv.gemm", "memory_ns", &json!({ "method": "openblas-gemv", "m": 256, "k": 256, "n": n }))
+    };
+    assert!((columns(16) / columns(1) - 1.0).abs() < 1e-9);
+    let bound = parameters(&json!({
+        "m": 131_072, "k": 98_304, "n": 1, "threads": 8, "policy": "bind-cores-memory", "bind_nodes": 1,
+        "method": "openblas-gemv",
+    }));
+    assert!(study("riscv.gemm").unwrap().run(&bound).is_err(), "51.5 GB in a node of 34.4 GB");
+}
+
+#[test]
+fn a_token_that_waits_for_memory_on_either_side_is_bound_by_it() {
+    for (name, given) in [("pim.inference", json!({ "model": "opt-125m" })), ("mixed.inference", json!({}))] {
+        let row = study(name).unwrap().run(&parameters(&given)).unwrap();
+        assert_eq!(row.iter().find(|it| it.0 == "bound_by").unwrap().1, "dram-bandwidth", "{name}");
+    }
+}
+
+#[test]
+fn a_format_without_a_layout_on_pim_is_refused_wherever_there_is_one() {
+    for name in ["ondevice.prefill", "ondevice.capacity", "ondevice.layout", "ondevice.inference"] {
+        let error = study(name).unwrap().run(&parameters(&json!({ "format": "q4_0" }))).unwrap_err();
+        assert!(error.to_string().contains("so use fp32, bf16, fp16, int8 or int4"), "{name}: {error}");
+    }
+    let cached = json!({ "format": "q4_0", "scheme": "cacheable-gemm" });
+    assert!(number("ondevice.capacity", "total_bytes", &cached) > 0.0);
+}

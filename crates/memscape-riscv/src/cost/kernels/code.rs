@@ -117,7 +117,10 @@ pub struct Code {
 #[non_exhaustive]
 pub enum KernelError {
     /// A format the kernel is not written for.
-    #[error("the kernel `{}` does not multiply {format}; it is written for {written_for}", kernel.name())]
+    #[error(
+        "the kernel `{}` does not multiply {format}; it is written for {written_for}{}", kernel.name(),
+        if *kernel != Kernel::Default && FORMATS.contains(format) { ": use `kernel` = \"default\"" } else { ": change `format`" }
+    )]
     Unsupported {
         /// The kernel.
         kernel: Kernel,
