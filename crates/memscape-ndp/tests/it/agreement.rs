@@ -7,6 +7,7 @@ use memscape_ndp::scheduler::{Exchange, Missed, Strategy};
 use memscape_ndp::study::System;
 use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
 use memscape_study::{CostEngine, Study};
+use memscape_units::GbPerS;
 use memscape_workload::Model;
 
 fn number(it: u32) -> NonZeroU32 {
@@ -66,6 +67,23 @@ fn agreement_of_batches_and_options() {
     check(&InferenceStudy { placement_groups: None, strategy: Strategy::Adjustment, ..base.clone() });
     check(&InferenceStudy { exchange: Exchange::Unchecked, ..base.clone() });
     check(&InferenceStudy { system: System::HermesHost, strategy: Strategy::Partition, ..base });
+}
+
+/// A fast GPU that holds most neurons: the few that are left to the DIMMs decide.
+#[test]
+fn agreement_where_little_is_cold() {
+    let mut base = InferenceStudy {
+        model: Some(Model::named("llama-3.2-1b").unwrap()),
+        hot_share: Some(0.69.try_into().unwrap()),
+        dimms: number(2),
+        prompt_tokens: number(64),
+        generated_tokens: number(32),
+        ..InferenceStudy::default()
+    };
+    base.gpu.bandwidth_gb_s = GbPerS::new(3350.0).unwrap();
+    for batch in [6, 10, 16] {
+        check(&InferenceStudy { batch: number(batch), ..base.clone() });
+    }
 }
 
 /// OPT-13B nearly fits the GPU: the printed exchange makes it the slower side, and the
