@@ -9,6 +9,7 @@ use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv};
 
 use crate::hardware::PimBlocks;
+use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
 use crate::mapping::schedule::{self, DRAIN_READS, input_writes};
 
@@ -64,6 +65,14 @@ pub enum GemvError {
     /// A stream that breaks the protocol.
     #[error("the command stream breaks the DRAM protocol: {0}")]
     Protocol(#[from] ProtocolError),
+}
+
+/// Whether weights of a format can lie as a scheme needs them.
+///
+/// # Errors
+/// [`GemvError::Scaled`] if PIM is to have them and they have scale factors.
+pub fn check_lies(scheme: Scheme, format: Format) -> Result<(), GemvError> {
+    if scheme.decodes_on_pim() && format.scale().is_some() { Err(GemvError::Scaled(format)) } else { Ok(()) }
 }
 
 impl PimMemory {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{laws, slots};
 use crate::cost::footprint::{Footprint, Keeping, PadTo, Padding};
-use crate::cost::gemv::GemvError;
+use crate::cost::gemv::check_lies;
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
@@ -130,9 +130,7 @@ impl Study for CapacityStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
     fn answer(&self) -> Result<CapacityAnswer, StudyError> {
-        if self.scheme.decodes_on_pim() && self.format.scale().is_some() {
-            return Err(GemvError::Scaled(self.format).into());
-        }
+        check_lies(self.scheme, self.format)?;
         let it = Footprint::of(&self.model, &self.keeping(), &self.memory, &self.pim)?;
         let (total, capacity) = (it.total(), self.memory.capacity());
         Ok(CapacityAnswer {

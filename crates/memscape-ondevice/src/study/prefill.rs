@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
 use crate::cost::footprint::{check_fits, prefill_bytes};
-use crate::cost::gemv::GemvError;
+use crate::cost::gemv::check_lies;
 use crate::cost::prefill::{PrefillPart, Prompt};
 use crate::cost::rates::{Rates, StepCost};
 use crate::hardware::{Cpu, Region};
@@ -161,9 +161,7 @@ impl PrefillStudy {
 
     /// The prompt, and the rates of a checked phone.
     fn resolve(&self) -> Result<(Prompt, Rates), StudyError> {
-        if self.scheme.decodes_on_pim() && self.format.scale().is_some() {
-            return Err(GemvError::Scaled(self.format).into());
-        }
+        check_lies(self.scheme, self.format)?;
         let prompt = self.prompt()?;
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         Ok((prompt, rates))

@@ -249,11 +249,20 @@ impl Study for GemmStudy {
         let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());
         // No code works on more registers at once than the widest group has.
         let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(8) / 4.0;
-        vec![Bound::at_least(
-            "time_ns",
-            operations / rate,
-            "multiply-accumulates over what the decoders let through",
-        )]
+        let product = Gemm::new(self.m.get(), self.k.get(), self.n.get());
+        let bytes = product.map_or(0, |it| it.weight_bytes(self.format).0);
+        vec![
+            Bound::at_least(
+                "time_ns",
+                operations / rate,
+                "multiply-accumulates over what the decoders let through",
+            ),
+            Bound::at_least(
+                "time_ns",
+                float(bytes) / self.memory.peak_gb_s().as_f64(),
+                "all weights over the peak of all channels",
+            ),
+        ]
     }
 
     fn slots() -> Vec<Slot> {
