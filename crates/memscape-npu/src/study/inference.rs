@@ -174,8 +174,18 @@ pub struct PromptCost {
     pub head: ProductTraffic,
     /// Bytes that attention and vectors move.
     pub other_bytes: f64,
-    /// Bytes that all of it moves at least: everything once, weights as they are stored.
-    pub least_bytes: f64,
+}
+
+impl PromptCost {
+    /// Bytes that all of it moves: with weights as they are stored, and as wide as they are multiplied
+    /// where that is more.
+    fn moved_bytes(&self) -> [f64; 2] {
+        let products = [self.layers, self.head];
+        let beside = self.other_bytes + products.iter().map(|it| it.written_bytes).sum::<f64>();
+        let stored: f64 = products.iter().map(|it| it.stored_read_bytes).sum();
+        let widened: f64 = products.iter().map(|it| it.read_bytes).sum();
+        [beside + stored, beside + widened]
+    }
 }
 
 /// Why there is no reply.
@@ -422,34 +432,32 @@ impl InferenceStudy {
         let stored = self.format.of(&self.model)?;
         let (products, [layers, head]) = self.products().solve(self.batch.into(), Some(stored))?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
-        let (mut times, mut least_bytes, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0, 0.0);
+        let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
-            let moved = it.count as f64 * self.bytes(stored, &it, batch);
-            least_bytes += moved;
             if part == PassPart::Weights {
                 continue;
             }
-            other_bytes += moved;
+            let moved = self.bytes(stored, &it, batch);
+            other_bytes += it.count as f64 * moved;
             let compute = match part {
                 PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
                 _ => 0.0,
             };
-            let stream = self.bytes(stored, &it, batch) / gb_s;
+            let stream = moved / gb_s;
             times[part.index()] += it.count as f64 * compute.max(stream);
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
         let (weights, attention, vector) = (weights?, attention?, vector?);
         let tops = products.tops;
-        Ok(PromptCost { weights, attention, vector, tops, layers, head, other_bytes, least_bytes })
+        Ok(PromptCost { weights, attention, vector, tops, layers, head, other_bytes })
     }
 
-    /// What the DRAM takes for the prompts, and for a step. How often a prompt's products read their operands
-    /// is a matter of their designs: once at least, and as much as the bus moves at most.
-    fn energy(&self, prompt: (f64, Nanoseconds), step: (f64, Nanoseconds)) -> Option<[Energy; 2]> {
+    /// What the DRAM takes for the prompts, and for a step. The array is charged the time of weights as
+    /// wide as they are multiplied; narrower ones may as well be read as they are stored.
+    fn energy(&self, prompt: ([f64; 2], Nanoseconds), step: (f64, Nanoseconds)) -> Option<[Energy; 2]> {
         let path = &self.device.dram;
-        let most = path.bus_gb_s() * prompt.1.as_f64();
-        Some([path.energy_of([prompt.0, most], prompt.1)?, path.energy_of([step.0; 2], step.1)?])
+        Some([path.energy_of(prompt.0, prompt.1)?, path.energy_of([step.0; 2], step.1)?])
     }
 }
 
@@ -504,8 +512,8 @@ impl Study for InferenceStudy {
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let context = self.context_tokens();
         let (step, step_bytes, computes) = self.step(context, mmul)?;
-        let PromptCost { weights, attention, vector, tops: prompt_tops, least_bytes: prompt_bytes, .. } =
-            self.prompt()?;
+        let read = self.prompt()?;
+        let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
             prompt_tokens,
@@ -516,7 +524,7 @@ impl Study for InferenceStudy {
             memory_bytes: memory.0,
             memory_limit_bytes: Some(self.memory_gb.bytes().0),
             bound_by: bound_by(&step, computes),
-            energy: self.energy((prompt_bytes, prompt), (step_bytes, step_time)),
+            energy: self.energy((read.moved_bytes(), prompt), (step_bytes, step_time)),
             package_w: None,
             cost_usd: None,
         });
@@ -651,6 +659,32 @@ mod tests {
         assert_eq!(one.layers.time, many.layers.time);
         let ratio = many.head.time.as_f64() / one.head.time.as_f64();
         assert!(ratio > 2.0, "1024 vectors are more than a tile of them: {ratio}");
+    }
+
+    #[test]
+    fn a_prompt_takes_the_energy_of_what_its_products_move() {
+        let of = |study: &InferenceStudy| study.answer().unwrap().headline.energy;
+        let base = InferenceStudy { generated_tokens: NonZeroU64::MIN, ..InferenceStudy::default() };
+        let mut wide = base;
+        wide.device.dram.bus_bytes = NonZeroU16::new(64).unwrap();
+        assert_eq!(of(&wide), of(&base), "a bus that moves nothing more");
+        let mut slow = base;
+        slow.device.clock_mhz = memscape_units::Megahertz::new(500.0).unwrap();
+        assert_eq!(of(&slow).energy_access_j, of(&base).energy_access_j, "the same bytes, later");
+        // Weights of a byte leave nothing open: what `npu.gemm` says of each product.
+        let prompt = InferenceStudy { format: Format::INT8.into(), ..base }.prompt().unwrap();
+        assert_eq!(prompt.moved_bytes()[0], prompt.moved_bytes()[1]);
+        let products = base.products();
+        let layer = base.model.layer_gemvs(base.projections);
+        let read = |weights| products.gemm(products.prompt_tokens, weights).answer().unwrap().dram_read_bytes;
+        let read: f64 = layer.map(|it| read(it.1)).sum::<f64>() * f64::from(base.model.layers);
+        assert!((prompt.layers.read_bytes / read - 1.0).abs() < 1e-12);
+        // Half a byte and its scales leave open less than half; two bytes are read as such.
+        let [stored, widened] = base.prompt().unwrap().moved_bytes();
+        assert!(stored < widened && widened < 2.0 * stored, "{stored} {widened}");
+        let prompt = InferenceStudy { format: Format::FP16.into(), ..base }.prompt().unwrap();
+        assert_eq!(prompt.moved_bytes()[0], prompt.moved_bytes()[1]);
+        assert!(prompt.moved_bytes()[0] > widened);
     }
 
     #[test]

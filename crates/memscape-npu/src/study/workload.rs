@@ -184,8 +184,11 @@ impl WorkloadStudy {
 pub struct ProductTraffic {
     /// Time on the array, dispatch included.
     pub time: Nanoseconds,
-    /// Bytes of weights and activations read from DRAM, padding included.
+    /// Bytes of weights and activations read from DRAM, padding included: weights as wide as they are
+    /// multiplied, which is what time is charged for, or as they are stored if that is wider.
     pub read_bytes: f64,
+    /// The same with all weights as they are stored.
+    pub stored_read_bytes: f64,
     /// Bytes of results written to it, padding included.
     pub written_bytes: f64,
 }
@@ -205,14 +208,27 @@ struct Product {
     least_ns: f64,
     /// Of that, reading the weights.
     stored_ns: f64,
+    /// What a weight takes in DRAM over what it takes as it is multiplied.
+    stored_share: f64,
 }
 
 impl Product {
+    /// How often the design reads the weights.
+    fn reads(&self) -> f64 {
+        reads_of_b(&self.gemm.device, self.gemm.design().tile, self.gemm.size())
+    }
+
     /// What no design goes below that reads the weights as often as this one's, as they are stored.
     fn least(&self) -> f64 {
-        let design = self.gemm.design();
-        let reads = reads_of_b(&self.gemm.device, design.tile, self.gemm.size());
-        self.least_ns.max(self.stored_ns * reads)
+        self.least_ns.max(self.stored_ns * self.reads())
+    }
+
+    /// Bytes that reading the weights as they are stored adds to those of the product.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    fn stored_more_bytes(&self, of: &GemmAnswer) -> f64 {
+        let input = f64::from(self.gemm.precision.input_bytes());
+        let weights = of.padded_k as f64 * of.padded_n as f64 * input * self.reads();
+        weights * (self.stored_share - 1.0)
     }
 }
 
@@ -313,16 +329,19 @@ impl WorkloadStudy {
         let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
             let gemm = self.gemm(tokens, weights);
             let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
-            let [least_ns, stored_ns] = match stored {
+            let [least_ns, stored_ns, stored_share] = match stored {
                 Some(weights) => {
                     let [_, k, n] = gemm.size();
-                    let bytes = weights.matrix_bits(matrix, k.saturating_mul(n)) as f64 / 8.0;
+                    let elements = k.saturating_mul(n);
+                    let bytes = weights.matrix_bits(matrix, elements) as f64 / 8.0;
+                    let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
                     let least = self.floors_of(matrix, gemm.size(), stored)?.least();
-                    [least, bytes / self.device.dram.port_gb_s()]
+                    [least, bytes / self.device.dram.port_gb_s(), bytes / multiplied]
                 }
-                None => [0.0; 2],
+                None => [0.0, 0.0, 1.0],
             };
-            Ok(Product { matrix, gemm, count, operations, configuration: 0, least_ns, stored_ns })
+            let configuration = 0;
+            Ok(Product { matrix, gemm, count, operations, configuration, least_ns, stored_ns, stored_share })
         };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
@@ -359,16 +378,20 @@ impl WorkloadStudy {
         let products = self.products(heads, stored)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
-        let mut parts = [ProductTraffic { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0 }; 2];
+        let time = Nanoseconds::ZERO;
+        let nothing = ProductTraffic { time, read_bytes: 0.0, stored_read_bytes: 0.0, written_bytes: 0.0 };
+        let mut parts = [nothing; 2];
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         for it in &products.kinds {
-            let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } =
-                it.gemm.answer()?;
+            let answer = it.gemm.answer()?;
+            let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } = answer;
+            let stored_more = it.stored_more_bytes(&answer);
             let count = it.count as f64;
             let time = Nanoseconds::new(time_ns.max(it.least()))? * count;
             let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
             of.time += time;
-            of.read_bytes += count * dram_read_bytes;
+            of.read_bytes += count * (dram_read_bytes + stored_more.max(0.0));
+            of.stored_read_bytes += count * (dram_read_bytes + stored_more);
             of.written_bytes += count * dram_write_bytes;
             gemms += time;
             operations += it.operations;
