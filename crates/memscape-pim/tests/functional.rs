@@ -336,6 +336,6 @@ fn input_registers_are_honoured_or_refused() {
     assert_eq!(plan(14).map(|it| (it.tile.m, it.input_registers)), Ok((32, 14)));
     assert_eq!(
         plan(15).unwrap_err().to_string(),
-        "a tile of 1 rows needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums"
+        "a tile of 1 row needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums"
     );
 }

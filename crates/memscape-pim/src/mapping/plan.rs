@@ -117,9 +117,10 @@ pub enum PlanError {
     },
     /// No room for even one row-block.
     #[error(
-        "a tile of {m} rows needs {need} registers for its sums and scales beside {inputs} for inputs, but the \
+        "a tile of {} needs {need} registers for its sums and scales beside {inputs} for inputs, but the \
          unit has {have}; use fewer `pim.input_registers` (a word takes {least}), more registers, a lower tile, \
-         wider elements or narrower sums"
+         wider elements or narrower sums",
+        if *m == 1 { "1 row".to_owned() } else { format!("{m} rows") }
     )]
     Registers {
         /// Rows of the tile.
