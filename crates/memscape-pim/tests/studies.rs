@@ -9,9 +9,9 @@ use memscape_pim::mapping::placement::{CrDegree, TilePolicy};
 use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
 use memscape_study::random::Key;
 use memscape_study::{
-    AnyCatalog, CostEngine, FreeParameter, Study, StudyError, StudyVisitor, System, Timeline,
+    AnyCatalog, BoundBy, CostEngine, FreeParameter, Study, StudyError, StudyVisitor, System, Timeline,
 };
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Megahertz, Nanoseconds, Picoseconds, Tops};
 use memscape_workload::{Matrix, Model, Projections};
 use serde_json::Value;
 
@@ -181,6 +181,14 @@ fn a_model_that_does_not_fit_is_refused() {
 }
 
 #[test]
+fn a_token_that_no_clock_follows_is_refused_as_such() {
+    let mut study = InferenceStudy::default();
+    study.memory.tccd_s_ns = Some(Nanoseconds::new(1e9).unwrap());
+    let error = study.answer().unwrap_err().to_string();
+    assert!(error.starts_with("a token takes longer than") && error.contains("`memory`"), "{error}");
+}
+
+#[test]
 fn the_best_placement_is_never_slower_than_the_printed_one() {
     for name in ["opt-125m", "opt-1.3b", "opt-2.7b", "llama-3.2-1b"] {
         for gemv in [Matrix::Qkv, Matrix::Out] {
@@ -224,6 +232,62 @@ fn pim_takes_a_batch_one_after_the_other_and_the_processor_together() {
     assert!(four.soc_gemv_ns <= 4.0 * one.soc_gemv_ns && four.head_ns < 4.0 * one.head_ns);
     assert!(four.headline.ttft_s <= 4.0 * one.headline.ttft_s);
     assert!(four.headline.memory_bytes > one.headline.memory_bytes);
+}
+
+/// Each case gains more from what is named than from the other, when it doubles.
+#[test]
+fn what_binds_a_token_is_what_most_of_its_time_waits_for() {
+    let of = |text: &str| {
+        let mut asked = serde_json::to_value(InferenceStudy::default()).unwrap();
+        asked
+            .as_object_mut()
+            .unwrap()
+            .extend(serde_json::from_str::<Value>(text).unwrap().as_object().unwrap().clone());
+        serde_json::from_value::<InferenceStudy>(asked).unwrap()
+    };
+    let slow = |mut study: InferenceStudy, tops: f64| {
+        study.soc.tops_8bit = Tops::new(tops).unwrap();
+        study
+    };
+    let tops = InferenceStudy::default().soc.tops_8bit.as_f64();
+    let soc = r#"{"system": "soc"}"#;
+    let batch = r#"{"system": "soc", "batch": 200, "prompt_tokens": 16, "generated_tokens": 16}"#;
+    let long = InferenceStudy {
+        model: Model::named("opt-1.3b").unwrap(),
+        ..of(r#"{"prompt_tokens": 2000, "generated_tokens": 16, "kv_bits": 16}"#)
+    };
+    for (study, tops, bound_by) in [
+        (of(soc), tops, BoundBy::DramBandwidth),
+        (of(soc), 0.2, BoundBy::Compute),
+        (of(batch), tops, BoundBy::Compute),
+        (long, tops, BoundBy::DramBandwidth),
+        (long, 0.2, BoundBy::Host),
+    ] {
+        let study = slow(study, tops);
+        let answer = study.answer().unwrap();
+        assert_eq!(answer.headline.bound_by, bound_by, "{tops} TOPS");
+        let mut wide = study;
+        wide.memory.data_rate_mt_s = Megahertz::new(2.0 * study.memory.data_rate_mt_s.as_f64()).unwrap();
+        let [computes, reads] =
+            [slow(study, 2.0 * tops), wide].map(|it| it.answer().unwrap().headline.token_ns);
+        assert_eq!(computes < reads, bound_by != BoundBy::DramBandwidth, "{tops} TOPS: {computes} {reads}");
+    }
+}
+
+#[test]
+fn scores_that_pass_through_memory_take_room_in_it() {
+    let of = |attention, prompt| {
+        let prompt_tokens = NonZeroU64::new(prompt).unwrap();
+        InferenceStudy { attention, prompt_tokens, ..InferenceStudy::default() }.answer()
+    };
+    let bytes = |attention| of(attention, 2000).unwrap().headline.memory_bytes;
+    // One head's: each token with all before it and itself, 16 bits each.
+    assert_eq!(bytes(Attention::Unfused) - bytes(Attention::Fused), 2000 * 2001 / 2 * 2);
+    let error = of(Attention::Unfused, 200_000).unwrap_err().to_string();
+    assert!(
+        error.contains("GiB for attention scores") && error.contains("`attention = \"fused\"`"),
+        "{error}"
+    );
 }
 
 /// PIM has too few registers for these scale factors; the processor reads them.

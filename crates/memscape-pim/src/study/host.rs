@@ -75,14 +75,31 @@ pub(super) struct Host {
     pub bound_by: BoundBy,
     /// What a token reads and writes beside the matrices that PIM can take.
     pub beside: Traffic,
-    /// Whether moving these bytes takes most of that.
-    pub beside_moves: bool,
+    /// How long that takes.
+    pub beside_time: Paced,
     /// What it reads of these.
     pub weights: Traffic,
     /// The prompts.
     pub prompt: Nanoseconds,
     /// What these read and writes.
     pub prompt_traffic: Traffic,
+}
+
+/// Time by what paces it: each operator counts whole, as the slower of its two does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paced {
+    /// Of operators that wait for their bytes.
+    pub moving: Nanoseconds,
+    /// Of operators that wait for the processor.
+    pub computing: Nanoseconds,
+}
+
+impl Paced {
+    const NONE: Self = Self { moving: Nanoseconds::ZERO, computing: Nanoseconds::ZERO };
+
+    fn add(&mut self, it: &HostOperator) {
+        *(if it.computes() { &mut self.computing } else { &mut self.moving }) += it.time;
+    }
 }
 
 /// An operator of a pass, all its instances together.
@@ -102,9 +119,14 @@ pub(super) struct HostOperator {
 const HEAD: &str = Matrix::LmHead.name();
 
 impl HostOperator {
+    /// Whether it waits for the processor rather than for its bytes.
+    fn computes(&self) -> bool {
+        self.moving < self.time
+    }
+
     /// As a trace tells it.
     pub fn told(&self, pass: Pass) -> OperatorCost {
-        let cause = if self.moving < self.time { "compute" } else { "read" };
+        let cause = if self.computes() { "compute" } else { "read" };
         OperatorCost::new(pass, self.name, self.least, [(cause, self.time)])
     }
 }
@@ -123,19 +145,16 @@ impl HostWork {
     fn of(&self) -> Result<Host, StudyError> {
         let (mut times, mut weights, mut beside) =
             ([Nanoseconds::ZERO; TokenPart::ALL.len()], Traffic::default(), Traffic::default());
-        let (mut all, mut moving) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
-        let mut by_side = [Nanoseconds::ZERO; 2];
+        let (mut all, mut beside_time) = (Paced::NONE, Paced::NONE);
         for it in self.token()? {
             times[it.part.index()] += it.time;
-            all += it.time;
-            moving += it.moving;
+            all.add(&it);
             if it.part == TokenPart::Gemv {
                 weights += it.traffic;
                 continue;
             }
             beside += it.traffic;
-            by_side[0] += it.time;
-            by_side[1] += it.moving;
+            beside_time.add(&it);
         }
         let (mut prompt, mut prompt_traffic) = (Nanoseconds::ZERO, Traffic::default());
         for it in self.prompt()? {
@@ -145,9 +164,9 @@ impl HostWork {
         Ok(Host {
             // Rounded to picoseconds once, not operator by operator.
             token: TokenPart::ALL.iter().map(|it| (*it, times[it.index()].to_picoseconds())).collect(),
-            bound_by: if moving * 2.0 >= all { BoundBy::DramBandwidth } else { BoundBy::Compute },
+            bound_by: if all.moving >= all.computing { BoundBy::DramBandwidth } else { BoundBy::Compute },
             beside,
-            beside_moves: by_side[1] * 2.0 >= by_side[0],
+            beside_time,
             weights,
             prompt,
             prompt_traffic,

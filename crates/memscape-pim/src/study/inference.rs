@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gemv::{GemvStudy, dynamic_energy};
-use super::host::{Attention, Host, HostWork, LmHead, TokenPart};
+use super::host::{Attention, Host, HostWork, LmHead, Paced, TokenPart};
 use super::laws;
 use super::site::Site;
 use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy};
@@ -93,17 +93,27 @@ pub enum System {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "the model takes {need} of memory, {cache} of it for keys and values, but `memory` has {have}; use \
-         fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
+        "the model takes {need} of memory, {cache} of it for keys and values{}, but `memory` has {have}; use \
+         fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
+        if scores.0 == 0 { String::new() } else { format!(" and {scores} for attention scores") },
+        if scores.0 == 0 { "" } else { ", `attention = \"fused\"`" }
     )]
     Capacity {
-        /// Weights as placed, and the key-value cache.
+        /// Weights as placed, the key-value cache, and attention scores.
         need: Bytes,
         /// The key-value cache.
         cache: Bytes,
+        /// Attention scores.
+        scores: Bytes,
         /// What there is.
         have: Bytes,
     },
+    /// A token that no clock can follow.
+    #[error(
+        "a token takes longer than a clock of picoseconds can follow (half a year); use a faster `memory` or \
+         `soc`, or a smaller model"
+    )]
+    TooLong,
 }
 
 /// What `pim.inference` answers.
@@ -142,9 +152,9 @@ pub struct InferenceAnswer {
 pub struct StepCost {
     /// A token of each sequence.
     pub time: Breakdown<TokenPart>,
-    /// Weights as placed, and keys and values of all sequences at their end.
+    /// Weights as placed, keys and values of all sequences at their end, and attention scores.
     pub memory: Bytes,
-    /// The latter alone.
+    /// Keys and values alone.
     pub cache: Bytes,
     /// What takes most of the time.
     pub bound_by: BoundBy,
@@ -166,6 +176,15 @@ struct OnPim {
 }
 
 thread_local!(static KEPT: Recent<InferenceStudy, OnPim> = const { Recent::new() });
+
+/// What memory has to hold.
+struct Held {
+    all: Bytes,
+    /// Of that, keys and values of all sequences at their end.
+    cache: Bytes,
+    /// Of that, attention scores.
+    scores: Bytes,
+}
 
 /// A generated token of each sequence.
 struct Token {
@@ -244,11 +263,11 @@ impl InferenceStudy {
         let on_pim = it.on_pim()?;
         let token = it.token_on_pim(site, &on_pim, &it.host_work(site).cost()?);
         let idle = idle_energy(&site.machine, Nanoseconds::new(token.time.total().as_ns())?, it.refresh);
-        let (need, cache) = it.bytes_needed(Some(&on_pim));
+        let Held { all, cache, .. } = it.held(Some(&on_pim))?;
         Ok(StepCost {
             time: token.time,
-            memory: Bytes(need),
-            cache: Bytes(cache),
+            memory: all,
+            cache,
             bound_by: token.bound_by,
             energy: and(token.energy, idle),
         })
@@ -382,7 +401,7 @@ impl InferenceStudy {
         time[TokenPart::Gemv] = gemvs.total();
         let of_gemvs = on_pim.energy.map(|it| it * f64::from(batch));
         let energy = and(of_gemvs, traffic_energy(&site.machine, host.beside));
-        Token { time, bound_by: bound_by(&gemvs, &time, host.beside_moves), energy }
+        Token { time, bound_by: bound_by(&gemvs, host.beside_time), energy }
     }
 
     /// The same on the processor alone.
@@ -405,19 +424,35 @@ impl InferenceStudy {
         Some([with_idle(prompt)?, with_idle(token)?])
     }
 
-    /// What weights and key-value cache take, if there is as much.
-    fn memory_bytes(&self, on_pim: Option<&OnPim>) -> Result<u64, InferenceError> {
-        let (need, cache) = self.bytes_needed(on_pim);
+    /// What memory holds, if there is as much.
+    fn memory_bytes(&self, on_pim: Option<&OnPim>) -> Result<u64, StudyError> {
+        let Held { all: need, cache, scores } = self.held(on_pim)?;
         let have = self.memory.capacity();
-        if need > have.0 {
-            return Err(InferenceError::Capacity { need: Bytes(need), cache: Bytes(cache), have });
+        if need > have {
+            return Err(InferenceError::Capacity { need, cache, scores, have }.into());
         }
-        Ok(need)
+        Ok(need.0)
     }
 
-    /// Weights, and keys and values of all sequences at their end: matrices as they are
-    /// placed on PIM, padding included; and the latter alone.
-    fn bytes_needed(&self, on_pim: Option<&OnPim>) -> (u64, u64) {
+    /// Attention scores that pass through memory. Heads that share keys and values follow those of others,
+    /// for all sequences together, so that room for the largest of these is enough.
+    fn score_bytes(&self) -> Result<u64, StudyError> {
+        if self.attention == Attention::Fused {
+            return Ok(0);
+        }
+        let tokens = self.prompt_tokens.get();
+        let end = tokens.saturating_add(self.generated_tokens.get());
+        let prompt = self.model.prefill_operators(tokens, self.projections)?;
+        let token = self.model.decode_operators(end, self.projections)?;
+        let most = prompt.iter().chain(&token).map(|it| it.score_written_elements).max().unwrap_or(0);
+        let bits = u128::from(most) * u128::from(self.activation_bits.get());
+        let bytes = bits.div_ceil(8) * u128::from(self.batch.get());
+        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    /// Weights, matrices as they are placed on PIM, padding included; keys and values of all sequences at
+    /// their end; and attention scores.
+    fn held(&self, on_pim: Option<&OnPim>) -> Result<Held, StudyError> {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
@@ -441,22 +476,24 @@ impl InferenceStudy {
             Some(it) => (it.rows + it.output_rows).saturating_mul(self.memory.row_of_all_banks().0),
             None => self.format.storage_bytes(elements).0,
         };
-        let need = matrices
+        let scores = self.score_bytes()?;
+        let all = matrices
             .saturating_add(self.format.storage_bytes(others).0)
             .saturating_add(bytes(vectors, self.activation_bits, 1))
-            .saturating_add(cache);
-        (need, cache)
+            .saturating_add(cache)
+            .saturating_add(scores);
+        Ok(Held { all: Bytes(all), cache: Bytes(cache), scores: Bytes(scores) })
     }
 }
 
 /// What takes most of a token: reading, on PIM or by the processor, the commands between, or what the
 /// processor does beside.
-fn bound_by(gemvs: &Breakdown<GemvPart>, token: &Breakdown<TokenPart>, beside_moves: bool) -> BoundBy {
-    let (whole, on_pim) = (token.total(), gemvs.total());
-    let mut reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
-    let mut host = gemvs[GemvPart::SocReduction];
-    *(if beside_moves { &mut reading } else { &mut host }) += whole - on_pim;
-    let commands = whole - reading - host;
+fn bound_by(gemvs: &Breakdown<GemvPart>, beside: Paced) -> BoundBy {
+    let reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
+    let reduction = gemvs[GemvPart::SocReduction];
+    let commands = gemvs.total() - reading - reduction;
+    let reading = reading + beside.moving.to_picoseconds();
+    let host = reduction + beside.computing.to_picoseconds();
     if reading >= commands.max(host) {
         BoundBy::DramBandwidth
     } else if host >= commands {
@@ -516,6 +553,9 @@ impl Study for InferenceStudy {
         let host = self.host_work(site).cost()?;
         let with_pim = on_pim.map(|it| self.token_on_pim(site, &it, &host));
         let pim_token = with_pim.as_ref().map(|it| it.time);
+        if !pim_token.iter().chain([&host.token]).all(|it| it.total().as_ns().is_finite()) {
+            return Err(InferenceError::TooLong.into());
+        }
         let (prompt, prompt_energy) = (host.prompt, traffic_energy(&site.machine, host.prompt_traffic));
         let token = match (self.system, with_pim) {
             (System::Pim, Some(it)) => it,
