@@ -69,6 +69,19 @@ pub fn reads_of_b(device: &Device, tile: Tile, size: [u64; 3]) -> f64 {
     size[0].div_ceil(u64::from(tile.m) * u64::from(device.rows.get())) as f64
 }
 
+/// What keeps every design from some product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// L1 holds no tile.
+    L1,
+    /// Memory tiles hold no step of any.
+    L2,
+    /// Descriptors cannot hold those that are left.
+    Descriptors,
+    /// Those take longer than a clock can follow.
+    Time,
+}
+
 /// Which of up to so many products share a design: their combinations are all tried.
 pub const MOST_PRODUCTS: usize = 10;
 
@@ -200,6 +213,27 @@ impl Designs<'_> {
             }
         }
         Ok((best, kernels.len() as u64))
+    }
+
+    /// What keeps every design from one of the products, where something does.
+    ///
+    /// # Errors
+    /// [`MmulError`] if the device lacks the instruction.
+    pub fn obstacle(&self, products: &[Demanded]) -> Result<Obstacle, MmulError> {
+        let kernels = self.by_bound(|_| 0.0)?;
+        let designs = || kernels.iter().flat_map(|it| self.steps(it.1.tile));
+        let described = |design: &Design, it: &Demanded| {
+            self.reaches_cores(design.tile) && self.programmable(design, it.size)
+        };
+        Ok(if kernels.is_empty() {
+            Obstacle::L1
+        } else if designs().next().is_none() {
+            Obstacle::L2
+        } else if products.iter().any(|it| !designs().any(|design| described(&design, it))) {
+            Obstacle::Descriptors
+        } else {
+            Obstacle::Time
+        })
     }
 
     /// For every combination of the products the design that computes all of it in the

@@ -120,7 +120,7 @@ pub enum DesignError {
          but it has {have}; {}",
         3 * u64::from(*asked), match have / 3 {
             0 => "give it 3 at least (`device.shim_bds`)".to_owned(),
-            most => format!("use 1 to {most}"),
+            most => format!("use 1 to {most}, or more `device.shim_bds`"),
         }
     )]
     Descriptors {

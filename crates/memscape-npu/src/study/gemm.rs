@@ -379,7 +379,7 @@ mod tests {
         check(
             |it| it.bds_in_flight = NonZeroU8::new(6).unwrap(),
             "`bds_in_flight` is 6: with 6 descriptors each for A, B and C an interface tile needs 18, but it \
-             has 16; use 1 to 5",
+             has 16; use 1 to 5, or more `device.shim_bds`",
         );
         check(
             |it| it.measured_macs_per_cycle = Some(300.0),

@@ -664,6 +664,7 @@ mod tests {
     #[test]
     fn a_prompt_takes_the_energy_of_what_its_products_move() {
         let of = |study: &InferenceStudy| study.answer().unwrap().headline.energy;
+        let certain = |[least, most]: [f64; 2]| (least / most - 1.0).abs() < 1e-12;
         let base = InferenceStudy { generated_tokens: NonZeroU64::MIN, ..InferenceStudy::default() };
         let mut wide = base;
         wide.device.dram.bus_bytes = NonZeroU16::new(64).unwrap();
@@ -673,17 +674,17 @@ mod tests {
         assert_eq!(of(&slow).energy_access_j, of(&base).energy_access_j, "the same bytes, later");
         // Weights of a byte leave nothing open: what `npu.gemm` says of each product.
         let prompt = InferenceStudy { format: Format::INT8.into(), ..base }.prompt().unwrap();
-        assert_eq!(prompt.moved_bytes()[0], prompt.moved_bytes()[1]);
+        assert!(certain(prompt.moved_bytes()));
         let products = base.products();
         let layer = base.model.layer_gemvs(base.projections);
         let read = |weights| products.gemm(products.prompt_tokens, weights).answer().unwrap().dram_read_bytes;
         let read: f64 = layer.map(|it| read(it.1)).sum::<f64>() * f64::from(base.model.layers);
-        assert!((prompt.layers.read_bytes / read - 1.0).abs() < 1e-12);
+        assert!(certain([prompt.layers.read_bytes, read]));
         // Half a byte and its scales leave open less than half; two bytes are read as such.
         let [stored, widened] = base.prompt().unwrap().moved_bytes();
         assert!(stored < widened && widened < 2.0 * stored, "{stored} {widened}");
         let prompt = InferenceStudy { format: Format::FP16.into(), ..base }.prompt().unwrap();
-        assert_eq!(prompt.moved_bytes()[0], prompt.moved_bytes()[1]);
+        assert!(certain(prompt.moved_bytes()));
         assert!(prompt.moved_bytes()[0] > widened);
     }
 

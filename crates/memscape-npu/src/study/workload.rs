@@ -6,17 +6,16 @@ use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When,
     either, faster, neutral, slower, unused,
 };
-use memscape_units::{Nanoseconds, Picoseconds};
+use memscape_units::{Bytes, Nanoseconds, Picoseconds};
 use memscape_workload::{Gemv, Matrix, Model, Projections, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::best::{Demanded, Designs, reads_of_b};
+use crate::best::{Demanded, Designs, Obstacle, reads_of_b};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
-use crate::study::balance::BalanceError;
 use crate::study::gemm::{GemmAnswer, GemmStudy};
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
@@ -122,6 +121,59 @@ pub enum WorkloadError {
          `prompt_tokens`"
     )]
     TooLong,
+    /// No tile to choose from.
+    #[error("no tile for `{precision}` fits the {have} of L1 beside the stack; use more `device.l1_bytes`")]
+    NoTile {
+        /// The precision.
+        precision: Precision,
+        /// L1 without the stack.
+        have: Bytes,
+    },
+    /// Tiles, but no step of any.
+    #[error(
+        "no design for `{precision}` fits memory tiles of {have}, though L1 holds its tiles; use more \
+         `device.l2_bytes`"
+    )]
+    NoStep {
+        /// The precision.
+        precision: Precision,
+        /// A memory tile.
+        have: Bytes,
+    },
+    /// Designs, but no program.
+    #[error(
+        "no design for `{precision}` that memories hold fits the registers of buffer descriptors for every product; \
+         use other `device.rows` or `device.columns`, or fewer `prompt_tokens`"
+    )]
+    NoDescriptors {
+        /// The precision.
+        precision: Precision,
+    },
+    /// Programs, but none that ends.
+    #[error(
+        "a product of {tokens} tokens takes longer than simulated clocks can follow (a day) whatever the design; use \
+         fewer `prompt_tokens` or sequences, a faster `device.clock_mhz` or more `device.dram.read_gb_s`"
+    )]
+    NoTime {
+        /// Tokens of all sequences.
+        tokens: u64,
+    },
+}
+
+impl WorkloadError {
+    /// Why no design computes a prompt of such products.
+    fn no_design(gemm: &GemmStudy, obstacle: Obstacle) -> Self {
+        let (device, precision) = (&gemm.device, gemm.precision);
+        match obstacle {
+            Obstacle::L1 => {
+                let have = device.l1_bytes.get().saturating_sub(device.stack_bytes);
+                Self::NoTile { precision, have: Bytes(have.into()) }
+            }
+            Obstacle::L2 => Self::NoStep { precision, have: Bytes(device.l2_bytes.get().into()) },
+            Obstacle::Descriptors => Self::NoDescriptors { precision },
+            Obstacle::Time => Self::NoTime { tokens: gemm.m.get() },
+        }
+    }
 }
 
 impl Default for WorkloadStudy {
@@ -292,7 +344,10 @@ impl Products {
                 best = Some((total, groups.to_vec()));
             }
         });
-        let (_, groups) = best.ok_or(BalanceError::NoDesign(first.precision))?;
+        let Some((_, groups)) = best else {
+            let obstacle = designs.obstacle(&demanded)?;
+            return Err(WorkloadError::no_design(&first, obstacle).into());
+        };
         for (at, kind) in self.kinds.iter_mut().enumerate() {
             let mates = groups.iter().enumerate().filter(|it| *it.1 == groups[at]).map(|it| 1 << it.0);
             let design = shared[mates.sum::<usize>()].map_or(first.design(), |it| it.0);
@@ -589,7 +644,31 @@ const GIVEN: &[When] = &[When::is_not("strategy", &["best-per-size"])];
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use memscape_units::GbPerS;
+
     use super::*;
+
+    #[test]
+    fn what_keeps_every_design_from_a_prompt_is_named() {
+        let best = WorkloadStudy { strategy: Strategy::BestPerSize, ..WorkloadStudy::default() };
+        let error = |change: fn(&mut WorkloadStudy)| {
+            let mut study = WorkloadStudy { model: Model::named("opt-125m").unwrap(), ..best };
+            change(&mut study);
+            study.answer().unwrap_err().to_string()
+        };
+        let l1 = error(|it| it.device.l1_bytes = NonZeroU32::new(1200).unwrap());
+        assert!(l1.starts_with("no tile for `int8-int8` fits") && l1.contains("`device.l1_bytes`"), "{l1}");
+        let l2 = error(|it| it.device.l2_bytes = NonZeroU32::new(1000).unwrap());
+        assert!(l2.contains("memory tiles of 1000 B") && l2.contains("`device.l2_bytes`"), "{l2}");
+        let time = error(|it| {
+            // Few tiles, so that trying them all takes little.
+            it.device.l1_bytes = NonZeroU32::new(8192).unwrap();
+            it.device.dram.read_gb_s = GbPerS::new(1e-9).unwrap();
+        });
+        assert!(time.contains("2048 tokens") && time.contains("`device.dram.read_gb_s`"), "{time}");
+    }
 
     #[test]
     fn a_model_with_experts_is_refused() {
