@@ -105,7 +105,7 @@ pub struct InferenceAnswer {
 }
 
 /// Why there is no reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InferenceError {
     /// More than the memory holds.
@@ -125,6 +125,17 @@ pub enum InferenceError {
         /// What there is.
         have: Bytes,
     },
+    /// The NPU cannot read the prompt.
+    #[error("{0}")]
+    Npu(String),
+}
+
+impl InferenceError {
+    /// An error of `npu.inference` with the names of this study's parameters.
+    #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+    fn of_npu(error: StudyError) -> Self {
+        Self::Npu(error.to_string().replace("`device.", "`npu."))
+    }
 }
 
 impl Default for InferenceStudy {
@@ -220,11 +231,12 @@ impl InferenceStudy {
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         self.machine().check()?;
         let npu = self.on_npu();
-        let moved = self.transfers(&npu.prompt()?)?;
+        let moved = self.transfers(&npu.prompt().map_err(InferenceError::of_npu)?)?;
         let copies = [("copies", moved.exposed), ("handover", moved.kv)];
         let copies = copies.map(|it| OperatorCost::new(Pass::Prompt, it.0, Nanoseconds::ZERO, [it]));
         let of = |all: Vec<OperatorCost>, pass| all.into_iter().filter(move |it| it.pass == pass);
-        let prompt = of(npu.operators()?, Pass::Prompt).chain(copies);
+        let prompt = npu.operators().map_err(InferenceError::of_npu)?;
+        let prompt = of(prompt, Pass::Prompt).chain(copies);
         Ok(prompt.chain(of(self.on_pim().operators()?, Pass::Token)).collect())
     }
 
@@ -321,7 +333,7 @@ impl Study for InferenceStudy {
         self.machine().check()?;
         let step = self.on_pim().step_on_pim()?;
         let memory = self.memory_bytes(&step)?;
-        let prompt = self.on_npu().prompt()?;
+        let prompt = self.on_npu().prompt().map_err(InferenceError::of_npu)?;
         let moved = self.transfers(&prompt)?;
         let ttft = prompt.weights + prompt.attention + prompt.vector + moved.exposed + moved.kv;
         let of_step = |part: TokenPart| step.time.ns(part);
@@ -386,6 +398,8 @@ impl Study for InferenceStudy {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU8;
+
     use memscape_units::GbPerS;
 
     use super::*;
@@ -483,5 +497,28 @@ mod tests {
         assert!(of(Keeping::Owr).is_ok(), "13 GB of 17.2");
         let error = of(Keeping::Duplicated).unwrap_err().to_string();
         assert!(error.contains("`pim.memory` has 16 GiB") && error.contains("are missing"), "{error}");
+    }
+
+    #[test]
+    fn an_array_that_cannot_be_is_told_in_this_studys_names() {
+        let error = |change: fn(&mut Device)| {
+            let mut study = small();
+            change(&mut study.npu);
+            study.answer().unwrap_err().to_string()
+        };
+        let endless = error(|it| {
+            // Few tiles, so that trying them all takes little.
+            it.l1_bytes = NonZeroU32::new(8192).unwrap();
+            it.dram.read_gb_s = GbPerS::new(1e-9).unwrap();
+        });
+        for (text, names) in [
+            (error(|it| it.rows = NonZeroU8::new(8).unwrap()), "fewer `npu.rows`"),
+            (error(|it| it.l1_bytes = NonZeroU32::new(1000).unwrap()), "more `npu.l1_bytes`"),
+            (error(|it| it.l2_bytes = NonZeroU32::new(1000).unwrap()), "more `npu.l2_bytes`"),
+            (error(|it| it.shim_bds = NonZeroU8::new(12).unwrap()), "more `npu.shim_bds`"),
+            (endless, "more `npu.dram.read_gb_s`"),
+        ] {
+            assert!(text.contains(names) && !text.contains("device") && !text.contains("k_mt"), "{text}");
+        }
     }
 }
