@@ -122,12 +122,17 @@ pub enum WorkloadError {
     )]
     TooLong,
     /// No tile to choose from.
-    #[error("no tile for `{precision}` fits the {have} of L1 beside the stack; use more `device.l1_bytes`")]
+    #[error(
+        "no tile for `{precision}` fits L1, which has {have} with {stack} of it for the stack; use more \
+         `device.l1_bytes`"
+    )]
     NoTile {
         /// The precision.
         precision: Precision,
-        /// L1 without the stack.
+        /// L1.
         have: Bytes,
+        /// What is not for tiles.
+        stack: Bytes,
     },
     /// Tiles, but no step of any.
     #[error(
@@ -166,8 +171,8 @@ impl WorkloadError {
         let (device, precision) = (&gemm.device, gemm.precision);
         match obstacle {
             Obstacle::L1 => {
-                let have = device.l1_bytes.get().saturating_sub(device.stack_bytes);
-                Self::NoTile { precision, have: Bytes(have.into()) }
+                let [have, stack] = [device.l1_bytes.get(), device.stack_bytes].map(|it| Bytes(it.into()));
+                Self::NoTile { precision, have, stack }
             }
             Obstacle::L2 => Self::NoStep { precision, have: Bytes(device.l2_bytes.get().into()) },
             Obstacle::Descriptors => Self::NoDescriptors { precision },
@@ -659,7 +664,10 @@ mod tests {
             study.answer().unwrap_err().to_string()
         };
         let l1 = error(|it| it.device.l1_bytes = NonZeroU32::new(1200).unwrap());
-        assert!(l1.starts_with("no tile for `int8-int8` fits") && l1.contains("`device.l1_bytes`"), "{l1}");
+        assert!(
+            l1.contains("1.172 KiB with 1 KiB of it for the stack") && l1.contains("`device.l1_bytes`"),
+            "{l1}"
+        );
         let l2 = error(|it| it.device.l2_bytes = NonZeroU32::new(1000).unwrap());
         assert!(l2.contains("memory tiles of 1000 B") && l2.contains("`device.l2_bytes`"), "{l2}");
         let time = error(|it| {
