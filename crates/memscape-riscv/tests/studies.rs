@@ -4,6 +4,7 @@
 use std::borrow::Borrow;
 use std::num::{NonZeroU32, NonZeroU64};
 
+use memscape_dram::Dram;
 use memscape_riscv::cost::memory::Hierarchy;
 use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::dispatch::Build;
@@ -12,6 +13,7 @@ use memscape_riscv::kernels::Kernel;
 use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Study};
+use memscape_units::Nanoseconds;
 use memscape_workload::{Experts, Format, Llm, Matrix, Model};
 use proptest::prelude::*;
 
@@ -276,6 +278,27 @@ fn scopes_caches_and_mappings_are_options() {
     let bound_by =
         ask(InferenceStudy { policy: Policy::NoBalancing, ..InferenceStudy::default() }).headline.bound_by;
     assert_eq!(bound_by, BoundBy::DramBandwidth);
+}
+
+/// All studies that read from the memory ask whether there can be such a one.
+#[test]
+fn a_memory_that_cannot_be_is_refused() {
+    let refused = |change: fn(&mut Dram), rule: &str| {
+        let mut memory = InferenceStudy::default().memory;
+        change(&mut memory);
+        let answers = [
+            InferenceStudy { memory, ..InferenceStudy::default() }.answer().map(|_| ()),
+            GemmStudy { memory, ..GemmStudy::default() }.answer().map(|_| ()),
+            KernelStudy { memory, ..KernelStudy::default() }.answer().map(|_| ()),
+        ];
+        for it in answers {
+            let error = it.unwrap_err().to_string();
+            assert!(error.contains(rule), "{error}");
+        }
+    };
+    refused(|it| it.trefi_ns = Nanoseconds::new(100.0).unwrap(), "tRPab + tRFCab < tREFI");
+    refused(|it| it.banks_per_channel = count(1), "banks_per_channel is a multiple of ranks x bank_groups");
+    refused(|it| it.trcd_ns = it.tras_ns * 2.0, "tRAS >= tRCD");
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub struct ChannelLine {
 /// `n` streams on `b` banks, a share of `1 - b / n` of the lines finds its row closed by
 /// another stream, and so does the first line of every row. A bank opens a row once per
 /// row cycle, and all banks together as fast as the activation windows allow; the data
-/// bus waits for it. Refresh takes its share of everything.
+/// bus waits for it. Refresh takes its share of everything; of a checked memory, never all.
 #[must_use]
 pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let ns = |it: Nanoseconds| it.as_f64();
@@ -88,9 +88,10 @@ pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
     let reopen = ns(memory.trcd_ns) + ns(memory.trtp_ns) + ns(memory.trp_ns);
     let cycle = ns(memory.trc()).max(reopen) / banks;
-    let window = ns(memory.trrd_s_ns).max(ns(memory.trrd_l_ns) / groups) / ranks;
-    let open = cycle.max(window).max(ns(memory.tfaw_ns) / (4.0 * ranks));
-    let busy = (bursts * column + opened * open) / (1.0 - memory.refresh_share()).max(0.01);
+    // The window of four activates holds four tRRD_S.
+    let window = (ns(memory.tfaw_ns) / 4.0).max(ns(memory.trrd_l_ns) / groups) / ranks;
+    let open = cycle.max(window);
+    let busy = (bursts * column + opened * open) / (1.0 - memory.refresh_share());
     let access = ns(memory.cl_ns) + bursts * ns(memory.burst());
     let latency = access + opened * (ns(memory.trp_ns) + ns(memory.trcd_ns));
     ChannelLine { busy: clamped(busy), latency: clamped(latency) }

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES};
+use memscape_dram::{Dram, DramError, MEMORIES};
 use memscape_study::{
     Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
@@ -119,6 +119,9 @@ pub enum GemmError {
     /// Threads that cannot be placed.
     #[error(transparent)]
     Numa(#[from] NumaError),
+    /// Numbers that describe no DRAM.
+    #[error(transparent)]
+    Dram(#[from] DramError),
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -153,6 +156,7 @@ impl GemmStudy {
     fn check(&self) -> Result<Sgemm, GemmError> {
         self.core.check()?;
         self.cache.check()?;
+        self.memory.check()?;
         self.controller.check()?;
         self.os.check()?;
         let vlen = self.core.vlen_bits;
@@ -192,7 +196,7 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 64] = all(&[
+const EFFECTS: [Effect; 65] = all(&[
     &[
         slower("m"),
         slower("k"),

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES};
+use memscape_dram::{Dram, DramError, MEMORIES};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, OperatorCost,
     Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, lowers, neutral,
@@ -193,6 +193,9 @@ pub enum InferenceError {
     /// Threads that cannot be placed.
     #[error(transparent)]
     Numa(#[from] NumaError),
+    /// Numbers that describe no DRAM.
+    #[error(transparent)]
+    Dram(#[from] DramError),
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -254,6 +257,7 @@ impl InferenceStudy {
     fn check(&self) -> Result<Conversation, InferenceError> {
         self.core.check()?;
         self.cache.check()?;
+        self.memory.check()?;
         self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
@@ -446,7 +450,7 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 74] = all(&[
+const EFFECTS: [Effect; 75] = all(&[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),

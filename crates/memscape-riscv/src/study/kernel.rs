@@ -147,7 +147,7 @@ impl KernelStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 61] = all(&[
+const EFFECTS: [Effect; 62] = all(&[
     &[
         slower("m"),
         slower("k"),
@@ -196,6 +196,7 @@ impl Study for KernelStudy {
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
         self.core.check()?;
         self.cache.check()?;
+        self.memory.check()?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
         let code = self.code();

@@ -24,7 +24,7 @@ pub const NODES: &str = "each has fewer of the channels, and all have more syste
 pub const CORES: &str = "threads bound to fewer nodes are nearer, and may share fewer second-level caches";
 
 /// The memory, as every study reads weights from it.
-pub const MEMORY: [Effect; 29] = [
+pub const MEMORY: [Effect; 30] = [
     faster("memory.channels"),
     faster("memory.ranks"),
     faster("memory.bank_groups"),
@@ -50,7 +50,8 @@ pub const MEMORY: [Effect; 29] = [
     slower("memory.cl_ns"),
     unused("memory.cwl_ns", READS),
     slower("memory.tccd*"),
-    slower("memory.trrd*"),
+    unused("memory.trrd_s_ns", "the window of four activates is no shorter"),
+    slower("memory.trrd_l_ns"),
     slower("memory.tfaw_ns"),
     unused("memory.trtw_ns", READS),
     unused("memory.trtrs_ns", "lines of one rank follow each other"),
