@@ -280,6 +280,47 @@ fn scopes_caches_and_mappings_are_options() {
     assert_eq!(bound_by, BoundBy::DramBandwidth);
 }
 
+/// A product moves its inputs and its result too, whoever multiplies.
+#[test]
+fn a_product_moves_all_operands() {
+    let wide = (1, 4096, 1_000_000);
+    let shallow = (30_000, 1, 100_000);
+    for method in [Method::Listing, Method::Blocked, Method::Openblas, Method::OpenblasGemv] {
+        for (m, k, n) in [wide, shallow] {
+            let (threads, m, k, n) = (count(64), tokens(m), tokens(k), tokens(n));
+            let study = GemmStudy { method, threads, m, k, n, ..GemmStudy::default() };
+            let it = study.answer().unwrap();
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let least = it.memory_bytes as f64 / study.memory.peak_gb_s().as_f64();
+            assert!(it.time_ns > least, "{method:?}: {} for {least}", it.time_ns);
+        }
+    }
+    let small = GemmStudy { m: tokens(64), k: tokens(64), n: tokens(64), ..GemmStudy::default() };
+    assert_eq!(small.answer().unwrap().memory_ns, 0.0, "what a cache holds is there when it is needed");
+}
+
+/// OpenBLAS' micro-kernel is 16 rows by 4 columns: fewer take as long.
+#[test]
+fn openblas_multiplies_whole_micro_kernels() {
+    let multiply = |m, n| {
+        let it = GemmStudy { m: tokens(m), n: tokens(n), ..GemmStudy::default() };
+        it.answer().unwrap().multiply_ns
+    };
+    assert_eq!(multiply(1, 1), multiply(16, 4));
+    assert_eq!(multiply(17, 4), multiply(32, 4));
+    assert!((multiply(17, 4) / multiply(16, 4) - 2.0).abs() < 1e-12);
+    // Packed in no time, a model's rows are multiplied by sixteens too.
+    let mut everywhere =
+        InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
+    everywhere.core.pack_ns = Nanoseconds::ZERO;
+    let with = |vocab_size| {
+        let model = Model::of(Llm { vocab_size, ..*everywhere.model }).unwrap();
+        ask(InferenceStudy { model, ..everywhere }).kernel_ns
+    };
+    assert_eq!(with(32_001), with(32_016));
+    assert!(with(32_000) < with(32_001));
+}
+
 /// All studies that read from the memory ask whether there can be such a one.
 #[test]
 fn a_memory_that_cannot_be_is_refused() {

@@ -6,7 +6,7 @@ use memscape_workload::{Format, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, dequantise, dequantised_bytes, micro_kernel};
+use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel};
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
 use crate::mapping::conversation::Columns;
@@ -126,6 +126,8 @@ pub struct Work {
     pub kernel: Kernel,
     /// Time of one core per block and so many columns.
     pub block: Nanoseconds,
+    /// Rows that take as long as any fewer.
+    pub rows: u64,
     /// Columns that take as long as one.
     pub columns: u64,
     /// Time of one core per block, whatever the columns: OpenBLAS' preparation.
@@ -141,6 +143,7 @@ impl Work {
         Self {
             kernel: Kernel::Openblas,
             block: micro_kernel(core) * weights,
+            rows: MICRO_ROWS,
             columns: MICRO_COLUMNS,
             once: (dequantise(core, format) + core.pack_ns) * weights,
             written: dequantised_bytes(format).saturating_sub(block_bytes(format)),
@@ -152,7 +155,7 @@ impl Work {
         let (rows, blocks) = kernel.tile();
         let cycles = core.cycles(&kernel.laid_out_for(core)?.per_tile()?).total.as_f64();
         let block = core.cycle() * (factor * cycles) / float((rows * blocks) as u64);
-        Ok(Self { kernel: kernel.kernel, block, columns: 1, once: Nanoseconds::ZERO, written: 0 })
+        Ok(Self { kernel: kernel.kernel, block, rows: 1, columns: 1, once: Nanoseconds::ZERO, written: 0 })
     }
 }
 
@@ -278,20 +281,21 @@ impl Crew {
             Path::Custom => &self.custom,
             Path::Default => &self.default,
         };
-        let blocks = rows * columns.div_ceil(BLOCK as u64);
+        let row_blocks = columns.div_ceil(BLOCK as u64);
+        let blocks = rows * row_blocks;
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
         let written = blocks * work.written;
         let moved = Bytes(bytes.0 + written);
-        let per_block = work.once + work.block * float(vectors.div_ceil(work.columns));
-        let inputs =
-            if work.kernel == Kernel::Openblas { 0 } else { columns.div_ceil(BLOCK as u64) * vectors };
+        let met = float(rows.next_multiple_of(work.rows) * row_blocks);
+        let computed = work.once * float(blocks) + work.block * (met * float(vectors.div_ceil(work.columns)));
+        let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
         // The first reading is from memory: the weights exceed every cache.
         let again = float(work.kernel.passes(vectors) - 1);
         let level = self.rates.level(bytes);
         let read_again = self.rates.read(bytes, level) * again;
         let from_memory = if level == Level::Dram { 1.0 + again } else { 1.0 };
         GraphCost {
-            kernel: per_block * float(blocks) / self.cores() + self.quantise * float(inputs),
+            kernel: computed / self.cores() + self.quantise * float(inputs),
             weights: self.rates.dram.time_of(moved) + read_again,
             read_bytes: float(bytes.0) * from_memory,
             written_bytes: float(written),

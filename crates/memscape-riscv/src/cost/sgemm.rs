@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, dequantise, dequantised_bytes, gemv_step, micro_kernel};
+use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, gemv_step, micro_kernel};
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
 use crate::hardware::{Core, LINE_BYTES};
 use crate::mapping::quant::block_bytes;
@@ -48,7 +48,7 @@ pub struct SgemmCost {
     pub pack: Nanoseconds,
     /// Multiplying.
     pub multiply: Nanoseconds,
-    /// Reading what the caches do not hold.
+    /// Reading and writing what the caches do not hold.
     pub memory: Nanoseconds,
 }
 
@@ -76,6 +76,9 @@ impl Sgemm {
         match self.method {
             Method::Openblas => {
                 cost.pack = core.pack_ns * weights / cores;
+                // Rows and columns that fill no whole micro-kernel take as long as one.
+                let rows = float(self.gemm.m().div_ceil(MICRO_ROWS) * MICRO_ROWS);
+                let weights = rows * float(self.gemm.k());
                 cost.multiply = micro_kernel(core) * weights * float(columns.div_ceil(MICRO_COLUMNS)) / cores;
             }
             Method::OpenblasGemv => {
@@ -96,9 +99,25 @@ impl Sgemm {
                 cost.memory = rates.read(bytes, level) * float(self.gemm.m());
             }
         }
-        // Weights come from memory once, beside computing; what that does not hide is waited for.
-        cost.memory += rates.dram.time_of(self.gemm.weight_bytes(self.format)) - cost.total();
+        // Every operand moves once, beside computing; what that does not hide is waited for.
+        cost.memory += self.operands(rates) - cost.total();
         cost
+    }
+
+    /// Time to read the weights from memory, and to read the inputs and write the result where the
+    /// nearest level has room for all three.
+    fn operands(&self, rates: &Rates) -> Nanoseconds {
+        let weights = self.gemm.weight_bytes(self.format);
+        let vectors = self.vector_bytes();
+        let level = rates.level(Bytes(weights.0.saturating_add(vectors.0)));
+        rates.dram.time_of(weights) + rates.read(vectors, level)
+    }
+
+    /// Inputs and result, in single precision.
+    #[must_use]
+    pub fn vector_bytes(&self) -> Bytes {
+        let side = self.gemm.k().saturating_add(self.gemm.m());
+        Bytes(side.saturating_mul(self.gemm.n()).saturating_mul(4))
     }
 
     /// Bytes that the listing's inputs move to the core for one row of weights.

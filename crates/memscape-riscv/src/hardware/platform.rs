@@ -136,6 +136,13 @@ pub struct Cache {
 pub const LINE_BYTES: u64 = 64;
 
 impl Cache {
+    /// The most that one level holds for so many threads, wherever they are.
+    #[must_use]
+    pub fn most_bytes(&self, numa: &Numa, threads: NonZeroU32) -> u64 {
+        let l2 = self.l2_bytes.saturating_mul(threads.get().into());
+        l2.max(self.slc_bytes_per_node.saturating_mul(numa.nodes.get().into()))
+    }
+
     /// # Errors
     /// [`OutOfRange`] names the first number the model is not for.
     pub fn check(&self) -> Result<(), OutOfRange> {

@@ -72,7 +72,7 @@ pub struct GemmAnswer {
     pub pack_ns: f64,
     /// Multiplying
     pub multiply_ns: f64,
-    /// Reading what the caches do not hold
+    /// Reading and writing what the caches do not hold
     pub memory_ns: f64,
     /// What NUMA balancing adds
     pub balancing_ns: f64,
@@ -254,17 +254,23 @@ impl Study for GemmStudy {
         // No code works on more registers at once than the widest group has.
         let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(8) / 4.0;
         let product = Gemm::new(self.m.get(), self.k.get(), self.n.get());
-        let bytes = product.map_or(0, |it| it.weight_bytes(self.format).0);
+        let weights = product.map_or(0, |it| it.weight_bytes(self.format).0);
+        let vectors = (float(self.m.get()) + float(self.k.get())) * float(self.n.get()) * 4.0;
+        let (operands, caches) = (float(weights) + vectors, self.cache.most_bytes(&self.numa, self.threads));
+        // What a cache holds need not come from memory.
+        let moved = if operands > float(caches) { operands } else { 0.0 };
+        let peak = self.memory.peak_gb_s().as_f64();
         vec![
             Bound::at_least(
                 "time_ns",
                 operations / rate,
                 "multiply-accumulates over what the decoders let through",
             ),
+            Bound::at_least("time_ns", float(weights) / peak, "all weights over the peak of all channels"),
             Bound::at_least(
                 "time_ns",
-                float(bytes) / self.memory.peak_gb_s().as_f64(),
-                "all weights over the peak of all channels",
+                moved / peak,
+                "operands that exceed every cache over the peak of all channels",
             ),
         ]
     }
