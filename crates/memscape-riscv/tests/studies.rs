@@ -10,6 +10,7 @@ use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::dispatch::Build;
 use memscape_riscv::hardware::{Distances, MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
+use memscape_riscv::mapping::conversation::{Columns, Conversation};
 use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Study};
@@ -158,6 +159,44 @@ proptest! {
         prop_assert!(ttft_s(study) <= ttft_s(longer));
     }
 
+    /// Graphs told in closed form are those that one counts: token by token of all sequences, as many
+    /// columns as a graph may have, each attending to what its sequence has in use by its end.
+    #[test]
+    fn a_prompt_is_split_as_llama_cpp_splits_it(
+        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64,
+    ) {
+        let run = Conversation {
+            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, kv_padding: tokens(padding), ubatch_tokens: tokens(most),
+        };
+        let (mut graphs, mut columns, mut outputs, mut scores, mut cells) = (0, 0, 0, 0, 0);
+        let all = prompt_tokens * batch;
+        for first in (0..all).step_by(usize::try_from(most).unwrap()) {
+            let last = all.min(first + most);
+            let attended = last.div_ceil(batch).next_multiple_of(padding);
+            graphs += 1;
+            columns += last - first;
+            outputs += last.saturating_sub(first.max(all - batch));
+            scores += attended * (last - first);
+            cells += attended * batch.min(last - first);
+        }
+        let sum = |of: &dyn Fn(&Columns) -> f64| -> f64 {
+            #[expect(clippy::cast_precision_loss, reason = "small counts")]
+            run.prompt().iter().map(|it| it.count as f64 * of(&it.columns)).sum()
+        };
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        for (closed, counted) in [
+            (sum(&|_| 1.0), graphs),
+            (sum(&|it| it.all as f64), columns),
+            (sum(&|it| it.outputs as f64), outputs),
+            (sum(&|it| it.attended * it.all as f64), scores),
+            (sum(&|it| it.attended * it.sequences as f64), cells),
+        ] {
+            prop_assert!((closed / counted as f64 - 1.0).abs() < 1e-12, "{closed} is not {counted}");
+        }
+        prop_assert_eq!(outputs, batch);
+        prop_assert!(run.prompt().iter().all(|it| it.columns.outputs <= it.columns.all));
+    }
+
     /// Cycles of a row are cycles of its blocks: twice the rows take twice as long
     /// wherever the matrix stays on the same level.
     #[test]
@@ -248,6 +287,53 @@ fn blas_gets_long_prompts_alone() {
         without.headline.memory_bytes + unpacked,
         "the largest matrix in fp32"
     );
+}
+
+/// A prompt longer than a graph is several, each of which meets, reads the weights and attends to
+/// the cells in use by its end.
+#[test]
+fn a_long_prompt_is_several_graphs() {
+    let at = |prompt, ubatch| {
+        ask(InferenceStudy {
+            prompt_tokens: tokens(prompt),
+            ubatch_tokens: tokens(ubatch),
+            context_cells: Some(tokens(1 << 16)),
+            ..InferenceStudy::default()
+        })
+    };
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    assert_eq!(at(512, 512), at(512, 1 << 20), "one graph is one, whatever it may be");
+    let (one, two, whole) = (at(512, 512), at(1024, 512), at(1024, 1024));
+    assert!(near(two.prompt_synchronisation_s, 2.0 * one.prompt_synchronisation_s));
+    assert!(near(whole.prompt_synchronisation_s, one.prompt_synchronisation_s));
+    let cells = |graphs: &[(f64, f64)]| graphs.iter().map(|it| it.0 * it.1).sum::<f64>();
+    let per_token = |it: &InferenceAnswer| it.prompt_attention_s;
+    // Nearly all of attention is computing: columns by cells.
+    let expected = cells(&[(512.0, 512.0), (512.0, 1024.0)]) / cells(&[(1024.0, 1024.0)]);
+    assert!((per_token(&two) / per_token(&whole) / expected - 1.0).abs() < 0.01);
+    // BLAS dequantises the weights once per graph, and gets no graph of fewer than 32 columns.
+    let blas = |prompt| {
+        ask(InferenceStudy {
+            prompt_tokens: tokens(prompt),
+            dispatch: Build { blas: true, ..Build::default() },
+            context_cells: Some(tokens(1 << 16)),
+            ..InferenceStudy::default()
+        })
+    };
+    let (full, rest) =
+        (blas(512 + 31).prompt_kernel_s - blas(512).prompt_kernel_s, at(31, 512).prompt_kernel_s);
+    assert!((full / rest - 1.0).abs() < 0.01, "{full} {rest}");
+    assert!(blas(1024).prompt_weights_s > 1.9 * blas(512).prompt_weights_s);
+    assert_eq!(blas(2048).headline.memory_bytes, blas(512).headline.memory_bytes);
+    // Told in closed form.
+    let mut long = InferenceStudy {
+        prompt_tokens: tokens(1 << 23),
+        ubatch_tokens: tokens(1),
+        context_cells: Some(tokens(1 << 24)),
+        ..InferenceStudy::default()
+    };
+    long.memory.rows = count(1 << 27);
+    assert!(long.answer().is_ok() || error(long).contains("at most 104 are modelled"));
 }
 
 /// Tiles that do not fit the registers go to memory and back.

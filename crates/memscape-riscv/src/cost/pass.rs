@@ -1,4 +1,4 @@
-//! What one graph costs: a pass of some columns through the model.
+//! What graphs cost: passes of some columns through the model.
 
 use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
@@ -9,7 +9,7 @@ use super::memory::{Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel};
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
-use crate::mapping::conversation::Columns;
+use crate::mapping::conversation::{Columns, Graphs};
 use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
 use crate::mapping::graph::{Graph, SYNCS_PER_PRODUCT, follows_attention};
 use crate::mapping::placement::Placed;
@@ -276,6 +276,9 @@ impl Crew {
     /// quantises all inputs, and the others wait.
     #[must_use]
     pub fn product(&self, rows: u64, columns: u64, vectors: u64) -> GraphCost {
+        if vectors == 0 {
+            return GraphCost::ZERO;
+        }
         let work = match self.software.path(rows, columns, vectors) {
             Path::Blas => &self.blas,
             Path::Custom => &self.custom,
@@ -324,59 +327,75 @@ impl Crew {
         GraphCost { synchronisation: self.sync_point * float(times), ..GraphCost::ZERO }
     }
 
-    /// One graph.
+    /// All of these graphs.
     #[must_use]
-    pub fn pass(&self, model: &Llm, projections: Projections, columns: &Columns) -> GraphCost {
-        let operators = self.operators(model, projections, columns);
+    pub fn pass(&self, model: &Llm, projections: Projections, graphs: &[Graphs]) -> GraphCost {
+        let operators = self.operators(model, projections, graphs);
         operators.into_iter().fold(GraphCost::ZERO, |sum, it| sum.and(it.cost, 1))
     }
 
-    /// One graph, operator by operator; those that only synchronise are one, the last.
+    /// All of these graphs, operator by operator; those that only synchronise are one, the last.
     #[must_use]
-    pub fn operators(&self, model: &Llm, projections: Projections, columns: &Columns) -> Vec<GraphOperator> {
+    pub fn operators(&self, model: &Llm, projections: Projections, graphs: &[Graphs]) -> Vec<GraphOperator> {
         let layers = u64::from(model.layers);
-        let (all, last) = (columns.all, columns.sequences);
+        let count: u64 = graphs.iter().map(|it| it.count).sum();
         let mut operators = Vec::with_capacity(16);
-        let mut product = |matrix: Matrix, (rows, width): (u64, u64), of: &[(u64, u64)], meetings: u64| {
-            let mut cost = self.meet(meetings);
+        // `of`: vectors of each product, and products of a graph.
+        let mut product = |matrix: Matrix,
+                           (rows, width): (u64, u64),
+                           of: &dyn Fn(&Columns) -> [(u64, u64); 2],
+                           meetings: u64| {
+            let mut cost = self.meet(meetings * count);
             let (mut macs, mut bytes) = (0.0, 0.0);
-            for (vectors, times) in of.iter().copied() {
-                cost = cost.and(self.product(rows, width, vectors), times);
-                macs += float(times) * float(rows * width) * float(vectors);
-                bytes += float(times) * float(matrix_bytes(rows, width, self.software.code.format));
+            for it in graphs {
+                for (vectors, products) in of(&it.columns).into_iter().filter(|it| it.0 > 0) {
+                    let times = products * it.count;
+                    cost = cost.and(self.product(rows, width, vectors), times);
+                    macs += float(times) * float(rows * width) * float(vectors);
+                    bytes += float(times) * float(matrix_bytes(rows, width, self.software.code.format));
+                }
             }
             operators.push(GraphOperator { name: matrix.name(), cost, macs, bytes });
         };
         for (matrix, gemv) in model.layer_gemvs(projections) {
-            // After its attention, the last layer goes on with one row per sequence.
-            let of = if follows_attention(matrix) && all > last {
-                [(all, layers - 1), (last, 1)]
-            } else {
-                [(all, layers), (last, 0)]
+            // After its attention, the last layer goes on with the outputs alone.
+            let of = |it: &Columns| {
+                if follows_attention(matrix) && it.all > it.outputs {
+                    [(it.all, layers - 1), (it.outputs, 1)]
+                } else {
+                    [(it.all, layers), (0, 0)]
+                }
             };
             product(matrix, (gemv.m(), gemv.k()), &of, layers * SYNCS_PER_PRODUCT);
         }
-        let outside = [(Matrix::ProjectIn, all, 0), (Matrix::ProjectOut, last, 0), (Matrix::LmHead, last, 1)];
-        for (shape, (matrix, vectors, products)) in outside_layers(model).into_iter().zip(outside) {
-            if shape.0 > 0 {
-                product(matrix, shape, &[(vectors, 1)], products * SYNCS_PER_PRODUCT);
-            }
+        let [inwards, outwards, head] = outside_layers(model);
+        let (all, outputs) = (|it: &Columns| [(it.all, 1), (0, 0)], |it: &Columns| [(it.outputs, 1), (0, 0)]);
+        if model.projects_embedding() {
+            product(Matrix::ProjectIn, inwards, &all, 0);
+            product(Matrix::ProjectOut, outwards, &outputs, 0);
         }
-        let cells = columns.attended * float(layers);
-        operators.push(GraphOperator {
+        product(Matrix::LmHead, head, &outputs, SYNCS_PER_PRODUCT);
+        let mut attention = GraphOperator {
             name: "attention_scores+attention_values",
-            cost: self.attention(model, columns, layers).and(self.meet(2 * layers * SYNCS_PER_PRODUCT), 1),
-            macs: 2.0 * cells * float(model.q_size()) * float(all),
-            bytes: cells * float(2 * 2 * model.kv_size()) * float(columns.sequences),
-        });
+            cost: self.meet(2 * layers * SYNCS_PER_PRODUCT * count),
+            macs: 0.0,
+            bytes: 0.0,
+        };
+        for Graphs { count, columns } in graphs {
+            let cells = float(*count) * columns.attended * float(layers);
+            attention.cost = attention.cost.and(self.attention(model, columns, layers), *count);
+            attention.macs += 2.0 * cells * float(model.q_size()) * float(columns.all);
+            attention.bytes += cells * float(2 * 2 * model.kv_size()) * float(columns.sequences);
+        }
+        operators.push(attention);
         let graph = Graph::of(model, model.layer_gemvs(projections).count() as u64);
-        let cost = self.meet(graph.other_syncs());
+        let cost = self.meet(graph.other_syncs() * count);
         operators.push(GraphOperator { name: "rest", cost, macs: 0.0, bytes: 0.0 });
         operators
     }
 }
 
-/// Operators of a graph of one kind, all together.
+/// Operators of graphs of one kind, all together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphOperator {
     /// What it is called.

@@ -2,15 +2,17 @@
 //!
 //! Every thread does an equal share of everything, so there is one group of tracks for
 //! all of them. The model has no order within an operation: its causes are shown one
-//! after the other, as they add up.
+//! after the other, as they add up. The graphs that a long prompt is split into are told as one,
+//! each operation for all of them.
 
 use memscape_study::{Part, Recorder, Span, TrackId};
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Llm, Projections};
 
 use super::pass::{Crew, GraphCost, GraphPart};
-use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::graph::{Operation, follows_attention, operations};
+use crate::number::float;
 
 /// Steps of the reply that are shown one by one; all others are one span.
 pub const SHOWN_STEPS: u64 = 256;
@@ -26,13 +28,13 @@ pub fn record(
     recorder: &mut dyn Recorder,
 ) {
     let mut told = Told::new(crew, model, projections, recorder);
-    if let Some(columns) = run.warm_up() {
-        told.graph("warm-up", &columns);
+    if run.warm_up_tokens > 0 {
+        told.graphs("warm-up", &run.warm_up());
     }
-    told.graph("prompt", &run.prompt());
+    told.graphs("prompt", &run.prompt());
     let (steps, shown) = (run.steps(), run.steps().min(SHOWN_STEPS));
     if shown > 0 {
-        told.graph("step 1", &run.step(1, 1));
+        told.graphs("step 1", &run.step(1, 1));
     }
     for step in 2..=shown {
         told.steps(&format!("step {step}"), 1, &run.step(step, step));
@@ -50,7 +52,7 @@ struct Told<'a> {
     operations: [Vec<Operation>; 3],
     projections: Projections,
     recorder: &'a mut dyn Recorder,
-    graphs: TrackId,
+    passes: TrackId,
     layers: TrackId,
     each: TrackId,
     causes: TrackId,
@@ -61,7 +63,7 @@ struct Told<'a> {
 impl<'a> Told<'a> {
     fn new(crew: &'a Crew, model: &'a Llm, projections: Projections, recorder: &'a mut dyn Recorder) -> Self {
         let group = format!("{} threads", crew.placed.threads);
-        let [graphs, layers, each, causes] =
+        let [passes, layers, each, causes] =
             ["graphs", "layers", "operations", "what for"].map(|it| recorder.track(&group, it));
         let operations = operations(model, projections);
         Self {
@@ -70,7 +72,7 @@ impl<'a> Told<'a> {
             operations,
             projections,
             recorder,
-            graphs,
+            passes,
             layers,
             each,
             causes,
@@ -97,56 +99,66 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// A graph, operation by operation.
-    fn graph(&mut self, name: &str, columns: &Columns) {
+    /// Graphs of one pass, operation by operation.
+    fn graphs(&mut self, name: &str, graphs: &[Graphs]) {
         let start = self.at();
         let [inwards, layer, behind] = std::mem::take(&mut self.operations);
-        let last = Columns { all: columns.sequences, ..*columns };
         for it in &inwards {
-            self.operation(*it, columns);
+            self.operation(*it, graphs, false);
         }
         for index in 1..=self.model.layers {
             let start = self.at();
             for it in &layer {
-                // After its attention, the last layer goes on with one row per sequence.
-                let only_last = index == self.model.layers
+                // After its attention, the last layer goes on with the outputs alone.
+                let only_outputs = index == self.model.layers
                     && matches!(it, Operation::Product(matrix, _) if follows_attention(*matrix));
-                self.operation(*it, if only_last { &last } else { columns });
+                self.operation(*it, graphs, only_outputs);
             }
             self.span(self.layers, &format!("layer {index}"), "layer", start, &[("layer", index.into())]);
         }
         for it in &behind {
-            self.operation(*it, &last);
+            self.operation(*it, graphs, true);
         }
         self.operations = [inwards, layer, behind];
-        self.span(self.graphs, name, "graph", start, &details(columns, 1));
+        self.span(self.passes, name, "graph", start, &details(graphs, 1));
     }
 
-    /// `count` graphs of the reply, by cause.
-    fn steps(&mut self, name: &str, count: u64, columns: &Columns) {
+    /// `count` steps of the reply, by cause.
+    fn steps(&mut self, name: &str, count: u64, step: &[Graphs]) {
         let start = self.at();
-        let cost = GraphCost::ZERO.and(self.crew.pass(self.model, self.projections, columns), count);
+        let cost = GraphCost::ZERO.and(self.crew.pass(self.model, self.projections, step), count);
         self.causes(&cost);
-        self.span(self.graphs, name, "graph", start, &details(columns, count));
+        self.span(self.passes, name, "graph", start, &details(step, count));
     }
 
-    fn operation(&mut self, operation: Operation, columns: &Columns) {
+    fn operation(&mut self, operation: Operation, graphs: &[Graphs], only_outputs: bool) {
         let start = self.at();
         let half = |cost: GraphCost| GraphCost {
             attention: cost.attention / 2.0,
             cache: cost.cache / 2.0,
             ..GraphCost::ZERO
         };
-        let (category, work) = match operation {
-            Operation::Product(_, gemv) => ("product", self.crew.product(gemv.m(), gemv.k(), columns.all)),
-            // Keys and values are equally many.
-            Operation::Scores | Operation::Values => {
-                ("attention", half(self.crew.attention(self.model, columns, 1)))
-            }
-            Operation::Other(_) => ("other", GraphCost::ZERO),
+        let category = match operation {
+            Operation::Product(..) => "product",
+            Operation::Scores | Operation::Values => "attention",
+            Operation::Other(_) => "other",
         };
-        self.causes(&work.and(self.crew.meet(operation.syncs()), 1));
-        let mut about = vec![("columns", columns.all)];
+        let mut work = GraphCost::ZERO;
+        let (mut meetings, mut all) = (0, 0);
+        for Graphs { count, columns } in graphs {
+            let vectors = if only_outputs { columns.outputs } else { columns.all };
+            let once = match operation {
+                Operation::Product(_, gemv) => self.crew.product(gemv.m(), gemv.k(), vectors),
+                // Keys and values are equally many.
+                Operation::Scores | Operation::Values => half(self.crew.attention(self.model, columns, 1)),
+                Operation::Other(_) => GraphCost::ZERO,
+            };
+            work = work.and(once, *count);
+            meetings += operation.syncs() * count;
+            all += vectors * count;
+        }
+        self.causes(&work.and(self.crew.meet(meetings), 1));
+        let mut about = vec![("columns", all)];
         if let Operation::Product(_, gemv) = operation {
             about.extend([("rows", gemv.m()), ("shared", gemv.k())]);
         }
@@ -171,14 +183,16 @@ impl<'a> Told<'a> {
     }
 }
 
-/// What to know about graphs.
-fn details(columns: &Columns, graphs: u64) -> [(&'static str, u64); 4] {
+/// What to know about so many passes of these graphs.
+fn details(graphs: &[Graphs], passes: u64) -> [(&'static str, u64); 4] {
+    let count: u64 = graphs.iter().map(|it| it.count).sum();
+    let attended: f64 = graphs.iter().map(|it| float(it.count) * it.columns.attended).sum();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive count")]
-    let attended = columns.attended.round() as u64;
+    let attended = (attended / float(count)).round() as u64;
     [
-        ("graphs", graphs),
-        ("sequences", columns.sequences),
-        ("columns", columns.all),
+        ("graphs", count * passes),
+        ("sequences", graphs.iter().map(|it| it.columns.sequences).max().unwrap_or(0)),
+        ("columns", graphs.iter().map(|it| it.count * it.columns.all).sum()),
         ("attended_cells", attended),
     ]
 }

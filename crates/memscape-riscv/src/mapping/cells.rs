@@ -23,14 +23,42 @@ pub fn attended(used: u64, padding: NonZeroU64) -> u64 {
 /// ```
 #[must_use]
 pub fn mean_attended(first: u64, last: u64, padding: NonZeroU64) -> f64 {
-    // Sum of `ceil(used / padding)` over the used cells.
-    let steps = |to: u64| {
-        let (whole, rest) = (to / padding, to % padding);
-        padding.get() * whole * (whole + 1) / 2 + rest * (whole + 1)
-    };
+    mean_attended_by((1, NonZeroU64::MIN), first, last, padding)
+}
+
+/// The same while they grow by steps of a fraction of a cell: cells in use after each of the steps
+/// from `first` to `last`, rounded up.
+///
+/// ```
+/// use memscape_riscv::cells::mean_attended_by;
+/// let (half, padding) = (2.try_into()?, 32.try_into()?);
+/// // 100/2, 200/2 and 300/2 cells
+/// assert_eq!(mean_attended_by((100, half), 1, 3, padding), (64.0 + 128.0 + 160.0) / 3.0);
+/// # Ok::<(), std::num::TryFromIntError>(())
+/// ```
+#[must_use]
+pub fn mean_attended_by(step: (u64, NonZeroU64), first: u64, last: u64, padding: NonZeroU64) -> f64 {
     let before = first.saturating_sub(1);
+    let used = |steps: u64| u128::from(steps) * u128::from(step.0);
     if last <= before {
-        return float(attended(first, padding));
+        let cells = used(first).div_ceil(step.1.get().into());
+        return float(attended(u64::try_from(cells).unwrap_or(u64::MAX), padding));
     }
-    float(steps(last) - steps(before)) * float(padding.get()) / float(last - before)
+    let whole = u128::from(step.1.get()) * u128::from(padding.get());
+    // Sum of `ceil(used / whole)` over the steps.
+    let sum = |to: u64| floor_sum(to.into(), whole, step.0.into(), u128::from(step.0) + whole - 1);
+    let paddings = u64::try_from(sum(last) - sum(before)).unwrap_or(u64::MAX);
+    float(paddings) * float(padding.get()) / float(last - before)
+}
+
+/// Sum of `(a i + b) / m`, rounded down, over `i` below `n`: lattice points below a line, counted as
+/// Euclid's algorithm finds a divisor.
+fn floor_sum(n: u128, m: u128, a: u128, b: u128) -> u128 {
+    if n == 0 {
+        return 0;
+    }
+    let whole = n * (n - 1) / 2 * (a / m) + n * (b / m);
+    let (a, b) = (a % m, b % m);
+    let most = a * n + b;
+    if most < m { whole } else { whole + floor_sum(most / m, a, m, most % m) }
 }

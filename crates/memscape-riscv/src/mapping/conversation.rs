@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use super::cells::{attended, mean_attended};
+use super::cells::{attended, mean_attended, mean_attended_by};
 use crate::number::float;
 
 /// Columns that go through the model together.
@@ -13,17 +13,30 @@ pub struct Columns {
     pub sequences: u64,
     /// All columns: tokens times sequences.
     pub all: u64,
+    /// Columns that are the last of their sequence, whose logits are asked for.
+    pub outputs: u64,
     /// Cells of the cache that a column attends to, on average: those of its own
     /// sequence.
     pub attended: f64,
 }
 
+/// Graphs that differ in the cells they attend to alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Graphs {
+    /// How many.
+    pub count: u64,
+    /// The columns of each; what they attend to is the mean.
+    pub columns: Columns,
+}
+
 /// What is asked of llama.cpp, less the model.
 ///
 /// # Source
-/// llama.cpp (June 2024): the prompts of all sequences are put into one graph
-/// (`examples/batched-bench`), each step evaluates one token of every sequence, and the
-/// warm-up is one sequence. Differs from it: its cache is one for all sequences, so that
+/// llama.cpp (June 2024): the prompts of all sequences are one batch, token by token of all of them
+/// (`examples/batched-bench`), each step evaluates one token of every sequence, and the warm-up is
+/// one sequence. A batch is split into graphs of at most `n_ubatch` columns in this order, each of
+/// which attends to the cells filled by its end; after the last attention, a graph goes on with
+/// the columns whose logits are asked for. Differs from it: its cache is one for all sequences, so that
 /// a token is also multiplied with the cells of others, which are masked then; here, it
 /// meets those of its own alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,41 +51,91 @@ pub struct Conversation {
     pub batch: u64,
     /// Cells that the attended part of the cache is rounded up to.
     pub kv_padding: NonZeroU64,
+    /// Most columns of one graph.
+    pub ubatch_tokens: NonZeroU64,
 }
 
 impl Conversation {
-    /// The warm-up's columns.
+    /// The warm-up's graphs.
     #[must_use]
-    pub fn warm_up(&self) -> Option<Columns> {
-        let tokens = self.warm_up_tokens;
-        let attended = float(attended(tokens, self.kv_padding));
-        (tokens > 0).then_some(Columns { sequences: 1, all: tokens, attended })
+    pub fn warm_up(&self) -> Vec<Graphs> {
+        self.prompts(self.warm_up_tokens, 1)
     }
 
-    /// The columns of all prompts.
+    /// The graphs of all prompts.
     #[must_use]
-    pub fn prompt(&self) -> Columns {
-        let all = self.prompt_tokens * self.batch;
-        let attended = float(attended(self.prompt_tokens, self.kv_padding));
-        Columns { sequences: self.batch, all, attended }
+    pub fn prompt(&self) -> Vec<Graphs> {
+        self.prompts(self.prompt_tokens, self.batch)
     }
 
-    /// Graphs of the reply.
+    /// Most columns of any graph.
+    #[must_use]
+    pub fn most_columns(&self) -> u64 {
+        (self.prompt_tokens * self.batch).max(self.warm_up_tokens).min(self.ubatch_tokens.get())
+    }
+
+    /// Graphs of prompts of so many tokens. A graph's sequences have equally many cells, but for one.
+    fn prompts(&self, tokens: u64, sequences: u64) -> Vec<Graphs> {
+        let step = (self.ubatch_tokens.get(), NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN));
+        let at_end = float(attended(tokens, self.kv_padding));
+        self.split(tokens, sequences, at_end, |first, last| {
+            mean_attended_by(step, first, last, self.kv_padding)
+        })
+    }
+
+    /// Splits so many tokens of each sequence into graphs: those of as many columns as they may have,
+    /// without outputs, with some and of outputs alone, and what is left, which attends to the cells
+    /// `at_end`. The others attend to what `attended` says of the graphs from one number to another.
+    fn split(
+        &self,
+        tokens: u64,
+        sequences: u64,
+        at_end: f64,
+        attended: impl Fn(u64, u64) -> f64,
+    ) -> Vec<Graphs> {
+        let (all, most) = (tokens * sequences, self.ubatch_tokens.get());
+        let (whole, rest) = (all / most, all % most);
+        let before_outputs = all.saturating_sub(sequences);
+        let silent = before_outputs / most;
+        let mixed = whole.min(silent + 1);
+        let columns = |all: u64, outputs: u64, attended: f64| Columns {
+            sequences: sequences.min(all),
+            all,
+            outputs,
+            attended,
+        };
+        let full = |first: u64, last: u64, outputs: u64| {
+            (first <= last).then(|| Graphs {
+                count: last - first + 1,
+                columns: columns(most, outputs, attended(first, last)),
+            })
+        };
+        let left = Graphs { count: 1, columns: columns(rest, sequences.min(rest), at_end) };
+        let all = [
+            full(1, silent, 0),
+            full(silent + 1, mixed, most - before_outputs % most),
+            full(mixed + 1, whole, most),
+            (rest > 0).then_some(left),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Steps of the reply.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.generated_tokens - 1
     }
 
-    /// The columns of the steps from `first` to `last`, on average. Steps begin at 1.
+    /// The graphs of one step, the mean of those from `first` to `last`. Steps begin at 1.
     #[must_use]
-    pub fn step(&self, first: u64, last: u64) -> Columns {
+    pub fn step(&self, first: u64, last: u64) -> Vec<Graphs> {
         let cells = mean_attended(self.prompt_tokens + first, self.prompt_tokens + last, self.kv_padding);
-        Columns { sequences: self.batch, all: self.batch, attended: cells }
+        self.split(1, self.batch, cells, |_, _| cells)
     }
 
-    /// The columns of a mean step; of a next one where there is none.
+    /// The graphs of a mean step; of a next one where there is none.
     #[must_use]
-    pub fn mean_step(&self) -> Columns {
+    pub fn mean_step(&self) -> Vec<Graphs> {
         self.step(1, self.steps())
     }
 }

@@ -23,7 +23,7 @@ use crate::hardware::{
     OutOfRange, WeightPages, within,
 };
 use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
-use crate::mapping::conversation::{Columns, Conversation};
+use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
@@ -79,7 +79,7 @@ pub struct InferenceStudy {
     /// Tokens generated of each sequence. llama.cpp does not evaluate the last one, and `task_clock_ms` leaves it
     /// out; prompt and reply have a step for each, as on all machines
     pub generated_tokens: NonZeroU64,
-    /// Sequences at once: their prompts are one graph, and each step is one token of all
+    /// Sequences at once: their prompts are one batch, and each step is one token of all
     pub batch: NonZeroU32,
     /// Tokens of the warm-up; 0 without one
     pub warm_up_tokens: u64,
@@ -89,6 +89,8 @@ pub struct InferenceStudy {
     /// Cells that the attended part of the cache is rounded up to
     #[schemars(extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
+    /// Most columns of one graph (llama.cpp's `n_ubatch`)
+    pub ubatch_tokens: NonZeroU64,
     /// One core
     pub core: Core,
     /// The caches
@@ -239,6 +241,7 @@ impl Default for InferenceStudy {
             warm_up_tokens: 2,
             context_cells: Some(long(512)),
             kv_padding: long(32),
+            ubatch_tokens: long(512),
             core: machine.core,
             cache: machine.cache,
             numa: machine.numa,
@@ -279,6 +282,7 @@ impl InferenceStudy {
             generated_tokens: generated,
             batch,
             kv_padding: self.kv_padding,
+            ubatch_tokens: self.ubatch_tokens,
         })
     }
 
@@ -321,7 +325,7 @@ impl InferenceStudy {
 
     /// The file, and what BLAS dequantises the largest matrix into.
     fn weights_in_memory(&self, software: &Software, run: &Conversation) -> u64 {
-        let most = run.prompt().all.max(run.warm_up_tokens);
+        let most = run.most_columns();
         let layer = self.model.layer_gemvs(self.projections).map(|it| (it.1.m(), it.1.k()));
         let of_blas = layer
             .chain(outside_layers(&self.model))
@@ -389,8 +393,8 @@ impl InferenceStudy {
         let peak = self.memory.peak_gb_s().as_f64();
         let rate = self.most_products_per_ns();
         let mut costs = Vec::new();
-        for (pass, columns) in [(Pass::Prompt, run.prompt()), (Pass::Token, run.mean_step())] {
-            for it in crew.operators(&self.model, self.projections, &columns) {
+        for (pass, graphs) in [(Pass::Prompt, run.prompt()), (Pass::Token, run.mean_step())] {
+            for it in crew.operators(&self.model, self.projections, &graphs) {
                 let least = Nanoseconds::new((it.macs / rate).max(it.bytes / peak))?;
                 let cost = it.cost;
                 let parts = [
@@ -450,7 +454,7 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 75] = all(&[
+const EFFECTS: [Effect; 76] = all(&[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),
@@ -461,6 +465,7 @@ const EFFECTS: [Effect; 75] = all(&[
         neutral("warm_up_tokens"),
         neutral("context_cells"),
         either("kv_padding", "multiples of one number are not those of another"),
+        either("ubatch_tokens", "larger graphs read weights less often, smaller ones attend to fewer cells"),
         either("tile_rows", TILE).only(TILED),
         either("tile_blocks", TILE).only(TILED),
         either("lmul", GROUP).only(&[When::is("kernel", &["vector", "simple", "complex"])]),
@@ -555,7 +560,7 @@ impl Study for InferenceStudy {
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let run = self.check()?;
         let crew = self.crew(&run)?;
-        let pass = |columns: &Columns| crew.pass(&self.model, self.projections, columns);
+        let pass = |graphs: &[Graphs]| crew.pass(&self.model, self.projections, graphs);
         let (mean_step, whole_prompt) = (pass(&run.mean_step()), pass(&run.prompt()));
         let step = mean_step.breakdown(crew.balancing)?;
         let prompt = whole_prompt.breakdown(crew.balancing)?;
@@ -578,7 +583,7 @@ impl Study for InferenceStudy {
         let slowed = 1.0 + crew.balancing;
         let graph = Graph::of(&self.model, self.model.layer_gemvs(self.projections).count() as u64);
         let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
-        let warm_up = run.warm_up().map_or(GraphCost::ZERO, |it| pass(&it)).total().as_f64() * slowed;
+        let warm_up = pass(&run.warm_up()).total().as_f64() * slowed;
         let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;
         let prompt_s = |part| float(prompt[part].0) / 1e12;
         Ok(InferenceAnswer {
