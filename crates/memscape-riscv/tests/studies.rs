@@ -229,6 +229,10 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
         place(Policy::BindCores, 16, bind, &study.numa, &study.cache)
     };
     assert_eq!(listed("0-7,16-23").unwrap(), at(Policy::BindCores, 16, Some(Nodes::Count(1))), "Fig. 4.4");
+    let apart = "0,4,8,12,16,20,24,28,32,36,40,44,48,52,56,60";
+    assert_eq!(listed(apart).unwrap().clusters, 16, "each core has its cluster's cache");
+    assert_eq!(listed("2-17").unwrap().clusters, 5, "two of the first and the last");
+    assert_eq!(listed("0-63").unwrap().clusters, 16, "sixteen threads are in no more");
     assert_eq!(listed("0-15").unwrap().thread_distance, 12.5, "eight of node 0, eight of node 1");
     assert_eq!(
         listed("60-75").unwrap_err().to_string(),

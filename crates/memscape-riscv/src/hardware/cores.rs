@@ -1,6 +1,7 @@
 //! Lists of cores, as `numactl` writes them.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -46,6 +47,14 @@ impl CoreList {
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         let has = |core: &u32| self.0[*core as usize / 64] >> (core % 64) & 1 == 1;
         (0..MOST_LISTED).filter(has)
+    }
+
+    /// Clusters of so many consecutive cores that have some of these.
+    #[must_use]
+    pub fn clusters(&self, cores_per_cluster: NonZeroU32) -> u32 {
+        let mut last = None;
+        let clusters = self.numbers().map(|it| it / cores_per_cluster);
+        clusters.map(|it| u32::from(last.replace(it) != Some(it))).sum()
     }
 
     fn insert(&mut self, core: u32) {

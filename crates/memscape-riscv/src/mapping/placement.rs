@@ -222,9 +222,13 @@ pub fn place(
     }
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
+    let clusters = match bind.cores.filter(|_| policy.binds()) {
+        Some(listed) => listed.clusters(cache.cores_per_cluster),
+        None => runs.cores().div_ceil(cache.cores_per_cluster.get()),
+    };
     Ok(Placed {
         threads,
-        clusters: runs.cores().div_ceil(cache.cores_per_cluster.get()).min(threads),
+        clusters: clusters.min(threads),
         // A single thread is where its pages are.
         stay: !policy.balances() || runs.nodes == 1,
         data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
