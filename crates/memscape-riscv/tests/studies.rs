@@ -13,7 +13,7 @@ use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
 use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
-use memscape_study::{BoundBy, Study};
+use memscape_study::{BoundBy, Pass, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Experts, Format, Llm, Matrix, Model};
 use proptest::prelude::*;
@@ -353,6 +353,37 @@ fn tiles_beyond_the_registers_spill() {
     assert_eq!(with(2, 32), with(2, 64));
     assert!(with(8, 32) > with(2, 32));
     assert!(with(8, 32) > with(8, 256) && with(8, 256) < with(2, 256));
+}
+
+/// Computing is multiplying with weights and with the cache, reading is reading both.
+#[test]
+fn a_step_is_bound_by_what_takes_longest_in_all() {
+    let mut tipped = 0;
+    for prompt in (1..=40).map(|it| 100 * it) {
+        let study = InferenceStudy {
+            threads: count(24),
+            prompt_tokens: tokens(prompt),
+            context_cells: Some(tokens(1 << 13)),
+            ..InferenceStudy::default()
+        };
+        let operators = study.operators().unwrap();
+        let of = |part: &str| -> f64 {
+            let parts = operators.iter().filter(|it| it.pass == Pass::Token).flat_map(|it| &it.parts);
+            parts.filter(|it| it.0 == part).map(|it| it.1).sum()
+        };
+        let (compute, read) = (of("kernel") + of("attention"), of("weights") + of("cache"));
+        let expected = if compute.max(read) < of("synchronisation") {
+            BoundBy::Synchronisation
+        } else if compute > read {
+            BoundBy::Compute
+        } else {
+            BoundBy::DramBandwidth
+        };
+        assert_eq!(ask(study).headline.bound_by, expected, "{prompt}");
+        tipped +=
+            u32::from(compute > read && of("weights") > of("kernel").max(of("attention") + of("cache")));
+    }
+    assert!(tipped > 0, "no prompt is bound by two parts together");
 }
 
 #[test]

@@ -426,12 +426,9 @@ impl InferenceStudy {
 
 /// What a step is mostly spent on, NUMA balancing aside, which slows everything alike.
 fn bound_by(step: &GraphCost) -> BoundBy {
-    let attention = step.attention + step.cache;
-    let of_attention = if step.cache > step.attention { BoundBy::DramBandwidth } else { BoundBy::Compute };
     [
-        (step.kernel, BoundBy::Compute),
-        (step.weights, BoundBy::DramBandwidth),
-        (attention, of_attention),
+        (step.kernel + step.attention, BoundBy::Compute),
+        (step.weights + step.cache, BoundBy::DramBandwidth),
         (step.synchronisation, BoundBy::Synchronisation),
     ]
     .into_iter()
