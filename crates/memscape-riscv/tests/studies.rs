@@ -13,7 +13,7 @@ use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
 use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
-use memscape_study::{BoundBy, Pass, Study};
+use memscape_study::{BoundBy, Limited, Pass, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Experts, Format, Llm, Matrix, Model};
 use proptest::prelude::*;
@@ -353,6 +353,40 @@ fn tiles_beyond_the_registers_spill() {
     assert_eq!(with(2, 32), with(2, 64));
     assert!(with(8, 32) > with(2, 32));
     assert!(with(8, 32) > with(8, 256) && with(8, 256) < with(2, 256));
+}
+
+/// All weights come from the level that holds all of them, if the threads that have read them stay.
+#[test]
+fn weights_that_a_cache_holds_are_read_from_it() {
+    let with = |policy, slc: u64, l2: u64| {
+        let mut it = InferenceStudy { policy, ..InferenceStudy::default() };
+        (it.cache.slc_bytes_per_node, it.cache.l2_bytes) = (slc, l2);
+        for bound in it.bounds() {
+            let answer = serde_json::to_value(ask(it)).unwrap();
+            let value = answer[bound.column].as_f64().unwrap();
+            let holds = match bound.limit {
+                Limited::AtLeast(least) => value >= least,
+                Limited::AtMost(most) => value <= most,
+            };
+            assert!(holds, "{}: {value}", bound.why);
+        }
+        ask(it)
+    };
+    let cache = MACHINES.get("sg2042").cache;
+    let (slc, l2) = (cache.slc_bytes_per_node, cache.l2_bytes);
+    let still = Policy::Interleave;
+    let weights = with(still, slc, l2).weight_bytes;
+    let memory = with(still, slc, l2);
+    let almost = with(still, weights / 4 - 1, l2);
+    assert_eq!(almost.weights_ns, memory.weights_ns, "a level that does not hold all holds none");
+    assert_eq!(almost.headline.token_energy_j, memory.headline.token_energy_j);
+    let mut shared = InferenceStudy { policy: still, ..InferenceStudy::default() };
+    shared.cache.slc_bytes_per_node = weights.div_ceil(4);
+    shared.cache.slc_gb_s_per_node = memscape_units::GbPerS::new(1000.0).unwrap();
+    assert!(ask(shared).weights_ns < memory.weights_ns, "from the system-level cache");
+    assert!(ask(shared).headline.token_energy_j < memory.headline.token_energy_j);
+    assert_eq!(with(still, slc, weights / 16).weights_ns, 0.0, "sixteen clusters keep up");
+    assert!(with(Policy::Base, slc, weights / 16).weights_ns > 0.0, "threads that move leave it behind");
 }
 
 /// Computing is multiplying with weights and with the cache, reading is reading both.

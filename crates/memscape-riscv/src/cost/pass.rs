@@ -206,6 +206,8 @@ pub struct Crew {
     pub placed: Placed,
     /// How fast they read.
     pub rates: Rates,
+    /// Where weights are when a graph comes to them: the level that holds all of the model's.
+    pub weights: Level,
     /// How ggml chooses between the ways to multiply.
     pub software: Software,
     /// OpenBLAS.
@@ -225,13 +227,14 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Threads placed so, with this code for the products with weights.
+    /// Threads placed so, with this code for the products with so many bytes of weights.
     ///
     /// # Errors
     /// [`KernelError`] if there is no such code.
     pub fn new(
         placed: Placed,
         software: Software,
+        weights: Bytes,
         hierarchy: &Hierarchy<'_>,
         sync: Nanoseconds,
         balancing: f64,
@@ -253,6 +256,7 @@ impl Crew {
         Ok(Self {
             placed,
             rates,
+            weights: rates.level(weights),
             software,
             blas,
             custom: own,
@@ -288,19 +292,19 @@ impl Crew {
         let blocks = rows * row_blocks;
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
         let written = blocks * work.written;
-        let moved = Bytes(bytes.0 + written);
         let met = float(rows.next_multiple_of(work.rows) * row_blocks);
         let computed = work.once * float(blocks) + work.block * (met * float(vectors.div_ceil(work.columns)));
         let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
-        // The first reading is from memory: the weights exceed every cache.
+        // From graph to graph, a matrix is behind all others; from column to column, behind itself.
+        let (first, level) = (self.weights, self.rates.level(bytes));
         let again = float(work.kernel.passes(vectors) - 1);
-        let level = self.rates.level(bytes);
-        let read_again = self.rates.read(bytes, level) * again;
-        let from_memory = if level == Level::Dram { 1.0 + again } else { 1.0 };
+        let from_memory = |level: Level| if level == Level::Dram { 1.0 } else { 0.0 };
         GraphCost {
             kernel: computed / self.cores() + self.quantise * float(inputs),
-            weights: self.rates.dram.time_of(moved) + read_again,
-            read_bytes: float(bytes.0) * from_memory,
+            weights: self.rates.read(bytes, first)
+                + self.rates.dram.time_of(Bytes(written))
+                + self.rates.read(bytes, level) * again,
+            read_bytes: float(bytes.0) * (from_memory(first) + again * from_memory(level)),
             written_bytes: float(written),
             ..GraphCost::ZERO
         }
@@ -404,7 +408,7 @@ pub struct GraphOperator {
     pub cost: GraphCost,
     /// Multiply-accumulates.
     pub macs: f64,
-    /// Bytes of weights, keys and values, read once.
+    /// Bytes of weights, keys and values in memory, read once.
     pub bytes: f64,
 }
 
