@@ -389,6 +389,50 @@ fn weights_that_a_cache_holds_are_read_from_it() {
     assert!(with(Policy::Base, slc, weights / 16).weights_ns > 0.0, "threads that move leave it behind");
 }
 
+/// Rows and blocks that a tile leaves over are multiplied by smaller ones.
+#[test]
+fn what_fills_no_tile_is_done_in_smaller_ones() {
+    let with = |m, k, rows, blocks| {
+        let (tile_rows, tile_blocks) = (count(rows), count(blocks));
+        let it = KernelStudy { m: tokens(m), k: tokens(k), tile_rows, tile_blocks, ..KernelStudy::default() };
+        it.answer().unwrap()
+    };
+    assert_eq!(with(1, 4096, 2, 2), with(1, 4096, 1, 2), "one row is no two");
+    assert_eq!(with(4096, 32, 2, 2), with(4096, 32, 2, 1), "nor one block");
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+    let instructions = |m, rows| with(m, 4096, rows, 2).instructions;
+    assert!(near(5.0 * instructions(5, 2), 4.0 * instructions(4, 2) + instructions(1, 1)));
+    let cycles = |k, blocks| with(3, k, 3, blocks).core_cycles_per_block;
+    assert!(near(4.0 * cycles(128, 3), 3.0 * cycles(96, 3) + cycles(32, 1)));
+
+    // Most of Llama's matrices have no multiple of three rows.
+    let study = InferenceStudy::default();
+    let step = |rows| ask(InferenceStudy { tile_rows: count(rows), ..study }).kernel_ns;
+    let blocks = |m, k, rows| {
+        let (tile_rows, compiler) = (count(rows), study.compiler);
+        let it = KernelStudy { m: tokens(m), k: tokens(k), tile_rows, compiler, ..KernelStudy::default() };
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let blocks = (m * k / 32) as f64;
+        blocks * it.answer().unwrap().core_cycles_per_block
+    };
+    let all = |rows| -> f64 {
+        let layer = study.model.layer_gemvs(study.projections).map(|it| (it.1.m(), it.1.k(), 32.0));
+        layer.chain([(32_000, 4096, 1.0)]).map(|(m, k, times)| times * blocks(m, k, rows)).sum()
+    };
+    let grown = (all(3) - all(2)) * study.core.cycle().as_f64() / f64::from(study.threads.get());
+    assert!(((step(3) - step(2)) / grown - 1.0).abs() < 1e-6, "{} {grown}", step(3) - step(2));
+}
+
+/// What must fit is more than the matrices.
+#[test]
+fn a_kernel_has_room_for_its_vectors() {
+    let it = KernelStudy::default().answer().unwrap();
+    assert_eq!(it.memory_bytes, 2 * 2048 * 64 * 18 + 64 * 34 + 4 * 2048);
+    let wide = KernelStudy { n: tokens(1_000_000_000), ..KernelStudy::default() };
+    let error = wide.answer().unwrap_err().to_string();
+    assert!(error.starts_with("the operands take 10368004718592 B"), "{error}");
+}
+
 /// Computing is multiplying with weights and with the cache, reading is reading both.
 #[test]
 fn a_step_is_bound_by_what_takes_longest_in_all() {

@@ -208,6 +208,8 @@ pub struct Crew {
     pub rates: Rates,
     /// Where weights are when a graph comes to them: the level that holds all of the model's.
     pub weights: Level,
+    /// What each thread computes on.
+    pub core: Core,
     /// How ggml chooses between the ways to multiply.
     pub software: Software,
     /// OpenBLAS.
@@ -256,6 +258,7 @@ impl Crew {
         Ok(Self {
             placed,
             rates,
+            core: *core,
             weights: rates.level(weights),
             software,
             blas,
@@ -270,6 +273,21 @@ impl Crew {
 
     fn cores(&self) -> f64 {
         f64::from(self.placed.threads)
+    }
+
+    /// Time of one core per block of a matrix of so many rows and blocks, and so many columns: a
+    /// tile's, or the mean where some are left over.
+    fn block(&self, work: &Work, rows: u64, row_blocks: u64) -> Nanoseconds {
+        let code = &self.software.code;
+        let (tile_rows, tile_blocks) = code.tile();
+        let whole = rows.is_multiple_of(tile_rows as u64) && row_blocks.is_multiple_of(tile_blocks as u64);
+        if whole || work.kernel != code.kernel {
+            return work.block;
+        }
+        let tiles = code.tiles(&self.core, rows, row_blocks).expect("checked code has smaller tiles");
+        let block = |it: &Code| Work::of(it, &self.core, self.software.compiler_factor).map(|it| it.block);
+        let shares = tiles.iter().map(|(it, share)| block(it).expect("checked code") * *share);
+        shares.fold(Nanoseconds::ZERO, |sum, it| sum + it)
     }
 
     /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
@@ -293,7 +311,8 @@ impl Crew {
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
         let written = blocks * work.written;
         let met = float(rows.next_multiple_of(work.rows) * row_blocks);
-        let computed = work.once * float(blocks) + work.block * (met * float(vectors.div_ceil(work.columns)));
+        let block = self.block(work, rows, row_blocks);
+        let computed = work.once * float(blocks) + block * (met * float(vectors.div_ceil(work.columns)));
         let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let (first, level) = (self.weights, self.rates.level(bytes));

@@ -10,8 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED, all};
+use crate::cost::cycles::CoreCycles;
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
+use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, matrix_bytes};
@@ -88,7 +90,7 @@ pub struct KernelAnswer {
     pub activation_bytes: f64,
     /// Where the matrix is when it is read
     pub level: Level,
-    /// What the matrices take
+    /// What the matrices, the vectors and the result take
     pub memory_bytes: u64,
     /// Where they must fit
     pub memory_limit_bytes: u64,
@@ -120,10 +122,9 @@ impl Default for KernelStudy {
 }
 
 impl KernelStudy {
-    /// The kernel as it is compiled for the core, laid out as is faster there.
-    #[must_use]
-    pub fn code(&self) -> Code {
-        let code = Code {
+    /// The kernel as it is compiled for the core.
+    const fn compiled(&self) -> Code {
+        Code {
             kernel: self.kernel,
             format: self.format,
             immediates: self.immediates,
@@ -135,9 +136,27 @@ impl KernelStudy {
             vlen_bits: self.core.vlen_bits,
             vector_registers: self.core.vector_registers.get(),
             load_bits: self.core.load_bits.get(),
-        };
+        }
+    }
+
+    /// The kernel as it is compiled for the core, laid out as is faster there.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        let code = self.compiled();
         // Code that does not exist says so when it is counted.
         code.laid_out_for(&self.core).unwrap_or(code)
+    }
+
+    /// The matrices, the vectors as the kernel takes them, and the result.
+    fn memory_bytes(&self, gemm: &Gemm) -> u64 {
+        let taken = match self.format {
+            Format::Q4_0 | Format::Q8_0 => Format::Q8_0,
+            plain => plain,
+        };
+        let matrix = u128::from(matrix_bytes(gemm.m(), gemm.k(), self.format));
+        let vector = u128::from(matrix_bytes(1, gemm.k(), taken)) + 4 * u128::from(gemm.m());
+        let all = matrix * u128::from(self.matrices.get()) + vector * u128::from(gemm.n());
+        u64::try_from(all).unwrap_or(u64::MAX)
     }
 
     const fn hierarchy(&self) -> Hierarchy<'_> {
@@ -199,24 +218,29 @@ impl Study for KernelStudy {
         self.memory.check()?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
-        let code = self.code();
-        let counts = code.per_tile()?;
-        let (rows, blocks) = code.tile();
-        let tile_blocks = float((rows * blocks) as u64);
-        let per_block = |it: u64| float(it) / tile_blocks;
-        let cycles = self.core.cycles(&counts);
-        let core_cycles = cycles.total.as_f64() / tile_blocks;
+        let row_blocks = gemm.k().div_ceil(BLOCK as u64);
+        let mut tiles = Vec::with_capacity(4);
+        for (code, share) in self.compiled().tiles(&self.core, gemm.m(), row_blocks)? {
+            let (counts, (rows, blocks)) = (code.per_tile()?, code.tile());
+            tiles.push((counts, self.core.cycles(&counts), float((rows * blocks) as u64), share));
+        }
+        // Means over the matrix's blocks.
+        let mean = |of: &dyn Fn(&Counts, &CoreCycles) -> f64| -> f64 {
+            tiles.iter().map(|(counts, cycles, blocks, share)| of(counts, cycles) / blocks * share).sum()
+        };
+        let per_block = |of: fn(&Counts) -> u64| mean(&|counts, _| float(of(counts)));
+        let core_cycles = mean(&|_, it| it.total.as_f64());
 
         let placed = place(Policy::NoBalancing, 1, Bind::default(), &self.numa, &self.cache)?;
         let rates = Rates::of(&placed, &self.hierarchy());
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
-        let memory_bytes = bytes.0.saturating_mul(self.matrices.get().into());
+        let memory_bytes = self.memory_bytes(&gemm);
         check_room(memory_bytes, self.memory.capacity().0)?;
         let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);
         let reading = rates.read(bytes, level) + rates.read(bytes, rates.level(bytes)) * again;
-        let matrix_blocks = gemm.m() * gemm.k().div_ceil(BLOCK as u64);
+        let matrix_blocks = gemm.m() * row_blocks;
         let products = float(matrix_blocks) * float(gemm.n());
         let memory_cycles = reading.as_f64() / self.core.cycle().as_f64() / products;
         let total = core_cycles + memory_cycles;
@@ -226,16 +250,16 @@ impl Study for KernelStudy {
             time_ns: time.as_f64(),
             cycles_per_block: total,
             core_cycles_per_block: core_cycles,
-            decode_cycles: cycles.decode.as_f64() / tile_blocks,
-            arithmetic_cycles: cycles.arithmetic.as_f64() / tile_blocks,
-            load_cycles: cycles.load.as_f64() / tile_blocks,
+            decode_cycles: mean(&|_, it| it.decode.as_f64()),
+            arithmetic_cycles: mean(&|_, it| it.arithmetic.as_f64()),
+            load_cycles: mean(&|_, it| it.load.as_f64()),
             memory_cycles,
-            instructions: per_block(counts.instructions()),
-            vector_instructions: per_block(counts.vector_instructions()),
-            vset_instructions: per_block(counts.vset),
-            loads: per_block(counts.scalar_loads + counts.vector_loads),
-            weight_bytes: per_block(counts.weight_bytes),
-            activation_bytes: per_block(counts.activation_bytes),
+            instructions: per_block(Counts::instructions),
+            vector_instructions: per_block(Counts::vector_instructions),
+            vset_instructions: per_block(|it| it.vset),
+            loads: per_block(|it| it.scalar_loads + it.vector_loads),
+            weight_bytes: per_block(|it| it.weight_bytes),
+            activation_bytes: per_block(|it| it.activation_bytes),
             level,
             memory_bytes,
             memory_limit_bytes: self.memory.capacity().0,

@@ -10,6 +10,7 @@ use super::scalar;
 use crate::cost::vector::{Counts, VectorMachine};
 use crate::hardware::Core;
 use crate::mapping::quant::{BLOCK, Q4_0_BYTES, Q8_0_BYTES};
+use crate::number::float;
 
 impl Code {
     /// What one more tile costs, once the loop runs: the difference between two
@@ -49,6 +50,29 @@ impl Code {
         };
         let (halves, whole) = (cycles(Layout::Halves)?, cycles(Layout::Whole)?);
         Ok(if whole.1 < halves.1 { whole.0 } else { halves.0 })
+    }
+
+    /// The tiles that cover a matrix of `rows` by `blocks`, each as this core takes less time for, and
+    /// the share of the matrix in tiles of each kind: whole ones, and smaller ones for rows and blocks
+    /// left over, as [`Code::multiply`] does them.
+    ///
+    /// # Errors
+    /// As [`Code::check`].
+    pub fn tiles(&self, core: &Core, rows: u64, blocks: u64) -> Result<Vec<(Self, f64)>, KernelError> {
+        self.check()?;
+        let split = |all: u64, of_tile: usize| {
+            let rest = all % of_tile as u64;
+            [(of_tile, all - rest), (usize::try_from(rest).unwrap_or(of_tile), rest)]
+                .map(|(tile, covered)| (tile, float(covered) / float(all)))
+        };
+        let (tile_rows, tile_blocks) = self.tile();
+        let mut tiles = Vec::with_capacity(4);
+        for (rows, of_rows) in split(rows, tile_rows).into_iter().filter(|it| it.1 > 0.0) {
+            for (blocks, of_blocks) in split(blocks, tile_blocks).into_iter().filter(|it| it.1 > 0.0) {
+                tiles.push((Self { rows, blocks, ..*self }.laid_out_for(core)?, of_rows * of_blocks));
+            }
+        }
+        Ok(tiles)
     }
 
     fn count_tile(&self) -> Counts {
