@@ -25,6 +25,7 @@ const GRID: &str = "larger blocks keep more in registers and leave fewer tiles t
 const WORDS: &str = "wider words carry more weights and inputs, have more sums to hold and to fold, and make longer \
                      lines for the array";
 const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
+const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
 const ONE_MEMORY: &str = "the memory behind the array is `pim.memory`";
 
 pub(crate) const INFERENCE: Laws =
@@ -108,7 +109,7 @@ const EFFECTS: &[Effect] = &[
     slower("pim.memory.twr_ns"),
     slower("pim.memory.trtp_ns"),
     slower("pim.memory.cl_ns").only(TURN_NOT_GIVEN),
-    slower("pim.memory.cwl_ns"),
+    either("pim.memory.cwl_ns", LATER_WRITE),
     slower("pim.memory.tccd_s_ns"),
     slower("pim.memory.tccd_l_ns"),
     slower("pim.memory.trrd_l_ns"),

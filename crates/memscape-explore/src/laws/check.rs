@@ -180,6 +180,10 @@ impl Court<'_> {
 
     fn engines(&self, point: &Parameters, seen: &mut Seen) {
         let (Some(engines), Some(aim)) = (self.laws.engines, self.laws.aim) else { return };
+        // What is given stays as it is.
+        if self.fixed.contains_key(engines.parameter) {
+            return;
+        }
         let changes = engines.values.map(|value| single(engines.parameter, json!(value)));
         let answers = changes.each_ref().map(|change| self.run(point, change));
         let [Ok(first), Ok(second)] = answers else { return };

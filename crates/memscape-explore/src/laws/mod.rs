@@ -85,7 +85,10 @@ const ATTEMPTS: u32 = 24;
 /// A parameter that was varied so often without any effect seems dead.
 const PAIRS_OF_THE_DEAD: u64 = 50;
 /// It is, if so many points more do not show any.
-const POINTS_ELSEWHERE: u64 = 500;
+const POINTS_ELSEWHERE: u64 = 5000;
+/// How far from the defaults those are drawn at first, where 1 is what all others begin with:
+/// a cache matters to a product of the right size alone.
+const WILD_ELSEWHERE: f64 = 3.0;
 
 /// How often a parameter's conditions are brought about rather than left to chance.
 const CONDITIONS_MET: f64 = 0.85;
@@ -115,7 +118,7 @@ pub fn examine(
     }
     let complete = paced(points, control, |part| {
         let last = part.end;
-        let looked = part.into_par_iter().map(|it| look(&court, &numbers, it, key.fork(it)));
+        let looked = part.into_par_iter().map(|it| look(&court, &numbers, it, 1.0, key.fork(it)));
         for it in looked.collect::<Vec<_>>() {
             tally.add(it);
         }
@@ -148,7 +151,7 @@ struct Look<'a> {
     point: Option<Parameters>,
 }
 
-fn look<'a>(court: &Court<'_>, numbers: &[&'a Parameter], index: u64, key: Key) -> Look<'a> {
+fn look<'a>(court: &Court<'_>, numbers: &[&'a Parameter], index: u64, wildest: f64, key: Key) -> Look<'a> {
     let mut dice = Dice::new(key);
     // In turn, so that each gets its share.
     let parameter =
@@ -157,7 +160,7 @@ fn look<'a>(court: &Court<'_>, numbers: &[&'a Parameter], index: u64, key: Key) 
     let conditions = parameter.and_then(|it| court.laws.effect_on(&it.path)).map_or(&[][..], |it| it.only);
     let meet = dice.chance(CONDITIONS_MET);
     for attempt in 0..ATTEMPTS {
-        let wild = 1.0 - f64::from(attempt) / f64::from(ATTEMPTS - 1);
+        let wild = wildest * (1.0 - f64::from(attempt) / f64::from(ATTEMPTS - 1));
         let mut point = draw(court.study, court.description, court.fixed, wild, &mut dice);
         if meet {
             for when in conditions {
@@ -374,7 +377,9 @@ fn dead(
     let moves_elsewhere = |path: &str| {
         let key = key.fork(ELSEWHERE);
         let only: Vec<&Parameter> = numbers.iter().copied().filter(|it| it.path == path).collect();
-        (0..POINTS_ELSEWHERE).into_par_iter().any(|it| look(court, &only, it, key.fork(it)).seen.moved)
+        (0..POINTS_ELSEWHERE)
+            .into_par_iter()
+            .any(|it| look(court, &only, it, WILD_ELSEWHERE, key.fork(it)).seen.moved)
     };
     let is_dead =
         |it: &(&String, &Varied)| !it.1.moved && it.1.pairs >= PAIRS_OF_THE_DEAD && !moves_elsewhere(it.0);

@@ -214,7 +214,7 @@ const EFFECTS: [Effect; 65] = all(&[
         unused("core.reduce_cycles", FLOATS),
         unused("core.move_cycles", FLOATS),
         faster("cache.l1_bytes").only(&[When::is("method", &["listing"])]),
-        slower("cache.cores_per_cluster"),
+        slower("cache.cores_per_cluster").only(&[When::above("threads", 1.0)]),
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),
         slower("numa.distance*"),
