@@ -22,8 +22,9 @@ pub enum NdpError {
     Partition(#[from] PartitionError),
     /// More than the DIMMs hold.
     #[error(
-        "weights and key-value cache take {need_gb:.1} GB, but {dimms} DIMMs of {capacity_gb} GB hold {:.1} GB: \
-         {:.1} GB short; {needed} DIMMs would do", f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb
+        "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb} GB hold {:.1} GB: {:.1} GB short; {}",
+        several(*dimms, "DIMM"), f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb,
+        would_do(*needed, "DIMM", "dimm.capacity_gb")
     )]
     Dimms {
         /// What is needed.
@@ -47,7 +48,10 @@ pub enum NdpError {
         have_gb: f64,
     },
     /// TensorRT-LLM needs all weights on GPUs.
-    #[error("weights and key-value cache take {need_gb:.1} GB, but {gpus} GPUs hold {have_gb:.1} GB: {:.1} GB short; {needed} GPUs would do", need_gb - have_gb)]
+    #[error(
+        "weights and key-value cache take {need_gb:.1} GB, but {} hold {have_gb:.1} GB: {:.1} GB short; {}",
+        several(*gpus, "GPU"), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
+    )]
     Gpus {
         /// What is needed.
         need_gb: f64,
@@ -113,4 +117,20 @@ pub enum NdpError {
         /// How long.
         days: f64,
     },
+}
+
+/// So many of a thing.
+fn several(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// How many of them would do, or what else would where that is more than a machine has.
+fn would_do(needed: u32, what: &str, capacity: &str) -> String {
+    /// The most that a study takes.
+    const MOST: u32 = 1024;
+    if needed <= MOST {
+        format!("{} would do", several(needed, what))
+    } else {
+        format!("not even {} would do: raise `{capacity}`", several(MOST, what))
+    }
 }

@@ -21,6 +21,14 @@ pub struct Shape {
     pub q: usize,
     /// Width of all keys, and of all values.
     pub kv: usize,
+    /// Heads of queries.
+    pub heads: f64,
+    /// Heads of keys and values.
+    pub kv_heads: f64,
+    /// Tokens that layers with a sliding window attend to.
+    pub window: f64,
+    /// Share of the layers that have one.
+    pub windowed: f64,
     /// Neurons of a feed-forward network.
     pub ffn: usize,
     /// Its matrices: three if it is gated, else two.
@@ -45,6 +53,10 @@ impl Shape {
             hidden: model.hidden_size as usize,
             q: usize::try_from(model.q_size()).unwrap_or(usize::MAX),
             kv: usize::try_from(model.kv_size()).unwrap_or(usize::MAX),
+            heads: f64::from(model.heads),
+            kv_heads: f64::from(model.kv_heads),
+            window: model.window.map_or(f64::INFINITY, |it| f64::from(it.tokens)),
+            windowed: model.window_layers() as f64 / f64::from(model.layers),
             ffn: model.ffn_size as usize,
             matrices: if model.gated { 3 } else { 2 },
             head: f64::from(model.vocab_size) * f64::from(model.embedding_size),
@@ -61,11 +73,17 @@ impl Shape {
     pub fn recorded(recording: &Recording, weight_bits: f64) -> Self {
         let ([hidden, ffn], layers) = (recording.profile.neurons(), recording.profile.layers());
         let parameters = (layers * (4 * hidden * hidden + 2 * hidden * ffn)) as f64;
+        // Recordings tell no heads: these are as wide as most models'.
+        let heads = (hidden as f64 / 128.0).max(1.0);
         Self {
             layers,
             hidden,
             q: hidden,
             kv: hidden,
+            heads,
+            kv_heads: heads,
+            window: f64::INFINITY,
+            windowed: 0.0,
             ffn,
             matrices: 2,
             head: 0.0,
@@ -135,6 +153,41 @@ impl Shape {
     #[must_use]
     pub fn bytes(&self) -> f64 {
         self.weight_bytes * self.parameters
+    }
+
+    /// Weights that every token of a prompt meets, and those that its last one does.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "layers")]
+    pub fn prompt_weights(&self) -> [f64; 2] {
+        let blocks: f64 = BlockKind::ALL.iter().map(|it| self.block_weights(*it)).sum();
+        [self.layers as f64 * (blocks + self.projection_weights()), self.head]
+    }
+
+    /// Tokens of a context that a layer attends to, in the mean of all layers.
+    #[must_use]
+    pub fn attended(&self, context: f64) -> f64 {
+        context + self.windowed * (context.min(self.window) - context)
+    }
+
+    /// The mean of that while a context grows.
+    #[must_use]
+    pub fn mean_attended(&self, from: f64, to: f64) -> f64 {
+        let mean = 0.5 * (from + to);
+        // Up to the window a layer attends to all of it, then to no more.
+        let full = self.window.clamp(from, to);
+        let within = 0.5 * (full - from) * (from + full);
+        let beyond = if full < to { (to - full) * self.window } else { 0.0 };
+        let windowed = if to > from { (within + beyond) / (to - from) } else { from.min(self.window) };
+        mean + self.windowed * (windowed - mean)
+    }
+
+    /// Pairs of a prompt's token and one that it attends to, of one layer in the mean.
+    #[must_use]
+    pub fn attended_pairs(&self, tokens: f64) -> f64 {
+        let pairs = |first: f64| 0.5 * first * (first + 1.0);
+        let full = tokens.min(self.window);
+        let windowed = pairs(full) + if tokens > full { (tokens - full) * full } else { 0.0 };
+        pairs(tokens) + self.windowed * (windowed - pairs(tokens))
     }
 
     /// Bytes of keys and values of one token in one layer.
@@ -343,10 +396,11 @@ impl Work {
         f64::from(u32::try_from(self.shape.layers).unwrap_or(u32::MAX))
     }
 
-    /// Tokens in the cache, on average over the reply.
+    /// Tokens that a layer attends to, on average over layers and reply.
     #[must_use]
     pub fn mean_context(&self) -> f64 {
-        f64::from(self.prompt) + f64::from(self.generated) / 2.0
+        let prompt = f64::from(self.prompt);
+        self.shape.mean_attended(prompt, prompt + f64::from(self.generated))
     }
 
     /// Bytes of the key-value cache, in the end.
@@ -355,10 +409,16 @@ impl Work {
         self.layers() * self.shape.kv_bytes() * self.last_context() * f64::from(self.batch)
     }
 
-    /// Tokens in the cache, in the end.
+    /// Tokens in a layer's cache in the end, in the mean: layers with a window keep no more.
     #[must_use]
     pub fn last_context(&self) -> f64 {
-        f64::from(self.prompt) + f64::from(self.generated)
+        self.shape.attended(f64::from(self.prompt) + f64::from(self.generated))
+    }
+
+    /// Bytes of keys and values that prompts of all sequences make.
+    #[must_use]
+    pub fn prompt_cache_bytes(&self) -> f64 {
+        self.token_cache_bytes() * f64::from(self.prompt)
     }
 
     /// The law at its density; none of a recording.

@@ -1,11 +1,10 @@
 //! Deja Vu: only active neurons come to the GPU.
 
 use memscape_study::BoundBy;
-use memscape_units::Nanoseconds;
 
 use super::offloading::{Offloaded, Step};
 use crate::activity::{BlockKind, Law};
-use crate::cost::{Account, Rates};
+use crate::cost::Account;
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::normal::quadrature;
@@ -26,22 +25,26 @@ pub fn deja_vu(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
         Activity::Recorded(recording, _) => return Err(NdpError::DejaVuRecording(recording.name.clone())),
         Activity::Law { law, density, .. } => law.at(*density)?,
     };
-    let copied = copied(machine, work, &offloaded.rates, &law);
+    let copied = copied(machine, work, &offloaded, &law);
     let whole = offloaded.step(true);
     let step = if copied.time() < whole.time() { copied } else { whole };
     offloaded.account(work, true, &step)
 }
 
 /// A step that copies active neurons one by one.
-fn copied(machine: &Machine, work: &Work, rates: &Rates, law: &Law) -> Step {
-    let (shape, layers) = (&work.shape, work.layers());
+fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> Step {
+    let (rates, shape, layers) = (&offloaded.rates, &work.shape, work.layers());
     let active = quadrature(|z| 1.0 - (1.0 - law.profiled(z)).powf(rates.batch));
     // Low-rank predictors: from the hidden width to each block's neurons.
     let widths = f64::from(u32::try_from(3 * shape.hidden + shape.ffn).unwrap_or(u32::MAX));
     let predictor_weights = machine.overhead.predictor_rank.as_f64() * widths * layers;
-    let room = rates.usable_bytes - shape.dense_bytes() - rates.weight_bytes * predictor_weights;
+    let needed = shape.dense_bytes() + rates.weight_bytes * predictor_weights + work.cache_bytes();
+    let room = rates.usable_bytes - needed;
     let away = (1.0 - room / shape.sparse_bytes()).clamp(0.0, 1.0);
-    let (mut transfer, mut brought) = (Nanoseconds::ZERO, 0.0);
+    // Keys and values that do not fit beside it come for each token as well.
+    let attended = work.token_cache_bytes() * work.mean_context();
+    let cache = attended * (-room / work.cache_bytes()).clamp(0.0, 1.0);
+    let (mut transfer, mut brought) = (rates.pageable(cache, 1.0), cache);
     for block in BlockKind::ALL {
         let bytes = rates.weight_bytes * shape.neuron_weights(block);
         let neurons = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX));

@@ -28,7 +28,8 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let gpu = rates.gpu_dense(weights * computed);
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
     let exchanges = layers * 2.0;
-    let transfers = rates.activations(shape.hidden) * exchanges;
+    let crossing = BlockKind::ALL.map(|it| rates.block_activations(shape, it));
+    let transfers = crossing.into_iter().sum::<Nanoseconds>() * layers;
     // All neurons of what the DIMMs compute are active, for each sequence.
     let carried: f64 = BlockKind::ALL
         .iter()
@@ -40,26 +41,31 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let carried = carried * layers * rates.batch * (1.0 - computed);
     // Sums of more DIMMs take longer to bring together: no more share the weights
     // than pay.
-    let all = rates.cold_dense(weights * (1.0 - computed)) + rates.carry_of_neurons(carried);
+    let pins = rates.carry_of_neurons(carried);
+    let all = rates.cold_dense(weights * (1.0 - computed)) + pins;
     let shared = (1..=machine.dimms.get()).filter(|it| {
         f64::from(*it) * machine.dimm.capacity_gb.as_f64() * 1e9 >= held.bytes || *it == machine.dimms.get()
     });
     let sides = shared.map(|it| {
         let cold = all * (f64::from(machine.dimms.get()) / f64::from(it));
-        (cold, rates.merge(shape.hidden, it as usize), it)
+        let merging: Nanoseconds =
+            shape.merged().map(|width| rates.merge(width, it as usize)).into_iter().sum();
+        (cold, merging * layers, it)
     });
-    let total = |it: &(Nanoseconds, Nanoseconds, u32)| (it.0 + it.1 * exchanges).as_f64();
+    let total = |it: &(Nanoseconds, Nanoseconds, u32)| (it.0 + it.1).as_f64();
     let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
     let (cold, merging, sharing) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO, 1));
+    // Fewer modules carry it over fewer pins.
+    let shared_by = f64::from(machine.dimms.get()) / f64::from(sharing);
     let around = rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
         (StepPart::Attention, attention),
-        (StepPart::Communication, (rates.exchange + merging) * exchanges + around + transfers),
+        (StepPart::Communication, rates.exchange * exchanges + merging + around + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
-    let prompt = rates.prompt(stage, shape, work.prompt, resident * shape.bytes());
+    let prompt = rates.prompt(stage, work, resident * shape.bytes());
     let cold_weights = weights * (1.0 - computed);
     let (cache, context) = (work.token_cache_bytes(), work.mean_context());
     let brought = Rates::prompt_bytes(stage, shape, resident * shape.bytes());
@@ -68,23 +74,24 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let traffic = Traffic {
         prompt: DimmWork {
             read: brought + copied,
-            written: copied + cache * f64::from(work.prompt),
+            written: copied + work.prompt_cache_bytes(),
             ..DimmWork::default()
         },
         step: DimmWork {
             read: cold_weights * shape.weight_bytes + cache * context,
             written: cache,
-            linked: rates.merged_bytes(shape.hidden, f64::from(sharing)) * exchanges,
+            linked: shape.merged().map(|it| rates.merged_bytes(it, f64::from(sharing))).iter().sum::<f64>()
+                * layers,
             macs: cold_weights * rates.batch + attention_macs,
             carried: carried + rates.carried_bytes(shape, f64::from(sharing), context) * layers,
         },
     };
     let bound_by = Causes::of([
         (rates.gpu_dense_cause(), gpu),
-        (rates.cold_dense_cause(), cold),
+        (rates.cold_dense_cause(), cold - pins * shared_by),
         (rates.attention_cause(shape), attention),
         (BoundBy::Synchronisation, rates.exchange * exchanges),
-        (BoundBy::Link, transfers + merging * exchanges + around),
+        (BoundBy::Link, transfers + merging + around + pins * shared_by),
     ])
     .largest();
     Ok(Account {

@@ -10,17 +10,19 @@ use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::work::Work;
 
-/// Weights that do not fit the GPU, for each token, from pageable memory.
+/// What does not fit the GPU, for each token, from pageable memory: weights, keys and values
+/// are all read once by a step, so that each has the same share of the room.
 pub(super) struct Offloaded {
     pub rates: Rates,
     held: Held,
-    /// Share of the weights that stay on the GPU.
+    /// Share that stays on the GPU.
     resident: f64,
-    /// Passes of the host over a weight.
+    /// Passes of the host over what does not.
     passes: f64,
-    pub transfer: Nanoseconds,
-    /// Bytes of it.
-    bytes: f64,
+    /// Bytes of keys and values that come for a step, on average.
+    cache: f64,
+    /// Bytes of weights that come for a prompt and a step.
+    weights: f64,
     gpu: Nanoseconds,
 }
 
@@ -50,23 +52,26 @@ impl Offloaded {
         let held = on_dimms(machine, work)?;
         let shape = &work.shape;
         let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
-        let resident = (rates.usable_bytes / shape.bytes()).min(1.0);
-        let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
-        let bytes = (1.0 - resident) * shape.bytes();
-        let transfer = rates.pageable(bytes, passes);
-        Ok(Self { held, resident, passes, transfer, bytes, gpu: rates.gpu_dense(weights), rates })
+        let resident = (rates.usable_bytes / held.bytes).min(1.0);
+        let multiplied = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
+        let away = 1.0 - resident;
+        let cache = away * work.token_cache_bytes() * work.mean_context();
+        let weights = away * shape.bytes();
+        Ok(Self { held, resident, passes, cache, weights, gpu: rates.gpu_dense(multiplied), rates })
     }
 
     /// A step that transfers all that is not resident.
     pub fn step(&self, overlapped: bool) -> Step {
-        let transfer = if overlapped { self.transfer - self.gpu } else { self.transfer };
+        let bytes = self.weights + self.cache;
+        let transfer = self.rates.pageable(bytes, self.passes);
+        let transfer = if overlapped { transfer - self.gpu } else { transfer };
         let transfer_cause = self.rates.pageable_cause(self.passes);
         Step {
             gpu: self.gpu,
             transfer,
             transfer_cause,
             predictor: Nanoseconds::ZERO,
-            bytes: self.bytes,
+            bytes,
             passes: self.passes,
         }
     }
@@ -90,33 +95,32 @@ impl Offloaded {
         ])
         .largest();
         let compute = rates.prompt_on_gpu(&work.shape, work.prompt);
-        let prompt = Prompt {
-            compute,
-            transfer: self.transfer,
-            overlapped,
-            load: Nanoseconds::ZERO,
-            pcie: if overlapped { self.transfer - compute } else { self.transfer },
-        };
+        // Keys and values go the other way at the same time.
+        let away = (1.0 - self.resident) * work.prompt_cache_bytes();
+        let transfer = rates.pageable(self.weights, self.passes).max(rates.pageable(away, self.passes));
+        let pcie = if overlapped { transfer - compute } else { transfer };
+        let prompt = Prompt { compute, transfer, overlapped, load: Nanoseconds::ZERO, pcie };
+        let mut of_prompt = brought(self.weights, self.passes);
+        of_prompt.written += away;
+        let mut of_step = brought(it.bytes, it.passes);
+        of_step.written += (1.0 - self.resident) * work.token_cache_bytes();
         Ok(Account {
             pcie: it.transfer,
             gpu: it.gpu,
             hot_share: self.resident,
-            traffic: Some(Traffic {
-                prompt: brought(self.bytes, self.passes),
-                step: brought(it.bytes, it.passes),
-            }),
+            traffic: Some(Traffic { prompt: of_prompt, step: of_step }),
             ..Account::dense(prompt, parts, bound_by, self.held)
         })
     }
 }
 
-/// Weights from pageable memory: each pass of a thread reads and writes them, then the bus reads
+/// Bytes from pageable memory: each pass of a thread reads and writes them, then the bus reads
 /// them.
 fn brought(bytes: f64, passes: f64) -> DimmWork {
     DimmWork { read: bytes * (passes + 1.0), written: bytes * passes, ..DimmWork::default() }
 }
 
-/// Huggingface Accelerate: for each token, every weight that does not fit is
+/// Huggingface Accelerate: for each token, all that does not fit is
 /// copied into a fresh tensor and then to the GPU, and only then used.
 ///
 /// # Errors

@@ -31,7 +31,9 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
     let fc = reading.max(launches);
-    let attention = all.gpu_attention(shape, work.layers(), work.mean_context());
+    // A head of keys and values is one GPU's; more GPUs than heads hold copies of them.
+    let heads = Rates { gpu_bytes_per_ns: one.gpu_bytes_per_ns * count.min(shape.kv_heads), ..all };
+    let attention = heads.gpu_attention(shape, work.layers(), work.mean_context());
     let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
         compute: all.prompt_on_gpu(shape, work.prompt),

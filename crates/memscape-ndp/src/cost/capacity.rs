@@ -44,7 +44,8 @@ pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
 /// [`NdpError::Gpus`] says by how much they do not.
 pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpError> {
     let one = machine.gpu.memory_gb.as_f64() * 1e9;
-    let held = Held::new(work, one * f64::from(gpus));
+    let copies = (f64::from(gpus) / work.shape.kv_heads).max(1.0);
+    let held = Held { bytes: work.shape.bytes() + work.cache_bytes() * copies, limit: one * f64::from(gpus) };
     if held.bytes <= held.limit {
         return Ok(held);
     }

@@ -10,7 +10,7 @@ use super::account::Prompt;
 use crate::activity::BlockKind;
 use crate::hardware::{AtBanks, Dimm, Machine};
 use crate::scheduler::BlockCost;
-use crate::work::{FP16, Shape};
+use crate::work::{FP16, Shape, Work};
 
 /// What computes the cold neurons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Carry {
     /// Bytes over some channel's pins for each token that a sequence attends to: a score for each head,
     /// and back what softmax makes of it.
     fn of_token(&self, shape: &Shape) -> f64 {
-        2.0 * self.word * heads(shape)
+        2.0 * self.word * shape.heads
     }
 
     /// Bytes over each channel's pins for attention of one sequence: queries, and what it gives.
@@ -92,11 +92,9 @@ impl Carry {
     }
 }
 
-/// Heads of queries, of the usual width.
-#[expect(clippy::cast_precision_loss, reason = "widths")]
-fn heads(shape: &Shape) -> f64 {
-    (shape.q as f64 / 128.0).max(1.0)
-}
+/// Multiply-accumulates that one value of a softmax takes a processor as long as: a polynomial for its
+/// exponential, the largest, the sum and the division.
+const SOFTMAX_MACS: f64 = 16.0;
 
 /// How the prompt's weights reach the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -129,9 +127,9 @@ pub struct Rates {
     pub cache_bytes_per_ns: f64,
     /// What feeds the cold neurons: all DIMMs, or the host's memory.
     pub cold_bytes_per_ns: f64,
-    /// Multiply-accumulates of all DIMMs; infinite on the host, which is bound by memory.
+    /// Multiply-accumulates of all DIMMs, or of the host's cores.
     pub cold_macs_per_ns: f64,
-    /// FP16 values of a softmax, on all DIMMs.
+    /// FP16 values of a softmax, on all DIMMs or the host.
     pub softmax_per_ns: f64,
     /// DIMMs that cold neurons are spread over; one where the host computes.
     pub dimms: f64,
@@ -179,8 +177,12 @@ impl Rates {
             }
             ColdSide::Host => {
                 let memory = host.bandwidth_gb_s.as_f64() * host.bandwidth_efficiency.as_f64();
-                (memory, f64::INFINITY, 1.0, host.dispatch_us.into())
+                (memory, host.fp32_tops.as_f64() * 1e3 / 2.0, 1.0, host.dispatch_us.into())
             }
+        };
+        let softmax_per_ns = match cold {
+            ColdSide::Dimms => dimms * f64::from(dimm.activation_units.get()) * dimm.clock_ghz.as_f64(),
+            ColdSide::Host => cold_macs_per_ns / SOFTMAX_MACS,
         };
         let (sync, launch) = (overhead.sync_us.as_f64(), overhead.launch_us.as_f64());
         Self {
@@ -194,7 +196,7 @@ impl Rates {
             cache_bytes_per_ns: host.cache_gb_s.as_f64(),
             cold_bytes_per_ns,
             cold_macs_per_ns,
-            softmax_per_ns: dimms * f64::from(dimm.activation_units.get()) * dimm.clock_ghz.as_f64(),
+            softmax_per_ns,
             dimms,
             pairs: f64::from((machine.dimms.get() / 2).max(1)),
             batch: f64::from(batch),
@@ -278,11 +280,23 @@ impl Rates {
         cause(at(bytes, self.cold_bytes_per_ns), at(macs, self.cold_macs_per_ns))
     }
 
-    /// Activations of one width to the GPU and back, for the whole batch.
+    /// Activations of one width to the GPU, and of another back, for the whole batch.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
-    pub fn activations(&self, width: usize) -> Nanoseconds {
-        at(2.0 * self.batch * FP16 * width as f64, self.pcie_bytes_per_ns)
+    pub fn activations(&self, to: usize, back: usize) -> Nanoseconds {
+        at(self.batch * FP16 * (to + back) as f64, self.pcie_bytes_per_ns)
+    }
+
+    /// Those of a sparse block.
+    #[must_use]
+    pub fn block_activations(&self, shape: &Shape, block: BlockKind) -> Nanoseconds {
+        self.activations(shape.hidden, shape.merged()[block.index()])
+    }
+
+    /// Those of an output projection.
+    #[must_use]
+    pub fn projection_activations(&self, shape: &Shape) -> Nanoseconds {
+        self.activations(shape.q, shape.hidden)
     }
 
     /// What a sparse block costs per neuron.
@@ -294,9 +308,10 @@ impl Rates {
         let carried = self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(it.of_activation(shape, block)));
         BlockCost {
             neuron_bytes: bytes,
-            gpu_fixed: self.exchange + self.activations(shape.hidden),
+            gpu_fixed: self.exchange + self.block_activations(shape, block),
             gpu_neuron: at(bytes, self.gpu_bytes_per_ns),
             gpu_activation: at(weights, self.gpu_macs_per_ns),
+            carried,
             cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch + carried,
             cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms + carried,
         }
@@ -355,7 +370,7 @@ impl Rates {
         let read = shape.kv_bytes() * context * self.batch;
         // Each query head meets every key and every value.
         let macs = 2.0 * shape.q as f64 * context * self.batch;
-        let softmax = at(context * self.batch * heads(shape), self.softmax_per_ns);
+        let softmax = at(context * self.batch * shape.heads, self.softmax_per_ns);
         let carried = self.carry.map_or(Nanoseconds::ZERO, |it| {
             let scores = it.of_token(shape) * context * self.batch / self.dimms;
             it.over_some(scores) + it.over_each(self.batch * Carry::of_attention(shape))
@@ -367,7 +382,7 @@ impl Rates {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
     pub fn attention_cause(&self, shape: &Shape) -> BoundBy {
-        let softmax = at(heads(shape), self.softmax_per_ns);
+        let softmax = at(shape.heads, self.softmax_per_ns);
         let computing = at(2.0 * shape.q as f64, self.cold_macs_per_ns).max(softmax);
         let reading = at(shape.kv_bytes(), self.cold_bytes_per_ns);
         let carried =
@@ -382,12 +397,14 @@ impl Rates {
     }
 
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
-    /// with each token, and each query meets the keys and values of its token and those before. Kernels
+    /// with each token, the LM head with the last one, and each query meets the keys and values of its token and those before. Kernels
     /// are launched while others run, and take no less than that.
     #[must_use]
     pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
-        let weights = shape.parameters * f64::from(tokens) * self.batch;
-        let reading = roofline(shape.bytes(), self.gpu_bytes_per_ns, weights, self.gpu_macs_per_ns);
+        let [of_all, of_last] = shape.prompt_weights();
+        let macs = (of_all * f64::from(tokens) + of_last) * self.batch;
+        let bytes = shape.sparse_bytes() + shape.dense_bytes();
+        let reading = roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns);
         (reading + self.prompt_attention(shape, tokens)).max(self.launches(shape))
     }
 
@@ -410,22 +427,24 @@ impl Rates {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
     pub fn prompt_attention_macs(&self, shape: &Shape, tokens: u32) -> f64 {
-        let tokens = f64::from(tokens);
-        shape.layers as f64 * shape.q as f64 * tokens * (tokens + 1.0) * self.batch
+        2.0 * shape.layers as f64 * shape.q as f64 * shape.attended_pairs(f64::from(tokens)) * self.batch
     }
 
-    /// A prompt whose weights are streamed while the GPU computes.
+    /// A prompt whose weights are streamed while the GPU computes, and whose keys and values go the
+    /// other way meanwhile.
     ///
     /// * `held`: bytes of weights that the GPU holds for the reply
     #[must_use]
-    pub fn prompt(&self, stage: PromptStage, shape: &Shape, tokens: u32, held: f64) -> Prompt {
+    pub fn prompt(&self, stage: PromptStage, work: &Work, held: f64) -> Prompt {
+        let shape = &work.shape;
         let missing = (shape.bytes() - held).max(0.0);
         let (transfer, load) = match stage {
             PromptStage::Pinned => (self.pinned(missing), Nanoseconds::ZERO),
             PromptStage::Reload => (self.pinned(shape.bytes()), self.pinned(held)),
             PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
         };
-        Prompt::streamed(self.prompt_on_gpu(shape, tokens), transfer, load)
+        let away = self.pinned(work.prompt_cache_bytes());
+        Prompt::streamed(self.prompt_on_gpu(shape, work.prompt), transfer.max(away), load)
     }
 
     /// Bytes of weights that such a prompt brings to the GPU.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_study::Catalog;
-use memscape_units::{GbPerS, Microseconds};
+use memscape_units::{GbPerS, Microseconds, Tops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct Host {
     pub bandwidth_gb_s: GbPerS,
     /// Share of the peak that it reaches
     pub bandwidth_efficiency: Efficiency,
+    /// Peak of all its cores, in single precision
+    pub fp32_tops: Tops,
     /// Bandwidth of its last-level cache
     pub cache_gb_s: GbPerS,
     /// One pass over pageable memory by one thread: a copy into the driver's pinned buffer

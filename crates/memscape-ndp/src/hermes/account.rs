@@ -37,7 +37,7 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         check_moves(hermes, moved.as_f64() / step.total().as_ns())?;
     }
     Ok(Account {
-        pcie: hermes.rates.activations(hermes.work.shape.hidden) * (rest.layers * 3.0),
+        pcie: sparse.crossed + hermes.rates.projection_activations(&hermes.work.shape) * rest.layers,
         mlp: sparse.mlp,
         gpu: sparse.gpu,
         cold: sparse.cold,
@@ -153,7 +153,7 @@ impl Hermes<'_> {
     fn traffic(&self, sparse: &Sparse, plan: Plan) -> Traffic {
         let (work, shape, stage) = (self.work, &self.work.shape, self.policy.prompt);
         let cache = work.token_cache_bytes();
-        let brought = Rates::prompt_bytes(stage, shape, sparse.hot_bytes);
+        let brought = Rates::prompt_bytes(stage, shape, sparse.hot_bytes + shape.dense_bytes());
         let copied = Rates::prompt_passes(stage) * brought;
         let attends = work.mean_context();
         let near = self.cold == ColdSide::Dimms;
@@ -165,7 +165,7 @@ impl Hermes<'_> {
         Traffic {
             prompt: DimmWork {
                 read: brought + copied,
-                written: copied + cache * f64::from(work.prompt),
+                written: copied + work.prompt_cache_bytes(),
                 ..DimmWork::default()
             },
             step: DimmWork {
@@ -217,7 +217,7 @@ impl Rest {
         Self {
             layers,
             projection,
-            single: rates.exchange + rates.activations(shape.hidden),
+            single: rates.exchange + rates.projection_activations(shape),
             merges,
             head: rates.gpu_dense(shape.head) + rates.launch,
             late: moving.max(hermes.fetching(plan.fetch) * layers) - projection * layers,
@@ -238,7 +238,7 @@ impl Rest {
 
     fn bound_by(&self, hermes: &Hermes, sparse: &Sparse) -> BoundBy {
         let (rates, shape) = (&hermes.rates, &hermes.work.shape);
-        let transfer = rates.activations(shape.hidden);
+        let transfer = rates.projection_activations(shape);
         Causes::of([
             (sparse.bound_by, sparse.time - sparse.exposed),
             (rates.gpu_dense_cause(), self.projection * self.layers + self.head - rates.launch),

@@ -10,7 +10,8 @@ use crate::activity::{BlockKind, Law};
 use crate::cost::{Causes, ColdSide, PromptStage};
 use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Question, Shared, Strategy, largest_of,
+    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
+    largest_of, mean,
 };
 
 /// What the sparse blocks do, and the plan by which they are fastest.
@@ -22,16 +23,17 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     let mut causes = Causes::of([]);
     let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
     for block in &expectation.blocks {
-        let expected = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
-        for side in expectation.passes(block, &expected, plan) {
-            expectation.add(block, &side, &mut sparse);
+        let phases = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
+        for (share, side) in expectation.sides(block, &phases, plan) {
+            expectation.add(block, share, &side, &mut sparse);
             let [on_gpu, cold] = side.loads();
             let each =
                 Load { neurons: cold.neurons / side.dimms, activations: cold.activations / side.dimms };
             let times = [side.shared.gpu, side.shared.cold];
             let cause = cause(&block.cost, hermes.rates.dispatch, times, [on_gpu, each]);
-            causes.add(cause, side.shared.time());
+            causes.add(cause, side.shared.time() * share);
         }
+        let expected = mean(&phases);
         expectation.add_rest(block, &expected, plan, &mut sparse);
         let bytes = block.count * block.cost.neuron_bytes;
         missed = [missed[0] + bytes * expected.missed(), missed[1] + bytes * expected.active];
@@ -146,6 +148,7 @@ impl<'a> Expectation<'a> {
             batch: hermes.work.batch,
             predictor: hermes.machine.predictor,
             strategy: hermes.policy.strategy,
+            prompt: hermes.work.prompt,
             generated: hermes.work.generated,
         };
         let layers = hermes.work.layers();
@@ -195,7 +198,8 @@ impl<'a> Expectation<'a> {
             if fetch > hermes.hidden_fetch() && self.beside(alone, Nanoseconds::ZERO) + floor >= least {
                 break;
             }
-            let expected = self.blocks.each_ref().map(|it| self.answers.answer(it.hot, fetch, self.layers));
+            let phases = self.blocks.each_ref().map(|it| self.answers.answer(it.hot, fetch, self.layers));
+            let expected = phases.each_ref().map(|it| mean(it));
             for dimms in counts.iter().copied() {
                 let plan = Plan { fetch, dimms, remap: best.remap && dimms > 1, ..best };
                 let moving = self.moving(&expected, plan);
@@ -205,7 +209,7 @@ impl<'a> Expectation<'a> {
                     plans.push((Plan { remap: false, ..plan }, Nanoseconds::ZERO));
                 }
                 for (plan, moving) in plans {
-                    let time = self.time(&expected, plan, moving);
+                    let time = self.time(&phases, plan, moving);
                     if time < least {
                         (chosen, least) = (plan, time);
                     }
@@ -251,7 +255,7 @@ impl<'a> Expectation<'a> {
     /// Of a layer: no exchange makes its sparse blocks faster than a GPU that holds all.
     fn floor(&self) -> f64 {
         let of = |block: &Block| {
-            let it = self.answers.answer(block.hot, self.fetches().start, self.layers);
+            let it = mean(&self.answers.answer(block.hot, self.fetches().start, self.layers));
             let load = |neurons: f64, activations: f64| Load {
                 neurons: neurons * block.count,
                 activations: activations * block.count,
@@ -264,9 +268,26 @@ impl<'a> Expectation<'a> {
     }
 
     /// Of a layer, with its sparse blocks.
-    fn time(&self, expected: &[Expected; 2], plan: Plan, moving: Nanoseconds) -> f64 {
-        let sparse = self.blocks.iter().zip(expected).flat_map(|(block, it)| self.passes(block, it, plan));
-        sparse.map(|it| it.shared.time().as_f64()).sum::<f64>() + self.beside(plan, moving)
+    fn time(&self, phases: &[Vec<Phase>; 2], plan: Plan, moving: Nanoseconds) -> f64 {
+        let sparse = self.blocks.iter().zip(phases).flat_map(|(block, it)| self.sides(block, it, plan));
+        sparse.map(|(share, it)| share * it.shared.time().as_f64()).sum::<f64>() + self.beside(plan, moving)
+    }
+
+    /// What a block computes, by shares of the reply's tokens. DIMMs are as the partition
+    /// left them until the first window ends.
+    fn sides(&self, block: &Block, phases: &[Phase], plan: Plan) -> Vec<(f64, Side)> {
+        let window = self.hermes.machine.remap.window.get();
+        let generated = f64::from(self.question.generated);
+        let mut sides = Vec::with_capacity(4 * phases.len());
+        for it in phases {
+            let before = if plan.remap { window.clamp(it.from, it.to) } else { it.to };
+            let parts = [(it.from..before, Plan { remap: false, ..plan }), (before..it.to, plan)];
+            for (tokens, plan) in parts.into_iter().filter(|it| !it.0.is_empty()) {
+                let share = f64::from(tokens.end - tokens.start) / generated;
+                sides.extend(self.passes(block, &it.expected, plan).into_iter().map(|side| (share, side)));
+            }
+        }
+        sides
     }
 
     /// What a block computes at a token: what is predicted, and what was missed if
@@ -345,14 +366,18 @@ impl<'a> Expectation<'a> {
         Side { held, cold, dimms: count, shared: Shared { handed: 0.0, gpu, cold: level }, level }
     }
 
-    /// Adds a pass of all layers.
-    fn add(&self, block: &Block, side: &Side, sparse: &mut Sparse) {
-        let (layers, Shared { gpu, cold, .. }) = (self.layers, side.shared);
+    /// Adds a pass of all layers, at a share of the tokens.
+    fn add(&self, block: &Block, share: f64, side: &Side, sparse: &mut Sparse) {
+        let (layers, Shared { gpu, cold, .. }) = (self.layers * share, side.shared);
         let time = side.shared.time();
         sparse.time += time * layers;
         let exposed = (time - (gpu - block.cost.gpu_fixed).max(cold)) * layers;
         sparse.exposed += exposed;
         sparse.gpu += gpu * layers;
+        if gpu > Nanoseconds::ZERO {
+            sparse.crossed +=
+                self.hermes.rates.block_activations(&self.hermes.work.shape, block.kind) * layers;
+        }
         sparse.cold += cold * layers;
         sparse.level += side.level * layers;
         let bytes = layers * block.cost.neuron_bytes;
@@ -452,7 +477,7 @@ fn hot_shares(
 ) -> [f64; 2] {
     let lead = |block: usize, hot: f64| {
         let (cost, count) = (&blocks[block], neurons[block]);
-        let it = offline.answer(hot, 0, layers);
+        let it = mean(&offline.answer(hot, 0, layers));
         let load = |neurons: f64, activations: f64, devices: f64| Load {
             neurons: neurons * count / devices,
             activations: activations * count / devices,

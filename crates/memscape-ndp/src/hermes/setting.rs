@@ -115,7 +115,7 @@ impl<'a> Hermes<'a> {
     /// The prompt where the GPU holds so many bytes of sparse neurons for the reply.
     pub(super) fn prompt_with(&self, hot_bytes: f64) -> Prompt {
         let shape = &self.work.shape;
-        self.rates.prompt(self.policy.prompt, shape, self.work.prompt, hot_bytes + shape.dense_bytes())
+        self.rates.prompt(self.policy.prompt, self.work, hot_bytes + shape.dense_bytes())
     }
 
     /// The most fetches that the projection hides.

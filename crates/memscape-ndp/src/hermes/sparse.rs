@@ -28,6 +28,8 @@ pub(super) struct Sparse {
     pub cold_macs: f64,
     /// Bytes that cross modules' pins for active neurons, per step.
     pub carried: f64,
+    /// Activations over PCIe.
+    pub crossed: Nanoseconds,
     pub hot_bytes: f64,
     pub swaps: f64,
     pub moves: f64,
@@ -61,6 +63,7 @@ impl Default for Sparse {
             gpu_macs: 0.0,
             cold_macs: 0.0,
             carried: 0.0,
+            crossed: none,
             hot_bytes: 0.0,
             swaps: 0.0,
             moves: 0.0,
@@ -76,8 +79,8 @@ impl Default for Sparse {
     }
 }
 
-/// What binds a block: reading or multiplying on the slower side, or handing out
-/// neurons to the host's cores.
+/// What binds a block: reading or multiplying on the slower side, inputs and sums on their
+/// way to units at banks, or handing out neurons to the host's cores.
 ///
 /// * `gpu`, `cold`: time of either side
 /// * `loads`: of the GPU, and of one device of the cold side
@@ -93,7 +96,11 @@ pub(super) fn cause(
     } else {
         (1, cost.cold_neuron, cost.cold_activation)
     };
-    if activation * loads[side].activations > neuron * loads[side].neurons {
+    let computes = activation * loads[side].activations > neuron * loads[side].neurons;
+    let slower = if computes { activation } else { neuron };
+    if !on_gpu && cost.carried > slower - cost.carried {
+        BoundBy::Link
+    } else if computes {
         BoundBy::Compute
     } else if !on_gpu && dispatch > cost.cold_neuron - dispatch {
         BoundBy::Host

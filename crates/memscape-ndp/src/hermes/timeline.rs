@@ -250,8 +250,9 @@ impl Scribe<'_> {
     }
 }
 
-/// Tokens in the cache while one is generated, so that the mean over all is what
+/// Tokens that a layer attends to while one is generated, so that the mean over all is what
 /// the account takes.
 fn context(hermes: &Hermes, token: f64) -> f64 {
-    f64::from(hermes.work.prompt) + token + 0.5
+    let before = f64::from(hermes.work.prompt) + token;
+    hermes.work.shape.mean_attended(before, before + 1.0)
 }

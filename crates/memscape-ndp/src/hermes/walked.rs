@@ -89,6 +89,8 @@ impl Hermes<'_> {
         sparse.time += self.per_step(sum.time);
         sparse.exposed += self.per_step(sum.exposed);
         sparse.gpu += self.per_step(sum.gpu);
+        sparse.crossed +=
+            self.rates.block_activations(&self.work.shape, block) * (precise(sum.exchanges) / self.steps());
         sparse.cold += self.per_step(sum.cold);
         sparse.level += self.per_step(sum.level);
         let bytes = |neurons: f64| neurons * cost.neuron_bytes / self.steps();

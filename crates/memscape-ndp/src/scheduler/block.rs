@@ -16,6 +16,8 @@ pub struct BlockCost {
     pub gpu_neuron: Nanoseconds,
     /// Computing one neuron for one sequence on the GPU.
     pub gpu_activation: Nanoseconds,
+    /// Of reading or computing one on a DIMM: inputs and sums on their way over pins.
+    pub carried: Nanoseconds,
     /// Reading one neuron on a DIMM.
     pub cold_neuron: Nanoseconds,
     /// Computing one neuron for one sequence on a DIMM.
@@ -67,6 +69,7 @@ impl BlockCost {
             gpu_fixed: none,
             gpu_neuron: one,
             gpu_activation: none,
+            carried: none,
             cold_neuron: one,
             cold_activation: none,
         }

@@ -15,6 +15,8 @@ use crate::normal::{quadrature, quantile};
 
 /// Tokens after which the exchange has settled.
 const SETTLED: u32 = 128;
+/// Tokens of a prompt that are counted; of a longer one every second, every fourth and so on.
+const COUNTED: u32 = 64;
 /// States of the predictor.
 const STATES: usize = 16;
 /// Cells of a representative: place, state, event.
@@ -26,7 +28,7 @@ const STILL: f64 = 2e-5;
 
 macro_rules! expected {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Means over the reply's tokens, as shares of a block's neurons.
+        /// Means over some of the reply's tokens, as shares of a block's neurons.
         #[derive(Debug, Clone, Copy, Default, PartialEq)]
         pub struct Expected { $($(#[$doc])* pub $name: f64,)* }
 
@@ -72,6 +74,10 @@ impl Expected {
         self.with(other, |a, b| a + share * (b - a))
     }
 
+    fn plus(self, other: Self, times: f64) -> Self {
+        self.with(other, |a, b| a + times * b)
+    }
+
     /// Active neurons that are not predicted.
     #[must_use]
     pub fn missed(&self) -> f64 {
@@ -90,6 +96,8 @@ pub struct Question {
     pub predictor: Predictor,
     /// Which steps are taken.
     pub strategy: Strategy,
+    /// Tokens of the prompt, which states start from.
+    pub prompt: u32,
     /// Tokens generated.
     pub generated: u32,
 }
@@ -107,6 +115,36 @@ pub const FETCHES: [f64; 17] = [
     6.4e-2, 1.0,
 ];
 
+/// First tokens of the phases of a reply. Until the exchange has settled, DIMMs have more to
+/// do than later, and the slower side of a mean token is faster than the mean slower side.
+const PHASES: [u32; 6] = [0, 1, 3, 8, 20, 50];
+
+/// Some tokens of a reply, one after the other, and what is expected of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phase {
+    /// The first token.
+    pub from: u32,
+    /// The one after the last.
+    pub to: u32,
+    /// What is expected of them.
+    pub expected: Expected,
+}
+
+impl Phase {
+    /// How many.
+    #[must_use]
+    pub fn tokens(&self) -> f64 {
+        f64::from(self.to - self.from)
+    }
+}
+
+/// The mean over all tokens of these phases.
+#[must_use]
+pub fn mean(phases: &[Phase]) -> Expected {
+    let tokens: f64 = phases.iter().map(Phase::tokens).sum();
+    phases.iter().fold(Expected::default(), |sum, it| sum.plus(it.expected, it.tokens() / tokens))
+}
+
 /// A question's answers at the nodes, each found when first needed.
 pub struct Answers {
     question: Question,
@@ -119,10 +157,12 @@ pub struct Answers {
 /// Neurons that all have parents, or all none.
 struct Family {
     all: Vec<Representative>,
+    /// The states that each of them starts from.
+    starts: Vec<Starts>,
     /// What each of them does, wherever it lies.
     alone: OnceLock<Vec<Expected>>,
     /// What all do, by what the GPU holds and fetches.
-    at: Vec<OnceLock<Expected>>,
+    at: Vec<OnceLock<Vec<Expected>>>,
 }
 
 impl Question {
@@ -143,10 +183,14 @@ impl Question {
         if known.len() >= MOST {
             known.clear();
         }
-        let families = [false, true].map(|orphans| Family {
-            all: population(&self.law, self.batch, orphans),
-            alone: OnceLock::new(),
-            at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
+        let families = [false, true].map(|orphans| {
+            let all = population(&self.law, self.batch, orphans);
+            Family {
+                starts: all.iter().map(|it| self.starts(it.active(), it.stay)).collect(),
+                all,
+                alone: OnceLock::new(),
+                at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
+            }
         });
         let answers =
             Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
@@ -161,10 +205,45 @@ impl Question {
             self.predictor;
         let starts = [start_low.as_f64().to_bits(), start_high.as_f64().to_bits()];
         let predictor = [increment.get(), lambda.get(), threshold, hot_threshold];
-        let numbers = [clusters, self.batch, self.generated];
+        let numbers = [clusters, self.batch, self.generated, self.counted().0, self.counted().1];
         let kinds = [u64::from(rule == Rule::Exceed), self.strategy as u64];
         let whole = predictor.into_iter().chain(numbers).map(u64::from);
         law.into_iter().chain(starts).chain(whole).chain(kinds).collect()
+    }
+
+    /// Tokens of the prompt that are counted, and how far they are apart.
+    fn counted(&self) -> (u32, u32) {
+        let apart = self.prompt.div_ceil(COUNTED).next_power_of_two();
+        ((self.prompt / apart).max(1), apart)
+    }
+
+    /// Chances of each state after the prompt, where its last token was inactive and where
+    /// it was active: states follow from how often a neuron was active, and it stays so
+    /// from token to token.
+    fn starts(&self, active: f64, stay: f64) -> Starts {
+        let (tokens, apart) = self.counted();
+        let stay = stay.powi(apart.cast_signed());
+        let (to_active, stays_active) = ((1.0 - stay) * active, stay + (1.0 - stay) * active);
+        // Chances of so many active tokens, by what the last one was.
+        let mut counts = vec![[0.0; 2]; tokens as usize + 1];
+        (counts[0][0], counts[1][1]) = (1.0 - active, active);
+        for seen in 1..tokens as usize {
+            for count in (0..=seen).rev() {
+                let [inactive, active] = counts[count];
+                let to = inactive * to_active + active * stays_active;
+                counts[count + 1][1] = to;
+                counts[count] = [inactive + active - to, 0.0];
+            }
+        }
+        let mut starts = [[0.0; STATES]; 2];
+        for (count, chances) in (0_u32..).zip(&counts) {
+            let state = self.predictor.start(f64::from(count) / f64::from(tokens)) as usize;
+            starts.iter_mut().zip(chances).for_each(|(start, chance)| start[state] += chance);
+        }
+        for (start, chance) in starts.iter_mut().zip([1.0 - active, active]) {
+            start.iter_mut().for_each(|it| *it = if chance > 0.0 { *it / chance } else { 0.0 });
+        }
+        starts
     }
 
     fn row(&self, state: usize) -> Row {
@@ -205,23 +284,36 @@ type Scores = [f64; 64];
 
 impl Answers {
     /// Expected values for a share of neurons on the GPU, and the fetches that are
-    /// set aside: means over layers, of which the first has no parents.
+    /// set aside, phase by phase: means over layers, of which the first has no parents.
+    /// Where nothing is exchanged, the whole reply is one phase.
     ///
     /// * `fetch`: which of [`FETCHES`]
     #[must_use]
-    pub fn answer(&self, hot: f64, fetch: usize, layers: f64) -> Expected {
+    pub fn answer(&self, hot: f64, fetch: usize, layers: f64) -> Vec<Phase> {
         let [parents, orphans] = self.families.each_ref().map(|family| {
             if !self.question.strategy.adjusts() {
-                return self.fixed(family, hot);
+                return vec![self.fixed(family, hot)];
             }
             let (row, across) = node(&HOT_NODES, hot);
             let at = |row: usize| {
                 let follow = || self.follow(family, HOT_NODES[row], FETCHES[fetch]);
-                *family.at[row * FETCHES.len() + fetch].get_or_init(follow)
+                family.at[row * FETCHES.len() + fetch].get_or_init(follow)
             };
-            if across <= 0.0 { at(row) } else { at(row).mix(at(row + 1), across) }
+            if across <= 0.0 {
+                return at(row).clone();
+            }
+            at(row).iter().zip(at(row + 1)).map(|(below, above)| below.mix(*above, across)).collect()
         });
-        parents.mix(orphans, 1.0 / layers.max(1.0))
+        let all = parents.iter().zip(&orphans).map(|(it, first)| it.mix(*first, 1.0 / layers.max(1.0)));
+        let spans = if parents.len() == 1 { vec![(0, self.question.generated)] } else { self.spans() };
+        spans.into_iter().zip(all).map(|((from, to), expected)| Phase { from, to, expected }).collect()
+    }
+
+    /// First token of each phase and the one after its last.
+    fn spans(&self) -> Vec<(u32, u32)> {
+        let end = self.question.generated;
+        let ends = PHASES[1..].iter().copied().chain([u32::MAX]).map(|it| it.min(end));
+        PHASES.into_iter().zip(ends).filter(|(from, to)| from < to).collect()
     }
 
     /// Variance of a cluster's cold work, relative to its mean.
@@ -283,46 +375,46 @@ impl Answers {
 
     /// One representative by itself, none of it on the GPU.
     fn alone(&self, family: &Family, index: usize) -> Expected {
-        let only = std::slice::from_ref(&family.all[index]);
-        self.mean(only, &[0.0], 0.0)
+        let only = index..index + 1;
+        let phases = self.phases(&family.all[only.clone()], &family.starts[only], &[0.0], 0.0);
+        let of = |(it, (from, to)): (&Expected, (u32, u32))| Phase { from, to, expected: *it };
+        mean(&phases.iter().zip(self.spans()).map(of).collect::<Vec<_>>())
     }
 
     /// Follows the exchange from the prompt's end.
-    fn follow(&self, family: &Family, hot: f64, budget: f64) -> Expected {
-        self.mean(&family.all, &self.placed(family, hot), budget)
+    fn follow(&self, family: &Family, hot: f64, budget: f64) -> Vec<Expected> {
+        self.phases(&family.all, &family.starts, &self.placed(family, hot), budget)
     }
 
-    /// Means over all tokens of the reply.
-    fn mean(&self, all: &[Representative], placed: &[f64], budget: f64) -> Expected {
+    /// Means over the tokens of each phase.
+    fn phases(
+        &self,
+        all: &[Representative],
+        starts: &[Starts],
+        placed: &[f64],
+        budget: f64,
+    ) -> Vec<Expected> {
         let tokens = self.question.generated.min(SETTLED);
-        let mut cells = self.start(all, placed);
-        let (mut sum, mut last) = (Expected::default(), Expected::default());
-        let (mut done, mut still) = (0, 0);
+        let spans = self.spans();
+        let mut phases = vec![Expected::default(); spans.len()];
+        let mut cells = start(all, starts, placed);
+        let mut last = Expected::default();
+        let (mut done, mut still, mut phase) = (0, 0, 0);
         while done < tokens && still < 4 {
             let before = last;
             last = self.step(all, &mut cells, budget);
-            sum = sum.with(last, |a, b| a + b);
+            phase += usize::from(done == spans[phase].1);
+            phases[phase] = phases[phase].plus(last, 1.0);
             let change = (last.held - before.held).abs().max((last.cold - before.cold).abs());
             still = if change < STILL * (last.held + last.cold) { still + 1 } else { 0 };
             done += 1;
         }
-        let rest = f64::from(self.question.generated - done);
-        let generated = f64::from(self.question.generated);
-        sum.with(last, |sum, last| (sum + rest * last) / generated)
-    }
-
-    /// Shares of neurons by representative, place, state and event.
-    fn start(&self, all: &[Representative], placed: &[f64]) -> Vec<f64> {
-        let mut cells = vec![0.0; all.len() * STRIDE];
-        for ((it, share), cells) in all.iter().zip(placed).zip(cells.chunks_exact_mut(STRIDE)) {
-            let state = self.question.predictor.start(it.active()) as usize;
-            for (place, share) in [1.0 - share, *share].into_iter().enumerate() {
-                for (event, chance) in it.chance.iter().enumerate() {
-                    cells[(place * STATES + state) * EVENTS + event] = it.mass * share * chance;
-                }
-            }
+        for (sum, (from, to)) in phases.iter_mut().zip(spans) {
+            let rest = f64::from(to.saturating_sub(from.max(done)));
+            let all = f64::from(to - from);
+            *sum = sum.with(last, |sum, last| (sum + rest * last) / all);
         }
-        cells
+        phases
     }
 
     /// One token: what happens, exchange by score, compute, update states.
@@ -384,6 +476,25 @@ impl Answers {
         sum
     }
 }
+
+/// Shares of neurons after the prompt, by representative, place, state and event.
+fn start(all: &[Representative], starts: &[Starts], placed: &[f64]) -> Vec<f64> {
+    let mut cells = vec![0.0; all.len() * STRIDE];
+    let of_each = all.iter().zip(starts).zip(placed).zip(cells.chunks_exact_mut(STRIDE));
+    for (((it, starts), share), cells) in of_each {
+        for (place, share) in [1.0 - share, *share].into_iter().enumerate() {
+            for (event, chance) in it.chance.iter().enumerate() {
+                for (state, start) in starts[event / 3].iter().enumerate() {
+                    cells[(place * STATES + state) * EVENTS + event] = it.mass * share * chance * start;
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// Chances of each state after the prompt, where its last token was inactive, and active.
+type Starts = [[f64; STATES]; 2];
 
 /// What a state amounts to, by active parents and activity.
 struct Row {

@@ -8,9 +8,9 @@ use crate::normal::{normal, quadrature, quantile};
 
 /// Neurons of about the same offline activity, from the most active on.
 const STRATA: u32 = 40;
-/// Representatives of a stratum where one sequence is served, and where several are: their prompts
-/// spread a neuron's activity wider.
-const EACH: [u32; 2] = [4, 8];
+/// Representatives of a stratum where one sequence is served, since what a prompt makes of a neuron's
+/// parents decides what is predicted; and where several are, each the average of some draws.
+const EACH: [u32; 2] = [32, 8];
 /// Prompts that a stratum of several sequences meets: pairs that mirror each other.
 const DRAWS: u32 = 64;
 

@@ -48,6 +48,8 @@ pub struct Walked {
     pub exposed: Picoseconds,
     /// Time of the GPU.
     pub gpu: Picoseconds,
+    /// Times that it had something to do.
+    pub exchanges: u64,
     /// Time of the slowest DIMM.
     pub cold: Picoseconds,
     /// Time of the DIMMs if they were level.
@@ -85,6 +87,7 @@ impl std::ops::AddAssign for Walked {
         self.time += other.time;
         self.exposed += other.exposed;
         self.gpu += other.gpu;
+        self.exchanges += other.exchanges;
         self.gpu_activations += other.gpu_activations;
         self.cold_activations += other.cold_activations;
         self.cold += other.cold;
@@ -492,6 +495,7 @@ impl Times {
         walked.time += time.to_picoseconds();
         walked.exposed += (time - computing).to_picoseconds();
         walked.gpu += self.shared.gpu.to_picoseconds();
+        walked.exchanges += u64::from(self.shared.gpu > Nanoseconds::ZERO);
         walked.cold += cold.to_picoseconds();
         walked.level += self.level.to_picoseconds();
         walked.gpu_neurons += self.on_gpu.neurons;

@@ -21,6 +21,16 @@ const PRINTED: &[Exception] = &[
     },
 ];
 
+/// A unit at a bank gives a word of partial sums, one sum for each lane.
+const AT_BANKS: &[Exception] = &[
+    PRINTED[0],
+    PRINTED[1],
+    Exception {
+        when: When::is_not("dimm.units", &["null"]),
+        reason: "each lane leaves a partial sum of its own, which crosses the module's pins",
+    },
+];
+
 /// Those of a machine that the printed exchange lets down.
 const fn better(path: &'static str) -> Effect {
     faster(path).except(PRINTED)
@@ -42,8 +52,8 @@ const MORE_PREDICTED: &str =
 const CONCENTRATES: &str =
     "it moves activity between neurons: the GPU and the predictor may do better or worse by it";
 
-const TURNS: &str = "accesses take turns over more groups, each of which has fewer banks to open rows ahead";
-const TAKING_TURNS: &[When] = &[When::is("dimm.interleave", &["bank-groups"])];
+const TURNS: &str = "accesses that take turns over more groups wait less for each other, and a group has fewer banks to open \
+                     rows ahead; a row is one group's, which one group alone is not";
 
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
@@ -69,7 +79,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     slower("dimm.memory.tck_ns"),
     worse("dimm.memory.tccd_s_ns"),
     worse("dimm.memory.tccd_l_ns"),
-    either("dimm.memory.bank_groups", TURNS).only(TAKING_TURNS),
+    either("dimm.memory.bank_groups", TURNS),
     better("dimm.memory.column_bytes"),
     either(
         "dimm.memory.burst_length",
@@ -79,7 +89,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("dimm.ranks"),
     better("dimm.capacity_gb"),
     better("dimm.multipliers"),
-    better("dimm.lanes"),
+    faster("dimm.lanes").except(AT_BANKS),
     worse("dimm.cycles_per_multiply"),
     better("dimm.clock_ghz"),
     faster("dimm.activation_units"),
@@ -88,6 +98,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     faster("link_gb_s"),
     better("host.bandwidth_gb_s").only(HOST),
     better("host.bandwidth_efficiency").only(HOST),
+    better("host.fp32_tops").only(HOST),
     faster("host.cache_gb_s").only(PREDICTING),
     faster("host.copy_gb_s"),
     slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
@@ -149,7 +160,7 @@ pub(super) const PARTITION: &[Effect] = &[
     slower("dimm.memory.tck_ns"),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
-    either("dimm.memory.bank_groups", TURNS).only(TAKING_TURNS),
+    either("dimm.memory.bank_groups", TURNS),
     faster("dimm.memory.column_bytes"),
     either(
         "dimm.memory.burst_length",
@@ -165,6 +176,7 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("dimms"),
     faster("host.bandwidth_gb_s").only(SPARSE_HOST),
     faster("host.bandwidth_efficiency").only(SPARSE_HOST),
+    faster("host.fp32_tops").only(SPARSE_HOST),
     slower("host.dispatch_us").only(SPARSE_HOST),
     faster("overhead.gpu_usable"),
     faster("overhead.gpu_bandwidth_efficiency"),
@@ -240,8 +252,9 @@ pub(super) fn bounds(machine: &Machine, work: &Work, gpus: u32) -> Vec<Bound> {
     let gpu = machine.gpu.bandwidth_gb_s.as_f64() * f64::from(gpus);
     let dense = shape.dense_bytes() / (gpu + rates.cold_bytes_per_ns);
     let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
-    let prompt = shape.parameters * f64::from(work.prompt) * f64::from(work.batch) / macs;
-    let prompt = prompt.max(shape.bytes() / gpu);
+    let [of_all, of_last] = shape.prompt_weights();
+    let prompt = (of_all * f64::from(work.prompt) + of_last) * f64::from(work.batch) / macs;
+    let prompt = prompt.max((shape.sparse_bytes() + shape.dense_bytes()) / gpu);
     vec![
         Bound::at_least("token_ns", dense, "output projections and LM head over all bandwidth"),
         Bound::at_least(

@@ -18,6 +18,7 @@ fn cost() -> BlockCost {
         gpu_fixed: none,
         gpu_neuron: one,
         gpu_activation: none,
+        carried: none,
         cold_neuron: one * 10.0,
         cold_activation: none,
     }

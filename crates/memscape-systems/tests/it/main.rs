@@ -5,6 +5,7 @@ mod counting;
 mod editions;
 mod extremes;
 mod gguf;
+mod hermes;
 mod laws;
 mod operators;
 mod systems;
