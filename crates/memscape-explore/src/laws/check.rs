@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::draw::{at, fitting};
+use crate::control::Control;
 use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
@@ -104,10 +105,16 @@ pub(super) struct Court<'a> {
     pub(super) laws: &'static Laws,
     /// What the user holds fast.
     pub(super) fixed: &'a Parameters,
+    /// Who may ask to stop.
+    pub(super) control: &'a dyn Control,
 }
 
 impl Court<'_> {
     fn run(&self, point: &Parameters, change: &Parameters) -> Result<Row, Error> {
+        // A point has several answers, of a second each where they are walked.
+        if self.control.cancelled() {
+            return Err(Error::NoAnswer("interrupted".to_owned()));
+        }
         self.study.run_layers(&[point, self.fixed, change])
     }
 

@@ -107,7 +107,7 @@ pub fn examine(
 ) -> Result<Examination, Error> {
     study.tree(&[fixed])?;
     let description = study.describe();
-    let court = Court { study, description: &description, laws: study.laws(), fixed };
+    let court = Court { study, description: &description, laws: study.laws(), fixed, control };
     let numbers: Vec<&Parameter> = varied(&description, fixed);
     let key = Key::new(seed);
     let mut tally = Tally::default();
@@ -160,6 +160,9 @@ fn look<'a>(court: &Court<'_>, numbers: &[&'a Parameter], index: u64, wildest: f
     let conditions = parameter.and_then(|it| court.laws.effect_on(&it.path)).map_or(&[][..], |it| it.only);
     let meet = dice.chance(CONDITIONS_MET);
     for attempt in 0..ATTEMPTS {
+        if court.control.cancelled() {
+            break;
+        }
         let wild = wildest * (1.0 - f64::from(attempt) / f64::from(ATTEMPTS - 1));
         let mut point = draw(court.study, court.description, court.fixed, wild, &mut dice);
         if meet {
@@ -173,7 +176,12 @@ fn look<'a>(court: &Court<'_>, numbers: &[&'a Parameter], index: u64, wildest: f
                 if let Some(parameter) = parameter {
                     court.vary(&point, parameter, &mut it.seen);
                 }
-                it.point = Some(point);
+                // What was looked at in part says nothing.
+                if court.control.cancelled() {
+                    it.seen = Seen::default();
+                } else {
+                    it.point = Some(point);
+                }
                 return it;
             }
             Err(Error::Internal(told) | Error::NotAnAnswer(told)) => {

@@ -241,7 +241,9 @@ impl Question {
             starts.iter_mut().zip(chances).for_each(|(start, chance)| start[state] += chance);
         }
         for (start, chance) in starts.iter_mut().zip([1.0 - active, active]) {
-            start.iter_mut().for_each(|it| *it = if chance > 0.0 { *it / chance } else { 0.0 });
+            for it in start {
+                *it = if chance > 0.0 { *it / chance } else { 0.0 };
+            }
         }
         starts
     }
