@@ -1,4 +1,4 @@
-//! Some hundred neurons that stand for all of the law's: each with the activity
+//! A thousand neurons that stand for all of the law's: each with the activity
 //! that its prompts give it, and that of its parents.
 
 use memscape_study::random::Key;
@@ -179,7 +179,7 @@ fn spread(index: u64, sequence: u32, dimension: u64, batch: u32) -> f64 {
     if batch > 1 {
         return normal(Key::new(u64::from(sequence)).fork(dimension), index);
     }
-    #[expect(clippy::cast_precision_loss, reason = "some hundred representatives")]
+    #[expect(clippy::cast_precision_loss, reason = "a thousand representatives")]
     let place = (0.5 + index as f64 * STEPS[usize::try_from(dimension).unwrap_or(0) % 4]).fract();
     quantile(place.clamp(1e-6, 1.0 - 1e-6))
 }
