@@ -22,8 +22,8 @@ pub enum NdpError {
     Partition(#[from] PartitionError),
     /// More than the DIMMs hold.
     #[error(
-        "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb} GB hold {:.1} GB: {:.1} GB short; {}",
-        several(*dimms, "DIMM"), f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb,
+        "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb} GB {} {:.1} GB: {:.1} GB short; {}",
+        several(*dimms, "DIMM"), hold(*dimms), f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb,
         would_do(*needed, "DIMM", "dimm.capacity_gb")
     )]
     Dimms {
@@ -49,8 +49,8 @@ pub enum NdpError {
     },
     /// TensorRT-LLM needs all weights on GPUs.
     #[error(
-        "weights and key-value cache take {need_gb:.1} GB, but {} hold {have_gb:.1} GB: {:.1} GB short; {}",
-        several(*gpus, "GPU"), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
+        "weights and key-value cache take {need_gb:.1} GB, but {} {} {have_gb:.1} GB: {:.1} GB short; {}",
+        several(*gpus, "GPU"), hold(*gpus), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
     )]
     Gpus {
         /// What is needed.
@@ -122,6 +122,11 @@ pub enum NdpError {
 /// So many of a thing.
 fn several(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// What so many do.
+const fn hold(count: u32) -> &'static str {
+    if count == 1 { "holds" } else { "hold" }
 }
 
 /// How many of them would do, or what else would where that is more than a machine has.

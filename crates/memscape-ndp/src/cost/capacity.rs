@@ -44,13 +44,17 @@ pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
 /// [`NdpError::Gpus`] says by how much they do not.
 pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpError> {
     let one = machine.gpu.memory_gb.as_f64() * 1e9;
-    let copies = (f64::from(gpus) / work.shape.kv_heads).max(1.0);
-    let held = Held { bytes: work.shape.bytes() + work.cache_bytes() * copies, limit: one * f64::from(gpus) };
+    let (weights, cache, heads) = (work.shape.bytes(), work.cache_bytes(), work.shape.kv_heads);
+    let copies = (f64::from(gpus) / heads).max(1.0);
+    let held = Held { bytes: weights + cache * copies, limit: one * f64::from(gpus) };
     if held.bytes <= held.limit {
         return Ok(held);
     }
+    // Beyond the heads, each GPU more brings a head's keys and values with it.
+    let apart = (weights + cache) / one;
+    let beyond = if one > cache / heads { weights / (one - cache / heads) } else { f64::INFINITY };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of GPUs")]
-    let needed = (held.bytes / one.max(1.0)).ceil() as u32;
+    let needed = if apart.ceil() <= heads { apart } else { beyond }.ceil() as u32;
     let (need_gb, have_gb) = (held.bytes * 1e-9, held.limit * 1e-9);
     Err(NdpError::Gpus { need_gb, have_gb, gpus, needed })
 }

@@ -93,7 +93,7 @@ impl Carry {
 }
 
 /// Multiply-accumulates that one value of a softmax takes a processor as long as: a polynomial for its
-/// exponential, the largest, the sum and the division.
+/// exponential, the largest, the sum and the division. A prior: no source says it of this processor.
 const SOFTMAX_MACS: f64 = 16.0;
 
 /// How the prompt's weights reach the GPU.

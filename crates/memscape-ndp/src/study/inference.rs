@@ -409,7 +409,12 @@ impl Study for InferenceStudy {
 
     fn bounds(&self) -> Vec<Bound> {
         let (Ok(machine), Ok(work)) = (self.machine(), self.work()) else { return Vec::new() };
-        laws::bounds(&machine, &work, self.gpus.get())
+        let mut bounds = laws::bounds(&machine, &work, self.gpus.get());
+        if matches!(self.system, System::Hermes | System::HermesBase | System::HermesHost) {
+            let made = work.prompt_cache_bytes() / machine.gpu.pcie_gb_s.as_f64();
+            bounds.push(Bound::at_least("ttft_s", made * 1e-9, "the prompt's keys and values over PCIe"));
+        }
+        bounds
     }
 
     fn slots() -> Vec<Slot> {

@@ -157,6 +157,23 @@ fn heads_are_not_divided() {
     assert_eq!(attention(8).to_bits(), attention(64).to_bits());
 }
 
+/// As many GPUs as an error says would do, do; where more only bring copies, none do.
+#[test]
+fn gpus_that_would_do_do() {
+    let base = json!({"model": "opt-6.7b", "system": "tensorrt-llm", "model.kv_heads": 4, "batch": 64});
+    let run = |tokens: u32, gpus: u32| {
+        let given = with(&base, &json!({"prompt_tokens": tokens, "gpus": gpus}));
+        study("ndp.inference").unwrap().run(given.as_object().unwrap()).map_err(|it| it.to_string())
+    };
+    for tokens in [6_000, 18_000, 21_500] {
+        let told = run(tokens, 1).unwrap_err();
+        let count = told.split("short; ").nth(1).unwrap().split(' ').next().unwrap();
+        let count: u32 = count.parse().unwrap_or_else(|_| panic!("{told}"));
+        assert!(run(tokens, count).is_ok() && run(tokens, count - 1).is_err(), "{tokens}: {told}");
+    }
+    assert!(run(24_000, 1).unwrap_err().contains("not even 1024 GPUs would do: raise `gpu.memory_gb`"));
+}
+
 /// Before the exchange has settled, and before the first window ends, tokens take longer than the mean
 /// of all: a closed form of means was a third too fast.
 #[test]
