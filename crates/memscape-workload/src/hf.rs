@@ -97,7 +97,11 @@ impl Llm {
         let config = Config { keys: &root, model_type };
         let llm = match model_type {
             "opt" => config.opt(),
-            "llama" => config.llama_like(&LLAMA),
+            "llama" => {
+                // Written beside other keys of a mixture's file, of which this architecture knows nothing.
+                config.number_or("num_local_experts", 1, 1)?;
+                config.llama_like(&LLAMA)
+            }
             "mistral" => config.mistral(),
             "mixtral" => config.mixtral(),
             "phi3" => config.phi3(),
@@ -270,7 +274,8 @@ impl Config<'_> {
             gated: false,
             activation: self.activation("activation_function", Activation::Relu)?,
             vocab_size: self.number("vocab_size", MAX_WIDTH)?,
-            embedding_size: self.number_or("word_embed_proj_dim", hidden_size, MAX_WIDTH)?,
+            embedding_size: Some(self.number_or("word_embed_proj_dim", hidden_size, MAX_WIDTH)?)
+                .filter(|it| *it != hidden_size),
             tied_embeddings: self.flag("tie_word_embeddings", true)?,
             // The first two rows stand for padding.
             learned_positions: self.number("max_position_embeddings", MAX_WIDTH - 2)? + 2,
@@ -306,7 +311,7 @@ impl Config<'_> {
             gated: true,
             activation: self.activation(absent.activation.0, absent.activation.1)?,
             vocab_size: self.required_unless("vocab_size", absent.vocab_size, MAX_WIDTH)?,
-            embedding_size: hidden_size,
+            embedding_size: None,
             tied_embeddings: self.flag("tie_word_embeddings", absent.tied)?,
             learned_positions: 0,
             block: Block::PreNorm,
@@ -478,7 +483,7 @@ impl Config<'_> {
             gated: false,
             activation: self.activation("activation", Activation::Gelu)?,
             vocab_size: self.number("vocab_size", MAX_WIDTH)?,
-            embedding_size: hidden_size,
+            embedding_size: None,
             tied_embeddings: self.flag("tie_word_embeddings", true)?,
             learned_positions: 0,
             block,

@@ -3,8 +3,8 @@
 //! What is computed, without a word on where: how many bits a weight takes
 //! ([`Format`]), the shapes of the products ([`Gemv`], [`Gemm`]), the models
 //! ([`Llm`], described in `data/models/`, every number with its source) and the
-//! operators of one token or one prompt ([`Llm::decode_operators`],
-//! [`Llm::prefill_operators`]). A model may also be read from its GGUF file ([`Gguf`]), which says how its weights are stored
+//! operators of one token, one prompt or a reply ([`Llm::decode_operators`],
+//! [`Llm::prefill_operators`], [`Llm::reply_operators`]). A model may also be read from its GGUF file ([`Gguf`]), which says how its weights are stored
 //! ([`Stored`], [`Weights`]).
 //!
 //! ```
@@ -25,6 +25,7 @@ pub mod gguf;
 mod hf;
 pub mod model;
 pub mod operators;
+mod reply;
 pub mod shape;
 mod stored;
 pub mod weights;
@@ -35,6 +36,7 @@ pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
 pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
+pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};
 pub use stored::Stored;
 pub use weights::{NotStored, WeightFormat, WeightFormatError, Weights};

@@ -20,7 +20,7 @@ use crate::stored::Stored;
 /// use memscape_workload::MODELS;
 /// let model = MODELS.find("OPT-350M")?;
 /// assert_eq!(model.name, "opt-350m");
-/// assert_eq!(model.parameters.embedding_size, 512);
+/// assert_eq!(model.parameters.embedding_width(), 512);
 /// assert_eq!(model.parameters.parameters(), 331_196_416);
 /// # Ok::<(), memscape_study::Unknown>(())
 /// ```
@@ -47,9 +47,10 @@ pub struct Llm {
     pub activation: Activation,
     /// Rows of the token embedding, padding included.
     pub vocab_size: u32,
-    /// Width of the token embedding. Where it is not `hidden_size`, two
-    /// projections (in and out) stand between them.
-    pub embedding_size: u32,
+    /// Width of the token embedding; absent if it is `hidden_size`. Where it is
+    /// not, two projections (in and out) stand between them.
+    #[serde(default)]
+    pub embedding_size: Option<u32>,
     /// Whether the LM head is the token embedding.
     pub tied_embeddings: bool,
     /// Rows of the learned position embedding; 0 means rotary positions.
@@ -244,7 +245,7 @@ impl Llm {
         within("head_dim", self.head_dim, 1, MAX_WIDTH / self.heads)?;
         within("ffn_size", self.ffn_size, 1, MAX_WIDTH)?;
         within("vocab_size", self.vocab_size, 1, MAX_WIDTH)?;
-        within("embedding_size", self.embedding_size, 1, MAX_WIDTH)?;
+        within("embedding_size", self.embedding_width(), 1, MAX_WIDTH)?;
         within("learned_positions", self.learned_positions, 0, MAX_WIDTH)?;
         if let Some(window) = self.window {
             within("window.tokens", window.tokens, 1, u32::MAX)?;
@@ -263,6 +264,12 @@ impl Llm {
         } else {
             Err(ModelError::HeadGroups { heads: self.heads, kv_heads: self.kv_heads })
         }
+    }
+
+    /// Width of the token embedding: that of the residual stream unless given.
+    #[must_use]
+    pub fn embedding_width(&self) -> u32 {
+        self.embedding_size.unwrap_or(self.hidden_size)
     }
 
     /// Width of the queries, `heads * head_dim`.
@@ -292,7 +299,7 @@ impl Llm {
     /// Whether projections stand between embedding and layers.
     #[must_use]
     pub fn projects_embedding(&self) -> bool {
-        self.embedding_size != self.hidden_size
+        self.embedding_width() != self.hidden_size
     }
 
     /// Layers that attend through a sliding window.
@@ -372,7 +379,7 @@ impl Llm {
     /// Parameters of the token embedding, which is the LM head too if tied.
     #[must_use]
     pub fn embedding_parameters(&self) -> u64 {
-        u64::from(self.vocab_size) * u64::from(self.embedding_size)
+        u64::from(self.vocab_size) * u64::from(self.embedding_width())
     }
 
     /// All parameters, a tied embedding counted once, experts all counted.
@@ -383,7 +390,7 @@ impl Llm {
         let tables = self.embedding_parameters() * if self.tied_embeddings { 1 } else { 2 };
         let positions = u64::from(self.learned_positions) * hidden;
         let projections =
-            if self.projects_embedding() { 2 * hidden * u64::from(self.embedding_size) } else { 0 };
+            if self.projects_embedding() { 2 * hidden * u64::from(self.embedding_width()) } else { 0 };
         let final_norm = if self.final_norm { hidden * self.norm.parameters_per_element() } else { 0 };
         tables + positions + projections + u64::from(self.layers) * layer + final_norm
     }
@@ -791,7 +798,7 @@ mod tests {
             head_dim: largest,
             ffn_size: largest,
             vocab_size: largest,
-            embedding_size: largest - 1,
+            embedding_size: Some(largest - 1),
             learned_positions: largest,
             gated: true,
             ..*opt

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, Block, Gemv, Llm, Norm};
+use crate::{Activation, Block, Gemv, Llm, Norm, Reply};
 
 /// A weight matrix of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -281,7 +281,24 @@ impl Llm {
         context: u64,
         projections: Projections,
     ) -> Result<Vec<Operator>, OperatorError> {
-        self.pass(context, 1, projections)
+        self.pass(context, context, 1, projections)
+    }
+
+    /// The operators of a reply's mean token.
+    ///
+    /// Layers with a window and layers without attend each to as many tokens as they do in the mean
+    /// over the reply, a half rounded down. A token at the mean context would have windows too full
+    /// where they fill on the way.
+    ///
+    /// # Errors
+    /// As of [`Llm::decode_operators`] at the mean context.
+    pub fn reply_operators(
+        &self,
+        reply: Reply,
+        projections: Projections,
+    ) -> Result<Vec<Operator>, OperatorError> {
+        let windowed = reply.whole_mean_seen(self.window.map(|it| it.tokens));
+        self.pass(reply.mean_context(), windowed, 1, projections)
     }
 
     /// The operators that read a prompt of `tokens` and generate the first
@@ -301,7 +318,7 @@ impl Llm {
         tokens: u64,
         projections: Projections,
     ) -> Result<Vec<Operator>, OperatorError> {
-        self.pass(tokens, tokens, projections)
+        self.pass(tokens, tokens, tokens, projections)
     }
 
     /// How often one instance of an operator reads weights where so many sequences work together, of
@@ -338,7 +355,7 @@ impl Llm {
 
     fn shape(&self, matrix: Matrix) -> Option<Gemv> {
         let hidden = u64::from(self.hidden_size);
-        let embedding = u64::from(self.embedding_size);
+        let embedding = u64::from(self.embedding_width());
         let ffn = u64::from(self.ffn_size);
         let (present, m, k) = match matrix {
             Matrix::Qkv => (true, self.q_size() + 2 * self.kv_size(), hidden),
@@ -380,10 +397,12 @@ impl Llm {
         [(instances - more, each), (more, each + 1)]
     }
 
-    /// The operators that take the last `tokens` of `context` through the model.
+    /// The operators that take the last `tokens` of `context` through the model, of which layers with
+    /// a window have the last of `windowed`.
     fn pass(
         &self,
         context: u64,
+        windowed: u64,
         tokens: u64,
         projections: Projections,
     ) -> Result<Vec<Operator>, OperatorError> {
@@ -391,7 +410,7 @@ impl Llm {
             return Err(OperatorError::Tokens { given: context });
         }
         let layers = u64::from(self.layers);
-        let mut pass = Pass { llm: self, context, tokens, operators: Vec::with_capacity(24) };
+        let mut pass = Pass { llm: self, context, windowed, tokens, operators: Vec::with_capacity(24) };
         pass.embedding()?;
         pass.matrices(1, tokens, self.shape(Matrix::ProjectIn).map(|it| (Matrix::ProjectIn, it)))?;
 
@@ -451,6 +470,8 @@ struct Pass<'a> {
     llm: &'a Llm,
     /// Tokens attended to by the last one.
     context: u64,
+    /// The same of layers with a window.
+    windowed: u64,
     /// Tokens computed.
     tokens: u64,
     operators: Vec<Operator>,
@@ -472,7 +493,7 @@ impl Pass<'_> {
 
     fn embedding(&mut self) -> Result<(), OperatorError> {
         let (tokens, hidden) = (self.tokens, u64::from(self.llm.hidden_size));
-        let embedding = u64::from(self.llm.embedding_size);
+        let embedding = u64::from(self.llm.embedding_width());
         let positions = if self.llm.rotary() { 0 } else { hidden };
         self.push(Operator {
             weight_elements: tokens * (embedding + positions),
@@ -564,21 +585,22 @@ impl Pass<'_> {
         let windowed = llm.window_layers();
         if windowed < layers {
             let names = ["attention_scores", "softmax", "attention_values"];
-            self.attend(names, layers - windowed, self.context)?;
+            self.attend(names, layers - windowed, self.context, self.context)?;
         }
         if let (Some(window), 1..) = (llm.window, windowed) {
             let names = ["attention_scores_window", "softmax_window", "attention_values_window"];
-            self.attend(names, windowed, window.tokens.into())?;
+            self.attend(names, windowed, self.windowed, window.tokens.into())?;
         }
         Ok(())
     }
 
     /// Scores, softmax and values of `layers` whose tokens attend to no more
-    /// than the last `window`.
+    /// than the last `window` of `context`.
     fn attend(
         &mut self,
         [scores, softmax, values]: [&'static str; 3],
         layers: u64,
+        context: u64,
         window: u64,
     ) -> Result<(), OperatorError> {
         let llm = self.llm;
@@ -586,13 +608,13 @@ impl Pass<'_> {
         let (head, group) = (u64::from(llm.head_dim), llm.heads_per_kv_head());
         let n = group * self.tokens;
         // Positions that the first to the last token see together.
-        let seen = self.context.min(window + self.tokens - 1);
+        let seen = context.min(window + self.tokens - 1);
         // Token and position pairs of one head: min(t, window) for each token t.
         let until = |last: u64| {
             let ramp = last.min(window);
             ramp * (ramp + 1) / 2 + (last - ramp) * window
         };
-        let pairs = until(self.context) - until(self.context - self.tokens);
+        let pairs = until(context) - until(context - self.tokens);
         let score_elements = product(scores, [group, pairs])?;
         let operations = product(scores, [2, score_elements, head])?;
         let attention = |name| Operator {
@@ -689,6 +711,8 @@ fn product<const N: usize>(operator: &'static str, factors: [u64; N]) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -764,6 +788,25 @@ mod tests {
         let local = find(&prefill, "attention_values_window");
         assert_eq!(local.kv_read_elements, 4096 * 256);
         assert_eq!(local.operations, 2 * 256 * 4 * (512 * 513 / 2 + (4096 - 512) * 512));
+    }
+
+    #[test]
+    fn a_token_of_a_reply_sees_what_its_tokens_see_in_the_mean() {
+        let gemma = model("gemma-3-1b");
+        // Contexts 2 to 2049: 2 to 511 before the window of 512 is full, and 1538 with it full.
+        let of = |prompt, tokens| {
+            let reply = Reply { prompt, tokens: NonZeroU64::new(tokens).unwrap() };
+            gemma.reply_operators(reply, Projections::Merged).unwrap()
+        };
+        let seen = |operators: &[Operator]| {
+            ["attention_scores", "attention_scores_window"].map(|it| find(operators, it).m)
+        };
+        let windowed = (511 * 512 / 2 - 1 + 1538 * 512) / 2048;
+        assert_eq!(windowed, 448);
+        assert_eq!(seen(&of(1, 2048)), [1025, windowed]);
+        // As long as no window is full, and where all are, what a token sees at the mean context.
+        assert_eq!(seen(&of(1, 100)), [51, 51]);
+        assert_eq!(of(600, 9), gemma.decode_operators(605, Projections::Merged).unwrap());
     }
 
     #[test]

@@ -327,7 +327,11 @@ impl Weights<'_> {
         let table = elements(model.embedding_parameters());
         let head = if model.tied_embeddings { 0.0 } else { table * it.lm_head_bits };
         let beside = f64::from(model.learned_positions) * hidden
-            + if model.projects_embedding() { 2.0 * hidden * f64::from(model.embedding_size) } else { 0.0 };
+            + if model.projects_embedding() {
+                2.0 * hidden * f64::from(model.embedding_width())
+            } else {
+                0.0
+            };
         let norm =
             if model.final_norm { hidden * elements(model.norm.parameters_per_element()) } else { 0.0 };
         let vectors = layers * elements(model.layer_vector_parameters()) + norm;

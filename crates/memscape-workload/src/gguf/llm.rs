@@ -169,7 +169,7 @@ impl<'a> Model<'a> {
             gated,
             activation,
             vocab_size,
-            embedding_size: hidden_size,
+            embedding_size: None,
             tied_embeddings: !has("output.weight"),
             learned_positions: 0,
             block,

@@ -16,7 +16,7 @@ fn small() -> Writer {
         head_dim: 16,
         ffn_size: 96,
         vocab_size: 40,
-        embedding_size: 64,
+        embedding_size: None,
         ..MODELS.find("llama-3.2-1b").unwrap().parameters
     };
     Writer::model("llama", &llm, 5, |_, _| GgmlType::Q8_0)

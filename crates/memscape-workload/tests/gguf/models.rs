@@ -55,7 +55,7 @@ fn other_members_of_a_family_are_read_too() {
     let falcon_7b = Llm {
         layers: 32,
         hidden_size: 4544,
-        embedding_size: 4544,
+        embedding_size: None,
         heads: 71,
         kv_heads: 1,
         ffn_size: 18176,
