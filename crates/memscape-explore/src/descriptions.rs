@@ -28,10 +28,9 @@ pub fn described(
 ) -> Result<Preset<Value>, Error> {
     let found = match given {
         Value::String(text) => find(catalog, text, folder),
-        Value::Object(table) => inline(catalog, table, folder).unwrap_or_else(|| {
-            let form = Form { parameters: table.clone(), ..Form::from_value(Map::new())? };
-            complete_in(catalog, form, folder)
-        }),
+        Value::Object(table) => {
+            inline(catalog, table, folder).unwrap_or_else(|| whole(catalog, table, folder))
+        }
         _ => Err(CatalogError::File("expected a name, a path or a table".to_owned())),
     };
     found.map_err(|error| Error::BadDescription {
@@ -61,6 +60,16 @@ pub(crate) fn inline(
 ) -> Option<Result<Preset<Value>, CatalogError>> {
     let form = catalog.inline(table)?;
     Some(form.and_then(|form| complete(catalog, form, folder, 0)))
+}
+
+/// The description whose parameters a table gives, all of them.
+pub(crate) fn whole(
+    catalog: &dyn AnyCatalog,
+    table: &Map<String, Value>,
+    folder: &Path,
+) -> Result<Preset<Value>, CatalogError> {
+    let form = Form { parameters: table.clone(), ..Form::from_value(Map::new())? };
+    complete_in(catalog, form, folder)
 }
 
 /// Completes a form whose names and paths are seen from `folder`.
@@ -93,6 +102,12 @@ fn find_below(
         return Err(Unknown::new(catalog.kind(), text, known).into());
     }
     let path = folder.join(text);
+    // A hub's name of what is built in.
+    if let Some((_, name)) = text.rsplit_once('/').filter(|_| !path.exists())
+        && let Ok(found) = catalog.find_plain(name)
+    {
+        return Err(CatalogError::File(format!("there is no such file; did you mean `{}`?", found.name)));
+    }
     // The outermost one is named by who asks.
     let named = |problem: String| match depth {
         0 => CatalogError::File(problem),

@@ -181,10 +181,19 @@ impl Anatomy {
                     self.collect("", table, &mut partial)?;
                     assignments.push(Assignment { path, given: Given::Partial(partial) });
                 }
+                // Half a model would be completed by one that nobody named.
                 None if self.is_leaf(slot) => {
-                    let fields =
-                        table.iter().map(|(key, it)| Assignment::value(join(slot.path, key), it.clone()));
-                    assignments.extend(fields);
+                    let whole = descriptions::whole(slot.catalog, table, here);
+                    let found = whole.map_err(|error| {
+                        let (path, kind) = (slot.path, slot.catalog.kind());
+                        let key = table.keys().next().map_or("...", String::as_str);
+                        bad(CatalogError::File(format!(
+                            "{error}; a table is a whole {kind} unless it names a `base`: write \
+                             {{base = \"{}\", parameters = {{...}}}} with what differs, or `{path}.{key}` for one parameter",
+                            slot.default
+                        )))
+                    })?;
+                    assignments.push(Assignment { path, given: Given::Description(Box::new(found)) });
                 }
                 None => self.collect(slot.path, table, assignments)?,
             },

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::calibration::Calibration;
 use crate::nearest::Unknown;
 use crate::node::Node;
-use crate::preset::{Form, Found, Preset, PresetError};
+use crate::preset::{Form, Found, Preset, PresetError, find_source, value_at};
 
 /// The named descriptions of one kind, such as all memories: those of `data/`,
 /// and the form in which a user writes one of his own.
@@ -455,18 +455,32 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
     fn complete(&self, mut form: Form, find: Find<'_>) -> Result<Preset<Value>, CatalogError> {
         if let Some(base) = form.base.take() {
             let base = find(self, &base)?;
-            // What is given anew is given for sure.
+            // What is given anew is given for sure, and has not the base's source.
             for (path, interval) in base.intervals {
                 if !gives(&form.parameters, &path) {
                     form.intervals.entry(path).or_insert(interval);
                 }
             }
-            let mut parameters = base.parameters;
+            let was = into_table(base.parameters);
+            let mut changed = Vec::new();
+            let same = |path: &str| is_same(value_at(&was, path), value_at(&form.parameters, path));
+            for path in form.paths() {
+                let old = value_at(&was, &path).filter(|it| !it.is_object());
+                if !same(&path) && old.is_some() && find_source(&form.sources, &path).is_none() {
+                    let old = old.map_or_else(String::new, ToString::to_string);
+                    changed.push((path, format!("changed here, where {} has {old}", base.name)));
+                }
+            }
+            for (path, source) in base.sources {
+                let replaced = gives(&form.parameters, &path) && (path.ends_with('*') || !same(&path));
+                if !replaced {
+                    form.sources.entry(path).or_insert(source);
+                }
+            }
+            form.sources.extend(changed);
+            let mut parameters = Value::Object(was);
             merge(&mut parameters, Value::Object(form.parameters));
             form.parameters = into_table(parameters);
-            for (path, source) in base.sources {
-                form.sources.entry(path).or_insert(source);
-            }
             let facts = base.facts.into_iter().filter(|it| self.inherited.contains(&it.0.as_str()));
             for (name, fact) in facts {
                 form.facts.entry(name).or_insert(fact);
@@ -540,6 +554,12 @@ pub fn merge(below: &mut Value, over: Value) {
     }
 }
 
+/// 18 is 18.0.
+fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let number = |it: Option<&Value>| it.and_then(Value::as_f64);
+    one == other || number(one).is_some() && number(one) == number(other)
+}
+
 /// Whether a table says something of what stands at a dotted path.
 fn gives(table: &Map<String, Value>, path: &str) -> bool {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
@@ -565,5 +585,56 @@ fn drop_required(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(drop_required),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        trcd_ns: f64,
+        trp_ns: f64,
+    }
+
+    static ROWS: Catalog<Row> = Catalog::new(
+        "row",
+        "Row timing",
+        &[r#"
+            name = "toy"
+            summary = "Two timings"
+            [parameters]
+            trcd_ns = 18
+            trp_ns = 18
+            [sources]
+            "*" = "datasheet: JESD209-5B"
+            trp_ns = "datasheet: JESD209-5B, table 1"
+        "#],
+    );
+
+    #[test]
+    fn what_is_changed_of_a_base_has_not_the_base_s_source() {
+        let read = |parameters: &str| {
+            let form = Form::from_toml("mine", &format!("base = \"toy\"\n{parameters}")).unwrap();
+            ROWS.complete(form, &|catalog, name| Ok(catalog.find_plain(name)?.clone())).unwrap()
+        };
+        let (rcd, rp) = (Some("datasheet: JESD209-5B"), Some("datasheet: JESD209-5B, table 1"));
+        for (parameters, sources) in [
+            ("", (rcd, rp)),
+            ("[parameters]\ntrcd_ns = 18\ntrp_ns = 18.0", (rcd, rp)),
+            ("[parameters]\ntrp_ns = 14", (rcd, Some("changed here, where toy has 18.0"))),
+            ("[parameters]\ntrcd_ns = 14", (Some("changed here, where toy has 18.0"), rp)),
+            (
+                "[parameters]\ntrp_ns = 14\n[sources]\ntrp_ns = \"measured: mine\"",
+                (rcd, Some("measured: mine")),
+            ),
+        ] {
+            let it = read(parameters);
+            assert_eq!((it.source("trcd_ns"), it.source("trp_ns")), sources, "{parameters}");
+        }
     }
 }

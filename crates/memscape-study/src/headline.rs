@@ -67,6 +67,8 @@ pub enum BoundBy {
     Compute,
     /// Reading memory.
     DramBandwidth,
+    /// Reading caches.
+    CacheBandwidth,
     /// Moving data between devices.
     Link,
     /// Commands that do not move weights.

@@ -5,14 +5,15 @@ use std::fmt;
 /// The candidate that `name` was probably meant to be, if one is near.
 ///
 /// A dotted candidate is also found by its last part alone, or by the beginning
-/// of it. Of equally near ones that of the same length wins, then the one that
-/// begins alike.
+/// of it. Of equally near ones wins the one that has more of the name's words and numbers, then that
+/// of the same length, then the one that begins alike.
 ///
 /// ```
 /// use memscape_study::nearest;
 /// assert_eq!(nearest("opt-6.6b", ["opt-66b", "opt-6.7b"]), Some("opt-6.7b"));
 /// assert_eq!(nearest("banks_per_chanel", ["memory.banks_per_channel"]), Some("memory.banks_per_channel"));
 /// assert_eq!(nearest("colour", ["pim.registers"]), None);
+/// assert_eq!(nearest("llama-3-8b", ["llama-2-7b", "llama-3.1-8b"]), Some("llama-3.1-8b"));
 /// assert_eq!(nearest("pimnast.fig1", ["hermes.fig10", "pimnast.fig10"]), Some("pimnast.fig10"));
 /// ```
 #[must_use]
@@ -30,10 +31,20 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     };
     let ranked = candidates.into_iter().map(|it| {
         let unlike = 1.0 - strsim::jaro_winkler(&wanted, &it.to_lowercase());
-        (distance(it), it.len().abs_diff(name.len()), unlike, it)
+        (distance(it), missing(&wanted, it), it.len().abs_diff(name.len()), unlike, it)
     });
-    let best = ranked.min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)))?;
-    (best.0 <= 1 + wanted_end.chars().count() / 4).then_some(best.3)
+    let best = ranked.min_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)))?;
+    (best.0 <= 1 + wanted_end.chars().count() / 4).then_some(best.4)
+}
+
+/// How many words and numbers of a name a candidate lacks.
+fn missing(name: &str, candidate: &str) -> usize {
+    let parts = |it: &str| {
+        let parts = it.split(|it: char| !it.is_alphanumeric()).map(str::to_lowercase);
+        parts.collect::<Vec<_>>()
+    };
+    let has = parts(candidate);
+    parts(name).iter().filter(|it| !has.contains(it)).count()
 }
 
 fn last(path: &str) -> &str {

@@ -226,7 +226,7 @@ impl Fault {
         if self.0.path.is_empty() {
             self.0.given = value.to_string();
             if *value == Node::Null {
-                self.0.problem.push_str(" (NaN and infinity arrive as null)");
+                self.0.problem.push_str(" (what is None, NaN or infinite arrives as null)");
             }
         }
         // Found from the inside out.
@@ -641,7 +641,7 @@ mod tests {
         assert_eq!(error("/inner/trcd_ns", json!("fast")), "`inner.trcd_ns` = \"fast\": expected a number");
         assert_eq!(
             error("/inner/trcd_ns", Value::Null),
-            "`inner.trcd_ns` = null: expected a number (NaN and infinity arrive as null)"
+            "`inner.trcd_ns` = null: expected a number (what is None, NaN or infinite arrives as null)"
         );
         assert_eq!(
             error("/policy", json!("maxx")),

@@ -183,7 +183,8 @@ impl Form {
     /// # Errors
     /// [`PresetError`] names the line or the key at fault.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, PresetError> {
-        let bad = |error: toml::de::Error| PresetError::Toml(error.to_string().trim_end().to_owned());
+        let bad =
+            |error: toml::de::Error| PresetError::Toml(unknown_key(error.to_string().trim_end().to_owned()));
         let table: toml::Table = toml::from_str(text).map_err(bad)?;
         check_values("", &toml::Value::Table(table))?;
         let raw: Raw = toml::from_str(text).map_err(bad)?;
@@ -196,7 +197,7 @@ impl Form {
     /// [`PresetError`] names the key at fault.
     pub fn from_value(table: Map<String, Value>) -> Result<Self, PresetError> {
         let raw = serde_json::from_value(Value::Object(table));
-        Self::new("inline", raw.map_err(|it| PresetError::Toml(it.to_string()))?)
+        Self::new("inline", raw.map_err(|it| PresetError::Toml(unknown_key(it.to_string())))?)
     }
 
     /// A file of `data/`, whose every number must have a source.
@@ -228,6 +229,13 @@ impl Form {
             Some((parameter, grade)) => Err(PresetError::NoInterval { preset: form.name, parameter, grade }),
             None => Ok(form),
         }
+    }
+
+    /// Dotted paths of the parameters it says.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        collect_paths(&mut paths, "", &self.parameters);
+        paths
     }
 
     /// What another form held, of which `what` is the source.
@@ -277,8 +285,16 @@ impl Form {
     }
 }
 
+/// What differs from a base is easily written beside it.
+fn unknown_key(mut problem: String) -> String {
+    if problem.contains("unknown field") {
+        problem.push_str("; parameters stand in the table `parameters`");
+    }
+    problem
+}
+
 /// What stands at a dotted path.
-fn value_at<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+pub(crate) fn value_at<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     match rest {
         None => table.get(first),
@@ -287,7 +303,7 @@ fn value_at<'a>(table: &'a Map<String, Value>, path: &str) -> Option<&'a Value> 
 }
 
 /// The exact key, else the longest matching `prefix*`.
-fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str) -> Option<&'a str> {
+pub(crate) fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str) -> Option<&'a str> {
     let wildcard = || {
         sources
             .iter()

@@ -1,8 +1,10 @@
 //! The operators of a model one by one, on many platforms.
 
+use std::num::NonZeroU64;
+
 use memscape_explore::{Column, Control, Error, Table};
 use memscape_study::{OPERATORS, OperatorCost, Pass, Preset, read_operators};
-use memscape_workload::{Matrix, Model, Operator, OperatorKind, Projections, WeightFormat};
+use memscape_workload::{Matrix, Model, Operator, OperatorKind, Projections, Reply, WeightFormat};
 use serde_json::Value;
 
 use crate::compare::{Workload, context_of, fastest, fits_context, given};
@@ -158,11 +160,14 @@ impl Work {
         let model: Model = serde_json::from_value(model.clone()).map_err(|it| bad(&it))?;
         let stored: WeightFormat = format.parse().map_err(|it| bad(&it))?;
         let weight_bits = stored.of(&model).map_err(|it| bad(&it))?.mean_bits();
-        let (tokens, context) = (workload.prompt_tokens, workload.generated_tokens.div_ceil(2));
+        let generated = NonZeroU64::new(workload.generated_tokens);
+        let generated = generated.ok_or_else(|| bad(&"`generated_tokens` is 0"))?;
+        let reply = Reply { prompt: workload.prompt_tokens, tokens: generated };
+        let tokens = reply.prompt;
         let mut operators = Vec::new();
         for projections in [Projections::Merged, Projections::Separate] {
             let prompt = model.prefill_operators(tokens, projections).map_err(|it| bad(&it))?;
-            let token = model.decode_operators(tokens.saturating_add(context), projections);
+            let token = model.reply_operators(reply, projections);
             let new = prompt.into_iter().map(|it| (Pass::Prompt, it));
             let new = new.chain(token.map_err(|it| bad(&it))?.into_iter().map(|it| (Pass::Token, it)));
             // What both have is there already. Experts come twice under one name.

@@ -27,7 +27,7 @@ fn tiny() -> Llm {
         kv_heads: 4,
         ffn_size: 4096,
         vocab_size: 32000,
-        embedding_size: 1024,
+        embedding_size: None,
         ..llama
     }
 }
