@@ -336,6 +336,27 @@ fn input_registers_are_honoured_or_refused() {
     assert_eq!(plan(14).map(|it| (it.tile.m, it.input_registers)), Ok((32, 14)));
     assert_eq!(
         plan(15).unwrap_err().to_string(),
-        "a tile of 1 row needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use fewer `pim.input_registers` (a word takes 1), more registers, a lower tile, wider elements or narrower sums"
+        "a tile of 1 row needs 2 registers for its sums and scales beside 15 for inputs, but the unit has 16; use 1 to 14 `pim.input_registers`, more registers, wider elements or narrower sums"
+    );
+    // Half a byte and its scales: 64 sums in four registers, twice, and two of scales.
+    let tile = |placement, tile| {
+        let policy = Policy { placement, tile, ..policy };
+        Plan::new(gemv, Format::Q4_0, MACHINES.get(DEFAULT_MACHINE), &policy).unwrap_err().to_string()
+    };
+    let said = tile(Placement::Pimnast, TilePolicy::Auto);
+    assert!(said.starts_with("a tile of 1 row needs 10 registers"), "{said}");
+    assert!(
+        said.ends_with("use 1 to 6 `pim.input_registers`, more registers, wider elements or narrower sums"),
+        "{said}"
+    );
+    // A tile of 128 rows is of 8 registers, which one of 64 has no need of.
+    let tall = Policy { tile: TilePolicy::Fixed(count(128)), ..policy };
+    machine.pim.input_registers = count(10);
+    let said = Plan::new(gemv, Format::INT8, &machine, &tall).unwrap_err().to_string();
+    assert!(
+        said.ends_with(
+            "use 1 to 8 `pim.input_registers`, more registers, a lower tile, wider elements or narrower sums"
+        ),
+        "{said}"
     );
 }

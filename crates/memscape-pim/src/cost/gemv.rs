@@ -13,8 +13,9 @@ use crate::mapping::Plan;
 /// The time of a plan on a machine with these delays. Where the closed form has no answer,
 /// the engine has: what it takes beyond the same without waiting for the row before is then row opening.
 ///
-/// Either way a refresh stalls the stream for as long as it takes by itself. On
-/// the walked stream it may fall on a change of rows, which it then hides.
+/// Either way a refresh stalls the stream for as long as it takes by itself, and strikes it as often as
+/// one among many, as it does what the processor reads. On the walked stream it may fall on a change of
+/// rows, which it then hides, or not at all where that is short.
 ///
 /// # Errors
 /// [`ProtocolError`] if the stream breaks the DRAM protocol, which would be a
@@ -40,9 +41,7 @@ pub fn time_on_pim(
         cost.time[GemvPart::RowOpen] += untold;
     }
     if refresh {
-        let busy = cost.time.total();
-        cost.refreshes = delays.refreshes(&machine.memory, busy);
-        cost.time[GemvPart::Refresh] = delays.refresh(&machine.memory, busy);
+        cost.time[GemvPart::Refresh] = delays.mean_refresh(&machine.memory, cost.time.total());
     }
     Ok(cost)
 }
@@ -77,20 +76,25 @@ pub fn least_time(plan: &Plan, delays: &PimDelays) -> Picoseconds {
     (delays.slot * commands + turn * switches + open * passes).saturating_sub(delays.slot)
 }
 
-/// The speedup of banks and command rate alone.
+/// The speedup of banks and command rate alone over a processor that reads at `bandwidth`.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of a command")]
-pub fn peak_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
-    f64::from(memory.banks_per_channel.get()) * memory.burst().as_f64() * 1e3 / delays.slot.0 as f64
+pub fn peak_speedup(memory: &Dram, delays: &PimDelays, bandwidth: GbPerS) -> f64 {
+    f64::from(memory.banks_per_channel.get()) * access_ns(memory, bandwidth) * 1e3 / delays.slot.0 as f64
 }
 
 /// The speedup that row opening leaves of a perfect placement: whole rows, all
 /// banks busy, nothing else.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of one row")]
-pub fn roofline_speedup(memory: &Dram, delays: &PimDelays) -> f64 {
+pub fn roofline_speedup(memory: &Dram, delays: &PimDelays, bandwidth: GbPerS) -> f64 {
     let columns = f64::from(memory.columns_per_row());
     let banks = f64::from(memory.banks_per_channel.get());
     let read = columns * delays.slot.0 as f64;
-    banks * columns * memory.burst().as_f64() * 1e3 / (read + delays.row_open().0 as f64)
+    banks * columns * access_ns(memory, bandwidth) * 1e3 / (read + delays.row_open().0 as f64)
+}
+
+/// How long the processor waits for a column access of a channel: a burst, if it reaches the peak.
+fn access_ns(memory: &Dram, bandwidth: GbPerS) -> f64 {
+    memory.burst().as_f64() * (memory.peak_gb_s().as_f64() / bandwidth.as_f64())
 }

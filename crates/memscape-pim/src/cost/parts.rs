@@ -39,18 +39,9 @@ pub struct GemvCost {
     pub time: Breakdown<GemvPart>,
     /// Commands of one channel, refreshes left out.
     pub commands: CommandCounts,
-    /// Refreshes of one channel.
-    pub refreshes: u64,
 }
 
 impl GemvCost {
-    /// All commands of one channel: each refresh closes the rows, and opens them again.
-    #[must_use]
-    pub fn all_commands(&self) -> CommandCounts {
-        let of_refresh = [Kind::Ref, Kind::PreAll, Kind::ActAll].map(|it| (it, self.refreshes));
-        self.commands + CommandCounts::from_iter(of_refresh)
-    }
-
     /// Rows of weights opened in the fullest bank: all but those of outputs, one for each pass.
     #[must_use]
     pub fn rows_opened(&self, plan: &Plan) -> u64 {

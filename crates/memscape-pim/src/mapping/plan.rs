@@ -118,9 +118,10 @@ pub enum PlanError {
     /// No room for even one row-block.
     #[error(
         "a tile of {} needs {need} registers for its sums and scales beside {inputs} for inputs, but the \
-         unit has {have}; use fewer `pim.input_registers` (a word takes {least}), more registers, a lower tile, \
-         wider elements or narrower sums",
-        if *m == 1 { "1 row".to_owned() } else { format!("{m} rows") }
+         unit has {have}; use {}more registers, {}wider elements or narrower sums",
+        if *m == 1 { "1 row".to_owned() } else { format!("{m} rows") },
+        input_registers(*least, have.saturating_sub(*need)),
+        if *lower { "a lower tile, " } else { "" }
     )]
     Registers {
         /// Rows of the tile.
@@ -133,6 +134,8 @@ pub enum PlanError {
         least: u64,
         /// Registers of the unit.
         have: u64,
+        /// Whether there is a lower tile that it has room for.
+        lower: bool,
     },
     /// A tile height that does not exist.
     #[error(
@@ -598,6 +601,15 @@ impl Share {
     }
 }
 
+/// How many input registers would do, if any.
+fn input_registers(least: u64, most: u64) -> String {
+    match most.checked_sub(least) {
+        Some(0) => format!("`pim.input_registers = {least}`, "),
+        Some(_) => format!("{least} to {most} `pim.input_registers`, "),
+        None => String::new(),
+    }
+}
+
 /// The tile that the policy asks for, if the registers hold a row-block of it.
 fn choose_tile(
     gemv: Gemv,
@@ -629,6 +641,8 @@ fn choose_tile(
             inputs: registers.inputs,
             least: registers.least_inputs(m),
             have: registers.count,
+            lower: policy.placement != Placement::ColumnMajor
+                && (0..m.ilog2()).any(|it| registers.fit(1 << it)),
         });
     }
     Ok(tile)

@@ -59,8 +59,8 @@ pub struct GemvStudy {
     pub charge_reduction: bool,
     /// Whether refresh is on (the paper's models have it off)
     pub refresh: bool,
-    /// Closed form, or the command stream on the DRAM engine: equal. A refresh counts as a stall of
-    /// its own in both; the trace shows what it meets
+    /// Closed form, or the command stream on the DRAM engine: equal. Refresh counts as stalls of
+    /// its own in both, in the mean; the trace shows what they meet
     pub engine: CostEngine,
 }
 
@@ -93,7 +93,7 @@ pub struct GemvAnswer {
     pub scale_factor_ns: f64,
     /// Writing outputs to memory, with row opening and write recovery
     pub spill_ns: f64,
-    /// All-bank refreshes
+    /// All-bank refreshes, in the mean over many such products
     pub refresh_ns: f64,
     /// Reading and adding partial sums on the processor
     pub soc_reduction_ns: f64,
@@ -331,9 +331,9 @@ impl GemvStudy {
 
     /// What the memory takes for it all, on PIM.
     fn energy(&self, site: &Site, solved: &Solved) -> Option<Energy> {
-        let idle = idle_energy(&site.machine, solved.cost.time.total().into(), false)?;
+        let idle = idle_energy(&site.machine, solved.cost.time.total().into(), site.refresh)?;
         let reduction = self.reduction_traffic(&solved.plan);
-        Some(dynamic_energy(site, &solved.cost.all_commands(), reduction)? + idle)
+        Some(dynamic_energy(site, &solved.cost.commands, reduction)? + idle)
     }
 
     /// The same on the processor, which reads all weights.
@@ -434,8 +434,8 @@ impl Study for GemvStudy {
         let soc_energy = Self::soc_energy(site, &solved);
         Ok(GemvAnswer {
             speedup: soc_time_ns / time_ns,
-            roofline_speedup: roofline_speedup(&self.memory, delays),
-            peak_speedup: peak_speedup(&self.memory, delays),
+            roofline_speedup: roofline_speedup(&self.memory, delays, site.unrefreshed),
+            peak_speedup: peak_speedup(&self.memory, delays, site.unrefreshed),
             time_ns,
             soc_time_ns,
             mac_ns: time.ns(GemvPart::Mac),

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{BoundBy, Breakdown, OperatorCost, Part, Pass, Recent, StudyError, parts};
 use memscape_units::{GbPerS, Nanoseconds};
-use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections};
+use memscape_workload::{Format, Matrix, Model, Operator, OperatorKind, Projections, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,8 @@ pub(super) struct HostWork {
     pub prompt_tokens: NonZeroU64,
     /// Sequences that it works on together: it reads weights once for all.
     pub sequences: NonZeroU32,
-    /// Tokens before the one that is timed.
-    pub context_tokens: u64,
+    /// The reply whose mean token is timed.
+    pub reply: Reply,
     pub kv_bits: NonZeroU32,
     pub activation_bits: NonZeroU32,
     pub attention: Attention,
@@ -118,6 +118,9 @@ pub(super) struct HostOperator {
 /// The operator that PIM may take though it is not of the layers.
 const HEAD: &str = Matrix::LmHead.name();
 
+/// What is left to the processor of matrices on PIM.
+const BIASES: &str = "biases";
+
 impl HostOperator {
     /// Whether it waits for the processor rather than for its bytes.
     fn computes(&self) -> bool {
@@ -173,17 +176,17 @@ impl HostWork {
         })
     }
 
-    /// A token of each sequence, operator by operator. Of matrices that PIM can take the weights count
-    /// alone, as they do there.
+    /// The mean token of each sequence, operator by operator. Of matrices that PIM can take the weights count
+    /// alone, as they do there; their biases are the processor's, which adds them to what it reads of
+    /// their outputs.
     ///
     /// # Errors
     /// As of [`HostWork::cost`].
     pub fn token(&self) -> Result<Vec<HostOperator>, StudyError> {
-        let operators = self.model.decode_operators(self.context_tokens, self.projections)?;
+        let operators = self.model.reply_operators(self.reply, self.projections)?;
         let of = |it: &Operator| {
             let part = match it.kind {
-                OperatorKind::Matrix if self.is_of_layers(it) => TokenPart::Gemv,
-                OperatorKind::Matrix if it.name == HEAD && self.lm_head == LmHead::Pim => TokenPart::Gemv,
+                OperatorKind::Matrix if self.is_on_pim(it) => TokenPart::Gemv,
                 OperatorKind::Matrix => TokenPart::Head,
                 OperatorKind::Attention => TokenPart::Attention,
                 OperatorKind::Vector => TokenPart::Vector,
@@ -194,7 +197,13 @@ impl HostWork {
             }
             self.operator(it, part, traffic)
         };
-        Ok(operators.iter().map(of).collect())
+        let biases = |it: &Operator| {
+            let read = bytes(it.vector_weight_elements, self.activation_bits);
+            let all = Operator { name: BIASES, kind: OperatorKind::Vector, operations: 0, ..*it };
+            self.operator(&all, TokenPart::Vector, Traffic { read, written: 0.0 })
+        };
+        let with_biases = operators.iter().filter(|it| it.vector_weight_elements > 0 && self.is_on_pim(it));
+        Ok(operators.iter().map(of).chain(with_biases.map(biases)).collect())
     }
 
     /// The prompts of all sequences, operator by operator.
@@ -231,8 +240,10 @@ impl HostWork {
         }
     }
 
-    fn is_of_layers(&self, operator: &Operator) -> bool {
-        self.model.layer_gemvs(self.projections).any(|it| it.0.name() == operator.name)
+    /// Whether it is a matrix that PIM can take.
+    fn is_on_pim(&self, operator: &Operator) -> bool {
+        let of_layers = self.model.layer_gemvs(self.projections).any(|it| it.0.name() == operator.name);
+        of_layers || (operator.name == HEAD && self.lm_head == LmHead::Pim)
     }
 
     /// Bits of what is multiplied, which paces it: activations are converted to the width of what they meet.
@@ -258,7 +269,6 @@ impl HostWork {
             Attention::Fused => [0, 0],
             Attention::Unfused => [it.score_read_elements, it.score_written_elements],
         };
-        let bytes = |elements: u64, bits: NonZeroU32| elements as f64 * f64::from(bits.get()) / 8.0;
         let sequences = f64::from(self.sequences.get());
         let weights = match it.kind {
             OperatorKind::Matrix => self.weight_bytes(it, tokens),
@@ -276,6 +286,11 @@ impl HostWork {
                     + bytes(it.activation_written_elements + scores_written, self.activation_bits)),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn bytes(elements: u64, bits: NonZeroU32) -> f64 {
+    elements as f64 * f64::from(bits.get()) / 8.0
 }
 
 /// So many times after each other.

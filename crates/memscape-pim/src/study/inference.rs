@@ -8,8 +8,8 @@ use memscape_study::{
     Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, OperatorCost, Part as _,
     Pass, Recent, Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
-use memscape_units::{Bytes, Nanoseconds, Tops};
-use memscape_workload::{Format, Matrix, Model, Projections};
+use memscape_units::{Bytes, Nanoseconds, Picoseconds, Tops};
+use memscape_workload::{Format, Matrix, Model, Projections, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ pub struct InferenceAnswer {
     pub attention_ns: f64,
     /// Norms, activations, residuals
     pub vector_ns: f64,
-    /// Context at which a generated token is timed: the mean
+    /// Mean context of the generated tokens
     pub context_tokens: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct StepCost {
 /// The matrices that PIM takes, for a token of one sequence.
 #[derive(Debug, Clone, Copy)]
 struct OnPim {
-    /// Their time, refresh in the mean.
+    /// Their time.
     gemvs: Breakdown<GemvPart>,
     /// What the memory takes for their commands.
     energy: Option<Energy>,
@@ -252,7 +252,7 @@ impl InferenceStudy {
         }
     }
 
-    /// A token of each sequence at the mean context of the reply, with the layers' matrices on PIM
+    /// The reply's mean token of each sequence, with the layers' matrices on PIM
     /// whatever `system` says.
     ///
     /// # Errors
@@ -291,11 +291,7 @@ impl InferenceStudy {
         for (matrix, count) in layers.chain(head).filter(|_| on_pim) {
             let solved = self.gemv(matrix).solve(site)?;
             let times = count * u64::from(self.batch.get());
-            let mut parts = solved.cost.time * times;
-            if self.refresh {
-                let busy = parts.total() - parts[GemvPart::Refresh] - parts[GemvPart::SocReduction];
-                parts[GemvPart::Refresh] = site.delays.mean_refresh(&self.memory, busy);
-            }
+            let parts = solved.cost.time * times;
             let least = laws::on_all_banks_ns(solved.plan.gemv, self.format, &self.memory) * times as f64;
             let parts: Vec<_> = parts.iter().map(|(part, time)| (part.name(), time.into())).collect();
             costs.push(OperatorCost::new(Pass::Token, matrix.name(), Nanoseconds::new(least)?, parts));
@@ -303,10 +299,10 @@ impl InferenceStudy {
         Ok(costs)
     }
 
-    /// Context at which a generated token is timed: time is linear in it, so that the mean context
-    /// gives the mean time.
-    fn context_tokens(&self) -> u64 {
-        self.prompt_tokens.get().saturating_add(self.generated_tokens.get().div_ceil(2))
+    /// What is generated. Time is linear in what each layer attends to, so that its mean gives the mean
+    /// time.
+    const fn reply(&self) -> Reply {
+        Reply { prompt: self.prompt_tokens.get(), tokens: self.generated_tokens }
     }
 
     /// The machine, checked.
@@ -322,7 +318,7 @@ impl InferenceStudy {
             format: self.format,
             prompt_tokens: self.prompt_tokens,
             sequences: self.batch,
-            context_tokens: self.context_tokens(),
+            reply: self.reply(),
             kv_bits: self.kv_bits,
             activation_bits: self.activation_bits,
             attention: self.attention,
@@ -386,15 +382,10 @@ impl InferenceStudy {
             all.output_rows = all.output_rows.max(head.plan.memory_rows() - head.plan.weight_rows());
         }
         all.energy = dynamic_energy(site, &commands, reduction);
-        if self.refresh {
-            // Intervals do not begin anew with every matrix.
-            let busy = all.gemvs.total() - all.gemvs[GemvPart::Refresh] - all.gemvs[GemvPart::SocReduction];
-            all.gemvs[GemvPart::Refresh] = site.delays.mean_refresh(&self.memory, busy);
-        }
         Ok(all)
     }
 
-    /// A token of each sequence at the mean context.
+    /// The reply's mean token of each sequence.
     fn token_on_pim(&self, site: &Site, on_pim: &OnPim, host: &Host) -> Token {
         let (mut time, batch) = (host.token, self.batch.get());
         let gemvs = on_pim.gemvs * batch.into();
@@ -486,14 +477,14 @@ impl InferenceStudy {
     }
 }
 
-/// What takes most of a token: reading, on PIM or by the processor, the commands between, or what the
-/// processor does beside.
+/// What takes most of a token: reading, on PIM or by the processor, partial sums too, the commands
+/// between, or what the processor computes beside.
 fn bound_by(gemvs: &Breakdown<GemvPart>, beside: Paced) -> BoundBy {
-    let reading = gemvs[GemvPart::Mac] + gemvs[GemvPart::RowOpen] + gemvs[GemvPart::Refresh];
-    let reduction = gemvs[GemvPart::SocReduction];
-    let commands = gemvs.total() - reading - reduction;
+    let parts = [GemvPart::Mac, GemvPart::RowOpen, GemvPart::Refresh, GemvPart::SocReduction];
+    let reading: Picoseconds = parts.into_iter().map(|it| gemvs[it]).sum();
+    let commands = gemvs.total() - reading;
     let reading = reading + beside.moving.to_picoseconds();
-    let host = reduction + beside.computing.to_picoseconds();
+    let host = beside.computing.to_picoseconds();
     if reading >= commands.max(host) {
         BoundBy::DramBandwidth
     } else if host >= commands {
@@ -592,7 +583,28 @@ impl Study for InferenceStudy {
             head_ns: host.token.ns(TokenPart::Head),
             attention_ns: host.token.ns(TokenPart::Attention),
             vector_ns: host.token.ns(TokenPart::Vector),
-            context_tokens: self.context_tokens(),
+            context_tokens: self.reply().mean_context(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_sums_wait_for_the_memory_as_weights_do() {
+        let of =
+            |parts: &[(GemvPart, u64)]| parts.iter().map(|(part, it)| (*part, Picoseconds(*it))).collect();
+        let beside = |moving, computing| {
+            let [moving, computing] = [moving, computing].map(|it| Nanoseconds::new(it).unwrap());
+            Paced { moving, computing }
+        };
+        // 10 of weights and 20 of sums are read, while 15 are commands.
+        let gemvs = of(&[(GemvPart::Mac, 10), (GemvPart::Swap, 15), (GemvPart::SocReduction, 20)]);
+        assert_eq!(bound_by(&gemvs, beside(0.0, 0.0)), BoundBy::DramBandwidth);
+        assert_eq!(bound_by(&gemvs, beside(0.0, 1.0)), BoundBy::Host, "a nanosecond of computing beside");
+        let gemvs = of(&[(GemvPart::Swap, 40), (GemvPart::SocReduction, 20)]);
+        assert_eq!(bound_by(&gemvs, beside(0.0, 0.0)), BoundBy::CommandIssue);
     }
 }

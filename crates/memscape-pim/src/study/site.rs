@@ -14,6 +14,8 @@ pub(super) struct Site {
     pub delays: PimDelays,
     /// What the processor can read at best.
     pub bandwidth: GbPerS,
+    /// The same if nothing had to be refreshed.
+    pub unrefreshed: GbPerS,
     /// Whether refresh is on.
     pub refresh: bool,
 }
@@ -22,21 +24,20 @@ impl Site {
     /// # Errors
     /// [`HardwareError`] if the machine contradicts itself.
     pub fn new(machine: &Machine, refresh: bool) -> Result<Self, HardwareError> {
-        thread_local!(static KEPT: Recent<(Dram, bool), GbPerS> = const { Recent::new() });
-        let bandwidth = KEPT.with(|it| it.get((machine.memory, refresh), bandwidth))?;
+        thread_local!(static KEPT: Recent<Dram, GbPerS> = const { Recent::new() });
+        let memory = &machine.memory;
+        let unrefreshed = KEPT.with(|it| it.get(*memory, unrefreshed))?;
         machine.check_unit()?;
-        Ok(Self { delays: machine.pim_delays(), bandwidth, machine: *machine, refresh })
+        let left = if refresh { 1.0 - memory.refresh_share() } else { 1.0 };
+        let bandwidth = GbPerS::new(unrefreshed.as_f64() * left).unwrap_or(unrefreshed);
+        Ok(Self { delays: machine.pim_delays(), bandwidth, unrefreshed, machine: *machine, refresh })
     }
 }
 
-/// What the processor can read at best: a stream over all bank groups of all
-/// channels, less what refresh takes. The memory is checked.
-fn bandwidth((memory, refresh): &(Dram, bool)) -> Result<GbPerS, HardwareError> {
+/// What the processor can read at best while nothing is refreshed: a stream over all bank groups of
+/// all channels. Checks the memory.
+fn unrefreshed(memory: &Dram) -> Result<GbPerS, HardwareError> {
     memory.check()?;
     let channel = Pattern::Interleaved.bandwidth_gb_s(memory).as_f64();
-    let peak = GbPerS::new(channel * f64::from(memory.channels.get())).unwrap_or_else(|_| memory.peak_gb_s());
-    if !refresh {
-        return Ok(peak);
-    }
-    Ok(GbPerS::new(peak.as_f64() * (1.0 - memory.refresh_share())).unwrap_or(peak))
+    Ok(GbPerS::new(channel * f64::from(memory.channels.get())).unwrap_or_else(|_| memory.peak_gb_s()))
 }
