@@ -1,6 +1,6 @@
 //! What attention does beside the weights: operations, and keys and values read.
 
-use memscape_workload::{Llm, OperatorError, OperatorKind, Projections};
+use memscape_workload::{Llm, OperatorError, OperatorKind, Projections, Reply};
 
 /// Bytes of a key's or value's element, which stay at 16 bits.
 pub const CACHE_ELEMENT_BYTES: u64 = 2;
@@ -42,23 +42,14 @@ impl Attention {
         }
     }
 
-    /// The mean over `tokens` tokens generated one by one after `context` others.
+    /// The mean over the tokens of a reply.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a mean")]
-    pub fn of_tokens(model: &Llm, context: u64, tokens: u64) -> Self {
-        // The sum over tokens of what each sees, up to a window.
-        let seen = |window: f64| {
-            let until = |last: f64| {
-                let ramp = last.min(window);
-                ramp * (ramp + 1.0) / 2.0 + (last - ramp) * window
-            };
-            (until((context as f64) + (tokens as f64)) - until(context as f64)) / tokens as f64
-        };
+    pub fn of_reply(model: &Llm, reply: Reply) -> Self {
         let windowed = model.window_layers() as f64;
         let everywhere = f64::from(model.layers) - windowed;
-        let window = model.window.map_or(f64::MAX, |it| f64::from(it.tokens));
-        let in_windows = if windowed > 0.0 { windowed * seen(window) } else { 0.0 };
-        let elements = 2.0 * model.kv_size() as f64 * (everywhere * seen(f64::MAX) + in_windows);
+        let in_windows = windowed * reply.mean_seen(model.window.map(|it| it.tokens));
+        let elements = 2.0 * model.kv_size() as f64 * (everywhere * reply.mean_seen(None) + in_windows);
         let cache_bytes = elements * CACHE_ELEMENT_BYTES as f64;
         let operations = cache_bytes * operations_per_byte(model);
         Self { operations, cache_bytes, query_bytes: cache_bytes }

@@ -30,7 +30,10 @@ impl PimEnergy<'_> {
     #[must_use]
     pub fn of_token(&self, token: &Token, on: Option<&WithPim>) -> Option<Energy> {
         let (weights, time) = match on {
-            Some(it) => (self.of_commands(&it.commands)?, it.time.total()),
+            Some(it) => {
+                let sums = self.read(float(it.host_sum_bytes))?;
+                (self.of_commands(&it.commands)? + sums, it.time.total())
+            }
             None => (self.read(token.weight_bytes)?, token.on_host.total()),
         };
         Some(weights + self.read(token.cache_bytes)? + self.idle(time)?)
@@ -51,7 +54,7 @@ impl PimEnergy<'_> {
         let weights = match prompt.scheme {
             Scheme::NonCacheableGemm => {
                 let run = gathered_run(self.memory, prompt.together);
-                meter.stream(prompt.read_bytes()? * float(prompt.columns()), 0.0, run)
+                meter.stream(prefill.gemm_read_bytes, 0.0, run)
             }
             _ => meter.stream_of_rows(prefill.gemm_read_bytes, 0.0),
         };

@@ -160,8 +160,8 @@ impl Footprint {
         pim: &PimBlocks,
     ) -> Result<Self, FootprintError> {
         let Keeping { format, scheme, padding, .. } = *keeping;
-        let tile_rows = tile_rows(keeping, memory, pim)?;
-        let output_tile_rows = tile_rows * u64::from(pim.output_registers.get());
+        let tile = tile(keeping, memory, pim)?;
+        let (tile_rows, output_tile_rows) = (tile.tile_rows(), tile.tile_rows() * tile.lines_per_pass);
         let rows = |to: PadTo| match to {
             PadTo::RowTile => tile_rows,
             PadTo::OutputTile => output_tile_rows,
@@ -197,12 +197,12 @@ impl Footprint {
     }
 }
 
-/// Rows of a row tile on this memory.
-fn tile_rows(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<u64, FootprintError> {
+/// A row tile on this memory.
+fn tile(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<Layout, FootprintError> {
     memory.check()?;
     let burst_bits = 8 * u64::from(memory.column_bytes());
     // One row fits any memory, and all that is asked of it is the tile.
-    let tile = Layout::on(
+    Ok(Layout::on(
         Dims::of(memory).ungrouped(),
         burst_bits,
         Gemv::new(1, 1).expect("not empty"),
@@ -210,8 +210,7 @@ fn tile_rows(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<u64, F
         keeping.placement,
         pim,
         0,
-    )?;
-    Ok(tile.tile_rows())
+    )?)
 }
 
 /// Bytes of the rows with which matrices are padded to multiples.

@@ -28,6 +28,8 @@ parts! {
         Sums = "sums",
         /// All-bank refreshes.
         Refresh = "refresh",
+        /// Reading partial sums on the host, which takes longer than adding them.
+        HostSums = "host_sums",
     }
 }
 
@@ -182,6 +184,18 @@ pub fn on_engine(
     Ok(end + memory.trp_ab_ns.to_picoseconds().max(engine.command_slot()))
 }
 
+/// What the host reads of the sums that so many GEMVs leave, at so many bytes per nanosecond.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "bytes stay far below 2^53, and `as` saturates"
+)]
+pub fn host_sums(bytes: u64, stream: f64) -> Picoseconds {
+    Picoseconds((bytes as f64 / stream * 1e3).round() as u64)
+}
+
 /// Times the command stream without issuing it: runs of reads, writes and sums are
 /// jumped over, from one row or input tile to the next, and passes that begin as an earlier
 /// one did, all at once.
@@ -246,7 +260,7 @@ pub fn closed_form(layout: &Layout, t: &PimDelays) -> Breakdown<GemvPart> {
         add(GemvPart::Drain, now, drained);
         runs.close();
         runs.open();
-        runs.spills(lines);
+        runs.spills(lines * layout.line_registers);
         runs.close();
         now = drained.max(runs.last_issued());
         add(GemvPart::Sums, drained, now);

@@ -17,32 +17,30 @@ impl Bandwidth {
     /// That of a checked memory, of whose peak the cores reach a share of `efficiency`, where
     /// a copy takes `together` columns of the matrix before it goes on.
     ///
-    /// In the PIM-aware layout neighbours in a column lie in other rows of the same
-    /// banks, so a row gives `together` bursts and is left. A row takes the longest of
-    /// its bursts on the data bus, its share of the window of four activates, and the
+    /// A stream takes all bursts of each row. In the PIM-aware layout neighbours in a column lie in
+    /// other rows of the same banks, so a row gives `together` bursts and is left. A row takes the
+    /// longest of its bursts on the data bus, its share of the window of four activates, and the
     /// time until its bank can open another one, which the banks share.
     #[must_use]
     pub fn of(memory: &Dram, efficiency: f64, together: u64) -> Self {
         let channels = f64::from(memory.channels.get()) * efficiency;
         let ns = Nanoseconds::as_f64;
         let groups = f64::from(memory.bank_groups.get());
-        // An address map spreads a stream over as many banks as it takes.
+        // An address map spreads a stream over as many banks as there are.
         let access_ns = ns(memory.tccd_s()).max(ns(memory.tccd_l()) / groups);
-        let stream = f64::from(memory.column_bytes()) / access_ns;
-
-        let columns = u32::try_from(together).unwrap_or(u32::MAX).min(memory.columns_per_row());
-        let bursts = f64::from(columns);
-        let bytes = bursts * f64::from(memory.column_bytes());
         let ranks = f64::from(memory.ranks.get());
-        let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
-        let bank = ns(memory.trc()).max(reads + ns(memory.trtp_ns) + ns(memory.trp_ns));
-        let row = [
-            bytes / stream,
-            ns(memory.tfaw_ns) / (4.0 * ranks),
-            bank / f64::from(memory.banks_per_channel.get()),
-        ];
-        let gather = bytes / row.into_iter().fold(0.0, f64::max);
-        Self { stream: channels * stream, gather: channels * gather }
+        let rate = |columns: u32| {
+            let bursts = f64::from(columns);
+            let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
+            let bank = ns(memory.trc()).max(reads + ns(memory.trtp_ns) + ns(memory.trp_ns));
+            let row_ns =
+                (ns(memory.tfaw_ns) / (4.0 * ranks)).max(bank / f64::from(memory.banks_per_channel.get()));
+            f64::from(memory.column_bytes()) / access_ns.max(row_ns / bursts)
+        };
+        let columns = memory.columns_per_row();
+        let together = u32::try_from(together).unwrap_or(u32::MAX).min(columns);
+        let stream = rate(columns);
+        Self { stream: channels * stream, gather: channels * rate(together).min(stream) }
     }
 
     /// The time of swizzled copies of so many bytes with so many transactions each, of
@@ -50,5 +48,34 @@ impl Bandwidth {
     #[must_use]
     pub fn copy_ns(&self, bytes: f64, transactions: u32) -> f64 {
         bytes / self.gather + bytes * f64::from(transactions - 1) / self.stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use memscape_dram::MEMORIES;
+
+    use super::*;
+
+    /// A stream over rows of two bursts waits for its one bank at every row.
+    #[test]
+    fn a_stream_is_not_faster_than_its_rows_open() {
+        let phone = *MEMORIES.get("lpddr5x-8533");
+        let whole = Bandwidth::of(&phone, 1.0, 1);
+        assert_eq!(whole.stream.to_bits(), phone.peak_gb_s().as_f64().to_bits(), "enough banks");
+        let count = |it| NonZeroU32::new(it).unwrap();
+        let two = 2 * phone.column_bytes();
+        let single =
+            Dram { banks_per_channel: count(1), bank_groups: count(1), row_bytes: count(two), ..phone };
+        let ns = Nanoseconds::as_f64;
+        let reads = ns(phone.trcd_ns) + ns(single.tccd_l()) + ns(phone.trtp_ns) + ns(phone.trp_ns);
+        let by_hand = f64::from(phone.channels.get() * two) / reads.max(ns(phone.trc()));
+        let it = Bandwidth::of(&single, 1.0, 1);
+        assert!((it.stream / by_hand - 1.0).abs() < 1e-12, "{} {by_hand}", it.stream);
+        assert!(
+            it.gather < it.stream && Bandwidth::of(&single, 1.0, 2) == Bandwidth { gather: it.stream, ..it }
+        );
     }
 }

@@ -62,7 +62,7 @@ pub struct Prefill {
     pub time: Breakdown<PrefillPart>,
     /// Time of the scheme's copies alone, nothing beside them.
     pub copy: Picoseconds,
-    /// Bytes of weights that GEMM reads from DRAM.
+    /// Bytes of weights that GEMM reads from DRAM: past the caches all of them, for each column.
     pub gemm_read_bytes: f64,
     /// Stages of one layer whose copy ends no later than their GEMM.
     pub hidden_stages: u64,
@@ -209,8 +209,9 @@ impl Prompt {
         match self.scheme {
             Scheme::WeightDuplication | Scheme::FacilO | Scheme::CacheableGemm => Ok(idle),
             Scheme::NonCacheableGemm => {
-                let read = self.uncached_read(rates)?;
-                Ok(Prefill { time: exposed(read.max(gemm)), ..idle })
+                let gemm_read_bytes = self.uncached_bytes()?;
+                let read = rates.uncached_read(gemm_read_bytes);
+                Ok(Prefill { time: exposed(read.max(gemm)), gemm_read_bytes, ..idle })
             }
             Scheme::Owr => {
                 let buffer = self.single_buffer()?;
@@ -247,20 +248,10 @@ impl Prompt {
         }
     }
 
-    /// Reading all weights once per column through the copy threads' path.
-    #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    fn uncached_read(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
-        let bytes: f64 = self.matrices()?.iter().map(|it| elements_bytes(it.1.macs(), self.format)).sum();
-        Ok(rates.uncached_read(bytes * self.layers as f64 * self.columns() as f64))
-    }
-
-    /// Bytes of all layers' weights.
-    ///
-    /// # Errors
-    /// [`PrefillError::Stages`] if the model has experts.
+    /// All weights once per column, as GEMM past the caches reads them.
     #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
-    pub fn read_bytes(&self) -> Result<f64, PrefillError> {
-        Ok(self.weight_bytes()?.0 as f64)
+    fn uncached_bytes(&self) -> Result<f64, PrefillError> {
+        Ok(self.weight_bytes()?.0 as f64 * self.columns() as f64)
     }
 
     /// Every matrix by all threads, one after the other.

@@ -1,12 +1,14 @@
 //! How long a generated token takes, with its GEMVs on PIM and without.
 
+use std::ops::AddAssign;
+
 use memscape_dram::{CommandCounts, DramError};
 use memscape_study::{BoundBy, Breakdown, Recent, parts};
 use memscape_units::Picoseconds;
-use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
+use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix, Reply};
 
 use super::attention::Attention;
-use super::gemv::{GemvError, GemvPart, PimMemory};
+use super::gemv::{GemvError, GemvPart, PimMemory, host_sums};
 use super::memory::Bandwidth;
 use crate::hardware::{Cpu, CpuError};
 use crate::mapping::schedule::Counts;
@@ -56,6 +58,8 @@ pub struct WithPim {
     pub gemvs: Breakdown<GemvPart>,
     /// The commands of its GEMVs, of one channel.
     pub commands: CommandCounts,
+    /// Bytes of partial sums that the host reads.
+    pub host_sum_bytes: u64,
 }
 
 /// Why a token has no time.
@@ -92,8 +96,7 @@ pub enum TokenError {
     TooLong(f64),
 }
 
-/// Times one token of each of so many sequences, the mean over `tokens` of them after `context`
-/// others: all linear layers and the LM head on PIM, sequence after sequence, beside the same on
+/// Times a reply's mean token of each of so many sequences: all linear layers and the LM head on PIM, sequence after sequence, beside the same on
 /// the host, which reads weights once for all.
 ///
 /// # Errors
@@ -102,25 +105,25 @@ pub fn token(
     model: &Llm,
     pim: &PimMemory,
     cpu: &Cpu,
-    [context, tokens]: [u64; 2],
+    reply: Reply,
     sequences: u64,
 ) -> Result<Token, TokenError> {
     cpu.check()?;
     pim.memory.check()?;
     let layers = u64::from(model.layers);
     let Gemvs { weights, head, on_pim } = Gemvs::of(model, pim)?;
-    let attends_to = Attention::of_tokens(model, context, tokens).of_all(sequences);
+    let attends_to = Attention::of_reply(model, reply).of_all(sequences);
     let host = HostRates::of(pim, cpu);
     let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
     let host_gemv = host.roofline(all.bytes, all.operations * precise(sequences));
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
     let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
     let pim_ns =
-        on_pim.map_or(0.0, |it| precise(layers) * it.layer.total().as_ns() + it.lm_head.total().as_ns());
+        on_pim.map_or(0.0, |it| precise(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head));
     check_length(pim_ns * precise(sequences) + host_gemv.ns + attends.ns)?;
 
-    let with_pim = on_pim.map(|OnPim { layer, commands, lm_head, head_commands }| {
-        let (layer, lm_head) = (layer * sequences, lm_head * sequences);
+    let with_pim = on_pim.map(|it| {
+        let [layer, lm_head] = [it.layer, it.lm_head].map(|it| host.with_sums(&it) * sequences);
         let time = [
             (TokenPart::Layers, layer.total() * layers),
             (TokenPart::LmHead, lm_head.total()),
@@ -130,7 +133,8 @@ pub fn token(
         WithPim {
             time: time.into_iter().collect(),
             gemvs: layer * layers + lm_head,
-            commands: (commands * layers + head_commands) * sequences,
+            commands: (it.layer.commands * layers + it.lm_head.commands) * sequences,
+            host_sum_bytes: (it.layer.host_sum_bytes * layers + it.lm_head.host_sum_bytes) * sequences,
         }
     });
     let on_host = [
@@ -177,8 +181,11 @@ pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<
     all.map(|((matrix, shape), count)| {
         let it = Weights::of_matrix(shape, pim.format).of(count);
         let on_host_ns = host.roofline(it.bytes, it.operations * precise(sequences)).ns;
-        let on_pim =
-            if pim.computes_in_format() { Some(gemv_cost(pim, matrix, shape)?.0 * count) } else { None };
+        let on_pim = if pim.computes_in_format() {
+            Some(host.with_sums(&gemv_cost(pim, matrix, shape)?) * count)
+        } else {
+            None
+        };
         Ok(TokenGemv { matrix, shape, count, on_pim, on_host_ns })
     })
     .collect()
@@ -212,6 +219,18 @@ impl HostRates {
             stream: Bandwidth::of(&pim.memory, cpu.memory_efficiency, 1).stream,
             gflops: cpu.gemm_gflops(),
         }
+    }
+
+    /// The time of a GEMV on PIM, with what the host reads of its sums.
+    fn with_sums(&self, gemv: &GemvCost) -> Breakdown<GemvPart> {
+        let mut time = gemv.time;
+        time[GemvPart::HostSums] = host_sums(gemv.host_sum_bytes, self.stream);
+        time
+    }
+
+    /// The same in nanoseconds, which no length of it overflows.
+    fn gemv_ns(&self, gemv: &GemvCost) -> f64 {
+        gemv.time.total().as_ns() + precise(gemv.host_sum_bytes) / self.stream
     }
 
     fn roofline(&self, bytes: f64, operations: f64) -> Bounded {
@@ -263,13 +282,13 @@ impl Token {
     pub fn bound_by(&self, on: Option<&WithPim>) -> BoundBy {
         let (none, part) = (Picoseconds::ZERO, |on: bool, time| if on { time } else { Picoseconds::ZERO });
         let (attention, host) = (self.on_host[TokenPart::Attention], self.on_host[TokenPart::HostGemv]);
-        let mac = on.map(|it| it.gemvs[GemvPart::Mac]);
-        let reading = mac.unwrap_or_else(|| part(!self.host_gemv_computes, host));
+        let read = on.map(|it| it.gemvs[GemvPart::Mac] + it.gemvs[GemvPart::HostSums]);
+        let reading = read.unwrap_or_else(|| part(!self.host_gemv_computes, host));
         let computing = if on.is_some() { none } else { part(self.host_gemv_computes, host) };
         [
             (BoundBy::DramBandwidth, reading + part(!self.attention_computes, attention)),
             (BoundBy::Compute, computing + part(self.attention_computes, attention)),
-            (BoundBy::CommandIssue, on.map_or(none, |it| it.gemvs.total() - it.gemvs[GemvPart::Mac])),
+            (BoundBy::CommandIssue, on.zip(read).map_or(none, |(it, read)| it.gemvs.total() - read)),
             (BoundBy::Host, self.on_host[TokenPart::Overhead]),
         ]
         .into_iter()
@@ -279,8 +298,24 @@ impl Token {
     }
 }
 
-/// What a GEMV takes on PIM: time, and commands of one channel.
-type GemvCost = (Breakdown<GemvPart>, CommandCounts);
+/// What GEMVs take on PIM.
+#[derive(Debug, Clone, Copy, Default)]
+struct GemvCost {
+    /// Without what the host reads.
+    time: Breakdown<GemvPart>,
+    /// Of one channel.
+    commands: CommandCounts,
+    /// Bytes of partial sums that the host reads.
+    host_sum_bytes: u64,
+}
+
+impl AddAssign for GemvCost {
+    fn add_assign(&mut self, other: Self) {
+        self.time += other.time;
+        self.commands += other.commands;
+        self.host_sum_bytes += other.host_sum_bytes;
+    }
+}
 
 /// The GEMVs of a token.
 #[derive(Debug, Clone, Copy)]
@@ -295,10 +330,8 @@ struct Gemvs {
 #[derive(Debug, Clone, Copy)]
 struct OnPim {
     /// Of one layer.
-    layer: Breakdown<GemvPart>,
-    commands: CommandCounts,
-    lm_head: Breakdown<GemvPart>,
-    head_commands: CommandCounts,
+    layer: GemvCost,
+    lm_head: GemvCost,
 }
 
 impl Gemvs {
@@ -319,24 +352,26 @@ impl Gemvs {
 
 impl OnPim {
     fn of(matrices: &[(Matrix, Gemv)], head: Gemv, pim: &PimMemory) -> Result<Self, TokenError> {
-        let (mut layer, mut commands) = (Breakdown::default(), CommandCounts::default());
+        let mut layer = GemvCost::default();
         let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
         for &(matrix, shape) in matrices {
             // Matrices of one shape take one time.
             let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
             let cost = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
             known.push((shape, cost));
-            layer += cost.0;
-            commands += cost.1;
+            layer += cost;
         }
-        let (lm_head, head_commands) = gemv_cost(pim, Matrix::LmHead, head)?;
-        Ok(Self { layer, commands, lm_head, head_commands })
+        Ok(Self { layer, lm_head: gemv_cost(pim, Matrix::LmHead, head)? })
     }
 }
 
 fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, TokenError> {
     let layout = pim.layout(shape).map_err(|error| TokenError::Gemv { matrix, error })?;
-    Ok((pim.mean_time(&layout), Counts::of(&layout).commands()))
+    Ok(GemvCost {
+        time: pim.mean_time(&layout),
+        commands: Counts::of(&layout).commands(),
+        host_sum_bytes: layout.host_sum_bytes(),
+    })
 }
 
 /// Sums of times must fit the clock.

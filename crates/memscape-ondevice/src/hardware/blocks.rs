@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct PimBlocks {
     /// Registers per PIM block that hold inputs, one burst each
     pub input_registers: NonZeroU32,
-    /// Registers per PIM block that hold sums, one burst each
+    /// Registers per PIM block that hold sums, one burst each; sums of narrow elements have 16 bits and fill
+    /// several
     pub output_registers: NonZeroU32,
     /// Banks that share one PIM block: 1 or 2 in Sec. 2.2 of the paper
     pub banks_per_block: NonZeroU32,

@@ -45,8 +45,10 @@ pub struct Layout {
     pub banks_per_unit: u64,
     /// Input registers of one unit.
     pub input_registers: u64,
-    /// Output registers of one unit.
-    pub output_registers: u64,
+    /// Output registers that the sums of one line fill.
+    pub line_registers: u64,
+    /// Lines whose sums the output registers of one unit hold: those of a pass.
+    pub lines_per_pass: u64,
     /// First DRAM row, the same in every bank.
     pub first_row: u64,
 }
@@ -75,6 +77,19 @@ pub enum LayoutError {
         /// The element.
         element: Element,
     },
+    /// Registers that do not hold the sums of one line.
+    #[error(
+        "sums have {SUM_BITS} bits at least, so that those of a burst of {element} elements fill {need} registers, \
+         but `pim.output_registers` is {have}; use more, or a wider format"
+    )]
+    Sums {
+        /// The element.
+        element: Element,
+        /// Registers that the sums of a line fill.
+        need: u64,
+        /// Output registers of a unit.
+        have: u32,
+    },
     /// More rows than the banks have.
     #[error(
         "a matrix of {rows} x {columns} {element} elements needs DRAM rows {first} to {last} of every bank, but a bank \
@@ -95,6 +110,9 @@ pub enum LayoutError {
         available: u64,
     },
 }
+
+/// The least width of a sum, as of `PIMnast`'s registers; wider elements have sums as wide as they are.
+const SUM_BITS: u64 = 16;
 
 /// A burst as its unit sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +161,12 @@ impl Layout {
         if lanes == 0 || !burst_bits.is_power_of_two() || !burst_bits.is_multiple_of(element.bits()) {
             return Err(LayoutError::Lanes { burst_bits, element });
         }
+        let line_registers = (lanes * element.bits().max(SUM_BITS)).div_ceil(burst_bits);
+        let have = pim.output_registers.get();
+        let lines_per_pass = u64::from(have) / line_registers;
+        if lines_per_pass == 0 {
+            return Err(LayoutError::Sums { element, need: line_registers, have });
+        }
         let layout = Self {
             rows: matrix.m(),
             columns: matrix.k(),
@@ -153,7 +177,8 @@ impl Layout {
             units: dims.channels * dims.ranks * (dims.banks / banks_per_unit),
             banks_per_unit,
             input_registers: pim.input_registers.get().into(),
-            output_registers: pim.output_registers.get().into(),
+            line_registers,
+            lines_per_pass,
             first_row,
         };
         let end = layout.end_row();
@@ -224,13 +249,13 @@ impl Layout {
     /// Passes over the input vector: the paper's output tiles.
     #[must_use]
     pub const fn passes(&self) -> u64 {
-        self.unit_lines().div_ceil(self.output_registers)
+        self.unit_lines().div_ceil(self.lines_per_pass)
     }
 
     /// Lines of a unit in one pass.
     #[must_use]
     pub fn pass_lines(&self, pass: u64) -> u64 {
-        self.output_registers.min(self.unit_lines() - pass * self.output_registers)
+        self.lines_per_pass.min(self.unit_lines() - pass * self.lines_per_pass)
     }
 
     /// Input tiles of one pass.
@@ -269,6 +294,16 @@ impl Layout {
         self.lanes * self.element.bits() / 8
     }
 
+    /// Bytes of partial sums that the host reads and adds up: the registers of each row, one for each
+    /// lane, where the lanes of a register are sums of one row.
+    #[must_use]
+    pub const fn host_sum_bytes(&self) -> u64 {
+        match self.placement {
+            Placement::ColumnBursts => 0,
+            Placement::RowBursts => self.rows * self.line_registers * self.burst_bytes(),
+        }
+    }
+
     /// Bytes beyond the matrix itself: lines that do not fill the last tile.
     #[must_use]
     pub const fn padding_bytes(&self) -> u64 {
@@ -283,12 +318,12 @@ impl Layout {
 
     /// The turn of a burst of a unit's line.
     pub(crate) fn slot_of(&self, unit_line: u64, burst: u64) -> u64 {
-        let (pass, register) = (unit_line / self.output_registers, unit_line % self.output_registers);
+        let (pass, line) = (unit_line / self.lines_per_pass, unit_line % self.lines_per_pass);
         let tile = burst / self.tile_bursts();
         let in_tile = burst % self.tile_bursts();
-        pass * self.output_registers * self.line_bursts()
+        pass * self.lines_per_pass * self.line_bursts()
             + self.pass_lines(pass) * tile * self.tile_bursts()
-            + register * self.input_tile_bursts(tile)
+            + line * self.input_tile_bursts(tile)
             + in_tile
     }
 

@@ -80,7 +80,7 @@ struct Machine<'a> {
     open: Option<u64>,
     /// Broadcast to all units.
     input_registers: Vec<Register>,
-    /// Those of each unit.
+    /// Those of each line of a pass, of each unit: as many registers as they fill, as one.
     sums: Vec<Vec<Register>>,
     outputs: Vec<f64>,
 }
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
             inputs,
             open: None,
             input_registers: vec![register.clone(); at(layout.input_registers)],
-            sums: vec![vec![register; at(layout.output_registers)]; at(layout.units)],
+            sums: vec![vec![register; at(layout.lines_per_pass)]; at(layout.units)],
             outputs: vec![0.0; at(layout.rows)],
         }
     }
@@ -106,8 +106,8 @@ impl<'a> Machine<'a> {
             Op::Open { row } => self.open = Some(row),
             Op::Drain { .. } => {}
             Op::WriteInputs { register, first_burst } => self.write_inputs(register, first_burst),
-            Op::Mac { slot, register, burst } => self.multiply(slot, register, burst)?,
-            Op::WriteSums { pass, register } => self.write_sums(pass, register),
+            Op::Mac { slot, line, burst } => self.multiply(slot, line, burst)?,
+            Op::WriteSums { pass, line, register } => self.write_sums(pass, line, register),
         }
         Ok(())
     }
@@ -122,19 +122,19 @@ impl<'a> Machine<'a> {
         self.input_registers[at(register)] = (0..self.layout.lanes).map(value).collect();
     }
 
-    fn multiply(&mut self, slot: u64, register: u64, burst: u64) -> Result<(), MachineError> {
+    fn multiply(&mut self, slot: u64, line: u64, burst: u64) -> Result<(), MachineError> {
         let layout = self.layout;
         let in_tile = burst % layout.tile_bursts();
-        let (input_register, lane) = match layout.placement {
+        let (input_register, one) = match layout.placement {
             Placement::ColumnBursts => (in_tile / layout.lanes, Some(in_tile % layout.lanes)),
             Placement::RowBursts => (in_tile, None),
         };
         for unit in 0..layout.units {
             let weights = self.read(Slot { unit, slot })?;
             let values = &self.input_registers[at(input_register)];
-            let sums = &mut self.sums[at(unit)][at(register)];
+            let sums = &mut self.sums[at(unit)][at(line)];
             for (it, (sum, weight)) in sums.iter_mut().zip(weights).enumerate() {
-                *sum += f64::from(weight) * values[lane.map_or(it, at)];
+                *sum += f64::from(weight) * values[one.map_or(it, at)];
             }
         }
         Ok(())
@@ -153,23 +153,26 @@ impl<'a> Machine<'a> {
         Ok(self.layout.element.decode(bytes, at(self.layout.lanes))?)
     }
 
-    fn write_sums(&mut self, pass: u64, register: u64) {
+    /// Writes the lanes of one register of a line, and clears them.
+    fn write_sums(&mut self, pass: u64, line: u64, register: u64) {
         let layout = self.layout;
+        let end = |register: u64| register * layout.lanes / layout.line_registers;
+        let lanes = end(register)..end(register + 1);
         for unit in 0..layout.units {
-            let cleared = vec![0.0; at(layout.lanes)];
-            let sums = std::mem::replace(&mut self.sums[at(unit)][at(register)], cleared);
-            let line = (pass * layout.output_registers + register) * layout.units + unit;
+            let sums = &mut self.sums[at(unit)][at(line)][at(lanes.start)..at(lanes.end)];
+            let line = (pass * layout.lines_per_pass + line) * layout.units + unit;
             match layout.placement {
                 Placement::ColumnBursts => {
-                    let rows = self.outputs.iter_mut().skip(at(line * layout.lanes));
-                    rows.zip(sums).for_each(|(output, sum)| *output = sum);
+                    let rows = self.outputs.iter_mut().skip(at(line * layout.lanes + lanes.start));
+                    rows.zip(&*sums).for_each(|(output, sum)| *output = *sum);
                 }
                 Placement::RowBursts => {
                     if let Some(output) = self.outputs.get_mut(at(line)) {
-                        *output = sums.iter().sum();
+                        *output += sums.iter().sum::<f64>();
                     }
                 }
             }
+            sums.fill(0.0);
         }
     }
 }

@@ -38,8 +38,8 @@ pub enum Op {
     Mac {
         /// The burst's turn.
         slot: u64,
-        /// The line of the pass, which is its sum register.
-        register: u64,
+        /// The line of the pass, whose sums have registers of their own.
+        line: u64,
         /// The burst of the line.
         burst: u64,
     },
@@ -53,6 +53,8 @@ pub enum Op {
         /// The pass.
         pass: u64,
         /// The line of the pass.
+        line: u64,
+        /// The register of the line.
         register: u64,
     },
 }
@@ -74,11 +76,11 @@ impl Op {
             Self::Open { row } => Kind::ActAll.at(Address { row: part(row), ..Address::default() }),
             Self::WriteInputs { .. } => Kind::RegWrite.at(Address::default()),
             Self::Mac { slot, .. } | Self::Drain { slot } => Kind::Mac.at(slot_at(slot)),
-            Self::WriteSums { pass, register } => {
+            Self::WriteSums { pass, line, register } => {
                 let row = part(sums_row(layout, pass));
                 Kind::Spill.at(Address {
                     row,
-                    column: part(register % layout.dims.columns),
+                    column: part((line * layout.line_registers + register) % layout.dims.columns),
                     ..Address::default()
                 })
             }
@@ -108,7 +110,7 @@ pub fn for_each<E>(layout: &Layout, mut emit: impl FnMut(Op) -> Result<(), E>) -
                 let first_burst = first + register * layout.register_bursts();
                 emit(Op::WriteInputs { register, first_burst })?;
             }
-            for register in 0..lines {
+            for line in 0..lines {
                 for burst in first..first + bursts {
                     let row = layout.first_row + slot / layout.row_slots();
                     if open != Some(row) {
@@ -118,7 +120,7 @@ pub fn for_each<E>(layout: &Layout, mut emit: impl FnMut(Op) -> Result<(), E>) -
                         emit(Op::Open { row })?;
                         open = Some(row);
                     }
-                    emit(Op::Mac { slot, register, burst })?;
+                    emit(Op::Mac { slot, line, burst })?;
                     slot += 1;
                 }
             }
@@ -128,8 +130,10 @@ pub fn for_each<E>(layout: &Layout, mut emit: impl FnMut(Op) -> Result<(), E>) -
         }
         emit(Op::Close)?;
         emit(Op::Open { row: sums_row(layout, pass) })?;
-        for register in 0..lines {
-            emit(Op::WriteSums { pass, register })?;
+        for line in 0..lines {
+            for register in 0..layout.line_registers {
+                emit(Op::WriteSums { pass, line, register })?;
+            }
         }
         emit(Op::Close)?;
         open = None;
@@ -168,13 +172,13 @@ impl Counts {
         let rest = layout.line_bursts() % layout.tile_bursts();
         let writes = full * input_writes(layout, layout.tile_bursts()) + input_writes(layout, rest);
         // A row that a pass leaves half read is opened again by the next.
-        let per_pass = layout.output_registers * layout.line_bursts();
+        let per_pass = layout.lines_per_pass * layout.line_bursts();
         let reopened = (1..passes).filter(|it| !(it * per_pass).is_multiple_of(layout.row_slots())).count();
         Self {
             input_writes: passes * writes,
             macs: layout.slots(),
             drains: passes * DRAIN_READS,
-            sum_writes: layout.unit_lines(),
+            sum_writes: layout.unit_lines() * layout.line_registers,
             rows_opened: layout.slots().div_ceil(layout.row_slots()) + reopened as u64,
             sum_rows_opened: passes,
         }

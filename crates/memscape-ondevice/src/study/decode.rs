@@ -1,9 +1,11 @@
 //! The study `ondevice.decode`: one generated token.
 
+use std::num::NonZeroU64;
+
 use memscape_dram::Dram;
 use memscape_study::{Bound, Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
-use memscape_workload::{Format, Model};
+use memscape_workload::{Format, Model, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,7 +147,8 @@ impl Study for DecodeStudy {
     fn answer(&self) -> Result<DecodeAnswer, StudyError> {
         let kept = self.memory_bytes()?;
         check_fits(kept, &self.memory)?;
-        let it = token(&self.model, &self.pim_memory(), &self.cpu, [self.context_tokens, 1], 1)?;
+        let reply = Reply { prompt: self.context_tokens, tokens: NonZeroU64::MIN };
+        let it = token(&self.model, &self.pim_memory(), &self.cpu, reply, 1)?;
         let on_pim = it.on_pim()?;
         let (token_ns, host_token_ns) = (on_pim.time.total().as_ns(), it.on_host.total().as_ns());
         let host_gemv_ns = it.on_host.ns(TokenPart::HostGemv);

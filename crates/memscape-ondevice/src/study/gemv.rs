@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
-use crate::cost::gemv::{GemvPart, PimMemory, delays, on_engine};
+use crate::cost::gemv::{GemvPart, PimMemory, delays, host_sums, on_engine};
+use crate::cost::memory::Bandwidth;
 use crate::hardware::PimBlocks;
 use crate::mapping::layout::{Layout, Placement};
 use crate::mapping::schedule::Counts;
@@ -68,6 +69,8 @@ pub struct GemvAnswer {
     pub sums_ns: f64,
     /// All-bank refreshes
     pub refresh_ns: f64,
+    /// Reading and adding partial sums on the host at its peak bandwidth
+    pub host_sums_ns: f64,
     /// Rows of the matrix
     pub rows: u64,
     /// Columns of the matrix
@@ -168,7 +171,7 @@ impl Study for GemvStudy {
 
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[
         ("time_ns", &["busy_ns", "refresh_ns"]),
-        ("busy_ns", &["mac_ns", "row_open_ns", "input_ns", "drain_ns", "sums_ns"]),
+        ("busy_ns", &["mac_ns", "row_open_ns", "input_ns", "drain_ns", "sums_ns", "host_sums_ns"]),
     ];
 
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::walk);
@@ -188,7 +191,9 @@ impl Study for GemvStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let layout = self.layout()?;
-        let time = self.pim_memory().time(&layout, self.engine)?;
+        let mut time = self.pim_memory().time(&layout, self.engine)?;
+        let peak = Bandwidth::of(&self.memory, 1.0, 1).stream;
+        time[GemvPart::HostSums] = host_sums(layout.host_sum_bytes(), peak);
         let counts = Counts::of(&layout);
         let slot = delays(&self.memory).slot;
         let weights = Gemv::new(layout.rows, layout.columns)?.weight_bytes(self.format);
@@ -209,6 +214,7 @@ impl Study for GemvStudy {
             drain_ns: time.ns(GemvPart::Drain),
             sums_ns: time.ns(GemvPart::Sums),
             refresh_ns: time.ns(GemvPart::Refresh),
+            host_sums_ns: time.ns(GemvPart::HostSums),
             rows: layout.rows,
             columns: layout.columns,
             input_registers_used: layout.input_registers,

@@ -8,7 +8,7 @@ use memscape_study::{
     StudyError, TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Gemv, Model};
+use memscape_workload::{Format, Gemv, Model, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,10 @@ impl InferenceStudy {
         }
     }
 
+    const fn reply(&self) -> Reply {
+        Reply { prompt: self.prompt_tokens.get(), tokens: self.generated_tokens }
+    }
+
     /// Prompt and token, operator by operator.
     ///
     /// # Errors
@@ -175,8 +179,7 @@ impl InferenceStudy {
         let copies = [("exposed", prefill[PrefillPart::Exposed].into())];
         costs.push(OperatorCost::new(Pass::Prompt, "copies", Nanoseconds::ZERO, copies));
 
-        let (context, tokens, batch) =
-            (self.prompt_tokens.get(), self.generated_tokens.get(), self.batch.get());
+        let (reply, batch) = (self.reply(), self.batch.get());
         let on_pim = self.scheme.decodes_on_pim();
         for it in gemvs(&self.model, &pim, &self.cpu, batch)? {
             let (times, bytes) = (it.count as f64, weights(&it.shape));
@@ -192,9 +195,9 @@ impl InferenceStudy {
                 OperatorCost::new(Pass::Token, name, least, [("gemm", Nanoseconds::new(it.on_host_ns)?)])
             });
         }
-        let token = token(&self.model, &pim, &self.cpu, [context, tokens], batch)?;
+        let token = token(&self.model, &pim, &self.cpu, reply, batch)?;
         let time = self.decodes_with(&token)?.map_or(token.on_host, |it| it.time);
-        let attends = Attention::of_tokens(&self.model, context, tokens).of_all(batch);
+        let attends = Attention::of_reply(&self.model, reply).of_all(batch);
         let least = on_host(attends.operations, attends.cache_bytes)?;
         let attention = [("attention", time[TokenPart::Attention].into())];
         costs.push(OperatorCost::new(Pass::Token, ATTENTION, least, attention));
@@ -264,9 +267,8 @@ impl Study for InferenceStudy {
         check_fits(kept, &self.memory)?;
         let prompt = self.prompt();
         let rates = prompt.rates(&self.cpu, &self.memory)?;
-        let (context, tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let batch = self.batch.get();
-        let token = token(&self.model, &self.pim_memory(), &self.cpu, [context, tokens], batch)?;
+        let token = token(&self.model, &self.pim_memory(), &self.cpu, self.reply(), batch)?;
         let prefilled = prompt.closed(&rates)?;
         let prefill = prefilled.time;
 

@@ -16,6 +16,7 @@ const TURNAROUNDS: &str = "what turnarounds and refresh take from the cores is i
 const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
 const ALL_BANKS: &str = "every bank does the same at the same time";
 const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
+const REGISTERS: &str = "inputs serve more lines of a unit at a time; where those do not divide its DRAM rows, they open more of them";
 const LANES: &str = "a longer burst has more lanes, which a matrix may leave empty";
 const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
 const ONE_RANK: &str = "a PIM command reaches the banks of one rank, so that there must be one";
@@ -77,11 +78,11 @@ pub(super) const GEMV: Laws = Laws {
         slower("m"),
         slower("k"),
         faster("pim.input_registers"),
-        faster("pim.output_registers"),
+        either("pim.output_registers", REGISTERS),
         either("pim.banks_per_block", FEWER_UNITS),
         faster("memory.channels"),
         unused("memory.ranks", ONE_RANK),
-        slower("memory.bank_groups"),
+        either("memory.bank_groups", GROUPS),
         faster("memory.banks_per_channel"),
         neutral("memory.rows"),
         faster("memory.row_bytes"),
@@ -118,7 +119,7 @@ pub(super) const DECODE: Laws = Laws {
     effects: &[
         slower("context_tokens"),
         faster("pim.input_registers"),
-        faster("pim.output_registers"),
+        either("pim.output_registers", REGISTERS),
         either("pim.banks_per_block", FEWER_UNITS),
         neutral("cpu.big.cores"),
         neutral("cpu.middle_high.cores"),
@@ -202,7 +203,7 @@ pub(super) const INFERENCE: Laws = Laws {
         neutral("buffer_bytes").only(COPIES),
         faster("together").only(READS_PIM_AWARE),
         faster("pim.input_registers"),
-        faster("pim.output_registers"),
+        either("pim.output_registers", REGISTERS),
         either("pim.banks_per_block", FEWER_UNITS),
         neutral("cpu.big.cores"),
         neutral("cpu.middle_high.cores"),
@@ -322,3 +323,26 @@ pub(super) const LAYOUT: Laws = Laws {
     slow: true,
     ..Laws::NONE
 };
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use memscape_study::{More, Study};
+
+    use crate::DecodeStudy;
+    use crate::mapping::layout::Placement;
+
+    /// Eight lines of a unit divide its rows, nine do not.
+    #[test]
+    fn more_output_registers_may_take_longer() {
+        let of = |registers| {
+            let mut study = DecodeStudy { placement: Placement::RowBursts, ..DecodeStudy::default() };
+            study.pim.output_registers = NonZeroU32::new(registers).unwrap();
+            study.answer().unwrap().token_ns
+        };
+        assert!(of(9) > of(8) && of(16) < of(8));
+        let effect = DecodeStudy::LAWS.effect_on("pim.output_registers").unwrap();
+        assert!(matches!(effect.more, More::Either(_)));
+    }
+}

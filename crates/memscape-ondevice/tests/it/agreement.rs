@@ -43,7 +43,7 @@ pub fn memory() -> impl Strategy<Value = Dram> {
 }
 
 fn blocks() -> impl Strategy<Value = PimBlocks> {
-    (1_u32..12, 1_u32..12, 0_u32..3).prop_map(|(input, output, shared)| PimBlocks {
+    (1_u32..12, 4_u32..16, 0_u32..3).prop_map(|(input, output, shared)| PimBlocks {
         input_registers: count(input),
         output_registers: count(output),
         banks_per_block: count(1 << shared),
@@ -108,10 +108,10 @@ fn a_stream_reads_each_burst_once_and_in_place() {
         let mut next = 0;
         let mut pass_and_line = Vec::new();
         for_each(&layout, |op| {
-            if let Op::Mac { slot, register, burst } = op {
+            if let Op::Mac { slot, line, burst } = op {
                 assert_eq!(slot, next);
                 next += 1;
-                pass_and_line.push((register, burst));
+                pass_and_line.push((line, burst));
                 assert_eq!(op.command(&layout).kind, Kind::Mac);
             }
             Ok::<_, ()>(())
@@ -122,7 +122,7 @@ fn a_stream_reads_each_burst_once_and_in_place() {
             for burst in 0..layout.line_bursts() {
                 let at = layout.slot(unit_line * layout.units, burst);
                 let read = pass_and_line[usize::try_from(at.slot).unwrap()];
-                assert_eq!(read, (unit_line % layout.output_registers, burst));
+                assert_eq!(read, (unit_line % layout.lines_per_pass, burst));
             }
         }
     }

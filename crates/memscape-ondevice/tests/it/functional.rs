@@ -87,7 +87,7 @@ struct Case {
 }
 
 fn case(elements: &'static [Element]) -> impl Strategy<Value = Case> {
-    let pim = (1_u32..5, 1_u32..5, 0_u32..3);
+    let pim = (1_u32..5, 1_u32..9, 0_u32..3);
     let burst_bits = prop::sample::select(vec![128_u64, 256]);
     let element = prop::sample::select(elements);
     let order = prop_oneof![Just(HostOrder::ColumnMajor), Just(HostOrder::RowMajor)];

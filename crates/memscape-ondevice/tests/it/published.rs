@@ -3,11 +3,15 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use memscape_dram::Dram;
+use memscape_ondevice::cost::energy::PimEnergy;
+use memscape_ondevice::cost::gemv::PimMemory;
+use memscape_ondevice::cost::token::token;
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::Placement;
 use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
 use memscape_study::{BoundBy, Study};
-use memscape_workload::{Experts, Llm, Model};
+use memscape_workload::{Experts, Llm, Model, Reply};
 
 /// Sec. 6: K and V of Llama 3.2 1B fill half a row tile each, the LM head all but
 /// 2816 rows of 16 times 8192.
@@ -199,4 +203,90 @@ fn what_binds_is_what_takes_most() {
     assert_eq!(bound(&study), BoundBy::CommandIssue);
     study.scheme = Scheme::CacheableGemm;
     assert_eq!(bound(&study), BoundBy::DramBandwidth);
+}
+
+/// Rows of 64 bytes in one bank of each channel: all weights of Llama 3.2 1B wait for 60 ns per row.
+#[test]
+fn the_host_waits_for_rows_to_open() {
+    let of = |memory: Dram| {
+        let study = InferenceStudy {
+            memory,
+            scheme: Scheme::CacheableGemm,
+            generated_tokens: NonZeroU64::MIN,
+            ..InferenceStudy::default()
+        };
+        study.answer().unwrap().headline.token_ns
+    };
+    let phone = InferenceStudy::default().memory;
+    let count = |it| NonZeroU32::new(it).unwrap();
+    let (one, row_bytes) = (count(1), count(64));
+    let rows = phone.capacity().0 / (64 * u64::from(phone.channels.get()));
+    let rows = count(u32::try_from(rows).unwrap());
+    let narrow = Dram { banks_per_channel: one, bank_groups: one, row_bytes, rows, ..phone };
+    let bytes = 2_471_628_800.0;
+    let floor = bytes / (64.0 * f64::from(phone.channels.get())) * phone.trc().as_f64();
+    assert!(of(narrow) > floor && of(phone) < 0.2 * floor, "{} {} {floor}", of(narrow), of(phone));
+}
+
+/// What the lanes of a register hold of one row the host reads, and adds up.
+#[test]
+fn the_host_reads_the_partial_sums_of_rows() {
+    let (m, k) = (NonZeroU64::new(65536), NonZeroU64::new(128));
+    let of = |placement| GemvStudy { m, k, placement, ..GemvStudy::default() }.answer().unwrap();
+    let (columns, rows) = (of(Placement::ColumnBursts), of(Placement::RowBursts));
+    // A burst of 32 bytes for each row, at four channels of 17.07 GB/s.
+    assert_eq!(columns.host_sums_ns.to_bits(), 0.0_f64.to_bits());
+    assert!((rows.host_sums_ns - 65536.0 * 32.0 / 68.264).abs() < 1.0, "{}", rows.host_sums_ns);
+
+    let mut decode = DecodeStudy { placement: Placement::RowBursts, ..DecodeStudy::default() };
+    let layers_ns = |it: &DecodeStudy| it.answer().unwrap().layers_ns;
+    let (whole, efficiency) = (layers_ns(&decode), decode.cpu.memory_efficiency);
+    decode.cpu.memory_efficiency /= 2.0;
+    let bytes = 16.0 * f64::from(2048 + 2 * 512 + 2048 + 2 * 8192 + 2048) * 32.0;
+    let by_hand = bytes / (68.264 * efficiency);
+    assert!(((layers_ns(&decode) - whole) / by_hand - 1.0).abs() < 1e-5, "{whole} {by_hand}");
+    // Their energy is that of as many bytes of keys and values.
+    let DecodeStudy { model, memory, pim, format, placement, refresh, cpu, .. } = decode;
+    let on = PimMemory { memory, pim, format, placement, refresh };
+    let token = token(&model, &on, &cpu, Reply { prompt: 1, tokens: NonZeroU64::MIN }, 1).unwrap();
+    let mac_pj_per_bit = InferenceStudy::default().mac_pj_per_bit;
+    let energy = |it: &memscape_ondevice::cost::token::Token, on| {
+        PimEnergy { memory: &memory, pim: &pim, mac_pj_per_bit, refresh }.of_token(it, Some(on)).unwrap()
+    };
+    let sums = token.with_pim.unwrap();
+    let (mut moved, mut none) = (token, sums);
+    none.host_sum_bytes = 0;
+    moved.cache_bytes += bytes + 128_256.0 * 32.0;
+    let ratio = energy(&token, &sums).total().value / energy(&moved, &none).total().value;
+    assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+}
+
+/// A sum of thousands of products is wider than what is multiplied.
+#[test]
+fn sums_of_narrow_weights_have_sixteen_bits() {
+    let of = |format: &str| GemvStudy { format: format.parse().unwrap(), ..GemvStudy::default() };
+    for (format, registers) in [("bf16", 1), ("fp32", 1), ("int8", 2), ("int4", 4)] {
+        let layout = of(format).layout().unwrap();
+        assert_eq!((layout.line_registers, layout.lines_per_pass), (registers, 8 / registers), "{format}");
+        let it = of(format).answer().unwrap();
+        assert_eq!(it.output_tiles, layout.unit_lines().div_ceil(8 / registers), "{format}");
+        assert_eq!(it.sum_writes, layout.unit_lines() * registers, "{format}");
+    }
+    let mut few = of("int4");
+    few.pim.output_registers = NonZeroU32::new(3).unwrap();
+    assert_eq!(
+        few.answer().unwrap_err().to_string(),
+        "sums have 16 bits at least, so that those of a burst of int4 elements fill 4 registers, but \
+         `pim.output_registers` is 3; use more, or a wider format"
+    );
+}
+
+/// 128 times 16 layers of 60.8 million weights of two bytes, for as long as that GEMM takes.
+#[test]
+fn the_bandwidth_of_a_gemm_past_the_caches_is_its_own() {
+    let it = PrefillStudy { scheme: Scheme::NonCacheableGemm, ..PrefillStudy::default() }.answer().unwrap();
+    let bytes = 128.0 * 16.0 * f64::from(2048 * (2 * 2048 + 2 * 512 + 3 * 8192)) * 2.0;
+    let by_hand = bytes / (it.gemm_s + it.exposed_s) / 68.264e9;
+    assert!((it.gemm_bandwidth_share / by_hand - 1.0).abs() < 1e-4, "{}", it.gemm_bandwidth_share);
+    assert!((it.gemm_bandwidth_share - 0.032).abs() < 1e-3, "{}", it.gemm_bandwidth_share);
 }

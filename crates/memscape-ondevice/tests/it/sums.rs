@@ -50,7 +50,7 @@ fn pad(output: bool) -> PadTo {
 prop_compose! {
     fn gemv()(
         (m, k) in (1_u64..5000, 1_u64..3000),
-        (input, output, shared) in (1_u32..12, 1_u32..12, 0_u32..3),
+        (input, output, shared) in (1_u32..12, 4_u32..16, 0_u32..3),
         (columns, hbm, refresh, events) in any::<(bool, bool, bool, bool)>(),
         format in prop::sample::select(vec!["int4", "int8", "bf16"]),
     ) -> GemvStudy {
