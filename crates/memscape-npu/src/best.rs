@@ -7,7 +7,7 @@ use crate::cost::kernel::Kernel;
 use crate::cost::schedule::Schedule;
 use crate::cost::times;
 use crate::hardware::device::{Device, MmulError};
-use crate::mapping::chain::Chains;
+use crate::mapping::chain::{ChainError, Chains};
 use crate::mapping::design::Design;
 use crate::mapping::dma::{DmaTile, WORD_BYTES};
 use crate::mapping::tile::{OutputBuffers, Tile};
@@ -56,26 +56,19 @@ pub struct Demanded {
     pub size: [u64; 3],
     /// How often.
     pub count: u64,
-    /// What it takes at least by any design, in nanoseconds.
-    pub least_ns: f64,
-    /// What reading B once as it is stored takes, in nanoseconds: no block row of C takes less.
-    pub stored_ns: f64,
-}
-
-/// How often a design reads B: once for each row of its blocks of C.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-pub fn reads_of_b(device: &Device, tile: Tile, size: [u64; 3]) -> f64 {
-    size[0].div_ceil(u64::from(tile.m) * u64::from(device.rows.get())) as f64
+    /// What a byte of B as it is multiplied takes in DRAM.
+    pub b_share: f64,
 }
 
 /// What keeps every design from some product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Obstacle {
     /// L1 holds no tile.
     L1,
     /// Memory tiles hold no step of any.
     L2,
+    /// Most that are left have addresses between words, the last of them these, and none can be programmed.
+    Granularity(ChainError),
     /// Descriptors cannot hold those that are left.
     Descriptors,
     /// Those take longer than a clock can follow.
@@ -101,22 +94,36 @@ impl Designs<'_> {
             .take_while(|it| it.k_mt <= u16::MAX.into() && it.l2(self.device).fits(self.device))
     }
 
-    /// A design's time for a product by an engine, if any clock can follow it.
-    fn time_by(&self, engine: CostEngine, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
-        let schedule = Schedule::new(self.device, design, kernel, size).ok()?;
+    /// A design's time for a product by an engine, if any clock can follow it; for each byte of B that it
+    /// multiplies, it reads `b_share`.
+    fn time_by(
+        &self,
+        engine: CostEngine,
+        kernel: &Kernel,
+        design: &Design,
+        size: [u64; 3],
+        b_share: f64,
+    ) -> Option<f64> {
+        let schedule = Schedule::new(self.device, design, kernel, size, b_share).ok()?;
         Some(times(&schedule, engine).total().as_ns())
     }
 
     /// A design's time for a product, if any clock can follow it.
     #[must_use]
     pub fn time(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
-        self.time_by(self.engine, kernel, design, size)
+        self.time_by(self.engine, kernel, design, size, 1.0)
     }
 
     /// As [`Self::time`], or less: the closed form is never above the events.
     #[must_use]
     pub fn quick(&self, kernel: &Kernel, design: &Design, size: [u64; 3]) -> Option<f64> {
-        self.time_by(CostEngine::Closed, kernel, design, size)
+        self.time_by(CostEngine::Closed, kernel, design, size, 1.0)
+    }
+
+    /// Why a design cannot be programmed, from the product's matrices to the cores, if it cannot.
+    fn refusal(&self, design: &Design, size: [u64; 3]) -> Option<ChainError> {
+        let cores = Chains::check_cores(self.device, &Design { k_mt: design.tile.k, ..*design });
+        cores.and_then(|()| Chains::check(self.device, design, size)).err()
     }
 
     /// Whether descriptors can hold it.
@@ -150,7 +157,7 @@ impl Designs<'_> {
     /// whole blocks of C and waiting for each to leave, or A and B through the port to
     /// DRAM; then the last block on its way.
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    fn at_least(&self, kernel: &Kernel, size: [u64; 3]) -> f64 {
+    fn at_least(&self, kernel: &Kernel, size: [u64; 3], b_share: f64) -> f64 {
         let (device, tile) = (self.device, kernel.tile);
         let design = Design { tile, k_mt: tile.k, ..self.base };
         let [native_m, _, native_n] = design.native(device);
@@ -168,7 +175,7 @@ impl Designs<'_> {
         let compute =
             blocks * cycles(kernel.call().as_f64() * k / f64::from(tile.k)) + (blocks - 1.0) * stall;
         let port = device.dram.port_gb_s();
-        let read = blocks * (native_m + native_n) as f64 * k * input / port;
+        let read = blocks * (native_m as f64 + native_n as f64 * b_share) * k * input / port;
         let written = (native_m * native_n) as f64 * output / port;
         // Rounding to picoseconds is not to exclude the best.
         (device.dispatch_ns.as_f64() + compute.max(read) + drain + written) * (1.0 - 1e-6)
@@ -186,7 +193,7 @@ impl Designs<'_> {
             let [m, k, n] = design.native(self.device);
             // So many blocks and steps that what happens once does not count.
             let size = [m << 8, k << 8, n << 8];
-            let ns = self.at_least(kernel, size) - self.device.dispatch_ns.as_f64();
+            let ns = self.at_least(kernel, size, 1.0) - self.device.dispatch_ns.as_f64();
             Timed { kernel: *kernel, design, size, ns }.tops().recip()
         };
         let kernels = self.by_bound(per_operation)?;
@@ -217,23 +224,43 @@ impl Designs<'_> {
 
     /// What keeps every design from one of the products, where something does.
     ///
+    /// * `products`: how many there are
+    /// * `size_of`: the size of one of them, by the design that computes it
+    ///
     /// # Errors
     /// [`MmulError`] if the device lacks the instruction.
-    pub fn obstacle(&self, products: &[Demanded]) -> Result<Obstacle, MmulError> {
+    pub fn obstacle(
+        &self,
+        products: usize,
+        size_of: impl Fn(&Design, usize) -> [u64; 3],
+    ) -> Result<Obstacle, MmulError> {
         let kernels = self.by_bound(|_| 0.0)?;
+        if kernels.is_empty() {
+            return Ok(Obstacle::L1);
+        }
         let designs = || kernels.iter().flat_map(|it| self.steps(it.1.tile));
-        let described = |design: &Design, it: &Demanded| {
-            self.reaches_cores(design.tile) && self.programmable(design, it.size)
-        };
-        Ok(if kernels.is_empty() {
-            Obstacle::L1
-        } else if designs().next().is_none() {
-            Obstacle::L2
-        } else if products.iter().any(|it| !designs().any(|design| described(&design, it))) {
-            Obstacle::Descriptors
-        } else {
-            Obstacle::Time
-        })
+        if designs().next().is_none() {
+            return Ok(Obstacle::L2);
+        }
+        for product in 0..products {
+            let (mut refused, mut between_words, mut last) = (0_u64, 0, None);
+            let programmable = designs().any(|it| {
+                let Some(why) = self.refusal(&it, size_of(&it, product)) else { return true };
+                refused += 1;
+                if why.is_between_words() {
+                    between_words += 1;
+                    last = Some(why);
+                }
+                false
+            });
+            if !programmable {
+                return Ok(match last {
+                    Some(why) if between_words > refused / 2 => Obstacle::Granularity(why),
+                    _ => Obstacle::Descriptors,
+                });
+            }
+        }
+        Ok(Obstacle::Time)
     }
 
     /// For every combination of the products the design that computes all of it in the
@@ -247,10 +274,7 @@ impl Designs<'_> {
     pub fn shared(&self, products: &[Demanded]) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
         assert!(products.len() <= MOST_PRODUCTS, "too many combinations");
         let mut best: Vec<Option<(Design, f64)>> = vec![None; 1 << products.len()];
-        let stored = |tile: Tile, it: &Demanded| it.stored_ns * reads_of_b(self.device, tile, it.size);
-        let least = |kernel: &Kernel| {
-            sums(products, |it| self.at_least(kernel, it.size).max(stored(kernel.tile, it)))
-        };
+        let least = |kernel: &Kernel| sums(products, |it| self.at_least(kernel, it.size, it.b_share));
         let all = |kernel: &Kernel| *least(kernel).last().unwrap_or(&0.0);
         for (_, kernel) in self.by_bound(all)? {
             let bounds = least(&kernel);
@@ -258,14 +282,16 @@ impl Designs<'_> {
                 continue;
             }
             for design in self.steps(kernel.tile) {
-                let never = f64::INFINITY;
-                let of = |it: &Demanded, ns: Option<f64>| ns.unwrap_or(never).max(stored(kernel.tile, it));
-                let mut totals = sums(products, |it| of(it, self.quick(&kernel, &design, it.size)));
+                let by = |engine| {
+                    let time = |it: &Demanded| self.time_by(engine, &kernel, &design, it.size, it.b_share);
+                    sums(products, |it| time(it).unwrap_or(f64::INFINITY))
+                };
+                let mut totals = by(CostEngine::Closed);
                 if !any_below(&totals, &best) {
                     continue;
                 }
                 if self.engine != CostEngine::Closed {
-                    totals = sums(products, |it| of(it, self.time(&kernel, &design, it.size)));
+                    totals = by(self.engine);
                 }
                 let mut programmable = vec![None; products.len()];
                 for (combination, total) in totals.iter().enumerate().skip(1) {
@@ -296,7 +322,7 @@ fn sums(products: &[Demanded], one: impl Fn(&Demanded) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; 1 << products.len()];
     for (at, product) in products.iter().enumerate() {
         let (done, rest) = sums.split_at_mut(1 << at);
-        let own = one(product).max(product.least_ns) * product.count as f64;
+        let own = one(product) * product.count as f64;
         for (sum, without) in rest.iter_mut().zip(done) {
             *sum = *without + own;
         }

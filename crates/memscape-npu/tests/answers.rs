@@ -1,11 +1,13 @@
 //! Do answers keep what studies promise, at points that no paper printed?
 
 use std::fmt::Debug;
-use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
 use memscape_npu::study::workload::Strategy as Designs;
-use memscape_npu::{DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy};
+use memscape_npu::{
+    BalanceStudy, DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy,
+};
 use memscape_study::{CostEngine, Study, Timeline};
 use memscape_workload::{Model, Projections};
 use proptest::prelude::*;
@@ -142,6 +144,23 @@ fn refused(change: impl FnOnce(&mut GemmStudy)) -> String {
     study.answer().unwrap_err().to_string()
 }
 
+/// Tiles and steps fit, but the instruction's reduction is no whole number of words.
+#[test]
+fn designs_between_words_are_refused_for_that() {
+    let mut device = GemmStudy::default().device;
+    device.int8.as_mut().unwrap().s = NonZeroU8::new(7).unwrap();
+    // Few tiles, so that trying them all takes little.
+    device.l1_bytes = NonZeroU32::new(16_384).unwrap();
+    let balance = BalanceStudy { device, ..BalanceStudy::default() };
+    let strategy = Designs::BestPerSize;
+    let workload = WorkloadStudy { device, strategy, ..WorkloadStudy::default() };
+    let errors = [balance.answer().map(drop), workload.answer().map(drop)];
+    for error in errors.map(|it| it.unwrap_err().to_string()) {
+        let why = "its contiguous run is 7 B, but addresses are in units of 4 B";
+        assert!(error.contains(why) && !error.contains("l2_bytes"), "{error}");
+    }
+}
+
 /// What no channel or descriptor can do is told with what there is.
 #[test]
 fn what_cannot_be_programmed_is_refused() {
@@ -149,6 +168,14 @@ fn what_cannot_be_programmed_is_refused() {
     let text = "memory tiles need 10 S2MM channels at a time (8 for C, one each for the others), but have 6; use \
                 fewer `device.rows`";
     assert_eq!(error, text);
+    // One row is the least that there is.
+    let error = refused(|it| {
+        it.device.rows = NonZeroU8::MIN;
+        it.device.memory_channels = NonZeroU8::new(2).unwrap();
+    });
+    assert!(error.ends_with("but have 2; use more `device.memory_channels`"), "{error}");
+    let error = refused(|it| it.device.shim_bds = NonZeroU8::new(4).unwrap());
+    assert!(error.ends_with("but it has 4; use 1, or more `device.shim_bds`"), "{error}");
     let error = refused(|it| {
         (it.m_ct, it.n_ct, it.k_ct, it.k_mt) = (nz(16), nz(16), nz(40), nz(5120));
         it.k = NonZeroU64::new(10_240).unwrap();

@@ -111,7 +111,8 @@ pub const MAX_SIZE: u64 = 1 << 32;
 const LONGEST: Picoseconds = Picoseconds(86_400_000_000_000_000);
 
 impl Schedule {
-    /// Cuts an `m x k x n` GEMM, padded to the native size.
+    /// Cuts an `m x k x n` GEMM, padded to the native size. A byte of B as it is multiplied takes
+    /// `b_share` bytes in DRAM, from which cores make it.
     ///
     /// # Errors
     /// [`ScheduleError`] if it is too large or takes too long.
@@ -125,6 +126,7 @@ impl Schedule {
         design: &Design,
         kernel: &Kernel,
         size: [u64; 3],
+        b_share: f64,
     ) -> Result<Self, ScheduleError> {
         for (dimension, given) in ["m", "k", "n"].into_iter().zip(size) {
             if given == 0 || given > MAX_SIZE {
@@ -139,10 +141,11 @@ impl Schedule {
         };
         let core = CoreTimes::new(device, design);
         let time = |it: Cycles| device.clock_mhz.time_of(it).to_picoseconds();
-        let (load, write) = dram_times(device, design, steps);
+        let blocks = blocks_m * blocks_n;
+        let (load, write) = dram_times(device, design, [blocks, steps], b_share);
         let descriptors = 2.0 * f64::from(device.columns.get()) + device.a_columns() as f64;
         let schedule = Self {
-            blocks: blocks_m * blocks_n,
+            blocks,
             steps,
             load: load.to_picoseconds(),
             compute: time(call * (f64::from(design.k_mt) / f64::from(design.tile.k))),
@@ -181,7 +184,11 @@ impl Schedule {
             (Bottleneck::Compute, self.compute * self.steps + self.stall()),
             (Bottleneck::DramRead, self.load * self.steps),
             (Bottleneck::DramWrite, self.drain + self.write),
-            (Bottleneck::Commands, self.descriptors),
+            // No descriptor is written anew for blocks that all have their own.
+            (
+                Bottleneck::Commands,
+                if self.blocks > self.depth { self.descriptors } else { Picoseconds::ZERO },
+            ),
         ];
         // The first of equals.
         candidates.into_iter().rev().max_by_key(|it| it.1).map_or(Bottleneck::Compute, |it| it.0)
@@ -224,23 +231,30 @@ impl CoreTimes {
 /// Bringing one step's A and B from DRAM, and writing one block of C to it.
 ///
 /// While a block of C leaves, the next one's A and B come: the DRAM's bus serves both
-/// (see [`beside`](crate::hardware::dram::DramPath::beside)). Each interface tile moves what its column has of A, of
-/// B and of C through one channel each.
+/// (see [`beside`](crate::hardware::dram::DramPath::beside)), but for a single block, before which nothing leaves and
+/// after which nothing comes. Each interface tile moves what its column has of A, of
+/// B and of C through one channel each. Of B that is what lies in DRAM, `b_share` bytes of it for each that is
+/// multiplied.
 #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-fn dram_times(device: &Device, design: &Design, steps: u64) -> (Nanoseconds, Nanoseconds) {
+fn dram_times(
+    device: &Device,
+    design: &Design,
+    [blocks, steps]: [u64; 2],
+    b_share: f64,
+) -> (Nanoseconds, Nanoseconds) {
     let dram = &device.dram;
     let (input, output) = (design.precision.input_bytes(), design.precision.output_bytes());
     let Tile { m, n, .. } = design.tile;
     let [rows, columns] = [device.rows.get(), device.columns.get()].map(f64::from);
     // Of one row and of one column.
     let a = f64::from(m) * f64::from(design.k_mt) * f64::from(input);
-    let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input);
+    let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input) * b_share;
     let c = rows * f64::from(m) * f64::from(n) * f64::from(output);
     let run = f64::from(design.k_mt) * f64::from(input);
     let read_a = dram.read_runs(rows * a, run);
     let read_b = match design.b_layout {
-        BLayout::ColumnMajor => dram.read_runs(columns * b, run),
-        BLayout::RowMajor => dram.read_chunks(columns * b, n * input, columns),
+        BLayout::ColumnMajor => dram.read_runs(columns * b, run * b_share),
+        BLayout::RowMajor => dram.read_chunks(columns * b, whole(f64::from(n * input) * b_share), columns),
     };
     let steps = steps as f64;
     let block =
@@ -249,7 +263,18 @@ fn dram_times(device: &Device, design: &Design, steps: u64) -> (Nanoseconds, Nan
     let tiles_of_a = f64::from(device.a_tiles().into_iter().max().unwrap_or(0));
     let channel =
         |bytes: f64| device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())));
-    let read = dram.beside(block, written.bytes) / steps;
-    let write = dram.beside(written, block.bytes);
+    let other = |bytes: f64| if blocks > 1 { bytes } else { 0.0 };
+    let read = dram.beside(block, other(written.bytes)) / steps;
+    let write = dram.beside(written, other(block.bytes));
     (read.max(channel(tiles_of_a * a)).max(channel(b)), write.max(channel(c)))
+}
+
+/// Bytes of a chunk.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a row of a tile; `as` saturates"
+)]
+fn whole(bytes: f64) -> u32 {
+    bytes.round() as u32
 }

@@ -170,9 +170,15 @@ impl Device {
     /// of which has a channel for what its column has of A and one for B.
     #[must_use]
     pub fn stream_gb_s(&self) -> f64 {
+        self.dram.port_gb_s().min(self.channels_gb_s())
+    }
+
+    /// What the channels of the interface tiles take in, in GB/s.
+    #[must_use]
+    pub fn channels_gb_s(&self) -> f64 {
         const CHANNELS: f64 = 2.0;
         let wide = f64::from(self.columns.get()) * CHANNELS * f64::from(self.dma_bytes_per_cycle.get());
-        self.dram.port_gb_s().min(wide * self.clock_mhz.as_f64() * 1e-3)
+        wide * self.clock_mhz.as_f64() * 1e-3
     }
 
     /// Share of a core's accumulators that a register block takes.

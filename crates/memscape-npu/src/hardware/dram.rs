@@ -14,13 +14,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramPath {
-    /// Bandwidth that the array reads with when runs are long; writes have the same of their own
+    /// Bandwidth of the array's read port when runs are long; writes have the same of their own, and neither has
+    /// more than the DRAM's bus (`data_rate_mt_s` times `bus_bytes`)
     pub read_gb_s: GbPerS,
     /// Contiguous run from which reads are bound by bandwidth rather than by the rate of runs
     pub run_bytes: MeanBytes,
     /// Unit of access
     pub line_bytes: NonZeroU16,
-    /// Data rate of the DRAM
+    /// Data rate of the DRAM, whose bus both ports share; a port alone reads with no more than `read_gb_s`
     pub data_rate_mt_s: NonZeroU16,
     /// Width of the DRAM's bus, all channels together
     pub bus_bytes: NonZeroU16,

@@ -263,6 +263,14 @@ pub enum ChainError {
     },
 }
 
+impl ChainError {
+    /// Whether a transfer's addresses lie between words.
+    #[must_use]
+    pub const fn is_between_words(&self) -> bool {
+        matches!(self, Self::Address { problem: AddressProblem::Granularity { .. }, .. })
+    }
+}
+
 fn multiples(given: u32, of: u32) -> String {
     let below = u64::from(given / of * of);
     let above = below + u64::from(of);

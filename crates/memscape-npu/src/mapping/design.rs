@@ -120,6 +120,7 @@ pub enum DesignError {
          but it has {have}; {}",
         3 * u64::from(*asked), match have / 3 {
             0 => "give it 3 at least (`device.shim_bds`)".to_owned(),
+            1 => "use 1, or more `device.shim_bds`".to_owned(),
             most => format!("use 1 to {most}, or more `device.shim_bds`"),
         }
     )]
@@ -132,8 +133,13 @@ pub enum DesignError {
     /// More transfers at a time than a memory tile has DMA channels.
     #[error(
         "memory tiles need {asked} {direction} channels at a time ({rows_or_tiles} for {matrix}, one each for \
-         the others), but have {have}; use fewer `device.rows`{}",
-        if *direction == Direction::Mm2s { " or another `device.a_column_stride`" } else { "" }
+         the others), but have {have}; use {}",
+        match (*rows_or_tiles, *direction) {
+            // Fewer than one row there are not.
+            (1, _) => "more `device.memory_channels`",
+            (_, Direction::Mm2s) => "fewer `device.rows` or another `device.a_column_stride`",
+            (_, Direction::S2mm) => "fewer `device.rows`",
+        }
     )]
     Channels {
         /// Which way.

@@ -9,11 +9,12 @@ use memscape_study::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::best::{Designs, Timed};
+use crate::best::{Designs, Obstacle, Timed};
 use crate::cost::equations;
 use crate::cost::kernel::Kernel;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
+use crate::mapping::chain::ChainError;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
 use crate::search::{Objective, Search, SearchError, TieBreak};
@@ -148,6 +149,14 @@ pub enum BalanceError {
     /// Kernels, but none whose memory tiles hold it.
     #[error("no design for `{0}` fits the memory tiles; use fewer `k_mt_steps` or more `device.l2_bytes`")]
     NoDesign(Precision),
+    /// Designs, but none that can be programmed, most for addresses between words.
+    #[error("no design for `{precision}` that the memory tiles hold can be programmed; of most, {why}")]
+    Words {
+        /// The precision.
+        precision: Precision,
+        /// The last of these.
+        why: Box<ChainError>,
+    },
 }
 
 impl Default for BalanceStudy {
@@ -285,13 +294,23 @@ impl BalanceStudy {
         Point { timed, assumed_efficiency, compute_ns, memory_ns }
     }
 
+    /// Why no design computes anything.
+    fn no_design(&self) -> BalanceError {
+        let precision = self.precision;
+        match self.designs().obstacle(1, |design, _| self.size(design)) {
+            Err(error) => SearchError::from(error).into(),
+            Ok(Obstacle::Granularity(why)) => BalanceError::Words { precision, why: Box::new(why) },
+            Ok(_) => BalanceError::NoDesign(precision),
+        }
+    }
+
     /// The fastest of all designs that fit, and how many tiles L1 holds.
     ///
     /// # Errors
     /// [`BalanceError`] if none fits.
     pub fn best(&self) -> Result<(Timed, u64), BalanceError> {
         let (best, tried) = self.designs().fastest(|design| self.size(design)).map_err(SearchError::from)?;
-        best.map(|it| (it, tried)).ok_or(BalanceError::NoDesign(self.precision))
+        best.map(|it| (it, tried)).ok_or_else(|| self.no_design())
     }
 }
 
@@ -344,7 +363,7 @@ impl Study for BalanceStudy {
         let trace = self.trace()?;
         // The first of equals, as the iteration would keep it.
         let reached = trace.iter().rev().max_by(|a, b| a.timed.tops().total_cmp(&b.timed.tops()));
-        let reached = *reached.ok_or(BalanceError::NoDesign(self.precision))?;
+        let reached = *reached.ok_or_else(|| self.no_design())?;
         let (best, tried) = self.best()?;
         let (tile, best_tile) = (reached.tile(), best.kernel.tile);
         Ok(BalanceAnswer {

@@ -196,17 +196,70 @@ impl GemmStudy {
     /// # Errors
     /// [`StudyError`] says what does not fit.
     pub fn schedule(&self) -> Result<Schedule, StudyError> {
-        Ok(self.program()?.schedule)
+        Ok(self.program(1.0)?.schedule)
     }
 
-    /// What the array is programmed with, if it can be.
-    fn program(&self) -> Result<Program, StudyError> {
+    /// What the array is programmed with, if it can be, where a byte of B takes `b_share` in DRAM.
+    fn program(&self, b_share: f64) -> Result<Program, StudyError> {
         let design = self.design();
         let (l1, l2) = design.check(&self.device)?;
         let kernel = Kernel::new(&self.device, self.precision, design.tile, self.output_buffers)?;
-        let schedule = Schedule::new(&self.device, &design, &kernel, self.size())?;
+        let schedule = Schedule::new(&self.device, &design, &kernel, self.size(), b_share)?;
         Chains::check(&self.device, &design, self.size())?;
         Ok(Program { design, l1, l2, kernel, schedule })
+    }
+
+    /// The answer where a byte of B as it is multiplied takes `b_share` bytes in DRAM, from which cores make it.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
+    pub(super) fn answer_with(&self, b_share: f64) -> Result<GemmAnswer, StudyError> {
+        let device = &self.device;
+        let Program { design, l1, l2, kernel, schedule } = self.program(b_share)?;
+        let times = times(&schedule, self.engine);
+
+        let [m, k, n] = self.size().map(|it| it as f64);
+        let padded = design.padded(device, self.size());
+        let [padded_m, padded_k, padded_n] = padded.map(|it| it as f64);
+        let input = f64::from(self.precision.input_bytes());
+        let output = f64::from(self.precision.output_bytes());
+        let macs_per_cycle = self.measured_macs_per_cycle.unwrap_or_else(|| kernel.macs_per_cycle());
+        let peak_tops = device.tops(macs_per_cycle);
+        let operations = 2.0 * m * k * n;
+        let time_ns = times.total().as_ns();
+
+        let (read, write) = equations::dram_bytes(device, &design, padded);
+        let rows_of_blocks = padded_m / design.native(device)[0] as f64;
+        let read = read + rows_of_blocks * padded_k * padded_n * input * (b_share - 1.0);
+        let capacity = f64::from(device.l2_bytes.get()) * f64::from(device.columns.get());
+        Ok(GemmAnswer {
+            tops: operations / time_ns * 1e-3,
+            time_ns,
+            compute_ns: times.ns(GemmPart::Compute),
+            input_wait_ns: times.ns(GemmPart::InputWait),
+            output_wait_ns: times.ns(GemmPart::OutputWait),
+            epilogue_ns: times.ns(GemmPart::Epilogue),
+            dispatch_ns: times.ns(GemmPart::Dispatch),
+            bottleneck: schedule.bottleneck(),
+            macs_per_cycle,
+            efficiency: macs_per_cycle / kernel.mmul.macs_per_cycle(),
+            peak_tops,
+            arithmetic_intensity: operations / ((m * k + k * n) * input + m * n * output),
+            eq9_compute_ns: equations::compute_ns(device, macs_per_cycle, self.size()),
+            eq10_memory_ns: equations::memory_ns(device, &design, self.size()),
+            dram_read_bytes: read,
+            dram_write_bytes: write,
+            dram_read_gb_s: read / (schedule.load * (schedule.steps * schedule.blocks)).as_ns(),
+            padded_m: padded[0],
+            padded_k: padded[1],
+            padded_n: padded[2],
+            useful_share: operations / (2.0 * padded_m * padded_k * padded_n),
+            l1_bytes: l1.total(),
+            l1_share: l1.total() as f64 / f64::from(device.l1_bytes.get()),
+            l2_bytes: l2.total,
+            l2_share: l2.total as f64 / capacity,
+            l2_fullest_bytes: l2.fullest,
+            l2_shared: l2.shares(device),
+            occupancy: Occupancy::of(device, &design, &kernel.mmul),
+        })
     }
 }
 
@@ -270,54 +323,8 @@ impl Study for GemmStudy {
             Ok(())
         });
 
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
-        let device = &self.device;
-        let Program { design, l1, l2, kernel, schedule } = self.program()?;
-        let times = times(&schedule, self.engine);
-
-        let [m, k, n] = self.size().map(|it| it as f64);
-        let padded = design.padded(device, self.size());
-        let [padded_m, padded_k, padded_n] = padded.map(|it| it as f64);
-        let input = f64::from(self.precision.input_bytes());
-        let output = f64::from(self.precision.output_bytes());
-        let macs_per_cycle = self.measured_macs_per_cycle.unwrap_or_else(|| kernel.macs_per_cycle());
-        let peak_tops = device.tops(macs_per_cycle);
-        let operations = 2.0 * m * k * n;
-        let time_ns = times.total().as_ns();
-
-        let (read, write) = equations::dram_bytes(device, &design, padded);
-        let capacity = f64::from(device.l2_bytes.get()) * f64::from(device.columns.get());
-        Ok(GemmAnswer {
-            tops: operations / time_ns * 1e-3,
-            time_ns,
-            compute_ns: times.ns(GemmPart::Compute),
-            input_wait_ns: times.ns(GemmPart::InputWait),
-            output_wait_ns: times.ns(GemmPart::OutputWait),
-            epilogue_ns: times.ns(GemmPart::Epilogue),
-            dispatch_ns: times.ns(GemmPart::Dispatch),
-            bottleneck: schedule.bottleneck(),
-            macs_per_cycle,
-            efficiency: macs_per_cycle / kernel.mmul.macs_per_cycle(),
-            peak_tops,
-            arithmetic_intensity: operations / ((m * k + k * n) * input + m * n * output),
-            eq9_compute_ns: equations::compute_ns(device, macs_per_cycle, self.size()),
-            eq10_memory_ns: equations::memory_ns(device, &design, self.size()),
-            dram_read_bytes: read,
-            dram_write_bytes: write,
-            dram_read_gb_s: read / (schedule.load * (schedule.steps * schedule.blocks)).as_ns(),
-            padded_m: padded[0],
-            padded_k: padded[1],
-            padded_n: padded[2],
-            useful_share: operations / (2.0 * padded_m * padded_k * padded_n),
-            l1_bytes: l1.total(),
-            l1_share: l1.total() as f64 / f64::from(device.l1_bytes.get()),
-            l2_bytes: l2.total,
-            l2_share: l2.total as f64 / capacity,
-            l2_fullest_bytes: l2.fullest,
-            l2_shared: l2.shares(device),
-            occupancy: Occupancy::of(device, &design, &kernel.mmul),
-        })
+        self.answer_with(1.0)
     }
 
     fn bounds(&self) -> Vec<Bound> {
@@ -361,6 +368,53 @@ mod tests {
         let mut study = GemmStudy::default();
         change(&mut study);
         assert_eq!(study.answer().unwrap_err().to_string(), expected);
+    }
+
+    /// One block is read, multiplied and written, and shares the bus with nobody.
+    #[test]
+    fn the_only_block_has_the_bus_for_itself() {
+        let design = DESIGNS.get("xdna2-int8-int32");
+        let KernelDesign { device, precision, m_ct, k_ct, n_ct, k_mt, output_buffers } = *design;
+        let one = NonZeroU64::MIN;
+        let default = GemmStudy::default();
+        let mut study = GemmStudy {
+            device,
+            precision,
+            m: one,
+            k: one,
+            n: one,
+            m_ct,
+            k_ct,
+            n_ct,
+            k_mt,
+            output_buffers,
+            ..default
+        };
+        // 50 GB/s, as much as a port takes by itself.
+        study.device.dram.data_rate_mt_s = NonZeroU16::new(3125).unwrap();
+        let port = 50.0;
+        let c = 4.0 * 4.0 * 8.0 * f64::from(m_ct.get()) * f64::from(n_ct.get());
+        let (written, answer) = (c / port, study.answer().unwrap());
+        let drain = 4.0 * f64::from(m_ct.get()) * f64::from(n_ct.get()) / 8.0 / 1.8;
+        assert!((answer.epilogue_ns / (drain + written) - 1.0).abs() < 1e-6, "{answer:?}");
+        // A second block meets the first.
+        let two = GemmStudy { n: NonZeroU64::new(8 * u64::from(n_ct.get()) + 1).unwrap(), ..study };
+        assert!(two.answer().unwrap().epilogue_ns > 1.2 * answer.epilogue_ns);
+        let events = GemmStudy { engine: CostEngine::Events, ..study }.answer().unwrap();
+        assert!((events.time_ns / answer.time_ns - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn descriptors_that_nobody_writes_anew_bind_nothing() {
+        let mut study = GemmStudy::default();
+        study.device.bd_cycles = memscape_units::Cycles::new(1e9).unwrap();
+        let block = |it: u16, count: u64| NonZeroU64::new(4 * u64::from(it) * count).unwrap();
+        let of = |blocks: u64| {
+            let (m, n) = (block(study.m_ct.get(), blocks), block(study.n_ct.get(), 1));
+            GemmStudy { m, n, ..study }.answer().unwrap().bottleneck
+        };
+        assert_ne!(of(5), Bottleneck::Commands, "five blocks ahead");
+        assert_eq!(of(6), Bottleneck::Commands);
     }
 
     #[test]

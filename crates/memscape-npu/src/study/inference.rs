@@ -9,7 +9,7 @@ use memscape_study::{
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
-use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, WeightFormat, Weights};
+use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, Reply, WeightFormat, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +132,7 @@ parts! {
 /// What `npu.inference` answers. A step is one token of each sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct InferenceAnswer {
-    /// What all systems answer; a step at the mean context of the reply
+    /// What all systems answer; a step is the mean over the reply
     #[serde(flatten)]
     pub headline: Headline,
     /// Streaming and multiplying weights, per step
@@ -153,14 +153,14 @@ pub struct InferenceAnswer {
     pub prompt_tops: f64,
     /// Bytes that a step streams
     pub step_bytes: f64,
-    /// Context at which a generated token is timed: the mean
+    /// Mean context of the generated tokens
     pub context_tokens: u64,
 }
 
 /// What the prompts of all sequences take of the array.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PromptCost {
-    /// All products with weights: `layers` and `head`.
+    /// All products with weights: `layers` and `outside`.
     pub weights: Nanoseconds,
     /// Attention.
     pub attention: Nanoseconds,
@@ -170,8 +170,8 @@ pub struct PromptCost {
     pub tops: f64,
     /// The layers' products, with what configures the array.
     pub layers: ProductTraffic,
-    /// The head's product.
-    pub head: ProductTraffic,
+    /// Those of the head, and of what projects embeddings.
+    pub outside: ProductTraffic,
     /// Bytes that attention and vectors move.
     pub other_bytes: f64,
 }
@@ -180,7 +180,7 @@ impl PromptCost {
     /// Bytes that all of it moves: with weights as they are stored, and as wide as they are multiplied
     /// where that is more.
     fn moved_bytes(&self) -> [f64; 2] {
-        let products = [self.layers, self.head];
+        let products = [self.layers, self.outside];
         let beside = self.other_bytes + products.iter().map(|it| it.written_bytes).sum::<f64>();
         let stored: f64 = products.iter().map(|it| it.stored_read_bytes).sum();
         let widened: f64 = products.iter().map(|it| it.read_bytes).sum();
@@ -316,10 +316,10 @@ impl InferenceStudy {
 
     /// One step: the slower of streaming and multiplying, operator after operator; and the
     /// bytes streamed.
-    fn step(&self, context: u64, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
+    fn step(&self, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
         let (mut times, mut streamed) = ([0.0; 3], 0.0);
         let mut computing = 0.0;
-        for it in self.streams(context, mmul)? {
+        for it in self.streams(mmul)? {
             if it.compute > it.stream {
                 computing += it.compute;
             }
@@ -331,18 +331,18 @@ impl InferenceStudy {
             (PassPart::Weights, weights?.to_picoseconds()),
             (PassPart::Attention, attention?.to_picoseconds()),
             (PassPart::Vector, vector?.to_picoseconds()),
-            (PassPart::Dispatch, self.dispatch(context)?.to_picoseconds()),
+            (PassPart::Dispatch, self.dispatch()?.to_picoseconds()),
         ]);
         Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
     }
 
     /// What a step takes to be handed over.
     #[expect(clippy::cast_precision_loss, reason = "counts of operators")]
-    fn dispatch(&self, context: u64) -> Result<Nanoseconds, StudyError> {
+    fn dispatch(&self) -> Result<Nanoseconds, StudyError> {
         let layers = f64::from(self.model.layers);
         let dispatches = match self.handed {
             Handed::Operators => {
-                let operators = self.model.decode_operators(context, self.projections)?;
+                let operators = self.model.reply_operators(self.reply(), self.projections)?;
                 let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
                 products.map(|it| it.count as f64).sum::<f64>() + layers
             }
@@ -354,7 +354,7 @@ impl InferenceStudy {
 
     /// What a step streams and multiplies, operator by operator.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn streams(&self, context: u64, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
+    fn streams(&self, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
         // One row of the instruction for each vector; the others multiply nothing.
@@ -362,7 +362,7 @@ impl InferenceStudy {
         let peak = self.device.peak_tops(&mmul) * 1e3;
         let rate = |vectors: f64| peak * vectors / ((vectors / r).ceil() * r);
         let mut streams = Vec::new();
-        for it in self.model.decode_operators(context, self.projections)? {
+        for it in self.model.reply_operators(self.reply(), self.projections)? {
             let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
             let vectors = match it.kind {
                 OperatorKind::Matrix => batch,
@@ -408,19 +408,18 @@ impl InferenceStudy {
             let it = Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes };
             costs.push(it.told(Pass::Prompt)?);
         }
-        let context = self.context_tokens();
-        for it in self.streams(context, mmul)? {
+        for it in self.streams(mmul)? {
             costs.push(it.told(Pass::Token)?);
         }
-        let dispatch = [("dispatch", self.dispatch(context)?)];
+        let dispatch = [("dispatch", self.dispatch()?)];
         costs.push(OperatorCost::new(Pass::Token, "dispatch", Nanoseconds::ZERO, dispatch));
         Ok(costs)
     }
 
-    /// Context at which a generated token is timed: time is linear in it, so that the mean context
-    /// gives the mean time.
-    fn context_tokens(&self) -> u64 {
-        self.prompt_tokens.get().saturating_add(self.generated_tokens.get().div_ceil(2))
+    /// What is generated. Time is linear in what each layer attends to, so that its mean gives the mean
+    /// time.
+    const fn reply(&self) -> Reply {
+        Reply { prompt: self.prompt_tokens.get(), tokens: self.generated_tokens }
     }
 
     /// The prompts of all sequences on the array.
@@ -430,7 +429,7 @@ impl InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         let stored = self.format.of(&self.model)?;
-        let (products, [layers, head]) = self.products().solve(self.batch.into(), Some(stored))?;
+        let (products, [layers, outside]) = self.products().solve(self.batch.into(), Some(stored))?;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
@@ -450,7 +449,7 @@ impl InferenceStudy {
         let [weights, attention, vector] = times.map(Nanoseconds::new);
         let (weights, attention, vector) = (weights?, attention?, vector?);
         let tops = products.tops;
-        Ok(PromptCost { weights, attention, vector, tops, layers, head, other_bytes })
+        Ok(PromptCost { weights, attention, vector, tops, layers, outside, other_bytes })
     }
 
     /// What the DRAM takes for the prompts, and for a step. The array is charged the time of weights as
@@ -469,12 +468,14 @@ fn part_of(kind: OperatorKind) -> PassPart {
     }
 }
 
-fn bound_by(step: &Breakdown<PassPart>, computes: bool) -> BoundBy {
+fn bound_by(device: &Device, step: &Breakdown<PassPart>, computes: bool) -> BoundBy {
     let handing = step[PassPart::Dispatch];
     if handing > step.total() - handing {
         BoundBy::Host
     } else if computes {
         BoundBy::Compute
+    } else if device.channels_gb_s() < device.dram.port_gb_s() {
+        BoundBy::Link
     } else {
         BoundBy::DramBandwidth
     }
@@ -510,8 +511,7 @@ impl Study for InferenceStudy {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let context = self.context_tokens();
-        let (step, step_bytes, computes) = self.step(context, mmul)?;
+        let (step, step_bytes, computes) = self.step(mmul)?;
         let read = self.prompt()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
@@ -523,7 +523,7 @@ impl Study for InferenceStudy {
             step: step_time,
             memory_bytes: memory.0,
             memory_limit_bytes: Some(self.memory_gb.bytes().0),
-            bound_by: bound_by(&step, computes),
+            bound_by: bound_by(&self.device, &step, computes),
             energy: self.energy((read.moved_bytes(), prompt), (step_bytes, step_time)),
             package_w: None,
             cost_usd: None,
@@ -539,7 +539,7 @@ impl Study for InferenceStudy {
             prompt_vector_s: vector.as_f64() * 1e-9,
             prompt_tops,
             step_bytes,
-            context_tokens: context,
+            context_tokens: self.reply().mean_context(),
         })
     }
 
@@ -637,6 +637,39 @@ mod tests {
         );
     }
 
+    /// Of Gemma 3 1B 22 layers of 26 see no more than 512 tokens, which fill after half of the reply.
+    #[test]
+    fn a_reply_takes_as_long_as_its_tokens_one_by_one() {
+        let of = |prompt: u64, generated: u64| {
+            let study = InferenceStudy {
+                model: Model::named("gemma-3-1b").unwrap(),
+                prompt_tokens: NonZeroU64::new(prompt).unwrap(),
+                generated_tokens: NonZeroU64::new(generated).unwrap(),
+                batch: NonZeroU32::new(32).unwrap(),
+                ..InferenceStudy::default()
+            };
+            let (step, bytes, _) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            [step.ns(PassPart::Attention), step.total().as_ns(), bytes]
+        };
+        let reply = of(1, 1023);
+        let each: Vec<_> = (1..=1023).map(|it| of(it, 1)).collect();
+        for (part, reply) in reply.into_iter().enumerate() {
+            let ratio = reply / (each.iter().map(|it| it[part]).sum::<f64>() / 1023.0);
+            assert!((ratio - 1.0).abs() < 1.5e-3, "{part}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn what_interface_tiles_do_not_take_in_binds_as_a_link() {
+        let of = |clock_mhz| {
+            let mut study = InferenceStudy { generated_tokens: NonZeroU64::MIN, ..InferenceStudy::default() };
+            study.device.clock_mhz = memscape_units::Megahertz::new(clock_mhz).unwrap();
+            study.answer().unwrap().headline.bound_by
+        };
+        // Eight channels of four bytes a cycle: 3.2 GB/s, and 32 GB/s, of a port of less.
+        assert_eq!((of(100.0), of(1000.0)), (BoundBy::Link, BoundBy::DramBandwidth));
+    }
+
     #[test]
     fn sequences_share_the_stream_of_weights() {
         let one = InferenceStudy::default();
@@ -657,7 +690,7 @@ mod tests {
         };
         let (one, many) = (prompt(1 << 15, 1), prompt(1 << 5, 1 << 10));
         assert_eq!(one.layers.time, many.layers.time);
-        let ratio = many.head.time.as_f64() / one.head.time.as_f64();
+        let ratio = many.outside.time.as_f64() / one.outside.time.as_f64();
         assert!(ratio > 2.0, "1024 vectors are more than a tile of them: {ratio}");
     }
 
@@ -686,6 +719,29 @@ mod tests {
         let prompt = InferenceStudy { format: Format::FP16.into(), ..base }.prompt().unwrap();
         assert!(certain(prompt.moved_bytes()));
         assert!(prompt.moved_bytes()[0] > widened);
+    }
+
+    #[test]
+    fn a_prompt_reads_activations_beside_weights_wider_than_they_are_multiplied() {
+        let prompt = |format: Format, tokens| {
+            let prompt_tokens = NonZeroU64::new(tokens).unwrap();
+            let (format, generated_tokens) = (format.into(), NonZeroU64::MIN);
+            let study =
+                InferenceStudy { format, prompt_tokens, generated_tokens, ..InferenceStudy::default() };
+            study.prompt().unwrap().weights.as_f64()
+        };
+        // One row of blocks of 448 rows, in bytes: A anew for each block of C, B once, padded to steps of 224 and
+        // blocks of 448; of one layer's Q with K and V, output, gate with up, and down, and of the head.
+        let (layers, blocks) = (16.0, [7.0, 5.0, 37.0, 5.0, 287.0]);
+        let steps = [2240.0, 2240.0, 2240.0, 8288.0, 2240.0];
+        let of = |it: usize| 448.0 * blocks[it] * steps[it];
+        let b = layers * (of(0) + of(1) + of(2) + of(3)) + of(4);
+        let (a, device) = (b, InferenceStudy::default().device);
+        let floor = (a + 2.0 * b) / device.dram.port_gb_s() + 65.0 * device.dispatch_ns.as_f64();
+        assert!(floor > 0.26e9 && prompt(Format::FP16, 448) > floor, "{} {floor}", prompt(Format::FP16, 448));
+        // A byte and its scale are a sixteenth wider, narrower ones as wide as they are multiplied.
+        assert!(prompt(Format::Q8_0, 448) >= prompt(Format::INT8, 448));
+        assert!((prompt(Format::INT8, 448) / prompt(Format::Q4_0, 448) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The study `npu.workload`: all weight products of a prompt, one after the other.
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
+use std::ops::Range;
 
 use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When,
@@ -11,9 +12,10 @@ use memscape_workload::{Gemv, Matrix, Model, Projections, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::best::{Demanded, Designs, Obstacle, reads_of_b};
+use crate::best::{Demanded, Designs, Obstacle};
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
+use crate::mapping::chain::ChainError;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
@@ -31,7 +33,8 @@ pub struct WorkloadStudy {
     pub prompt_tokens: NonZeroU64,
     /// Whether Q, K and V (and gate and up) are one matrix
     pub projections: Projections,
-    /// Whether the language-model head of the last position is computed too
+    /// Whether the language-model head of the last position is computed too, with the projection in front of it
+    /// where a model has one
     pub lm_head: bool,
     /// Which design computes which product
     pub strategy: Strategy,
@@ -103,7 +106,7 @@ pub struct WorkloadAnswer {
 }
 
 /// Why a prompt has no time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A model whose tokens go different ways.
@@ -145,6 +148,14 @@ pub enum WorkloadError {
         /// A memory tile.
         have: Bytes,
     },
+    /// Designs, but none that can be programmed, most for addresses between words.
+    #[error("no design for `{precision}` that memories hold can be programmed; of most, {why}")]
+    Words {
+        /// The precision.
+        precision: Precision,
+        /// The last of these.
+        why: Box<ChainError>,
+    },
     /// Designs, but no program.
     #[error(
         "no design for `{precision}` that memories hold fits the registers of buffer descriptors for every product; \
@@ -175,6 +186,7 @@ impl WorkloadError {
                 Self::NoTile { precision, have, stack }
             }
             Obstacle::L2 => Self::NoStep { precision, have: Bytes(device.l2_bytes.get().into()) },
+            Obstacle::Granularity(why) => Self::Words { precision, why: Box::new(why) },
             Obstacle::Descriptors => Self::NoDescriptors { precision },
             Obstacle::Time => Self::NoTime { tokens: gemm.m.get() },
         }
@@ -261,60 +273,65 @@ struct Product {
     operations: f64,
     /// What the array is configured for: a change of it takes time.
     configuration: usize,
-    /// What each takes at least, its weights read once as they are stored, in nanoseconds.
-    least_ns: f64,
-    /// Of that, reading the weights.
-    stored_ns: f64,
     /// What a weight takes in DRAM over what it takes as it is multiplied.
     stored_share: f64,
 }
 
 impl Product {
-    /// How often the design reads the weights.
-    fn reads(&self) -> f64 {
-        reads_of_b(&self.gemm.device, self.gemm.design().tile, self.gemm.size())
+    /// What reading a weight is charged, over what it takes as it is multiplied: narrower ones are taken to
+    /// lie there as they are multiplied.
+    const fn b_share(&self) -> f64 {
+        self.stored_share.max(1.0)
     }
 
-    /// What no design goes below that reads the weights as often as this one's, as they are stored.
-    fn least(&self) -> f64 {
-        self.least_ns.max(self.stored_ns * self.reads())
+    /// The product, its weights read as they are charged.
+    fn answer(&self) -> Result<GemmAnswer, StudyError> {
+        self.gemm.answer_with(self.b_share())
     }
 
-    /// Bytes that reading the weights as they are stored adds to those of the product.
+    /// Bytes that narrower weights leave out if they are read as they are stored.
     #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
-    fn stored_more_bytes(&self, of: &GemmAnswer) -> f64 {
+    fn saved_bytes(&self, of: &GemmAnswer) -> f64 {
+        let [native_m, ..] = self.gemm.design().native(&self.gemm.device);
+        let reads = (of.padded_m / native_m) as f64;
         let input = f64::from(self.gemm.precision.input_bytes());
-        let weights = of.padded_k as f64 * of.padded_n as f64 * input * self.reads();
-        weights * (self.stored_share - 1.0)
+        let weights = of.padded_k as f64 * of.padded_n as f64 * input * reads;
+        weights * (self.b_share() - self.stored_share)
     }
 }
 
-/// The kinds of products of a prompt: those of a layer in their order, then the head.
+/// The kinds of products of a prompt in their order: in front of the layers, those of a layer, then the head
+/// with what is in front of it.
 struct Products {
     layers: u64,
     kinds: Vec<Product>,
-    /// How many of the kinds are a layer's.
+    /// How many of the kinds are in front of the layers.
+    before: usize,
+    /// How many are a layer's.
     per_layer: usize,
 }
 
 impl Products {
-    /// All products, layer after layer, then the head; each with the number of its layer and of
-    /// its kind.
+    /// All products in their order, layer after layer; each with the number of its layer and of its kind.
     fn sequence(&self) -> impl Iterator<Item = (u64, usize)> {
-        let layers = (0..self.layers).flat_map(|layer| (0..self.per_layer).map(move |it| (layer, it)));
-        layers.chain((self.per_layer..self.kinds.len()).map(|it| (self.layers, it)))
+        let behind = self.before + self.per_layer;
+        let layers = (0..self.layers).flat_map(move |layer| (self.before..behind).map(move |it| (layer, it)));
+        let outside = |kinds: Range<usize>, layer| kinds.map(move |it| (layer, it));
+        outside(0..self.before, 0).chain(layers).chain(outside(behind..self.kinds.len(), self.layers))
     }
 
     /// How often the array is configured anew if the kinds need these configurations. The first
     /// is there already.
     fn reconfigurations(&self, of: &[usize]) -> u64 {
-        let (layer, head) = of.split_at(self.per_layer);
+        let (before, rest) = of.split_at(self.before);
+        let (layer, behind) = rest.split_at(self.per_layer);
         let differ = |one: Option<&usize>, other: Option<&usize>| {
             u64::from(one.zip(other).is_some_and(|it| it.0 != it.1))
         };
-        let inside: u64 = layer.windows(2).map(|it| differ(it.first(), it.last())).sum();
+        let inside = |it: &[usize]| it.windows(2).map(|it| differ(it.first(), it.last())).sum::<u64>();
         let around = differ(layer.last(), layer.first());
-        self.layers * inside + (self.layers - 1) * around + differ(layer.last(), head.first())
+        let between = differ(before.last(), layer.first()) + differ(layer.last(), behind.first());
+        inside(before) + self.layers * inside(layer) + (self.layers - 1) * around + inside(behind) + between
     }
 
     /// Gives kinds the designs that take the least time together, reconfiguration included:
@@ -328,12 +345,7 @@ impl Products {
         let demanded: Vec<_> = self
             .kinds
             .iter()
-            .map(|it| Demanded {
-                size: it.gemm.size(),
-                count: it.count,
-                least_ns: it.least_ns,
-                stored_ns: it.stored_ns,
-            })
+            .map(|it| Demanded { size: it.gemm.size(), count: it.count, b_share: it.b_share() })
             .collect();
         let shared = designs.shared(&demanded)?;
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -350,7 +362,7 @@ impl Products {
             }
         });
         let Some((_, groups)) = best else {
-            let obstacle = designs.obstacle(&demanded)?;
+            let obstacle = designs.obstacle(demanded.len(), |_, at| demanded[at].size)?;
             return Err(WorkloadError::no_design(&first, obstacle).into());
         };
         for (at, kind) in self.kinds.iter_mut().enumerate() {
@@ -389,30 +401,27 @@ impl WorkloadStudy {
         let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
             let gemm = self.gemm(tokens, weights);
             let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
-            let [least_ns, stored_ns, stored_share] = match stored {
-                Some(weights) => {
-                    let [_, k, n] = gemm.size();
-                    let elements = k.saturating_mul(n);
-                    let bytes = weights.matrix_bits(matrix, elements) as f64 / 8.0;
-                    let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
-                    let least = self.floors_of(matrix, gemm.size(), stored)?.least();
-                    [least, bytes / self.device.dram.port_gb_s(), bytes / multiplied]
-                }
-                None => [0.0, 0.0, 1.0],
-            };
-            let configuration = 0;
-            Ok(Product { matrix, gemm, count, operations, configuration, least_ns, stored_ns, stored_share })
+            let stored_share = stored.map_or(1.0, |it| {
+                let elements = weights.k().saturating_mul(weights.m());
+                let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
+                it.matrix_bits(matrix, elements) as f64 / 8.0 / multiplied
+            });
+            Product { matrix, gemm, count, operations, configuration: 0, stored_share }
         };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
-        let mut kinds = layer
-            .map(|(matrix, weights)| kind(matrix, weights, self.prompt_tokens, layers))
-            .collect::<Result<Vec<_>, StudyError>>()?;
-        let per_layer = kinds.len();
+        let of_prompt = |(matrix, weights), count| kind(matrix, weights, self.prompt_tokens, count);
+        // Only models with embeddings of another size than the layers' have projections of them.
+        let outside = |matrix| self.model.gemv(matrix).ok().map(|weights| (matrix, weights));
+        let mut kinds: Vec<_> = outside(Matrix::ProjectIn).map(|it| of_prompt(it, 1)).into_iter().collect();
+        let before = kinds.len();
+        kinds.extend(layer.map(|it| of_prompt(it, layers)));
+        let per_layer = kinds.len() - before;
         if self.lm_head {
-            kinds.push(kind(Matrix::LmHead, self.model.gemv(Matrix::LmHead)?, heads, 1)?);
+            let last = [Matrix::ProjectOut, Matrix::LmHead].into_iter().filter_map(outside);
+            kinds.extend(last.map(|(matrix, weights)| kind(matrix, weights, heads, 1)));
         }
-        let mut products = Products { layers, kinds, per_layer };
+        let mut products = Products { layers, kinds, before, per_layer };
         match self.strategy {
             Strategy::OneDesign => {}
             Strategy::Reconfigured => {
@@ -426,9 +435,9 @@ impl WorkloadStudy {
         Ok(products)
     }
 
-    /// The answer, and what the products of the layers (with what configures the array) and the
-    /// head take by themselves. The head is asked for the last token of so many prompts; none is
-    /// faster than its weights are read as they are stored.
+    /// The answer, and what the products of the layers (with what configures the array) and those
+    /// outside of them, the head above all, take by themselves. The head is asked for the last token of so many prompts; weights that
+    /// are stored wider than they are multiplied are read so.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(super) fn solve(
         &self,
@@ -443,15 +452,15 @@ impl WorkloadStudy {
         let mut parts = [nothing; 2];
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         for it in &products.kinds {
-            let answer = it.gemm.answer()?;
+            let answer = it.answer()?;
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } = answer;
-            let stored_more = it.stored_more_bytes(&answer);
             let count = it.count as f64;
-            let time = Nanoseconds::new(time_ns.max(it.least()))? * count;
-            let of = &mut parts[usize::from(it.matrix == Matrix::LmHead)];
+            let time = Nanoseconds::new(time_ns)? * count;
+            let outside = matches!(it.matrix, Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead);
+            let of = &mut parts[usize::from(outside)];
             of.time += time;
-            of.read_bytes += count * (dram_read_bytes + stored_more.max(0.0));
-            of.stored_read_bytes += count * (dram_read_bytes + stored_more);
+            of.read_bytes += count * dram_read_bytes;
+            of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
             gemms += time;
             operations += it.operations;
@@ -508,7 +517,7 @@ impl WorkloadStudy {
     }
 
     /// The kinds of products with what all of each take, by cause, and what configures the array. At
-    /// least, each is read as it is stored.
+    /// least, each matrix is read once as it is stored.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(super) fn operators(
         &self,
@@ -518,7 +527,7 @@ impl WorkloadStudy {
         let products = self.products(heads, stored)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
-            let answer = it.gemm.answer()?;
+            let answer = it.answer()?;
             let floors = self.floors_of(it.matrix, it.gemm.size(), stored)?;
             let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * it.count as f64);
             let useful = answer.compute_ns * answer.useful_share;
@@ -530,7 +539,6 @@ impl WorkloadStudy {
                 ("output_wait", of(answer.output_wait_ns)?),
                 ("epilogue", of(answer.epilogue_ns)?),
                 ("dispatch", of(answer.dispatch_ns)?),
-                ("stored", of(it.least() - answer.time_ns)?),
             ];
             costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
         }
@@ -676,6 +684,30 @@ mod tests {
             it.device.dram.read_gb_s = GbPerS::new(1e-9).unwrap();
         });
         assert!(time.contains("2048 tokens") && time.contains("`device.dram.read_gb_s`"), "{time}");
+    }
+
+    #[test]
+    fn embeddings_of_another_size_are_projected() {
+        let model = Model::named("opt-350m").unwrap();
+        let of = |lm_head| {
+            let products = WorkloadStudy { model, lm_head, ..WorkloadStudy::default() };
+            (products, products.answer().unwrap())
+        };
+        let ((products, headless), (_, whole)) = (of(false), of(true));
+        let time = |tokens: NonZeroU64, matrix| {
+            products.gemm(tokens, model.gemv(matrix).unwrap()).answer().unwrap().time_ns
+        };
+        let layers: f64 = model
+            .layer_gemvs(products.projections)
+            .map(|it| 24.0 * products.gemm(products.prompt_tokens, it.1).answer().unwrap().time_ns)
+            .sum();
+        let inwards = time(products.prompt_tokens, Matrix::ProjectIn);
+        let last = time(NonZeroU64::MIN, Matrix::ProjectOut) + time(NonZeroU64::MIN, Matrix::LmHead);
+        assert!((headless.gemm_ns / (layers + inwards) - 1.0).abs() < 1e-9);
+        assert!((whole.gemm_ns / (layers + inwards + last) - 1.0).abs() < 1e-9);
+        assert_eq!(whole.gemms, headless.gemms + 2);
+        // Q, K and V; out; two of the network; and one in front, one behind, one head.
+        assert_eq!(headless.gemms, 24 * 4 + 1);
     }
 
     #[test]
