@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_riscv::CensusStudy;
 use memscape_riscv::census::{Census, Observed, OutputRows, Run, Shape};
 use memscape_riscv::dispatch::{Criteria, Path, Product, dispatch, shares};
+use memscape_riscv::mapping::conversation::Conversation;
 use memscape_study::Study;
 use memscape_workload::{Experts, Format, Llm, Model, Projections};
 use proptest::prelude::*;
@@ -20,6 +21,7 @@ fn run(prompt: u64, generated: u64, repetitions: u32) -> Run {
         repetitions: NonZeroU32::new(repetitions).unwrap(),
         warm_up_tokens: 2,
         kv_padding: NonZeroU64::new(32).unwrap(),
+        ubatch_tokens: NonZeroU64::new(512).unwrap(),
         output_rows: OutputRows::Last,
     }
 }
@@ -155,10 +157,50 @@ fn blas_gets_long_prompts_only() {
     assert_eq!(dispatch(&odd, &criteria), Path::Default, "the two-row kernel needs even rows");
 }
 
+/// A prompt of 1025 tokens is two full graphs and one of a token, the only one with outputs.
+#[test]
+fn a_long_prompt_is_counted_graph_by_graph() {
+    let study = CensusStudy {
+        prompt_tokens: NonZeroU64::new(1025).unwrap(),
+        generated_tokens: NonZeroU64::MIN,
+        repetitions: NonZeroU32::MIN,
+        warm_up_tokens: 0,
+        ..CensusStudy::default()
+    };
+    let census = Census::of(&study.model, study.projections, &study.run());
+    let count = |shared, dst0, dst1| census.count(Shape { shared, dst0, dst1 });
+    // Q, K, V and output of 32 layers; gate and up of 31, as nothing follows the last attention.
+    assert_eq!((count(4096, 4096, 512), count(4096, 11008, 512)), (2 * 4 * 32, 2 * 2 * 31));
+    assert_eq!((count(4096, 4096, 1), count(4096, 11008, 1)), (4 * 32, 2 * 32));
+    assert_eq!((count(4096, 32000, 512), count(4096, 32000, 1)), (0, 1));
+    // Each attends to the cells in use by its end: 512, 1024, and 1025 rounded up.
+    assert_eq!([count(128, 512, 512), count(128, 1024, 512), count(128, 1056, 1)], [32; 3]);
+    assert_eq!(census.total(), 2 * (9 * 31 + 6) + 9 * 32 + 1);
+    let one = CensusStudy { ubatch_tokens: NonZeroU64::new(2048).unwrap(), ..study };
+    let whole = Census::of(&one.model, one.projections, &one.run());
+    assert_eq!((whole.total(), whole.with_columns(1025)), (9 * 32 + 1, 9 * 31 + 6));
+    let conversation = Conversation {
+        warm_up_tokens: 0,
+        prompt_tokens: 1025,
+        generated_tokens: 1,
+        batch: 1,
+        kv_padding: study.kv_padding,
+        ubatch_tokens: study.ubatch_tokens,
+    };
+    let graphs = conversation.prompt();
+    let products: u64 =
+        graphs.iter().map(|it| it.count * if it.columns.outputs > 0 { 9 * 32 + 1 } else { 9 * 31 + 6 }).sum();
+    assert_eq!(census.total(), products, "those of the conversation's graphs");
+}
+
 #[test]
 fn a_run_beyond_counting_is_refused() {
     let study = CensusStudy { generated_tokens: NonZeroU64::MAX, ..CensusStudy::default() };
     assert!(study.answer().unwrap_err().to_string().contains("together they may be 2^24"));
+    let (most, one) = (NonZeroU64::new((1 << 24) - 64).unwrap(), NonZeroU64::MIN);
+    let single =
+        CensusStudy { prompt_tokens: most, kv_padding: one, ubatch_tokens: one, ..CensusStudy::default() };
+    assert!(single.answer().unwrap_err().to_string().contains("raise `kv_padding`"));
 }
 
 #[test]

@@ -202,7 +202,8 @@ fn a_census_obeys() {
         &[
             ("dispatch.blas", || vec![json!(true), json!(false)]),
             ("dispatch.contiguous", || vec![json!(true), json!(false)]),
-            ("prompt_tokens", || [1, 6, 33, 69].map(|it| json!(it)).to_vec()),
+            ("prompt_tokens", || [1, 6, 33, 69, 1000].map(|it| json!(it)).to_vec()),
+            ("ubatch_tokens", || [16, 512].map(|it| json!(it)).to_vec()),
         ],
         300,
     );

@@ -11,6 +11,7 @@ use memscape_riscv::dispatch::Build;
 use memscape_riscv::hardware::{Distances, MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
+use memscape_riscv::mapping::quant::file_bytes;
 use memscape_riscv::placement::{Bind, Nodes, Placed, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Limited, Pass, Study};
@@ -243,6 +244,8 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     assert!(at(Policy::Base, 1, None).stay && at(Policy::NoBalancing, 64, None).stay);
     let interleaved = at(Policy::Interleave, 32, None);
     assert_eq!((interleaved.mean_distance, interleaved.data_nodes, interleaved.clusters), (20.0, 4, 16));
+    let one_of_four = at(Policy::BindCores, 1, Some(Nodes::Count(4)));
+    assert_eq!(one_of_four.thread_stretch(&study.numa), 1.0, "a thread is where it is");
     let alone = at(Policy::NoBalancing, 1, None);
     assert_eq!((alone.mean_distance, alone.clusters), (10.0, 1), "a thread touches its own node");
 }
@@ -285,12 +288,65 @@ fn blas_gets_long_prompts_alone() {
     let (without, with) = (at(Build::default(), 32), at(build, 32));
     assert!(with.prompt_kernel_s != without.prompt_kernel_s);
     assert_eq!(with.kernel_ns, without.kernel_ns);
-    let unpacked = 4 * 4096 * 32000;
+    // The head has one column, which BLAS does not get.
+    let unpacked = 4 * 4096 * 11008;
     assert_eq!(
         with.headline.memory_bytes,
         without.headline.memory_bytes + unpacked,
-        "the largest matrix in fp32"
+        "the largest matrix in fp32 that BLAS gets"
     );
+    let everywhere =
+        |format| ask(InferenceStudy { kernel: Kernel::Openblas, format, ..InferenceStudy::default() });
+    let beside = |format| everywhere(format).headline.memory_bytes - file_bytes(&base_model(), format);
+    assert_eq!(
+        beside(Format::Q4_0),
+        beside(Format::FP32) + 4 * 4096 * 32000,
+        "single precision needs no copy"
+    );
+}
+
+/// OpenBLAS packs what is dequantised no faster than the memory gives it back.
+#[test]
+fn packing_reads_the_copy_back() {
+    let floor = |it: f64, gb_s: f64| it / gb_s;
+    // One node's controller, at 64 threads; Q4_0 in, fp32 out and back.
+    let base = InferenceStudy {
+        kernel: Kernel::Openblas,
+        threads: count(64),
+        policy: Policy::NoBalancing,
+        prompt_tokens: tokens(32),
+        ..InferenceStudy::default()
+    };
+    let it = ask(base);
+    let weights = 32.0 * (4.0 * 4096.0 * 4096.0 + 3.0 * 4096.0 * 11008.0) + 4096.0 * 32000.0;
+    let moved = weights * (18.0 / 32.0 + 4.0 + 4.0);
+    assert!(it.headline.ttft_s * 1e9 > floor(moved, it.bandwidth_gb_s), "{}", it.headline.ttft_s);
+    assert!(it.headline.token_ns > floor(moved, it.bandwidth_gb_s));
+    let energy = it.headline.energy.energy_access_j.unwrap();
+    let mut less = base;
+    less.core.pack_ns = Nanoseconds::new(100.0).unwrap();
+    assert!(
+        ask(less).headline.energy.energy_access_j.unwrap() == energy,
+        "it is read however long packing takes"
+    );
+    let product = GemmStudy {
+        m: tokens(11008),
+        n: tokens(1),
+        format: Format::Q4_0,
+        threads: count(64),
+        ..GemmStudy::default()
+    };
+    let moved = 11008.0 * 4096.0 * (18.0 / 32.0 + 4.0 + 4.0);
+    let time = product.answer().unwrap().time_ns;
+    assert!(time > floor(moved, it.bandwidth_gb_s), "{time}");
+    // One core packs more slowly than it reads.
+    let alone = GemmStudy { threads: count(1), ..product };
+    let packed = alone.answer().unwrap().pack_ns / (11008.0 * 4096.0 * alone.core.pack_ns.as_f64());
+    assert!((packed - 1.0).abs() < 1e-9);
+}
+
+fn base_model() -> Model {
+    InferenceStudy::default().model
 }
 
 /// A prompt longer than a graph is several, each of which meets, reads the weights and attends to
@@ -328,7 +384,12 @@ fn a_long_prompt_is_several_graphs() {
         (blas(512 + 31).prompt_kernel_s - blas(512).prompt_kernel_s, at(31, 512).prompt_kernel_s);
     assert!((full / rest - 1.0).abs() < 0.01, "{full} {rest}");
     assert!(blas(1024).prompt_weights_s > 1.9 * blas(512).prompt_weights_s);
-    assert_eq!(blas(2048).headline.memory_bytes, blas(512).headline.memory_bytes);
+    let scores = |cells: u64| 32 * 4 * 512 * cells;
+    assert_eq!(
+        blas(2048).headline.memory_bytes - scores(2048),
+        blas(512).headline.memory_bytes - scores(512),
+        "a graph's copy of a matrix is the next one's"
+    );
     // Told in closed form.
     let mut long = InferenceStudy {
         prompt_tokens: tokens(1 << 23),
@@ -479,6 +540,93 @@ fn scopes_caches_and_mappings_are_options() {
     assert_eq!(bound_by, BoundBy::DramBandwidth);
 }
 
+/// Weights that the system-level cache holds are bound by it.
+#[test]
+fn a_cache_that_binds_is_no_memory() {
+    let mut study = InferenceStudy {
+        model: "opt-125m".parse().unwrap(),
+        policy: Policy::NoBalancing,
+        compiler_factor: 0.01,
+        threads: count(16),
+        ..InferenceStudy::default()
+    };
+    study.os.sync_ns = Nanoseconds::ZERO;
+    study.cache.l2_bytes = 0;
+    assert_eq!(ask(study).headline.bound_by, BoundBy::DramBandwidth);
+    study.cache.slc_bytes_per_node = 1 << 30;
+    assert_eq!(ask(study).headline.bound_by, BoundBy::CacheBandwidth);
+}
+
+/// A burst of two lines moves one for nothing.
+#[test]
+fn energy_is_that_of_whole_bursts() {
+    let of = |burst_length: u32| {
+        let mut study = InferenceStudy::default();
+        study.memory.burst_length = count(burst_length);
+        let it = ask(study).headline.energy;
+        [it.energy_activate_j, it.energy_access_j, it.energy_io_j].map(Option::unwrap)
+    };
+    assert_eq!(of(8), of(4));
+    let [opened, access, io] = of(8);
+    assert_eq!(of(16), [opened, 2.0 * access, 2.0 * io]);
+}
+
+/// The warm-up is one sequence, and over when prompt and reply begin.
+#[test]
+fn a_warm_up_takes_cells_for_itself() {
+    let warm = |warm_up_tokens, batch| InferenceStudy {
+        warm_up_tokens,
+        batch: count(batch),
+        prompt_tokens: tokens(1),
+        ..InferenceStudy::default()
+    };
+    assert!(warm(500, 1).answer().is_ok() && warm(512, 16).answer().is_ok());
+    assert_eq!(
+        error(warm(513, 1)),
+        "the 513 tokens of `warm_up_tokens` do not fit the 512 cells of `context_cells`; use fewer, or raise it"
+    );
+    assert!(error(warm(2, 17)).contains("of each of 17 sequences do not fit the 512 cells"));
+    let taken = |it: InferenceStudy| ask(InferenceStudy { context_cells: None, ..it }).page_faults;
+    // 16 sequences of 32 cells, or the warm-up's 512.
+    assert_eq!(taken(warm(500, 16)), taken(warm(512, 1)));
+}
+
+/// A kernel's inputs and results move once where no cache holds them.
+#[test]
+fn a_kernel_moves_its_vectors() {
+    let of = |n| {
+        KernelStudy { m: tokens(2), k: tokens(4096), n: tokens(n), ..KernelStudy::default() }
+            .answer()
+            .unwrap()
+    };
+    assert_eq!(of(10).memory_cycles, 0.0, "what a cache holds is there when it is needed");
+    let many = of(1_000_000);
+    // 4096 q8_0 and two results in single precision.
+    let bytes = 1e6 * (4096.0 / 32.0 * 34.0 + 2.0 * 4.0);
+    let machine = MACHINES.get("sg2042");
+    let waiting = many.memory_cycles * 2.0 * 128.0 * 1e6 * machine.core.cycle().as_f64();
+    assert!(waiting > bytes / machine.memory.peak_gb_s().as_f64(), "{waiting}");
+}
+
+/// Rows and micro-tiles are whole: what there is less of than of threads leaves some idle.
+#[test]
+fn a_row_is_one_threads() {
+    let multiply = |method, m, n, threads| {
+        let it =
+            GemmStudy { method, m: tokens(m), n: tokens(n), threads: count(threads), ..GemmStudy::default() };
+        it.answer().unwrap().multiply_ns
+    };
+    for (method, m, n) in [(Method::Listing, 1, 256), (Method::Openblas, 16, 4), (Method::OpenblasGemv, 1, 1)]
+    {
+        assert_eq!(multiply(method, m, n, 64), multiply(method, m, n, 1), "{method:?}");
+    }
+    assert!(
+        (multiply(Method::Listing, 65, 256, 64) / multiply(Method::Listing, 64, 256, 64) - 2.0).abs() < 1e-12
+    );
+    // 2 by 32 tiles.
+    assert_eq!(multiply(Method::Openblas, 32, 128, 64), multiply(Method::Openblas, 16, 4, 1));
+}
+
 /// A product moves its inputs and its result too, whoever multiplies.
 #[test]
 fn a_product_moves_all_operands() {
@@ -569,12 +717,27 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { threads: count(1000), ..base })
             .starts_with("1000 threads do not fit 64 cores")
     );
+    // What is given must be there, whether the policy binds or not.
+    let bound = |policy, nodes: &str, cores: Option<&str>| InferenceStudy {
+        policy,
+        bind_nodes: Some(serde_json::from_str(nodes).unwrap()),
+        bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
+        ..base
+    };
+    for policy in Policy::ALL {
+        assert!(bound(policy, "2", None).answer().is_ok(), "a sweep over policies");
+        assert_eq!(error(bound(policy, "[7]", None)), "`bind_nodes` is [7], but the machine has 4 nodes");
+        assert!(error(bound(policy, "[1]", Some("60-70"))).contains("are both given"));
+        let cores = InferenceStudy { bind_nodes: None, ..bound(policy, "1", Some("60-70")) };
+        assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
+    }
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(
         error(large),
-        "the weights and their buffers take 128.479 GiB and the key-value cache 160 MiB, but the memory that the threads \
-         may use has 128 GiB; use a smaller model or format, fewer tokens or `context_cells`, or more memory"
+        "the weights and the graphs' buffers take 128.479 GiB and the key-value cache 160 MiB, but the memory that the \
+         threads may use has 128 GiB; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`, \
+         or more memory"
     );
     let mut more_nodes = base;
     more_nodes.numa.nodes = count(8);
@@ -634,10 +797,23 @@ fn bad_questions_say_what_to_change() {
 fn memory_is_the_file_and_the_cache() {
     let base = InferenceStudy::default();
     let it = ask(base).headline;
-    assert_eq!(it.memory_bytes, base.model.parameters() / 32 * 18 + 2 * base.model.kv_cache_elements(512));
+    // Scores of 32 heads in single precision: ten columns by 32 cells of the prompt are most.
+    let scores = 4 * 32 * 10 * 32;
+    assert_eq!(
+        it.memory_bytes,
+        base.model.parameters() / 32 * 18 + 2 * base.model.kv_cache_elements(512) + scores
+    );
     assert_eq!(it.memory_limit_bytes, Some(128 << 30));
     let batch = InferenceStudy { batch: count(4), ..base };
-    assert_eq!(ask(batch).headline.memory_bytes, it.memory_bytes, "the cells are those of all sequences");
+    assert_eq!(
+        ask(batch).headline.memory_bytes,
+        it.memory_bytes + 3 * scores,
+        "the cells are those of all sequences, which have their columns in one graph"
+    );
+    // A graph of 512 columns at the end of 4096 cells: 32 x 4 B x 512 x 4096.
+    let long = InferenceStudy { prompt_tokens: tokens(4096), context_cells: Some(tokens(8192)), ..base };
+    let none = 2 * (base.model.kv_cache_elements(8192) - base.model.kv_cache_elements(512));
+    assert_eq!(ask(long).headline.memory_bytes - it.memory_bytes, none + (1 << 28) - scores);
 }
 
 #[test]

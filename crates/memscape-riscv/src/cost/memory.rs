@@ -81,8 +81,7 @@ pub struct ChannelLine {
 pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let ns = |it: Nanoseconds| it.as_f64();
     let opened = rows_opened(memory, streams);
-    let burst_bytes = f64::from(memory.bus_bits.get()) / 8.0 * f64::from(memory.burst_length.get());
-    let bursts = (float(LINE_BYTES) / burst_bytes).max(1.0);
+    let bursts = (float(LINE_BYTES) / burst_bytes(memory)).max(1.0);
     let (ranks, groups) = (f64::from(memory.ranks.get()), f64::from(memory.bank_groups.get()));
     let banks = f64::from(memory.banks_per_channel.get());
     let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
@@ -95,6 +94,17 @@ pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let access = ns(memory.cl_ns) + bursts * ns(memory.burst());
     let latency = access + opened * (ns(memory.trp_ns) + ns(memory.trcd_ns));
     ChannelLine { busy: clamped(busy), latency: clamped(latency) }
+}
+
+/// Bytes of a burst.
+fn burst_bytes(memory: &Dram) -> f64 {
+    f64::from(memory.bus_bits.get()) / 8.0 * f64::from(memory.burst_length.get())
+}
+
+/// Bytes that move for a line: a whole burst at least.
+#[must_use]
+pub fn bytes_per_line(memory: &Dram) -> f64 {
+    burst_bytes(memory).max(float(LINE_BYTES))
 }
 
 /// Rows that each line opens, in the mean.

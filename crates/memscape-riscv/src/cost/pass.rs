@@ -40,6 +40,8 @@ pub struct GraphCost {
     pub kernel: Nanoseconds,
     /// Reading weights.
     pub weights: Nanoseconds,
+    /// What of that caches deliver.
+    pub cached_weights: Nanoseconds,
     /// Attention: computing.
     pub attention: Nanoseconds,
     /// Attention: reading the cache.
@@ -57,6 +59,7 @@ impl GraphCost {
     pub const ZERO: Self = Self {
         kernel: Nanoseconds::ZERO,
         weights: Nanoseconds::ZERO,
+        cached_weights: Nanoseconds::ZERO,
         attention: Nanoseconds::ZERO,
         cache: Nanoseconds::ZERO,
         synchronisation: Nanoseconds::ZERO,
@@ -71,6 +74,7 @@ impl GraphCost {
         Self {
             kernel: self.kernel + other.kernel * times,
             weights: self.weights + other.weights * times,
+            cached_weights: self.cached_weights + other.cached_weights * times,
             attention: self.attention + other.attention * times,
             cache: self.cache + other.cache * times,
             synchronisation: self.synchronisation + other.synchronisation * times,
@@ -130,10 +134,12 @@ pub struct Work {
     pub rows: u64,
     /// Columns that take as long as one.
     pub columns: u64,
-    /// Time of one core per block, whatever the columns: OpenBLAS' preparation.
-    pub once: Nanoseconds,
-    /// Bytes per block that preparing writes to memory.
-    pub written: u64,
+    /// Time of one core to dequantise a block, whatever the columns.
+    pub dequantise: Nanoseconds,
+    /// Time of one core to pack a block.
+    pub pack: Nanoseconds,
+    /// Bytes per block of the copy that dequantising writes to memory and packing reads back.
+    pub copied: u64,
 }
 
 impl Work {
@@ -145,8 +151,9 @@ impl Work {
             block: micro_kernel(core) * weights,
             rows: MICRO_ROWS,
             columns: MICRO_COLUMNS,
-            once: (dequantise(core, format) + core.pack_ns) * weights,
-            written: dequantised_bytes(format).saturating_sub(block_bytes(format)),
+            dequantise: dequantise(core, format) * weights,
+            pack: core.pack_ns * weights,
+            copied: dequantised_bytes(format).saturating_sub(block_bytes(format)),
         }
     }
 
@@ -155,7 +162,16 @@ impl Work {
         let (rows, blocks) = kernel.tile();
         let cycles = core.cycles(&kernel.laid_out_for(core)?.per_tile()?).total.as_f64();
         let block = core.cycle() * (factor * cycles) / float((rows * blocks) as u64);
-        Ok(Self { kernel: kernel.kernel, block, rows: 1, columns: 1, once: Nanoseconds::ZERO, written: 0 })
+        let none = Nanoseconds::ZERO;
+        Ok(Self {
+            kernel: kernel.kernel,
+            block,
+            rows: 1,
+            columns: 1,
+            dequantise: none,
+            pack: none,
+            copied: 0,
+        })
     }
 }
 
@@ -291,7 +307,8 @@ impl Crew {
     }
 
     /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
-    /// reading. ggml's own code meets quantised weights with quantised inputs.
+    /// reading. ggml's own code meets quantised weights with quantised inputs. OpenBLAS packs a
+    /// dequantised copy no faster than it is read back.
     ///
     /// # Source
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
@@ -309,22 +326,34 @@ impl Crew {
         let row_blocks = columns.div_ceil(BLOCK as u64);
         let blocks = rows * row_blocks;
         let bytes = Bytes(blocks * block_bytes(self.software.code.format));
-        let written = blocks * work.written;
+        let copy = Bytes(blocks * work.copied);
         let met = float(rows.next_multiple_of(work.rows) * row_blocks);
         let block = self.block(work, rows, row_blocks);
-        let computed = work.once * float(blocks) + block * (met * float(vectors.div_ceil(work.columns)));
+        let multiply = block * (met * float(vectors.div_ceil(work.columns)));
+        let pack = work.pack * float(blocks);
+        let computed = work.dequantise * float(blocks) + pack + multiply;
         let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let (first, level) = (self.weights, self.rates.level(bytes));
         let again = float(work.kernel.passes(vectors) - 1);
-        let from_memory = |level: Level| if level == Level::Dram { 1.0 } else { 0.0 };
+        let copy_level = self.rates.level(copy);
+        let late = self.rates.read(copy, copy_level) - pack / self.cores();
+        let reads = [
+            (first, self.rates.read(bytes, first), bytes, 1.0),
+            (level, self.rates.read(bytes, level) * again, bytes, again),
+            (copy_level, late, copy, 1.0),
+        ];
+        let sum = |cached: bool| {
+            let of = reads.iter().filter(|it| (it.0 != Level::Dram) == cached);
+            of.fold(Nanoseconds::ZERO, |sum, it| sum + it.1)
+        };
+        let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
         GraphCost {
             kernel: computed / self.cores() + self.quantise * float(inputs),
-            weights: self.rates.read(bytes, first)
-                + self.rates.dram.time_of(Bytes(written))
-                + self.rates.read(bytes, level) * again,
-            read_bytes: float(bytes.0) * (from_memory(first) + again * from_memory(level)),
-            written_bytes: float(written),
+            weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
+            cached_weights: sum(true),
+            read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),
+            written_bytes: float(copy.0),
             ..GraphCost::ZERO
         }
     }
@@ -435,7 +464,7 @@ pub struct GraphOperator {
 /// of the language-model head.
 #[must_use]
 pub fn outside_layers(model: &Llm) -> [(u64, u64); 3] {
-    let (hidden, embedding) = (u64::from(model.hidden_size), u64::from(model.embedding_size));
+    let (hidden, embedding) = (u64::from(model.hidden_size), u64::from(model.embedding_width()));
     let head = (u64::from(model.vocab_size), embedding);
     if model.projects_embedding() {
         [(hidden, embedding), (embedding, hidden), head]

@@ -61,30 +61,36 @@ impl SgemmCost {
 }
 
 impl Sgemm {
-    /// What it takes on `cores` cores.
+    /// What it takes on `cores` cores, each of which has whole rows, or micro-tiles of the result.
     #[must_use]
     pub fn cost(&self, cores: u32, hierarchy: &Hierarchy<'_>, rates: &Rates) -> SgemmCost {
-        let (core, cores) = (hierarchy.core, f64::from(cores));
-        let (weights, columns) = (float(self.gemm.m()) * float(self.gemm.k()), self.gemm.n());
+        let core = hierarchy.core;
+        let (columns, shared) = (self.gemm.n(), float(self.gemm.k()));
+        // What the busiest core has of so many, none of which is shared.
+        let busiest = |units: u64| float(units.div_ceil(cores.into()));
+        let weights = busiest(self.gemm.m()) * shared;
         let zero = Nanoseconds::ZERO;
         let mut cost = SgemmCost { dequantise: zero, pack: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
             let moved = self.gemm.weight_bytes(Format::FP32).0 / block_bytes(Format::FP32);
             let moved = Bytes(moved.saturating_mul(dequantised_bytes(self.format)));
-            cost.dequantise = dequantise(core, self.format) * weights / cores + rates.dram.time_of(moved);
+            cost.dequantise = dequantise(core, self.format) * weights + rates.dram.time_of(moved);
         }
         match self.method {
             Method::Openblas => {
-                cost.pack = core.pack_ns * weights / cores;
+                // Packing is no faster than the weights, or what they are dequantised into, are read.
+                let bytes = self.gemm.weight_bytes(Format::FP32);
+                cost.pack = core.pack_ns * weights;
+                cost.memory = rates.read(bytes, rates.level(bytes)) - cost.pack;
                 // Rows and columns that fill no whole micro-kernel take as long as one.
-                let rows = float(self.gemm.m().div_ceil(MICRO_ROWS) * MICRO_ROWS);
-                let weights = rows * float(self.gemm.k());
-                cost.multiply = micro_kernel(core) * weights * float(columns.div_ceil(MICRO_COLUMNS)) / cores;
+                let tiles =
+                    self.gemm.m().div_ceil(MICRO_ROWS).saturating_mul(columns.div_ceil(MICRO_COLUMNS));
+                cost.multiply = micro_kernel(core) * (busiest(tiles) * float(MICRO_ROWS) * shared);
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(core);
                 let cycles = weights * float(columns) / float(elements) * step.as_f64();
-                cost.multiply = core.cycle() * cycles / cores;
+                cost.multiply = core.cycle() * cycles;
                 // Columns after the first find what caches still hold.
                 let (bytes, again) = (self.gemm.weight_bytes(Format::FP32), float(columns) - 1.0);
                 cost.memory = rates.dram.time_of(bytes) + rates.read(bytes, rates.level(bytes)) * again;
@@ -95,7 +101,7 @@ impl Sgemm {
                 let rest = columns % lanes;
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
                 let (bytes, level) = self.panel(hierarchy, rates);
-                cost.multiply = core.cycle() * (weights * steps) / cores;
+                cost.multiply = core.cycle() * (weights * steps);
                 cost.memory = rates.read(bytes, level) * float(self.gemm.m());
             }
         }

@@ -66,6 +66,8 @@ pub struct Run {
     pub warm_up_tokens: u64,
     /// Cells that the attended part of the cache is rounded up to.
     pub kv_padding: NonZeroU64,
+    /// Most columns of one graph.
+    pub ubatch_tokens: NonZeroU64,
     /// Rows of the last layer.
     pub output_rows: OutputRows,
 }
@@ -77,8 +79,14 @@ impl Run {
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         check_length(prompt, generated)?;
         let padding = self.kv_padding.get();
-        let shapes = generated / padding;
-        if shapes <= MOST_SHAPES { Ok(()) } else { Err(TooLong::Shapes { generated, padding, shapes }) }
+        let graph = self.ubatch_tokens.get();
+        for (tokens, each) in [(prompt.max(self.warm_up_tokens), padding.max(graph)), (generated, padding)] {
+            let shapes = tokens / each;
+            if shapes > MOST_SHAPES {
+                return Err(TooLong::Shapes { tokens, padding, shapes });
+            }
+        }
+        Ok(())
     }
 
     /// Cells of the cache that attention reads when `used` are in use.
@@ -132,12 +140,12 @@ pub enum TooLong {
     },
     /// Too many different products.
     #[error(
-        "{generated} generated tokens with a `kv_padding` of {padding} make {shapes} different products; at most \
+        "{tokens} tokens with a `kv_padding` of {padding} make {shapes} different products; at most \
          {MOST_SHAPES} are counted; raise `kv_padding`"
     )]
     Shapes {
-        /// Tokens of the reply.
-        generated: u64,
+        /// Tokens of a prompt or of the reply.
+        tokens: u64,
         /// Cells that the cache is rounded up to.
         padding: u64,
         /// Steps of the cache.
@@ -166,9 +174,9 @@ impl Census {
     /// Counts the products of a run in closed form: tokens that attend to equally
     /// many cells are counted together, so a run of any length takes microseconds.
     ///
-    /// `run = repetitions x [graph(warm-up) + graph(prompt) + one graph per token]`,
-    /// each graph with its layers' weight products, `K x Q` and `V x scores`, and
-    /// the language-model head for one row.
+    /// `run = repetitions x [graphs(warm-up) + graphs(prompt) + one graph per token]`, a graph for every
+    /// `ubatch_tokens` columns, each with its layers' weight products, `K x Q` and `V x scores`, and the last of
+    /// them with the language-model head for one row.
     ///
     /// # Source
     /// Thesis, Table 4.2; with a prompt of 6, 32 generated tokens and 3 repetitions
@@ -187,41 +195,58 @@ impl Census {
         let mut census = Self::default();
         let times = u64::from(run.repetitions.get());
         let prompt = run.prompt_tokens.get();
-        if run.warm_up_tokens > 0 {
-            census.graph(model, projections, run, run.warm_up_tokens, run.warm_up_tokens, times);
+        for tokens in [run.warm_up_tokens, prompt].into_iter().filter(|it| *it > 0) {
+            // All but the last graph are full, and end before the token whose logits are asked for.
+            let columns = run.ubatch_tokens.get();
+            let before = (tokens - 1) / columns;
+            let outputs = if run.output_rows == OutputRows::All { columns } else { 0 };
+            census.graphs(model, projections, run, [columns, outputs], 0, before, times);
+            let rest = tokens - before * columns;
+            let outputs = if run.output_rows == OutputRows::All { rest } else { 1 };
+            census.graph(model, projections, run, [rest, outputs], tokens, times);
         }
-        census.graph(model, projections, run, prompt, prompt, times);
-        // Tokens 1 to `last` of the reply are evaluated, each with `prompt + i` cells used.
-        let last = run.generated_tokens.get() - 1;
-        let mut done = 0;
-        while done < last {
-            let cells = run.attended(prompt.saturating_add(done + 1));
-            let end = cells.saturating_sub(prompt).min(last);
-            census.graph(model, projections, run, 1, cells, times * (end - done));
-            done = end;
-        }
+        // The last token is not evaluated.
+        census.graphs(model, projections, run, [1, 1], prompt, run.generated_tokens.get() - 1, times);
         census
     }
 
-    /// The products of `times` graphs of `tokens` tokens.
+    /// The products of `count` graphs in a row, of so many columns and outputs each, behind `used` cells: those that
+    /// attend to equally many together.
+    #[expect(clippy::too_many_arguments, reason = "what a graph is made of, and how often")]
+    fn graphs(
+        &mut self,
+        model: &Llm,
+        projections: Projections,
+        run: &Run,
+        [columns, outputs]: [u64; 2],
+        used: u64,
+        count: u64,
+        times: u64,
+    ) {
+        let mut done = 0;
+        while done < count {
+            let cells = run.attended(used + (done + 1) * columns);
+            let end = (cells.saturating_sub(used) / columns).min(count);
+            self.graph(model, projections, run, [columns, outputs], cells, times * (end - done));
+            done = end;
+        }
+    }
+
+    /// The products of `times` graphs of so many columns and outputs.
     fn graph(
         &mut self,
         model: &Llm,
         projections: Projections,
         run: &Run,
-        tokens: u64,
+        [tokens, last_rows]: [u64; 2],
         used: u64,
         times: u64,
     ) {
         let layers = u64::from(model.layers);
         let cells = run.attended(used);
         let head = u64::from(model.head_dim);
-        let last_rows = match run.output_rows {
-            OutputRows::Last => 1,
-            OutputRows::All => tokens,
-        };
         let mut add = |shared, dst0, dst1, operand, count| {
-            if count > 0 {
+            if count > 0 && dst1 > 0 {
                 *self.0.entry((Shape { shared, dst0, dst1 }, operand)).or_insert(0) += count * times;
             }
         };

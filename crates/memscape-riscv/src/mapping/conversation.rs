@@ -74,6 +74,23 @@ impl Conversation {
         (self.prompt_tokens * self.batch).max(self.warm_up_tokens).min(self.ubatch_tokens.get())
     }
 
+    /// Most columns of any graph whose logits are asked for.
+    #[must_use]
+    pub fn most_outputs(&self) -> u64 {
+        self.batch.min(self.ubatch_tokens.get())
+    }
+
+    /// Most attention scores of one head in any graph: those of its columns with the cells that each attends to.
+    #[must_use]
+    pub fn most_scores(&self) -> u64 {
+        let of = |columns: u64, cells: u64| {
+            columns.min(self.ubatch_tokens.get()).saturating_mul(attended(cells, self.kv_padding))
+        };
+        let prompt = of(self.prompt_tokens.saturating_mul(self.batch), self.prompt_tokens);
+        let last_step = of(self.batch, self.prompt_tokens + self.steps());
+        prompt.max(last_step).max(of(self.warm_up_tokens, self.warm_up_tokens))
+    }
+
     /// Graphs of prompts of so many tokens. A graph's sequences have equally many cells, but for one.
     fn prompts(&self, tokens: u64, sequences: u64) -> Vec<Graphs> {
         let step = (self.ubatch_tokens.get(), NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN));

@@ -180,18 +180,18 @@ fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, N
     let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
     let mut near: [usize; MOST_NODES] = std::array::from_fn(|node| node);
     near[..nodes as usize].sort_by_key(|to| numa.distances.between(*to, 0));
-    if !policy.binds() {
-        return Ok(Runs::on(&near[..nodes.min(threads) as usize], cores_per_node));
-    }
-    match (bind.cores, bind.nodes) {
-        (Some(_), Some(_)) => Err(NumaError::CoresAndNodes),
-        (Some(cores), None) => Runs::of_cores(&cores, numa),
+    // What is given must be there, whether this policy binds to it or not.
+    let bound = match (bind.cores, bind.nodes) {
+        (Some(_), Some(_)) => return Err(NumaError::CoresAndNodes),
+        (Some(cores), None) => Runs::of_cores(&cores, numa)?,
         (None, given) => {
             let given = given.unwrap_or(Nodes::Count(threads.div_ceil(cores_per_node).min(nodes)));
             let (on, count) = given.choose(near, nodes).ok_or(NumaError::BindNodes { given, nodes })?;
-            Ok(Runs::on(&on[..count as usize], cores_per_node))
+            Runs::on(&on[..count as usize], cores_per_node)
         }
-    }
+    };
+    let free = || Runs::on(&near[..nodes.min(threads) as usize], cores_per_node);
+    Ok(if policy.binds() { bound } else { free() })
 }
 
 /// Places threads and pages. What is touched first is touched on the first node that has
@@ -234,7 +234,12 @@ pub fn place(
         data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
         memory_nodes: if policy == Policy::BindCoresMemory { run_nodes } else { nodes },
         mean_distance: runs.distance(data, numa),
-        thread_distance: runs.distance(runs.each(), numa),
+        // A single thread has no way to another.
+        thread_distance: if threads == 1 {
+            f64::from(LOCAL_DISTANCE)
+        } else {
+            runs.distance(runs.each(), numa)
+        },
     })
 }
 

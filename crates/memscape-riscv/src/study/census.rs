@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::{Aim, Laws, Slot, Study, StudyError, neutral, slower};
+use memscape_study::{Aim, Laws, Slot, Study, StudyError, faster, neutral, slower};
 use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub struct CensusStudy {
     /// Cells that the attended part of the cache is rounded up to
     #[schemars(range(min = 1, max = 16_777_216), extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
+    /// Most columns of one graph (llama.cpp's `n_ubatch`)
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub ubatch_tokens: NonZeroU64,
     /// Rows that the last layer computes after its attention
     pub output_rows: OutputRows,
     /// What is asked of a product before BLAS or the custom kernel may have it
@@ -56,9 +59,9 @@ pub struct CensusAnswer {
     pub shapes: u64,
     /// Share of products with one column: matrix-vector products
     pub vector_share: f64,
-    /// Share of products with the warm-up's columns
+    /// Share of products with the columns of the warm-up's first graph
     pub warm_up_share: f64,
-    /// Share of products with the prompt's columns
+    /// Share of products with the columns of the prompt's first graph
     pub prompt_share: f64,
     /// Share made by BLAS
     pub blas_share: f64,
@@ -86,6 +89,7 @@ impl Default for CensusStudy {
             repetitions: NonZeroU32::try_from(inferred("table4_2", "repetitions")).expect("a few"),
             warm_up_tokens: 2,
             kv_padding: long(32),
+            ubatch_tokens: long(512),
             output_rows: OutputRows::Last,
             dispatch: Criteria::default(),
         }
@@ -102,6 +106,7 @@ impl CensusStudy {
             repetitions: self.repetitions,
             warm_up_tokens: self.warm_up_tokens,
             kv_padding: self.kv_padding,
+            ubatch_tokens: self.ubatch_tokens,
             output_rows: self.output_rows,
         }
     }
@@ -127,11 +132,12 @@ impl Study for CensusStudy {
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("products")),
         effects: &[
-            neutral("prompt_tokens"),
+            slower("prompt_tokens"),
             slower("generated_tokens"),
             slower("repetitions"),
             slower("warm_up_tokens"),
             neutral("kv_padding"),
+            faster("ubatch_tokens"),
             neutral("dispatch.min_rows"),
             neutral("dispatch.min_columns"),
             neutral("dispatch.min_shared"),
@@ -149,7 +155,8 @@ impl Study for CensusStudy {
         let run = self.run();
         let census = Census::of(&self.model, self.projections, &run);
         let total = float(census.total());
-        let columns = |columns: u64| {
+        let columns = |tokens: u64| {
+            let columns = tokens.min(self.ubatch_tokens.get());
             if columns == 0 { 0.0 } else { float(census.with_columns(columns)) / total }
         };
         let shares = shares(&self.model, self.projections, &run, self.format, &self.dispatch);

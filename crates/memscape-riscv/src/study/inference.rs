@@ -4,9 +4,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, DramError, MEMORIES};
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, Exception, Headline, Laws, OperatorCost,
-    Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, lowers, neutral,
-    operators_form, raises, slower, unused, write_operators,
+    Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
+    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, lowers,
+    neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{Format, MODELS, Model, Projections};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, memory_limit, rows_opened};
+use crate::cost::memory::{Hierarchy, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
@@ -38,6 +38,11 @@ use crate::number::{count, float, long};
 /// Computing, reading and synchronising add up: the kernels do not overlap with
 /// their memory accesses. A step multiplies the weights with one column of each sequence
 /// of the batch; how often that reads them is the kernel's choice. Each sequence attends to its own cells.
+///
+/// # Source
+/// llama.cpp of June 2024, the thesis', keeps all cells of every layer and multiplies with all of them; where a
+/// model attends through a sliding window (Gemma 3, Phi-3), it masks those outside. So does this study. Later ones
+/// keep no more than the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
@@ -172,15 +177,25 @@ pub enum InferenceError {
         /// Cells there are.
         cells: u64,
     },
+    /// The cache is smaller than the warm-up.
+    #[error(
+        "the {warm_up} tokens of `warm_up_tokens` do not fit the {cells} cells of `context_cells`; use fewer, or raise it"
+    )]
+    WarmUp {
+        /// Tokens of the warm-up.
+        warm_up: u64,
+        /// Cells there are.
+        cells: u64,
+    },
     /// A model and a cache that the memory does not hold.
     #[error(
-        "the weights and their buffers take {} and the key-value cache {}, but the memory that the threads may use \
-         has {}; use a smaller model or format, fewer tokens or `context_cells`{}, or more memory",
+        "the weights and the graphs' buffers take {} and the key-value cache {}, but the memory that the threads may \
+         use has {}; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more memory",
         Bytes(*weights), Bytes(*cache), Bytes(*limit),
         if *bound { ", `bind-cores` or more nodes to bind to" } else { "" }
     )]
     Memory {
-        /// Bytes of the weights, and what BLAS dequantises them into.
+        /// Bytes of the weights, of attention's scores, and of what BLAS dequantises weights into.
         weights: u64,
         /// Bytes of the cache.
         cache: u64,
@@ -269,15 +284,17 @@ impl InferenceStudy {
             check_format(self.format)?;
         }
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let (batch, cells) = (u64::from(self.batch.get()), self.cells());
-        let longest = prompt.max(self.warm_up_tokens);
-        check_length(longest.saturating_mul(batch), generated.saturating_mul(batch))?;
-        // The last token is not evaluated, so it takes no cell.
-        if batch.saturating_mul(longest + generated - 1) > cells {
+        let (batch, warm_up, cells) = (u64::from(self.batch.get()), self.warm_up_tokens, self.cells());
+        check_length(prompt.saturating_mul(batch), generated.saturating_mul(batch))?;
+        check_length(warm_up, 0)?;
+        if warm_up > cells {
+            return Err(InferenceError::WarmUp { warm_up, cells });
+        }
+        if self.conversation_cells() > cells {
             return Err(InferenceError::Context { batch, prompt, generated, cells });
         }
         Ok(Conversation {
-            warm_up_tokens: self.warm_up_tokens,
+            warm_up_tokens: warm_up,
             prompt_tokens: prompt,
             generated_tokens: generated,
             batch,
@@ -321,7 +338,7 @@ impl InferenceStudy {
             self.os.sync_ns,
             balancing,
         )?;
-        let (weights, cache) = (self.weights_in_memory(&software, run), self.cache_bytes());
+        let (weights, cache) = (self.bytes_beside_cache(&software, run), self.cache_bytes());
         let (limit, bound) =
             (memory_limit(&self.memory, &self.numa, &placed), placed.memory_nodes < self.numa.nodes.get());
         if weights.saturating_add(cache) > limit {
@@ -330,26 +347,49 @@ impl InferenceStudy {
         Ok(crew)
     }
 
-    /// The file, and what BLAS dequantises the largest matrix into.
-    fn weights_in_memory(&self, software: &Software, run: &Conversation) -> u64 {
-        let most = run.most_columns();
-        let layer = self.model.layer_gemvs(self.projections).map(|it| (it.1.m(), it.1.k()));
-        let of_blas = layer
-            .chain(outside_layers(&self.model))
-            .filter(|it| software.path(it.0, it.1, most) == Path::Blas)
-            .map(|it| matrix_bytes(it.0, it.1, Format::FP32));
-        file_bytes(&self.model, self.format).saturating_add(of_blas.max().unwrap_or(0))
+    /// The file, what BLAS dequantises the largest matrix into, and attention's scores.
+    fn bytes_beside_cache(&self, software: &Software, run: &Conversation) -> u64 {
+        let file = file_bytes(&self.model, self.format);
+        file.saturating_add(self.copy_bytes(software, run)).saturating_add(self.score_bytes(run))
     }
 
-    /// Cells of the cache. The last token is not evaluated, so it takes none.
+    /// What BLAS dequantises the largest matrix that it gets into, by the columns that each is multiplied with.
+    fn copy_bytes(&self, software: &Software, run: &Conversation) -> u64 {
+        if self.format == Format::FP32 {
+            return 0;
+        }
+        let (columns, outputs) = (run.most_columns(), run.most_outputs());
+        let layer = self.model.layer_gemvs(self.projections).map(|it| ((it.1.m(), it.1.k()), columns));
+        let [inwards, outwards, head] = outside_layers(&self.model);
+        layer
+            .chain([(inwards, columns), (outwards, outputs), (head, outputs)])
+            .filter(|((rows, shared), columns)| software.path(*rows, *shared, *columns) == Path::Blas)
+            .map(|((rows, shared), _)| matrix_bytes(rows, shared, Format::FP32))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Attention scores of the largest graph, all heads of one layer, in single precision.
+    ///
+    /// # Source
+    /// llama.cpp (June 2024), `llm_build_kqv`: keys times queries make a tensor in single precision, soft-max takes
+    /// its place, and layers take turns. It makes room for a graph of `ubatch_tokens` columns at a full cache, and
+    /// for activations and logits, which are left out.
+    fn score_bytes(&self, run: &Conversation) -> u64 {
+        run.most_scores().saturating_mul(u64::from(self.model.heads) * 4)
+    }
+
+    /// Cells that prompts and replies take. The last token is not evaluated, so it takes none.
+    fn conversation_cells(&self) -> u64 {
+        let each = self.prompt_tokens.get().saturating_add(self.generated_tokens.get() - 1);
+        each.saturating_mul(self.batch.get().into())
+    }
+
+    /// Cells of the cache: the warm-up's are free again when it is over.
     fn cells(&self) -> u64 {
-        let longest =
-            self.prompt_tokens.get().max(self.warm_up_tokens).saturating_add(self.generated_tokens.get() - 1);
         let taken = || {
-            longest
-                .saturating_mul(self.batch.get().into())
-                .checked_next_multiple_of(self.kv_padding.get())
-                .unwrap_or(u64::MAX)
+            let most = self.conversation_cells().max(self.warm_up_tokens);
+            most.checked_next_multiple_of(self.kv_padding.get()).unwrap_or(u64::MAX)
         };
         self.context_cells.map_or_else(taken, NonZeroU64::get)
     }
@@ -365,7 +405,12 @@ impl InferenceStudy {
         let meter = self.memory.meter()?;
         let streams = f64::from(crew.placed.threads) / self.hierarchy().controllers(&crew.placed);
         let run = float(LINE_BYTES) / rows_opened(&self.memory, streams);
-        let moved = meter.stream(graph.read_bytes, graph.written_bytes, run);
+        let mut moved = meter.stream(graph.read_bytes, graph.written_bytes, run);
+        // A burst longer than a line moves what nobody asked for, too, of the rows that are open anyway.
+        let per_byte = bytes_per_line(&self.memory) / float(LINE_BYTES);
+        for part in [EnergyPart::Access, EnergyPart::Io] {
+            moved[part] = moved[part] * per_byte;
+        }
         Some(moved + meter.standby(time) + meter.refresh(time))
     }
 
@@ -435,7 +480,8 @@ impl InferenceStudy {
 fn bound_by(step: &GraphCost) -> BoundBy {
     [
         (step.kernel + step.attention, BoundBy::Compute),
-        (step.weights + step.cache, BoundBy::DramBandwidth),
+        (step.weights - step.cached_weights + step.cache, BoundBy::DramBandwidth),
+        (step.cached_weights, BoundBy::CacheBandwidth),
         (step.synchronisation, BoundBy::Synchronisation),
     ]
     .into_iter()
@@ -579,7 +625,7 @@ impl Study for InferenceStudy {
             batch: run.batch,
             prompt: prompt_time,
             step: step_time,
-            memory_bytes: self.weights_in_memory(&crew.software, &run).saturating_add(self.cache_bytes()),
+            memory_bytes: self.bytes_beside_cache(&crew.software, &run).saturating_add(self.cache_bytes()),
             memory_limit_bytes: Some(memory_limit(&self.memory, &self.numa, &crew.placed)),
             bound_by: bound_by(&mean_step),
             energy: energies.map(<[_; 2]>::from),

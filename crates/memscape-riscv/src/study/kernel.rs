@@ -74,7 +74,7 @@ pub struct KernelAnswer {
     pub arithmetic_cycles: f64,
     /// Load pipe, per block
     pub load_cycles: f64,
-    /// Waiting for weights, per block
+    /// Waiting for weights, inputs and results, per block
     pub memory_cycles: f64,
     /// Instructions per block
     pub instructions: f64,
@@ -147,16 +147,20 @@ impl KernelStudy {
         code.laid_out_for(&self.core).unwrap_or(code)
     }
 
-    /// The matrices, the vectors as the kernel takes them, and the result.
-    fn memory_bytes(&self, gemm: &Gemm) -> u64 {
+    /// The vectors as the kernel takes them, and the result.
+    fn vector_bytes(&self, gemm: &Gemm) -> u64 {
         let taken = match self.format {
             Format::Q4_0 | Format::Q8_0 => Format::Q8_0,
             plain => plain,
         };
-        let matrix = u128::from(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let vector = u128::from(matrix_bytes(1, gemm.k(), taken)) + 4 * u128::from(gemm.m());
-        let all = matrix * u128::from(self.matrices.get()) + vector * u128::from(gemm.n());
-        u64::try_from(all).unwrap_or(u64::MAX)
+        u64::try_from(vector * u128::from(gemm.n())).unwrap_or(u64::MAX)
+    }
+
+    /// The matrices, and what they are multiplied with and into.
+    fn memory_bytes(&self, gemm: &Gemm) -> u64 {
+        let matrix = matrix_bytes(gemm.m(), gemm.k(), self.format);
+        matrix.saturating_mul(self.matrices.get().into()).saturating_add(self.vector_bytes(gemm))
     }
 
     const fn hierarchy(&self) -> Hierarchy<'_> {
@@ -202,7 +206,19 @@ impl Study for KernelStudy {
     fn bounds(&self) -> Vec<Bound> {
         let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());
         let least = operations / self.core.most_products_per_ns(self.lmul);
-        vec![Bound::at_least("time_ns", least, "multiply-accumulates over what the decoder lets through")]
+        let vectors =
+            Gemm::new(self.m.get(), self.k.get(), self.n.get()).map_or(0, |it| self.vector_bytes(&it));
+        // What a cache holds need not come from memory.
+        let held = vectors <= self.cache.most_bytes(&self.numa, NonZeroU32::MIN);
+        let peak = self.memory.peak_gb_s().as_f64();
+        vec![
+            Bound::at_least("time_ns", least, "multiply-accumulates over what the decoder lets through"),
+            Bound::at_least(
+                "time_ns",
+                if held { 0.0 } else { float(vectors) / peak },
+                "inputs and results that exceed every cache over the peak of all channels",
+            ),
+        ]
     }
 
     fn slots() -> Vec<Slot> {
@@ -239,7 +255,10 @@ impl Study for KernelStudy {
         let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);
-        let reading = rates.read(bytes, level) + rates.read(bytes, rates.level(bytes)) * again;
+        let weights = rates.read(bytes, level) + rates.read(bytes, rates.level(bytes)) * again;
+        // Inputs are there since they were quantised, and move once, as results do.
+        let vectors = Bytes(self.vector_bytes(&gemm));
+        let reading = weights + rates.read(vectors, rates.level(vectors));
         let matrix_blocks = gemm.m() * row_blocks;
         let products = float(matrix_blocks) * float(gemm.n());
         let memory_cycles = reading.as_f64() / self.core.cycle().as_f64() / products;
