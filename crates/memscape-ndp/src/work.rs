@@ -59,7 +59,7 @@ impl Shape {
             windowed: model.window_layers() as f64 / f64::from(model.layers),
             ffn: model.ffn_size as usize,
             matrices: if model.gated { 3 } else { 2 },
-            head: f64::from(model.vocab_size) * f64::from(model.embedding_size),
+            head: f64::from(model.vocab_size) * f64::from(model.embedding_width()),
             parameters: model.parameters() as f64,
             weight_bytes: weight_bits / 8.0,
             native_relu: model.activation == memscape_workload::Activation::Relu,

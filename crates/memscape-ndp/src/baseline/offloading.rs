@@ -90,7 +90,7 @@ impl Offloaded {
         let bound_by = Causes::of([
             (rates.gpu_dense_cause(), it.gpu + it.predictor),
             (BoundBy::CommandIssue, launches),
-            (BoundBy::DramBandwidth, attention),
+            (rates.gpu_attention_cause(&work.shape), attention),
             (it.transfer_cause, it.transfer),
         ])
         .largest();

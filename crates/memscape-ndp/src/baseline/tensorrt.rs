@@ -31,8 +31,12 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
     let fc = reading.max(launches);
-    // A head of keys and values is one GPU's; more GPUs than heads hold copies of them.
-    let heads = Rates { gpu_bytes_per_ns: one.gpu_bytes_per_ns * count.min(shape.kv_heads), ..all };
+    // A head of keys and values is one GPU's; more GPUs than heads hold copies of them, for queries of their own.
+    let heads = Rates {
+        gpu_bytes_per_ns: one.gpu_bytes_per_ns * count.min(shape.kv_heads),
+        gpu_macs_per_ns: one.gpu_macs_per_ns * count.min(shape.heads),
+        ..all
+    };
     let attention = heads.gpu_attention(shape, work.layers(), work.mean_context());
     let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
@@ -50,7 +54,7 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     ])?;
     let bound_by = Causes::of([
         (if launches > reading { BoundBy::CommandIssue } else { all.gpu_dense_cause() }, fc),
-        (BoundBy::DramBandwidth, attention),
+        (heads.gpu_attention_cause(shape), attention),
         (BoundBy::Link, of_token),
     ]);
     let account = Account::dense(prompt, step, bound_by.largest(), held);

@@ -121,7 +121,8 @@ pub fn of_dense_step(
         OperatorCost::new(Pass::Token, name, least, parts)
     });
     let cache = work.token_cache_bytes() * work.mean_context();
-    let least = if on_dimms { peaks.on_cold(cache) } else { peaks.on_gpu(cache, 0.0) };
+    let macs = rates.attention_macs(&work.shape, work.mean_context()) * work.layers();
+    let least = if on_dimms { peaks.on_cold(cache) } else { peaks.on_gpu(cache, macs) };
     let attention = [(StepPart::Attention.name(), time(StepPart::Attention))];
     matrices.chain([OperatorCost::new(Pass::Token, ATTENTION, least, attention)]).collect()
 }

@@ -363,13 +363,19 @@ impl Rates {
         self.carry.map_or(0.0, |it| it.of_activation(shape, block))
     }
 
-    /// Attention of one layer where the key-value cache is, at a context.
+    /// Multiply-accumulates of attention of one layer of a step: each query head meets every key and
+    /// every value.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn attention_macs(&self, shape: &Shape, context: f64) -> f64 {
+        2.0 * shape.q as f64 * context * self.batch
+    }
+
+    /// Attention of one layer where the key-value cache is, at a context.
+    #[must_use]
     pub fn attention(&self, shape: &Shape, context: f64) -> Nanoseconds {
         let read = shape.kv_bytes() * context * self.batch;
-        // Each query head meets every key and every value.
-        let macs = 2.0 * shape.q as f64 * context * self.batch;
+        let macs = self.attention_macs(shape, context);
         let softmax = at(context * self.batch * shape.heads, self.softmax_per_ns);
         let carried = self.carry.map_or(Nanoseconds::ZERO, |it| {
             let scores = it.of_token(shape) * context * self.batch / self.dimms;
@@ -393,7 +399,16 @@ impl Rates {
     /// Attention of all layers on the GPU, where the key-value cache is.
     #[must_use]
     pub fn gpu_attention(&self, shape: &Shape, layers: f64, context: f64) -> Nanoseconds {
-        at(layers * shape.kv_bytes() * context * self.batch, self.gpu_bytes_per_ns)
+        let (read, macs) = (shape.kv_bytes() * context * self.batch, self.attention_macs(shape, context));
+        roofline(read * layers, self.gpu_bytes_per_ns, macs * layers, self.gpu_macs_per_ns)
+    }
+
+    /// What takes longer of that.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "widths")]
+    pub fn gpu_attention_cause(&self, shape: &Shape) -> BoundBy {
+        let reading = at(shape.kv_bytes(), self.gpu_bytes_per_ns);
+        cause(reading, at(2.0 * shape.q as f64, self.gpu_macs_per_ns))
     }
 
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied

@@ -12,7 +12,7 @@ use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
 use crate::cost::operators::{ATTENTION, Names, Peaks, of_prompt};
 use crate::cost::{
-    Account, Causes, ColdSide, DimmWork, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
+    Account, ColdSide, DimmWork, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
 };
 use crate::error::NdpError;
 use crate::hardware::Rule;
@@ -239,15 +239,18 @@ impl Rest {
     fn bound_by(&self, hermes: &Hermes, sparse: &Sparse) -> BoundBy {
         let (rates, shape) = (&hermes.rates, &hermes.work.shape);
         let transfer = rates.projection_activations(shape);
-        Causes::of([
-            (sparse.bound_by, sparse.time - sparse.exposed),
+        let beside = [
             (rates.gpu_dense_cause(), self.projection * self.layers + self.head - rates.launch),
             (rates.attention_cause(shape), hermes.attention(hermes.work.mean_context()) * self.layers),
-            (BoundBy::Synchronisation, sparse.exposed + (self.single - transfer) * self.layers),
+            (BoundBy::Synchronisation, (self.single - transfer) * self.layers),
             (BoundBy::Link, transfer * self.layers + self.merging() + self.late),
             (BoundBy::CommandIssue, rates.launch),
             (BoundBy::Host, self.predictor),
-        ])
-        .largest()
+        ];
+        let mut causes = sparse.causes;
+        for (cause, time) in beside {
+            causes.add(cause, time);
+        }
+        causes.largest()
     }
 }

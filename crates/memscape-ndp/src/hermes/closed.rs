@@ -5,9 +5,9 @@ use std::sync::Arc;
 use memscape_units::Nanoseconds;
 
 use super::setting::{Hermes, Plan};
-use super::sparse::{Sparse, cause};
+use super::sparse::{Sparse, add_causes};
 use crate::activity::{BlockKind, Law};
-use crate::cost::{Causes, ColdSide, PromptStage};
+use crate::cost::{ColdSide, PromptStage};
 use crate::numbers::precise;
 use crate::scheduler::{
     Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
@@ -20,18 +20,11 @@ use crate::scheduler::{
 pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan) {
     let (expectation, plan) = planned(hermes, law, capacity);
     let mut sparse = Sparse::default();
-    let mut causes = Causes::of([]);
     let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
     for block in &expectation.blocks {
         let phases = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
         for (share, side) in expectation.sides(block, &phases, plan) {
             expectation.add(block, share, &side, &mut sparse);
-            let [on_gpu, cold] = side.loads();
-            let each =
-                Load { neurons: cold.neurons / side.dimms, activations: cold.activations / side.dimms };
-            let times = [side.shared.gpu, side.shared.cold];
-            let cause = cause(&block.cost, hermes.rates.dispatch, times, [on_gpu, each]);
-            causes.add(cause, side.shared.time() * share);
         }
         let expected = mean(&phases);
         expectation.add_rest(block, &expected, plan, &mut sparse);
@@ -44,7 +37,7 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     sparse.missed = if oracle { 0.0 } else { share(missed[0], missed[1]) };
     sparse.accuracy = Some(if oracle { 1.0 } else { (1.0 - seen.missed() - seen.alarms).max(0.0) });
     sparse.recall = Some(if oracle { 1.0 } else { (1.0 - share(seen.missed(), seen.active)).max(0.0) });
-    (Sparse { bound_by: causes.largest(), ..sparse }, plan)
+    (sparse, plan)
 }
 
 /// The plan by which prompt and reply are fastest. Where hot neurons are loaded after
@@ -381,7 +374,9 @@ impl<'a> Expectation<'a> {
         sparse.cold += cold * layers;
         sparse.level += side.level * layers;
         let bytes = layers * block.cost.neuron_bytes;
-        let [on_gpu, on_dimms] = side.loads();
+        let loads @ [on_gpu, on_dimms] = side.loads();
+        let split = block.cost.split(side.shared, loads, side.dimms) * layers;
+        add_causes(&mut sparse.causes, &block.cost, &self.hermes.rates, split, loads);
         if block.kind == BlockKind::Mlp {
             sparse.mlp += time * layers;
             sparse.mlp_exposed += exposed;

@@ -3,7 +3,8 @@
 use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
-use crate::scheduler::{BlockCost, Load};
+use crate::cost::{Causes, Rates};
+use crate::scheduler::{BlockCost, Load, Split};
 
 /// What the sparse blocks of one step do, over all layers.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +20,8 @@ pub(super) struct Sparse {
     pub gpu: Nanoseconds,
     pub cold: Nanoseconds,
     pub level: Nanoseconds,
-    /// What binds the slower side while it computes.
-    pub bound_by: BoundBy,
+    /// The time by what binds it.
+    pub causes: Causes,
     /// Bytes read per step, weighted alike on both sides.
     pub gpu_read: f64,
     pub cold_read: f64,
@@ -57,7 +58,7 @@ impl Default for Sparse {
             gpu: none,
             cold: none,
             level: none,
-            bound_by: BoundBy::DramBandwidth,
+            causes: Causes::of([]),
             gpu_read: 0.0,
             cold_read: 0.0,
             gpu_macs: 0.0,
@@ -79,32 +80,41 @@ impl Default for Sparse {
     }
 }
 
-/// What binds a block: reading or multiplying on the slower side, inputs and sums on their
-/// way to units at banks, or handing out neurons to the host's cores.
+/// Adds a block's time by what binds it: on either side reading or multiplying, inputs and sums on
+/// their way to units at banks, handing out neurons to the host's cores; or what the GPU takes whatever
+/// it computes, which is synchronisation beside activations over PCIe.
 ///
-/// * `gpu`, `cold`: time of either side
-/// * `loads`: of the GPU, and of one device of the cold side
-pub(super) fn cause(
+/// * `split`: the time by sides
+/// * `loads`: of the GPU, and of the cold side
+pub(super) fn add_causes(
+    causes: &mut Causes,
     cost: &BlockCost,
-    dispatch: Nanoseconds,
-    [gpu, cold]: [Nanoseconds; 2],
-    loads: [Load; 2],
-) -> BoundBy {
-    let on_gpu = gpu - cost.gpu_fixed > cold;
-    let (side, neuron, activation) = if on_gpu {
-        (0, cost.gpu_neuron, cost.gpu_activation)
-    } else {
-        (1, cost.cold_neuron, cost.cold_activation)
+    rates: &Rates,
+    split: Split,
+    [on_gpu, cold]: [Load; 2],
+) {
+    let computes = |load: Load, neuron: Nanoseconds, activation: Nanoseconds| {
+        activation * load.activations > neuron * load.neurons
     };
-    let computes = activation * loads[side].activations > neuron * loads[side].neurons;
-    let slower = if computes { activation } else { neuron };
-    if !on_gpu && cost.carried > slower - cost.carried {
-        BoundBy::Link
-    } else if computes {
+    let hot_cause = if computes(on_gpu, cost.gpu_neuron, cost.gpu_activation) {
         BoundBy::Compute
-    } else if !on_gpu && dispatch > cost.cold_neuron - dispatch {
+    } else {
+        BoundBy::DramBandwidth
+    };
+    let multiplies = computes(cold, cost.cold_neuron, cost.cold_activation);
+    let slower = if multiplies { cost.cold_activation } else { cost.cold_neuron };
+    let cold_cause = if cost.carried > slower - cost.carried {
+        BoundBy::Link
+    } else if multiplies {
+        BoundBy::Compute
+    } else if rates.dispatch > cost.cold_neuron - rates.dispatch {
         BoundBy::Host
     } else {
         BoundBy::DramBandwidth
-    }
+    };
+    let waiting = rates.exchange.as_f64() / cost.gpu_fixed.as_f64().max(1e-300);
+    causes.add(hot_cause, split.gpu);
+    causes.add(cold_cause, split.cold);
+    causes.add(BoundBy::Synchronisation, split.fixed * waiting);
+    causes.add(BoundBy::Link, split.fixed * (1.0 - waiting));
 }

@@ -5,9 +5,8 @@ use rayon::prelude::*;
 
 use super::placement::{Placed, place};
 use super::setting::{Hermes, Plan};
-use super::sparse::{Sparse, cause};
+use super::sparse::{Sparse, add_causes};
 use crate::activity::{BlockKind, LayerActivity, Source};
-use crate::cost::Causes;
 use crate::error::NdpError;
 use crate::numbers::precise;
 use crate::scheduler::{BlockCost, FETCHES, Load, Rules, Strategy, Token, Walk, Walked};
@@ -38,7 +37,7 @@ impl Hermes<'_> {
         let source = self.work.source()?;
         let placed = place(self, &source, plan.capacity, plan.dimms)?;
         let walks = walk_layers(self, &source, &placed, plan);
-        let mut sparse = self.sum(&walks, plan);
+        let mut sparse = self.sum(&walks);
         for (index, it) in placed.iter().enumerate() {
             let cost = self.rates.block(&self.work.shape, BlockKind::ALL[index % 2]);
             let hot = it.on_gpu.iter().filter(|it| **it).count();
@@ -48,9 +47,9 @@ impl Hermes<'_> {
     }
 
     /// All layers, per step.
-    fn sum<W>(&self, walks: &Walks<W>, plan: Plan) -> Sparse {
+    fn sum<W>(&self, walks: &Walks<W>) -> Sparse {
         let mut sparse = Sparse::default();
-        let (mut all, mut causes) = (Walked::default(), Causes::of([]));
+        let mut all = Walked::default();
         let (mut missed, mut active) = (0.0, 0.0);
         for block in BlockKind::ALL {
             let cost = self.rates.block(&self.work.shape, block);
@@ -59,7 +58,6 @@ impl Hermes<'_> {
                 sum += it[block.index()].0;
             }
             self.add(block, &cost, &sum, &mut sparse);
-            causes.add(self.cause(&cost, &sum, plan), self.per_step(sum.time));
             missed += precise(sum.misses) * cost.neuron_bytes;
             active += precise(sum.misses + sum.hits) * cost.neuron_bytes;
             all += sum;
@@ -73,7 +71,7 @@ impl Hermes<'_> {
         sparse.accuracy = Some(share(all.hits + all.correct_rejections, judged));
         sparse.recall = Some(share(all.hits, all.hits + all.misses));
         sparse.missed = if oracle || active <= 0.0 { 0.0 } else { missed / active };
-        Sparse { bound_by: causes.largest(), ..sparse }
+        sparse
     }
 
     fn steps(&self) -> f64 {
@@ -103,6 +101,10 @@ impl Hermes<'_> {
         sparse.cold_read += bytes(sum.cold_neurons);
         sparse.gpu_macs += bytes(sum.gpu_activations);
         sparse.cold_macs += bytes(sum.cold_activations);
+        let split = sum.split * (1.0 / self.steps());
+        let on_gpu = Load { neurons: sum.gpu_neurons, activations: sum.gpu_activations };
+        let on_dimms = Load { neurons: sum.cold_neurons, activations: sum.cold_activations };
+        add_causes(&mut sparse.causes, cost, &self.rates, split, [on_gpu, on_dimms]);
         let each = self.rates.carried_per_activation(&self.work.shape, block);
         sparse.carried += sum.cold_activations / self.steps() * each;
         sparse.swaps += precise(sum.swapped) / self.steps();
@@ -112,15 +114,6 @@ impl Hermes<'_> {
         sparse.moved_bytes += bytes(precise(sum.moved));
         sparse.moved_bytes_slowest += bytes(precise(sum.moved_slowest_pair));
         sparse.moved_by_host += self.rates.host_move(cost.neuron_bytes) * moves;
-    }
-
-    fn cause(&self, cost: &BlockCost, sum: &Walked, plan: Plan) -> memscape_study::BoundBy {
-        let blocks = self.steps() * self.work.layers();
-        let sides = [sum.gpu, sum.cold].map(|it| Nanoseconds::saturating(it.as_ns() / blocks));
-        let dimms = precise(plan.dimms as u64);
-        let on_gpu = Load { neurons: sum.gpu_neurons, activations: sum.gpu_activations };
-        let on_dimm = Load { neurons: sum.cold_neurons / dimms, activations: sum.cold_activations / dimms };
-        cause(cost, self.rates.dispatch, sides, [on_gpu, on_dimm])
     }
 }
 

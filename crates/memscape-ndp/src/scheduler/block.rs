@@ -52,6 +52,39 @@ impl Shared {
     }
 }
 
+/// A block's time by what would shorten it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    /// What the GPU reads and multiplies.
+    pub gpu: Nanoseconds,
+    /// What the GPU takes whatever it computes.
+    pub fixed: Nanoseconds,
+    /// What the cold side does.
+    pub cold: Nanoseconds,
+}
+
+impl Default for Split {
+    fn default() -> Self {
+        Self { gpu: Nanoseconds::ZERO, fixed: Nanoseconds::ZERO, cold: Nanoseconds::ZERO }
+    }
+}
+
+impl std::ops::AddAssign for Split {
+    fn add_assign(&mut self, other: Self) {
+        self.gpu += other.gpu;
+        self.fixed += other.fixed;
+        self.cold += other.cold;
+    }
+}
+
+impl std::ops::Mul<f64> for Split {
+    type Output = Self;
+
+    fn mul(self, times: f64) -> Self {
+        Self { gpu: self.gpu * times, fixed: self.fixed * times, cold: self.cold * times }
+    }
+}
+
 /// A count of neurons at the time of one. Counts are differences: rounding may
 /// leave less than none.
 fn of(count: f64, each: Nanoseconds) -> Nanoseconds {
@@ -138,6 +171,33 @@ impl BlockCost {
         let handed = handed(time);
         // What is handed over fills the time; less than all of it needs no more.
         Shared { handed, gpu: gpu(handed), cold: if handed > 0.0 { time } else { cold } }
+    }
+
+    /// What a block's time is of: the slower side, or both where they are level, since what shortens one
+    /// then takes work off the other.
+    ///
+    /// A level time is `(work + fixed x gpu rate) / (gpu rate + cold rate)`, of rates at which either side
+    /// takes neurons that may change sides. It falls with each by that one's share of both.
+    ///
+    /// * `loads`: of the GPU, and of all devices of the cold side
+    #[must_use]
+    pub fn split(&self, shared: Shared, [on_gpu, cold]: [Load; 2], dimms: f64) -> Split {
+        /// Relative difference of the two sides that is rounding.
+        const ROUNDING: f64 = 1e-9;
+        let time = shared.time();
+        let lead = (shared.gpu.as_f64() - shared.cold.as_f64()) / time.as_f64().max(1e-300);
+        let share = if lead.abs() > ROUNDING {
+            f64::from(u8::from(lead > 0.0))
+        } else {
+            let often = on_gpu.activations / on_gpu.neurons.max(1e-300);
+            let multiplies = of(cold.activations, self.cold_activation) > of(cold.neurons, self.cold_neuron);
+            let each_cold =
+                if multiplies { of(often, self.cold_activation) } else { self.cold_neuron } / dimms;
+            let each_gpu = self.gpu_neuron.max(of(often, self.gpu_activation));
+            each_cold / (each_cold + each_gpu)
+        };
+        let fixed = if self.gpu_fixed < time { self.gpu_fixed } else { time };
+        Split { gpu: (time - fixed) * share, fixed: fixed * share, cold: time * (1.0 - share) }
     }
 
     /// How many of `active` neurons the GPU takes at best, if it may hold

@@ -10,7 +10,7 @@ mod remap;
 mod token;
 mod walk;
 
-pub use block::{BlockCost, Load, Shared};
+pub use block::{BlockCost, Load, Shared, Split};
 pub use expected::{Answers, Expected, FETCHES, Phase, Question, largest_of, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};

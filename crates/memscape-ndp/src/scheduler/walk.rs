@@ -5,13 +5,14 @@
 
 use memscape_units::{Nanoseconds, Picoseconds};
 
-use super::block::{BlockCost, Load};
+use super::block::{BlockCost, Load, Split};
 use super::planes::{above, add, count, equal, get, saturate};
 use super::policy::{Exchange, Missed, Strategy};
 use super::remap::{Moves, Remapping};
 use super::token::{Loads, Times, union};
 use crate::activity::{Bits, NO_PARENT, bit};
 use crate::hardware::{Predictor, Remap};
+use crate::numbers::precise;
 use crate::partition::Device;
 
 /// Everything a walk needs beside activity.
@@ -44,6 +45,8 @@ pub struct Rules<'a> {
 pub struct Walked {
     /// Time of the slower side.
     pub time: Picoseconds,
+    /// The same by what would shorten it.
+    pub split: Split,
     /// Of it: synchronisation that computing does not hide.
     pub exposed: Picoseconds,
     /// Time of the GPU.
@@ -85,6 +88,7 @@ pub struct Walked {
 impl std::ops::AddAssign for Walked {
     fn add_assign(&mut self, other: Self) {
         self.time += other.time;
+        self.split += other.split;
         self.exposed += other.exposed;
         self.gpu += other.gpu;
         self.exchanges += other.exchanges;
@@ -493,6 +497,7 @@ impl Times {
         let computing = (self.shared.gpu - cost.gpu_fixed).max(cold);
         let on_dimms = self.cold();
         walked.time += time.to_picoseconds();
+        walked.split += cost.split(self.shared, [self.on_gpu, on_dimms], precise(self.dimms.len() as u64));
         walked.exposed += (time - computing).to_picoseconds();
         walked.gpu += self.shared.gpu.to_picoseconds();
         walked.exchanges += u64::from(self.shared.gpu > Nanoseconds::ZERO);

@@ -27,9 +27,23 @@ const AT_BANKS: &[Exception] = &[
     PRINTED[1],
     Exception {
         when: When::is_not("dimm.units", &["null"]),
-        reason: "each lane leaves a partial sum of its own, which crosses the module's pins",
+        reason: "each lane of each rank's unit leaves a partial sum of its own, which crosses the module's pins",
     },
 ];
+
+/// A GPU that holds more hands over a part of all that it holds.
+const MEANS_HANDED: &[Exception] = &[
+    PRINTED[0],
+    PRINTED[1],
+    Exception {
+        when: When::above("batch", 1.0),
+        reason: "sequences multiply the mean of what a GPU holds more often than the coldest, and units bound by \
+                 multiplying take over the mean of it",
+    },
+];
+
+/// What a prompt shows of neurons may be worth more to a short reply than its tokens take beside its weights.
+const TRAINED: &str = "a longer prompt takes longer, but tells Hermes more of what is hot";
 
 /// Those of a machine that the printed exchange lets down.
 const fn better(path: &'static str) -> Effect {
@@ -55,11 +69,16 @@ const CONCENTRATES: &str =
 const TURNS: &str = "accesses that take turns over more groups wait less for each other, and a group has fewer banks to open \
                      rows ahead; a row is one group's, which one group alone is not";
 
+const WIDER: &str =
+    "a wider access brings more bytes, and a row has fewer of them to open the next one behind";
+const COLUMN: &str = "it is bus_bits x burst_length / 8";
+const CLOCK: &str = "it is transfers_per_clock over the data rate";
+
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
-    slower("prompt_tokens"),
+    either("prompt_tokens", TRAINED),
     slower("generated_tokens"),
-    better("gpu.memory_gb"),
+    faster("gpu.memory_gb").except(MEANS_HANDED),
     better("gpu.bandwidth_gb_s"),
     better("gpu.fp16_tops"),
     better("gpu.pcie_gb_s"),
@@ -76,17 +95,17 @@ pub(super) const INFERENCE: &[Effect] = &[
         "a stream of whole rows is paced by the bus and by what is between column accesses",
     ),
     better("dimm.memory.data_rate_mt_s"),
-    slower("dimm.memory.tck_ns"),
+    unused("dimm.memory.tck_ns", CLOCK),
     worse("dimm.memory.tccd_s_ns"),
     worse("dimm.memory.tccd_l_ns"),
     either("dimm.memory.bank_groups", TURNS),
-    better("dimm.memory.column_bytes"),
+    unused("dimm.memory.column_bytes", COLUMN),
     either(
         "dimm.memory.burst_length",
         "a longer burst holds the bus longer, for the bytes that an access brings",
     ),
-    either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
-    better("dimm.ranks"),
+    either("dimm.memory.bus_bits", WIDER),
+    faster("dimm.ranks").except(AT_BANKS),
     better("dimm.capacity_gb"),
     better("dimm.multipliers"),
     faster("dimm.lanes").except(AT_BANKS),
@@ -104,7 +123,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     slower("host.accelerate_passes").only(&[When::is("system", &["accelerate"])]),
     slower("host.copy_call_us"),
     worse("host.dispatch_us").only(HOST),
-    better("overhead.gpu_usable").only(BESIDE_A_HOST),
+    faster("overhead.gpu_usable").only(BESIDE_A_HOST).except(MEANS_HANDED),
     better("overhead.gpu_bandwidth_efficiency"),
     better("overhead.gpu_compute_efficiency"),
     worse("overhead.sync_us"),
@@ -131,7 +150,7 @@ pub(super) const INFERENCE: &[Effect] = &[
         .only(PREDICTING),
     either("placed_for_multipliers", "a partition for another machine")
         .only(&[When::is("exchange", &["unchecked"])]),
-    better("hot_share").only(PREDICTING),
+    faster("hot_share").only(PREDICTING).except(MEANS_HANDED),
     either("sequence", "another recorded sequence"),
     either("seed", "another draw"),
 ];
@@ -157,16 +176,16 @@ pub(super) const PARTITION: &[Effect] = &[
         "a stream of whole rows is paced by the bus and by what is between column accesses",
     ),
     faster("dimm.memory.data_rate_mt_s"),
-    slower("dimm.memory.tck_ns"),
+    unused("dimm.memory.tck_ns", CLOCK),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
     either("dimm.memory.bank_groups", TURNS),
-    faster("dimm.memory.column_bytes"),
+    unused("dimm.memory.column_bytes", COLUMN),
     either(
         "dimm.memory.burst_length",
         "a longer burst holds the bus longer, for the bytes that an access brings",
     ),
-    either("dimm.memory.bus_bits", "the bytes of an access are given by themselves"),
+    either("dimm.memory.bus_bits", WIDER),
     faster("dimm.ranks"),
     neutral("dimm.capacity_gb"),
     faster("dimm.multipliers"),
@@ -209,11 +228,11 @@ pub(super) const PREDICTOR: &[Effect] = &[
         "a stream of whole rows is paced by the bus and by what is between column accesses",
     ),
     neutral("dimm.memory.data_rate_mt_s"),
-    neutral("dimm.memory.tck_ns"),
+    unused("dimm.memory.tck_ns", CLOCK),
     neutral("dimm.memory.tccd_s_ns"),
     neutral("dimm.memory.tccd_l_ns"),
     neutral("dimm.memory.bank_groups"),
-    neutral("dimm.memory.column_bytes"),
+    unused("dimm.memory.column_bytes", COLUMN),
     neutral("dimm.memory.burst_length"),
     neutral("dimm.memory.bus_bits"),
     neutral("dimm.*"),

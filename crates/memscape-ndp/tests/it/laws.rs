@@ -1,6 +1,6 @@
 //! Do answers move as the laws say, on random machines?
 
-use memscape_ndp::InferenceStudy;
+use memscape_ndp::{InferenceStudy, PartitionStudy, PredictorStudy};
 use memscape_study::random::Key;
 use memscape_study::{Limited, More, Study, When};
 use serde_json::{Value, json};
@@ -68,6 +68,38 @@ fn drawn(key: Key, paths: &[String]) -> Value {
     tree
 }
 
+/// Whether more of a parameter does what its law says, or by how much the time moves instead; none
+/// where no law tells.
+fn against_the_law(base: &Value, first: &Value, path: &str, factor: f64) -> Option<Result<(), f64>> {
+    let effect = InferenceStudy::LAWS.effect_on(path)?;
+    let sign = match effect.more {
+        More::Better => 1.0,
+        More::Worse => -1.0,
+        More::Neutral => 0.0,
+        _ => return None,
+    };
+    if effect.except.iter().any(|it| holds(base, &it.when)) {
+        return None;
+    }
+    let mut changed = base.clone();
+    scale(&mut changed, path, factor);
+    let (second, _) = answer(&changed)?;
+    let (old, new) = (first["total_s"].as_f64()?, second["total_s"].as_f64()?);
+    let grown = if factor > 1.0 { new / old - 1.0 } else { old / new - 1.0 };
+    let wrong = if sign == 0.0 { grown.abs() > 1e-6 } else { sign * grown > 1e-6 };
+    Some(if wrong { Err(grown) } else { Ok(()) })
+}
+
+/// What other parameters give by themselves is none.
+#[test]
+fn what_follows_from_other_parameters_is_refused() {
+    for path in ["dimm.memory.column_bytes", "dimm.memory.tck_ns"] {
+        for laws in [InferenceStudy::LAWS, PartitionStudy::LAWS, PredictorStudy::LAWS] {
+            assert!(matches!(laws.effect_on(path).unwrap().more, More::Unused(_)), "{path}");
+        }
+    }
+}
+
 #[test]
 fn answers_move_as_the_laws_say() {
     let laws = InferenceStudy::LAWS;
@@ -94,25 +126,10 @@ fn answers_move_as_the_laws_say() {
             assert!(value.as_f64().is_none_or(|it| it.is_finite() && it >= 0.0), "{name} is {value}: {base}");
         }
         for path in &paths {
-            let effect = laws.effect_on(path).unwrap();
-            let sign = match effect.more {
-                More::Better => 1.0,
-                More::Worse => -1.0,
-                More::Neutral => 0.0,
-                _ => continue,
-            };
-            if effect.except.iter().any(|it| holds(&base, &it.when)) {
-                continue;
-            }
             for factor in [0.5, 2.0, 4.0] {
-                let mut changed = base.clone();
-                scale(&mut changed, path, factor);
-                let (Some((second, _)), aim) = (answer(&changed), "total_s") else { continue };
-                let (old, new) = (first[aim].as_f64().unwrap(), second[aim].as_f64().unwrap());
-                let grown = if factor > 1.0 { new / old - 1.0 } else { old / new - 1.0 };
-                let wrong = if sign == 0.0 { grown.abs() > 1e-6 } else { sign * grown > 1e-6 };
+                let Some(grown) = against_the_law(&base, &first, path, factor) else { continue };
                 checked += 1;
-                if wrong {
+                if let Err(grown) = grown {
                     broken.push(format!("{path} x {factor}: {grown:+.2e} at point {point}"));
                 }
             }

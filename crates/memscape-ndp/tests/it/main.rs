@@ -5,6 +5,7 @@
 #![allow(clippy::float_cmp)]
 
 mod agreement;
+mod bound_by;
 mod errors;
 mod laws;
 mod partition;

@@ -1,0 +1,77 @@
+//! Is what is said to bind a step what shortens it?
+
+use memscape_ndp::{InferenceAnswer, InferenceStudy};
+use memscape_study::{BoundBy, Study};
+use serde_json::{Value, json};
+
+fn answer(changes: &[(&str, Value)]) -> InferenceAnswer {
+    let mut tree = serde_json::to_value(InferenceStudy::default()).unwrap();
+    for (path, value) in changes {
+        *path.split('.').fold(&mut tree, |tree, key| &mut tree[key]) = value.clone();
+    }
+    serde_json::from_value::<InferenceStudy>(tree).unwrap().answer().unwrap()
+}
+
+/// GPU and DIMMs, or the host, are level: what shortens one takes work off the other. The GPU's
+/// bandwidth is most of the rate of both.
+#[test]
+fn a_level_block_is_bound_by_the_side_that_does_most_of_it() {
+    let phi = [("model", json!("phi-3-mini")), ("batch", json!(12))];
+    let gemma =
+        [("model", json!("gemma-3-27b")), ("format", json!("q8_0")), ("system", json!("hermes-host"))];
+    let mut int4 = phi.to_vec();
+    int4.push(("format", json!("int4")));
+    let mut walked = phi.to_vec();
+    walked.extend([("engine", json!("events")), ("generated_tokens", json!(8))]);
+    for base in [&phi[..], &gemma, &int4, &walked] {
+        let first = answer(base);
+        let gain = |change: (&str, Value)| {
+            let with = [base, &[change]].concat();
+            first.headline.token_ns / answer(&with).headline.token_ns
+        };
+        let bandwidth = gain(("gpu.bandwidth_gb_s", json!(2.0 * 936.0)));
+        let others = [
+            ("dimm.multipliers", json!(512)),
+            ("gpu.fp16_tops", json!(660.0)),
+            ("host.dispatch_us", json!(0.35)),
+        ];
+        for other in others {
+            assert!(bandwidth > gain(other.clone()), "{base:?}: {other:?}");
+        }
+        assert_eq!(first.headline.bound_by, BoundBy::DramBandwidth, "{base:?}");
+    }
+}
+
+/// Where the DIMMs are the slower side and the GPU holds nothing more of what is read, only they count.
+#[test]
+fn a_block_that_is_not_level_is_bound_by_its_slower_side() {
+    let base = [("batch", json!(16)), ("hot_share", json!(0.02))];
+    let first = answer(&base);
+    assert!(first.cold_ns > first.gpu_ns * 1.2);
+    assert_eq!(first.headline.bound_by, BoundBy::Compute);
+    let with = |change| answer(&[&base[..], &[change]].concat()).headline.token_ns;
+    let [multipliers, bandwidth] =
+        [("dimm.multipliers", json!(512)), ("gpu.bandwidth_gb_s", json!(2.0 * 936.0))].map(with);
+    assert!(multipliers < bandwidth, "{multipliers} {bandwidth}");
+}
+
+/// A query meets every key and every value, which takes a GPU multiplications.
+#[test]
+fn attention_of_gpus_is_never_faster_than_its_multiplications() {
+    for (system, gpus) in [("tensorrt-llm", 4), ("accelerate", 1)] {
+        let base = [
+            ("system", json!(system)),
+            ("model", json!("opt-6.7b")),
+            ("gpus", json!(gpus)),
+            ("batch", json!(8)),
+            ("prompt_tokens", json!(2048)),
+        ];
+        let fast = answer(&base);
+        let slow = answer(&[&base[..], &[("gpu.fp16_tops", json!(0.1))]].concat());
+        // 32 layers of 4096 features; half of 0.1 TOPS are multiplications, of which half is reached.
+        let macs = 2.0 * 4096.0 * 32.0 * 8.0 * 2048.0;
+        assert!(slow.attention_ns >= macs / (25.0 * f64::from(gpus)), "{system}: {}", slow.attention_ns);
+        assert!(slow.attention_ns > fast.attention_ns * 10.0, "{system}");
+        assert_eq!(slow.headline.bound_by, BoundBy::Compute);
+    }
+}
