@@ -11,7 +11,7 @@ use memscape_study::{
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::weights::AS_STORED;
 use memscape_workload::{
-    Format, MODELS, Matrix, Model, NotStored, Operator, OperatorError, OperatorKind, Projections,
+    Format, MODELS, Matrix, Model, NotStored, Operator, OperatorError, OperatorKind, Projections, Reply,
     WeightFormat, Weights,
 };
 use schemars::JsonSchema;
@@ -107,8 +107,30 @@ struct Pass {
     head: Picoseconds,
     /// Bytes that the expander reads and, of keys and values, writes.
     far_bytes: [f64; 2],
-    /// Whether the near layers, and the far ones, wait for bytes rather than for arithmetic.
-    reads: [bool; 2],
+    /// What most of its time waits for.
+    bound_by: BoundBy,
+}
+
+/// Time by what it waits for: a step counts whole, as the slower of its two does.
+struct Waits([(BoundBy, Nanoseconds); 3]);
+
+impl Waits {
+    const NONE: Self = Self([
+        (BoundBy::Compute, Nanoseconds::ZERO),
+        (BoundBy::DramBandwidth, Nanoseconds::ZERO),
+        (BoundBy::Link, Nanoseconds::ZERO),
+    ]);
+
+    /// A share of a step that takes so long where its bytes wait for `bytes`.
+    fn add(&mut self, step: &Step, time: Nanoseconds, share: f64, bytes: BoundBy) {
+        let cause = if step.compute < time { bytes } else { BoundBy::Compute };
+        let waits = self.0.iter_mut().filter(|it| it.0 == cause);
+        waits.for_each(|it| it.1 += time * share);
+    }
+
+    fn longest(&self) -> BoundBy {
+        self.0.iter().fold(self.0[0], |longest, it| if it.1 > longest.1 { *it } else { longest }).0
+    }
 }
 
 impl Default for InferenceStudy {
@@ -151,6 +173,8 @@ impl InferenceStudy {
         Needs {
             layers,
             layer_bytes: weights.layer_bytes().0.saturating_add(cache),
+            layer_cache_bytes: cache,
+            sequences: batch,
             other_bytes: weights.table_bytes().0,
         }
     }
@@ -179,46 +203,43 @@ impl InferenceStudy {
         let [near_gb_s, far_gb_s] = [machine.accelerator.bandwidth_gb_s, machine.expander_rate()];
         let steps = self.steps(self.weights()?, operators, tokens);
         let (mut near, mut far, mut head) = (Nanoseconds::ZERO, Nanoseconds::ZERO, Nanoseconds::ZERO);
-        let (mut read, mut reading) = (0.0, [Nanoseconds::ZERO; 2]);
+        let (mut read, mut waits) = (0.0, Waits::NONE);
+        let far_share = count(placement.far_layers) / layers;
+        let by_link = machine.link.bandwidth() < machine.expander.bandwidth();
+        let far_bytes = if by_link { BoundBy::Link } else { BoundBy::DramBandwidth };
         for it in &steps {
             let time = it.time(near_gb_s)?;
             if it.is_outside() {
                 head += time;
+                waits.add(it, time, 1.0, BoundBy::DramBandwidth);
                 continue;
             }
             let far_time = it.time(far_gb_s)?;
             near += time;
             far += far_time;
             read += it.bytes;
-            for (reading, time) in reading.iter_mut().zip([time, far_time]) {
-                *reading += if it.compute < time { time } else { Nanoseconds::ZERO };
-            }
+            waits.add(it, time, 1.0 - far_share, BoundBy::DramBandwidth);
+            waits.add(it, far_time, far_share, far_bytes);
         }
         let of_layer = |all: Nanoseconds| (all / layers).to_picoseconds();
         let (near_layer, far_layer, head) = (of_layer(near), of_layer(far), head.to_picoseconds());
         let mut time = Breakdown::default();
         time[PassPart::Near] = near_layer * placement.near_layers + head;
         time[PassPart::Far] = far_layer * placement.far_layers;
-        let far_share = count(placement.far_layers) / layers;
         let written = count(2 * KV_BYTES * self.model.kv_size() * u64::from(self.batch.get()) * tokens);
         let far_bytes = [read * far_share, written * count(placement.far_layers)];
-        let reads = [reading[0] * 2.0 > near, reading[1] * 2.0 > far];
-        Ok(Pass { time, near_layer, far_layer, head, far_bytes, reads })
+        Ok(Pass { time, near_layer, far_layer, head, far_bytes, bound_by: waits.longest() })
     }
 
     fn placement(&self) -> Result<Placement, StudyError> {
         Ok(Placement::of(&self.needs(self.weights()?), &self.machine())?)
     }
 
-    /// The prompt's operators, and those of a token at the mean context of the reply.
+    /// The prompt's operators, and those of the reply's mean token.
     fn operators(&self) -> Result<[Vec<Operator>; 2], OperatorError> {
-        let (prompt, generated) =
-            (u64::from(self.prompt_tokens.get()), u64::from(self.generated_tokens.get()));
+        let reply = Reply { prompt: self.prompt_tokens.get().into(), tokens: self.generated_tokens.into() };
         let merged = Projections::Merged;
-        Ok([
-            self.model.prefill_operators(prompt, merged)?,
-            self.model.decode_operators(prompt + generated.div_ceil(2), merged)?,
-        ])
+        Ok([self.model.prefill_operators(reply.prompt, merged)?, self.model.reply_operators(reply, merged)?])
     }
 
     /// Prompt and token, operator by operator.
@@ -305,12 +326,6 @@ impl Study for InferenceStudy {
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let (placement, prompt, token) = self.passes()?;
         let ns = |it: Picoseconds| Nanoseconds::new(it.as_ns()).expect("never negative");
-        let by_link = self.link.bandwidth() < self.expander.bandwidth();
-        let bound_by = match (token.time.largest(), token.reads) {
-            (PassPart::Far, [_, true]) if by_link => BoundBy::Link,
-            (PassPart::Far, [_, true]) | (PassPart::Near, [true, _]) => BoundBy::DramBandwidth,
-            _ => BoundBy::Compute,
-        };
         let (near, far) = (self.accelerator.memory_bytes.get(), self.expander.bytes());
         let energies = self.energy(&prompt).zip(self.energy(&token));
         Ok(InferenceAnswer {
@@ -322,7 +337,7 @@ impl Study for InferenceStudy {
                 step: ns(token.time.total()),
                 memory_bytes: self.needs(self.weights()?).bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
-                bound_by,
+                bound_by: token.bound_by,
                 energy: energies.map(<[_; 2]>::from),
                 package_w: None,
                 cost_usd: None,
@@ -409,6 +424,44 @@ mod tests {
         let study = InferenceStudy { format: Format::FP32.into(), ..InferenceStudy::default() };
         let error = study.answer().unwrap_err().to_string();
         assert!(error.contains("the expander holds 64 GiB") && error.contains("short"), "{error}");
+        assert!(error.ends_with("use more `expander.channels` or a narrower `format`"), "{error}");
+        let long = |batch| {
+            let prompt_tokens = count(1_000_000);
+            let study = InferenceStudy { prompt_tokens, batch: count(batch), ..InferenceStudy::default() };
+            study.answer().unwrap_err().to_string()
+        };
+        // Two times 8 heads of 128 for each of a million tokens, of two bytes: 3.8 GiB of each layer.
+        let (one, many) = (long(1), long(4));
+        assert!(one.contains("of 4.6") && one.contains("3.815 GiB of each for keys and values"), "{one}");
+        assert!(one.ends_with("use more `expander.channels` or fewer tokens"), "{one}");
+        assert!(many.ends_with("use more `expander.channels`, fewer tokens or a smaller `batch`"), "{many}");
+        let mut small = InferenceStudy::default();
+        small.accelerator.memory_bytes = 1_000_000.try_into().unwrap();
+        let error = small.answer().unwrap_err().to_string();
+        assert!(
+            error.ends_with("use more of it, a narrower `format` or a model of a smaller vocabulary"),
+            "{error}"
+        );
+    }
+
+    /// Gemma 3 1B, 256 sequences at 400 tokens: for each, 0.70 billion weights of the layers and 0.30 of the
+    /// head are multiplied, and 26 layers read 1 KiB for each token.
+    #[test]
+    fn the_head_counts_where_a_token_is_bound() {
+        let study = InferenceStudy {
+            model: Model::named("gemma-3-1b").unwrap(),
+            prompt_tokens: count(400),
+            generated_tokens: count(1),
+            batch: count(256),
+            ..InferenceStudy::default()
+        };
+        let ns_of = |operations: f64| operations / (study.accelerator.fp16_tops.as_f64() * 1e3);
+        let (layers, head) = (ns_of(2.0 * 697.8e6), ns_of(2.0 * 302.0e6));
+        let attention = 26.0 * 401.0 * 1024.0 / study.accelerator.bandwidth_gb_s.as_f64();
+        assert!(layers < attention && attention < layers + head, "{layers} {head} {attention}");
+        let it = study.answer().unwrap();
+        assert!((it.near_ns / (256.0 * (layers + head + attention)) - 1.0).abs() < 1e-2, "{}", it.near_ns);
+        assert_eq!((it.far_layers, it.headline.bound_by), (0, BoundBy::Compute));
     }
 
     #[test]
@@ -423,6 +476,26 @@ mod tests {
         let mut wide = study;
         wide.link.transfer_gt_s = 1000.0;
         assert_eq!(of(wide), BoundBy::DramBandwidth);
+    }
+
+    /// Of Gemma 3 1B 22 layers of 26 see no more than 512 tokens, which fill after half of the reply.
+    #[test]
+    fn a_reply_takes_as_long_as_its_tokens_one_by_one() {
+        let of = |prompt, generated| {
+            let model = Model::named("gemma-3-1b").unwrap();
+            let (prompt_tokens, generated_tokens) = (count(prompt), count(generated));
+            let study = InferenceStudy {
+                model,
+                prompt_tokens,
+                generated_tokens,
+                batch: count(64),
+                ..InferenceStudy::default()
+            };
+            study.answer().unwrap().headline.token_ns
+        };
+        let each: f64 = (1..=1023).map(|it| of(it, 1)).sum();
+        let ratio = of(1, 1023) / (each / 1023.0);
+        assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
     }
 
     #[test]

@@ -11,6 +11,10 @@ pub struct Needs {
     pub layers: u64,
     /// Weights and key-value cache of one layer.
     pub layer_bytes: u64,
+    /// Of that, keys and values of all sequences.
+    pub layer_cache_bytes: u64,
+    /// Sequences at once.
+    pub sequences: u64,
     /// What stands outside the layers: embedding and language-model head.
     pub other_bytes: u64,
 }
@@ -38,7 +42,9 @@ pub struct Placement {
 pub enum PlacementError {
     /// What is not a layer must be near.
     #[error(
-        "embedding and head take {need}, but `accelerator.memory_bytes` is {have}: {} short", Bytes(need.0 - have.0)
+        "embedding and head take {need}, but `accelerator.memory_bytes` is {have}: {} short; use more of it, a \
+         narrower `format` or a model of a smaller vocabulary",
+        Bytes(need.0 - have.0)
     )]
     Near {
         /// What is needed.
@@ -48,14 +54,23 @@ pub enum PlacementError {
     },
     /// The rest of the layers must be in the expander.
     #[error(
-        "{layers} layers of {layer} do not fit beside the accelerator, but the expander holds {have}: {short} short; \
-         use more `expander.channels`, a narrower `format` or a smaller `batch`"
+        "{layers} layers of {layer}, {cache} of each for keys and values, do not fit beside the accelerator, but the \
+         expander holds {have}: {short} short; use more `expander.channels`{}",
+        match (cache.0 > layer.0 / 2, sequences) {
+            (false, _) => " or a narrower `format`",
+            (true, 1) => " or fewer tokens",
+            (true, _) => ", fewer tokens or a smaller `batch`",
+        }
     )]
     Far {
         /// Layers that are left over.
         layers: u64,
         /// One of them.
         layer: Bytes,
+        /// Of that, keys and values.
+        cache: Bytes,
+        /// Sequences at once.
+        sequences: u64,
         /// What there is.
         have: Bytes,
         /// What is missing.
@@ -79,8 +94,14 @@ impl Placement {
         let left = needs.layers - most_near;
         if left > most_far {
             let short = Bytes(left.saturating_mul(needs.layer_bytes) - have);
-            let (layer, have) = (Bytes(needs.layer_bytes), Bytes(have));
-            return Err(PlacementError::Far { layers: left, layer, have, short });
+            return Err(PlacementError::Far {
+                layers: left,
+                layer: Bytes(needs.layer_bytes),
+                cache: Bytes(needs.layer_cache_bytes),
+                sequences: needs.sequences,
+                have: Bytes(have),
+                short,
+            });
         }
         let near_is_faster = machine.accelerator.bandwidth_gb_s >= machine.expander_rate();
         let near_layers = if near_is_faster { most_near } else { needs.layers - most_far };

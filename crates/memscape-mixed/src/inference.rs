@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::MEMORIES;
-use memscape_npu::{DEVICES, Device, Precision, PromptCost, Strategy};
+use memscape_npu::{DEVICES, Device, GemmStudy, Precision, PromptCost, Strategy};
 use memscape_ondevice::cost::energy::swizzle_energy;
 use memscape_pim::cost::idle_energy;
 use memscape_pim::{StepCost, TokenPart, hardware as pim};
@@ -125,6 +125,17 @@ pub enum InferenceError {
         /// What there is.
         have: Bytes,
     },
+    /// Fewer buffer descriptors than designs here have in flight, which is no parameter.
+    #[error(
+        "an interface tile of the NPU needs {need} buffer descriptors, a third each for A, B and C, but has {have}; \
+         use more `npu.shim_bds`"
+    )]
+    Descriptors {
+        /// In flight.
+        need: u32,
+        /// Of an interface tile.
+        have: u32,
+    },
     /// The NPU cannot read the prompt.
     #[error("{0}")]
     Npu(String),
@@ -203,6 +214,16 @@ impl InferenceStudy {
         }
     }
 
+    /// The prompt on the NPU.
+    fn prompt(&self) -> Result<PromptCost, InferenceError> {
+        let need = 3 * u32::from(GemmStudy::default().bds_in_flight.get());
+        let have = u32::from(self.npu.shim_bds.get());
+        if need > have {
+            return Err(InferenceError::Descriptors { need, have });
+        }
+        self.on_npu().prompt().map_err(InferenceError::of_npu)
+    }
+
     /// The same on processor and PIM.
     #[must_use]
     pub fn on_pim(&self) -> memscape_pim::InferenceStudy {
@@ -231,7 +252,7 @@ impl InferenceStudy {
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         self.machine().check()?;
         let npu = self.on_npu();
-        let moved = self.transfers(&npu.prompt().map_err(InferenceError::of_npu)?)?;
+        let moved = self.transfers(&self.prompt()?)?;
         let copies = [("copies", moved.exposed), ("handover", moved.kv)];
         let copies = copies.map(|it| OperatorCost::new(Pass::Prompt, it.0, Nanoseconds::ZERO, [it]));
         let of = |all: Vec<OperatorCost>, pass| all.into_iter().filter(move |it| it.pass == pass);
@@ -297,9 +318,9 @@ impl InferenceStudy {
         let memory = &self.pim.memory;
         let meter = memory.meter()?;
         let Copier { transactions, together, .. } = self.copy;
-        let PromptCost { layers, head, other_bytes, .. } = prompt;
-        let read = layers.read_bytes + head.read_bytes + other_bytes;
-        let products = meter.stream_of_rows(read, layers.written_bytes + head.written_bytes);
+        let PromptCost { layers, outside, other_bytes, .. } = prompt;
+        let read = layers.read_bytes + outside.read_bytes + other_bytes;
+        let products = meter.stream_of_rows(read, layers.written_bytes + outside.written_bytes);
         let copied = |bytes: Bytes, together: u64| {
             swizzle_energy(&meter, memory, bytes.0 as f64, together, transactions.get())
         };
@@ -333,7 +354,7 @@ impl Study for InferenceStudy {
         self.machine().check()?;
         let step = self.on_pim().step_on_pim()?;
         let memory = self.memory_bytes(&step)?;
-        let prompt = self.on_npu().prompt().map_err(InferenceError::of_npu)?;
+        let prompt = self.prompt()?;
         let moved = self.transfers(&prompt)?;
         let ttft = prompt.weights + prompt.attention + prompt.vector + moved.exposed + moved.kv;
         let of_step = |part: TokenPart| step.time.ns(part);
@@ -518,7 +539,8 @@ mod tests {
             (error(|it| it.shim_bds = NonZeroU8::new(12).unwrap()), "more `npu.shim_bds`"),
             (endless, "more `npu.dram.read_gb_s`"),
         ] {
-            assert!(text.contains(names) && !text.contains("device") && !text.contains("k_mt"), "{text}");
+            let foreign = ["device", "k_mt", "bds_in_flight"];
+            assert!(text.contains(names) && !foreign.iter().any(|it| text.contains(it)), "{text}");
         }
     }
 }
