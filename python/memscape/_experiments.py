@@ -153,7 +153,8 @@ class Experiment:
             ``polars.DataFrame`` or any other Arrow table.
         parameters
             What to change against the paper, as for :meth:`table`; the caption says it, and what
-            the paper prints is left out.
+            the paper prints is left out. A ``table`` beside them that they do not make is called a
+            changed one below.
         published
             Whether what the paper prints is drawn in: open diamonds on bars and curves, columns
             in tables.
@@ -163,7 +164,8 @@ class Experiment:
         Raises
         ------
         MemscapeError
-            If a column is missing, or a parameter changes nothing here.
+            If a column is missing, several rows of ``table`` have one place, or a parameter changes
+            nothing here.
 
         Examples
         --------

@@ -23,6 +23,7 @@ def plot(
     reference: Mapping[str, float | Sequence[float]] | float | None = None,
     band: tuple[str, str] | None = None,
     maximize: str | Iterable[str] = (),
+    labels: Mapping[str, str] | None = None,
     title: str = "",
     caption: str = "",
     wide: bool = False,
@@ -30,8 +31,10 @@ def plot(
 ) -> Figure:
     """Draws a table.
 
-    Rows that lack a value, such as those with an error, are left out. Names of columns become
-    labels with their units.
+    Rows that lack a value, such as those with an error, have no mark: bars and heat maps say ``n/a`` in
+    their place, and below other figures stands how many there are. Names of columns become labels
+    with their units; times and energies are drawn with the prefix that suits them (``token_ns`` in
+    milliseconds).
 
     Parameters
     ----------
@@ -60,6 +63,9 @@ def plot(
         around points and on bars.
     maximize
         Of a front: columns of which more is better; of others, less is.
+    labels
+        What columns are called, if not by their names: ``{"token_ns": "Time per token (ns)"}``. Such
+        columns are drawn in their own units.
     title, caption
         What stands above and below.
     wide
@@ -98,6 +104,7 @@ def plot(
         "reference": [[str(name), _line(value)] for name, value in _named(reference).items()],
         "band": None if band is None else list(band),
         "maximize": listed(maximize),
+        "labels": dict(labels or {}),
         "title": title,
         "caption": caption,
         "wide": wide,

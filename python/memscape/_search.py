@@ -310,7 +310,27 @@ def front(
 def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constraints: list[str]) -> polars.DataFrame:
     frame, numbers = _with_plain_columns(table)
     rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
+    # Whoever says what must hold has chosen the rows.
+    for remark in [] if constraints else _of_unlike_rows(numbers, [*minimize, *maximize]):
+        warnings.warn(remark, stacklevel=3)
     return frame[rows[ROW]]
+
+
+def _of_unlike_rows(table: polars.DataFrame, goals: list[str]) -> list[str]:
+    """Says what a front over rows of several studies passes over."""
+    remarks = []
+    answered = table.filter(table["error"].is_null()) if "error" in table.columns else table
+    columns = [it for it in goals if it in table.columns]
+    for column in columns:
+        lacking = answered[column].null_count()
+        if lacking:
+            remarks.append(f"{lacking} of {len(table)} rows have no `{column}` and are not on the front")
+    boundary = "energy_boundary"
+    if boundary in table.columns and any(it.endswith("_j") for it in columns):
+        kinds = answered[boundary].drop_nulls().unique().sort().to_list()
+        if len(kinds) > 1:
+            remarks.append(f"energies of the rows are of different parts: `{boundary}` is {', '.join(kinds)}")
+    return remarks
 
 
 def _with_plain_columns(table: Any) -> tuple[polars.DataFrame, polars.DataFrame]:

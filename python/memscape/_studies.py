@@ -473,7 +473,8 @@ def laws(
     More of a resource is never slower, no parameter is dead, what does not fit is
     refused, parts sum to the whole, and no time is below what bytes over bandwidth
     allow: :func:`describe` shows what each study promises. An interrupt ends it
-    with what was looked at until then.
+    when the answer under way is there (seconds for a walk of ``ndp.inference``), with
+    what was looked at until then.
 
     Parameters
     ----------

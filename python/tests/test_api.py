@@ -66,6 +66,10 @@ def test_a_bad_point_is_a_row():
         ("pim.gemv", {"memory.trcd_ns": float("nan")}, "memory.trcd_ns.*finite"),
         ("pim.gemv", {"memory": {"trcd_ns": float("inf")}}, "memory.trcd_ns.*finite"),
         ("pim.gemv", {"model": "opt-6.7"}, "opt-6.7b"),
+        ("pim.gemv", {"model": "llama-3-8b"}, "did you mean `llama-3.1-8b`"),
+        ("pim.gemv", {"model": "meta-llama/Llama-3.1-8B"}, "did you mean `llama-3.1-8b`"),
+        ("pim.gemv", {"model": {"layers": 2}}, "whole model.*base"),
+        ("pim.gemv", {"model": {"base": "opt-6.7b", "layers": 2}}, "stand in the table `parameters`"),
     ],
 )
 def test_bad_input_is_told_by_name(study, parameters, message):
@@ -161,12 +165,25 @@ def test_figures(tmp_path):
     assert "Published" not in other and "a table that was changed" in other
     changed = experiment.plot(parameters={"memory.trcd_ns": 36})
     assert "Changed: memory.trcd_ns = 36." in changed.alt_text()
+    # Nor of a table that these parameters do not make.
+    false = experiment.plot(experiment.table({"memory.trcd_ns": 36}), parameters={"memory.trcd_ns": 99})
+    assert "a table that was changed" in false.alt_text()
+    with pytest.raises(ms.MemscapeError, match="a mark for one"):
+        experiment.plot(pl.concat([table, experiment.table({"memory.trcd_ns": 36})]))
     with pytest.raises(ms.MemscapeError, match="sets it itself"):
         experiment.table({"memory.banks_per_channel": 8})
     with pytest.raises(ms.MemscapeError, match="column"):
         experiment.plot(table.select(pl.first()))
     with pytest.raises(ms.MemscapeError, match=r"pimnast\.fig10"):
         ms.experiment("pimnast.fig1O")
+
+
+def test_an_embedding_is_as_wide_as_the_layers():
+    wider = {"base": "llama-3.2-1b", "parameters": {"hidden_size": 3072, "heads": 48}}
+    with pytest.raises(ms.MemscapeError, match="project_in"):
+        ms.run("pim.gemv", model=wider, gemv="project_in")
+    projected = {"base": "llama-3.2-1b", "parameters": {"hidden_size": 3072, "heads": 48, "embedding_size": 2048}}
+    assert ms.run("pim.gemv", model=projected, gemv="project_in")["time_ns"] > 0
 
 
 def test_claims(tmp_path):

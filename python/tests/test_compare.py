@@ -67,6 +67,28 @@ def test_any_table_is_drawn():
         assert ms.plot(table, x="batch", y="time_ms", kind=kind).png().startswith(b"\x89PNG")
 
 
+def test_columns_have_other_names_and_units_where_asked():
+    table = pl.DataFrame({"batch": [1, 2, 4], "token_ns": [1e6, 1.5e6, 3e6]})
+    assert "Token (ms)" in ms.plot(table, x="batch", y="token_ns").svg()
+    named = ms.plot(table, x="batch", y="token_ns", labels={"token_ns": "One token (ns)"}).svg()
+    assert "One token (ns)" in named and "(ms)" not in named
+    with pytest.raises(ms.MemscapeError, match="token_ms"):
+        ms.plot(table, x="batch", y="token_ns", labels={"token_ms": "x"})
+    # Told at once, not when a notebook shows it.
+    with pytest.raises(ms.MemscapeError, match="does not fit"):
+        ms.plot(table, x="batch", y="token_ns", title="x" * 400)
+
+
+def test_a_front_says_what_it_passes_over():
+    table = pl.DataFrame(
+        {"time_ns": [1.0, 2.0], "cost_usd": [None, 5.0], "energy_j": [1.0, 2.0], "energy_boundary": ["a", "b"]}
+    )
+    with pytest.warns(UserWarning, match="1 of 2 rows have no `cost_usd`"):
+        ms.front(table, minimize=["time_ns", "cost_usd"])
+    with pytest.warns(UserWarning, match="`energy_boundary` is a, b"):
+        ms.front(table, minimize=["time_ns", "energy_j"])
+
+
 def test_figures_have_bands_tornados_and_styles():
     table = pl.DataFrame({"batch": [1, 2], "time_ms": [2.0, 3.0], "least_ms": [1.5, 2.0], "most_ms": [3.0, 5.0]})
     band = ms.plot(table, x="batch", y="time_ms", band=("least_ms", "most_ms"), reference={"phones": (4, 6)})
@@ -88,7 +110,7 @@ def test_what_cannot_be_drawn_is_told():
         ms.plot(table, x="batch", y="time_ms")
     with pytest.raises(ms.MemscapeError, match="did you mean"):
         ms.plot(table, x="batches", y="time_ms")
-    with pytest.raises(ms.MemscapeError, match="has a value"):
+    with pytest.raises(ms.MemscapeError, match="is empty"):
         ms.plot(table.clear(), x="batch", y="time_ms")
     with pytest.raises(ms.MemscapeError):
         ms.plot(table, x="batch", y="time_ms", kind="pie")

@@ -65,7 +65,8 @@ def test_the_front_of_a_space_is_that_of_its_table():
 
 def test_any_table_has_a_front():
     table = pl.DataFrame({"a": [1, 2, 3, None], "b": [3.0, 1.0, 2.0, 0.0], "ok": [True, True, True, True]})
-    assert ms.front(table, minimize=["a", "b"])["a"].to_list() == [1, 2]
+    with pytest.warns(UserWarning, match="1 of 4 rows have no `a`"):
+        assert ms.front(table, minimize=["a", "b"])["a"].to_list() == [1, 2]
     assert ms.front(table, minimize="a", maximize="b", constraints="ok and a > 1")["a"].to_list() == [2, 3]
     assert ms.hypervolume(table, minimize=["a", "b"], reference={"a": 4, "b": 4}) == 3 + 2 * 2
 

@@ -132,8 +132,8 @@ pub enum Command {
         /// .csv, chooses the format.
         #[arg(short, long, value_name = "TABLE")]
         out: Option<PathBuf>,
-        /// Go on where an interrupted sweep stopped.
-        #[arg(long, conflicts_with = "store")]
+        /// Go on where an interrupted sweep stopped; with a store, every sweep does.
+        #[arg(long)]
         resume: bool,
         /// Folder in which answers are kept: what is there, from whatever sweep, is not computed again, and
         /// a table of any length takes little memory.
@@ -324,7 +324,7 @@ pub enum Command {
         #[command(flatten)]
         overrides: Overrides,
         /// What is to read it: `perfetto` and `csv` for every study that has times, and what else the study has;
-        /// perfetto for a file that ends in .json, else csv, if not given.
+        /// perfetto for a file that ends in .json, else csv, or what else there is, if not given.
         #[arg(long)]
         format: Option<String>,
         /// File to write to; the terminal if not given.
@@ -403,6 +403,9 @@ pub struct Plot {
     /// For a front: a column of which more is better.
     #[arg(long, value_name = "COLUMN")]
     pub maximize: Vec<String>,
+    /// What a column is called, such as `token_ns=Time per token (ns)`; several times for several.
+    #[arg(long, value_name = "COLUMN=TEXT")]
+    pub label: Vec<String>,
     /// Stands above.
     #[arg(long, default_value = "")]
     pub title: String,

@@ -171,7 +171,12 @@ fn trace(
     let (study, layers) = question(study, overrides)?;
     let layers: Vec<&Parameters> = layers.iter().collect();
     let is_json = file.is_some_and(|it| it.extension().is_some_and(|it| it == "json"));
-    let format = format.unwrap_or_else(|| if is_json { "perfetto" } else { "csv" }.to_owned());
+    let usual = if is_json { "perfetto" } else { "csv" };
+    let format = format.unwrap_or_else(|| {
+        let forms: Vec<&str> = study.traces().into_iter().map(|it| it.0).collect();
+        let first = forms.first().filter(|_| !is_json && !forms.contains(&usual));
+        first.copied().unwrap_or(usual).to_owned()
+    });
     let trace = |out: &mut dyn Write| {
         study.trace(&layers, &format, out).map_err(|error| match error {
             // A reader that leaves is no error.

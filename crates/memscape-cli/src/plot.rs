@@ -1,6 +1,6 @@
 //! `memscape plot`.
 
-use memscape::chart::{Drawing, Kind, Line, Log};
+use memscape::drawing::{Drawing, Kind, Line, Log};
 use memscape::explore::Table;
 use memscape::export::{format_of, style_named};
 
@@ -22,6 +22,7 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
         reference,
         band,
         maximize,
+        label,
         title,
         caption,
         wide,
@@ -40,6 +41,7 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
         reference: reference.iter().map(|it| named(it)).collect::<Result<_, _>>()?,
         band: <[String; 2]>::try_from(band).ok(),
         maximize,
+        labels: label.iter().map(|it| called(it)).collect::<Result<_, _>>()?,
         title,
         caption,
         wide,
@@ -49,6 +51,16 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
     let figure = drawing.draw(&table).map_err(Failure::of)?;
     let bytes = figure.file(format).map_err(Failure::of)?;
     create(&out, |file| Ok(file.write_all(&bytes)?))
+}
+
+/// `column=text`.
+fn called(text: &str) -> Result<(String, String), Failure> {
+    let found = text.split_once('=').map(|(column, text)| (column.to_owned(), text.to_owned()));
+    found.ok_or_else(|| {
+        Failure::BadInput(format!(
+            "--label {text}: expected a column and a text, such as token_ns=Time per token (ns)"
+        ))
+    })
 }
 
 /// `name=value`, or `name=from..to`.

@@ -226,7 +226,19 @@ impl Span {
     fn decade_ticks(&self, most: usize) -> Vec<Tick> {
         let decades = self.high.log10() - self.low.log10();
         let every = (decades / most.max(1) as f64).ceil().max(1.0);
-        let labelled: &[f64] = if decades < 1.6 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let inside = |digits: &[f64]| {
+            let powers = std::iter::successors(Some(self.low.log10().floor()), |it| Some(it + 1.0));
+            let powers = powers.take_while(|it| *it <= self.high.log10() + 1e-9);
+            let values = powers.flat_map(|power| digits.iter().map(move |it| it * 10_f64.powf(power)));
+            values.filter(|it| self.holds(*it)).count()
+        };
+        let (fine, coarse) = ([1.0, 2.0, 5.0], [1.0]);
+        // Two marks do not say how the others lie.
+        let finer = decades < 1.6 || inside(&coarse) < 3 && inside(&fine) <= most;
+        let labelled: &[f64] = if finer { &fine } else { &coarse };
+        if decades < 1.0 && inside(labelled) < 3 {
+            return self.linear_ticks(most);
+        }
         let mut ticks = Vec::new();
         let mut power = self.low.log10().floor();
         while power <= self.high.log10() + 1e-9 {
@@ -379,7 +391,7 @@ pub(crate) fn draw_level(scene: &mut Scene, area: Rect, span: Span, ticks: &[Tic
     }
     let y = area.bottom + level_room("") + 1.5 + Font::LABEL.cap() / 2.0;
     let (x, _) = area.centre();
-    scene.write((x, y), Align::Middle, Font::LABEL, label);
+    scene.write((x, y), Align::Middle, Font::LABEL.fitted(label, 1.1 * area.width()), label);
 }
 
 /// The height under a plot that [`draw_level`] takes.

@@ -550,10 +550,12 @@ impl Figure {
 #[pyfunction]
 fn draw(py: Python<'_>, table: &Bound<'_, PyAny>, spec: &Bound<'_, PyDict>) -> PyResult<Figure> {
     let spec = serde_json::Value::Object(value::parameters(spec)?);
-    let drawing: memscape::chart::Drawing = serde_json::from_value(spec)
+    let drawing: memscape::drawing::Drawing = serde_json::from_value(spec)
         .map_err(|it| papers_error(papers::Error::BadChart(format!("a figure of a table: {it}"))))?;
     let table = explore::Table::from_frame(arrow::from_python(table)?);
-    let figure = compute_anywhere(py, move || drawing.draw(&table))?.map_err(papers_error)?;
+    // Once for nothing, so that what cannot be drawn is told here and not by the notebook that shows it.
+    let checked = move || drawing.draw(&table).and_then(|it| it.svg().map(|_| it).map_err(Into::into));
+    let figure = compute_anywhere(py, checked)?.map_err(papers_error)?;
     Ok(Figure(figure))
 }
 

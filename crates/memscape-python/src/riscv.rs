@@ -67,6 +67,7 @@ pub fn riscv_explain(
         generated_tokens: generated_tokens.0..=generated_tokens.1,
         warm_up_tokens: study.warm_up_tokens,
         kv_padding: study.kv_padding,
+        ubatch_tokens: study.ubatch_tokens,
         output_rows: study.output_rows,
     };
     let found = compute(py, move || explain_census(&observed, &runs))?.map_err(to_py_err)?;

@@ -3,70 +3,15 @@
 use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
 use memscape_plot::{
-    Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, StackedBars, Style,
-    Tornado,
+    Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, StackedBars, Tornado,
 };
-use serde::{Deserialize, Serialize};
 
-use crate::export;
-pub use crate::kinds::{Kind, Line, Log};
-use crate::labels::{common_label, counted_label, label, short_label};
+use crate::drawing::{Drawing, Kind};
+use crate::labels::Prefix;
+use crate::rows::{Row, Rows, apart, distinct, is_numeric};
 
-/// What of a table is drawn, and how.
-///
-/// ```
-/// use memscape::prelude::*;
-///
-/// let sweep = Sweep::default().axis("memory.banks_per_channel", [8, 16, 32]).axis("split_k", [1, 2]);
-/// let table = study("pim.gemv")?.sweep(&sweep, &())?;
-/// let figure = Drawing::of("memory.banks_per_channel", "speedup").series("split_k").draw(&table)?;
-/// assert!(figure.svg()?.contains("Banks per channel"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Drawing {
-    /// The column across.
-    pub x: String,
-    /// The column up, or several: parts of a stack, or a series each.
-    pub y: Vec<String>,
-    /// The column whose values are told apart by colour; of a heat map, its rows.
-    #[serde(default)]
-    pub series: Option<String>,
-    /// The column whose values have a panel each, of the same axes.
-    #[serde(default)]
-    pub facet: Option<String>,
-    /// Whether each panel has axes of its own, so that a length means something else in each.
-    #[serde(default)]
-    pub own_axes: bool,
-    /// How it is drawn; lines over numbers and bars over names if not given.
-    #[serde(default)]
-    pub kind: Option<Kind>,
-    /// Whether equal factors are equally far apart, across and up.
-    #[serde(default)]
-    pub log: Log,
-    /// Dashed lines and bands across, with a name each.
-    #[serde(default)]
-    pub reference: Vec<(String, Line)>,
-    /// The columns of the least and the greatest that each value may be.
-    #[serde(default)]
-    pub band: Option<[String; 2]>,
-    /// For `front`: of which columns more is better.
-    #[serde(default)]
-    pub maximize: Vec<String>,
-    /// Stands above.
-    #[serde(default)]
-    pub title: String,
-    /// Stands below.
-    #[serde(default)]
-    pub caption: String,
-    /// Whether it is as wide as two columns of a page.
-    #[serde(default)]
-    pub wide: bool,
-    /// Where it is shown.
-    #[serde(default, with = "export::style_name")]
-    pub style: Style,
-}
+/// The column that a tornado's bars start from.
+const BASE: &str = "base";
 
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;
@@ -75,35 +20,16 @@ const MOST_SERIES: usize = 12;
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
 const MOST_MARKERS: usize = 40;
+/// Values across that may each have its mark on a logarithmic axis.
+const MOST_NAMED: usize = 12;
 /// More points lie over each other, and let through what is under them.
 const MOST_SOLID: usize = 100;
 
 impl Drawing {
-    /// One column over another.
-    #[must_use]
-    pub fn of(x: impl Into<String>, y: impl Into<String>) -> Self {
-        Self { x: x.into(), y: vec![y.into()], ..Self::default() }
-    }
-
-    /// Tells the values of a column apart by colour.
-    #[must_use]
-    pub fn series(self, column: impl Into<String>) -> Self {
-        Self { series: Some(column.into()), ..self }
-    }
-
-    /// Gives each value of a column a panel.
-    #[must_use]
-    pub fn facet(self, column: impl Into<String>) -> Self {
-        Self { facet: Some(column.into()), ..self }
-    }
-
-    /// Draws it so.
-    #[must_use]
-    pub fn kind(self, kind: Kind) -> Self {
-        Self { kind: Some(kind), ..self }
-    }
-
-    /// Draws a table. Rows that lack a value, such as those with an error, are left out.
+    /// Draws a table. Rows that lack a value, such as those with an error, have no mark: bars and heat maps
+    /// say `n/a` in their place, and under other figures stands how many have an error.
+    ///
+    /// Times and energies have the prefix that suits them, whatever their column's.
     ///
     /// # Errors
     /// [`Error::Explore`] for a column that is not there or holds no numbers,
@@ -119,9 +45,12 @@ impl Drawing {
                 table.height()
             )));
         }
+        for column in self.labels.keys() {
+            table.column(column)?;
+        }
         let rows = Rows::of(self, table)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
-        figure = figure.title(&self.title).caption(&self.caption).style(self.style);
+        figure = figure.title(&self.title).caption(self.caption_of(table, &rows)).style(self.style);
         self.check_band(table)?;
         let panels = distinct(rows.all.iter().map(|it| it.facet.clone()));
         if panels.len() > MOST_PANELS {
@@ -135,7 +64,7 @@ impl Drawing {
         for panel in &panels {
             let here: Vec<&Row> = rows.all.iter().filter(|it| it.facet == *panel).collect();
             let title = match &self.facet {
-                Some(column) if is_numeric(table, column) => counted_label(column, panel),
+                Some(column) if is_numeric(table, column) => self.counted(column, panel),
                 Some(_) => panel.clone(),
                 None => String::new(),
             };
@@ -146,27 +75,47 @@ impl Drawing {
         Ok(if shared { figure.share_axes() } else { figure })
     }
 
+    fn kind_of(&self, rows: &Rows) -> Kind {
+        self.kind.unwrap_or(if rows.numeric { Kind::Lines } else { Kind::Bars })
+    }
+
     fn chart(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
-        let kind = self.kind.unwrap_or(if rows.numeric { Kind::Lines } else { Kind::Bars });
-        match kind {
-            Kind::Bars => self.bars(table, here),
+        match self.kind_of(rows) {
+            Kind::Bars => self.bars(table, rows, here),
             Kind::Lines => self.curves(table, rows, here, Mark::LineAndPoints),
             Kind::Points => self.curves(table, rows, here, Mark::Points),
-            Kind::Heatmap => self.heat_map(table, here),
+            Kind::Heatmap => self.heat_map(table, rows, here),
             Kind::Front => self.front(table, rows, here),
-            Kind::Stacked => self.stacked(table, here),
-            Kind::Tornado => self.tornado(table, here),
+            Kind::Stacked => self.stacked(table, rows, here),
+            Kind::Tornado => self.tornado(table, rows, here),
         }
     }
 
-    fn y_label(&self) -> String {
-        if self.y.len() == 1 { label(&self.y[0]) } else { common_label(&self.y) }
+    /// What is written below: also how many rows have nowhere their place to say that they have no value.
+    fn caption_of(&self, table: &Table, rows: &Rows) -> String {
+        let kind = self.kind_of(rows);
+        let told = matches!(kind, Kind::Bars | Kind::Heatmap | Kind::Stacked | Kind::Tornado);
+        let refused = if told { 0 } else { table.unanswered() };
+        if refused == 0 {
+            return self.caption.clone();
+        }
+        let all = table.height();
+        let left_out = format!("{refused} of {all} points have no answer and are left out (column `error`).");
+        if self.caption.is_empty() { left_out } else { format!("{} {left_out}", self.caption) }
     }
 
-    fn bars(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
-        let groups = self.groups(here)?;
+    fn y_label(&self, rows: &Rows) -> String {
+        match &self.y[..] {
+            [y] => self.called(y, rows.up),
+            _ => rows.up.common_label(&self.y),
+        }
+    }
+
+    fn bars(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+        let groups = self.groups(rows, here)?;
+        let x_label = self.called(&self.x, Prefix::default());
         let mut bars =
-            GroupedBars::new(self.y_label(), groups.clone()).x_label(label(&self.x)).scale(scale(self.log.y));
+            GroupedBars::new(self.y_label(rows), groups.clone()).x_label(x_label).scale(scale(self.log.y));
         for name in self.names(here)? {
             let values = groups
                 .iter()
@@ -174,7 +123,7 @@ impl Drawing {
                 .collect::<Result<Vec<_>, _>>()?;
             bars = bars.series(name, values);
         }
-        bars.references.extend(self.references());
+        bars.references.extend(self.references(rows));
         for (series, name) in bars.series.iter_mut().zip(self.names(here)?) {
             let ends = |group: &String| {
                 here.iter().find(|it| it.group == *group && it.series == name).and_then(|it| it.ends)
@@ -186,12 +135,12 @@ impl Drawing {
         Ok(bars.into())
     }
 
-    fn references(&self) -> impl Iterator<Item = Reference> {
-        self.reference.iter().map(|(name, line)| line.named(name))
+    fn references(&self, rows: &Rows) -> impl Iterator<Item = Reference> {
+        self.reference.iter().map(|(name, line)| line.times(rows.up.factor).named(name))
     }
 
     /// Rows by what they do to the answer, most first.
-    fn tornado(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
+    fn tornado(&self, table: &Table, all: &Rows, here: &[&Row]) -> Result<Chart, Error> {
         let [low, high] = &self.y[..] else {
             return Err(Error::BadChart(
                 "a tornado goes from one column to another; give both as `y`, such as `at_low` and `at_high`"
@@ -203,7 +152,7 @@ impl Drawing {
                 "a tornado has no `series`; give each value a panel by `facet`".to_owned(),
             ));
         }
-        let (bases, names) = (table.f64(BASE)?, self.groups(here)?);
+        let (bases, names) = (table.f64(BASE)?, self.groups(all, here)?);
         let rows = |name: &String| here.iter().filter(|it| it.group == *name).collect::<Vec<_>>();
         let mut ends: Vec<(String, [Option<f64>; 2])> = Vec::new();
         for name in &names {
@@ -226,11 +175,13 @@ impl Drawing {
                  or filter the table"
             )));
         };
+        let base = base * all.up.factor;
         let swing =
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
         let of = table.text("of").ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
-        let chart = Tornado::new(of.map_or_else(|| self.y_label(), |it| label(&it)), base);
+        let of = of.map_or_else(|| self.y_label(all), |it| self.called(&it, all.up));
+        let chart = Tornado::new(of, base);
         Ok(ends.into_iter().fold(chart, |chart, (name, [low, high])| chart.row(name, low, high)).into())
     }
 
@@ -248,7 +199,7 @@ impl Drawing {
         Ok(())
     }
 
-    fn stacked(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
+    fn stacked(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
         if self.series.is_some() && self.y.len() > 1 {
             return Err(Error::BadChart(
                 "a stack has the columns `y` or the values of `series` as its parts; give one of them, and `facet` for \
@@ -256,8 +207,9 @@ impl Drawing {
                     .to_owned(),
             ));
         }
-        let groups = self.groups(here)?;
-        let mut bars = StackedBars::new(self.y_label(), groups.clone()).x_label(label(&self.x));
+        let groups = self.groups(rows, here)?;
+        let x_label = self.called(&self.x, Prefix::default());
+        let mut bars = StackedBars::new(self.y_label(rows), groups.clone()).x_label(x_label);
         for name in self.names(here)? {
             let values = groups
                 .iter()
@@ -268,15 +220,15 @@ impl Drawing {
         Ok(bars.into())
     }
 
-    fn heat_map(&self, table: &Table, here: &[&Row]) -> Result<Chart, Error> {
+    fn heat_map(&self, table: &Table, all: &Rows, here: &[&Row]) -> Result<Chart, Error> {
         let Some(series) = &self.series else {
             return Err(Error::BadChart(
                 "a heat map has a column across (`x`), one down (`series`) and one as colour (`y`); give `series`"
                     .to_owned(),
             ));
         };
-        let columns = self.groups(here)?;
-        let rows = distinct(here.iter().map(|it| it.series.clone()));
+        let columns = self.groups(all, here)?;
+        let rows = distinct(all.places(here).map(|it| it.series.clone()));
         if rows.len() > MOST_GROUPS {
             return Err(too_many("rows", rows.len(), MOST_GROUPS, series));
         }
@@ -286,9 +238,9 @@ impl Drawing {
             rows,
             columns,
             values,
-            row_label: label(series),
-            column_label: label(&self.x),
-            value_label: self.y_label(),
+            row_label: self.called(series, Prefix::default()),
+            column_label: self.called(&self.x, Prefix::default()),
+            value_label: self.y_label(all),
             scale: scale(self.log.y),
             ..HeatMap::default()
         }
@@ -318,7 +270,7 @@ impl Drawing {
                 lines = if mark == Mark::Points { lines.spread(ends) } else { lines.band(ends) };
             }
         }
-        Ok(self.with_references(lines).into())
+        Ok(self.with_references(lines, rows).into())
     }
 
     fn front(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
@@ -354,8 +306,8 @@ impl Drawing {
             best.f64("x")?.into_iter().flatten().zip(best.f64("y")?).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         points.dedup();
-        lines = lines.marked(Mark::Dashed, "Front", points);
-        Ok(self.with_references(lines).into())
+        lines = lines.marked(Mark::Dashed, "Front", staircase(&points, goals[0].maximize));
+        Ok(self.with_references(lines, rows).into())
     }
 
     fn axes(&self, rows: &Rows) -> Result<Lines, Error> {
@@ -366,17 +318,24 @@ impl Drawing {
             )));
         }
         let axis = |name: String, log| if log { Axis::log10(name) } else { Axis::linear(name) };
-        Ok(Lines::new(axis(label(&self.x), self.log.x), axis(self.y_label(), self.log.y)))
+        let mut places: Vec<f64> = rows.all.iter().map(|it| it.x).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        // Of a few values that were chosen, readers look for these.
+        let chosen = self.log.x && places.len() <= MOST_NAMED;
+        let across = axis(self.called(&self.x, rows.across), self.log.x);
+        let across = if chosen { across.marks(places) } else { across };
+        Ok(Lines::new(across, axis(self.y_label(rows), self.log.y)))
     }
 
-    fn with_references(&self, mut lines: Lines) -> Lines {
-        lines.references.extend(self.references());
+    fn with_references(&self, mut lines: Lines, rows: &Rows) -> Lines {
+        lines.references.extend(self.references(rows));
         lines
     }
 
     /// Values of `x`, as names.
-    fn groups(&self, here: &[&Row]) -> Result<Vec<String>, Error> {
-        let groups = distinct(here.iter().map(|it| it.group.clone()));
+    fn groups(&self, rows: &Rows, here: &[&Row]) -> Result<Vec<String>, Error> {
+        let groups = distinct(rows.places(here).map(|it| it.group.clone()));
         if groups.len() > MOST_GROUPS {
             return Err(too_many("groups", groups.len(), MOST_GROUPS, &self.x));
         }
@@ -385,7 +344,10 @@ impl Drawing {
 
     /// What has a colour of its own.
     fn names(&self, here: &[&Row]) -> Result<Vec<String>, Error> {
-        let names = distinct(here.iter().map(|it| it.series.clone()));
+        let mut by_rank: Vec<&&Row> = here.iter().collect();
+        // A legend of numbers counts up.
+        by_rank.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        let names = distinct(by_rank.iter().map(|it| it.series.clone()));
         if names.len() > MOST_SERIES {
             return Err(too_many(
                 "series",
@@ -415,12 +377,15 @@ impl Drawing {
                 && self.series.as_deref() != Some(it)
                 && self.facet.as_deref() != Some(it)
         };
-        // Parameters stand before the answer.
         let varied = table.column_names().into_iter().filter(used).filter(|it| {
-            let values = table.text(it).map(|it| distinct(it.into_iter().flatten())).unwrap_or_default();
-            (2..=MOST_PANELS).contains(&values.len())
+            let values = table.text(it).unwrap_or_default();
+            let complete = values.iter().all(Option::is_some);
+            complete && (2..=MOST_PANELS).contains(&distinct(values.into_iter().flatten()).len())
         });
-        let varied: Vec<String> = varied.take(4).map(|it| format!("`{it}`")).collect();
+        // Axes stand before the answer.
+        let asked = [Some(&self.x), self.series.as_ref(), self.facet.as_ref()];
+        let columns = apart(table, asked.into_iter().flatten().map(String::as_str), varied.take(4));
+        let varied: Vec<String> = columns.iter().map(|it| format!("`{it}`")).collect();
         let place = match series {
             "" => format!("`{}` = {group}", self.x),
             name => format!("`{}` = {group} of {name}", self.x),
@@ -436,117 +401,19 @@ impl Drawing {
     }
 }
 
-/// The rows of a table that have all that is drawn.
-struct Rows {
-    all: Vec<Row>,
-    /// Whether `x` holds numbers.
-    numeric: bool,
-}
-
-/// The column that a tornado's bars start from.
-const BASE: &str = "base";
-
-struct Row {
-    /// Which of the table.
-    line: usize,
-    /// The column of `y`.
-    column: String,
-    /// From where to where `y` may be.
-    ends: Option<(f64, f64)>,
-    /// Its place, if `x` holds numbers.
-    x: f64,
-    /// The value of `x` as text.
-    group: String,
-    y: f64,
-    series: String,
-    facet: String,
-}
-
-impl Rows {
-    fn of(drawing: &Drawing, table: &Table) -> Result<Self, Error> {
-        let texts = |column: &Option<String>| match column {
-            Some(name) => table.text(name).map(Some),
-            None => Ok(None),
-        };
-        let (series, facet) = (texts(&drawing.series)?, texts(&drawing.facet)?);
-        let groups = table.text(&drawing.x)?;
-        let places = table.f64(&drawing.x).ok();
-        // A number alone does not say what it is; down a heat map stands the column's name.
-        let counted =
-            drawing.series.as_ref().filter(|it| drawing.kind != Some(Kind::Heatmap) && is_numeric(table, it));
-        let of_row = |texts: &Option<Vec<Option<String>>>, row: usize| {
-            texts.as_ref().map(|it| it[row].clone().unwrap_or_else(|| "null".to_owned()))
-        };
-        let ends = match &drawing.band {
-            Some([low, high]) => {
-                table.f64(low)?.into_iter().zip(table.f64(high)?).map(|(a, b)| a.zip(b)).collect()
-            }
-            None => vec![None; table.height()],
-        };
-        let mut all = Vec::new();
-        for y in &drawing.y {
-            for (row, value) in table.f64(y)?.into_iter().enumerate() {
-                let (Some(value), Some(group)) = (value, groups[row].clone()) else { continue };
-                let named = of_row(&series, row).map(|it| match counted {
-                    Some(column) => counted_label(column, &it),
-                    None => it,
-                });
-                let series = match (named, drawing.y.len()) {
-                    (Some(name), 1) => name,
-                    (Some(name), _) => format!("{name}, {}", short_label(y)),
-                    (None, 1) => String::new(),
-                    (None, _) => short_label(y),
-                };
-                let x = places.as_ref().and_then(|it| it[row]).unwrap_or(f64::NAN);
-                let facet = of_row(&facet, row).unwrap_or_default();
-                let (column, ends) = (y.clone(), ends[row]);
-                all.push(Row { line: row, column, ends, x, group, y: value, series, facet });
-            }
-        }
-        if all.is_empty() {
-            return Err(Error::BadChart(format!(
-                "no row of the table's {} has a value of `{}` and `{}`; look at its column `error`",
-                table.height(),
-                drawing.x,
-                drawing.y.join("`, `")
-            )));
-        }
-        let numeric = is_numeric(table, &drawing.x);
-        for row in &all {
-            check(&row.column, row.line, row.y, drawing.log.y)?;
-            if numeric {
-                check(&drawing.x, row.line, row.x, drawing.log.x)?;
-            }
-        }
-        Ok(Self { all, numeric })
-    }
-}
-
-/// That a value has a place on its axis.
-fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
-    let problem = if !value.is_finite() {
-        "leave such rows out, or make them null"
-    } else if log && value <= 0.0 {
-        "a logarithmic axis has no place for it: leave such rows out, or leave out `log`"
-    } else {
-        return Ok(());
-    };
-    Err(Error::BadChart(format!("`{column}` is {value} in row {row}; {problem}")))
-}
-
-/// Whether a column holds numbers.
-fn is_numeric(table: &Table, column: &str) -> bool {
-    matches!(table.column(column), Ok(Column::Int(_) | Column::Float(_)))
-}
-
 fn scale(log: bool) -> Scale {
     if log { Scale::Log10 } else { Scale::Linear }
 }
 
-/// Each once, in the order in which they come.
-fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
-    all.filter(|it| seen.insert(it.clone())).collect()
+/// A front's edge: between two of its points, only what the worse one has can be had.
+fn staircase(points: &[(f64, Option<f64>)], more_is_better: bool) -> Vec<(f64, Option<f64>)> {
+    let mut edge = Vec::with_capacity(2 * points.len());
+    for pair in points.windows(2) {
+        let corner = if more_is_better { (pair[0].0, pair[1].1) } else { (pair[1].0, pair[0].1) };
+        edge.extend([pair[0], corner]);
+    }
+    edge.extend(points.last());
+    edge
 }
 
 fn too_many(what: &str, there_are: usize, most: usize, column: &str) -> Error {
@@ -557,7 +424,10 @@ fn too_many(what: &str, there_are: usize, most: usize, column: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use memscape_plot::Style;
+
     use super::*;
+    use crate::drawing::{Line, Log};
 
     fn table() -> Table {
         let numbers = |it: &[f64]| Column::Float(it.iter().copied().map(Some).collect());
@@ -603,6 +473,7 @@ mod tests {
         assert!(error(&Drawing::of("kind", "time_ns").kind(Kind::Lines)).contains("holds names"));
         assert!(Log::named("z").is_err() && Kind::named("line").is_err());
     }
+
     #[test]
     fn a_tornado_is_drawn_around_its_base_by_what_moves_most() {
         let texts = |it: &[&str]| Column::Text(it.iter().map(|it| Some((*it).to_owned())).collect());
@@ -630,6 +501,66 @@ mod tests {
         assert!(several.contains("give each a panel by `facet`"), "{several}");
         let one = Drawing::of("parameter", "at_low").kind(Kind::Tornado).draw(&table(&[1.0, 1.0]));
         assert!(one.unwrap_err().to_string().contains("give both as `y`"));
+    }
+
+    #[test]
+    fn times_have_the_prefix_that_suits_them_unless_they_are_named() {
+        let table = Table::from_columns([
+            ("memory.banks_per_channel", Column::Float([8.0, 16.0, 32.0].map(Some).to_vec())),
+            ("token_ns", Column::Float([4e6, 2e6, 1.5e6].map(Some).to_vec())),
+        ])
+        .unwrap();
+        let plain = Drawing::of("memory.banks_per_channel", "token_ns");
+        let with = Drawing { reference: vec![("goal".into(), Line::At(1e6))], ..plain.clone() };
+        let Chart::Lines(lines) = &with.draw(&table).unwrap().panels[0].chart else { panic!("lines") };
+        assert_eq!(lines.y.label, "Token (ms)");
+        assert!((lines.references[0].value - 1.0).abs() < 1e-12);
+        assert_eq!(lines.curves[0].points[2], (32.0, Some(1.5)));
+        let named = plain.label("token_ns", "Time per token (ns)").draw(&table).unwrap();
+        let Chart::Lines(lines) = &named.panels[0].chart else { panic!("lines") };
+        assert_eq!(
+            (lines.y.label.as_str(), lines.curves[0].points[2].1),
+            ("Time per token (ns)", Some(1.5e6))
+        );
+        let unknown = Drawing::of("memory.banks_per_channel", "token_ns").label("token", "Token");
+        assert!(unknown.draw(&table).unwrap_err().to_string().contains("token"));
+    }
+
+    #[test]
+    fn what_was_refused_keeps_its_place() {
+        let texts = |it: [&str; 4]| Column::Text(it.map(|it| Some(it.to_owned())).to_vec());
+        let table = Table::from_columns([
+            ("pim.registers", Column::Int([8, 8, 16, 16].map(Some).to_vec())),
+            ("format", texts(["int8", "int4", "int8", "int4"])),
+            ("speedup", Column::Float(vec![None, None, Some(5.0), None])),
+            ("error", Column::Text(vec![Some("a".into()), Some("a".into()), None, Some("a".into())])),
+        ])
+        .unwrap();
+        let drawing = Drawing::of("pim.registers", "speedup").series("format");
+        let heat = drawing.clone().kind(Kind::Heatmap).draw(&table).unwrap();
+        let Chart::HeatMap(map) = &heat.panels[0].chart else { panic!("a heat map") };
+        assert_eq!((map.columns.len(), map.rows.len()), (2, 2));
+        assert_eq!(map.values, [[None, Some(5.0)], [None, None]]);
+        let lines = drawing.draw(&table).unwrap();
+        assert_eq!(lines.caption, "3 of 4 points have no answer and are left out (column `error`).");
+    }
+
+    #[test]
+    fn a_front_is_a_staircase_and_a_legend_of_numbers_counts_up() {
+        let edge = staircase(&[(1.0, Some(4.0)), (2.0, Some(3.0))], false);
+        assert_eq!(edge, [(1.0, Some(4.0)), (2.0, Some(4.0)), (2.0, Some(3.0))]);
+        let edge = staircase(&[(1.0, Some(4.0)), (2.0, Some(3.0))], true);
+        assert_eq!(edge, [(1.0, Some(4.0)), (1.0, Some(3.0)), (2.0, Some(3.0))]);
+        let table = Table::from_columns([
+            ("channels", Column::Int([16, 2, 8].map(Some).to_vec())),
+            ("time_ns", Column::Float([1.0, 2.0, 3.0].map(Some).to_vec())),
+            ("cost_usd", Column::Float([1.0, 2.0, 3.0].map(Some).to_vec())),
+        ])
+        .unwrap();
+        let figure = Drawing::of("time_ns", "cost_usd").series("channels").kind(Kind::Points).draw(&table);
+        let Chart::Lines(lines) = &figure.unwrap().panels[0].chart else { panic!("points") };
+        let names: Vec<&str> = lines.curves.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["channels 2", "channels 8", "channels 16"]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Runs {
     pub warm_up_tokens: u64,
     /// Cells that the attended part of the cache is rounded up to.
     pub kv_padding: NonZeroU64,
+    /// Most columns of one graph.
+    pub ubatch_tokens: NonZeroU64,
     /// Rows of the last layer.
     pub output_rows: OutputRows,
 }
@@ -46,6 +48,7 @@ const MOST_RUNS: u128 = 10_000_000;
 ///     generated_tokens: 2..=100,
 ///     warm_up_tokens: 2,
 ///     kv_padding: study.kv_padding,
+///     ubatch_tokens: study.ubatch_tokens,
 ///     output_rows: study.output_rows,
 /// };
 /// assert_eq!(memscape::explain_census(&observed, &runs)?, [study.run()]);
@@ -80,6 +83,7 @@ pub fn explain_census(observed: &Observed, runs: &Runs) -> Result<Vec<Run>, TooL
                 repetitions,
                 warm_up_tokens: runs.warm_up_tokens,
                 kv_padding: runs.kv_padding,
+                ubatch_tokens: runs.ubatch_tokens,
                 output_rows: runs.output_rows,
             };
             let generated = runs.generated_tokens.clone().filter_map(NonZeroU64::new);

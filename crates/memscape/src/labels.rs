@@ -26,17 +26,75 @@ const UNITS: [(&str, &str); 22] = [
     ("_j", "J"),
 ];
 
+/// Units of one quantity, each with how many of the last it is.
+const SIZES: [&[(&str, f64)]; 2] = [
+    &[("ps", 1e-12), ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
+    &[("pJ", 1e-12), ("nJ", 1e-9), ("µJ", 1e-6), ("mJ", 1e-3), ("J", 1.0)],
+];
+
+/// In which unit columns are drawn, if not in their own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prefix {
+    /// What a value is multiplied with.
+    pub factor: f64,
+    unit: Option<&'static str>,
+}
+
+impl Default for Prefix {
+    fn default() -> Self {
+        Self { factor: 1.0, unit: None }
+    }
+}
+
+impl Prefix {
+    /// A column's name as an axis in this unit says it.
+    pub fn label(self, column: &str) -> String {
+        match self.unit {
+            Some(unit) => format!("{} ({unit})", sentence(&split(column).0)),
+            None => label(column),
+        }
+    }
+
+    /// What several columns are, in this unit.
+    pub fn common_label(self, columns: &[String]) -> String {
+        let own = common_label(columns);
+        match (self.unit, own.split_once('(')) {
+            (Some(unit), Some((quantity, _))) => format!("{quantity}({unit})"),
+            _ => own,
+        }
+    }
+}
+
+/// The unit in which the greatest of some values has one to three digits before the point: of columns of
+/// times, or of energies.
+pub fn prefix(columns: &[String], values: impl Iterator<Item = f64>) -> Prefix {
+    let mut units = columns.iter().map(|it| split(it).1);
+    let own = units.next().filter(|first| units.all(|it| it == *first)).unwrap_or_default();
+    let sizes = SIZES.iter().find(|it| it.iter().any(|size| size.0 == own));
+    let Some(sizes) = sizes else { return Prefix::default() };
+    let greatest = values.map(f64::abs).fold(0.0, f64::max);
+    let Some(size) = sizes.iter().find(|it| it.0 == own).map(|it| it.1) else { return Prefix::default() };
+    let suits = sizes.iter().rev().find(|it| it.1 <= greatest * size * (1.0 + 1e-9));
+    match suits {
+        Some((unit, its)) if *unit != own => Prefix { factor: size / its, unit: Some(unit) },
+        _ => Prefix::default(),
+    }
+}
+
 /// A column's name as an axis says it: `memory.trcd_ns` is `Trcd (ns)`.
-pub fn label(column: &str) -> String {
+fn label(column: &str) -> String {
     let (name, unit) = split(column);
     if name == column && name.contains(' ') {
         return name;
     }
-    let mut letters = name.chars();
-    let name = letters
-        .next()
-        .map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str());
+    let name = sentence(&name);
     if unit.is_empty() { name } else { format!("{name} ({unit})") }
+}
+
+/// With a capital letter.
+fn sentence(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 /// A number of a column, with what it counts: `6400 MT/s`, `banks per channel 16`.
@@ -54,13 +112,13 @@ pub fn short_label(column: &str) -> String {
 }
 
 /// What several columns are: their unit, if they share one.
-pub fn common_label(columns: &[String]) -> String {
+fn common_label(columns: &[String]) -> String {
     let mut units: Vec<String> = columns.iter().map(|it| split(it).1).collect();
     units.dedup();
     match &units[..] {
         [unit] => {
             let quantity = match unit.as_str() {
-                "ns" | "us" | "ms" | "s" => "Time ",
+                "ps" | "ns" | "µs" | "ms" | "s" => "Time ",
                 "J" | "pJ" => "Energy ",
                 "" => return String::new(),
                 _ => "",

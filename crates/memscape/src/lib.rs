@@ -15,16 +15,17 @@
 //! ```
 
 mod bar;
-pub mod chart;
+mod chart;
+pub mod drawing;
 mod explain;
 mod explorer;
 pub mod export;
 mod find;
 mod kept;
-mod kinds;
 mod labels;
 mod notebook;
 mod presets;
+mod rows;
 pub mod tour;
 mod versions;
 
@@ -53,7 +54,7 @@ pub use versions::{DataVersion, data_versions, versions};
 
 /// What a notebook or a small program needs: `use memscape::prelude::*;`.
 pub mod prelude {
-    pub use crate::chart::{Drawing, Kind, Line};
+    pub use crate::drawing::{Drawing, Kind, Line};
     pub use crate::explore::{
         Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
         Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep, Table,

@@ -61,6 +61,7 @@ fn sweeps_figures_and_the_census_backwards() -> Result<(), Box<dyn Error>> {
         generated_tokens: 1..=128,
         warm_up_tokens: 2,
         kv_padding: census_study.kv_padding,
+        ubatch_tokens: census_study.ubatch_tokens,
         output_rows: census_study.output_rows,
     };
     assert_eq!(memscape::explain_census(&observed, &runs).unwrap(), [census_study.run()]);

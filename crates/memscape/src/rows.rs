@@ -1,0 +1,182 @@
+//! What of a table a figure draws: its rows, where they stand, and in which unit.
+
+use memscape_explore::{Column, Table};
+use memscape_papers::Error;
+
+use crate::drawing::{Drawing, Kind};
+use crate::labels::{Prefix, prefix};
+
+/// The rows of a table that have all that is drawn.
+pub struct Rows {
+    pub all: Vec<Row>,
+    /// Where rows stand, also those that lack a value.
+    pub places: Vec<Place>,
+    /// Whether `x` holds numbers.
+    pub numeric: bool,
+    /// What is written across is this many of the column's.
+    pub across: Prefix,
+    /// What is written up is this many of the columns'.
+    pub up: Prefix,
+}
+
+/// Where a row stands.
+pub struct Place {
+    pub group: String,
+    pub series: String,
+    pub facet: String,
+}
+
+pub struct Row {
+    /// Which of the table.
+    pub line: usize,
+    /// The column of `y`.
+    pub column: String,
+    /// From where to where `y` may be.
+    pub ends: Option<(f64, f64)>,
+    /// Its place, if `x` holds numbers.
+    pub x: f64,
+    /// The value of `x` as text.
+    pub group: String,
+    pub y: f64,
+    pub series: String,
+    /// The number that `series` is, if it holds numbers and there is one `y`.
+    pub rank: f64,
+    pub facet: String,
+}
+
+impl Rows {
+    /// Where rows of a panel stand.
+    pub fn places(&self, here: &[&Row]) -> impl Iterator<Item = &Place> {
+        let facet = here.first().map(|it| it.facet.clone()).unwrap_or_default();
+        self.places.iter().filter(move |it| it.facet == facet)
+    }
+
+    pub fn of(drawing: &Drawing, table: &Table) -> Result<Self, Error> {
+        let texts = |column: &Option<String>| match column {
+            Some(name) => table.text(name).map(Some),
+            None => Ok(None),
+        };
+        let (series, facet) = (texts(&drawing.series)?, texts(&drawing.facet)?);
+        let groups = table.text(&drawing.x)?;
+        let numbers = table.f64(&drawing.x).ok();
+        let ranks = drawing.series.as_ref().filter(|_| drawing.y.len() == 1).map(|it| table.f64(it).ok());
+        let ranks = ranks.flatten();
+        // A number alone does not say what it is; down a heat map stands the column's name.
+        let counted =
+            drawing.series.as_ref().filter(|it| drawing.kind != Some(Kind::Heatmap) && is_numeric(table, it));
+        let of_row = |texts: &Option<Vec<Option<String>>>, row: usize| {
+            texts.as_ref().map(|it| it[row].clone().unwrap_or_else(|| "null".to_owned()))
+        };
+        let ends = match &drawing.band {
+            Some([low, high]) => {
+                table.f64(low)?.into_iter().zip(table.f64(high)?).map(|(a, b)| a.zip(b)).collect()
+            }
+            None => vec![None; table.height()],
+        };
+        let (mut all, mut places) = (Vec::new(), Vec::new());
+        for y in &drawing.y {
+            for (row, value) in table.f64(y)?.into_iter().enumerate() {
+                let Some(group) = groups[row].clone() else { continue };
+                let named = of_row(&series, row).map(|it| match counted {
+                    Some(column) => drawing.counted(column, &it),
+                    None => it,
+                });
+                let series = match (named, drawing.y.len()) {
+                    (Some(name), 1) => name,
+                    (Some(name), _) => format!("{name}, {}", drawing.short(y)),
+                    (None, 1) => String::new(),
+                    (None, _) => drawing.short(y),
+                };
+                let number = |of: &Option<Vec<Option<f64>>>| of.as_ref().and_then(|it| it[row]);
+                let (x, rank) = (number(&numbers).unwrap_or(f64::NAN), number(&ranks).unwrap_or(f64::NAN));
+                let facet = of_row(&facet, row).unwrap_or_default();
+                places.push(Place { group: group.clone(), series: series.clone(), facet: facet.clone() });
+                let Some(value) = value else { continue };
+                let (column, ends) = (y.clone(), ends[row]);
+                all.push(Row { line: row, column, ends, x, group, y: value, series, rank, facet });
+            }
+        }
+        if all.is_empty() {
+            if table.height() == 0 {
+                return Err(Error::BadChart("the table is empty; was it filtered?".to_owned()));
+            }
+            return Err(Error::BadChart(format!(
+                "no row of the table's {} has a value of `{}` and `{}`; look at its column `error`",
+                table.height(),
+                drawing.x,
+                drawing.y.join("`, `")
+            )));
+        }
+        let numeric = is_numeric(table, &drawing.x);
+        for row in &all {
+            check(&row.column, row.line, row.y, drawing.log.y)?;
+            if numeric {
+                check(&drawing.x, row.line, row.x, drawing.log.x)?;
+            }
+        }
+        // Whoever names a column says its unit.
+        let suits = |columns: &[String], of: fn(&Row) -> f64| {
+            let own = columns.iter().any(|it| drawing.labels.contains_key(it));
+            if own { Prefix::default() } else { prefix(columns, all.iter().map(of)) }
+        };
+        let up = suits(&drawing.y, |it| it.y);
+        let across = std::slice::from_ref(&drawing.x);
+        let across = suits(if numeric { across } else { &[] }, |it| it.x);
+        for row in &mut all {
+            row.x *= across.factor;
+            row.y *= up.factor;
+            row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
+        }
+        Ok(Self { all, places, numeric, across, up })
+    }
+}
+
+/// That a value has a place on its axis.
+fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
+    let problem = if !value.is_finite() {
+        "leave such rows out, or make them null"
+    } else if log && value <= 0.0 {
+        "a logarithmic axis has no place for it: leave such rows out, or leave out `log`"
+    } else {
+        return Ok(());
+    };
+    Err(Error::BadChart(format!("`{column}` is {value} in row {row}; {problem}")))
+}
+
+/// Whether a column holds numbers.
+pub fn is_numeric(table: &Table, column: &str) -> bool {
+    matches!(table.column(column), Ok(Column::Int(_) | Column::Float(_)))
+}
+
+/// Each once, in the order in which they come.
+pub fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    all.filter(|it| seen.insert(it.clone())).collect()
+}
+
+/// As many columns of `candidates`, in their order, as tell all rows of a table apart beside those `asked`
+/// about; all of them if they do not.
+pub fn apart<'a, 'b>(
+    table: &Table,
+    asked: impl Iterator<Item = &'b str>,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let mut keys = vec![String::new(); table.height()];
+    let mut tells = |column: &str| {
+        for (key, value) in keys.iter_mut().zip(table.text(column).unwrap_or_default()) {
+            key.push('\n');
+            key.push_str(value.as_deref().unwrap_or_default());
+        }
+        distinct(keys.iter().cloned()).len() == keys.len()
+    };
+    let mut enough = asked.fold(false, |_, it| tells(it));
+    let mut columns = Vec::new();
+    for column in candidates {
+        if enough {
+            break;
+        }
+        columns.push(column);
+        enough = tells(column);
+    }
+    columns
+}
