@@ -1,6 +1,7 @@
 //! What it takes: instructions, cycles, bytes and waiting.
 
 pub mod cycles;
+pub mod faults;
 pub mod kernels;
 pub mod memory;
 pub mod openblas;

@@ -217,6 +217,15 @@ pub struct Os {
     pub fault_around_pages: NonZeroU32,
     /// How the weights come into memory
     pub weights: WeightPages,
+    /// How long threads live
+    pub thread_life: ThreadLife,
+    /// Stacks of ended threads that are kept for new ones
+    pub kept_stacks: u32,
+    /// Pages that a thread touches of its stack
+    #[schemars(extend("unit" = "pages"))]
+    pub stack_pages: u32,
+    /// What the program keeps of each entry of the vocabulary
+    pub vocabulary_entry_bytes: u32,
     /// What each thread adds to one synchronisation of all threads, where they share a
     /// node
     #[schemars(range(min = 0.0, max = 1e9))]
@@ -234,6 +243,16 @@ pub enum WeightPages {
     Populated,
     /// At the first touch, a fault for each `fault_around_pages`.
     Lazy,
+}
+
+/// How long the threads that compute live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThreadLife {
+    /// As long as one graph: made anew for each.
+    Graph,
+    /// As long as the program, as a pool.
+    Run,
 }
 
 impl Os {

@@ -143,6 +143,12 @@ impl Conversation {
         self.generated_tokens - 1
     }
 
+    /// Graphs of all steps together.
+    #[must_use]
+    pub const fn step_graphs(&self) -> u64 {
+        self.steps().saturating_mul(self.batch.div_ceil(self.ubatch_tokens.get()))
+    }
+
     /// The graphs of one step, the mean of those from `first` to `last`. Steps begin at 1.
     #[must_use]
     pub fn step(&self, first: u64, last: u64) -> Vec<Graphs> {

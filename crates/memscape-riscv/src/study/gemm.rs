@@ -196,7 +196,7 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 65] = all(&[
+const EFFECTS: [Effect; 68] = all(&[
     &[
         slower("m"),
         slower("k"),
@@ -222,6 +222,9 @@ const EFFECTS: [Effect; 65] = all(&[
         unused("os.sync_ns", "one product has no one to wait for"),
         unused("os.page_bytes", "no column counts faults"),
         unused("os.fault_around_pages", "no column counts faults"),
+        unused("os.kept_stacks", "no column counts faults"),
+        unused("os.stack_pages", "no column counts faults"),
+        unused("os.vocabulary_entry_bytes", "no column counts faults"),
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
     &NEAR,

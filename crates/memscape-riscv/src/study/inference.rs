@@ -14,13 +14,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
+use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::{Hierarchy, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Numa, Os,
-    OutOfRange, WeightPages, within,
+    OutOfRange, within,
 };
 use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
@@ -147,8 +148,8 @@ pub struct InferenceAnswer {
     pub prompt_balancing_s: f64,
     /// Processor time of warm-up, prompt and reply: waiting threads spin
     pub task_clock_ms: f64,
-    /// Page faults that cannot be avoided: the cache's pages, and the weights' if they
-    /// are mapped lazily
+    /// Page faults at least: the cache's pages, buffers, vocabulary and the stacks of new threads, and the weights'
+    /// if they are mapped lazily
     pub page_faults: u64,
     /// What all threads read from memory together
     pub bandwidth_gb_s: f64,
@@ -414,17 +415,17 @@ impl InferenceStudy {
         Some(moved + meter.standby(time) + meter.refresh(time))
     }
 
-    /// # Source
-    /// Linux and llama.cpp (June 2024): the cache is cleared when it is made, which
-    /// touches every page of it; the weights' mapping is populated at once.
-    fn page_faults(&self) -> u64 {
-        let page = u64::from(self.os.page_bytes.get());
-        let weights = match self.os.weights {
-            WeightPages::Populated => 0,
-            WeightPages::Lazy => file_bytes(&self.model, self.format)
-                .div_ceil(page * u64::from(self.os.fault_around_pages.get())),
-        };
-        self.cache_bytes().div_ceil(page) + weights
+    fn touched(&self, crew: &Crew, run: &Conversation) -> Touched {
+        let prompts = run.warm_up().into_iter().chain(run.prompt());
+        let in_prompts: u64 = prompts.map(|it| it.count).sum();
+        Touched {
+            file_bytes: file_bytes(&self.model, self.format),
+            cache_bytes: self.cache_bytes(),
+            buffer_bytes: self.score_bytes(run).saturating_add(self.copy_bytes(&crew.software, run)),
+            vocabulary: self.model.vocab_size.into(),
+            threads: self.threads.get().into(),
+            graphs: in_prompts.saturating_add(run.step_graphs()),
+        }
     }
 
     /// Weights that one token meets.
@@ -504,7 +505,7 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 76] = all(&[
+const EFFECTS: [Effect; 79] = all(&[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),
@@ -533,6 +534,9 @@ const EFFECTS: [Effect; 76] = all(&[
         slower("numa.distance*"),
         neutral("os.page_bytes"),
         neutral("os.fault_around_pages").only(&[When::is("os.weights", &["lazy"])]),
+        neutral("os.kept_stacks").only(&[When::is("os.thread_life", &["graph"])]),
+        neutral("os.stack_pages"),
+        neutral("os.vocabulary_entry_bytes"),
         slower("os.sync_ns"),
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
@@ -653,7 +657,7 @@ impl Study for InferenceStudy {
             prompt_synchronisation_s: prompt_s(GraphPart::Synchronisation),
             prompt_balancing_s: prompt_s(GraphPart::Balancing),
             task_clock_ms: f64::from(crew.placed.threads) * run_ns * 1e-6,
-            page_faults: self.page_faults(),
+            page_faults: page_faults(&self.os, &self.touched(&crew, &run)),
             bandwidth_gb_s: crew.rates.dram.as_f64(),
             mean_distance: crew.placed.mean_distance,
             weight_bytes: self.weight_bytes(),
