@@ -49,6 +49,11 @@ number!(
     Share, |it| (0.0..=1.0).contains(&it), "is no share; it must be from 0 to 1", "minimum" = 0, "maximum" = 1
 );
 number!(
+    /// The share of neurons that are active: of none and of all of them there is no law.
+    Density, |it| it > 0.0 && it < 1.0, "is no share of active neurons; it must be above 0 and below 1",
+    "exclusiveMinimum" = 0, "exclusiveMaximum" = 1
+);
+number!(
     /// The share of a peak that is reached: above 0, at most 1.
     Efficiency, |it| it > 0.0 && it <= 1.0, "is no efficiency; it must be above 0 and at most 1",
     "exclusiveMinimum" = 0, "maximum" = 1

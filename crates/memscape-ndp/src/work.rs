@@ -5,7 +5,7 @@ use memscape_workload::{Llm, Model, NotStored, WeightFormat};
 
 use crate::activity::{BlockKind, Law, LawError, Recording, RecordingName, Source, Synthetic, TraceError};
 use crate::hardware::ActivityLaw;
-use crate::numbers::Share;
+use crate::numbers::Density;
 
 /// Bytes of one activation, which is FP16.
 pub const FP16: f64 = 2.0;
@@ -337,7 +337,7 @@ impl Activity {
         shape: &Shape,
         recording: Option<(&RecordingName, u32)>,
         law: ActivityLaw,
-        density: Option<Share>,
+        density: Option<Density>,
         seed: u64,
     ) -> Self {
         if let Some((recording, first)) = recording {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::calibration::CALIBRATION;
-use crate::numbers::Share;
+use crate::numbers::{Density, Share};
 
 /// How often neurons are active, and how that hangs together over tokens and
 /// layers.
@@ -27,9 +27,9 @@ use crate::numbers::Share;
 #[serde(deny_unknown_fields)]
 pub struct ActivityLaw {
     /// Share of neurons that a token activates in models with ReLU of their own (OPT)
-    pub native_density: Share,
+    pub native_density: Density,
     /// Share of neurons that a token activates in models whose activation was replaced by ReLU
-    pub relufied_density: Share,
+    pub relufied_density: Density,
     /// Spread of neurons' activity: 0 is all alike, the larger the more are either hot or cold
     #[schemars(range(min = 0.0, max = 20.0))]
     pub spread: f64,
@@ -47,7 +47,7 @@ pub struct ActivityLaw {
 impl ActivityLaw {
     /// Share of neurons that a token activates, by the kind of model.
     #[must_use]
-    pub const fn density_of(&self, native_relu: bool) -> Share {
+    pub const fn density_of(&self, native_relu: bool) -> Density {
         if native_relu { self.native_density } else { self.relufied_density }
     }
 }

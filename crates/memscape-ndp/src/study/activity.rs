@@ -14,7 +14,7 @@ use crate::activity::{
 };
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, MACHINES};
-use crate::numbers::Share;
+use crate::numbers::{Density, Share};
 use crate::work::{Activity, Shape, Work, WorkError};
 
 /// Statistics of activity: how sparse, how alike from token to token and layer to
@@ -55,7 +55,7 @@ pub struct ActivityStudy {
     /// How often neurons are active, and when
     pub activity: ActivityLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
-    pub density: Option<Share>,
+    pub density: Option<Density>,
     /// Seed of the law
     #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,

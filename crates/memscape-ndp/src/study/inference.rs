@@ -26,7 +26,7 @@ use crate::hardware::{
     Remap,
 };
 use crate::hermes::{self, Hermes, Policy};
-use crate::numbers::Share;
+use crate::numbers::{Density, Share};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -76,7 +76,7 @@ pub struct InferenceStudy {
     /// How often neurons are active, and when
     pub activity: ActivityLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
-    pub density: Option<Share>,
+    pub density: Option<Density>,
     /// The 4-bit state predictor
     pub predictor: Predictor,
     /// Who computes a neuron that the GPU holds

@@ -16,7 +16,7 @@ use crate::cost::{Rates, hot_capacity, on_dimms};
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES};
 use crate::hermes::offline;
-use crate::numbers::{Share, precise};
+use crate::numbers::{Density, Share, precise};
 use crate::partition::{INSTANCES, InstanceName, Partition, solve};
 use crate::work::{Activity, Shape, Work};
 
@@ -52,7 +52,7 @@ pub struct PartitionStudy {
     /// How often neurons are active
     pub activity: ProfiledLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
-    pub density: Option<Share>,
+    pub density: Option<Density>,
     /// Most of the sparse weights, as a share, that the GPU holds where more would fit; null for what fits
     pub hot_share: Option<Share>,
     /// Recording whose profile is taken: a name, an .npz file or a folder of them; null for the law
@@ -68,9 +68,9 @@ pub struct PartitionStudy {
 #[serde(deny_unknown_fields)]
 pub struct ProfiledLaw {
     /// Share of neurons that a token activates in models with ReLU of their own (OPT)
-    pub native_density: Share,
+    pub native_density: Density,
     /// Share of neurons that a token activates in models whose activation was replaced by ReLU
-    pub relufied_density: Share,
+    pub relufied_density: Density,
     /// Spread of neurons' activity: 0 is all alike, the larger the more are either hot or cold
     #[schemars(range(min = 0.0, max = 20.0))]
     pub spread: f64,

@@ -16,7 +16,7 @@ use crate::cost::{PromptStage, table_bytes};
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES, Machine, Predictor, Remap};
 use crate::hermes::{Hermes, Policy, walk};
-use crate::numbers::{Share, precise};
+use crate::numbers::{Density, Share, precise};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -57,7 +57,7 @@ pub struct PredictorStudy {
     /// How often neurons are active, and when
     pub activity: ActivityLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
-    pub density: Option<Share>,
+    pub density: Option<Density>,
     /// The 4-bit state predictor
     pub predictor: Predictor,
     /// Who computes a neuron that the GPU holds
