@@ -120,7 +120,7 @@ impl Rates {
 
     /// One thread's even share of a GEMM, slowest thread first: it reads the weights
     /// once for each block of tokens, computes, or waits for the memory, whichever is
-    /// longer. Its fixed cost is packing above all, and keeps the memory busy.
+    /// longer. Its fixed cost is taken to keep the memory busy, which is a reading chosen because of results.
     #[must_use]
     pub fn gemm_share(&self, thread: usize, gemv: Gemv, tokens: u64) -> Compute {
         let step = if self.step_cost == StepCost::CreatedThreads { self.step } else { Nanoseconds::ZERO };
