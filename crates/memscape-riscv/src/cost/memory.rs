@@ -164,7 +164,9 @@ impl Hierarchy<'_> {
 /// Operands that the memory does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the operands take {needed} B, but the memory has {limit} B; use smaller or fewer ones, or more memory"
+    "the operands take {}, but the memory that the threads may use has {}: {} are missing; use a smaller product or a \
+     narrower `format`, or more memory",
+    Bytes(*needed), Bytes(*limit), Bytes(needed - limit)
 )]
 pub struct NoRoom {
     needed: u64,
@@ -193,6 +195,8 @@ pub struct Rates {
     pub dram: GbPerS,
     /// Second-level cache that still holds what its threads read before.
     pub l2: Bytes,
+    /// What of it one cluster has, for what all threads read whole.
+    pub own_l2: Bytes,
     /// System-level cache that may hold the weights.
     pub slc_size: Bytes,
 }
@@ -202,12 +206,20 @@ impl Rates {
     #[must_use]
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
         let cache = hierarchy.cache;
+        let own_l2 = if placed.stay { cache.l2_bytes } else { 0 };
         Self {
             slc: hierarchy.slc(placed),
             dram: hierarchy.dram(placed),
-            l2: Bytes(if placed.stay { cache.l2_bytes.saturating_mul(placed.clusters.into()) } else { 0 }),
+            l2: Bytes(own_l2.saturating_mul(placed.clusters.into())),
+            own_l2: Bytes(own_l2),
             slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
         }
+    }
+
+    /// The nearest level that holds so many bytes which every thread reads whole: each cluster keeps all of them.
+    #[must_use]
+    pub fn shared_level(&self, bytes: Bytes) -> Level {
+        Self { l2: self.own_l2, ..*self }.level(bytes)
     }
 
     /// The nearest level that holds so many bytes. Each cluster keeps the rows of

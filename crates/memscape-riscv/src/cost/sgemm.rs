@@ -26,6 +26,9 @@ pub enum Method {
     OpenblasGemv,
 }
 
+/// Rows, and columns, of a block of [`Method::Blocked`].
+const BLOCKED_ROWS: u64 = 16;
+
 /// How a product is made: by whom, from which weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sgemm {
@@ -102,7 +105,7 @@ impl Sgemm {
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
                 let (bytes, level) = self.panel(hierarchy, rates);
                 cost.multiply = core.cycle() * (weights * steps);
-                cost.memory = rates.read(bytes, level) * float(self.gemm.m());
+                cost.memory = rates.read(bytes, level) * (float(self.gemm.m()) / float(self.rows_together()));
             }
         }
         // Every operand moves once, beside computing; what that does not hide is waited for.
@@ -126,20 +129,30 @@ impl Sgemm {
         Bytes(side.saturating_mul(self.gemm.n()).saturating_mul(4))
     }
 
-    /// Bytes that the listing's inputs move to the core for one row of weights.
+    /// Rows that meet inputs while these are in the first-level cache.
+    const fn rows_together(&self) -> u64 {
+        if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 }
+    }
+
+    /// Bytes that the listing's inputs move to the core for one row of weights, or one row of blocks, and
+    /// from where: every thread reads all of them.
     ///
     /// The panel of one vector's width stays where it fits; a line that holds more
     /// than the vector is fetched again for the next one unless the panel fits the
-    /// first-level cache.
+    /// first-level cache. Blocks are as wide as lines.
     fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Level) {
         let (k, n, l1) = (self.gemm.k(), self.gemm.n(), hierarchy.cache.l1_bytes);
         let whole = k.saturating_mul(n).saturating_mul(4);
-        if self.method == Method::Blocked || whole <= l1 {
+        if whole <= l1 {
             return (Bytes(0), Level::L2);
+        }
+        let level = rates.shared_level(Bytes(whole));
+        if self.method == Method::Blocked {
+            return (Bytes(whole), level);
         }
         let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
         let again = if k.saturating_mul(LINE_BYTES) <= l1 { 1 } else { LINE_BYTES.div_ceil(vector) };
-        (Bytes(whole.saturating_mul(again)), rates.level(Bytes(whole)))
+        (Bytes(whole.saturating_mul(again)), level)
     }
 }
 

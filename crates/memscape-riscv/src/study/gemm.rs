@@ -213,7 +213,7 @@ const EFFECTS: [Effect; 68] = all(&[
         unused("core.multiply_cycles", FLOATS),
         unused("core.reduce_cycles", FLOATS),
         unused("core.move_cycles", FLOATS),
-        faster("cache.l1_bytes").only(&[When::is("method", &["listing"])]),
+        faster("cache.l1_bytes").only(&[When::is("method", &["listing", "blocked"])]),
         slower("cache.cores_per_cluster").only(&[When::above("threads", 1.0)]),
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),

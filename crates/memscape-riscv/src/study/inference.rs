@@ -191,9 +191,10 @@ pub enum InferenceError {
     /// A model and a cache that the memory does not hold.
     #[error(
         "the weights and the graphs' buffers take {} and the key-value cache {}, but the memory that the threads may \
-         use has {}; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more memory",
-        Bytes(*weights), Bytes(*cache), Bytes(*limit),
-        if *bound { ", `bind-cores` or more nodes to bind to" } else { "" }
+         use has {}: {} are missing; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more \
+         memory",
+        Bytes(*weights), Bytes(*cache), Bytes(*limit), Bytes(weights.saturating_add(*cache) - limit),
+        if *bound { ", `policy` = \"bind-cores\" or more `bind_nodes`" } else { "" }
     )]
     Memory {
         /// Bytes of the weights, of attention's scores, and of what BLAS dequantises weights into.
