@@ -419,7 +419,7 @@ pub(crate) fn fastest(platform: &Platform, workload: &Workload, format: &str) ->
             choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, value))).collect();
     }
     let mut best: Option<(f64, Fastest)> = None;
-    let mut refused = None;
+    let mut refused: Option<Error> = None;
     for choice in choices {
         match study.run_layers(&[&own, &choice, &asked]) {
             Ok(answer) => {
@@ -430,7 +430,16 @@ pub(crate) fn fastest(platform: &Platform, workload: &Workload, format: &str) ->
                 }
             }
             Err(error @ Error::UnknownParameter { .. }) => return Err(error),
-            Err(error) => refused = refused.or(Some(error)),
+            // What no choice mends is the reason, rather than what one of the choices lacks.
+            Err(error) => {
+                let of_choice = |it: &Error| {
+                    let text = it.to_string();
+                    choice.keys().any(|path| text.contains(&format!("`{path}`")))
+                };
+                if refused.as_ref().is_none_or(|old| of_choice(old) && !of_choice(&error)) {
+                    refused = Some(error);
+                }
+            }
         }
     }
     match (best, refused) {

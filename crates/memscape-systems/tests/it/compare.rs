@@ -69,6 +69,16 @@ fn a_platform_may_try_several_and_answers_with_the_fastest() {
     }
 }
 
+/// One choice of registers is too many; with those that do, the memory is too small.
+#[test]
+fn a_refused_platform_says_what_no_choice_mends() {
+    let pim = [platform(&json!("pimnast")).unwrap()];
+    let formats = vec!["q4_0".to_owned()];
+    let workload = Workload { formats, prompt_tokens: 4096, ..Workload::of("qwen2.5-72b") };
+    let error = compare(&workload, &pim, &()).unwrap().text("error").unwrap().swap_remove(0).unwrap();
+    assert!(error.contains("`memory` has 16 GiB") && !error.contains("input_registers"), "{error}");
+}
+
 #[test]
 fn what_is_given_is_never_overridden_by_what_is_tried() {
     let threads = |table: &str, value: Value| json!({ "base": "sg2042", "parameters": { table: { "threads": value } } });
