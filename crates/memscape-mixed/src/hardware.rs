@@ -136,14 +136,15 @@ impl Machine {
         self.copy.check()
     }
 
-    /// The NPU with the one memory behind its path.
+    /// The NPU with the one memory behind its path, from which it reads no more than the processor beside
+    /// it does; the peak stands for a memory that contradicts itself, which [`Self::check`] refuses.
     #[must_use]
-    pub fn device(&self) -> Device {
+    pub fn device(&self, refresh: bool) -> Device {
         let memory = &self.pim.memory;
         let line = NonZeroU16::new(u16::try_from(memory.column_bytes()).unwrap_or(u16::MAX));
         let dram = DramPath {
             line_bytes: line.unwrap_or(self.npu.dram.line_bytes),
-            memory_gb_s: Some(memory.peak_gb_s()),
+            memory_gb_s: Some(self.pim.stream_gb_s(refresh).unwrap_or_else(|_| memory.peak_gb_s())),
             ..self.npu.dram
         };
         Device { dram, ..self.npu }
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn the_array_reads_the_memory_that_pim_is_in() {
         let machine = *MACHINES.get("xdna2-lpddr5x-pim");
-        let dram = machine.device().dram;
+        let dram = machine.device(false).dram;
         assert!((dram.bus_gb_s() - 120.0).abs() < 1e-9, "eight channels of 16 bits at 7500 MT/s");
         assert!((dram.port_gb_s() - machine.npu.dram.read_gb_s.as_f64()).abs() < 1e-9);
         assert_eq!(dram.line_bytes.get(), 32);

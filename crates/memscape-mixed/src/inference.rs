@@ -64,7 +64,8 @@ pub struct InferenceStudy {
     pub pim: pim::Machine,
     /// The cores that copy
     pub copy: Copier,
-    /// Whether refresh is on while tokens are generated (PIMnast's models have it off)
+    /// Whether refresh is on, while the prompt is read and while tokens are generated (PIMnast's models
+    /// have it off)
     pub refresh: bool,
 }
 
@@ -208,7 +209,7 @@ impl InferenceStudy {
             kv_bits: self.kv_bits,
             activation_bits: self.activation_bits,
             strategy: Strategy::BestPerSize,
-            device: self.machine().device(),
+            device: self.machine().device(self.refresh),
             precision: self.precision,
             ..memscape_npu::InferenceStudy::default()
         }
@@ -452,6 +453,29 @@ mod tests {
         assert!(close(mixed.headline.token_ns, pim.headline.token_ns));
         assert_eq!(mixed.headline.memory_bytes, pim.headline.memory_bytes);
         assert_eq!((mixed.copy_exposed_s, mixed.kv_transfer_s, mixed.beside_bytes), (0.0, 0.0, 0));
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn the_array_reads_the_memory_no_faster_than_it_streams() {
+        let of = |tccd_s_ns: f64, refresh| {
+            let Machine { npu, mut pim, copy } = *MACHINES.get("xdna2-lpddr5x-pim");
+            pim.memory.channels = NonZeroU32::new(2).unwrap();
+            pim.memory.tccd_s_ns = Some(Nanoseconds::new(tccd_s_ns).unwrap());
+            let (keeping, cache) = (Keeping::FacilO, CacheHandover::InPlace);
+            InferenceStudy { keeping, cache, npu, pim, copy, refresh, ..small() }
+        };
+        // Two channels of 32 bytes each 4.267 ns are 15 GB/s, and each weight is a byte.
+        let slow = of(4.267, false);
+        let model = slow.model;
+        let bytes = f64::from(model.layers) * model.layer_matrix_parameters() as f64;
+        let (refreshed, slow) = (of(4.267, true), slow.answer().unwrap());
+        assert!(slow.prompt_gemm_s > bytes / (64.0 / 4.267) * 1e-9, "{}", slow.prompt_gemm_s);
+        assert!(slow.prompt_gemm_s > of(2.134, false).answer().unwrap().prompt_gemm_s);
+        let left = 1.0 - refreshed.pim.memory.refresh_share();
+        let bus = refreshed.machine().device(true).dram.bus_gb_s();
+        assert!(close(bus, 64.0 / 4.267 * left), "{bus}");
+        assert!(refreshed.answer().unwrap().prompt_gemm_s > slow.prompt_gemm_s);
     }
 
     #[test]

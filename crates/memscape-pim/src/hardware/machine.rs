@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, DramError, MEMORIES, PimDelays, PimTiming};
-use memscape_study::{Calibration, Catalog, Nested};
-use memscape_units::{Nanoseconds, UnitError};
+use memscape_dram::{Dram, DramError, MEMORIES, Pattern, PimDelays, PimTiming};
+use memscape_study::{Calibration, Catalog, Nested, Recent};
+use memscape_units::{GbPerS, Nanoseconds, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,17 @@ impl Machine {
         self.check_unit()
     }
 
+    /// What a processor beside the memory reads at best, less what refresh takes where it is on: a stream
+    /// over all bank groups of all channels.
+    ///
+    /// # Errors
+    /// [`HardwareError`] if the memory contradicts itself.
+    pub fn stream_gb_s(&self, refresh: bool) -> Result<GbPerS, HardwareError> {
+        let unrefreshed = KEPT.with(|it| it.get(self.memory, unrefreshed))?;
+        let left = if refresh { 1.0 - self.memory.refresh_share() } else { 1.0 };
+        Ok(GbPerS::new(unrefreshed.as_f64() * left).unwrap_or(unrefreshed))
+    }
+
     /// What its PIM units add to the timing of its memory.
     #[must_use]
     pub fn pim_timing(&self) -> PimTiming {
@@ -184,4 +195,13 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+thread_local!(static KEPT: Recent<Dram, GbPerS> = const { Recent::new() });
+
+/// A stream while nothing is refreshed. Checks the memory.
+fn unrefreshed(memory: &Dram) -> Result<GbPerS, HardwareError> {
+    memory.check()?;
+    let channel = Pattern::Interleaved.bandwidth_gb_s(memory).as_f64();
+    Ok(GbPerS::new(channel * f64::from(memory.channels.get())).unwrap_or_else(|_| memory.peak_gb_s()))
 }
