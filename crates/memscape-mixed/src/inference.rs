@@ -273,13 +273,21 @@ impl InferenceStudy {
         Bytes(u64::try_from(bits.div_ceil(8) * u128::from(self.batch.get())).unwrap_or(u64::MAX))
     }
 
+    /// Keys and values of one layer's prompts as the array writes them: of all tokens, also where a window
+    /// keeps fewer.
+    fn layer_kv_bytes(&self) -> u64 {
+        let elements = 2 * u128::from(self.model.kv_size()) * u128::from(self.prompt_tokens.get());
+        let bytes = (elements * u128::from(self.kv_bits.get())).div_ceil(8);
+        u64::try_from(bytes * u128::from(self.batch.get())).unwrap_or(u64::MAX)
+    }
+
     /// What is kept beside PIM's weights and the cache: what `keeping` needs, and of keys and values
     /// that are copied those of one layer.
     fn beside(&self) -> Bytes {
         let weights = self.weights();
         let staged = match self.cache {
             CacheHandover::InPlace => 0,
-            CacheHandover::Copied => self.kv_bytes().0.div_ceil(weights.layers),
+            CacheHandover::Copied => self.layer_kv_bytes(),
         };
         Bytes(self.keeping.beside(&weights).0.saturating_add(staged))
     }
@@ -533,6 +541,25 @@ mod tests {
         let in_place = of(CacheHandover::InPlace, 128);
         assert!(close(short.headline.ttft_s - short.kv_transfer_s, in_place.headline.ttft_s));
         assert_eq!(short.kv_bytes, 2 * 12 * 768 * 128, "keys and values of one byte, twelve layers of 768");
+    }
+
+    #[test]
+    fn keys_and_values_of_a_whole_layer_are_staged_whatever_its_window() {
+        let model = Model::named("gemma-3-4b").unwrap();
+        let (prompt_tokens, batch) = (NonZeroU64::new(4096).unwrap(), NonZeroU32::new(2).unwrap());
+        let of = |cache| InferenceStudy { model, prompt_tokens, batch, cache, ..InferenceStudy::default() };
+        let beside = [CacheHandover::InPlace, CacheHandover::Copied].map(|it| of(it).beside().0);
+        // Keys and values of four heads of 256 bytes.
+        assert_eq!(beside[1] - beside[0], 2 * 4096 * 2 * 4 * 256);
+        // 11 * 100 000 tokens of it are 2.25 GB, where weights and cache leave less than that.
+        let prompt_tokens = NonZeroU64::new(100_000).unwrap();
+        let long = InferenceStudy {
+            prompt_tokens,
+            batch: NonZeroU32::new(11).unwrap(),
+            ..of(CacheHandover::Copied)
+        };
+        let error = long.answer().unwrap_err().to_string();
+        assert!(error.contains("are missing"), "{error}");
     }
 
     #[test]
