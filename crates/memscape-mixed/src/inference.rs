@@ -111,9 +111,10 @@ pub struct InferenceAnswer {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "the model takes {need} of memory, {cache} of it for keys and values and {beside} for a second copy of the \
-         weights or for buffers, but `pim.memory` has {have}: {} are missing; use another `keeping`, fewer bits, \
-         tokens or sequences, or a memory of more `rows`, banks or channels",
+        "the model takes {need} of memory, {cache} of it for keys and values, {beside} for a second copy of the \
+         weights or for buffers and {product} for inputs and results of the largest product, but `pim.memory` has \
+         {have}: {} are missing; use another `keeping`, fewer bits, tokens or sequences, or a memory of more `rows`, \
+         banks or channels",
         Bytes(need.0.saturating_sub(have.0))
     )]
     Memory {
@@ -123,6 +124,8 @@ pub enum InferenceError {
         cache: Bytes,
         /// The second copy, or buffers.
         beside: Bytes,
+        /// Inputs and results of the prompt's largest product.
+        product: Bytes,
         /// What there is.
         have: Bytes,
     },
@@ -294,9 +297,10 @@ impl InferenceStudy {
 
     fn memory_bytes(&self, step: &StepCost) -> Result<Bytes, InferenceError> {
         let (beside, have) = (self.beside(), self.pim.memory.capacity());
-        let need = Bytes(step.memory.0.saturating_add(beside.0));
+        let product = self.on_npu().product_bytes().map_err(InferenceError::of_npu)?;
+        let need = Bytes(step.memory.0.saturating_add(beside.0).saturating_add(product.0));
         if need > have {
-            Err(InferenceError::Memory { need, cache: step.cache, beside, have })
+            Err(InferenceError::Memory { need, cache: step.cache, beside, product, have })
         } else {
             Ok(need)
         }
@@ -459,7 +463,9 @@ mod tests {
             (study.answer().unwrap(), study.on_npu().answer().unwrap(), study.on_pim().answer().unwrap());
         assert!(close(mixed.headline.ttft_s, npu.headline.ttft_s));
         assert!(close(mixed.headline.token_ns, pim.headline.token_ns));
-        assert_eq!(mixed.headline.memory_bytes, pim.headline.memory_bytes);
+        // The array holds 1920 tokens of 2048 inputs and, of gate and up, 2 * 8192 results of two bytes.
+        let product = 1920 * (2048 + 2 * 16_384);
+        assert_eq!(mixed.headline.memory_bytes, pim.headline.memory_bytes + product);
         assert_eq!((mixed.copy_exposed_s, mixed.kv_transfer_s, mixed.beside_bytes), (0.0, 0.0, 0));
     }
 

@@ -22,7 +22,8 @@ pub struct Headline {
     pub total_s: f64,
     /// Generated tokens over the time of prompt and reply
     pub tokens_per_s: f64,
-    /// What weights and key-value cache take where they must fit
+    /// What weights and key-value cache take where they must fit, with buffers and the largest product where
+    /// those are billed
     pub memory_bytes: u64,
     /// What there is of it; null where no source says
     pub memory_limit_bytes: Option<u64>,
@@ -92,7 +93,7 @@ pub struct Served {
     pub prompt: Nanoseconds,
     /// One step: a token of each sequence, on average over the reply.
     pub step: Nanoseconds,
-    /// What weights and key-value cache take.
+    /// What weights, key-value cache and what is billed beside them take.
     pub memory_bytes: u64,
     /// What there is.
     pub memory_limit_bytes: Option<u64>,

@@ -194,15 +194,18 @@ impl PromptCost {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "weights and key-value cache take {need}, {cache} of it for keys and values, but `memory_gb` allows {have}: {} are \
-         missing; use fewer bits, tokens or sequences, or more memory",
+        "weights, key-value cache and the largest product take {need}, {cache} of it for keys and values and {product} \
+         for the product's inputs and results, but `memory_gb` allows {have}: {} are missing; use fewer bits, tokens \
+         or sequences, or more memory",
         Bytes(need.0.saturating_sub(have.0))
     )]
     Memory {
-        /// Weights and cache.
+        /// Weights, cache and product.
         need: Bytes,
         /// The cache.
         cache: Bytes,
+        /// Inputs and results of the product that has most of them.
+        product: Bytes,
         /// What there is.
         have: Bytes,
     },
@@ -291,16 +294,25 @@ impl InferenceStudy {
         }
     }
 
-    /// Weights once, and the keys and values of all sequences at their end.
-    fn memory_bytes(&self, weights: Weights<'_>) -> Result<Bytes, InferenceError> {
+    /// Inputs and results of the prompt's largest product, which DRAM holds while it is computed.
+    ///
+    /// # Errors
+    /// As of `npu.workload`: a model with experts.
+    pub fn product_bytes(&self) -> Result<Bytes, StudyError> {
+        self.products().product_bytes(self.batch.into())
+    }
+
+    /// Weights once, the keys and values of all sequences at their end, and the largest product.
+    fn memory_bytes(&self, weights: Weights<'_>) -> Result<Bytes, StudyError> {
         let model = &self.model;
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         let kv = u128::from(model.kv_cache_elements(tokens)) * u128::from(self.kv_bits.get());
         let cache = kv.div_ceil(8) * u128::from(self.batch.get());
         let cache = Bytes(u64::try_from(cache).unwrap_or(u64::MAX));
-        let need = Bytes(weights.total_bytes().0.saturating_add(cache.0));
-        let have = self.memory_gb.bytes();
-        if need > have { Err(InferenceError::Memory { need, cache, have }) } else { Ok(need) }
+        let product = self.product_bytes()?;
+        let need = weights.total_bytes().0.saturating_add(cache.0).saturating_add(product.0);
+        let (need, have) = (Bytes(need), self.memory_gb.bytes());
+        if need > have { Err(InferenceError::Memory { need, cache, product, have }.into()) } else { Ok(need) }
     }
 
     /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
@@ -751,3 +763,23 @@ mod tests {
         assert!(error.contains("`memory_gb`") && error.contains("are missing"), "{error}");
     }
 }
+    #[test]
+    fn memory_holds_inputs_and_results_of_the_largest_product() {
+        let of = |prompt_tokens, memory_gb| {
+            let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
+            let memory_gb = MemoryGb(memory_gb);
+            InferenceStudy { prompt_tokens, memory_gb, ..InferenceStudy::default() }
+        };
+        let study = of(100_000, 32.0);
+        // A byte each of 2048 inputs and 2 * 8192 results of gate and up.
+        let product = 100_000 * (2048 + 16_384);
+        let weights = study.format.of(&study.model).unwrap().total_bytes().0;
+        let cache = study.model.kv_cache_elements(100_128) * 2;
+        assert_eq!(study.answer().unwrap().headline.memory_bytes, weights + cache + product);
+        let error = of(100_000, 4.0).answer().unwrap_err().to_string();
+        let missing = Bytes(weights + cache + product - 4_000_000_000);
+        assert!(error.contains(&format!("{missing} are missing")), "{error}");
+        // One token asks the head for more than any layer: 128 256 results.
+        assert_eq!(of(1, 32.0).product_bytes().unwrap(), Bytes(2048 + 128_256));
+    }
+

@@ -393,8 +393,36 @@ fn each_partition(count: usize, visit: &mut impl FnMut(&[usize])) {
 }
 
 impl WorkloadStudy {
-    #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
+    /// Bytes that inputs and results of a product take in DRAM, padding left out, where these are most.
+    pub(super) fn product_bytes(&self, heads: NonZeroU64) -> Result<Bytes, StudyError> {
+        let of = |bytes: u32, elements: u64| u128::from(bytes) * u128::from(elements);
+        let kinds = self.kinds(heads, None)?.kinds.into_iter();
+        let most = kinds.map(|Product { gemm, .. }| {
+            let (inputs, results) = (self.precision.input_bytes(), self.precision.output_bytes());
+            u128::from(gemm.m.get()) * (of(inputs, gemm.k.get()) + of(results, gemm.n.get()))
+        });
+        Ok(Bytes(u64::try_from(most.max().unwrap_or(0)).unwrap_or(u64::MAX)))
+    }
+
+    /// The products, each in its design.
     fn products(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
+        let mut products = self.kinds(heads, stored)?;
+        match self.strategy {
+            Strategy::OneDesign => {}
+            Strategy::Reconfigured => {
+                let sizes: Vec<_> = products.kinds.iter().map(|it| it.gemm.size()).collect();
+                for (kind, size) in products.kinds.iter_mut().zip(&sizes) {
+                    kind.configuration = sizes.iter().position(|it| it == size).unwrap_or(0);
+                }
+            }
+            Strategy::BestPerSize => products.choose_designs(self.device.reconfiguration_ns)?,
+        }
+        Ok(products)
+    }
+
+    /// The products in one design.
+    #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
+    fn kinds(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
         if let Some(experts) = self.model.experts {
             return Err(WorkloadError::Experts { count: experts.count }.into());
         }
@@ -421,18 +449,7 @@ impl WorkloadStudy {
             let last = [Matrix::ProjectOut, Matrix::LmHead].into_iter().filter_map(outside);
             kinds.extend(last.map(|(matrix, weights)| kind(matrix, weights, heads, 1)));
         }
-        let mut products = Products { layers, kinds, before, per_layer };
-        match self.strategy {
-            Strategy::OneDesign => {}
-            Strategy::Reconfigured => {
-                let sizes: Vec<_> = products.kinds.iter().map(|it| it.gemm.size()).collect();
-                for (kind, size) in products.kinds.iter_mut().zip(&sizes) {
-                    kind.configuration = sizes.iter().position(|it| it == size).unwrap_or(0);
-                }
-            }
-            Strategy::BestPerSize => products.choose_designs(self.device.reconfiguration_ns)?,
-        }
-        Ok(products)
+        Ok(Products { layers, kinds, before, per_layer })
     }
 
     /// The answer, and what the products of the layers (with what configures the array) and those
