@@ -5,7 +5,7 @@ use memscape_workload::{Llm, OperatorError, OperatorKind, Projections, Reply};
 /// Bytes of a key's or value's element, which stay at 16 bits.
 pub const CACHE_ELEMENT_BYTES: u64 = 2;
 
-/// Attention of all layers.
+/// Attention of all layers of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attention {
     /// Operations, two per multiply-accumulate.

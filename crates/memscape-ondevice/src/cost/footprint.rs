@@ -144,8 +144,13 @@ pub fn prefill_bytes(
     let idle = (u64::from(model.layers) - layers) * layer;
     let weights = format.storage_bytes(model.parameters() - idle).0;
     let kept = weights * scheme.copies() + one_buffer.0 * scheme.buffers();
-    let cache = cache_bytes(model, tokens, 1).0 / u64::from(model.layers);
-    Bytes(kept.saturating_add(cache.saturating_mul(layers)))
+    Bytes(kept.saturating_add(cache_bytes(&first_layers(model, layers), tokens, 1).0))
+}
+
+/// A model of the first layers of this one, which say what attention and its cache take: of windowed layers and
+/// others as many as are among them.
+pub(super) fn first_layers(model: &Llm, layers: u64) -> Llm {
+    Llm { layers: u32::try_from(layers).unwrap_or(u32::MAX).min(model.layers), ..*model }
 }
 
 impl Footprint {

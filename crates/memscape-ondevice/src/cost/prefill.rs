@@ -6,6 +6,7 @@ use memscape_units::{Bytes, Picoseconds};
 use memscape_workload::{Format, Gemv, Llm, Matrix, OperatorError};
 
 use super::attention::Attention;
+use super::footprint::first_layers;
 use super::memory::Bandwidth;
 use super::rates::{Rates, Software, StepCost};
 use super::threads::{Work, bytes_of, double_buffered, one_by_one};
@@ -156,12 +157,12 @@ impl Prompt {
         self.tokens.saturating_mul(self.sequences)
     }
 
-    /// What attention does for all sequences.
+    /// What attention of the layers that are run does for all sequences.
     ///
     /// # Errors
     /// [`OperatorError`] if a prompt is beyond what can be counted.
     pub fn attends(&self) -> Result<Attention, OperatorError> {
-        Ok(Attention::of_prompt(&self.model, self.tokens)?.of_all(self.sequences))
+        Ok(Attention::of_prompt(&first_layers(&self.model, self.layers), self.tokens)?.of_all(self.sequences))
     }
 
     /// What all stages of GEMM take alone.
@@ -178,13 +179,13 @@ impl Prompt {
 
     fn work(&self) -> Result<Work, PrefillError> {
         let (attention, tokens, format) = (self.attends()?, self.columns(), self.format);
-        Ok(Work { tokens, format, attention, model_layers: self.model.layers.into() })
+        Ok(Work { tokens, format, attention, layers: self.layers })
     }
 
     /// Attention of the layers that are run.
     fn attention(&self, rates: &Rates) -> Result<Picoseconds, PrefillError> {
-        let Work { attention, model_layers, .. } = self.work()?;
-        Ok(rates.attention_share(0, &attention, model_layers).length * self.layers)
+        let Work { attention, layers, .. } = self.work()?;
+        Ok(rates.attention_share(0, &attention, layers).length * layers)
     }
 
     /// The closed form.

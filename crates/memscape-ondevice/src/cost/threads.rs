@@ -129,10 +129,10 @@ pub struct Work {
     pub tokens: u64,
     /// How weights are stored.
     pub format: Format,
-    /// Attention of all layers of the model.
+    /// Attention of all layers that are run.
     pub attention: Attention,
-    /// Layers of the model, of which each has an equal part of that.
-    pub model_layers: u64,
+    /// Layers that are run, of which each is taken to have an equal part of that.
+    pub layers: u64,
 }
 
 impl Work {
@@ -151,7 +151,7 @@ impl Work {
             return over;
         }
         for thread in 0..rates.gemm_threads() {
-            let end = start + rates.attention_share(thread, &self.attention, self.model_layers).length;
+            let end = start + rates.attention_share(thread, &self.attention, self.layers).length;
             threads.busy(first + thread, Task::Attention(step), start, end);
             over = over.max(end);
         }

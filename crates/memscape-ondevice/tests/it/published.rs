@@ -10,7 +10,7 @@ use memscape_ondevice::cost::token::token;
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::Placement;
 use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
-use memscape_study::{BoundBy, Study};
+use memscape_study::{BoundBy, CostEngine, Study};
 use memscape_workload::{Experts, Llm, Model, Reply};
 
 /// Sec. 6: K and V of Llama 3.2 1B fill half a row tile each, the LM head all but
@@ -50,6 +50,40 @@ fn schemes_keep_what_they_say() {
     };
     assert_eq!(untied(true).total_bytes, untied(false).total_bytes);
     assert_eq!(untied(true).pim_bytes - untied(false).pim_bytes, 151_936 * 4096 * 2);
+}
+
+/// Of Gemma 3's first six layers the last attends to everything, the others to 512 tokens.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn the_first_layers_take_the_attention_and_cache_of_their_own_kinds() {
+    let of = |layers, tokens, engine| {
+        let study = PrefillStudy {
+            model: Model::named("gemma-3-1b").unwrap(),
+            layers: NonZeroU64::new(layers),
+            prompt_tokens: NonZeroU64::new(tokens).unwrap(),
+            scheme: Scheme::FacilO,
+            engine,
+            ..PrefillStudy::default()
+        };
+        study.answer().unwrap()
+    };
+    let (one, tokens) = (of(1, 30_000, CostEngine::Closed), 30_000_u64);
+    let windowed = 512 * tokens - 512 * 511 / 2;
+    let global = tokens * (tokens + 1) / 2;
+    // All operations are alike, so that times are as the pairs of tokens.
+    let six = of(6, tokens, CostEngine::Closed);
+    let pairs = 5.0 + global as f64 / windowed as f64;
+    assert!(
+        (six.attention_s / one.attention_s / pairs - 1.0).abs() < 1e-3,
+        "{} {}",
+        six.attention_s,
+        one.attention_s
+    );
+    // Two bytes for each of 256 keys and values.
+    let weights = six.memory_bytes - 2 * 2 * 256 * (5 * 512 + tokens);
+    assert_eq!(weights, of(6, 1, CostEngine::Closed).memory_bytes - 6 * 2 * 2 * 256);
+    let walked = of(6, tokens, CostEngine::Events);
+    assert!((walked.ttft_s / six.ttft_s - 1.0).abs() < 1e-9);
 }
 
 #[test]
