@@ -216,10 +216,23 @@ fn a_model_that_does_not_fit_is_refused() {
     };
     assert_eq!(
         model("llama-2-70b", "fp16").unwrap_err().to_string(),
-        "the model takes 128.792 GiB of memory, 320 MiB of it for keys and values, but `memory` has 16 GiB; use fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
+        "the model takes 128.792 GiB of memory, 320 MiB of it for keys and values, but `memory` has 16 GiB: 112.792 GiB are missing; use fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
     );
     assert!(model("opt-30b", "int8").is_err());
     assert!(model("opt-30b", "int4").is_ok_and(|it| it < 16 << 30));
+}
+
+#[test]
+fn a_cr_degree_too_high_is_told_what_is_allowed() {
+    let of = |cr_degree| {
+        let cr_degree = serde_json::from_value(cr_degree).unwrap();
+        GemvStudy { cr_degree, ..GemvStudy::default() }.answer()
+    };
+    let error = of(serde_json::json!(4096)).unwrap_err().to_string();
+    let (_, told) = error.split_once("use at most ").unwrap();
+    let (most, other) = told.split_once(", or `").unwrap();
+    assert!(of(most.parse::<u64>().unwrap().into()).is_ok(), "{error}");
+    assert!(of(other.trim_end_matches('`').into()).is_ok(), "{error}");
 }
 
 #[test]

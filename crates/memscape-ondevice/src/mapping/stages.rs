@@ -3,6 +3,7 @@
 //!
 //! The same plan is timed by [`crate::cost::threads`] and run on real buffers.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -148,15 +149,29 @@ pub fn least_buffer_bytes(model: &Llm, format: Format, double: bool) -> Result<u
 /// Checks that one buffer holds each matrix on its own.
 ///
 /// # Errors
-/// [`StageError::BufferTooSmall`] names the matrix.
+/// [`StageError::BufferTooSmall`] names the largest.
 pub fn check_single_buffer(model: &Llm, format: Format, have: u64) -> Result<(), StageError> {
-    for (matrix, gemv) in layer_matrices(model)? {
-        let need = gemv.weight_bytes(format).0;
-        if have < need {
-            return Err(StageError::BufferTooSmall { matrices: Names(vec![matrix]), need, have });
+    let matrices = layer_matrices(model)?;
+    check_buffer(&matrices, (0..matrices.len()).map(|it| it..it + 1), format, have)
+}
+
+/// Checks that a buffer holds each of these groups of matrices, and names the largest if it does not.
+fn check_buffer(
+    matrices: &[(Matrix, Gemv)],
+    groups: impl Iterator<Item = Range<usize>>,
+    format: Format,
+    have: u64,
+) -> Result<(), StageError> {
+    let bytes = |it: &Range<usize>| matrices[it.clone()].iter().map(|it| it.1.weight_bytes(format).0).sum();
+    let largest =
+        groups.map(|it| (bytes(&it), it)).max_by_key(|it: &(u64, Range<usize>)| (it.0, Reverse(it.1.start)));
+    match largest {
+        Some((need, group)) if have < need => {
+            let names = matrices[group].iter().map(|it| it.0).collect();
+            Err(StageError::BufferTooSmall { matrices: Names(names), need, have })
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 impl StagePlan {
@@ -181,13 +196,7 @@ impl StagePlan {
         let groups = groups(&matrices);
         let bytes = |it: usize| matrices[it].1.weight_bytes(format).0;
         let have = buffer_bytes.map_or_else(|| least_buffer_bytes(model, format, true), Ok)?;
-        for group in &groups {
-            let need = group.clone().map(bytes).sum();
-            if have < need {
-                let names = matrices[group.clone()].iter().map(|it| it.0).collect();
-                return Err(StageError::BufferTooSmall { matrices: Names(names), need, have });
-            }
-        }
+        check_buffer(&matrices, groups.iter().cloned(), format, have)?;
         let first_byte = |group: &Range<usize>, matrix: usize| (group.start..matrix).map(bytes).sum();
         let whole = |layer: u64, turn: usize, buffer: usize| -> Vec<Piece> {
             let group = groups[turn].clone();

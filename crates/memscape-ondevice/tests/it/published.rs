@@ -93,11 +93,15 @@ fn bad_input_is_told_what_to_change() {
     let small = PrefillStudy { buffer_bytes: NonZeroU64::new(1 << 20), ..base.clone() };
     assert_eq!(
         error(&small),
-        "q + k + v + out of a layer take 20971520 B, but a cacheable buffer has 1048576 B; raise `buffer_bytes` to \
-         20971520 or use a narrower format"
+        "gate of a layer take 33554432 B, but a cacheable buffer has 1048576 B; raise `buffer_bytes` to 33554432 or use \
+         a narrower format"
     );
-    let owr = PrefillStudy { scheme: Scheme::Owr, buffer_bytes: NonZeroU64::new(9 << 20), ..base.clone() };
-    assert!(error(&owr).starts_with("gate of a layer take 33554432 B"));
+    let owr =
+        |bytes| PrefillStudy { scheme: Scheme::Owr, buffer_bytes: NonZeroU64::new(bytes), ..base.clone() };
+    // The largest of its matrices, not the first that is larger than the buffer.
+    assert!(error(&owr(1000)).starts_with("gate of a layer take 33554432 B"), "{}", error(&owr(1000)));
+    let raised = [Scheme::Owr, Scheme::Ddb].map(|scheme| PrefillStudy { scheme, ..owr(33_554_432) });
+    assert!(raised.iter().all(|it| it.answer().is_ok()));
     let layers = PrefillStudy { layers: NonZeroU64::new(17), ..base.clone() };
     assert_eq!(error(&layers), "`layers` is 17, but the model has 16");
     let mut threads = base.clone();

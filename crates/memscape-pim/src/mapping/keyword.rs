@@ -1,4 +1,4 @@
-//! Parameters that are a keyword or a count, such as `cr_degree = "max"` or `4`.
+//! Parameters that are a keyword or a count, such as `cr_degree = "auto"` or `4`.
 
 use std::num::NonZeroU32;
 

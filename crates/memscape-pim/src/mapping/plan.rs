@@ -188,7 +188,8 @@ pub enum PlanError {
     },
     /// A CR degree that row-blocks or registers do not allow.
     #[error(
-        "`cr_degree` is {given}, but this matrix and these registers allow {most} at most; use a lower one or `max`"
+        "`cr_degree` is {given}, but this matrix and these registers allow {most} at most; use at most {most}, or \
+         `auto`"
     )]
     CrDegree {
         /// As given.

@@ -93,9 +93,10 @@ pub enum System {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "the model takes {need} of memory, {cache} of it for keys and values{}, but `memory` has {have}; use \
-         fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
+        "the model takes {need} of memory, {cache} of it for keys and values{}, but `memory` has {have}: {} \
+         are missing; use fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
         if scores.0 == 0 { String::new() } else { format!(" and {scores} for attention scores") },
+        Bytes(need.0.saturating_sub(have.0)),
         if scores.0 == 0 { "" } else { ", `attention = \"fused\"`" }
     )]
     Capacity {
