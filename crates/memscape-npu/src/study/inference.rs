@@ -326,9 +326,9 @@ impl InferenceStudy {
         (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
     }
 
-    /// One step: the slower of streaming and multiplying, operator after operator; and the
-    /// bytes streamed.
-    fn step(&self, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, bool), StudyError> {
+    /// One step: the slower of streaming and multiplying, operator after operator; the bytes streamed;
+    /// and the time of operators that multiply for longer than they stream.
+    fn step(&self, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
         let (mut times, mut streamed) = ([0.0; 3], 0.0);
         let mut computing = 0.0;
         for it in self.streams(mmul)? {
@@ -345,7 +345,7 @@ impl InferenceStudy {
             (PassPart::Vector, vector?.to_picoseconds()),
             (PassPart::Dispatch, self.dispatch()?.to_picoseconds()),
         ]);
-        Ok((step, streamed, computing > 0.5 * times.iter().sum::<f64>()))
+        Ok((step, streamed, Nanoseconds::new(computing)?))
     }
 
     /// What a step takes to be handed over.
@@ -480,11 +480,14 @@ fn part_of(kind: OperatorKind) -> PassPart {
     }
 }
 
-fn bound_by(device: &Device, step: &Breakdown<PassPart>, computes: bool) -> BoundBy {
-    let handing = step[PassPart::Dispatch];
-    if handing > step.total() - handing {
+/// What takes most of a step: handing over, operators that multiply for longer than they stream, or the
+/// others.
+fn bound_by(device: &Device, step: &Breakdown<PassPart>, computing: Nanoseconds) -> BoundBy {
+    let (handing, computing) = (step[PassPart::Dispatch], computing.to_picoseconds());
+    let streaming = step.total().saturating_sub(handing).saturating_sub(computing);
+    if handing > computing.max(streaming) {
         BoundBy::Host
-    } else if computes {
+    } else if computing > streaming {
         BoundBy::Compute
     } else if device.channels_gb_s() < device.dram.port_gb_s() {
         BoundBy::Link
@@ -523,7 +526,7 @@ impl Study for InferenceStudy {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let (step, step_bytes, computes) = self.step(mmul)?;
+        let (step, step_bytes, computing) = self.step(mmul)?;
         let read = self.prompt()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
@@ -535,7 +538,7 @@ impl Study for InferenceStudy {
             step: step_time,
             memory_bytes: memory.0,
             memory_limit_bytes: Some(self.memory_gb.bytes().0),
-            bound_by: bound_by(&self.device, &step, computes),
+            bound_by: bound_by(&self.device, &step, computing),
             energy: self.energy((read.moved_bytes(), prompt), (step_bytes, step_time)),
             package_w: None,
             cost_usd: None,
@@ -683,6 +686,29 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_longest_of_three_binds() {
+        let of = |dispatch_ns| {
+            let mut study = InferenceStudy {
+                batch: NonZeroU32::new(400).unwrap(),
+                handed: Handed::Operators,
+                prompt_tokens: NonZeroU64::new(16).unwrap(),
+                generated_tokens: NonZeroU64::MIN,
+                ..InferenceStudy::default()
+            };
+            study.device.dispatch_ns = Nanoseconds::new(dispatch_ns).unwrap();
+            let (_, _, computing) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            let answer = study.answer().unwrap();
+            let streaming = answer.headline.token_ns - answer.dispatch_ns - computing.as_f64();
+            (answer.headline.bound_by, [answer.dispatch_ns, computing.as_f64(), streaming])
+        };
+        // 16 layers of four products and attention, and the head: 81 times 1.8 ms.
+        let (bound, [dispatch, computing, streaming]) = of(1.8e6);
+        assert!((dispatch - 81.0 * 1.8e6).abs() < 1.0 && dispatch > computing && computing > streaming);
+        assert!(dispatch < computing + streaming, "less than half of a step");
+        assert_eq!((bound, of(1e6).0), (BoundBy::Host, BoundBy::Compute));
+    }
+
+    #[test]
     fn sequences_share_the_stream_of_weights() {
         let one = InferenceStudy::default();
         let eight = InferenceStudy { batch: NonZeroU32::new(8).unwrap(), ..one };
@@ -757,13 +783,6 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_what_is_missing() {
-        let model = Model::named("llama-2-70b").unwrap();
-        let error = InferenceStudy { model, ..InferenceStudy::default() }.answer().unwrap_err().to_string();
-        assert!(error.contains("`memory_gb`") && error.contains("are missing"), "{error}");
-    }
-}
-    #[test]
     fn memory_holds_inputs_and_results_of_the_largest_product() {
         let of = |prompt_tokens, memory_gb| {
             let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
@@ -783,3 +802,10 @@ mod tests {
         assert_eq!(of(1, 32.0).product_bytes().unwrap(), Bytes(2048 + 128_256));
     }
 
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_is_missing() {
+        let model = Model::named("llama-2-70b").unwrap();
+        let error = InferenceStudy { model, ..InferenceStudy::default() }.answer().unwrap_err().to_string();
+        assert!(error.contains("`memory_gb`") && error.contains("are missing"), "{error}");
+    }
+}
