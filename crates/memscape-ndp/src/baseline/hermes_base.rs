@@ -39,13 +39,15 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         })
         .sum();
     let carried = carried * layers * rates.batch * (1.0 - computed);
-    // Sums of more DIMMs take longer to bring together: no more share the weights
-    // than pay.
+    let cold_weights = weights * (1.0 - computed);
+    let cold_bytes = cold_weights * shape.weight_bytes;
+    // Sums of more DIMMs take longer to bring together: no more share what they
+    // multiply than pay. All else is spread over all of them.
     let pins = rates.carry_of_neurons(carried);
-    let all = rates.cold_dense(weights * (1.0 - computed)) + pins;
-    let shared = (1..=machine.dimms.get()).filter(|it| {
-        f64::from(*it) * machine.dimm.capacity_gb.as_f64() * 1e9 >= held.bytes || *it == machine.dimms.get()
-    });
+    let all = rates.cold_dense(cold_weights) + pins;
+    let room = (held.limit - held.bytes + cold_bytes) / rates.dimms;
+    let shared = (1..=machine.dimms.get())
+        .filter(|it| f64::from(*it) * room >= cold_bytes || *it == machine.dimms.get());
     let sides = shared.map(|it| {
         let cold = all * (f64::from(machine.dimms.get()) / f64::from(it));
         let merging: Nanoseconds =
@@ -57,7 +59,9 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let (cold, merging, sharing) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO, 1));
     // Fewer modules carry it over fewer pins.
     let shared_by = f64::from(machine.dimms.get()) / f64::from(sharing);
-    let around = rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers;
+    // Units that multiply no weights need no inputs of blocks, and have no sums of them.
+    let fed = if cold_weights > 0.0 { f64::from(sharing) } else { 0.0 };
+    let around = if fed > 0.0 { rates.inputs(shape).into_iter().sum() } else { Nanoseconds::ZERO } * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let step = step([
         (StepPart::Fc, gpu + cold),
@@ -66,7 +70,6 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, work, resident * shape.bytes());
-    let cold_weights = weights * (1.0 - computed);
     let (cache, context) = (work.token_cache_bytes(), work.mean_context());
     let brought = Rates::prompt_bytes(stage, shape, resident * shape.bytes());
     let copied = Rates::prompt_passes(stage) * brought;
@@ -78,12 +81,11 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
             ..DimmWork::default()
         },
         step: DimmWork {
-            read: cold_weights * shape.weight_bytes + cache * context,
+            read: cold_bytes + cache * context,
             written: cache,
-            linked: shape.merged().map(|it| rates.merged_bytes(it, f64::from(sharing))).iter().sum::<f64>()
-                * layers,
+            linked: shape.merged().map(|it| rates.merged_bytes(it, fed)).iter().sum::<f64>() * layers,
             macs: cold_weights * rates.batch + attention_macs,
-            carried: carried + rates.carried_bytes(shape, f64::from(sharing), context) * layers,
+            carried: carried + rates.carried_bytes(shape, fed, context) * layers,
         },
     };
     let bound_by = Causes::of([

@@ -346,15 +346,15 @@ impl Rates {
         self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(bytes / self.dimms))
     }
 
-    /// Bytes over modules' pins for a layer of a step: what its blocks and attention need whatever is
-    /// active, on so many DIMMs.
+    /// Bytes over modules' pins for a layer of a step, whatever is active: what its blocks need on so many
+    /// DIMMs, and attention on all.
     #[must_use]
     pub fn carried_bytes(&self, shape: &Shape, dimms: f64, context: f64) -> f64 {
         let Some(carry) = self.carry else { return 0.0 };
         let each = BlockKind::ALL.map(|it| Carry::of_block(shape, it)).iter().sum::<f64>();
-        let channels = carry.channels * dimms;
-        let attention = context * carry.of_token(shape) + channels * Carry::of_attention(shape);
-        self.batch * (channels * each + attention)
+        let blocks = carry.channels * dimms * each;
+        let queries = carry.channels * self.dimms * Carry::of_attention(shape);
+        self.batch * (blocks + context * carry.of_token(shape) + queries)
     }
 
     /// Bytes over them for each neuron that a sequence needs.

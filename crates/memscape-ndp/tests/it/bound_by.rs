@@ -1,4 +1,4 @@
-//! Is what is said to bind a step what shortens it?
+//! Is what is said to bind a step what shortens it, and is it there at all?
 
 use memscape_ndp::{InferenceAnswer, InferenceStudy};
 use memscape_study::{BoundBy, Study};
@@ -73,5 +73,26 @@ fn attention_of_gpus_is_never_faster_than_its_multiplications() {
         assert!(slow.attention_ns >= macs / (25.0 * f64::from(gpus)), "{system}: {}", slow.attention_ns);
         assert!(slow.attention_ns > fast.attention_ns * 10.0, "{system}");
         assert_eq!(slow.headline.bound_by, BoundBy::Compute);
+    }
+}
+
+/// A GPU that holds and multiplies all weights leaves the DIMMs attention alone: they have no sums of
+/// blocks to bring together, and units at banks need no inputs of blocks.
+#[test]
+fn nothing_is_merged_that_no_dimm_multiplied() {
+    let base = [("model", json!("llama-2-7b")), ("system", json!("hermes-base")), ("batch", json!(256))];
+    let pim = serde_json::to_value(memscape_ndp::hardware::MACHINES.get("hermes-pim")).unwrap();
+    for dimm in [serde_json::to_value(InferenceStudy::default().dimm).unwrap(), pim["dimm"].clone()] {
+        let found = answer(&[&base[..], &[("dimm", dimm.clone()), ("dimms", json!(16))]].concat());
+        assert_eq!(found.gpu_read_share, 1.0);
+        // Of 32 layers: two launches of 5 us with 5 us there and back, and inputs and sums of both blocks over PCIe.
+        let activations = 256.0 * 2.0 * f64::from(4096 + 3 * 4096 + 4096 + 4096) / 64.0;
+        let expected = 32.0 * (2.0 * 15e3 + activations);
+        assert!(
+            (found.communication_ns / expected - 1.0).abs() < 1e-9,
+            "{} {expected}",
+            found.communication_ns
+        );
+        assert_eq!(found.headline.energy.energy_link_j, Some(0.0));
     }
 }
