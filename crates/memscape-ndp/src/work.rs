@@ -155,6 +155,13 @@ impl Shape {
         self.weight_bytes * self.parameters
     }
 
+    /// Bytes of the weights that are multiplied: embeddings, where the LM head has a table of its own, are
+    /// looked up where they lie.
+    #[must_use]
+    pub fn multiplied_bytes(&self) -> f64 {
+        self.sparse_bytes() + self.dense_bytes()
+    }
+
     /// Weights that every token of a prompt meets, and those that its last one does.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "layers")]

@@ -20,9 +20,9 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let held = on_dimms(machine, work)?;
     let (shape, layers) = (&work.shape, work.layers());
     let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
-    let resident = (rates.usable_bytes / shape.bytes()).min(1.0);
-    // Embeddings are looked up, not multiplied.
-    let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
+    let multiplied = shape.multiplied_bytes();
+    let resident = (rates.usable_bytes / multiplied).min(1.0);
+    let weights = multiplied / shape.weight_bytes;
     // The DIMMs have all weights: they compute what the GPU would be slower at.
     let computed = if rates.gpu_dense(weights) < rates.cold_dense(weights) { resident } else { 0.0 };
     let gpu = rates.gpu_dense(weights * computed);
@@ -69,9 +69,9 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (StepPart::Communication, rates.exchange * exchanges + merging + around + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
-    let prompt = rates.prompt(stage, work, resident * shape.bytes());
+    let prompt = rates.prompt(stage, work, resident * multiplied);
     let (cache, context) = (work.token_cache_bytes(), work.mean_context());
-    let brought = Rates::prompt_bytes(stage, shape, resident * shape.bytes());
+    let brought = Rates::prompt_bytes(stage, shape, resident * multiplied);
     let copied = Rates::prompt_passes(stage) * brought;
     let attention_macs = 2.0 * crate::numbers::precise(shape.q as u64) * context * layers * rates.batch;
     let traffic = Traffic {

@@ -52,12 +52,13 @@ impl Offloaded {
         let held = on_dimms(machine, work)?;
         let shape = &work.shape;
         let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
-        let resident = (rates.usable_bytes / held.bytes).min(1.0);
-        let multiplied = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
+        let multiplied = shape.multiplied_bytes();
+        let resident = (rates.usable_bytes / (multiplied + work.cache_bytes())).min(1.0);
         let away = 1.0 - resident;
         let cache = away * work.token_cache_bytes() * work.mean_context();
-        let weights = away * shape.bytes();
-        Ok(Self { held, resident, passes, cache, weights, gpu: rates.gpu_dense(multiplied), rates })
+        let weights = away * multiplied;
+        let gpu = rates.gpu_dense(multiplied / shape.weight_bytes);
+        Ok(Self { rates, held, resident, passes, cache, weights, gpu })
     }
 
     /// A step that transfers all that is not resident.

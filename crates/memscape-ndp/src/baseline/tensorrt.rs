@@ -28,7 +28,7 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     #[expect(clippy::cast_precision_loss, reason = "a model's width")]
     let vector = shape.hidden as f64 * FP16;
     let sums = |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
-    let weights = (shape.sparse_bytes() + shape.dense_bytes()) / shape.weight_bytes;
+    let weights = shape.multiplied_bytes() / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
     let fc = reading.max(launches);
     // A head of keys and values is one GPU's; more GPUs than heads hold copies of them, for queries of their own.

@@ -418,7 +418,7 @@ impl Rates {
     pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
         let [of_all, of_last] = shape.prompt_weights();
         let macs = (of_all * f64::from(tokens) + of_last) * self.batch;
-        let bytes = shape.sparse_bytes() + shape.dense_bytes();
+        let bytes = shape.multiplied_bytes();
         let reading = roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns);
         (reading + self.prompt_attention(shape, tokens)).max(self.launches(shape))
     }
@@ -448,14 +448,15 @@ impl Rates {
     /// A prompt whose weights are streamed while the GPU computes, and whose keys and values go the
     /// other way meanwhile.
     ///
-    /// * `held`: bytes of weights that the GPU holds for the reply
+    /// * `held`: bytes of weights that the GPU holds for the reply, of those that are multiplied
     #[must_use]
     pub fn prompt(&self, stage: PromptStage, work: &Work, held: f64) -> Prompt {
         let shape = &work.shape;
-        let missing = (shape.bytes() - held).max(0.0);
+        let all = shape.multiplied_bytes();
+        let missing = (all - held).max(0.0);
         let (transfer, load) = match stage {
             PromptStage::Pinned => (self.pinned(missing), Nanoseconds::ZERO),
-            PromptStage::Reload => (self.pinned(shape.bytes()), self.pinned(held)),
+            PromptStage::Reload => (self.pinned(all), self.pinned(held)),
             PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
         };
         let away = self.pinned(work.prompt_cache_bytes());
@@ -465,9 +466,10 @@ impl Rates {
     /// Bytes of weights that such a prompt brings to the GPU.
     #[must_use]
     pub fn prompt_bytes(stage: PromptStage, shape: &Shape, held: f64) -> f64 {
+        let all = shape.multiplied_bytes();
         match stage {
-            PromptStage::Pinned | PromptStage::Pageable => (shape.bytes() - held).max(0.0),
-            PromptStage::Reload => shape.bytes() + held,
+            PromptStage::Pinned | PromptStage::Pageable => (all - held).max(0.0),
+            PromptStage::Reload => all + held,
         }
     }
 

@@ -273,7 +273,7 @@ pub(super) fn bounds(machine: &Machine, work: &Work, gpus: u32) -> Vec<Bound> {
     let macs = machine.gpu.fp16_tops.as_f64() * 1e3 / 2.0 * f64::from(gpus);
     let [of_all, of_last] = shape.prompt_weights();
     let prompt = (of_all * f64::from(work.prompt) + of_last) * f64::from(work.batch) / macs;
-    let prompt = prompt.max((shape.sparse_bytes() + shape.dense_bytes()) / gpu);
+    let prompt = prompt.max(shape.multiplied_bytes() / gpu);
     vec![
         Bound::at_least("token_ns", dense, "output projections and LM head over all bandwidth"),
         Bound::at_least(

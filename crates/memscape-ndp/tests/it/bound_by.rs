@@ -12,6 +12,10 @@ fn answer(changes: &[(&str, Value)]) -> InferenceAnswer {
     serde_json::from_value::<InferenceStudy>(tree).unwrap().answer().unwrap()
 }
 
+fn gpu(name: &str) -> Value {
+    serde_json::to_value(memscape_ndp::hardware::GPUS.find(name).unwrap().parameters).unwrap()
+}
+
 /// GPU and DIMMs, or the host, are level: what shortens one takes work off the other. The GPU's
 /// bandwidth is most of the rate of both.
 #[test]
@@ -95,4 +99,35 @@ fn nothing_is_merged_that_no_dimm_multiplied() {
         );
         assert_eq!(found.headline.energy.energy_link_j, Some(0.0));
     }
+}
+
+/// Weights of a model of Llama's kind that are multiplied: matrices of all layers, and the head.
+fn multiplied([layers, hidden, kv, ffn, vocabulary]: [u64; 5]) -> f64 {
+    (layers * hidden * (2 * hidden + 2 * kv + 3 * ffn) + vocabulary * hidden) as f64
+}
+
+const LLAMA_70B: [u64; 5] = [80, 8192, 1024, 28672, 32000];
+
+/// A prompt brings what is multiplied and not held; embeddings are looked up where they lie.
+#[test]
+fn embeddings_do_not_go_to_the_gpu() {
+    let (llama, usable) =
+        (2.0 * multiplied(LLAMA_70B), 24e9 * InferenceStudy::default().overhead.gpu_usable.as_f64());
+    for system in ["hermes", "hermes-host", "hermes-base"] {
+        let found = answer(&[("system", json!(system))]).headline.ttft_s;
+        let expected = (llama - usable) / 64e9;
+        assert!((found / expected - 1.0).abs() < 1e-6, "{system}: {found} {expected}");
+        let qwen = [("system", json!(system)), ("model", json!("qwen2.5-7b")), ("gpu", gpu("a100-40gb"))];
+        // It fits: two bytes of each weight are read once, the table of 17.03 ms over PCIe is not.
+        let reads = 2.0 * multiplied([28, 3584, 512, 18944, 152_064]) / (1555e9 * 0.85);
+        let found = answer(&qwen).headline.ttft_s;
+        assert!(found > reads && found < reads * 1.1, "{system}: {found} {reads}");
+    }
+    // A step of Accelerate: two passes of a thread, then the bus, over what does not fit beside the cache.
+    let study = InferenceStudy::default();
+    let found = answer(&[("system", json!("accelerate"))]).communication_ns;
+    let [cache, read] = [256.0, 192.0].map(|tokens| 80.0 * 4.0 * 1024.0 * tokens);
+    let away = (1.0 - usable / (llama + cache)) * (llama + read);
+    let expected = away * (2.0 / study.host.copy_gb_s.as_f64() + 1.0 / 64.0);
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
 }
