@@ -38,13 +38,16 @@ fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> S
     // Low-rank predictors: from the hidden width to each block's neurons.
     let widths = f64::from(u32::try_from(3 * shape.hidden + shape.ffn).unwrap_or(u32::MAX));
     let predictor_weights = machine.overhead.predictor_rank.as_f64() * widths * layers;
-    let needed = shape.dense_bytes() + rates.weight_bytes * predictor_weights + work.cache_bytes();
-    let room = rates.usable_bytes - needed;
+    // What each token needs whole comes first, then the cache, then neurons.
+    let whole = shape.dense_bytes() + rates.weight_bytes * predictor_weights;
+    let lacking = (whole - rates.usable_bytes).max(0.0);
+    let room = rates.usable_bytes - whole - work.cache_bytes();
     let away = (1.0 - room / shape.sparse_bytes()).clamp(0.0, 1.0);
-    // Keys and values that do not fit beside it come for each token as well.
+    // Keys and values that do not fit come for each token, as does what is lacking of the rest.
     let attended = work.token_cache_bytes() * work.mean_context();
     let cache = attended * (-room / work.cache_bytes()).clamp(0.0, 1.0);
-    let (mut transfer, mut brought) = (rates.pageable(cache, 1.0), cache);
+    let mut brought = lacking + cache;
+    let mut transfer = rates.pageable(brought, 1.0);
     for block in BlockKind::ALL {
         let bytes = rates.weight_bytes * shape.neuron_weights(block);
         let neurons = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX));

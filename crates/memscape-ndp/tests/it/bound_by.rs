@@ -131,3 +131,28 @@ fn embeddings_do_not_go_to_the_gpu() {
     let expected = away * (2.0 / study.host.copy_gb_s.as_f64() + 1.0 / 64.0);
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
 }
+
+/// Output projections, LM head and predictors of 16.6 GB are read whole: what does not fit comes for each token.
+#[test]
+fn what_deja_vu_reads_whole_is_on_the_gpu_or_comes_for_each_token() {
+    let study = InferenceStudy::default();
+    let of = |gb: f64, tokens: u32| {
+        let [gb, tokens] = [("gpu.memory_gb", json!(gb)), ("generated_tokens", json!(tokens))];
+        answer(&[("model", json!("opt-66b")), ("system", json!("deja-vu")), gb, tokens])
+    };
+    let more = 15e9 * study.overhead.gpu_usable.as_f64();
+    let found = of(1.0, 1).communication_ns - of(16.0, 1).communication_ns;
+    let expected = more * (1.0 / study.host.copy_gb_s.as_f64() + 1.0 / 64.0);
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    // A thread reads and writes it, the bus reads it: 2.46 pJ per bit of the pins.
+    let io = |gb, tokens| of(gb, tokens).headline.energy.energy_io_j.unwrap();
+    let of_step = |gb| io(gb, 2) - io(gb, 1);
+    let (found, expected) = (of_step(1.0) - of_step(16.0), 3.0 * more * 8.0 * 2.46e-12);
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+    // Where copying everything is faster, it still is what happens.
+    let slow = |system| {
+        let base = [("model", json!("opt-66b")), ("gpu.memory_gb", json!(1.0)), ("system", json!(system))];
+        answer(&[&base[..], &[("host.copy_call_us", json!(1e5))]].concat()).headline.token_ns
+    };
+    assert_eq!(slow("deja-vu"), slow("flexgen"));
+}
