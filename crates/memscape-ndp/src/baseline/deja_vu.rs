@@ -1,10 +1,11 @@
 //! Deja Vu: only active neurons come to the GPU.
 
 use memscape_study::BoundBy;
+use memscape_units::Nanoseconds;
 
 use super::offloading::{Offloaded, Step};
 use crate::activity::{BlockKind, Law};
-use crate::cost::Account;
+use crate::cost::{Account, Causes};
 use crate::error::NdpError;
 use crate::hardware::Machine;
 use crate::normal::quadrature;
@@ -47,21 +48,22 @@ fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> S
     let attended = work.token_cache_bytes() * work.mean_context();
     let cache = attended * (-room / work.cache_bytes()).clamp(0.0, 1.0);
     let mut brought = lacking + cache;
-    let mut transfer = rates.pageable(brought, 1.0);
+    let mut calls = Nanoseconds::ZERO;
     for block in BlockKind::ALL {
         let bytes = rates.weight_bytes * shape.neuron_weights(block);
         let neurons = f64::from(u32::try_from(shape.neurons(block)).unwrap_or(u32::MAX));
         let copied = neurons * layers * active * away;
-        transfer += (rates.copy_call + rates.pageable(bytes, 1.0)) * copied;
+        calls += rates.copy_call * copied;
         brought += bytes * copied;
     }
+    let copies = rates.pageable(brought, 1.0);
     let dense = shape.dense_bytes() / rates.weight_bytes;
     let sparse = active * shape.sparse_bytes() / rates.weight_bytes;
     Step {
         gpu: rates.gpu_dense(dense) + rates.gpu_dense(sparse),
-        transfer,
-        // Calls and copies are a thread's work.
-        transfer_cause: BoundBy::Host,
+        transfer: calls + copies,
+        // Calls are a thread's work, as most of a copy is.
+        transfer_cause: Causes::of([(BoundBy::Host, calls), (rates.pageable_cause(1.0), copies)]).largest(),
         predictor: rates.gpu_dense(predictor_weights),
         bytes: brought,
         passes: 1.0,

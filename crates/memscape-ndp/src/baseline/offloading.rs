@@ -51,7 +51,7 @@ impl Offloaded {
     pub fn new(machine: &Machine, work: &Work, passes: f64) -> Result<Self, NdpError> {
         let held = on_dimms(machine, work)?;
         let shape = &work.shape;
-        let rates = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
+        let rates = Rates::new(machine, ColdSide::Host, work.batch, shape.weight_bytes);
         let multiplied = shape.multiplied_bytes();
         let resident = (rates.usable_bytes / (multiplied + work.cache_bytes())).min(1.0);
         let away = 1.0 - resident;

@@ -6,7 +6,7 @@ use memscape_units::Nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::account::Prompt;
+use super::account::{Causes, Prompt};
 use crate::activity::BlockKind;
 use crate::hardware::{AtBanks, Dimm, Machine};
 use crate::scheduler::BlockCost;
@@ -125,7 +125,7 @@ pub struct Rates {
     pub copy_bytes_per_ns: f64,
     /// The host's last-level cache, where the predictor's tables are.
     pub cache_bytes_per_ns: f64,
-    /// What feeds the cold neurons: all DIMMs, or the host's memory.
+    /// The memory that feeds the cold neurons, and that all comes from over PCIe: all DIMMs, or the host's.
     pub cold_bytes_per_ns: f64,
     /// Multiply-accumulates of all DIMMs, or of the host's cores.
     pub cold_macs_per_ns: f64,
@@ -229,27 +229,42 @@ impl Rates {
         self.host_move(neuron_bytes) / self.link_move(neuron_bytes) * self.pairs
     }
 
-    /// Bytes from pinned pages to the GPU.
+    /// Bandwidth from pinned pages to the GPU: no more than that of the memory they are in.
+    #[must_use]
+    pub fn pinned_bytes_per_ns(&self) -> f64 {
+        self.pcie_bytes_per_ns.min(self.cold_bytes_per_ns)
+    }
+
+    /// Bytes from pinned pages to the GPU, or the other way.
     #[must_use]
     pub fn pinned(&self, bytes: f64) -> Nanoseconds {
-        at(bytes, self.pcie_bytes_per_ns)
+        at(bytes, self.pinned_bytes_per_ns())
+    }
+
+    /// One pass of one thread, which reads and writes the memory.
+    fn pass_bytes_per_ns(&self) -> f64 {
+        self.copy_bytes_per_ns.min(self.cold_bytes_per_ns / 2.0)
     }
 
     /// Bytes from pageable memory to the GPU: passes of one thread, then the bus,
     /// one after the other.
     #[must_use]
     pub fn pageable(&self, bytes: f64, passes: f64) -> Nanoseconds {
-        Nanoseconds::saturating(bytes * (passes / self.copy_bytes_per_ns + 1.0 / self.pcie_bytes_per_ns))
+        Nanoseconds::saturating(
+            bytes * (passes / self.pass_bytes_per_ns() + 1.0 / self.pinned_bytes_per_ns()),
+        )
     }
 
-    /// What takes longer of that: the thread's passes, or the bus.
+    /// What takes longest of that: the thread's passes, the bus, or the memory where it is slower than these.
     #[must_use]
     pub fn pageable_cause(&self, passes: f64) -> BoundBy {
-        if passes / self.copy_bytes_per_ns > 1.0 / self.pcie_bytes_per_ns {
-            BoundBy::Host
-        } else {
-            BoundBy::Link
-        }
+        let by = |cause, alone, reached| if reached < alone { BoundBy::DramBandwidth } else { cause };
+        let (pass, pinned) = (self.pass_bytes_per_ns(), self.pinned_bytes_per_ns());
+        Causes::of([
+            (by(BoundBy::Host, self.copy_bytes_per_ns, pass), at(passes, pass)),
+            (by(BoundBy::Link, self.pcie_bytes_per_ns, pinned), at(1.0, pinned)),
+        ])
+        .largest()
     }
 
     /// Reading and multiplying dense weights on the GPU.

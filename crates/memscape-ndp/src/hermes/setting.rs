@@ -139,9 +139,9 @@ fn layer_bytes(rates: &Rates, shape: &Shape) -> f64 {
     BlockKind::ALL.iter().map(|it| rates.weight_bytes * shape.block_weights(*it)).sum()
 }
 
-/// Share of a block's neurons that the GPU can fetch per token: over PCIe, while
+/// Share of a block's neurons that the GPU can fetch per token: from pinned pages, while
 /// it reads the output projection. Both blocks share the time by their bytes.
 fn swap_share(rates: &Rates, shape: &Shape) -> f64 {
     let window = rates.gpu_dense(shape.projection_weights()).as_f64();
-    (window * rates.pcie_bytes_per_ns / layer_bytes(rates, shape)).min(1.0)
+    (window * rates.pinned_bytes_per_ns() / layer_bytes(rates, shape)).min(1.0)
 }

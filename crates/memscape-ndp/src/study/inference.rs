@@ -327,6 +327,17 @@ impl InferenceStudy {
         Ok(hermes::operators(&Hermes::new(&machine, &work, cold, self.policy()))?)
     }
 
+    /// Whose memory holds what the GPU does not; none where GPUs hold all.
+    const fn cold(&self) -> Option<ColdSide> {
+        match self.system {
+            System::Hermes | System::HermesBase => Some(ColdSide::Dimms),
+            System::HermesHost | System::Accelerate | System::Flexgen | System::DejaVu => {
+                Some(ColdSide::Host)
+            }
+            System::TensorrtLlm => None,
+        }
+    }
+
     fn check_gpus(&self) -> Result<(), NdpError> {
         if self.system != System::TensorrtLlm && self.gpus.get() > 1 {
             return Err(NdpError::ManyGpus(self.gpus.get()));
@@ -413,6 +424,13 @@ impl Study for InferenceStudy {
         if matches!(self.system, System::Hermes | System::HermesBase | System::HermesHost) {
             let made = work.prompt_cache_bytes() / machine.gpu.pcie_gb_s.as_f64();
             bounds.push(Bound::at_least("ttft_s", made * 1e-9, "the prompt's keys and values over PCIe"));
+        }
+        if let Some(cold) = self.cold() {
+            let rates = Rates::new(&machine, cold, work.batch, work.shape.weight_bytes);
+            let missing = work.shape.multiplied_bytes() - machine.gpu.memory_gb.as_f64() * 1e9;
+            let least = missing.max(0.0) / rates.pinned_bytes_per_ns();
+            let why = "weights that the GPU has no room for out of the memory that holds them and over PCIe";
+            bounds.push(Bound::at_least("ttft_s", least * 1e-9, why));
         }
         bounds
     }

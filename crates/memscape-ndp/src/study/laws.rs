@@ -56,6 +56,7 @@ const fn worse(path: &'static str) -> Effect {
 
 const TENSORRT: &[When] = &[When::is("system", &["tensorrt-llm"])];
 const BESIDE_A_HOST: &[When] = &[When::is_not("system", &["tensorrt-llm"])];
+const FROM_THE_HOST: &[When] = &[When::is("system", &["hermes-host", "accelerate", "flexgen", "deja-vu"])];
 const HOST: &[When] = &[When::is("system", &["hermes-host"])];
 const PREDICTING: &[When] = &[When::is("system", &["hermes", "hermes-host"])];
 const LAW: &[When] =
@@ -115,8 +116,8 @@ pub(super) const INFERENCE: &[Effect] = &[
     neutral("dimm.price_usd"),
     better("dimms"),
     faster("link_gb_s"),
-    better("host.bandwidth_gb_s").only(HOST),
-    better("host.bandwidth_efficiency").only(HOST),
+    better("host.bandwidth_gb_s").only(FROM_THE_HOST),
+    better("host.bandwidth_efficiency").only(FROM_THE_HOST),
     better("host.fp32_tops").only(HOST),
     faster("host.cache_gb_s").only(PREDICTING),
     faster("host.copy_gb_s"),

@@ -132,6 +132,48 @@ fn embeddings_do_not_go_to_the_gpu() {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
 }
 
+/// What goes to the GPU is read where it lies: by one rank of one DIMM, or by a host that reaches 4 GB/s.
+#[test]
+fn nothing_goes_to_the_gpu_faster_than_it_is_read() {
+    let usable = 24e9 * InferenceStudy::default().overhead.gpu_usable.as_f64();
+    let missing = 2.0 * multiplied(LLAMA_70B) - usable;
+    let close = |found: f64, expected: f64, what: &str| {
+        assert!((found / expected - 1.0).abs() < 1e-6, "{what}: {found} {expected}");
+    };
+    for system in ["hermes", "hermes-base"] {
+        let one = [
+            ("dimms", json!(1)),
+            ("dimm.capacity_gb", json!(256)),
+            ("dimm.ranks", json!(1)),
+            ("system", json!(system)),
+        ];
+        let found = answer(&one);
+        close(found.headline.ttft_s, missing / (found.dimm_bandwidth_gb_s * 1e9), system);
+        // A thread writes and reads it again.
+        let found =
+            answer(&[&one[..], &[("prompt", json!("pageable")), ("host.copy_gb_s", json!(1e6))]].concat());
+        close(found.headline.ttft_s, 3.0 * missing / (found.dimm_bandwidth_gb_s * 1e9), system);
+    }
+    let slow = |system| answer(&[("host.bandwidth_gb_s", json!(5)), ("system", json!(system))]);
+    close(slow("hermes-host").headline.ttft_s, missing / 4e9, "hermes-host");
+    let opt = |system| {
+        let found = answer(&[
+            ("host.bandwidth_gb_s", json!(5)),
+            ("system", json!(system)),
+            ("model", json!("opt-66b")),
+            ("host.copy_call_us", json!(1e5)),
+        ]);
+        assert_eq!(found.headline.bound_by, BoundBy::DramBandwidth, "{system}");
+        found.communication_ns + if system == "accelerate" { 0.0 } else { found.gpu_ns }
+    };
+    // Accelerate reads and writes twice before the bus reads, the others once.
+    close(opt("accelerate") / opt("flexgen"), 5.0 / 3.0, "passes");
+    close(opt("deja-vu"), opt("flexgen"), "deja-vu");
+    let [cache, read] = [256.0, 192.0].map(|tokens| 80.0 * 4.0 * 1024.0 * tokens);
+    let away = (1.0 - usable / (missing + usable + cache)) * (missing + usable + read);
+    close(slow("accelerate").communication_ns, 5.0 * away / 4.0, "accelerate");
+}
+
 /// Output projections, LM head and predictors of 16.6 GB are read whole: what does not fit comes for each token.
 #[test]
 fn what_deja_vu_reads_whole_is_on_the_gpu_or_comes_for_each_token() {
