@@ -95,7 +95,7 @@ impl Offloaded {
             (it.transfer_cause, it.transfer),
         ])
         .largest();
-        let compute = rates.prompt_on_gpu(&work.shape, work.prompt);
+        let compute = rates.prompt_on_gpu(rates, &work.shape, work.prompt);
         // Keys and values go the other way at the same time.
         let away = (1.0 - self.resident) * work.prompt_cache_bytes();
         let transfer = rates.pageable(self.weights, self.passes).max(rates.pageable(away, self.passes));

@@ -19,11 +19,7 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let shape = &work.shape;
     let one = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
     let count = f64::from(gpus);
-    let all = Rates {
-        gpu_bytes_per_ns: one.gpu_bytes_per_ns * count,
-        gpu_macs_per_ns: one.gpu_macs_per_ns * count,
-        ..one
-    };
+    let (all, heads) = (one.of_gpus(gpus), one.of_heads(gpus, shape));
     let sum = Sum { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
     #[expect(clippy::cast_precision_loss, reason = "a model's width")]
     let vector = shape.hidden as f64 * FP16;
@@ -31,16 +27,10 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let weights = shape.multiplied_bytes() / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
     let fc = reading.max(launches);
-    // A head of keys and values is one GPU's; more GPUs than heads hold copies of them, for queries of their own.
-    let heads = Rates {
-        gpu_bytes_per_ns: one.gpu_bytes_per_ns * count.min(shape.kv_heads),
-        gpu_macs_per_ns: one.gpu_macs_per_ns * count.min(shape.heads),
-        ..all
-    };
     let attention = heads.gpu_attention(shape, work.layers(), work.mean_context());
     let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
-        compute: all.prompt_on_gpu(shape, work.prompt),
+        compute: all.prompt_on_gpu(&heads, shape, work.prompt),
         transfer: of_prompt,
         overlapped: false,
         load: Nanoseconds::ZERO,

@@ -78,6 +78,8 @@ fn matrices(work: &Work) -> [(&'static str, f64); 4] {
 
 /// The prompts of all sequences on the GPU: matrices have its time by their weights, and what of a
 /// transfer it does not hide.
+///
+/// * `rates`: of those GPUs that share attention
 #[must_use]
 pub fn of_prompt(account: &Account, work: &Work, rates: &Rates, peaks: &Peaks) -> Vec<OperatorCost> {
     let prompt = &account.prompt;

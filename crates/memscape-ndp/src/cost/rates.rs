@@ -209,6 +209,28 @@ impl Rates {
         }
     }
 
+    /// Several such GPUs that share each matrix.
+    #[must_use]
+    pub fn of_gpus(&self, gpus: u32) -> Self {
+        self.times([f64::from(gpus); 2])
+    }
+
+    /// Several such GPUs that share attention: a head of keys and values is one GPU's, and more GPUs than
+    /// heads hold copies of them, for queries of their own.
+    #[must_use]
+    pub fn of_heads(&self, gpus: u32, shape: &Shape) -> Self {
+        self.times([shape.kv_heads, shape.heads].map(|it| f64::from(gpus).min(it)))
+    }
+
+    /// So many times the GPU's bandwidth and multipliers.
+    fn times(&self, [reading, multiplying]: [f64; 2]) -> Self {
+        Self {
+            gpu_bytes_per_ns: self.gpu_bytes_per_ns * reading,
+            gpu_macs_per_ns: self.gpu_macs_per_ns * multiplying,
+            ..*self
+        }
+    }
+
     /// Moving one neuron from DIMM to DIMM over a link.
     #[must_use]
     pub fn link_move(&self, bytes: f64) -> Nanoseconds {
@@ -429,13 +451,15 @@ impl Rates {
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
     /// with each token, the LM head with the last one, and each query meets the keys and values of its token and those before. Kernels
     /// are launched while others run, and take no less than that.
+    ///
+    /// * `heads`: the same of those GPUs that share attention
     #[must_use]
-    pub fn prompt_on_gpu(&self, shape: &Shape, tokens: u32) -> Nanoseconds {
+    pub fn prompt_on_gpu(&self, heads: &Self, shape: &Shape, tokens: u32) -> Nanoseconds {
         let [of_all, of_last] = shape.prompt_weights();
         let macs = (of_all * f64::from(tokens) + of_last) * self.batch;
         let bytes = shape.multiplied_bytes();
         let reading = roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns);
-        (reading + self.prompt_attention(shape, tokens)).max(self.launches(shape))
+        (reading + heads.prompt_attention(shape, tokens)).max(self.launches(shape))
     }
 
     /// Launching the kernels of all layers, one after the other.
@@ -475,7 +499,7 @@ impl Rates {
             PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
         };
         let away = self.pinned(work.prompt_cache_bytes());
-        Prompt::streamed(self.prompt_on_gpu(shape, work.prompt), transfer.max(away), load)
+        Prompt::streamed(self.prompt_on_gpu(self, shape, work.prompt), transfer.max(away), load)
     }
 
     /// Bytes of weights that such a prompt brings to the GPU.

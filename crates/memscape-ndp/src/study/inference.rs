@@ -315,9 +315,8 @@ impl InferenceStudy {
                 let rates = Rates::new(&machine, ColdSide::Dimms, work.batch, work.shape.weight_bytes);
                 // Several GPUs share each operation.
                 let peaks = Peaks::of(&machine, &rates, self.gpus.get());
-                let of_gpus =
-                    Rates { gpu_macs_per_ns: rates.gpu_macs_per_ns * f64::from(self.gpus.get()), ..rates };
-                let mut costs = of_prompt(&account, &work, &of_gpus, &peaks);
+                let heads = rates.of_heads(self.gpus.get(), &work.shape);
+                let mut costs = of_prompt(&account, &work, &heads, &peaks);
                 let on_dimms = self.system == System::HermesBase;
                 costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms));
                 return Ok(costs);

@@ -198,3 +198,44 @@ fn what_deja_vu_reads_whole_is_on_the_gpu_or_comes_for_each_token() {
     };
     assert_eq!(slow("deja-vu"), slow("flexgen"));
 }
+
+/// Gemma 3 1B has four query heads: of eight GPUs four multiply queries with keys, and values, of a prompt.
+#[test]
+fn a_prompts_attention_is_shared_by_no_more_gpus_than_there_are_heads() {
+    let study = |gpus: u32| {
+        let changes = [
+            ("model", serde_json::to_value(memscape_workload::Model::named("gemma-3-1b").unwrap()).unwrap()),
+            ("system", json!("tensorrt-llm")),
+            ("gpu", gpu("a100-40gb")),
+            ("gpus", json!(gpus)),
+            ("prompt_tokens", json!(131_072)),
+            ("generated_tokens", json!(1)),
+        ];
+        let mut tree = serde_json::to_value(InferenceStudy::default()).unwrap();
+        for (key, value) in changes {
+            tree[key] = value;
+        }
+        serde_json::from_value::<InferenceStudy>(tree).unwrap()
+    };
+    // 4 of 26 layers attend to all before, the others to 512; 1024 features of queries meet keys and values.
+    let pairs = |tokens: f64| 0.5 * tokens * (tokens + 1.0);
+    let seen = 4.0 * pairs(131_072.0) + 22.0 * (pairs(512.0) + (131_072.0 - 512.0) * 512.0);
+    let one = 2.0 * 1024.0 * seen / (312e3 / 2.0 * 0.5);
+    for (gpus, share) in [(2, 2.0), (4, 4.0), (8, 4.0)] {
+        let study = study(gpus);
+        let prompt =
+            study.operators().unwrap().into_iter().filter(|it| it.pass == memscape_study::Pass::Prompt);
+        let (attention, others): (Vec<_>, Vec<_>) =
+            prompt.partition(|it| it.operator.starts_with("attention"));
+        assert!((attention[0].time_ns() / (one / share) - 1.0).abs() < 1e-9, "{gpus}: {attention:?}");
+        let all: f64 = attention.iter().chain(&others).map(memscape_study::OperatorCost::time_ns).sum();
+        assert!((study.answer().unwrap().headline.ttft_s * 1e9 / all - 1.0).abs() < 1e-9, "{gpus}");
+        // The rest is shared by all: matrices by their multiplications, with sums over PCIe beside.
+        let gpu_ns: f64 =
+            others.iter().flat_map(|it| &it.parts).filter(|it| it.0 == "gpu").map(|it| it.1).sum();
+        let weights = 26.0 * 1152.0 * (2.0 * 1024.0 + 2.0 * 256.0 + 3.0 * 6912.0);
+        let macs = weights * 131_072.0 + 262_144.0 * 1152.0;
+        let expected = macs / (312e3 / 2.0 * 0.5 * f64::from(gpus));
+        assert!((gpu_ns / expected - 1.0).abs() < 1e-9, "{gpus}: {gpu_ns} {expected}");
+    }
+}
