@@ -46,7 +46,10 @@ fn numbers_out_of_range_are_refused() {
     check(&[("dimms", json!(0))], "expected a nonzero u32");
     check(&[("predictor.threshold", json!(-1))], "expected u32");
     check(&[("predictor.lambda", json!(16))], "16 does not fit the 4-bit states; it must be from 0 to 15");
-    check(&[("activity.native_density", json!(1.5))], "1.5 is no share; it must be from 0 to 1");
+    check(
+        &[("activity.native_density", json!(1.5))],
+        "1.5 is no share of active neurons; it must be above 0 and below 1",
+    );
     check(
         &[("density", json!(0.0))],
         "`density` is 0; the share of active neurons must be above 0 and below 1",
