@@ -50,10 +50,7 @@ fn numbers_out_of_range_are_refused() {
         &[("activity.native_density", json!(1.5))],
         "1.5 is no share of active neurons; it must be above 0 and below 1",
     );
-    check(
-        &[("density", json!(0.0))],
-        "`density` is 0; the share of active neurons must be above 0 and below 1",
-    );
+    check(&[("density", json!(0.0))], "0 is no share of active neurons; it must be above 0 and below 1");
     check(&[("gpu.memory_gb", json!(-1.0))], "-1 GB is not a capacity; it must be finite and at least 0");
     check(
         &[("activity.prompt_drift", json!(0.7)), ("activity.cluster_drift", json!(0.3))],

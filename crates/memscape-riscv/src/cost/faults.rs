@@ -1,6 +1,6 @@
 //! How often a page is touched that is not there yet.
 
-use crate::hardware::{Os, ThreadLife, WeightPages};
+use crate::hardware::{Os, PoolLife, WeightPages};
 
 /// What a run touches for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub fn page_faults(os: &Os, touched: &Touched) -> u64 {
 /// Stacks that are mapped anew. The first thread has its own from the beginning.
 fn new_stacks(os: &Os, touched: &Touched) -> u64 {
     let started = touched.threads.saturating_sub(1);
-    match os.thread_life {
-        ThreadLife::Run => started,
-        ThreadLife::Graph => {
+    match os.pool_life {
+        PoolLife::Run => started,
+        PoolLife::Graph => {
             let kept = started.min(os.kept_stacks.into());
             kept.saturating_add(touched.graphs.saturating_mul(started - kept))
         }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(threads(1), 0);
         assert_eq!(threads(6), 2 * 5, "as many as are kept");
         assert_eq!(threads(32), 2 * (5 + 84 * 26));
-        let pool = Os { thread_life: ThreadLife::Run, ..os() };
+        let pool = Os { pool_life: PoolLife::Run, ..os() };
         assert_eq!(page_faults(&pool, &Touched { threads: 32, ..NOTHING }), 2 * 31);
     }
 

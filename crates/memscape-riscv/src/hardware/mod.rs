@@ -9,6 +9,6 @@ pub use cores::{CoreList, CoreListError, NodeCores};
 pub use distances::{DistanceError, Distances, LOCAL_DISTANCE, MOST_NODES};
 pub use machine::{CALIBRATION, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Machine, inferred};
 pub use platform::{
-    Cache, Controller, Core, LINE_BYTES, Numa, Os, OutOfRange, Overlap, SlcScope, ThreadLife, WeightPages,
+    Cache, Controller, Core, LINE_BYTES, Numa, Os, OutOfRange, Overlap, PoolLife, SlcScope, WeightPages,
 };
 pub(crate) use platform::{rate, within};

@@ -217,8 +217,8 @@ pub struct Os {
     pub fault_around_pages: NonZeroU32,
     /// How the weights come into memory
     pub weights: WeightPages,
-    /// How long threads live
-    pub thread_life: ThreadLife,
+    /// How long the threads that compute live
+    pub pool_life: PoolLife,
     /// Stacks of ended threads that are kept for new ones
     pub kept_stacks: u32,
     /// Pages that a thread touches of its stack
@@ -248,7 +248,7 @@ pub enum WeightPages {
 /// How long the threads that compute live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ThreadLife {
+pub enum PoolLife {
     /// As long as one graph: made anew for each.
     Graph,
     /// As long as the program, as a pool.

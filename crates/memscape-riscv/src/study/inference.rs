@@ -535,7 +535,7 @@ const EFFECTS: [Effect; 79] = all(&[
         slower("numa.distance*"),
         neutral("os.page_bytes"),
         neutral("os.fault_around_pages").only(&[When::is("os.weights", &["lazy"])]),
-        neutral("os.kept_stacks").only(&[When::is("os.thread_life", &["graph"])]),
+        neutral("os.kept_stacks").only(&[When::is("os.pool_life", &["graph"])]),
         neutral("os.stack_pages"),
         neutral("os.vocabulary_entry_bytes"),
         slower("os.sync_ns"),

@@ -96,16 +96,18 @@ fn stored_bytes_are_what_machines_hold_and_read() {
     save(&path, &Writer::model("llama", &tiny(), 100, mixed));
     let stored = described(&path);
     let total = WeightFormat::Stored.of(&stored).unwrap().total_bytes().0;
-    for (name, cache_bytes) in [("npu.inference", 2_u64), ("ndp.inference", 2), ("cxl.inference", 2)] {
+    // An NPU's memory holds the largest product of a prompt, too: int8 inputs, int16 results of the gate.
+    let product = 64 * (1024 + 2 * 4096);
+    for (name, beside) in [("npu.inference", product), ("ndp.inference", 0), ("cxl.inference", 0)] {
         let it = study(name).unwrap();
         let lengths = json!({ "prompt_tokens": 64, "generated_tokens": 64 });
         let with = |format: &str| {
             let given = json!({ "model": path, "format": format });
             column(&it.run_layers(&[&parameters(&lengths), &parameters(&given)]).unwrap(), "memory_bytes")
         };
-        let cache = stored.kv_cache_elements(128) * cache_bytes;
+        let cache = stored.kv_cache_elements(128) * 2;
         // What systems leave out, norms and biases, is a thousandth here.
-        let found = with("stored") - cache;
+        let found = with("stored") - cache - beside;
         assert!(found.abs_diff(total) < total / 500, "{name}: {found} of {total}");
         assert!(with("q4_k") < with("stored") && with("stored") < with("q6_k"), "{name}");
     }
