@@ -179,7 +179,9 @@ fn interruptions(points: &str) -> u64 {
     loop {
         let more = if interruptions == 0 { &[][..] } else { &["--resume"] };
         let child = parts.command(more).spawn().unwrap();
-        sleep(Duration::from_millis(150 + key.bits(interruptions) % 600));
+        // Longer from time to time, so that a machine with much else to do gets on too.
+        let longest = 600 * (1 + interruptions / 10);
+        sleep(Duration::from_millis(150 + key.bits(interruptions) % longest));
         send(["-TERM", "-KILL", "-INT"][usize::try_from(interruptions % 3).unwrap()], &child);
         match ended(child) {
             (Some(0), _) => break,

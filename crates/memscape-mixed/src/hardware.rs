@@ -119,10 +119,10 @@ impl Copier {
         self.cached_gb_s() / self.uncached_slowdown
     }
 
-    /// What the memory gives to the cores.
+    /// What the memory gives to the cores, with its refreshes or without.
     #[must_use]
-    pub fn bandwidth(&self, memory: &Dram) -> Bandwidth {
-        Bandwidth::of(memory, self.memory_efficiency, self.together.get())
+    pub fn bandwidth(&self, memory: &Dram, refresh: bool) -> Bandwidth {
+        Bandwidth::of(memory, self.memory_efficiency, self.together.get(), refresh)
     }
 }
 

@@ -309,7 +309,7 @@ impl InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
     fn transfers(&self, prompt: &PromptCost) -> Result<Transfers, StudyError> {
         let weights = self.weights();
-        let bandwidth = self.copy.bandwidth(&self.pim.memory);
+        let bandwidth = self.copy.bandwidth(&self.pim.memory, self.refresh);
         let layers = weights.layers as f64;
         let copied = self.keeping.copied(&weights);
         let copy = swizzle(weights.layer.0 as f64, &self.copy, &bandwidth)?;
@@ -490,6 +490,19 @@ mod tests {
         let bus = refreshed.machine().device(true).dram.bus_gb_s();
         assert!(close(bus, 64.0 / 4.267 * left), "{bus}");
         assert!(refreshed.answer().unwrap().prompt_gemm_s > slow.prompt_gemm_s);
+    }
+
+    /// Copies by cores that could take all of the memory have what refreshes leave.
+    #[test]
+    fn copies_wait_for_refreshes() {
+        let of = |refresh| {
+            let Machine { npu, pim, mut copy } = *MACHINES.get("xdna2-lpddr5x-pim");
+            (copy.cores, copy.memory_efficiency) = (NonZeroU32::new(64).unwrap(), 1.0);
+            let study = InferenceStudy { keeping: Keeping::Owr, npu, pim, copy, refresh, ..small() };
+            (study.answer().unwrap().copy_s, 1.0 - study.pim.memory.refresh_share())
+        };
+        let ((still, _), (refreshed, left)) = (of(false), of(true));
+        assert!(close(refreshed * left, still), "{still} {refreshed}");
     }
 
     #[test]

@@ -49,13 +49,14 @@ pub enum NdpError {
     },
     /// TensorRT-LLM needs all weights on GPUs.
     #[error(
-        "weights and key-value cache take {need_gb:.1} GB, but {} {} {have_gb:.1} GB: {:.1} GB short; {}",
-        several(*gpus, "GPU"), hold(*gpus), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
+        "{} would have to hold {need_gb:.1} GB, its share of weights and of heads' keys and values, but has \
+         {have_gb:.1} GB: {:.1} GB short; {}",
+        fullest(*gpus), need_gb - have_gb, would_do(*needed, "GPU", "gpu.memory_gb")
     )]
     Gpus {
-        /// What is needed.
+        /// What the fullest needs.
         need_gb: f64,
-        /// What there is.
+        /// What it has.
         have_gb: f64,
         /// GPUs that there are.
         gpus: u32,
@@ -122,6 +123,11 @@ pub enum NdpError {
 /// So many of a thing.
 fn several(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// The one of so many GPUs that has the most.
+fn fullest(gpus: u32) -> String {
+    if gpus == 1 { "the GPU".to_owned() } else { format!("the fullest of {gpus} GPUs") }
 }
 
 /// What so many do.

@@ -422,10 +422,11 @@ impl Work {
         self.shape.attended(f64::from(self.prompt) + f64::from(self.generated))
     }
 
-    /// Bytes of keys and values that prompts of all sequences make.
+    /// Bytes of keys and values that prompts of all sequences leave: of a layer with a window, no more
+    /// tokens than that.
     #[must_use]
     pub fn prompt_cache_bytes(&self) -> f64 {
-        self.token_cache_bytes() * f64::from(self.prompt)
+        self.token_cache_bytes() * self.shape.attended(f64::from(self.prompt))
     }
 
     /// The law at its density; none of a recording.

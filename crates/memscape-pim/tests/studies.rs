@@ -12,7 +12,7 @@ use memscape_study::{
     AnyCatalog, BoundBy, CostEngine, FreeParameter, Study, StudyError, StudyVisitor, System, Timeline,
 };
 use memscape_units::{Megahertz, Nanoseconds, Picoseconds, Tops};
-use memscape_workload::{Llm, Matrix, Model, Projections};
+use memscape_workload::{Experts, Llm, Matrix, Model, Projections};
 use serde_json::Value;
 
 fn count(value: u64) -> NonZeroU32 {
@@ -233,6 +233,75 @@ fn a_cr_degree_too_high_is_told_what_is_allowed() {
     let (most, other) = told.split_once(", or `").unwrap();
     assert!(of(most.parse::<u64>().unwrap().into()).is_ok(), "{error}");
     assert!(of(other.trim_end_matches('`').into()).is_ok(), "{error}");
+}
+
+/// Best takes any tile, of which the lowest has the most row-blocks, if registers hold their sums.
+#[test]
+fn the_best_tile_is_told_the_most_of_all() {
+    let of = |cr_degree: u64| {
+        let cr_degree = serde_json::from_value(cr_degree.into()).unwrap();
+        GemvStudy { cr_degree, placement: Placement::Best, ..GemvStudy::default() }.answer()
+    };
+    let error = of(100).unwrap_err().to_string();
+    let (_, told) = error.split_once("use at most ").unwrap();
+    let most: u64 = told.split_once(',').unwrap().0.parse().unwrap();
+    assert!(of(most).is_ok() && of(most + 1).is_err(), "{error}");
+}
+
+#[test]
+fn sums_hold_what_they_add_up() {
+    let of = |format: &str, bits: u64| {
+        let mut study = GemvStudy { format: format.parse().unwrap(), ..GemvStudy::default() };
+        study.pim.sum_bits = count(bits);
+        study.answer().map(|it| it.time_ns)
+    };
+    let told = of("fp16", 8).unwrap_err().to_string();
+    assert!(told.starts_with("`pim.sum_bits` is 8, too narrow to add up elements of 16 bit"), "{told}");
+    assert!(of("fp16", 16).is_ok() && of("int8", 8).is_ok());
+}
+
+/// All experts lie in memory, whichever a token meets; more of them take longer.
+#[test]
+fn memory_holds_experts_that_no_token_meets() {
+    let of = |active: u32, placement| {
+        let mut study = InferenceStudy {
+            model: Model::named("gpt-oss-20b").unwrap(),
+            format: "int4".parse().unwrap(),
+            placement,
+            ..InferenceStudy::default()
+        };
+        study.memory.rows = count(10_000_000);
+        let llm = Llm { experts: study.model.experts.map(|it| Experts { active, ..it }), ..*study.model };
+        study.model = Model::of(llm).unwrap();
+        study.answer().unwrap()
+    };
+    for placement in [Placement::Best, Placement::ColumnMajor] {
+        let [few, all] = [of(4, placement), of(32, placement)];
+        assert_eq!(few.headline.memory_bytes, all.headline.memory_bytes, "{placement:?}");
+        assert!(few.gemv_ns < all.gemv_ns, "{placement:?}");
+    }
+}
+
+/// Seven switches between eight bursts of inputs, each of which a row is opened in as well.
+#[test]
+fn waiting_for_the_bus_is_not_opening_rows() {
+    let of = |turnaround: f64| {
+        let mut study = GemvStudy {
+            model: Model::named("llama-3.2-1b").unwrap(),
+            gemv: Matrix::GateUp,
+            ..GemvStudy::default()
+        };
+        study.pim.host_turnaround_ns = Nanoseconds::new(turnaround).unwrap();
+        study.answer().unwrap()
+    };
+    let (none, slow) = (of(0.0), of(2000.0));
+    assert!(slow.turnaround_ns - none.turnaround_ns > 7.0 * 2000.0 * 0.99, "{}", slow.turnaround_ns);
+    assert!((slow.row_open_ns - none.row_open_ns).abs() < 0.05 * none.row_open_ns, "{}", slow.row_open_ns);
+    let mut token =
+        InferenceStudy { model: Model::named("llama-3.2-1b").unwrap(), ..InferenceStudy::default() };
+    token.lm_head = LmHead::Pim;
+    token.pim.host_turnaround_ns = Nanoseconds::new(3000.0).unwrap();
+    assert_eq!(token.answer().unwrap().headline.bound_by, BoundBy::CommandIssue);
 }
 
 #[test]

@@ -234,6 +234,17 @@ impl Llm {
         self.attention_gemvs(projections).into_iter().flatten().chain(experts)
     }
 
+    /// The matrices of one layer that memory holds, each with how many there are of it: one, or as many as
+    /// experts, whether or not a token meets them.
+    pub fn layer_matrices(
+        &self,
+        projections: Projections,
+    ) -> impl Iterator<Item = (Matrix, Gemv, u64)> + use<> {
+        let once = self.attention_gemvs(projections).into_iter().flatten().map(|it| (it.0, it.1, 1));
+        let experts = self.ffn_count();
+        once.chain(self.ffn_gemvs(projections).into_iter().flatten().map(move |it| (it.0, it.1, experts)))
+    }
+
     /// The matrices of one layer before its feed-forward network.
     fn attention_gemvs(&self, projections: Projections) -> [Option<(Matrix, Gemv)>; 5] {
         let [first, second, third] = match projections {

@@ -45,18 +45,20 @@ pub fn on_dimms(machine: &Machine, work: &Work) -> Result<Held, NdpError> {
 pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpError> {
     let one = machine.gpu.memory_gb.as_f64() * 1e9;
     let (weights, cache, heads) = (work.shape.bytes(), work.cache_bytes(), work.shape.kv_heads);
-    let copies = (f64::from(gpus) / heads).max(1.0);
-    let held = Held { bytes: weights + cache * copies, limit: one * f64::from(gpus) };
-    if held.bytes <= held.limit {
-        return Ok(held);
+    // The fullest has the most heads.
+    let need = |gpus: f64| weights / gpus + cache * (heads / gpus).ceil() / heads;
+    let count = f64::from(gpus);
+    if need(count) <= one {
+        let copies = (count / heads).max(1.0);
+        return Ok(Held { bytes: weights + cache * copies, limit: one * count });
     }
-    // Beyond the heads, each GPU more brings a head's keys and values with it.
-    let apart = (weights + cache) / one;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of heads")]
+    let apart = (gpus..heads as u32).find(|it| need(f64::from(*it)) <= one);
+    // From as many GPUs as heads on, each has a head's keys and values.
     let beyond = if one > cache / heads { weights / (one - cache / heads) } else { f64::INFINITY };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of GPUs")]
-    let needed = if apart.ceil() <= heads { apart } else { beyond }.ceil() as u32;
-    let (need_gb, have_gb) = (held.bytes * 1e-9, held.limit * 1e-9);
-    Err(NdpError::Gpus { need_gb, have_gb, gpus, needed })
+    let needed = apart.unwrap_or_else(|| beyond.max(heads).ceil() as u32);
+    Err(NdpError::Gpus { need_gb: need(count) * 1e-9, have_gb: one * 1e-9, gpus, needed })
 }
 
 /// Bytes of sparse neurons that the GPU can hold: what is left beside what every token

@@ -125,8 +125,10 @@ pub struct Rates {
     pub copy_bytes_per_ns: f64,
     /// The host's last-level cache, where the predictor's tables are.
     pub cache_bytes_per_ns: f64,
-    /// The memory that feeds the cold neurons, and that all comes from over PCIe: all DIMMs, or the host's.
+    /// The memory that feeds the cold neurons: all DIMMs, or the host's.
     pub cold_bytes_per_ns: f64,
+    /// What it gives to anybody else, over PCIe or to a thread: no more than the modules' pins carry.
+    pub given_bytes_per_ns: f64,
     /// Multiply-accumulates of all DIMMs, or of the host's cores.
     pub cold_macs_per_ns: f64,
     /// FP16 values of a softmax, on all DIMMs or the host.
@@ -180,6 +182,10 @@ impl Rates {
                 (memory, host.fp32_tops.as_f64() * 1e3 / 2.0, 1.0, host.dispatch_us.into())
             }
         };
+        let given_bytes_per_ns = match cold {
+            ColdSide::Dimms => cold_bytes_per_ns.min(dimm.pins_gb_s() * count),
+            ColdSide::Host => cold_bytes_per_ns,
+        };
         let softmax_per_ns = match cold {
             ColdSide::Dimms => dimms * f64::from(dimm.activation_units.get()) * dimm.clock_ghz.as_f64(),
             ColdSide::Host => cold_macs_per_ns / SOFTMAX_MACS,
@@ -195,6 +201,7 @@ impl Rates {
             copy_bytes_per_ns: host.copy_gb_s.as_f64(),
             cache_bytes_per_ns: host.cache_gb_s.as_f64(),
             cold_bytes_per_ns,
+            given_bytes_per_ns,
             cold_macs_per_ns,
             softmax_per_ns,
             dimms,
@@ -216,10 +223,13 @@ impl Rates {
     }
 
     /// Several such GPUs that share attention: a head of keys and values is one GPU's, and more GPUs than
-    /// heads hold copies of them, for queries of their own.
+    /// heads hold copies of them, for queries of their own. All wait for the one with the most heads.
     #[must_use]
     pub fn of_heads(&self, gpus: u32, shape: &Shape) -> Self {
-        self.times([shape.kv_heads, shape.heads].map(|it| f64::from(gpus).min(it)))
+        let gpus = f64::from(gpus);
+        let at_once = |heads: f64| heads / (heads / gpus).ceil();
+        let keys = at_once(shape.kv_heads);
+        self.times([keys, if gpus <= shape.kv_heads { keys } else { at_once(shape.heads) }])
     }
 
     /// So many times the GPU's bandwidth and multipliers.
@@ -231,17 +241,18 @@ impl Rates {
         }
     }
 
-    /// Moving one neuron from DIMM to DIMM over a link.
+    /// Moving one neuron from DIMM to DIMM over a link, no faster than one is read.
     #[must_use]
     pub fn link_move(&self, bytes: f64) -> Nanoseconds {
-        at(bytes, self.link_bytes_per_ns)
+        at(bytes, self.link_bytes_per_ns.min(self.cold_bytes_per_ns / self.dimms))
     }
 
     /// Moving it through the host: a call, and a pass of one thread each to read
-    /// and to write.
+    /// and to write, over the pins of one DIMM.
     #[must_use]
     pub fn host_move(&self, bytes: f64) -> Nanoseconds {
-        self.copy_call + at(2.0 * bytes, self.copy_bytes_per_ns)
+        let pins = self.given_bytes_per_ns / self.dimms;
+        self.copy_call + at(2.0 * bytes, self.copy_bytes_per_ns.min(pins))
     }
 
     /// How much faster a neuron moves between DIMMs over the links than through the
@@ -251,10 +262,10 @@ impl Rates {
         self.host_move(neuron_bytes) / self.link_move(neuron_bytes) * self.pairs
     }
 
-    /// Bandwidth from pinned pages to the GPU: no more than that of the memory they are in.
+    /// Bandwidth from pinned pages to the GPU: no more than the memory that they are in gives.
     #[must_use]
     pub fn pinned_bytes_per_ns(&self) -> f64 {
-        self.pcie_bytes_per_ns.min(self.cold_bytes_per_ns)
+        self.pcie_bytes_per_ns.min(self.given_bytes_per_ns)
     }
 
     /// Bytes from pinned pages to the GPU, or the other way.
@@ -265,7 +276,7 @@ impl Rates {
 
     /// One pass of one thread, which reads and writes the memory.
     fn pass_bytes_per_ns(&self) -> f64 {
-        self.copy_bytes_per_ns.min(self.cold_bytes_per_ns / 2.0)
+        self.copy_bytes_per_ns.min(self.given_bytes_per_ns / 2.0)
     }
 
     /// Bytes from pageable memory to the GPU: passes of one thread, then the bus,

@@ -87,6 +87,15 @@ impl Dimm {
         self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64() * f64::from(self.ranks.get())
     }
 
+    /// What the module's pins carry: all channels of units at banks, or the bus that its ranks share.
+    #[must_use]
+    pub fn pins_gb_s(&self) -> f64 {
+        match self.units {
+            Some(it) => it.channel_gb_s.as_f64() * f64::from(it.channels.get()),
+            None => self.memory.peak_gb_s().as_f64(),
+        }
+    }
+
     /// Multiply-accumulates per nanosecond.
     #[must_use]
     pub fn macs_per_ns(&self) -> f64 {

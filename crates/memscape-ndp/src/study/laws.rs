@@ -22,14 +22,12 @@ const PRINTED: &[Exception] = &[
 ];
 
 /// A unit at a bank gives a word of partial sums, one sum for each lane.
-const AT_BANKS: &[Exception] = &[
-    PRINTED[0],
-    PRINTED[1],
-    Exception {
-        when: When::is_not("dimm.units", &["null"]),
-        reason: "each lane of each rank's unit leaves a partial sum of its own, which crosses the module's pins",
-    },
-];
+const UNITS: &[Exception] = &[Exception {
+    when: When::is_not("dimm.units", &["null"]),
+    reason: "each lane of each rank's unit leaves a partial sum of its own, which crosses the module's pins",
+}];
+
+const AT_BANKS: &[Exception] = &[PRINTED[0], PRINTED[1], UNITS[0]];
 
 /// A GPU that holds more hands over a part of all that it holds.
 const MEANS_HANDED: &[Exception] = &[
@@ -187,10 +185,10 @@ pub(super) const PARTITION: &[Effect] = &[
         "a longer burst holds the bus longer, for the bytes that an access brings",
     ),
     either("dimm.memory.bus_bits", WIDER),
-    faster("dimm.ranks"),
+    faster("dimm.ranks").except(UNITS),
     neutral("dimm.capacity_gb"),
     faster("dimm.multipliers"),
-    faster("dimm.lanes"),
+    faster("dimm.lanes").except(UNITS),
     slower("dimm.cycles_per_multiply"),
     faster("dimm.clock_ghz"),
     faster("dimms"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::ColdSide;
 use crate::error::NdpError;
-use crate::hardware::{Dimm, Gpu, Host, Interleave, MACHINES, Machine, Overhead};
+use crate::hardware::{AtBanks, Dimm, Gpu, Host, Interleave, MACHINES, Machine, Overhead};
 use crate::numbers::{Efficiency, Share};
 
 /// Who computes cold neurons.
@@ -69,6 +69,19 @@ pub struct DimmSpeed {
     /// Clock of the GEMV units
     #[schemars(range(min = 0.001, max = 100.0))]
     pub clock_ghz: Gigahertz,
+    /// How inputs and sums come to and from units that stand at banks; null for one unit in the buffer
+    #[serde(default)]
+    pub units: Option<UnitSpeed>,
+}
+
+/// Units at the banks of a module, without what their pins take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnitSpeed {
+    /// Channels of the module, over whose units each neuron is spread
+    pub channels: NonZeroU32,
+    /// Rate of one channel's pins
+    pub channel_gb_s: GbPerS,
 }
 
 /// The host, as far as it computes cold neurons.
@@ -119,9 +132,21 @@ impl From<Dimm> for DimmSpeed {
             lanes,
             cycles_per_multiply,
             clock_ghz,
+            units,
             ..
         } = it;
-        Self { memory, ranks, capacity_gb, interleave, multipliers, lanes, cycles_per_multiply, clock_ghz }
+        let units = units.map(|AtBanks { channels, channel_gb_s, .. }| UnitSpeed { channels, channel_gb_s });
+        Self {
+            memory,
+            ranks,
+            capacity_gb,
+            interleave,
+            multipliers,
+            lanes,
+            cycles_per_multiply,
+            clock_ghz,
+            units,
+        }
     }
 }
 
@@ -166,7 +191,10 @@ pub(super) fn machine(
         lanes,
         cycles_per_multiply,
         clock_ghz,
+        units,
     } = *dimm;
+    let at_banks =
+        |UnitSpeed { channels, channel_gb_s }| AtBanks { channels, channel_gb_s, carried_pj_per_bit: None };
     machine.dimm = Dimm {
         memory,
         ranks,
@@ -176,6 +204,7 @@ pub(super) fn machine(
         lanes,
         cycles_per_multiply,
         clock_ghz,
+        units: units.map(at_banks),
         ..machine.dimm
     };
     machine.dimms = dimms;

@@ -6,6 +6,7 @@
 
 mod agreement;
 mod bound_by;
+mod bytes;
 mod errors;
 mod laws;
 mod partition;

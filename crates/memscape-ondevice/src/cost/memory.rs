@@ -14,16 +14,17 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// That of a checked memory, of whose peak the cores reach a share of `efficiency`, where
-    /// a copy takes `together` columns of the matrix before it goes on.
+    /// That of a checked memory, of whose peak the cores reach a share of `efficiency`, or what its
+    /// refreshes leave where that is less; a copy takes `together` columns of the matrix before it goes on.
     ///
     /// A stream takes all bursts of each row. In the PIM-aware layout neighbours in a column lie in
     /// other rows of the same banks, so a row gives `together` bursts and is left. A row takes the
     /// longest of its bursts on the data bus, its share of the window of four activates, and the
     /// time until its bank can open another one, which the banks share.
     #[must_use]
-    pub fn of(memory: &Dram, efficiency: f64, together: u64) -> Self {
-        let channels = f64::from(memory.channels.get()) * efficiency;
+    pub fn of(memory: &Dram, efficiency: f64, together: u64, refresh: bool) -> Self {
+        let left = if refresh { 1.0 - memory.refresh_share() } else { 1.0 };
+        let channels = f64::from(memory.channels.get()) * efficiency.min(left);
         let ns = Nanoseconds::as_f64;
         let groups = f64::from(memory.bank_groups.get());
         // An address map spreads a stream over as many banks as there are.
@@ -59,11 +60,25 @@ mod tests {
 
     use super::*;
 
+    /// Cores that could take all get what refreshes leave, those that take less what they take.
+    #[test]
+    fn a_stream_has_what_refreshes_leave() {
+        let phone = *MEMORIES.get("lpddr5x-8533");
+        let share = |efficiency, memory, refresh| {
+            Bandwidth::of(memory, efficiency, 1, refresh).stream / phone.peak_gb_s().as_f64()
+        };
+        let left = 1.0 - phone.refresh_share();
+        assert!(0.9 < left && left < 1.0, "{left}");
+        assert!((share(1.0, &phone, true) - left).abs() < 1e-12);
+        assert!((share(1.0, &phone, false) - 1.0).abs() < 1e-12);
+        assert!((share(0.62, &phone, true) - 0.62).abs() < 1e-12);
+    }
+
     /// A stream over rows of two bursts waits for its one bank at every row.
     #[test]
     fn a_stream_is_not_faster_than_its_rows_open() {
         let phone = *MEMORIES.get("lpddr5x-8533");
-        let whole = Bandwidth::of(&phone, 1.0, 1);
+        let whole = Bandwidth::of(&phone, 1.0, 1, false);
         assert_eq!(whole.stream.to_bits(), phone.peak_gb_s().as_f64().to_bits(), "enough banks");
         let count = |it| NonZeroU32::new(it).unwrap();
         let two = 2 * phone.column_bytes();
@@ -72,10 +87,11 @@ mod tests {
         let ns = Nanoseconds::as_f64;
         let reads = ns(phone.trcd_ns) + ns(single.tccd_l()) + ns(phone.trtp_ns) + ns(phone.trp_ns);
         let by_hand = f64::from(phone.channels.get() * two) / reads.max(ns(phone.trc()));
-        let it = Bandwidth::of(&single, 1.0, 1);
+        let it = Bandwidth::of(&single, 1.0, 1, false);
         assert!((it.stream / by_hand - 1.0).abs() < 1e-12, "{} {by_hand}", it.stream);
         assert!(
-            it.gather < it.stream && Bandwidth::of(&single, 1.0, 2) == Bandwidth { gather: it.stream, ..it }
+            it.gather < it.stream
+                && Bandwidth::of(&single, 1.0, 2, false) == Bandwidth { gather: it.stream, ..it }
         );
     }
 }

@@ -54,6 +54,8 @@ pub struct Prompt {
     pub ff0_split: Split,
     /// Bytes of one cacheable buffer; the least that does if none.
     pub buffer: Option<Bytes>,
+    /// Whether the memory is refreshed meanwhile.
+    pub refresh: bool,
 }
 
 /// What a prompt takes.
@@ -126,10 +128,11 @@ impl Prompt {
         if self.scheme == Scheme::NonCacheableGemm && self.region == Region::Cacheable {
             return Err(PrefillError::Cached);
         }
-        let estimate = self.estimate_s(cpu, &Bandwidth::of(memory, cpu.memory_efficiency, self.together))?;
+        let bandwidth = Bandwidth::of(memory, cpu.memory_efficiency, self.together, self.refresh);
+        let estimate = self.estimate_s(cpu, &bandwidth)?;
         if estimate < LONGEST_S {
-            let Self { step_cost, region, together, format, .. } = *self;
-            Ok(Rates::new(cpu, memory, &Software { step_cost, region, together, format }))
+            let Self { step_cost, region, format, .. } = *self;
+            Ok(Rates::new(cpu, bandwidth, &Software { step_cost, region, format }))
         } else {
             Err(PrefillError::TooLong(estimate))
         }

@@ -1,6 +1,5 @@
 //! What one copy and one GEMM take, and what they cost each other.
 
-use memscape_dram::Dram;
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Format, Gemv};
 use schemars::JsonSchema;
@@ -29,8 +28,6 @@ pub struct Software {
     pub step_cost: StepCost,
     /// Where the PIM-aware weights lie.
     pub region: Region,
-    /// Columns that a swizzled copy takes before it goes on.
-    pub together: u64,
     /// How weights are stored.
     pub format: Format,
 }
@@ -76,10 +73,10 @@ impl Compute {
 }
 
 impl Rates {
-    /// Those of a checked processor and memory.
+    /// Those of a checked processor, and of what the memory gives to it.
     #[must_use]
-    pub fn new(cpu: &Cpu, memory: &Dram, software: &Software) -> Self {
-        let Software { step_cost, region, together, format } = *software;
+    pub fn new(cpu: &Cpu, bandwidth: Bandwidth, software: &Software) -> Self {
+        let Software { step_cost, region, format } = *software;
         Self {
             gemm_gflops: cpu.gemm_rates(),
             copy_threads: cpu.copy_threads(),
@@ -90,7 +87,7 @@ impl Rates {
             step_cost,
             block_tokens: cpu.gemm_block_tokens,
             format,
-            bandwidth: Bandwidth::of(memory, cpu.memory_efficiency, together),
+            bandwidth,
         }
     }
 

@@ -216,7 +216,7 @@ impl Bounded {
 impl HostRates {
     fn of(pim: &PimMemory, cpu: &Cpu) -> Self {
         Self {
-            stream: Bandwidth::of(&pim.memory, cpu.memory_efficiency, 1).stream,
+            stream: Bandwidth::of(&pim.memory, cpu.memory_efficiency, 1, pim.refresh).stream,
             gflops: cpu.gemm_gflops(),
         }
     }
@@ -282,7 +282,9 @@ impl Token {
     pub fn bound_by(&self, on: Option<&WithPim>) -> BoundBy {
         let (none, part) = (Picoseconds::ZERO, |on: bool, time| if on { time } else { Picoseconds::ZERO });
         let (attention, host) = (self.on_host[TokenPart::Attention], self.on_host[TokenPart::HostGemv]);
-        let read = on.map(|it| it.gemvs[GemvPart::Mac] + it.gemvs[GemvPart::HostSums]);
+        // As of PIMnast's machine: a row is opened to be read, and what is refreshed is not.
+        let parts = [GemvPart::Mac, GemvPart::RowOpen, GemvPart::Refresh, GemvPart::HostSums];
+        let read = on.map(|it| parts.into_iter().map(|part| it.gemvs[part]).sum());
         let reading = read.unwrap_or_else(|| part(!self.host_gemv_computes, host));
         let computing = if on.is_some() { none } else { part(self.host_gemv_computes, host) };
         [

@@ -192,7 +192,7 @@ impl Study for GemvStudy {
     fn answer(&self) -> Result<GemvAnswer, StudyError> {
         let layout = self.layout()?;
         let mut time = self.pim_memory().time(&layout, self.engine)?;
-        let peak = Bandwidth::of(&self.memory, 1.0, 1).stream;
+        let peak = Bandwidth::of(&self.memory, 1.0, 1, false).stream;
         time[GemvPart::HostSums] = host_sums(layout.host_sum_bytes(), peak);
         let counts = Counts::of(&layout);
         let slot = delays(&self.memory).slot;

@@ -134,6 +134,7 @@ impl InferenceStudy {
             step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
+            refresh: self.refresh,
         }
     }
 

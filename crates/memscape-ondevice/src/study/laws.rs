@@ -12,7 +12,7 @@ const UNCACHED: &[When] =
     &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"]), When::is("region", &["non-cacheable"])];
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 
-const TURNAROUNDS: &str = "what turnarounds and refresh take from the cores is in cpu.memory_efficiency";
+const TURNAROUNDS: &str = "what turnarounds take from the cores is in cpu.memory_efficiency";
 const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
 const ALL_BANKS: &str = "every bank does the same at the same time";
 const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
@@ -65,6 +65,8 @@ pub(super) const PREFILL: Laws = Laws {
         slower("memory.tccd_s_ns"),
         slower("memory.tccd_l_ns"),
         slower("memory.tfaw_ns").only(READS_PIM_AWARE),
+        faster("memory.trefi_ns"),
+        slower("memory.trfc_ab_ns"),
         unused("memory.*", TURNAROUNDS),
     ],
     engines: Some(Engines::closed_and_events(0.0)),

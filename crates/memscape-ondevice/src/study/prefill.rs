@@ -156,6 +156,7 @@ impl PrefillStudy {
             step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
+            refresh: true,
         })
     }
 

@@ -165,9 +165,12 @@ impl<'a> Pass<'a> {
             events * plan.scale_commands() + swaps + self.row_blocks * plan.fold_commands();
 
         let wait = first.next - t.slot;
-        match closable {
-            Some(closable) => sum.time[GemvPart::Spill] += closable + t.bus - t.slot + wait,
-            None => sum.time[GemvPart::RowOpen] += wait,
+        if let Some(closable) = closable {
+            sum.time[GemvPart::Spill] += closable + t.bus - t.slot + wait;
+        } else {
+            let opening = wait.min(t.open_to_access);
+            sum.time[GemvPart::RowOpen] += opening;
+            sum.time[GemvPart::Turnaround] += wait - opening;
         }
         opened(sum, 1);
 
@@ -239,7 +242,11 @@ impl<'a> Pass<'a> {
             }
             let gap = self.gap(boundary, Picoseconds::ZERO);
             let between = self.commands(boundary) + boundary.writes.unwrap_or(0);
-            Self::add_wait(sum, boundary.row, (gap.next - self.t.slot * (between + 1)) * count);
+            let wait = gap.next - self.t.slot * (between + 1);
+            // Opening a row takes its share first, as long as it takes without the writes.
+            let opening = if boundary.row { wait.min(self.row_wait(boundary)) } else { Picoseconds::ZERO };
+            sum.time[GemvPart::RowOpen] += opening * count;
+            sum.time[GemvPart::Turnaround] += (wait - opening) * count;
             rows_left -= if boundary.row { count } else { 0 };
         };
         // `count` boundaries of one sort, `hits` of them where a row ends.
@@ -291,13 +298,13 @@ impl<'a> Pass<'a> {
             }
         }
         let plain = rows_left;
-        let gap = self.gap(Boundary { row: true, ..Boundary::default() }, Picoseconds::ZERO);
-        Self::add_wait(sum, true, (gap.next - self.t.slot) * plain);
+        sum.time[GemvPart::RowOpen] += self.row_wait(Boundary { row: true, ..Boundary::default() }) * plain;
     }
 
-    /// Books a wait: opening a row takes its share first.
-    fn add_wait(sum: &mut GemvCost, row: bool, wait: Picoseconds) {
-        sum.time[if row { GemvPart::RowOpen } else { GemvPart::Turnaround }] += wait;
+    /// What opening a row alone holds up the word behind a boundary, if no burst starts there.
+    fn row_wait(&self, boundary: Boundary) -> Picoseconds {
+        let alone = Boundary { writes: None, ..boundary };
+        self.gap(alone, Picoseconds::ZERO).next - self.t.slot * (self.commands(alone) + 1)
     }
 
     /// What lies behind word `x`.

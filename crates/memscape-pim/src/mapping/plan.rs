@@ -216,6 +216,17 @@ pub enum PlanError {
         /// Bits of one weight.
         element_bits: u64,
     },
+    /// Sums that do not hold even one input.
+    #[error(
+        "`pim.sum_bits` is {sum_bits}, too narrow to add up elements of {element_bits} bit; make it at least as wide, \
+         or use a narrower `format`"
+    )]
+    NarrowSum {
+        /// Bits of one sum.
+        sum_bits: u64,
+        /// Bits of one input.
+        element_bits: u64,
+    },
     /// A register that does not hold even one input or sum.
     #[error(
         "`pim.register_bits` is {register_bits}, too narrow for one element of {element_bits} or one sum of {sum_bits} bit"
@@ -556,6 +567,9 @@ fn register_contents(format: Format, machine: &Machine) -> Result<(u64, u64), Pl
         [machine.pim.register_bits, machine.pim.sum_bits].map(|it| u64::from(it.get()));
     if register_bits < element_bits || register_bits < sum_bits {
         return Err(PlanError::NarrowRegister { register_bits, element_bits, sum_bits });
+    }
+    if sum_bits < element_bits {
+        return Err(PlanError::NarrowSum { sum_bits, element_bits });
     }
     Ok((register_bits / element_bits, register_bits / sum_bits))
 }

@@ -249,7 +249,8 @@ impl GemvStudy {
         let candidates = self.candidates(gemv, site);
         if candidates.is_empty() {
             // Nothing to choose from, or nothing fits: the policy itself, or why not.
-            return Ok(Plan::new(gemv, self.format, machine, &policy)?);
+            return Plan::new(gemv, self.format, machine, &policy)
+                .map_err(|why| self.most_row_blocks(gemv, machine, why).into());
         }
         let mut best: Option<(Picoseconds, Plan)> = None;
         for (least, candidate) in candidates {
@@ -265,6 +266,34 @@ impl GemvStudy {
         best.map(|it| it.1).ok_or(GemvError::Ranks(machine.memory.ranks.get()))
     }
 
+    /// Why no tile has as many row-blocks in a pass as asked for: by that which allows most.
+    fn most_row_blocks(&self, gemv: Gemv, machine: &Machine, why: PlanError) -> PlanError {
+        let policy = self.policy();
+        let of = |tile| Plan::new(gemv, self.format, machine, &Policy { tile, ..policy }).err();
+        let most = |it: &PlanError| match it {
+            PlanError::CrDegree { most, .. } => Some(*most),
+            _ => None,
+        };
+        let others = self.tiles(machine).into_iter().filter_map(of);
+        match most(&why) {
+            Some(_) => {
+                others.chain([why.clone()]).filter(|it| most(it).is_some()).max_by_key(most).unwrap_or(why)
+            }
+            None => why,
+        }
+    }
+
+    /// The tiles to choose from.
+    fn tiles(&self, machine: &Machine) -> Vec<TilePolicy> {
+        let policy = self.policy();
+        if policy.tile != TilePolicy::Auto || policy.placement != Placement::Best {
+            return vec![policy.tile];
+        }
+        let elements = machine.interleave_bytes.get().saturating_mul(8) / self.format.element_bits();
+        let heights = (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= elements);
+        heights.filter_map(NonZeroU32::new).map(TilePolicy::Fixed).collect()
+    }
+
     /// The placements to choose from that fit, with the least time that each can
     /// take, least first.
     fn candidates(&self, gemv: Gemv, site: &Site) -> Vec<(Picoseconds, Plan)> {
@@ -277,15 +306,8 @@ impl GemvStudy {
         if !any_tile && !any_degree {
             return Vec::new();
         }
-        let tile_elements = machine.interleave_bytes.get().saturating_mul(8) / self.format.element_bits();
-        let heights: Vec<_> = if any_tile {
-            let heights = (0..32).map(|it| 1_u32 << it).take_while(|it| u64::from(*it) <= tile_elements);
-            heights.filter_map(NonZeroU32::new).map(TilePolicy::Fixed).collect()
-        } else {
-            vec![policy.tile]
-        };
         let mut candidates = Vec::new();
-        for tile in heights {
+        for tile in self.tiles(machine) {
             let try_degree =
                 |cr_degree| Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy }).ok();
             if any_degree {

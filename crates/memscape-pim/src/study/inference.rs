@@ -362,14 +362,16 @@ impl InferenceStudy {
         let layers = u64::from(self.model.layers);
         let mut all = OnPim { gemvs: Breakdown::default(), energy: None, rows: 0, output_rows: 0 };
         let (mut commands, mut reduction) = (CommandCounts::default(), Traffic::default());
-        for (matrix, _) in self.model.layer_gemvs(self.projections) {
+        for (matrix, _, count) in self.model.layer_matrices(self.projections) {
             let study = self.gemv(matrix);
             let solved = study.solve(site)?;
-            all.gemvs += solved.cost.time * layers;
-            commands += solved.cost.commands * layers;
-            reduction += study.reduction_traffic(&solved.plan).times(layers as f64);
+            // Memory holds all experts; a token meets the active ones.
+            let met = layers * count.min(self.model.active_ffn_count());
+            all.gemvs += solved.cost.time * met;
+            commands += solved.cost.commands * met;
+            reduction += study.reduction_traffic(&solved.plan).times(met as f64);
             let plan = &solved.plan;
-            all.rows += layers * plan.weight_rows();
+            all.rows += layers * count * plan.weight_rows();
             // All matrices may write their outputs to the same rows, one after the other.
             all.output_rows = all.output_rows.max(plan.memory_rows() - plan.weight_rows());
         }
@@ -450,7 +452,7 @@ impl InferenceStudy {
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
         let vectors =
             layers * model.layer_vector_parameters() + final_norm * model.norm.parameters_per_element();
-        let layer: u64 = model.layer_gemvs(self.projections).map(|it| it.1.m() * it.1.k()).sum();
+        let layer: u64 = model.layer_matrices(self.projections).map(|it| it.1.m() * it.1.k() * it.2).sum();
         // Embeddings that are the head's matrix are looked up where that lies.
         let head = match self.lm_head {
             LmHead::Pim => model.gemv(Matrix::LmHead).map_or(0, |it| it.m() * it.k()),

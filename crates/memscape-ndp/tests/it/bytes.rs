@@ -1,0 +1,113 @@
+//! What moves takes as long as its bytes on the narrowest way, and what must fit is counted where it lies.
+
+use memscape_ndp::{InferenceAnswer, InferenceStudy, PartitionStudy};
+use memscape_study::{Study, StudyError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+fn ask<S: Study + Default + Serialize + DeserializeOwned>(
+    changes: &[(&str, Value)],
+) -> Result<S::Answer, StudyError> {
+    let mut tree = serde_json::to_value(S::default()).unwrap();
+    for (path, value) in changes {
+        *path.split('.').fold(&mut tree, |tree, key| &mut tree[key]) = value.clone();
+    }
+    serde_json::from_value::<S>(tree).unwrap().answer()
+}
+
+fn answer(changes: &[(&str, Value)]) -> InferenceAnswer {
+    ask::<InferenceStudy>(changes).unwrap()
+}
+
+/// Phi-3-mini keeps 2047 tokens of a longer prompt, of 2 * 3072 numbers in each of 32 layers.
+#[test]
+fn a_prompt_leaves_no_more_keys_and_values_than_its_windows_keep() {
+    let of = |pcie: f64| {
+        answer(&[
+            ("model", json!("phi-3-mini")),
+            ("prompt_tokens", json!(4000)),
+            ("generated_tokens", json!(16)),
+            ("gpu.pcie_gb_s", json!(pcie)),
+        ])
+    };
+    let kept = 2047.0 * 2.0 * 3072.0 * 2.0 * 32.0;
+    let ttft = of(0.5).headline.ttft_s;
+    assert!((ttft / (kept / 0.5e9) - 1.0).abs() < 0.01, "{ttft}");
+}
+
+/// Ranks are read at the same time inside a module; what leaves it shares one bus.
+#[test]
+fn weights_leave_a_module_no_faster_than_its_pins_carry() {
+    let of = |dimms: u32, units: Value| {
+        let base = [("model", json!("opt-13b")), ("dimms", json!(dimms)), ("dimm.units", units)];
+        answer(&base).headline.ttft_s
+    };
+    let at_banks = |gb_s: f64| of(8, json!({ "channels": 1, "channel_gb_s": gb_s }));
+    assert!((at_banks(0.25) / at_banks(0.5) - 2.0).abs() < 1e-6);
+    // One DDR4-3200 module gives 25.6 GB/s, three more than PCIe takes.
+    let (one, two, three) = (of(1, Value::Null), of(2, Value::Null), of(3, Value::Null));
+    assert!((one / two - 2.0).abs() < 1e-6, "{one} {two}");
+    assert!(three < two && (three - of(8, Value::Null)).abs() < 1e-9, "{two} {three}");
+}
+
+/// The partition knows the units of its DIMMs: their inputs and sums take time too.
+#[test]
+fn a_partition_counts_what_crosses_pins() {
+    let pim = serde_json::to_value(memscape_ndp::hardware::MACHINES.get("hermes-pim")).unwrap();
+    let units = |it: &Value| {
+        let of = |name: &str| pim["dimm"][name].clone();
+        let mut changes = vec![("hot_share", json!(0.0)), ("dimm.units", it.clone())];
+        for (path, name) in [
+            ("dimm.memory", "memory"),
+            ("dimm.ranks", "ranks"),
+            ("dimm.multipliers", "multipliers"),
+            ("dimm.lanes", "lanes"),
+            ("dimm.cycles_per_multiply", "cycles_per_multiply"),
+            ("dimm.clock_ghz", "clock_ghz"),
+        ] {
+            changes.push((path, of(name)));
+        }
+        ask::<PartitionStudy>(&changes).unwrap().objective_ms
+    };
+    let channels = |it: &str| pim["dimm"]["units"][it].clone();
+    let with = units(&json!({ "channels": channels("channels"), "channel_gb_s": channels("channel_gb_s") }));
+    let without = units(&Value::Null);
+    assert!(with > without * 1.05, "{with} {without}");
+}
+
+/// Eight heads of keys and values over five GPUs: one has two of them, as of four.
+#[test]
+fn the_gpu_with_the_most_heads_is_waited_for() {
+    let of = |gpus: u32| {
+        answer(&[
+            ("model", json!("llama-3.1-70b")),
+            ("system", json!("tensorrt-llm")),
+            ("gpu.memory_gb", json!(80.0)),
+            ("gpus", json!(gpus)),
+            ("prompt_tokens", json!(20_000)),
+        ])
+        .attention_ns
+    };
+    assert!((of(5) / of(4) - 1.0).abs() < 1e-9);
+    assert!((of(8) / of(4) - 0.5).abs() < 1e-9);
+    assert!(of(16) <= of(8));
+}
+
+/// 197 GB in 200 GB, but one of five GPUs would have to hold a fifth of the weights and a quarter of the cache.
+#[test]
+fn the_fullest_gpu_must_hold_its_part() {
+    let of = |gpus: u32| {
+        ask::<InferenceStudy>(&[
+            ("system", json!("tensorrt-llm")),
+            ("gpu.memory_gb", json!(40.0)),
+            ("gpus", json!(gpus)),
+            ("prompt_tokens", json!(180_000)),
+            ("generated_tokens", json!(100)),
+        ])
+    };
+    let told = of(5).unwrap_err().to_string();
+    assert!(told.starts_with("the fullest of 5 GPUs would have to hold 42.3 GB"), "{told}");
+    assert!(told.contains("2.3 GB short; 6 GPUs would do"), "{told}");
+    assert!(of(6).is_ok());
+}
