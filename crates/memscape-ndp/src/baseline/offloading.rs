@@ -96,9 +96,11 @@ impl Offloaded {
         ])
         .largest();
         let compute = rates.prompt_on_gpu(rates, &work.shape, work.prompt);
-        // Keys and values go the other way at the same time.
+        // Keys and values go the other way at the same time; the memory serves both, and passes over them.
         let away = (1.0 - self.resident) * work.prompt_cache_bytes();
-        let transfer = rates.pageable(self.weights, self.passes).max(rates.pageable(away, self.passes));
+        let moved = rates.given((self.weights + away) * (1.0 + 2.0 * self.passes));
+        let transfer =
+            rates.pageable(self.weights, self.passes).max(rates.pageable(away, self.passes)).max(moved);
         let pcie = if overlapped { transfer - compute } else { transfer };
         let prompt = Prompt { compute, transfer, overlapped, load: Nanoseconds::ZERO, pcie };
         let mut of_prompt = brought(self.weights, self.passes);

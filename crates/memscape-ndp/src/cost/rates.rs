@@ -268,6 +268,12 @@ impl Rates {
         self.pcie_bytes_per_ns.min(self.given_bytes_per_ns)
     }
 
+    /// What the memory takes for bytes that leave and reach it at the same time.
+    #[must_use]
+    pub fn given(&self, bytes: f64) -> Nanoseconds {
+        at(bytes, self.given_bytes_per_ns)
+    }
+
     /// Bytes from pinned pages to the GPU, or the other way.
     #[must_use]
     pub fn pinned(&self, bytes: f64) -> Nanoseconds {
@@ -509,8 +515,11 @@ impl Rates {
             PromptStage::Reload => (self.pinned(all), self.pinned(held)),
             PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
         };
-        let away = self.pinned(work.prompt_cache_bytes());
-        Prompt::streamed(self.prompt_on_gpu(self, shape, work.prompt), transfer.max(away), load)
+        let cache = work.prompt_cache_bytes();
+        let streamed = if stage == PromptStage::Reload { all } else { missing };
+        let moved = (1.0 + 2.0 * Self::prompt_passes(stage)) * streamed + cache;
+        let transfer = transfer.max(self.pinned(cache)).max(self.given(moved));
+        Prompt::streamed(self.prompt_on_gpu(self, shape, work.prompt), transfer, load)
     }
 
     /// Bytes of weights that such a prompt brings to the GPU.
