@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._given import check
+from memscape._table import framed, plain
 
 if TYPE_CHECKING:
     import polars
@@ -110,15 +111,14 @@ def _widgets() -> dict[str, Any]:
         brushes = traitlets.Dict().tag(sync=True)
 
         def __init__(self, table: Any) -> None:
-            spec, values = _memscape.explorer_table(table)
+            self._table = framed(table)
+            spec, values = _memscape.explorer_table(plain(self._table))
             super().__init__(spec=spec, bytes=values)
-            self._table = table
 
         def selection(self) -> polars.DataFrame:
             """The rows that are chosen, all if nothing is."""
             import polars as pl
 
-            frame = self._table if isinstance(self._table, pl.DataFrame) else pl.DataFrame(self._table)
             within = []
             for name, brush in self.brushes.items():
                 column = pl.col(name)
@@ -126,6 +126,6 @@ def _widgets() -> dict[str, Any]:
                     within.append(column.is_between(brush["min"], brush["max"]))
                 else:
                     within.append(column.cast(pl.String).is_in(list(brush)))
-            return frame.filter(*within) if within else frame
+            return self._table.filter(*within) if within else self._table
 
     return {"study": StudyWidget, "table": TableWidget}

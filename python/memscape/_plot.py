@@ -8,6 +8,7 @@ from typing import Any, Literal
 from memscape import _memscape
 from memscape._experiments import Figure, Style
 from memscape._given import check, listed
+from memscape._table import framed, plain
 
 
 def plot(
@@ -39,7 +40,7 @@ def plot(
     Parameters
     ----------
     table
-        A polars.DataFrame, or anything with ``__arrow_c_stream__``.
+        A polars.DataFrame, anything with ``__arrow_c_stream__``, a dict of columns or a list of rows.
     x, y
         The columns across and up; several ``y`` are a series each, or the parts of a stack.
     series
@@ -110,7 +111,9 @@ def plot(
         "wide": wide,
         "style": style,
     }
-    return Figure(_memscape.draw(table, spec))
+    drawn = [x, *spec["y"], series, facet, *(band or ())]
+    shown = plain(framed(table), [it for it in drawn if it is not None])
+    return Figure(_memscape.draw(shown, spec))
 
 
 def _named(reference: Mapping[str, float | Sequence[float]] | float | None) -> Mapping[str, float | Sequence[float]]:

@@ -14,6 +14,7 @@ from memscape._given import check, ended, listed
 from memscape._progress import Progress
 from memscape._spec import Space, as_space
 from memscape._store import Store, opened
+from memscape._table import framed, plain
 
 if TYPE_CHECKING:
     import polars
@@ -308,7 +309,8 @@ def front(
 
 
 def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constraints: list[str]) -> polars.DataFrame:
-    frame, numbers = _with_plain_columns(table)
+    frame = framed(table)
+    numbers = plain(frame)
     rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
     # Whoever says what must hold has chosen the rows.
     for remark in [] if constraints else _of_unlike_rows(numbers, [*minimize, *maximize]):
@@ -331,28 +333,6 @@ def _of_unlike_rows(table: polars.DataFrame, goals: list[str]) -> list[str]:
         if len(kinds) > 1:
             remarks.append(f"energies of the rows are of different parts: `{boundary}` is {', '.join(kinds)}")
     return remarks
-
-
-def _with_plain_columns(table: Any) -> tuple[polars.DataFrame, polars.DataFrame]:
-    """A table whole, and those of its columns that formulas can be about."""
-    import polars
-
-    if not hasattr(table, "__arrow_c_stream__"):
-        raise _memscape.MemscapeError(
-            f"a `{type(table).__name__}` is not a table; give a polars.DataFrame or any object with "
-            "`__arrow_c_stream__`"
-        )
-    frame = table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
-    plain = [
-        polars.col(name).cast(polars.Int64)
-        if kind.is_integer() and kind != polars.UInt64
-        else polars.col(name).cast(polars.Float64)
-        if kind.is_numeric() or kind == polars.Null
-        else polars.col(name)
-        for name, kind in frame.schema.items()
-        if kind.is_numeric() or kind in (polars.String, polars.Boolean, polars.Null)
-    ]
-    return frame, frame.select(plain)
 
 
 def hypervolume(
@@ -406,4 +386,4 @@ def hypervolume(
                 f"{sorted(map(str, differ))} is not in both"
             )
         limits = [float(reference[it]) for it in [*less, *more]]
-    return _memscape.hypervolume(_with_plain_columns(table)[1], less, more, limits, listed(constraints))
+    return _memscape.hypervolume(plain(framed(table)), less, more, limits, listed(constraints))

@@ -65,7 +65,7 @@ fn of_table(path: &Path, overrides: &Parameters) -> Result<View, Failure> {
             "`{given}` cannot be given to a table, whose rows are answered already; explore the study"
         )));
     }
-    let table = Table::read_parquet(path).map_err(Failure::of)?;
+    let table = Table::read(path).map_err(Failure::of)?;
     Ok(TableView::new(&table).map_err(Failure::of)?.into())
 }
 

@@ -33,14 +33,14 @@ pub fn front(
         Some("toml") => {
             of_space(source, objectives, constraints, kept.store.as_deref(), quiet, &mut said, err)?
         }
-        Some("parquet") if kept.store.is_some() => {
+        Some("parquet" | "csv") if kept.store.is_some() => {
             let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
             return Err(Failure::BadInput(problem.to_owned()));
         }
-        Some("parquet") => of_table(source, &objectives, &constraints, &mut said)?,
+        Some("parquet" | "csv") => of_table(source, &objectives, &constraints, &mut said)?,
         _ => {
             return Err(Failure::BadInput(format!(
-                "`{}` is neither a study file (.toml) nor a table (.parquet)",
+                "`{}` is neither a study file (.toml) nor a table (.parquet, .csv)",
                 source.display()
             )));
         }
@@ -124,7 +124,7 @@ fn of_table(
     constraints: &[String],
     out: &mut dyn Write,
 ) -> Result<(Table, Option<Origin>), Failure> {
-    let all = Table::read_parquet(source).map_err(Failure::of)?;
+    let all = Table::read(source).map_err(Failure::of)?;
     let goals = Objective::all(&objectives.minimize, &objectives.maximize).map_err(Failure::of)?;
     let found = front_of_table(&all, &goals, constraints).map_err(Failure::of)?;
     writeln!(out, "{} rows, {} on the front", all.height(), found.height())?;

@@ -47,7 +47,7 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
         wide,
         style: style_named(&style).map_err(Failure::of)?,
     };
-    let table = Table::read_parquet(&table).map_err(Failure::of)?;
+    let table = Table::read(&table).map_err(Failure::of)?;
     let figure = drawing.draw(&table).map_err(Failure::of)?;
     let bytes = figure.file(format).map_err(Failure::of)?;
     create(&out, |file| Ok(file.write_all(&bytes)?))

@@ -462,9 +462,16 @@ fn a_front_is_of_a_space_or_of_a_table() {
         &[&["front", table.to_str().unwrap()], &goals[..], &["--constraint", "pim.registers < 20"]].concat(),
     );
     assert!(of_table.starts_with("61 rows, "), "{of_table}");
+    // What is written as CSV reads back as CSV.
+    let text = folder.path().join("all.csv");
+    done(&["sweep", &path, "-o", text.to_str().unwrap()]);
+    let of_text = done(
+        &[&["front", text.to_str().unwrap()], &goals[..], &["--constraint", "pim.registers < 20"]].concat(),
+    );
+    assert_eq!(of_text, of_table);
     assert!(
-        refused(&["front", "space.csv", "--minimize", "a"])
-            .contains("neither a study file (.toml) nor a table (.parquet)")
+        refused(&["front", "space.json", "--minimize", "a"])
+            .contains("neither a study file (.toml) nor a table (.parquet, .csv)")
     );
     assert!(refused(&["front", table.to_str().unwrap()]).contains("no objective"));
     let nothing = refused(&["front", &path, "--constraint", "pim.registers > 40"]);

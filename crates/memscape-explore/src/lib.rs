@@ -18,6 +18,7 @@ mod answers;
 mod asker;
 mod columns;
 mod control;
+mod csv_table;
 mod describe;
 mod descriptions;
 mod digest;

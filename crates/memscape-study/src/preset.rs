@@ -254,7 +254,7 @@ impl Form {
             name: raw.name.unwrap_or_else(|| name.to_owned()),
             summary: raw.summary.unwrap_or_default(),
             base: raw.base,
-            parameters: raw.parameters.unwrap_or_default(),
+            parameters: nested(raw.parameters.unwrap_or_default()),
             sources: raw.sources.unwrap_or_default(),
             intervals: raw.intervals.unwrap_or_default(),
             facts: raw.facts.unwrap_or_default(),
@@ -313,6 +313,45 @@ pub(crate) fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str)
             .map(|(_, source)| source)
     };
     sources.get(path).or_else(wildcard).map(String::as_str)
+}
+
+/// Tables in place of dotted names: `{"pim.registers": 32}` is `{"pim": {"registers": 32}}`, as on the command
+/// line. A name below what is no table stays, for whoever reads it to refuse.
+fn nested(parameters: Map<String, Value>) -> Map<String, Value> {
+    let mut all = Map::new();
+    for (name, value) in parameters {
+        let value = match value {
+            Value::Object(fields) => Value::Object(nested(fields)),
+            other => other,
+        };
+        put(&mut all, &name, value);
+    }
+    all
+}
+
+/// No description has as many tables in each other.
+const DEEPEST: usize = 16;
+
+fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
+    match (name.split_once('.'), all.get_mut(name), value) {
+        (None, Some(Value::Object(known)), Value::Object(fields)) => {
+            fields.into_iter().for_each(|(field, value)| put(known, &field, value));
+        }
+        (Some((head, rest)), _, value)
+            if !head.is_empty() && !rest.is_empty() && name.split('.').count() <= DEEPEST =>
+        {
+            let below = all.entry(head).or_insert_with(|| Value::Object(Map::new()));
+            match below {
+                Value::Object(known) => put(known, rest, value),
+                _ => {
+                    all.insert(name.to_owned(), value);
+                }
+            }
+        }
+        (_, _, value) => {
+            all.insert(name.to_owned(), value);
+        }
+    }
 }
 
 fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &Map<String, Value>) {
@@ -425,6 +464,16 @@ mod tests {
         assert!(none.intervals.is_empty());
         let said = format!("{text}\n[intervals]\n\"read.value\" = [5, 7]");
         assert_eq!(Form::builtin(&said).unwrap().intervals["read.value"], [5, 7]);
+    }
+
+    #[test]
+    fn dotted_names_are_tables() {
+        let of = |text: &str| Form::from_toml("", text).unwrap().parameters;
+        let long = of("[parameters]\n\"pim.registers\" = 32\n\"pim.unit.lanes\" = 4\npim.width = 8\n");
+        assert_eq!(long, of("[parameters.pim]\nregisters = 32\nwidth = 8\nunit = { lanes = 4 }\n"));
+        // What cannot be below anything is refused by its reader.
+        let stray = of("[parameters]\nmemory = \"lpddr5\"\n\"memory.rows\" = 8\n\"..\" = 1\n");
+        assert!(stray.contains_key("memory.rows") && stray.contains_key(".."));
     }
 
     #[test]

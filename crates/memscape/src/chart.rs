@@ -7,7 +7,7 @@ use memscape_plot::{
 };
 
 use crate::drawing::{Drawing, Kind};
-use crate::labels::Prefix;
+use crate::labels::{Prefix, unit};
 use crate::rows::{Row, Rows, apart, distinct, is_numeric};
 
 /// The column that a tornado's bars start from.
@@ -48,6 +48,7 @@ impl Drawing {
         for column in self.labels.keys() {
             table.column(column)?;
         }
+        self.check_units()?;
         let rows = Rows::of(self, table)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
         figure = figure.title(&self.title).caption(self.caption_of(table, &rows)).style(self.style);
@@ -73,6 +74,24 @@ impl Drawing {
         // Panels of a tornado may be of different things.
         let shared = !self.own_axes && self.kind != Some(Kind::Tornado);
         Ok(if shared { figure.share_axes() } else { figure })
+    }
+
+    /// That columns which share an axis have one unit, unless whoever asks has named them.
+    fn check_units(&self) -> Result<(), Error> {
+        let units: Vec<_> =
+            self.y.iter().filter(|it| !self.labels.contains_key(*it)).map(|it| (it, unit(it))).collect();
+        let Some((one, other)) = units.first().zip(units.iter().find(|it| it.1 != units[0].1)) else {
+            return Ok(());
+        };
+        let said = |(column, unit): &(&String, String)| match unit.as_str() {
+            "" => format!("`{column}` has no unit"),
+            unit => format!("`{column}` is in {unit}"),
+        };
+        Err(Error::BadChart(format!(
+            "{}, and {}: one axis cannot show both; draw a figure of each, or name both by `labels`",
+            said(one),
+            said(other)
+        )))
     }
 
     fn kind_of(&self, rows: &Rows) -> Kind {

@@ -106,6 +106,11 @@ pub fn counted_label(column: &str, number: &str) -> String {
     }
 }
 
+/// The unit that a column's name ends with; empty if none.
+pub fn unit(column: &str) -> String {
+    split(column).1
+}
+
 /// The same without the unit.
 pub fn short_label(column: &str) -> String {
     split(column).0

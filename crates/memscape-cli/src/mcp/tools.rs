@@ -221,7 +221,7 @@ impl Tools {
                 Ok(all.into())
             }
             (None, Some(path)) => {
-                let table = Table::read_parquet(std::path::Path::new(path)).map_err(Failure::of)?;
+                let table = Table::read(std::path::Path::new(path)).map_err(Failure::of)?;
                 let found = explore::front(&table, &goals, &asked.constraints).map_err(Failure::of)?;
                 Ok(summary(&found, rows)?.into())
             }

@@ -16,6 +16,7 @@ use crate::expression::Datum;
 use crate::limits::Excess;
 use crate::parameters::{Anatomy, Assignment, Parameters};
 use crate::schema::Kind;
+use crate::schema::types;
 
 /// One parameter that moves. A point of it is a digit: the place among its values,
 /// or the bits of a real number.
@@ -115,6 +116,12 @@ impl Axis {
                  values, or `step` or `count`"
             )));
         };
+        let kinds = anatomy.shape.at(path).map(|it| types(it.schema())).unwrap_or_default();
+        if !range.integer && kinds.contains(&"integer") && !kinds.contains(&"number") {
+            return Err(Error::BadSweep(format!(
+                "axis `{path}` is a range of real numbers, and it takes whole ones; add `integer = true`"
+            )));
+        }
         let values = if range.integer { Values::Whole(range) } else { Values::Real(range) };
         let (change, excesses) = (Change::Leaf(route), BTreeMap::new());
         // What is allowed has no gaps but those between whole numbers.

@@ -1,0 +1,58 @@
+//! Tables that come back from CSV, whose columns say by their texts what they hold.
+
+use std::io::Read;
+
+use crate::error::Error;
+use crate::table::{Column, Table};
+
+/// Reads a header and rows. A column is whole numbers, numbers, truth values or texts, whichever all of its
+/// cells are first; an empty cell is null.
+pub(crate) fn read(from: impl Read) -> Result<Table, Error> {
+    let mut reader = csv::Reader::from_reader(from);
+    let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
+    let mut cells: Vec<Vec<Option<String>>> = vec![Vec::new(); names.len()];
+    for record in reader.records() {
+        for (column, cell) in cells.iter_mut().zip(record.map_err(failed)?.iter()) {
+            column.push((!cell.is_empty()).then(|| cell.to_owned()));
+        }
+    }
+    Table::from_columns(names.into_iter().zip(cells.into_iter().map(column)))
+}
+
+fn failed(error: csv::Error) -> Error {
+    Error::Write(error.into())
+}
+
+fn column(cells: Vec<Option<String>>) -> Column {
+    // Texts such as `inf` are no numbers of a table.
+    let number = |it: &str| it.parse().ok().filter(|it: &f64| it.is_finite());
+    all(&cells, |it| it.parse().ok())
+        .map(Column::Int)
+        .or_else(|| all(&cells, number).map(Column::Float))
+        .or_else(|| all(&cells, |it| it.parse().ok()).map(Column::Bool))
+        .unwrap_or(Column::Text(cells))
+}
+
+/// All cells read the same way, if all can be and one is there.
+fn all<T>(cells: &[Option<String>], read: impl Fn(&str) -> Option<T>) -> Option<Vec<Option<T>>> {
+    cells.iter().any(Option::is_some).then_some(())?;
+    cells.iter().map(|it| it.as_deref().map_or(Some(None), |it| read(it).map(Some))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_what_all_of_its_cells_are() {
+        let text = "whole,real,yes,name,none\n1,0.5,true,int8,\n,2,,q4_0,\n-3,1e3,false,1,\n";
+        let table = read(text.as_bytes()).unwrap();
+        assert_eq!(table.column("whole").unwrap(), Column::Int(vec![Some(1), None, Some(-3)]));
+        assert_eq!(table.column("real").unwrap(), Column::Float(vec![Some(0.5), Some(2.0), Some(1000.0)]));
+        assert_eq!(table.column("yes").unwrap(), Column::Bool(vec![Some(true), None, Some(false)]));
+        assert_eq!(table.text("name").unwrap(), ["int8", "q4_0", "1"].map(|it| Some(it.to_owned())));
+        assert_eq!(table.column("none").unwrap(), Column::Text(vec![None; 3]));
+        let ragged = read("a,b\n1,2\n3\n".as_bytes()).unwrap_err().to_string();
+        assert!(ragged.contains("line: 3"), "{ragged}");
+    }
+}
