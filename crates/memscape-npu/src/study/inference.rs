@@ -13,7 +13,7 @@ use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, Repl
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::device::{Device, Mmul};
+use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
@@ -26,7 +26,8 @@ use crate::study::workload::{ProductTraffic, Strategy, WorkloadStudy};
 /// The prompt's weight products are those of `npu.workload`. A generated token multiplies
 /// every weight with one vector per sequence, which no tile can use again: it streams the
 /// weights, as they are stored, through the array's way to DRAM, and the keys and values of
-/// the context after them.
+/// the context after them. Meanwhile cores multiply as fast as the design's kernel does, or, where
+/// each size has the best design, the fastest kernel.
 ///
 /// # Source
 /// The published work times products only. What is between them is read so: attention runs
@@ -227,7 +228,7 @@ impl Streamed {
         let ns = Nanoseconds::new;
         let least = ns(self.at_peak.max(self.stream))?;
         let parts = if self.compute > self.stream {
-            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns(self.compute - self.at_peak)?)]
+            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns((self.compute - self.at_peak).max(0.0))?)]
         } else {
             [("read", ns(self.stream)?), ("kernel", Nanoseconds::ZERO)]
         };
@@ -328,10 +329,10 @@ impl InferenceStudy {
 
     /// One step: the slower of streaming and multiplying, operator after operator; the bytes streamed;
     /// and the time of operators that multiply for longer than they stream.
-    fn step(&self, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
+    fn step(&self) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
         let (mut times, mut streamed) = ([0.0; 3], 0.0);
         let mut computing = 0.0;
-        for it in self.streams(mmul)? {
+        for it in self.streams()? {
             if it.compute > it.stream {
                 computing += it.compute;
             }
@@ -366,13 +367,15 @@ impl InferenceStudy {
 
     /// What a step streams and multiplies, operator by operator.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn streams(&self, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
+    fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
+        let kernel = self.products().kernel(self.batch.into())?;
+        let peak = self.device.peak_tops(&kernel.mmul) * 1e3;
+        let reached = self.device.tops(kernel.macs_per_cycle()) * 1e3;
         // One row of the instruction for each vector; the others multiply nothing.
-        let r = f64::from(mmul.r.get());
-        let peak = self.device.peak_tops(&mmul) * 1e3;
-        let rate = |vectors: f64| peak * vectors / ((vectors / r).ceil() * r);
+        let r = f64::from(kernel.mmul.r.get());
+        let rate = |vectors: f64| reached * vectors / ((vectors / r).ceil() * r);
         let mut streams = Vec::new();
         for it in self.model.reply_operators(self.reply(), self.projections)? {
             let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
@@ -420,7 +423,7 @@ impl InferenceStudy {
             let it = Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes };
             costs.push(it.told(Pass::Prompt)?);
         }
-        for it in self.streams(mmul)? {
+        for it in self.streams()? {
             costs.push(it.told(Pass::Token)?);
         }
         let dispatch = [("dispatch", self.dispatch()?)];
@@ -524,10 +527,9 @@ impl Study for InferenceStudy {
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
-        let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let (step, step_bytes, computing) = self.step(mmul)?;
         let read = self.prompt()?;
+        let (step, step_bytes, computing) = self.step()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
@@ -629,7 +631,10 @@ const EFFECTS: &[Effect] = &[
 
 #[cfg(test)]
 mod tests {
+    use memscape_workload::Matrix;
+
     use super::*;
+    use crate::study::search::SearchStudy;
 
     #[test]
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -663,7 +668,7 @@ mod tests {
                 batch: NonZeroU32::new(32).unwrap(),
                 ..InferenceStudy::default()
             };
-            let (step, bytes, _) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            let (step, bytes, _) = study.step().unwrap();
             [step.ns(PassPart::Attention), step.total().as_ns(), bytes]
         };
         let reply = of(1, 1023);
@@ -696,7 +701,7 @@ mod tests {
                 ..InferenceStudy::default()
             };
             study.device.dispatch_ns = Nanoseconds::new(dispatch_ns).unwrap();
-            let (_, _, computing) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            let (_, _, computing) = study.step().unwrap();
             let answer = study.answer().unwrap();
             let streaming = answer.headline.token_ns - answer.dispatch_ns - computing.as_f64();
             (answer.headline.bound_by, [answer.dispatch_ns, computing.as_f64(), streaming])
@@ -706,6 +711,28 @@ mod tests {
         assert!((dispatch - 81.0 * 1.8e6).abs() < 1.0 && dispatch > computing && computing > streaming);
         assert!(dispatch < computing + streaming, "less than half of a step");
         assert_eq!((bound, of(1e6).0), (BoundBy::Host, BoundBy::Compute));
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn a_step_multiplies_as_fast_as_its_kernel() {
+        let batch = NonZeroU32::new(448).unwrap();
+        let prompt_tokens = NonZeroU64::MIN;
+        let study = InferenceStudy { batch, prompt_tokens, ..InferenceStudy::default() };
+        let layer: u64 = study.model.layer_gemvs(study.projections).map(|it| it.1.macs()).sum();
+        let head = study.model.gemv(Matrix::LmHead).unwrap().macs();
+        let macs = u64::from(study.model.layers) * layer + head;
+        let tops = |strategy| {
+            let answer = InferenceStudy { strategy, ..study }.answer().unwrap();
+            2.0 * f64::from(batch.get()) * macs as f64 / answer.weights_ns * 1e-3
+        };
+        // Of the kernel alone, which the array does not reach where it waits or pads.
+        let given = study.products().gemm(NonZeroU64::MIN, study.model.gemv(Matrix::Qkv).unwrap());
+        let given = given.answer().unwrap().peak_tops;
+        let fastest = SearchStudy::default().answer().unwrap().peak_tops;
+        assert!((tops(Strategy::OneDesign) / given - 1.0).abs() < 1e-9);
+        assert!((tops(Strategy::BestPerSize) / fastest - 1.0).abs() < 1e-9);
+        assert!(given < fastest && fastest < 0.95 * study.device.peak_tops(&study.device.int8.unwrap()));
     }
 
     #[test]

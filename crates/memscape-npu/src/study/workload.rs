@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::best::{Demanded, Designs, Obstacle};
+use crate::cost::kernel::Kernel;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::ChainError;
@@ -505,6 +506,23 @@ impl WorkloadStudy {
             occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
         };
         Ok((answer, parts))
+    }
+
+    /// The kernel of products that DRAM brings nothing twice for: the given one, or the fastest of all.
+    pub(super) fn kernel(&self, heads: NonZeroU64) -> Result<Kernel, StudyError> {
+        let kinds = self.kinds(heads, None)?.kinds;
+        let first = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
+        let base = first.design();
+        if self.strategy != Strategy::BestPerSize {
+            return Ok(Kernel::new(&self.device, self.precision, base.tile, self.output_buffers)?);
+        }
+        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
+        let sizes: Vec<_> = kinds.iter().map(|it| it.gemm.size()).collect();
+        if let Some(kernel) = designs.fastest_kernel(&sizes)? {
+            return Ok(kernel);
+        }
+        let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
+        Err(WorkloadError::no_design(&first, obstacle).into())
     }
 
     /// What a product takes at least, its matrix read as it is stored; as wide as it is multiplied if
