@@ -19,7 +19,7 @@ use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::laws;
 use crate::study::slots;
-use crate::study::workload::{ProductTraffic, Strategy, WorkloadStudy};
+use crate::study::workload::{ProductTraffic, Solved, Strategy, WorkloadStudy};
 
 /// A prompt, and a reply generated token by token, on an NPU.
 ///
@@ -31,7 +31,8 @@ use crate::study::workload::{ProductTraffic, Strategy, WorkloadStudy};
 ///
 /// # Source
 /// The published work times products only. What is between them is read so: attention runs
-/// on the array, at the rate of the prompt's products while a prompt is read; norms,
+/// on the array, at the rate of the layers' products while a prompt is read, and shares what configures the
+/// array with them; norms,
 /// activations and residuals stream through the same port; cores widen stored weights as they
 /// load them, beside multiplying.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -408,7 +409,7 @@ impl InferenceStudy {
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
         let heads = NonZeroU64::from(self.batch);
         let mut costs = products.operators(heads, Some(stored))?;
-        let tops = products.solve(heads, Some(stored))?.0.tops;
+        let tops = products.solve(heads, Some(stored))?.layer_tops;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -444,7 +445,8 @@ impl InferenceStudy {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         let stored = self.format.of(&self.model)?;
-        let (products, [layers, outside]) = self.products().solve(self.batch.into(), Some(stored))?;
+        let solved = self.products().solve(self.batch.into(), Some(stored))?;
+        let Solved { answer: products, layers, outside, layer_tops } = solved;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
@@ -455,7 +457,7 @@ impl InferenceStudy {
             let moved = self.bytes(stored, &it, batch);
             other_bytes += it.count as f64 * moved;
             let compute = match part {
-                PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
+                PassPart::Attention => batch * it.operations as f64 / (layer_tops * 1e3),
                 _ => 0.0,
             };
             let stream = moved / gb_s;
@@ -718,7 +720,7 @@ mod tests {
     fn a_step_multiplies_as_fast_as_its_kernel() {
         let batch = NonZeroU32::new(448).unwrap();
         let prompt_tokens = NonZeroU64::MIN;
-        let study = InferenceStudy { batch, prompt_tokens, ..InferenceStudy::default() };
+        let study = InferenceStudy { prompt_tokens, batch, ..InferenceStudy::default() };
         let layer: u64 = study.model.layer_gemvs(study.projections).map(|it| it.1.macs()).sum();
         let head = study.model.gemv(Matrix::LmHead).unwrap().macs();
         let macs = u64::from(study.model.layers) * layer + head;
@@ -757,6 +759,33 @@ mod tests {
         assert_eq!(one.layers.time, many.layers.time);
         let ratio = many.outside.time.as_f64() / one.outside.time.as_f64();
         assert!(ratio > 2.0, "1024 vectors are more than a tile of them: {ratio}");
+    }
+
+    /// What configures the array is billed once, with the products.
+    #[test]
+    fn attention_of_a_prompt_does_not_pay_for_configuring() {
+        let base = InferenceStudy { model: Model::named("qwen3-0.6b").unwrap(), ..InferenceStudy::default() };
+        let of = |strategy, ns| {
+            let mut study = InferenceStudy { strategy, ..base };
+            study.device.reconfiguration_ns = Nanoseconds::new(ns).unwrap();
+            study.prompt().unwrap()
+        };
+        let once = of(Strategy::OneDesign, 1e6);
+        let anew = of(Strategy::Reconfigured, 1e6);
+        assert!(anew.weights > once.weights);
+        assert_eq!(anew.attention, once.attention);
+        // Nor where it makes kinds share a design.
+        let [cheap, dear] = [0.0, 1e9].map(|ns| of(Strategy::BestPerSize, ns));
+        assert!(cheap.weights < dear.weights);
+        assert_eq!(cheap.attention, dear.attention);
+        // Operator by operator, too.
+        let told = InferenceStudy { strategy: Strategy::Reconfigured, ..base }.operators().unwrap();
+        let attention = |all: &[OperatorCost]| -> f64 {
+            let of = |it: &&OperatorCost| it.pass == Pass::Prompt && it.operator.starts_with("attention_s");
+            all.iter().filter(of).flat_map(|it| &it.parts).map(|it| it.1).sum()
+        };
+        assert!(attention(&told) > 0.0);
+        assert!((attention(&told) / attention(&base.operators().unwrap()) - 1.0).abs() < 1e-12);
     }
 
     #[test]
