@@ -13,6 +13,7 @@ use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, Repl
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cost::schedule::MAX_SIZE;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, BdReconfiguration};
@@ -211,6 +212,19 @@ pub enum InferenceError {
         /// What there is.
         have: Bytes,
     },
+    /// More rows of a product than are modelled.
+    #[error(
+        "`prompt_tokens` = {prompt} of each of `batch` = {batch} sequences are {rows} rows of a product, which must be \
+         from 1 to {MAX_SIZE}; use fewer of either"
+    )]
+    Rows {
+        /// Tokens of a prompt.
+        prompt: u64,
+        /// Sequences.
+        batch: u32,
+        /// Tokens of all.
+        rows: u128,
+    },
 }
 
 /// An operator that the array streams and multiplies at the same time, in nanoseconds.
@@ -271,6 +285,13 @@ impl Default for InferenceStudy {
 }
 
 impl InferenceStudy {
+    /// Checks that the prompts of all sequences are no more rows than a product may have.
+    fn check_rows(&self) -> Result<(), InferenceError> {
+        let (prompt, batch) = (self.prompt_tokens.get(), self.batch.get());
+        let rows = u128::from(prompt) * u128::from(batch);
+        if rows > MAX_SIZE.into() { Err(InferenceError::Rows { prompt, batch, rows }) } else { Ok(()) }
+    }
+
     /// The prompts of all sequences as one product per matrix.
     #[must_use]
     pub fn products(&self) -> WorkloadStudy {
@@ -405,6 +426,7 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        self.check_rows()?;
         let mmul = self.device.mmul(self.precision)?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
         let heads = NonZeroU64::from(self.batch);
@@ -444,6 +466,7 @@ impl InferenceStudy {
     /// As of `npu.workload`: a model with experts, or a design that does not fit.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
+        self.check_rows()?;
         let stored = self.format.of(&self.model)?;
         let solved = self.products().solve(self.batch.into(), Some(stored))?;
         let Solved { answer: products, layers, outside, layer_tops } = solved;
@@ -528,6 +551,7 @@ impl Study for InferenceStudy {
     };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        self.check_rows()?;
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let read = self.prompt()?;
@@ -856,6 +880,20 @@ mod tests {
         assert!(error.contains(&format!("{missing} are missing")), "{error}");
         // One token asks the head for more than any layer: 128 256 results.
         assert_eq!(of(1, 32.0).product_bytes().unwrap(), Bytes(2048 + 128_256));
+    }
+
+    #[test]
+    fn more_rows_than_a_product_has_are_refused_by_name() {
+        let study = InferenceStudy {
+            prompt_tokens: NonZeroU64::new(1 << 24).unwrap(),
+            batch: NonZeroU32::new(1000).unwrap(),
+            ..InferenceStudy::default()
+        };
+        let text = "`prompt_tokens` = 16777216 of each of `batch` = 1000 sequences are 16777216000 rows of a product, which \
+                    must be from 1 to 4294967296; use fewer of either";
+        assert_eq!(study.answer().unwrap_err().to_string(), text);
+        assert_eq!(study.prompt().unwrap_err().to_string(), text);
+        assert_eq!(study.operators().unwrap_err().to_string(), text);
     }
 
     #[test]
