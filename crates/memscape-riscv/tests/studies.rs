@@ -161,19 +161,21 @@ proptest! {
     }
 
     /// Graphs told in closed form are those that one counts: token by token of all sequences, as many
-    /// columns as a graph may have, each attending to what its sequence has in use by its end.
+    /// columns as a graph may have, each attending to what its sequence has in use by its end, padded as far as
+    /// the cache goes.
     #[test]
     fn a_prompt_is_split_as_llama_cpp_splits_it(
-        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64,
+        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64, free in 0..200_u64,
     ) {
         let run = Conversation {
-            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, kv_padding: tokens(padding), ubatch_tokens: tokens(most),
+            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, cells: prompt_tokens * batch + free,
+            kv_padding: tokens(padding), ubatch_tokens: tokens(most),
         };
         let (mut graphs, mut columns, mut outputs, mut scores, mut cells) = (0, 0, 0, 0, 0);
         let all = prompt_tokens * batch;
         for first in (0..all).step_by(usize::try_from(most).unwrap()) {
             let last = all.min(first + most);
-            let attended = last.div_ceil(batch).next_multiple_of(padding);
+            let attended = last.div_ceil(batch).next_multiple_of(padding).min(run.cells / batch);
             graphs += 1;
             columns += last - first;
             outputs += last.saturating_sub(first.max(all - batch));
@@ -842,6 +844,28 @@ fn memory_is_the_file_and_the_cache() {
     let long = InferenceStudy { prompt_tokens: tokens(4096), context_cells: Some(tokens(8192)), ..base };
     let none = 2 * (base.model.kv_cache_elements(8192) - base.model.kv_cache_elements(512));
     assert_eq!(ask(long).headline.memory_bytes - it.memory_bytes, none + (1 << 28) - scores);
+}
+
+/// llama.cpp pads what it attends to up to the end of the cache, not beyond.
+#[test]
+fn attention_reads_no_cells_that_there_are_not() {
+    let base = InferenceStudy {
+        // It is one sequence, which may have all cells.
+        warm_up_tokens: 0,
+        prompt_tokens: tokens(260),
+        context_cells: Some(tokens(300)),
+        kv_padding: tokens(300),
+        ..InferenceStudy::default()
+    };
+    for batch in [1, 2] {
+        let cells = 300 * u64::from(batch);
+        let all = InferenceStudy { batch: count(batch), context_cells: Some(tokens(cells)), ..base };
+        let beyond = InferenceStudy { kv_padding: tokens(4096), ..all };
+        assert_eq!(ask(beyond), ask(all), "all cells of each sequence");
+    }
+    let more = InferenceStudy { kv_padding: tokens(4096), context_cells: Some(tokens(600)), ..base };
+    let ratio = ask(more).attention_ns / ask(base).attention_ns;
+    assert!((ratio / 2.0 - 1.0).abs() < 1e-9, "{ratio}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ pub struct InferenceStudy {
     /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`); null for as many as they take
     #[schemars(extend("unit" = "cells"))]
     pub context_cells: Option<NonZeroU64>,
-    /// Cells that the attended part of the cache is rounded up to
+    /// Cells that the attended part of the cache is rounded up to, as far as it has them
     #[schemars(extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
     /// Most columns of one graph (llama.cpp's `n_ubatch`)
@@ -300,6 +300,7 @@ impl InferenceStudy {
             prompt_tokens: prompt,
             generated_tokens: generated,
             batch,
+            cells,
             kv_padding: self.kv_padding,
             ubatch_tokens: self.ubatch_tokens,
         })
@@ -515,7 +516,7 @@ const EFFECTS: [Effect; 79] = all(&[
         neutral("package_w"),
         slower("batch").except(BLAS),
         neutral("warm_up_tokens"),
-        neutral("context_cells"),
+        slower("context_cells"),
         either("kv_padding", "multiples of one number are not those of another"),
         either("ubatch_tokens", "larger graphs read weights less often, smaller ones attend to fewer cells"),
         either("tile_rows", TILE).only(TILED),
