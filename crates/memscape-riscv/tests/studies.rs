@@ -747,19 +747,29 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { threads: count(1000), ..base })
             .starts_with("1000 threads do not fit 64 cores")
     );
-    // What is given must be there, whether the policy binds or not.
-    let bound = |policy, nodes: &str, cores: Option<&str>| InferenceStudy {
+    let bound = |policy, nodes: Option<&str>, cores: Option<&str>| InferenceStudy {
         policy,
-        bind_nodes: Some(serde_json::from_str(nodes).unwrap()),
+        bind_nodes: nodes.map(|it| serde_json::from_str(it).unwrap()),
         bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
         ..base
     };
     for policy in Policy::ALL {
-        assert!(bound(policy, "2", None).answer().is_ok(), "a sweep over policies");
-        assert_eq!(error(bound(policy, "[7]", None)), "`bind_nodes` is [7], but the machine has 4 nodes");
-        assert!(error(bound(policy, "[1]", Some("60-70"))).contains("are both given"));
-        let cores = InferenceStudy { bind_nodes: None, ..bound(policy, "1", Some("60-70")) };
-        assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
+        assert!(error(bound(policy, Some("[1]"), Some("60-70"))).contains("are both given"));
+        let (nodes, cores) = (bound(policy, Some("[7]"), None), bound(policy, None, Some("60-70")));
+        if policy.binds() {
+            assert_eq!(error(nodes), "`bind_nodes` is [7], but the machine has 4 nodes");
+            assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
+        } else {
+            let text = |it| {
+                format!(
+                    "`{it}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or \
+                     leave `{it}` out"
+                )
+            };
+            assert_eq!([error(nodes), error(cores)], ["bind_nodes", "bind_cores"].map(text));
+            let product = GemmStudy { policy, bind_cores: "0-7".parse().ok(), ..GemmStudy::default() };
+            assert_eq!(product.answer().unwrap_err().to_string(), text("bind_cores"));
+        }
     }
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };

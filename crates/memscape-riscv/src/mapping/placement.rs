@@ -73,10 +73,8 @@ pub struct Placed {
 #[non_exhaustive]
 pub enum NumaError {
     /// Threads that have no core of their own.
-    #[error(
-        "{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{}",
-        if *nodes < *all_nodes { ", or bind to more nodes" } else { "" }
-    )]
+    #[error("{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{}",
+        if *nodes < *all_nodes { ", or bind to more nodes" } else { "" })]
     TooManyThreads {
         /// Threads asked for.
         threads: u32,
@@ -86,6 +84,15 @@ pub enum NumaError {
         nodes: u32,
         /// Nodes there are.
         all_nodes: u32,
+    },
+    /// Something to bind to under a policy that does not.
+    #[error(
+        "`{given}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or leave \
+         `{given}` out"
+    )]
+    Unbound {
+        /// The parameter.
+        given: &'static str,
     },
     /// Cores that the machine has not got.
     #[error(
@@ -180,18 +187,19 @@ fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, N
     let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
     let mut near: [usize; MOST_NODES] = std::array::from_fn(|node| node);
     near[..nodes as usize].sort_by_key(|to| numa.distances.between(*to, 0));
-    // What is given must be there, whether this policy binds to it or not.
-    let bound = match (bind.cores, bind.nodes) {
-        (Some(_), Some(_)) => return Err(NumaError::CoresAndNodes),
-        (Some(cores), None) => Runs::of_cores(&cores, numa)?,
+    match (bind.cores, bind.nodes) {
+        (Some(_), Some(_)) => Err(NumaError::CoresAndNodes),
+        // What is not bound to would go unheard.
+        (Some(_), None) if !policy.binds() => Err(NumaError::Unbound { given: "bind_cores" }),
+        (None, Some(_)) if !policy.binds() => Err(NumaError::Unbound { given: "bind_nodes" }),
+        (None, None) if !policy.binds() => Ok(Runs::on(&near[..nodes.min(threads) as usize], cores_per_node)),
+        (Some(cores), None) => Runs::of_cores(&cores, numa),
         (None, given) => {
             let given = given.unwrap_or(Nodes::Count(threads.div_ceil(cores_per_node).min(nodes)));
             let (on, count) = given.choose(near, nodes).ok_or(NumaError::BindNodes { given, nodes })?;
-            Runs::on(&on[..count as usize], cores_per_node)
+            Ok(Runs::on(&on[..count as usize], cores_per_node))
         }
-    };
-    let free = || Runs::on(&near[..nodes.min(threads) as usize], cores_per_node);
-    Ok(if policy.binds() { bound } else { free() })
+    }
 }
 
 /// Places threads and pages. What is touched first is touched on the first node that has
@@ -222,7 +230,7 @@ pub fn place(
     }
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let clusters = match bind.cores.filter(|_| policy.binds()) {
+    let clusters = match bind.cores {
         Some(listed) => listed.clusters(cache.cores_per_cluster),
         None => runs.cores().div_ceil(cache.cores_per_cluster.get()),
     };
