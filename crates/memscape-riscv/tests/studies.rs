@@ -832,6 +832,37 @@ fn bad_questions_say_what_to_change() {
     }
 }
 
+/// `numa.cores` says which of the cores are whose, for lists of them alone.
+#[test]
+fn lists_of_cores_are_of_as_many_as_there_are() {
+    let of = |cores_per_node, threads, bind_cores: Option<&str>| {
+        let mut study = InferenceStudy {
+            policy: Policy::BindCores,
+            threads: count(threads),
+            bind_cores: bind_cores.map(|it| it.parse().unwrap()),
+            ..InferenceStudy::default()
+        };
+        study.numa.cores_per_node = count(cores_per_node);
+        study
+    };
+    for cores in [8, 64] {
+        assert_eq!(
+            error(of(cores, 64, Some("0-63"))),
+            format!(
+                "`numa.cores` lists 16 cores of node 0, but `numa.cores_per_node` is {cores}; make them agree, or leave \
+                 `bind_cores` out"
+            )
+        );
+        ask(of(cores, 4 * cores, None));
+    }
+    ask(of(16, 64, Some("0-63")));
+    // Lists of nodes that are left out are nobody's.
+    let mut two = of(16, 32, Some("0-31"));
+    two.numa.nodes = count(2);
+    two.numa.distances = serde_json::from_str("20").unwrap();
+    ask(two);
+}
+
 /// What must fit is the file and all cells of the cache; there are 128 GB.
 #[test]
 fn memory_is_the_file_and_the_cache() {

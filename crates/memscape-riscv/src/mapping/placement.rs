@@ -94,6 +94,19 @@ pub enum NumaError {
         /// The parameter.
         given: &'static str,
     },
+    /// Lists of cores that are for another machine.
+    #[error(
+        "`numa.cores` lists {listed} cores of node {node}, but `numa.cores_per_node` is {cores_per_node}; make them \
+         agree, or leave `bind_cores` out"
+    )]
+    CoresPerNode {
+        /// The node.
+        node: usize,
+        /// Cores listed.
+        listed: u32,
+        /// Cores there are.
+        cores_per_node: u32,
+    },
     /// Cores that the machine has not got.
     #[error(
         "of the {given} cores of `bind_cores`, {found} are on the {nodes} nodes of `numa.cores`; list cores of these"
@@ -149,10 +162,15 @@ impl Runs {
 
     /// Nodes that have some of these cores.
     fn of_cores(cores: &CoreList, numa: &Numa) -> Result<Self, NumaError> {
-        let nodes = numa.nodes.get();
+        let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
         let mut all = Self { on: [(0, 0); MOST_NODES], nodes: 0 };
         for node in 0..nodes as usize {
-            let own = numa.cores.of(node).and(cores).count();
+            let there = numa.cores.of(node);
+            // Nothing else asks which core is whose, so that other counts of cores go without a list.
+            if there.count() != cores_per_node {
+                return Err(NumaError::CoresPerNode { node, listed: there.count(), cores_per_node });
+            }
+            let own = there.and(cores).count();
             if own > 0 {
                 all.on[all.nodes] = (node, own);
                 all.nodes += 1;
