@@ -771,6 +771,18 @@ fn bad_questions_say_what_to_change() {
             assert_eq!(product.answer().unwrap_err().to_string(), text("bind_cores"));
         }
     }
+    // Who lists cores is not sent to nodes.
+    let listed = InferenceStudy { threads: count(9), ..bound(Policy::BindCoresMemory, None, Some("0-7")) };
+    assert_eq!(
+        error(listed),
+        "9 threads do not fit 8 cores on 1 nodes, one each; use fewer threads, or list more `bind_cores`"
+    );
+    let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
+    assert!(
+        error(listed).ends_with("`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more memory"),
+        "{}",
+        error(listed)
+    );
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(

@@ -73,8 +73,7 @@ pub struct Placed {
 #[non_exhaustive]
 pub enum NumaError {
     /// Threads that have no core of their own.
-    #[error("{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{}",
-        if *nodes < *all_nodes { ", or bind to more nodes" } else { "" })]
+    #[error("{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{more}")]
     TooManyThreads {
         /// Threads asked for.
         threads: u32,
@@ -82,8 +81,8 @@ pub enum NumaError {
         cores: u32,
         /// Nodes they may use.
         nodes: u32,
-        /// Nodes there are.
-        all_nodes: u32,
+        /// What else helps, if anything.
+        more: &'static str,
     },
     /// Something to bind to under a policy that does not.
     #[error(
@@ -244,7 +243,12 @@ pub fn place(
     let run_nodes = u32::try_from(runs.nodes).unwrap_or(nodes);
     let (cores, on) = if policy.binds() { (runs.cores(), run_nodes) } else { (numa.all_cores(), nodes) };
     if threads > cores {
-        return Err(NumaError::TooManyThreads { threads, cores, nodes: on, all_nodes: nodes });
+        let more = match bind.cores {
+            _ if cores == numa.all_cores() => "",
+            Some(_) => ", or list more `bind_cores`",
+            None => ", or bind to more nodes",
+        };
+        return Err(NumaError::TooManyThreads { threads, cores, nodes: on, more });
     }
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };

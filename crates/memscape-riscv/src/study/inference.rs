@@ -194,7 +194,10 @@ pub enum InferenceError {
          use has {}: {} are missing; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more \
          memory",
         Bytes(*weights), Bytes(*cache), Bytes(*limit), Bytes(weights.saturating_add(*cache) - limit),
-        if *bound { ", `policy` = \"bind-cores\" or more `bind_nodes`" } else { "" }
+        match bound {
+            Some(nodes) => format!(", `policy` = \"bind-cores\" or {nodes}"),
+            None => String::new(),
+        }
     )]
     Memory {
         /// Bytes of the weights, of attention's scores, and of what BLAS dequantises weights into.
@@ -203,8 +206,8 @@ pub enum InferenceError {
         cache: u64,
         /// Bytes there are.
         limit: u64,
-        /// Whether the run is bound to some nodes' memory.
-        bound: bool,
+        /// What binds the run to more nodes, if their memory is not all that there is.
+        bound: Option<&'static str>,
     },
     /// No such kernel.
     #[error(transparent)]
@@ -342,8 +345,9 @@ impl InferenceStudy {
             balancing,
         )?;
         let (weights, cache) = (self.bytes_beside_cache(&software, run), self.cache_bytes());
-        let (limit, bound) =
-            (memory_limit(&self.memory, &self.numa, &placed), placed.memory_nodes < self.numa.nodes.get());
+        let limit = memory_limit(&self.memory, &self.numa, &placed);
+        let nodes = if bind.cores.is_some() { "`bind_cores` on more nodes" } else { "more `bind_nodes`" };
+        let bound = (placed.memory_nodes < self.numa.nodes.get()).then_some(nodes);
         if weights.saturating_add(cache) > limit {
             return Err(InferenceError::Memory { weights, cache, limit, bound });
         }
