@@ -747,42 +747,6 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { threads: count(1000), ..base })
             .starts_with("1000 threads do not fit 64 cores")
     );
-    let bound = |policy, nodes: Option<&str>, cores: Option<&str>| InferenceStudy {
-        policy,
-        bind_nodes: nodes.map(|it| serde_json::from_str(it).unwrap()),
-        bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
-        ..base
-    };
-    for policy in Policy::ALL {
-        assert!(error(bound(policy, Some("[1]"), Some("60-70"))).contains("are both given"));
-        let (nodes, cores) = (bound(policy, Some("[7]"), None), bound(policy, None, Some("60-70")));
-        if policy.binds() {
-            assert_eq!(error(nodes), "`bind_nodes` is [7], but the machine has 4 nodes");
-            assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
-        } else {
-            let text = |it| {
-                format!(
-                    "`{it}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or \
-                     leave `{it}` out"
-                )
-            };
-            assert_eq!([error(nodes), error(cores)], ["bind_nodes", "bind_cores"].map(text));
-            let product = GemmStudy { policy, bind_cores: "0-7".parse().ok(), ..GemmStudy::default() };
-            assert_eq!(product.answer().unwrap_err().to_string(), text("bind_cores"));
-        }
-    }
-    // Who lists cores is not sent to nodes.
-    let listed = InferenceStudy { threads: count(9), ..bound(Policy::BindCoresMemory, None, Some("0-7")) };
-    assert_eq!(
-        error(listed),
-        "9 threads do not fit 8 cores on 1 nodes, one each; use fewer threads, or list more `bind_cores`"
-    );
-    let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
-    assert!(
-        error(listed).ends_with("`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more memory"),
-        "{}",
-        error(listed)
-    );
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(
@@ -842,6 +806,48 @@ fn bad_questions_say_what_to_change() {
     for old in ["q5_0", "f16", "f32"] {
         assert!(serde_json::from_value::<Format>(old.into()).is_err());
     }
+}
+
+/// What a policy does not bind to is refused under it, rather than left unheard.
+#[test]
+fn bindings_are_heard_or_refused() {
+    let base = InferenceStudy::default();
+    let bound = |policy, nodes: Option<&str>, cores: Option<&str>| InferenceStudy {
+        policy,
+        bind_nodes: nodes.map(|it| serde_json::from_str(it).unwrap()),
+        bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
+        ..base
+    };
+    for policy in Policy::ALL {
+        assert!(error(bound(policy, Some("[1]"), Some("60-70"))).contains("are both given"));
+        let (nodes, cores) = (bound(policy, Some("[7]"), None), bound(policy, None, Some("60-70")));
+        if policy.binds() {
+            assert_eq!(error(nodes), "`bind_nodes` is [7], but the machine has 4 nodes");
+            assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
+        } else {
+            let text = |it| {
+                format!(
+                    "`{it}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or \
+                     leave `{it}` out"
+                )
+            };
+            assert_eq!([error(nodes), error(cores)], ["bind_nodes", "bind_cores"].map(text));
+            let product = GemmStudy { policy, bind_cores: "0-7".parse().ok(), ..GemmStudy::default() };
+            assert_eq!(product.answer().unwrap_err().to_string(), text("bind_cores"));
+        }
+    }
+    // Who lists cores is not sent to nodes.
+    let listed = InferenceStudy { threads: count(9), ..bound(Policy::BindCoresMemory, None, Some("0-7")) };
+    assert_eq!(
+        error(listed),
+        "9 threads do not fit 8 cores on 1 nodes, one each; use fewer threads, or list more `bind_cores`"
+    );
+    let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
+    assert!(
+        error(listed).ends_with("`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more memory"),
+        "{}",
+        error(listed)
+    );
 }
 
 /// `numa.cores` says which of the cores are whose, for lists of them alone.
