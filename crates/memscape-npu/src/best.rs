@@ -222,6 +222,20 @@ impl Designs<'_> {
         Ok((best, kernels.len() as u64))
     }
 
+    /// The kernel of most operations per second that can compute products of all these sizes, whatever their
+    /// steps read and write.
+    ///
+    /// # Errors
+    /// [`MmulError`] if the device lacks the instruction.
+    pub fn fastest_kernel(&self, sizes: &[[u64; 3]]) -> Result<Option<Kernel>, MmulError> {
+        let computes = |kernel: &Kernel| {
+            let all = |it: &Design| sizes.iter().all(|size| self.programmable(it, *size));
+            self.reaches_cores(kernel.tile) && self.steps(kernel.tile).any(|it| all(&it))
+        };
+        let kernels = self.by_bound(|it| it.macs_per_cycle().recip())?;
+        Ok(kernels.into_iter().map(|it| it.1).find(computes))
+    }
+
     /// What keeps every design from one of the products, where something does.
     ///
     /// * `products`: how many there are

@@ -184,6 +184,7 @@ fn a_long_prompt_is_counted_graph_by_graph() {
         prompt_tokens: 1025,
         generated_tokens: 1,
         batch: 1,
+        cells: u64::MAX,
         kv_padding: study.kv_padding,
         ubatch_tokens: study.ubatch_tokens,
     };

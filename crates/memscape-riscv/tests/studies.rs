@@ -161,19 +161,21 @@ proptest! {
     }
 
     /// Graphs told in closed form are those that one counts: token by token of all sequences, as many
-    /// columns as a graph may have, each attending to what its sequence has in use by its end.
+    /// columns as a graph may have, each attending to what its sequence has in use by its end, padded as far as
+    /// the cache goes.
     #[test]
     fn a_prompt_is_split_as_llama_cpp_splits_it(
-        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64,
+        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64, free in 0..200_u64,
     ) {
         let run = Conversation {
-            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, kv_padding: tokens(padding), ubatch_tokens: tokens(most),
+            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, cells: prompt_tokens * batch + free,
+            kv_padding: tokens(padding), ubatch_tokens: tokens(most),
         };
         let (mut graphs, mut columns, mut outputs, mut scores, mut cells) = (0, 0, 0, 0, 0);
         let all = prompt_tokens * batch;
         for first in (0..all).step_by(usize::try_from(most).unwrap()) {
             let last = all.min(first + most);
-            let attended = last.div_ceil(batch).next_multiple_of(padding);
+            let attended = last.div_ceil(batch).next_multiple_of(padding).min(run.cells / batch);
             graphs += 1;
             columns += last - first;
             outputs += last.saturating_sub(first.max(all - batch));
@@ -745,20 +747,6 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { threads: count(1000), ..base })
             .starts_with("1000 threads do not fit 64 cores")
     );
-    // What is given must be there, whether the policy binds or not.
-    let bound = |policy, nodes: &str, cores: Option<&str>| InferenceStudy {
-        policy,
-        bind_nodes: Some(serde_json::from_str(nodes).unwrap()),
-        bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
-        ..base
-    };
-    for policy in Policy::ALL {
-        assert!(bound(policy, "2", None).answer().is_ok(), "a sweep over policies");
-        assert_eq!(error(bound(policy, "[7]", None)), "`bind_nodes` is [7], but the machine has 4 nodes");
-        assert!(error(bound(policy, "[1]", Some("60-70"))).contains("are both given"));
-        let cores = InferenceStudy { bind_nodes: None, ..bound(policy, "1", Some("60-70")) };
-        assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
-    }
     let large = "llama-2-70b".parse().unwrap();
     let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
     assert_eq!(
@@ -820,6 +808,79 @@ fn bad_questions_say_what_to_change() {
     }
 }
 
+/// What a policy does not bind to is refused under it, rather than left unheard.
+#[test]
+fn bindings_are_heard_or_refused() {
+    let base = InferenceStudy::default();
+    let bound = |policy, nodes: Option<&str>, cores: Option<&str>| InferenceStudy {
+        policy,
+        bind_nodes: nodes.map(|it| serde_json::from_str(it).unwrap()),
+        bind_cores: cores.map(|it| serde_json::from_value(it.into()).unwrap()),
+        ..base
+    };
+    for policy in Policy::ALL {
+        assert!(error(bound(policy, Some("[1]"), Some("60-70"))).contains("are both given"));
+        let (nodes, cores) = (bound(policy, Some("[7]"), None), bound(policy, None, Some("60-70")));
+        if policy.binds() {
+            assert_eq!(error(nodes), "`bind_nodes` is [7], but the machine has 4 nodes");
+            assert!(error(cores).starts_with("of the 11 cores of `bind_cores`, 4 are on the 4 nodes"));
+        } else {
+            let text = |it| {
+                format!(
+                    "`{it}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or \
+                     leave `{it}` out"
+                )
+            };
+            assert_eq!([error(nodes), error(cores)], ["bind_nodes", "bind_cores"].map(text));
+            let product = GemmStudy { policy, bind_cores: "0-7".parse().ok(), ..GemmStudy::default() };
+            assert_eq!(product.answer().unwrap_err().to_string(), text("bind_cores"));
+        }
+    }
+    // Who lists cores is not sent to nodes.
+    let listed = InferenceStudy { threads: count(9), ..bound(Policy::BindCoresMemory, None, Some("0-7")) };
+    assert_eq!(
+        error(listed),
+        "9 threads do not fit 8 cores on 1 nodes, one each; use fewer threads, or list more `bind_cores`"
+    );
+    let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
+    assert!(
+        error(listed).ends_with("`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more memory"),
+        "{}",
+        error(listed)
+    );
+}
+
+/// `numa.cores` says which of the cores are whose, for lists of them alone.
+#[test]
+fn lists_of_cores_are_of_as_many_as_there_are() {
+    let of = |cores_per_node, threads, bind_cores: Option<&str>| {
+        let mut study = InferenceStudy {
+            policy: Policy::BindCores,
+            threads: count(threads),
+            bind_cores: bind_cores.map(|it| it.parse().unwrap()),
+            ..InferenceStudy::default()
+        };
+        study.numa.cores_per_node = count(cores_per_node);
+        study
+    };
+    for cores in [8, 64] {
+        assert_eq!(
+            error(of(cores, 64, Some("0-63"))),
+            format!(
+                "`numa.cores` lists 16 cores of node 0, but `numa.cores_per_node` is {cores}; make them agree, or leave \
+                 `bind_cores` out"
+            )
+        );
+        ask(of(cores, 4 * cores, None));
+    }
+    ask(of(16, 64, Some("0-63")));
+    // Lists of nodes that are left out are nobody's.
+    let mut two = of(16, 32, Some("0-31"));
+    two.numa.nodes = count(2);
+    two.numa.distances = serde_json::from_str("20").unwrap();
+    ask(two);
+}
+
 /// What must fit is the file and all cells of the cache; there are 128 GB.
 #[test]
 fn memory_is_the_file_and_the_cache() {
@@ -842,6 +903,28 @@ fn memory_is_the_file_and_the_cache() {
     let long = InferenceStudy { prompt_tokens: tokens(4096), context_cells: Some(tokens(8192)), ..base };
     let none = 2 * (base.model.kv_cache_elements(8192) - base.model.kv_cache_elements(512));
     assert_eq!(ask(long).headline.memory_bytes - it.memory_bytes, none + (1 << 28) - scores);
+}
+
+/// llama.cpp pads what it attends to up to the end of the cache, not beyond.
+#[test]
+fn attention_reads_no_cells_that_there_are_not() {
+    let base = InferenceStudy {
+        // It is one sequence, which may have all cells.
+        warm_up_tokens: 0,
+        prompt_tokens: tokens(260),
+        context_cells: Some(tokens(300)),
+        kv_padding: tokens(300),
+        ..InferenceStudy::default()
+    };
+    for batch in [1, 2] {
+        let cells = 300 * u64::from(batch);
+        let all = InferenceStudy { batch: count(batch), context_cells: Some(tokens(cells)), ..base };
+        let beyond = InferenceStudy { kv_padding: tokens(4096), ..all };
+        assert_eq!(ask(beyond), ask(all), "all cells of each sequence");
+    }
+    let more = InferenceStudy { kv_padding: tokens(4096), context_cells: Some(tokens(600)), ..base };
+    let ratio = ask(more).attention_ns / ask(base).attention_ns;
+    assert!((ratio / 2.0 - 1.0).abs() < 1e-9, "{ratio}");
 }
 
 #[test]

@@ -13,24 +13,27 @@ use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, Repl
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::device::{Device, Mmul};
+use crate::cost::schedule::MAX_SIZE;
+use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::laws;
 use crate::study::slots;
-use crate::study::workload::{ProductTraffic, Strategy, WorkloadStudy};
+use crate::study::workload::{ProductTraffic, Solved, Strategy, WorkloadStudy};
 
 /// A prompt, and a reply generated token by token, on an NPU.
 ///
 /// The prompt's weight products are those of `npu.workload`. A generated token multiplies
 /// every weight with one vector per sequence, which no tile can use again: it streams the
 /// weights, as they are stored, through the array's way to DRAM, and the keys and values of
-/// the context after them.
+/// the context after them. Meanwhile cores multiply as fast as the design's kernel does, or, where
+/// each size has the best design, the fastest kernel.
 ///
 /// # Source
 /// The published work times products only. What is between them is read so: attention runs
-/// on the array, at the rate of the prompt's products while a prompt is read; norms,
+/// on the array, at the rate of the layers' products while a prompt is read, and shares what configures the
+/// array with them; norms,
 /// activations and residuals stream through the same port; cores widen stored weights as they
 /// load them, beside multiplying.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -209,6 +212,19 @@ pub enum InferenceError {
         /// What there is.
         have: Bytes,
     },
+    /// More rows of a product than are modelled.
+    #[error(
+        "`prompt_tokens` = {prompt} of each of `batch` = {batch} sequences are {rows} rows of a product, which must be \
+         from 1 to {MAX_SIZE}; use fewer of either"
+    )]
+    Rows {
+        /// Tokens of a prompt.
+        prompt: u64,
+        /// Sequences.
+        batch: u32,
+        /// Tokens of all.
+        rows: u128,
+    },
 }
 
 /// An operator that the array streams and multiplies at the same time, in nanoseconds.
@@ -227,7 +243,7 @@ impl Streamed {
         let ns = Nanoseconds::new;
         let least = ns(self.at_peak.max(self.stream))?;
         let parts = if self.compute > self.stream {
-            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns(self.compute - self.at_peak)?)]
+            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns((self.compute - self.at_peak).max(0.0))?)]
         } else {
             [("read", ns(self.stream)?), ("kernel", Nanoseconds::ZERO)]
         };
@@ -269,6 +285,13 @@ impl Default for InferenceStudy {
 }
 
 impl InferenceStudy {
+    /// Checks that the prompts of all sequences are no more rows than a product may have.
+    fn check_rows(&self) -> Result<(), InferenceError> {
+        let (prompt, batch) = (self.prompt_tokens.get(), self.batch.get());
+        let rows = u128::from(prompt) * u128::from(batch);
+        if rows > MAX_SIZE.into() { Err(InferenceError::Rows { prompt, batch, rows }) } else { Ok(()) }
+    }
+
     /// The prompts of all sequences as one product per matrix.
     #[must_use]
     pub fn products(&self) -> WorkloadStudy {
@@ -328,10 +351,10 @@ impl InferenceStudy {
 
     /// One step: the slower of streaming and multiplying, operator after operator; the bytes streamed;
     /// and the time of operators that multiply for longer than they stream.
-    fn step(&self, mmul: Mmul) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
+    fn step(&self) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
         let (mut times, mut streamed) = ([0.0; 3], 0.0);
         let mut computing = 0.0;
-        for it in self.streams(mmul)? {
+        for it in self.streams()? {
             if it.compute > it.stream {
                 computing += it.compute;
             }
@@ -366,13 +389,15 @@ impl InferenceStudy {
 
     /// What a step streams and multiplies, operator by operator.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn streams(&self, mmul: Mmul) -> Result<Vec<Streamed>, StudyError> {
+    fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
+        let kernel = self.products().kernel(self.batch.into())?;
+        let peak = self.device.peak_tops(&kernel.mmul) * 1e3;
+        let reached = self.device.tops(kernel.macs_per_cycle()) * 1e3;
         // One row of the instruction for each vector; the others multiply nothing.
-        let r = f64::from(mmul.r.get());
-        let peak = self.device.peak_tops(&mmul) * 1e3;
-        let rate = |vectors: f64| peak * vectors / ((vectors / r).ceil() * r);
+        let r = f64::from(kernel.mmul.r.get());
+        let rate = |vectors: f64| reached * vectors / ((vectors / r).ceil() * r);
         let mut streams = Vec::new();
         for it in self.model.reply_operators(self.reply(), self.projections)? {
             let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
@@ -401,11 +426,12 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        self.check_rows()?;
         let mmul = self.device.mmul(self.precision)?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
         let heads = NonZeroU64::from(self.batch);
         let mut costs = products.operators(heads, Some(stored))?;
-        let tops = products.solve(heads, Some(stored))?.0.tops;
+        let tops = products.solve(heads, Some(stored))?.layer_tops;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
             let part = part_of(it.kind);
@@ -420,7 +446,7 @@ impl InferenceStudy {
             let it = Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes };
             costs.push(it.told(Pass::Prompt)?);
         }
-        for it in self.streams(mmul)? {
+        for it in self.streams()? {
             costs.push(it.told(Pass::Token)?);
         }
         let dispatch = [("dispatch", self.dispatch()?)];
@@ -440,8 +466,10 @@ impl InferenceStudy {
     /// As of `npu.workload`: a model with experts, or a design that does not fit.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
+        self.check_rows()?;
         let stored = self.format.of(&self.model)?;
-        let (products, [layers, outside]) = self.products().solve(self.batch.into(), Some(stored))?;
+        let solved = self.products().solve(self.batch.into(), Some(stored))?;
+        let Solved { answer: products, layers, outside, layer_tops } = solved;
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
         for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
@@ -452,7 +480,7 @@ impl InferenceStudy {
             let moved = self.bytes(stored, &it, batch);
             other_bytes += it.count as f64 * moved;
             let compute = match part {
-                PassPart::Attention => batch * it.operations as f64 / (products.tops * 1e3),
+                PassPart::Attention => batch * it.operations as f64 / (layer_tops * 1e3),
                 _ => 0.0,
             };
             let stream = moved / gb_s;
@@ -523,11 +551,11 @@ impl Study for InferenceStudy {
     };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        self.check_rows()?;
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
-        let mmul = self.device.mmul(self.precision)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let (step, step_bytes, computing) = self.step(mmul)?;
         let read = self.prompt()?;
+        let (step, step_bytes, computing) = self.step()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
@@ -629,7 +657,10 @@ const EFFECTS: &[Effect] = &[
 
 #[cfg(test)]
 mod tests {
+    use memscape_workload::Matrix;
+
     use super::*;
+    use crate::study::search::SearchStudy;
 
     #[test]
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -663,7 +694,7 @@ mod tests {
                 batch: NonZeroU32::new(32).unwrap(),
                 ..InferenceStudy::default()
             };
-            let (step, bytes, _) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            let (step, bytes, _) = study.step().unwrap();
             [step.ns(PassPart::Attention), step.total().as_ns(), bytes]
         };
         let reply = of(1, 1023);
@@ -696,7 +727,7 @@ mod tests {
                 ..InferenceStudy::default()
             };
             study.device.dispatch_ns = Nanoseconds::new(dispatch_ns).unwrap();
-            let (_, _, computing) = study.step(study.device.mmul(study.precision).unwrap()).unwrap();
+            let (_, _, computing) = study.step().unwrap();
             let answer = study.answer().unwrap();
             let streaming = answer.headline.token_ns - answer.dispatch_ns - computing.as_f64();
             (answer.headline.bound_by, [answer.dispatch_ns, computing.as_f64(), streaming])
@@ -706,6 +737,28 @@ mod tests {
         assert!((dispatch - 81.0 * 1.8e6).abs() < 1.0 && dispatch > computing && computing > streaming);
         assert!(dispatch < computing + streaming, "less than half of a step");
         assert_eq!((bound, of(1e6).0), (BoundBy::Host, BoundBy::Compute));
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn a_step_multiplies_as_fast_as_its_kernel() {
+        let batch = NonZeroU32::new(448).unwrap();
+        let prompt_tokens = NonZeroU64::MIN;
+        let study = InferenceStudy { prompt_tokens, batch, ..InferenceStudy::default() };
+        let layer: u64 = study.model.layer_gemvs(study.projections).map(|it| it.1.macs()).sum();
+        let head = study.model.gemv(Matrix::LmHead).unwrap().macs();
+        let macs = u64::from(study.model.layers) * layer + head;
+        let tops = |strategy| {
+            let answer = InferenceStudy { strategy, ..study }.answer().unwrap();
+            2.0 * f64::from(batch.get()) * macs as f64 / answer.weights_ns * 1e-3
+        };
+        // Of the kernel alone, which the array does not reach where it waits or pads.
+        let given = study.products().gemm(NonZeroU64::MIN, study.model.gemv(Matrix::Qkv).unwrap());
+        let given = given.answer().unwrap().peak_tops;
+        let fastest = SearchStudy::default().answer().unwrap().peak_tops;
+        assert!((tops(Strategy::OneDesign) / given - 1.0).abs() < 1e-9);
+        assert!((tops(Strategy::BestPerSize) / fastest - 1.0).abs() < 1e-9);
+        assert!(given < fastest && fastest < 0.95 * study.device.peak_tops(&study.device.int8.unwrap()));
     }
 
     #[test]
@@ -730,6 +783,33 @@ mod tests {
         assert_eq!(one.layers.time, many.layers.time);
         let ratio = many.outside.time.as_f64() / one.outside.time.as_f64();
         assert!(ratio > 2.0, "1024 vectors are more than a tile of them: {ratio}");
+    }
+
+    /// What configures the array is billed once, with the products.
+    #[test]
+    fn attention_of_a_prompt_does_not_pay_for_configuring() {
+        let base = InferenceStudy { model: Model::named("qwen3-0.6b").unwrap(), ..InferenceStudy::default() };
+        let of = |strategy, ns| {
+            let mut study = InferenceStudy { strategy, ..base };
+            study.device.reconfiguration_ns = Nanoseconds::new(ns).unwrap();
+            study.prompt().unwrap()
+        };
+        let once = of(Strategy::OneDesign, 1e6);
+        let anew = of(Strategy::Reconfigured, 1e6);
+        assert!(anew.weights > once.weights);
+        assert_eq!(anew.attention, once.attention);
+        // Nor where it makes kinds share a design.
+        let [cheap, dear] = [0.0, 1e9].map(|ns| of(Strategy::BestPerSize, ns));
+        assert!(cheap.weights < dear.weights);
+        assert_eq!(cheap.attention, dear.attention);
+        // Operator by operator, too.
+        let told = InferenceStudy { strategy: Strategy::Reconfigured, ..base }.operators().unwrap();
+        let attention = |all: &[OperatorCost]| -> f64 {
+            let of = |it: &&OperatorCost| it.pass == Pass::Prompt && it.operator.starts_with("attention_s");
+            all.iter().filter(of).flat_map(|it| &it.parts).map(|it| it.1).sum()
+        };
+        assert!(attention(&told) > 0.0);
+        assert!((attention(&told) / attention(&base.operators().unwrap()) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -800,6 +880,20 @@ mod tests {
         assert!(error.contains(&format!("{missing} are missing")), "{error}");
         // One token asks the head for more than any layer: 128 256 results.
         assert_eq!(of(1, 32.0).product_bytes().unwrap(), Bytes(2048 + 128_256));
+    }
+
+    #[test]
+    fn more_rows_than_a_product_has_are_refused_by_name() {
+        let study = InferenceStudy {
+            prompt_tokens: NonZeroU64::new(1 << 24).unwrap(),
+            batch: NonZeroU32::new(1000).unwrap(),
+            ..InferenceStudy::default()
+        };
+        let text = "`prompt_tokens` = 16777216 of each of `batch` = 1000 sequences are 16777216000 rows of a product, which \
+                    must be from 1 to 4294967296; use fewer of either";
+        assert_eq!(study.answer().unwrap_err().to_string(), text);
+        assert_eq!(study.prompt().unwrap_err().to_string(), text);
+        assert_eq!(study.operators().unwrap_err().to_string(), text);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::best::{Demanded, Designs, Obstacle};
+use crate::cost::kernel::Kernel;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::ChainError;
@@ -262,6 +263,18 @@ pub struct ProductTraffic {
     pub written_bytes: f64,
 }
 
+/// A prompt's products, and what they take.
+pub(super) struct Solved {
+    pub(super) answer: WorkloadAnswer,
+    /// Those of the layers, with what configures the array.
+    pub(super) layers: ProductTraffic,
+    /// Those outside of them, the head above all.
+    pub(super) outside: ProductTraffic,
+    /// Operations of the layers' products over their time, without what configures the array: each kind in
+    /// the design that suits it best, where sizes have their own.
+    pub(super) layer_tops: f64,
+}
+
 /// One kind of product.
 #[derive(Debug, Clone, Copy)]
 struct Product {
@@ -273,6 +286,8 @@ struct Product {
     operations: f64,
     /// What the array is configured for: a change of it takes time.
     configuration: usize,
+    /// What all of it takes in the design that suits it best, where kinds need not share one.
+    alone: Option<f64>,
     /// What a weight takes in DRAM over what it takes as it is multiplied.
     stored_share: f64,
 }
@@ -370,6 +385,7 @@ impl Products {
             let design = shared[mates.sum::<usize>()].map_or(first.design(), |it| it.0);
             kind.gemm = kind.gemm.with_design(&design);
             kind.configuration = groups[at];
+            kind.alone = shared[1 << at].map(|it| it.1);
         }
         Ok(())
     }
@@ -434,7 +450,7 @@ impl WorkloadStudy {
                 let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
                 it.matrix_bits(matrix, elements) as f64 / 8.0 / multiplied
             });
-            Product { matrix, gemm, count, operations, configuration: 0, stored_share }
+            Product { matrix, gemm, count, operations, configuration: 0, alone: None, stored_share }
         };
         let layers = u64::from(self.model.layers);
         let layer = self.model.layer_gemvs(self.projections);
@@ -452,21 +468,17 @@ impl WorkloadStudy {
         Ok(Products { layers, kinds, before, per_layer })
     }
 
-    /// The answer, and what the products of the layers (with what configures the array) and those
-    /// outside of them, the head above all, take by themselves. The head is asked for the last token of so many prompts; weights that
-    /// are stored wider than they are multiplied are read so.
+    /// What the products take. The head is asked for the last token of so many prompts; weights that are stored
+    /// wider than they are multiplied are read so.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(super) fn solve(
-        &self,
-        heads: NonZeroU64,
-        stored: Option<Weights<'_>>,
-    ) -> Result<(WorkloadAnswer, [ProductTraffic; 2]), StudyError> {
+    pub(super) fn solve(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Solved, StudyError> {
         let products = self.products(heads, stored)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let time = Nanoseconds::ZERO;
         let nothing = ProductTraffic { time, read_bytes: 0.0, stored_read_bytes: 0.0, written_bytes: 0.0 };
         let mut parts = [nothing; 2];
+        let mut layers = (0.0, 0.0);
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         for it in &products.kinds {
             let answer = it.answer()?;
@@ -479,6 +491,10 @@ impl WorkloadStudy {
             of.read_bytes += count * dram_read_bytes;
             of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
+            if !outside {
+                layers.0 += it.operations;
+                layers.1 += it.alone.unwrap_or(time.as_f64());
+            }
             gemms += time;
             operations += it.operations;
             computed += it.operations / useful_share;
@@ -490,7 +506,8 @@ impl WorkloadStudy {
         let reconfigurations = products.reconfigurations(&configurations);
         let reconfiguration = self.device.reconfiguration_ns * reconfigurations as f64;
         let time_ns = (gemms + reconfiguration).as_f64();
-        parts[0].time += reconfiguration;
+        let [mut inside, outside] = parts;
+        inside.time += reconfiguration;
         let answer = WorkloadAnswer {
             time_ns,
             gemm_ns: gemms.as_f64(),
@@ -504,7 +521,24 @@ impl WorkloadStudy {
             slowest: slowest.1,
             occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
         };
-        Ok((answer, parts))
+        Ok(Solved { answer, layers: inside, outside, layer_tops: layers.0 / layers.1 * 1e-3 })
+    }
+
+    /// The kernel of products that DRAM brings nothing twice for: the given one, or the fastest of all.
+    pub(super) fn kernel(&self, heads: NonZeroU64) -> Result<Kernel, StudyError> {
+        let kinds = self.kinds(heads, None)?.kinds;
+        let first = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
+        let base = first.design();
+        if self.strategy != Strategy::BestPerSize {
+            return Ok(Kernel::new(&self.device, self.precision, base.tile, self.output_buffers)?);
+        }
+        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
+        let sizes: Vec<_> = kinds.iter().map(|it| it.gemm.size()).collect();
+        if let Some(kernel) = designs.fastest_kernel(&sizes)? {
+            return Ok(kernel);
+        }
+        let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
+        Err(WorkloadError::no_design(&first, obstacle).into())
     }
 
     /// What a product takes at least, its matrix read as it is stored; as wide as it is multiplied if
@@ -657,7 +691,7 @@ impl Study for WorkloadStudy {
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        Ok(self.solve(NonZeroU64::MIN, None)?.0)
+        Ok(self.solve(NonZeroU64::MIN, None)?.answer)
     }
 
     fn bounds(&self) -> Vec<Bound> {

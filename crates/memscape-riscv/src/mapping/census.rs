@@ -89,10 +89,10 @@ impl Run {
         Ok(())
     }
 
-    /// Cells of the cache that attention reads when `used` are in use.
+    /// Cells of the cache that attention reads when `used` are in use, of a cache that has as many.
     #[must_use]
     pub fn attended(&self, used: u64) -> u64 {
-        cells::attended(used, self.kv_padding)
+        cells::attended(used, self.kv_padding, u64::MAX)
     }
 }
 

@@ -36,9 +36,10 @@ pub struct Graphs {
 /// (`examples/batched-bench`), each step evaluates one token of every sequence, and the warm-up is
 /// one sequence. A batch is split into graphs of at most `n_ubatch` columns in this order, each of
 /// which attends to the cells filled by its end; after the last attention, a graph goes on with
-/// the columns whose logits are asked for. Differs from it: its cache is one for all sequences, so that
+/// the columns whose logits are asked for. What is attended to is padded, but not beyond the cache
+/// (`llama_kv_cache_cell_max`, padded, or `kv_self.size`). Differs from it: its cache is one for all sequences, so that
 /// a token is also multiplied with the cells of others, which are masked then; here, it
-/// meets those of its own alone.
+/// meets those of its own alone, of which there are as many for each sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conversation {
     /// Tokens of the warm-up; 0 without one.
@@ -49,6 +50,8 @@ pub struct Conversation {
     pub generated_tokens: u64,
     /// Sequences.
     pub batch: u64,
+    /// Cells of the cache, of all sequences.
+    pub cells: u64,
     /// Cells that the attended part of the cache is rounded up to.
     pub kv_padding: NonZeroU64,
     /// Most columns of one graph.
@@ -83,20 +86,27 @@ impl Conversation {
     /// Most attention scores of one head in any graph: those of its columns with the cells that each attends to.
     #[must_use]
     pub fn most_scores(&self) -> u64 {
-        let of = |columns: u64, cells: u64| {
-            columns.min(self.ubatch_tokens.get()).saturating_mul(attended(cells, self.kv_padding))
+        let of = |tokens: u64, sequences: u64, used: u64| {
+            let columns = tokens.saturating_mul(sequences).min(self.ubatch_tokens.get());
+            columns.saturating_mul(attended(used, self.kv_padding, self.cells_of_each(sequences)))
         };
-        let prompt = of(self.prompt_tokens.saturating_mul(self.batch), self.prompt_tokens);
-        let last_step = of(self.batch, self.prompt_tokens + self.steps());
-        prompt.max(last_step).max(of(self.warm_up_tokens, self.warm_up_tokens))
+        let prompt = of(self.prompt_tokens, self.batch, self.prompt_tokens);
+        let last_step = of(1, self.batch, self.prompt_tokens + self.steps());
+        prompt.max(last_step).max(of(self.warm_up_tokens, 1, self.warm_up_tokens))
+    }
+
+    /// Cells that each of so many sequences may have.
+    fn cells_of_each(&self, sequences: u64) -> u64 {
+        self.cells / sequences.max(1)
     }
 
     /// Graphs of prompts of so many tokens. A graph's sequences have equally many cells, but for one.
     fn prompts(&self, tokens: u64, sequences: u64) -> Vec<Graphs> {
         let step = (self.ubatch_tokens.get(), NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN));
-        let at_end = float(attended(tokens, self.kv_padding));
+        let most = self.cells_of_each(sequences);
+        let at_end = float(attended(tokens, self.kv_padding, most));
         self.split(tokens, sequences, at_end, |first, last| {
-            mean_attended_by(step, first, last, self.kv_padding)
+            mean_attended_by(step, first, last, self.kv_padding, most)
         })
     }
 
@@ -152,7 +162,8 @@ impl Conversation {
     /// The graphs of one step, the mean of those from `first` to `last`. Steps begin at 1.
     #[must_use]
     pub fn step(&self, first: u64, last: u64) -> Vec<Graphs> {
-        let cells = mean_attended(self.prompt_tokens + first, self.prompt_tokens + last, self.kv_padding);
+        let (before, most) = (self.prompt_tokens, self.cells_of_each(self.batch));
+        let cells = mean_attended(before + first, before + last, self.kv_padding, most);
         self.split(1, self.batch, cells, |_, _| cells)
     }
 

@@ -73,10 +73,7 @@ pub struct Placed {
 #[non_exhaustive]
 pub enum NumaError {
     /// Threads that have no core of their own.
-    #[error(
-        "{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{}",
-        if *nodes < *all_nodes { ", or bind to more nodes" } else { "" }
-    )]
+    #[error("{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{more}")]
     TooManyThreads {
         /// Threads asked for.
         threads: u32,
@@ -84,8 +81,30 @@ pub enum NumaError {
         cores: u32,
         /// Nodes they may use.
         nodes: u32,
-        /// Nodes there are.
-        all_nodes: u32,
+        /// What else helps, if anything.
+        more: &'static str,
+    },
+    /// Something to bind to under a policy that does not.
+    #[error(
+        "`{given}` is given, but `policy` does not bind; use \"bind-cores\" or \"bind-cores-memory\", or leave \
+         `{given}` out"
+    )]
+    Unbound {
+        /// The parameter.
+        given: &'static str,
+    },
+    /// Lists of cores that are for another machine.
+    #[error(
+        "`numa.cores` lists {listed} cores of node {node}, but `numa.cores_per_node` is {cores_per_node}; make them \
+         agree, or leave `bind_cores` out"
+    )]
+    CoresPerNode {
+        /// The node.
+        node: usize,
+        /// Cores listed.
+        listed: u32,
+        /// Cores there are.
+        cores_per_node: u32,
     },
     /// Cores that the machine has not got.
     #[error(
@@ -142,10 +161,15 @@ impl Runs {
 
     /// Nodes that have some of these cores.
     fn of_cores(cores: &CoreList, numa: &Numa) -> Result<Self, NumaError> {
-        let nodes = numa.nodes.get();
+        let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
         let mut all = Self { on: [(0, 0); MOST_NODES], nodes: 0 };
         for node in 0..nodes as usize {
-            let own = numa.cores.of(node).and(cores).count();
+            let there = numa.cores.of(node);
+            // Nothing else asks which core is whose, so that other counts of cores go without a list.
+            if there.count() != cores_per_node {
+                return Err(NumaError::CoresPerNode { node, listed: there.count(), cores_per_node });
+            }
+            let own = there.and(cores).count();
             if own > 0 {
                 all.on[all.nodes] = (node, own);
                 all.nodes += 1;
@@ -180,18 +204,19 @@ fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, N
     let (nodes, cores_per_node) = (numa.nodes.get(), numa.cores_per_node.get());
     let mut near: [usize; MOST_NODES] = std::array::from_fn(|node| node);
     near[..nodes as usize].sort_by_key(|to| numa.distances.between(*to, 0));
-    // What is given must be there, whether this policy binds to it or not.
-    let bound = match (bind.cores, bind.nodes) {
-        (Some(_), Some(_)) => return Err(NumaError::CoresAndNodes),
-        (Some(cores), None) => Runs::of_cores(&cores, numa)?,
+    match (bind.cores, bind.nodes) {
+        (Some(_), Some(_)) => Err(NumaError::CoresAndNodes),
+        // What is not bound to would go unheard.
+        (Some(_), None) if !policy.binds() => Err(NumaError::Unbound { given: "bind_cores" }),
+        (None, Some(_)) if !policy.binds() => Err(NumaError::Unbound { given: "bind_nodes" }),
+        (None, None) if !policy.binds() => Ok(Runs::on(&near[..nodes.min(threads) as usize], cores_per_node)),
+        (Some(cores), None) => Runs::of_cores(&cores, numa),
         (None, given) => {
             let given = given.unwrap_or(Nodes::Count(threads.div_ceil(cores_per_node).min(nodes)));
             let (on, count) = given.choose(near, nodes).ok_or(NumaError::BindNodes { given, nodes })?;
-            Runs::on(&on[..count as usize], cores_per_node)
+            Ok(Runs::on(&on[..count as usize], cores_per_node))
         }
-    };
-    let free = || Runs::on(&near[..nodes.min(threads) as usize], cores_per_node);
-    Ok(if policy.binds() { bound } else { free() })
+    }
 }
 
 /// Places threads and pages. What is touched first is touched on the first node that has
@@ -218,11 +243,16 @@ pub fn place(
     let run_nodes = u32::try_from(runs.nodes).unwrap_or(nodes);
     let (cores, on) = if policy.binds() { (runs.cores(), run_nodes) } else { (numa.all_cores(), nodes) };
     if threads > cores {
-        return Err(NumaError::TooManyThreads { threads, cores, nodes: on, all_nodes: nodes });
+        let more = match bind.cores {
+            _ if cores == numa.all_cores() => "",
+            Some(_) => ", or list more `bind_cores`",
+            None => ", or bind to more nodes",
+        };
+        return Err(NumaError::TooManyThreads { threads, cores, nodes: on, more });
     }
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let clusters = match bind.cores.filter(|_| policy.binds()) {
+    let clusters = match bind.cores {
         Some(listed) => listed.clusters(cache.cores_per_cluster),
         None => runs.cores().div_ceil(cache.cores_per_cluster.get()),
     };

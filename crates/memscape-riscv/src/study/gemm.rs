@@ -43,7 +43,7 @@ pub struct GemmStudy {
     /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
     /// hold the threads if null
     pub bind_nodes: Option<Nodes>,
-    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    /// Cores to bind to in place of nodes, for policies that bind, as `numactl` lists them: `0-7,16-23`
     pub bind_cores: Option<CoreList>,
     /// One core
     pub core: Core,

@@ -78,7 +78,7 @@ pub struct InferenceStudy {
     /// Nodes to bind to, for policies that bind: so many, or a list of them; as few as
     /// hold the threads if null
     pub bind_nodes: Option<Nodes>,
-    /// Cores to bind to in place of nodes, as `numactl` lists them: `0-7,16-23`
+    /// Cores to bind to in place of nodes, for policies that bind, as `numactl` lists them: `0-7,16-23`
     pub bind_cores: Option<CoreList>,
     /// Tokens of each prompt
     pub prompt_tokens: NonZeroU64,
@@ -92,7 +92,7 @@ pub struct InferenceStudy {
     /// Cells of the key-value cache of all sequences (llama.cpp's `n_ctx`); null for as many as they take
     #[schemars(extend("unit" = "cells"))]
     pub context_cells: Option<NonZeroU64>,
-    /// Cells that the attended part of the cache is rounded up to
+    /// Cells that the attended part of the cache is rounded up to, as far as it has them
     #[schemars(extend("unit" = "cells"))]
     pub kv_padding: NonZeroU64,
     /// Most columns of one graph (llama.cpp's `n_ubatch`)
@@ -194,7 +194,10 @@ pub enum InferenceError {
          use has {}: {} are missing; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more \
          memory",
         Bytes(*weights), Bytes(*cache), Bytes(*limit), Bytes(weights.saturating_add(*cache) - limit),
-        if *bound { ", `policy` = \"bind-cores\" or more `bind_nodes`" } else { "" }
+        match bound {
+            Some(nodes) => format!(", `policy` = \"bind-cores\" or {nodes}"),
+            None => String::new(),
+        }
     )]
     Memory {
         /// Bytes of the weights, of attention's scores, and of what BLAS dequantises weights into.
@@ -203,8 +206,8 @@ pub enum InferenceError {
         cache: u64,
         /// Bytes there are.
         limit: u64,
-        /// Whether the run is bound to some nodes' memory.
-        bound: bool,
+        /// What binds the run to more nodes, if their memory is not all that there is.
+        bound: Option<&'static str>,
     },
     /// No such kernel.
     #[error(transparent)]
@@ -300,6 +303,7 @@ impl InferenceStudy {
             prompt_tokens: prompt,
             generated_tokens: generated,
             batch,
+            cells,
             kv_padding: self.kv_padding,
             ubatch_tokens: self.ubatch_tokens,
         })
@@ -341,8 +345,9 @@ impl InferenceStudy {
             balancing,
         )?;
         let (weights, cache) = (self.bytes_beside_cache(&software, run), self.cache_bytes());
-        let (limit, bound) =
-            (memory_limit(&self.memory, &self.numa, &placed), placed.memory_nodes < self.numa.nodes.get());
+        let limit = memory_limit(&self.memory, &self.numa, &placed);
+        let nodes = if bind.cores.is_some() { "`bind_cores` on more nodes" } else { "more `bind_nodes`" };
+        let bound = (placed.memory_nodes < self.numa.nodes.get()).then_some(nodes);
         if weights.saturating_add(cache) > limit {
             return Err(InferenceError::Memory { weights, cache, limit, bound });
         }
@@ -515,7 +520,7 @@ const EFFECTS: [Effect; 79] = all(&[
         neutral("package_w"),
         slower("batch").except(BLAS),
         neutral("warm_up_tokens"),
-        neutral("context_cells"),
+        slower("context_cells"),
         either("kv_padding", "multiples of one number are not those of another"),
         either("ubatch_tokens", "larger graphs read weights less often, smaller ones attend to fewer cells"),
         either("tile_rows", TILE).only(TILED),
