@@ -176,3 +176,22 @@ fn more_of_anything_is_never_slower_without_sparsity() {
     more.gpu.memory_gb = 48.0.try_into().unwrap();
     assert!(rate(&more) > rate(&base));
 }
+
+/// As printed, with batches that the DIMMs multiply longer than they read: what is placed is what the closed
+/// form takes to be.
+#[test]
+fn agreement_as_printed_where_multiplying_binds() {
+    let base = InferenceStudy {
+        exchange: Exchange::Unchecked,
+        prompt_tokens: number(32),
+        generated_tokens: number(16),
+        ..InferenceStudy::default()
+    };
+    let model = |it: &str| Some(Model::named(it).unwrap());
+    for batch in [32, 64] {
+        let (model, system) = (model("opt-350m"), System::HermesHost);
+        check(&InferenceStudy { model, system, batch: number(batch), ..base.clone() });
+    }
+    let placed_for_multipliers = NonZeroU32::new(32);
+    check(&InferenceStudy { model: model("gemma-3-1b"), batch: number(16), placed_for_multipliers, ..base });
+}
