@@ -118,16 +118,17 @@ fn devices(rates: &Rates, shape: &Shape, capacity: f64, room: f64) -> Devices {
 /// Places all neurons.
 ///
 /// * `capacity`: bytes of sparse neurons that the GPU may hold
+/// * `room`: bytes of sparse neurons that each DIMM may hold
 /// * `dimms`: DIMMs that they are spread over
 pub(super) fn place(
     hermes: &Hermes,
     source: &Source,
     capacity: f64,
+    room: f64,
     dimms: usize,
 ) -> Result<Vec<Placed>, NdpError> {
     let (rates, shape) = (hermes.placing_rates(), &hermes.work.shape);
     let profile = profiles(shape, source);
-    let room = hermes.dimm_room();
     let bytes = |block: usize| rates.block(shape, BlockKind::ALL[block % 2]).neuron_bytes;
     let mut on_gpu: Vec<Vec<bool>> = match hermes.policy.exchange {
         Exchange::UntilLevel => fullest(&profile, bytes, capacity),

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use memscape_ndp::{ActivityStudy, InferenceStudy};
+use memscape_ndp::{ActivityStudy, InferenceStudy, PredictorStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};
@@ -120,6 +120,24 @@ fn fewer_groups_than_dimms_are_not_expected_values() {
 fn baselines_say_which_models_they_support() {
     check(&[("system", json!("flexgen"))], "FlexGen supports models with ReLU of their own (OPT) only");
     check(&[("system", json!("deja-vu"))], "Deja Vu supports models with ReLU of their own (OPT) only");
+}
+
+/// What does not fit is refused by all studies alike, however few layers are walked.
+#[test]
+fn a_predictor_of_a_model_that_does_not_fit_says_by_how_much() {
+    let study = |model: &str, dimms, batch| PredictorStudy {
+        model: Some(Model::named(model).unwrap()),
+        dimms: NonZeroU32::new(dimms).unwrap(),
+        batch: NonZeroU32::new(batch).unwrap(),
+        layers: Some(NonZeroU32::MIN),
+        ..PredictorStudy::default()
+    };
+    let message = |it: PredictorStudy| it.answer().unwrap_err().to_string();
+    let found = message(study("llama-2-70b", 4, 1));
+    assert!(found.contains("10.0 GB short; 5 DIMMs would do"), "{found}");
+    // The cache of all layers, of which one is walked.
+    let found = message(study("opt-66b", 5, 64));
+    assert!(found.contains("weights and key-value cache take"), "{found}");
 }
 
 /// A ratio to a mean is no less than 1, and no more than what the fullest could have.
