@@ -27,13 +27,19 @@ fn partition(criterion: &mut Criterion) {
     let mut read = |name: &str| file.array(name).expect("there").floats(name).expect("numbers");
     let (size, frequency, bandwidth, capacity) = (read("size"), read("freq"), read("bw"), read("cap"));
     let frequency: Vec<f32> = frequency.iter().map(|it| *it as f32).collect();
-    let block =
-        |(size, frequency)| Block { bytes: Sizes::Each(size), frequency, gpu_fixed: Nanoseconds::ZERO };
+    let block = |(size, frequency)| Block {
+        bytes: Sizes::Each(size),
+        frequency,
+        multiplied: None,
+        gpu_fixed: Nanoseconds::ZERO,
+    };
     let blocks: Vec<Block> = size.chunks(64).zip(frequency.chunks(64)).map(block).collect();
     let devices = Devices {
         gpu_bandwidth: bandwidth[0],
+        gpu_multiplies: f64::INFINITY,
         gpu_capacity: capacity[0],
         dimm_bandwidth: bandwidth[1..].to_vec(),
+        dimm_multiplies: f64::INFINITY,
         dimm_capacity: capacity[1..].to_vec(),
     };
     let pool = on_one_core();
@@ -55,13 +61,16 @@ fn partition(criterion: &mut Criterion) {
         .map(|(block, frequency)| Block {
             bytes: Sizes::Equal(2.0 * shape.neuron_weights(*block)),
             frequency,
+            multiplied: None,
             gpu_fixed: Nanoseconds::new(15e3).expect("a time"),
         })
         .collect();
     let devices = Devices {
         gpu_bandwidth: 796e9,
+        gpu_multiplies: f64::INFINITY,
         gpu_capacity: 9e9,
         dimm_bandwidth: vec![51.2e9; 8],
+        dimm_multiplies: f64::INFINITY,
         dimm_capacity: vec![32e9; 8],
     };
     group.sample_size(10).measurement_time(Duration::from_secs(20));

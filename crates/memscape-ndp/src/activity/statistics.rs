@@ -84,6 +84,10 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
     let mean = |pick: fn(&Layer) -> (f64, u64)| {
         ratio(all.iter().map(|it| pick(it).0).sum(), precise(all.iter().map(|it| pick(it).1).sum()))
     };
+    // Where nothing is cold, shards are as level as they are empty.
+    let imbalance = |pick: fn(&Layer) -> (f64, u64)| {
+        if all.iter().any(|it| pick(it).1 > 0) { mean(pick) } else { 1.0 }
+    };
     Statistics {
         density: ratio(sum(|it| it.active), sum(|it| it.places)),
         overlap: mean(|it| it.overlap),
@@ -91,8 +95,8 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
         hot_varied: ratio(sum(|it| it.varied), sum(|it| it.hot)),
         child_given_parents: (all.iter().any(|it| it.family > 0))
             .then(|| ratio(sum(|it| it.children), sum(|it| it.family))),
-        token_imbalance: mean(|it| it.token),
-        window_imbalance: mean(|it| it.window),
+        token_imbalance: imbalance(|it| it.token),
+        window_imbalance: imbalance(|it| it.window),
         least_imbalance: all.iter().map(|it| it.whole).fold(f64::INFINITY, f64::min),
         most_imbalance: all.iter().map(|it| it.whole).fold(0.0, f64::max),
     }
@@ -197,6 +201,17 @@ fn hottest(values: &[f32], share: f64) -> Vec<u64> {
     hot
 }
 
+/// Adds a cluster's load to the shards that its neighbours lie in: one, or some in part or whole.
+fn spread(load: f64, cluster: usize, clusters: usize, shards: &mut [f64]) {
+    // In parts of which a shard has as many as there are clusters, and a cluster as many as shards.
+    let (from, to) = (cluster * shards.len(), (cluster + 1) * shards.len());
+    let each = load / precise(shards.len() as u64);
+    for (shard, sum) in shards.iter_mut().enumerate() {
+        let common = to.min((shard + 1) * clusters).saturating_sub(from.max(shard * clusters));
+        *sum += each * precise(common as u64);
+    }
+}
+
 /// The law's own answers to an inquiry, as expected values; windows and tokens
 /// count no noise, only what prompt and clusters change.
 ///
@@ -230,8 +245,8 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 31")]
             let below = at as usize;
             let share = at.fract();
-            loads[cluster * inquiry.shards / clusters] +=
-                table[below] + share * (table[below + 1] - table[below]);
+            let load = table[below] + share * (table[below + 1] - table[below]);
+            spread(load, cluster, clusters, &mut loads);
         }
         let total: f64 = loads.iter().sum();
         let most = loads.iter().copied().fold(0.0, f64::max);

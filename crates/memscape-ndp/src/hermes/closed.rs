@@ -292,7 +292,7 @@ impl<'a> Expectation<'a> {
             activations: activations * count,
         };
         if self.question.strategy == Strategy::Oracle {
-            return vec![Self::best(block, load(it.active, it.activations), dimms)];
+            return vec![self.best(block, dimms)];
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let mut passes = vec![self.side(block, held, cold, self.uneven(it, plan), dimms)];
@@ -347,15 +347,15 @@ impl<'a> Expectation<'a> {
         side
     }
 
-    /// The oracle's: the GPU takes of the active neurons what makes both level.
-    fn best(block: &Block, active: Load, dimms: usize) -> Side {
+    /// The oracle's: the GPU takes of the active neurons what makes both level, those
+    /// that sequences need most first.
+    fn best(&self, block: &Block, dimms: usize) -> Side {
         let count = precise(dimms as u64);
-        let neurons = block.cost.level(active, block.hot * block.count, count);
-        let each = active.activations / active.neurons.max(1e-300);
-        let load = |neurons: f64| Load { neurons, activations: neurons * each };
-        let (held, cold) = (load(neurons), load(active.neurons - neurons));
-        let gpu = if neurons > 0.0 { block.cost.gpu(held) } else { Nanoseconds::ZERO };
-        let level = block.cost.cold(load((active.neurons - neurons) / count));
+        let active: Vec<Load> =
+            self.answers.by_count().iter().map(|it| Load::default().plus(*it, block.count)).collect();
+        let [held, cold] = block.cost.level(&active, block.hot * block.count, count);
+        let gpu = if held.neurons > 0.0 { block.cost.gpu(held) } else { Nanoseconds::ZERO };
+        let level = block.cost.cold(Load::default().plus(cold, 1.0 / count));
         Side { held, cold, dimms: count, shared: Shared { handed: 0.0, gpu, cold: level }, level }
     }
 

@@ -2,16 +2,16 @@
 //! DIMM for each.
 
 use memscape_study::random::Key;
+use memscape_units::Nanoseconds;
 use rayon::prelude::*;
 
 use super::setting::Hermes;
 use crate::activity::{BlockKind, Source};
 use crate::cost::{ColdSide, Rates};
 use crate::error::NdpError;
-use crate::normal::quadrature;
 use crate::numbers::precise;
 use crate::partition::{Block, Device, Devices, Partition, PartitionError, Sizes, solve};
-use crate::scheduler::{Exchange, Strategy, union};
+use crate::scheduler::{BlockCost, Exchange, Strategy};
 use crate::work::Shape;
 
 /// Where the neurons of one block lie.
@@ -37,121 +37,121 @@ pub fn offline(
     capacity: f64,
     room: f64,
 ) -> Result<Partition, NdpError> {
-    let frequency = frequencies(rates, shape, source);
-    Ok(solved(rates, shape, source, &frequency, capacity, room)?)
+    Ok(solved(rates, shape, &profiles(shape, source), capacity, room)?)
 }
 
 fn solved(
     rates: &Rates,
     shape: &Shape,
-    source: &Source,
-    frequency: &[Vec<f32>],
+    profile: &[Vec<f32>],
     capacity: f64,
     room: f64,
 ) -> Result<Partition, PartitionError> {
-    let blocks: Vec<Block> = frequency
-        .iter()
-        .enumerate()
-        .map(|(index, frequency)| {
+    let often: Vec<[Vec<f32>; 2]> =
+        profile.par_iter().map(|it| [read(it, rates), multiplied(it, rates)]).collect();
+    let blocks: Vec<Block> = (0..)
+        .zip(&often)
+        .map(|(index, [frequency, multiplied]): (usize, _)| {
             let cost = rates.block(shape, BlockKind::ALL[index % 2]);
-            Block { bytes: Sizes::Equal(cost.neuron_bytes), frequency, gpu_fixed: cost.gpu_fixed }
+            let bytes = Sizes::Equal(cost.neuron_bytes);
+            Block { bytes, frequency, multiplied: Some(multiplied), gpu_fixed: cost.gpu_fixed }
         })
         .collect();
-    solve(&blocks, &devices(rates, shape, source, frequency, capacity, room))
+    solve(&blocks, &devices(rates, shape, capacity, room))
 }
 
-/// How often any sequence of the batch activates each neuron.
-fn frequencies(rates: &Rates, shape: &Shape, source: &Source) -> Vec<Vec<f32>> {
-    let batch = whole_batch(rates);
-    let of = |block: usize| {
-        let mut frequency = source.frequency(BlockKind::ALL[block % 2], block / 2);
-        if batch > 1 {
-            for it in &mut frequency {
-                *it = 1.0 - (1.0 - *it).powi(batch);
-            }
-        }
-        frequency
-    };
+/// How often one sequence activates each neuron, by block.
+fn profiles(shape: &Shape, source: &Source) -> Vec<Vec<f32>> {
+    let of = |block: usize| source.frequency(BlockKind::ALL[block % 2], block / 2);
     (0..shape.layers * 2).into_par_iter().map(of).collect()
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a count of sequences; `as` saturates")]
-fn whole_batch(rates: &Rates) -> i32 {
-    rates.batch as i32
+/// How often any sequence of the batch activates each neuron.
+fn read(profile: &[f32], rates: &Rates) -> Vec<f32> {
+    let any = |it: f32| {
+        // Of one sequence, no digit is to change.
+        if rates.batch > 1.0 { -(rates.batch * (-f64::from(it)).ln_1p()).exp_m1() } else { it.into() }
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "a share needs no more")]
+    profile.iter().map(|it| any(*it) as f32).collect()
 }
 
-/// GPU and DIMMs at the rates of an average neuron: where multiplying is slower
-/// than reading, it sets the pace.
-fn devices(
-    rates: &Rates,
-    shape: &Shape,
-    source: &Source,
-    frequency: &[Vec<f32>],
-    capacity: f64,
-    room: f64,
-) -> Devices {
-    let (any, density) = match source {
-        Source::Law(it) => (union(&it.law, rates.batch), quadrature(|z| it.law.profiled(z))),
-        Source::Recorded(it, _) => {
-            (mean(frequency), it.profile.frequency.iter().map(|it| mean(it)).sum::<f64>() / 2.0)
-        }
+/// How many sequences of the batch do.
+fn multiplied(profile: &[f32], rates: &Rates) -> Vec<f32> {
+    #[expect(clippy::cast_possible_truncation, reason = "at most 4096 sequences")]
+    let batch = rates.batch as f32;
+    profile.iter().map(|it| it * batch).collect()
+}
+
+/// What DIMMs do for each neuron of a block, by what binds them with those that the GPU leaves:
+/// how often they read it, or how often they multiply it.
+fn cold_work(profile: &[f32], on_gpu: &[bool], cost: &BlockCost, rates: &Rates) -> Vec<f32> {
+    let [reads, products] = [read(profile, rates), multiplied(profile, rates)];
+    let time = |often: &[f32], each: Nanoseconds| {
+        let cold = often.iter().zip(on_gpu).filter(|it| !it.1);
+        cold.map(|it| f64::from(*it.0)).sum::<f64>() * each.as_f64()
     };
-    let activations = rates.batch * density;
-    let cost = rates.block(shape, BlockKind::Mlp);
-    let pace = |neuron: f64, activation: f64| (neuron * any).max(activation * activations);
-    let cold = pace(cost.cold_neuron.as_f64(), cost.cold_activation.as_f64());
-    let gpu = pace(cost.gpu_neuron.as_f64(), cost.gpu_activation.as_f64());
-    let per_second = |ns: f64| any * cost.neuron_bytes / ns * 1e9;
+    let multiplies = time(&products, cost.cold_activation) > time(&reads, cost.cold_neuron);
+    if multiplies { products } else { reads }
+}
+
+/// GPU and DIMMs. A bound must hold for both blocks: where one's neurons come with more
+/// beside their weights, the other's rate is that of both.
+fn devices(rates: &Rates, shape: &Shape, capacity: f64, room: f64) -> Devices {
+    let cost = BlockKind::ALL.map(|it| rates.block(shape, it));
+    let rate = |each: fn(&BlockCost) -> Nanoseconds| {
+        let of = |it: &BlockCost| it.neuron_bytes / each(it).as_f64() * 1e9;
+        of(&cost[0]).max(of(&cost[1]))
+    };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
     let dimms = rates.dimms as usize;
     Devices {
-        gpu_bandwidth: per_second(gpu),
+        gpu_bandwidth: rate(|it| it.gpu_neuron),
+        gpu_multiplies: rate(|it| it.gpu_activation),
         gpu_capacity: capacity,
-        dimm_bandwidth: vec![per_second(cold); dimms],
+        dimm_bandwidth: vec![rate(|it| it.cold_neuron); dimms],
+        dimm_multiplies: rate(|it| it.cold_activation),
         dimm_capacity: vec![room; dimms],
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of neurons")]
-fn mean(rows: &[Vec<f32>]) -> f64 {
-    let count: usize = rows.iter().map(Vec::len).sum();
-    rows.iter().flatten().map(|it| f64::from(*it)).sum::<f64>() / count.max(1) as f64
 }
 
 /// Places all neurons.
 ///
 /// * `capacity`: bytes of sparse neurons that the GPU may hold
+/// * `room`: bytes of sparse neurons that each DIMM may hold
 /// * `dimms`: DIMMs that they are spread over
 pub(super) fn place(
     hermes: &Hermes,
     source: &Source,
     capacity: f64,
+    room: f64,
     dimms: usize,
 ) -> Result<Vec<Placed>, NdpError> {
     let (rates, shape) = (hermes.placing_rates(), &hermes.work.shape);
-    let frequency = frequencies(&rates, shape, source);
-    let room = hermes.dimm_room();
+    let profile = profiles(shape, source);
     let bytes = |block: usize| rates.block(shape, BlockKind::ALL[block % 2]).neuron_bytes;
     let mut on_gpu: Vec<Vec<bool>> = match hermes.policy.exchange {
-        Exchange::UntilLevel => fullest(&frequency, bytes, capacity),
+        Exchange::UntilLevel => fullest(&profile, bytes, capacity),
         Exchange::Unchecked => {
             // The host's memory holds all, wherever Hermes would put it.
             let room = if hermes.cold == ColdSide::Host { shape.bytes() } else { room };
-            let found = solved(&rates, shape, source, &frequency, capacity, room)?;
+            let found = solved(&rates, shape, &profile, capacity, room)?;
             found.device.iter().map(|it| it.iter().map(|it| *it == 0).collect()).collect()
         }
     };
     let random = hermes.policy.strategy == Strategy::Random;
     let mut homes =
         Homes { free: vec![room; dimms], groups: hermes.policy.groups.map(|it| it.get() as usize) };
-    let mut placed = Vec::with_capacity(frequency.len());
-    for (block, (frequency, on_gpu)) in frequency.iter().zip(&mut on_gpu).enumerate() {
+    let mut placed = Vec::with_capacity(profile.len());
+    for (block, (profile, on_gpu)) in profile.iter().zip(&mut on_gpu).enumerate() {
+        let cost = rates.block(shape, BlockKind::ALL[block % 2]);
+        let work = cold_work(profile, on_gpu, &cost, &rates);
         let key = Key::new(hermes.policy.seed).fork(7).fork(block as u64);
         let homes = if random {
             scatter(on_gpu, key);
-            homes.anywhere(frequency.len(), bytes(block), key)?
+            homes.anywhere(profile.len(), bytes(block), key)?
         } else {
-            homes.level(frequency, on_gpu, bytes(block))?
+            homes.level(&work, on_gpu, bytes(block))?
         };
         placed.push(Placed { on_gpu: std::mem::take(on_gpu), homes });
     }

@@ -98,7 +98,8 @@ impl<'a> Hermes<'a> {
 
     /// Bytes of sparse weights that fit one DIMM, beside its part of what lies on
     /// all.
-    pub(super) fn dimm_room(&self) -> f64 {
+    #[must_use]
+    pub fn dimm_room(&self) -> f64 {
         let (work, shape) = (self.work, &self.work.shape);
         let count = f64::from(self.machine.dimms.get());
         let all = count * self.machine.dimm.capacity_gb.as_f64() * 1e9;

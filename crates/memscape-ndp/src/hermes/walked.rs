@@ -35,7 +35,7 @@ impl Hermes<'_> {
     pub(super) fn sparse<W: Watch>(&self, plan: Plan) -> Result<(Sparse, Walks<W>), NdpError> {
         self.work.check_walk()?;
         let source = self.work.source()?;
-        let placed = place(self, &source, plan.capacity, plan.dimms)?;
+        let placed = place(self, &source, plan.capacity, self.dimm_room(), plan.dimms)?;
         let walks = walk_layers(self, &source, &placed, plan);
         let mut sparse = self.sum(&walks);
         for (index, it) in placed.iter().enumerate() {
@@ -120,13 +120,15 @@ impl Hermes<'_> {
 /// Places all neurons, walks every layer's two blocks and sums up all of them; and
 /// how many neurons the GPU holds.
 ///
+/// * `capacity`, `room`: bytes of sparse neurons that the GPU, and each DIMM, may hold
+///
 /// # Errors
 /// [`NdpError`] says what does not fit.
-pub fn walk(hermes: &Hermes, capacity: f64) -> Result<(Walked, u64), NdpError> {
+pub fn walk(hermes: &Hermes, capacity: f64, room: f64) -> Result<(Walked, u64), NdpError> {
     hermes.work.check_walk()?;
     let source = hermes.work.source()?;
     let plan = hermes.plain_plan(capacity);
-    let placed = place(hermes, &source, capacity, plan.dimms)?;
+    let placed = place(hermes, &source, capacity, room, plan.dimms)?;
     let hot = placed.iter().flat_map(|it| &it.on_gpu).filter(|it| **it).count();
     let mut all = Walked::default();
     walk_layers::<()>(hermes, &source, &placed, plan).iter().flatten().for_each(|it| all += it.0);

@@ -1,10 +1,10 @@
 //! Spreading the cold neurons of each block evenly over the DIMMs.
 
-use super::problem::{Block, Device, PartitionError};
+use super::problem::{Block, Device, PartitionError, Speed, Work};
 
-/// Devices, the GPU first: bandwidth, and room that is left.
+/// Devices, the GPU first: speed, and room that is left.
 pub(super) struct Bins {
-    pub bandwidth: Vec<f64>,
+    pub speed: Vec<Speed>,
     pub free: Vec<f64>,
 }
 
@@ -52,11 +52,12 @@ fn longest_first(
 ) -> Result<Vec<Device>, PartitionError> {
     let mut device = vec![0; block.frequency.len()];
     let mut cold: Vec<u32> = order[prefix..].to_vec();
-    let work = |neuron: u32| block.bytes.of(neuron as usize) * f64::from(block.frequency[neuron as usize]);
+    let work = |neuron: u32| block.work(neuron as usize);
     if matches!(block.bytes, super::problem::Sizes::Each(_)) {
-        cold.sort_by(|a, b| work(*b).total_cmp(&work(*a)).then(a.cmp(b)));
+        let time = |neuron: &u32| bins.speed[1].time(work(*neuron));
+        cold.sort_by(|a, b| time(b).total_cmp(&time(a)).then(a.cmp(b)));
     }
-    let mut load = vec![0.0; bins.free.len()];
+    let mut load = vec![Work::default(); bins.free.len()];
     for neuron in cold {
         let bytes = block.bytes.of(neuron as usize);
         let work = work(neuron);
@@ -66,14 +67,14 @@ fn longest_first(
                 continue;
             }
             // Equally early, as at no work at all: the emptier one.
-            let done = (load + work) / bins.bandwidth[dimm];
+            let done = bins.speed[dimm].time(load.plus(work));
             let free = -bins.free[dimm];
             if best.is_none_or(|it| done < it.0 || (done <= it.0 && free < it.1)) {
                 best = Some((done, free, dimm));
             }
         }
         let Some((_, _, dimm)) = best else { return Err(PartitionError::Fragmented { bytes }) };
-        load[dimm] += work;
+        load[dimm] = load[dimm].plus(work);
         bins.free[dimm] -= bytes;
         device[neuron as usize] = Device::try_from(dimm).expect("at most 4096 DIMMs");
     }
@@ -83,11 +84,11 @@ fn longest_first(
 /// Local search in one block: takes work out of the slowest device.
 struct Search {
     bytes: Vec<f64>,
-    work: Vec<f64>,
+    work: Vec<Work>,
     /// Neurons of each device.
     members: Vec<Vec<usize>>,
     /// Work of each device.
-    load: Vec<f64>,
+    load: Vec<Work>,
     fixed: Vec<f64>,
 }
 
@@ -104,24 +105,21 @@ struct Exchange {
 impl Search {
     fn new(block: &Block, device: &[Device], bins: &Bins) -> Self {
         let mut members = vec![Vec::new(); bins.free.len()];
-        let mut load = vec![0.0; bins.free.len()];
+        let mut load = vec![Work::default(); bins.free.len()];
         let bytes: Vec<f64> = (0..device.len()).map(|it| block.bytes.of(it)).collect();
-        let work: Vec<f64> = bytes
-            .iter()
-            .zip(block.frequency)
-            .map(|(bytes, frequency)| bytes * f64::from(*frequency))
-            .collect();
+        let work: Vec<Work> = (0..device.len()).map(|it| block.work(it)).collect();
         for (neuron, device) in device.iter().enumerate() {
             members[usize::from(*device)].push(neuron);
-            load[usize::from(*device)] += work[neuron];
+            let load = &mut load[usize::from(*device)];
+            *load = load.plus(work[neuron]);
         }
         let mut fixed = vec![0.0; bins.free.len()];
         fixed[0] = block.fixed();
         Self { bytes, work, members, load, fixed }
     }
 
-    fn time(&self, device: usize, load: f64, bins: &Bins) -> f64 {
-        self.fixed[device] + load / bins.bandwidth[device]
+    fn time(&self, device: usize, load: Work, bins: &Bins) -> f64 {
+        self.fixed[device] + bins.speed[device].time(load)
     }
 
     fn run(mut self, device: &mut [Device], bins: &mut Bins) {
@@ -139,8 +137,8 @@ impl Search {
                 for neuron in neurons {
                     self.members[from].retain(|it| it != neuron);
                     self.members[to].push(*neuron);
-                    self.load[from] -= self.work[*neuron];
-                    self.load[to] += self.work[*neuron];
+                    self.load[from] = self.load[from].less(self.work[*neuron]);
+                    self.load[to] = self.load[to].plus(self.work[*neuron]);
                     bins.free[from] += self.bytes[*neuron];
                     bins.free[to] -= self.bytes[*neuron];
                     device[*neuron] = Device::try_from(to).expect("at most 4096 DIMMs");
@@ -154,28 +152,35 @@ impl Search {
     fn best_exchange(&self, slowest: usize, bins: &Bins) -> Option<Exchange> {
         let now = self.time(slowest, self.load[slowest], bins);
         let mut best: Option<Exchange> = None;
+        // What binds the slowest is what is to be made level.
+        let multiplies = bins.speed[slowest].multiplies(self.load[slowest]);
+        let key = |it: Work| if multiplies { it.multiplied } else { it.read };
+        let rate = |device: usize| {
+            let speed = bins.speed[device];
+            if multiplies { speed.multiplied } else { speed.read }
+        };
         let outs = up_to_two(&self.members[slowest], &self.work, &self.bytes);
         for other in (0..self.load.len()).filter(|it| *it != slowest) {
             // Sorted by work: the best partner of a set is found by bisection.
             let mut backs = up_to_two(&self.members[other], &self.work, &self.bytes);
-            backs.push(Few { neurons: [None, None], work: 0.0, bytes: 0.0 });
-            backs.sort_by(|a, b| a.work.total_cmp(&b.work));
+            backs.push(Few { neurons: [None, None], work: Work::default(), bytes: 0.0 });
+            backs.sort_by(|a, b| key(a.work).total_cmp(&key(b.work)));
             for out in &outs {
                 // The net work that would make the two devices level.
-                let (speed, speed_other) = (bins.bandwidth[slowest], bins.bandwidth[other]);
+                let (speed, speed_other) = (rate(slowest), rate(other));
                 let level =
                     (now - self.time(other, self.load[other], bins)) / (1.0 / speed + 1.0 / speed_other);
-                let middle = backs.partition_point(|it| it.work < out.work - level);
+                let middle = backs.partition_point(|it| key(it.work) < key(out.work) - level);
                 // Where room is short, a farther partner may be the nearest that fits.
                 for back in &backs[middle.saturating_sub(4)..(middle + 4).min(backs.len())] {
                     let bytes = out.bytes - back.bytes;
                     if bytes > bins.free[other] || -bytes > bins.free[slowest] {
                         continue;
                     }
-                    let moved = out.work - back.work;
-                    let time = self.time(slowest, self.load[slowest] - moved, bins).max(self.time(
+                    let moved = out.work.less(back.work);
+                    let time = self.time(slowest, self.load[slowest].less(moved), bins).max(self.time(
                         other,
-                        self.load[other] + moved,
+                        self.load[other].plus(moved),
                         bins,
                     ));
                     let limit = best.as_ref().map_or(now * (1.0 - 1e-9), |it| it.time);
@@ -193,18 +198,18 @@ impl Search {
 /// One or two neurons.
 struct Few {
     neurons: [Option<usize>; 2],
-    work: f64,
+    work: Work,
     bytes: f64,
 }
 
-fn up_to_two(members: &[usize], work: &[f64], bytes: &[f64]) -> Vec<Few> {
+fn up_to_two(members: &[usize], work: &[Work], bytes: &[f64]) -> Vec<Few> {
     let mut all = Vec::with_capacity(members.len() * (members.len() + 1) / 2 + 1);
     for (index, a) in members.iter().enumerate() {
         all.push(Few { neurons: [Some(*a), None], work: work[*a], bytes: bytes[*a] });
         for b in &members[index + 1..] {
             all.push(Few {
                 neurons: [Some(*a), Some(*b)],
-                work: work[*a] + work[*b],
+                work: work[*a].plus(work[*b]),
                 bytes: bytes[*a] + bytes[*b],
             });
         }

@@ -1,7 +1,7 @@
 //! The lower bound where blocks have so few neurons that dividing them would say little:
 //! each such block is priced with whole neurons, all of its placements tried.
 
-use super::problem::{Block, Devices};
+use super::problem::{Block, Devices, Speed, Work};
 use super::relaxed::{Ordered, at_price};
 
 /// A block is tried whole up to so many neurons: its sets of neurons, and their divisions,
@@ -26,17 +26,13 @@ struct Choice {
 ///
 /// The GPU's capacity is priced as in the relaxed problem (the DIMMs' are not), so that
 /// blocks come apart; a price is sought at which the value is greatest.
-pub(super) fn of_whole_neurons(
-    blocks: &[Block],
-    ordered: &[Ordered],
-    devices: &Devices,
-    dimms: f64,
-) -> Option<f64> {
+pub(super) fn of_whole_neurons(blocks: &[Block], ordered: &[Ordered], devices: &Devices) -> Option<f64> {
     let neurons: usize = blocks.iter().map(|it| it.frequency.len()).sum();
     let small = |it: &Block| it.frequency.len() <= MOST_NEURONS;
     if neurons > MOST || devices.dimm_bandwidth.len() > MOST_DIMMS || !blocks.iter().any(small) {
         return None;
     }
+    let (gpu, dimms) = (devices.gpu(), devices.together());
     let choices: Vec<Option<Vec<Choice>>> =
         blocks.iter().map(|it| small(it).then(|| choices(it, devices))).collect();
     let at = |price: f64| -> (f64, f64) {
@@ -45,7 +41,7 @@ pub(super) fn of_whole_neurons(
             if let Some(choices) = choices {
                 return best(choices, price);
             }
-            let it = at_price(block, ordered, devices.gpu_bandwidth, dimms, price);
+            let it = at_price(block, ordered, gpu, dimms, price);
             (it.value, it.bytes)
         });
         let (value, bytes) = all.fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
@@ -75,18 +71,15 @@ fn best(all: &[Choice], price: f64) -> (f64, f64) {
 fn choices(block: &Block, devices: &Devices) -> Vec<Choice> {
     let count = block.frequency.len();
     let sets = 1_usize << count;
-    let sum = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
-        let mut all = vec![0.0; sets];
-        for set in 1..sets {
-            let lowest = set.trailing_zeros() as usize;
-            all[set] = all[set & (set - 1)] + of(lowest);
-        }
-        all
-    };
-    let (work, bytes) = (sum(&|it| block.work(it)), sum(&|it| block.bytes.of(it)));
-    let rest = on_dimms(&work, &devices.dimm_bandwidth);
+    let (mut work, mut bytes) = (vec![Work::default(); sets], vec![0.0; sets]);
+    for set in 1..sets {
+        let (others, lowest) = (set & (set - 1), set.trailing_zeros() as usize);
+        work[set] = work[others].plus(block.work(lowest));
+        bytes[set] = bytes[others] + block.bytes.of(lowest);
+    }
+    let rest = on_dimms(&work, &devices.dimms());
     let choice = |set: usize| Choice {
-        time: (block.fixed() + work[set] / devices.gpu_bandwidth).max(rest[sets - 1 - set]),
+        time: (block.fixed() + devices.gpu().time(work[set])).max(rest[sets - 1 - set]),
         bytes: bytes[set],
     };
     let mut all: Vec<Choice> = (0..sets).map(choice).filter(|it| it.bytes <= devices.gpu_capacity).collect();
@@ -101,15 +94,15 @@ fn choices(block: &Block, devices: &Devices) -> Vec<Choice> {
 }
 
 /// The time in which the DIMMs are done with each set of neurons, divided as well as can be.
-fn on_dimms(work: &[f64], bandwidth: &[f64]) -> Vec<f64> {
-    let mut done: Vec<f64> = work.iter().map(|it| it / bandwidth[0]).collect();
-    for rate in &bandwidth[1..] {
+fn on_dimms(work: &[Work], speed: &[Speed]) -> Vec<f64> {
+    let mut done: Vec<f64> = work.iter().map(|it| speed[0].time(*it)).collect();
+    for rate in &speed[1..] {
         let before = done.clone();
         for (set, done) in done.iter_mut().enumerate() {
             // All of its parts, from the whole to none.
             let mut part = set;
             loop {
-                *done = done.min((work[part] / rate).max(before[set - part]));
+                *done = done.min(rate.time(work[part]).max(before[set - part]));
                 if part == 0 {
                     break;
                 }
@@ -127,10 +120,11 @@ mod tests {
     #[test]
     fn dimms_divide_work_as_well_as_can_be() {
         // Sets of works 5, 4, 3 on two DIMMs: 7 for all three, 5 for the first two.
-        let work = [0.0, 5.0, 4.0, 9.0, 3.0, 8.0, 7.0, 12.0];
-        let done = on_dimms(&work, &[1.0, 1.0]);
+        let work = [0.0, 5.0, 4.0, 9.0, 3.0, 8.0, 7.0, 12.0].map(|it| Work { read: it, multiplied: it });
+        let speed = |read: f64| Speed { read, multiplied: f64::INFINITY };
+        let done = on_dimms(&work, &[speed(1.0), speed(1.0)]);
         assert_eq!(done, [0.0, 5.0, 4.0, 5.0, 3.0, 5.0, 4.0, 7.0]);
-        let uneven = on_dimms(&work, &[1.0, 3.0])[7];
+        let uneven = on_dimms(&work, &[speed(1.0), speed(3.0)])[7];
         assert!((uneven - 3.0).abs() < 1e-12, "{uneven}");
     }
 }

@@ -5,7 +5,7 @@
 //! do more for another block: here neurons go to the GPU, and others leave it to
 //! make room, while that gains time.
 
-use super::problem::{Block, Devices};
+use super::problem::{Block, Devices, Work};
 
 /// Neurons in all blocks up to which every exchange is tried.
 pub(super) const MOST: usize = 128;
@@ -44,23 +44,23 @@ impl State<'_> {
     /// Time of the slowest device when the DIMMs' neurons are handed out longest
     /// first, and with level DIMMs.
     fn times(&self, devices: &Devices) -> (f64, f64) {
-        let (mut gpu, mut cold) = (0.0, 0.0);
-        let mut loads = vec![0.0_f64; devices.dimm_bandwidth.len()];
+        let (mut gpu, mut cold) = (Work::default(), Work::default());
+        let dimms = devices.dimms();
+        let mut loads = vec![Work::default(); dimms.len()];
         for neuron in &self.by_work {
             let work = self.block.work(*neuron);
             if self.on_gpu[*neuron] {
-                gpu += work;
+                gpu = gpu.plus(work);
             } else {
-                let done = |it: &usize| (loads[*it] + work) / devices.dimm_bandwidth[*it];
+                let done = |it: &usize| dimms[*it].time(loads[*it].plus(work));
                 let dimm = (0..loads.len()).min_by(|a, b| done(a).total_cmp(&done(b))).unwrap_or_default();
-                loads[dimm] += work;
-                cold += work;
+                loads[dimm] = loads[dimm].plus(work);
+                cold = cold.plus(work);
             }
         }
-        let gpu = self.block.fixed() + gpu / devices.gpu_bandwidth;
-        let slowest =
-            loads.iter().zip(&devices.dimm_bandwidth).fold(gpu, |it, (load, speed)| it.max(load / speed));
-        (slowest, gpu.max(cold / devices.dimm_bandwidth.iter().sum::<f64>()))
+        let gpu = self.block.fixed() + devices.gpu().time(gpu);
+        let slowest = loads.iter().zip(&dimms).fold(gpu, |it: f64, (load, speed)| it.max(speed.time(*load)));
+        (slowest, gpu.max(devices.together().time(cold)))
     }
 }
 
@@ -145,7 +145,8 @@ pub(super) fn improve<'a>(
     let mut states = Vec::with_capacity(blocks.len());
     for (block, (order, prefix)) in blocks.iter().zip(&placed) {
         let mut by_work: Vec<usize> = (0..order.len()).collect();
-        by_work.sort_by(|a, b| block.work(*b).total_cmp(&block.work(*a)));
+        let time = |it: &usize| devices.together().time(block.work(*it));
+        by_work.sort_by(|a, b| time(b).total_cmp(&time(a)));
         let mut on_gpu = vec![false; order.len()];
         for neuron in &order[..**prefix] {
             on_gpu[*neuron as usize] = true;

@@ -89,8 +89,10 @@ impl Instance {
             frequency: frequency.chunks(shape[1]).map(shares).collect(),
             devices: Devices {
                 gpu_bandwidth: bandwidth[0],
+                gpu_multiplies: f64::INFINITY,
                 gpu_capacity: capacity[0],
                 dimm_bandwidth: bandwidth[1..].to_vec(),
+                dimm_multiplies: f64::INFINITY,
                 dimm_capacity: capacity[1..].to_vec(),
             },
         })
@@ -100,8 +102,10 @@ impl Instance {
     #[must_use]
     pub fn blocks(&self) -> Vec<Block<'_>> {
         let blocks = self.sizes.iter().zip(&self.frequency);
-        let block =
-            |(sizes, frequency)| Block { bytes: Sizes::Each(sizes), frequency, gpu_fixed: Nanoseconds::ZERO };
+        let block = |(sizes, frequency)| {
+            let (bytes, gpu_fixed) = (Sizes::Each(sizes), Nanoseconds::ZERO);
+            Block { bytes, frequency, multiplied: None, gpu_fixed }
+        };
         blocks
             .map(|(sizes, frequency): (&Vec<f64>, &Vec<f32>)| block((sizes.as_slice(), frequency.as_slice())))
             .collect()
@@ -109,7 +113,7 @@ impl Instance {
 
     /// A hash of what it holds, whatever its file says besides, such as times.
     fn content(&self) -> u128 {
-        let Devices { gpu_bandwidth, gpu_capacity, dimm_bandwidth, dimm_capacity } = &self.devices;
+        let Devices { gpu_bandwidth, gpu_capacity, dimm_bandwidth, dimm_capacity, .. } = &self.devices;
         let devices = [&[*gpu_bandwidth, *gpu_capacity], &dimm_bandwidth[..], &dimm_capacity[..]].concat();
         let neurons = self.sizes[0].len() as u64;
         let mut bytes: Vec<u8> = [neurons, dimm_bandwidth.len() as u64].map(u64::to_le_bytes).concat();

@@ -2,8 +2,9 @@
 //! programme (Eq. 1-7), solved by its structure, with a proven lower bound.
 //!
 //! A neuron's time on a device is its bytes, times how often it is active, over
-//! the device's bandwidth. Per block, time is that of the slowest device, so
-//! two questions come apart: how much work the GPU takes from each block, and
+//! the device's bandwidth; of a batch, or times how many sequences need it, over
+//! the rate of multiplying, if all neurons there take longer so. Per block, time is
+//! that of the slowest device, so two questions come apart: how much work the GPU takes from each block, and
 //! how evenly the rest lies on the DIMMs.
 //!
 //! 1. *Relaxed*: with the DIMMs as one device and neurons divisible, the best

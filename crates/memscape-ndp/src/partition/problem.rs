@@ -8,8 +8,11 @@ use memscape_units::Nanoseconds;
 pub struct Block<'a> {
     /// Bytes of each neuron: one for all, or one each.
     pub bytes: Sizes<'a>,
-    /// Share of tokens for which each neuron is active, from 0 to 1.
+    /// Share of tokens for which each neuron is active in any sequence and so is read, from 0 to 1.
     pub frequency: &'a [f32],
+    /// How many sequences multiply each, per token; of two neurons the one that is read more often is
+    /// multiplied more often, and more often per reading. None for one sequence.
+    pub multiplied: Option<&'a [f32]>,
     /// Time of the GPU whatever it computes, such as synchronisation.
     pub gpu_fixed: Nanoseconds,
 }
@@ -34,15 +37,20 @@ impl Sizes<'_> {
     }
 }
 
-/// A GPU and DIMMs: bandwidth and capacity of each.
+/// A GPU and DIMMs: what each reads, multiplies and holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Devices {
     /// Bytes per second of the GPU.
     pub gpu_bandwidth: f64,
     /// Bytes that the GPU can hold.
     pub gpu_capacity: f64,
+    /// Bytes of weights that the GPU multiplies per second, for one sequence; infinite where reading
+    /// always takes longer.
+    pub gpu_multiplies: f64,
     /// Bytes per second of each DIMM.
     pub dimm_bandwidth: Vec<f64>,
+    /// Bytes of weights that each DIMM multiplies per second, for one sequence, likewise.
+    pub dimm_multiplies: f64,
     /// Bytes that each DIMM can hold.
     pub dimm_capacity: Vec<f64>,
 }
@@ -149,15 +157,86 @@ pub enum PartitionError {
     },
 }
 
+/// Bytes that are read, and the same as often as sequences multiply them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Work {
+    pub read: f64,
+    pub multiplied: f64,
+}
+
+/// Bytes per second of one device, or of all DIMMs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Speed {
+    pub read: f64,
+    pub multiplied: f64,
+}
+
+impl Work {
+    pub fn map(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        Self { read: of(self.read, other.read), multiplied: of(self.multiplied, other.multiplied) }
+    }
+
+    pub fn plus(self, other: Self) -> Self {
+        self.map(other, |a, b| a + b)
+    }
+
+    pub fn less(self, other: Self) -> Self {
+        self.map(other, |a, b| a - b)
+    }
+
+    pub fn sum(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), Self::plus)
+    }
+}
+
+impl Speed {
+    /// Seconds: weights are multiplied while others are read.
+    pub fn time(self, work: Work) -> f64 {
+        (work.read / self.read).max(work.multiplied / self.multiplied)
+    }
+
+    /// Whether multiplying takes longer.
+    pub fn multiplies(self, work: Work) -> bool {
+        work.multiplied / self.multiplied > work.read / self.read
+    }
+}
+
+impl Devices {
+    /// The GPU.
+    pub(super) fn gpu(&self) -> Speed {
+        Speed { read: self.gpu_bandwidth, multiplied: self.gpu_multiplies }
+    }
+
+    /// Each DIMM.
+    pub(super) fn dimms(&self) -> Vec<Speed> {
+        let of = |read: &f64| Speed { read: *read, multiplied: self.dimm_multiplies };
+        self.dimm_bandwidth.iter().map(of).collect()
+    }
+
+    /// All DIMMs as one.
+    pub(super) fn together(&self) -> Speed {
+        let each = self.dimms();
+        let sum = |of: fn(&Speed) -> f64| each.iter().map(of).sum();
+        Speed { read: sum(|it| it.read), multiplied: sum(|it| it.multiplied) }
+    }
+}
+
 impl Block<'_> {
     /// The GPU's fixed time in seconds, which go with bytes per second.
     pub(super) fn fixed(&self) -> f64 {
         self.gpu_fixed.as_f64() * 1e-9
     }
 
-    /// Bytes times how often they are read.
-    pub(super) fn work(&self, neuron: usize) -> f64 {
-        self.bytes.of(neuron) * f64::from(self.frequency[neuron])
+    /// Bytes times how often they are read and multiplied.
+    pub(super) fn work(&self, neuron: usize) -> Work {
+        let (bytes, read) = (self.bytes.of(neuron), f64::from(self.frequency[neuron]));
+        let multiplied = self.multiplied.map_or(read, |it| f64::from(it[neuron]));
+        Work { read: bytes * read, multiplied: bytes * multiplied }
+    }
+
+    /// How hot each neuron is, which a batch that reads nearly all of them every token still tells.
+    pub(super) fn heat(&self) -> &[f32] {
+        self.multiplied.unwrap_or(self.frequency)
     }
 
     pub(super) fn check(&self, index: usize) -> Result<(), PartitionError> {
@@ -175,8 +254,16 @@ impl Block<'_> {
         if let Some(value) = sizes.iter().find(|it| !(it.is_finite() && **it > 0.0)) {
             return bad("a neuron's size", *value, "above 0 bytes");
         }
-        match self.frequency.iter().find(|it| !(0.0..=1.0).contains(*it)) {
-            Some(value) => bad("an activation frequency", f64::from(*value), "from 0 to 1"),
+        if let Some(value) = self.frequency.iter().find(|it| !(0.0..=1.0).contains(*it)) {
+            return bad("an activation frequency", f64::from(*value), "from 0 to 1");
+        }
+        let Some(multiplied) = self.multiplied else { return Ok(()) };
+        if multiplied.len() != self.frequency.len() {
+            let (sizes, frequencies) = (multiplied.len(), self.frequency.len());
+            return Err(PartitionError::BlockLengths { block: index, sizes, frequencies });
+        }
+        match multiplied.iter().find(|it| !(it.is_finite() && **it >= 0.0)) {
+            Some(value) => bad("a count of sequences", f64::from(*value), "at least 0"),
             None => Ok(()),
         }
     }
@@ -195,6 +282,12 @@ pub(super) fn check(blocks: &[Block], devices: &Devices) -> Result<(), Partition
     let bandwidths = std::iter::once(&devices.gpu_bandwidth).chain(&devices.dimm_bandwidth);
     if let Some(value) = bandwidths.into_iter().find(|it| !(it.is_finite() && **it > 0.0)) {
         let (what, allowed) = ("a bandwidth", "above 0 bytes/s");
+        return Err(PartitionError::BadNumber { what, value: *value, allowed });
+    }
+    if let Some(value) =
+        [devices.gpu_multiplies, devices.dimm_multiplies].iter().find(|it| it.is_nan() || **it <= 0.0)
+    {
+        let (what, allowed) = ("a rate of multiplying", "above 0 bytes/s");
         return Err(PartitionError::BadNumber { what, value: *value, allowed });
     }
     let capacities = std::iter::once(&devices.gpu_capacity).chain(&devices.dimm_capacity);

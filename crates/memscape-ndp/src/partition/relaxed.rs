@@ -3,14 +3,14 @@
 
 use rayon::prelude::*;
 
-use super::problem::{Block, Devices};
+use super::problem::{Block, Devices, Speed, Work};
 
 /// A block as the solver sees it.
 pub(super) struct Ordered {
     /// Neurons by falling frequency; those on the GPU first, once that is settled.
     pub order: Vec<u32>,
-    /// Seconds of work at one byte per second.
-    pub total_work: f64,
+    /// Of all neurons.
+    pub total: Work,
 }
 
 /// Neurons by falling frequency. Ties are in a fixed order that has nothing to do
@@ -21,9 +21,9 @@ pub(super) fn order(block: &Block) -> Ordered {
     const SPREAD: u32 = 0x9e37_79b1;
     const GATHER: u32 = 0x0e8b_2f51;
 
-    // Frequencies are from 0 to 1, so their bits sort as they do.
+    // Frequencies are no less than 0, so their bits sort as they do.
     let mut keys: Vec<u64> = (0..)
-        .zip(block.frequency)
+        .zip(block.heat())
         .map(|(neuron, frequency): (u32, &f32)| {
             u64::from(!frequency.abs().to_bits()) << 32 | u64::from(neuron.wrapping_mul(SPREAD))
         })
@@ -31,8 +31,8 @@ pub(super) fn order(block: &Block) -> Ordered {
     keys.sort_unstable();
     #[expect(clippy::cast_possible_truncation, reason = "the low half is the neuron")]
     let order = keys.into_iter().map(|it| (it as u32).wrapping_mul(GATHER)).collect();
-    let total_work = (0..block.frequency.len()).map(|it| block.work(it)).sum();
-    Ordered { order, total_work }
+    let total = Work::sum((0..block.frequency.len()).map(|it| block.work(it)));
+    Ordered { order, total }
 }
 
 pub(super) fn prefix_bytes(block: &Block, ordered: &Ordered, prefix: usize) -> f64 {
@@ -49,56 +49,108 @@ pub(super) struct AtPrice {
 
 /// Walks the prefix until the next neuron costs the GPU more than it saves.
 ///
-/// Taking a neuron of `w` work and `s` bytes saves `w / dimms` until the GPU is
-/// the slower side, and costs `price * s`; saving per byte falls with the
-/// frequency, so the first neuron that does not pay ends the prefix. The last
-/// one is divided where GPU and DIMMs would be level.
-pub(super) fn at_price(block: &Block, ordered: &Ordered, gpu: f64, dimms: f64, price: f64) -> AtPrice {
-    let (mut on_gpu, mut bytes) = (0.0, 0.0);
-    let level = ((ordered.total_work / dimms - block.fixed()) / (1.0 / gpu + 1.0 / dimms)).max(0.0);
-    let mut prefix = 0;
+/// Taking a neuron saves its reading or its multiplying on the DIMMs, whichever
+/// binds them, until the GPU is the slower side, and costs `price` for each byte;
+/// saving per byte falls with the heat, so the first neuron that does not pay ends
+/// the prefix. The last one is divided where GPU and DIMMs would be level, or
+/// where what binds the DIMMs changes.
+pub(super) fn at_price(block: &Block, ordered: &Ordered, gpu: Speed, dimms: Speed, price: f64) -> AtPrice {
+    let (mut on_gpu, mut cold, mut bytes, mut prefix) = (Work::default(), ordered.total, 0.0, 0);
+    let time = |on_gpu: Work, cold: Work| (block.fixed() + gpu.time(on_gpu)).max(dimms.time(cold));
+    let mut value = time(on_gpu, cold);
     for neuron in &ordered.order {
         let neuron = *neuron as usize;
         let (work, size) = (block.work(neuron), block.bytes.of(neuron));
-        if work <= price * size * dimms || on_gpu >= level {
-            break;
+        let with = |share: f64| {
+            let part = Work { read: share * work.read, multiplied: share * work.multiplied };
+            (on_gpu.plus(part), cold.less(part))
+        };
+        // The value is convex: it falls on a whole neuron's way if it does at its end.
+        let (hot, rest) = with(1.0);
+        let saved =
+            if dimms.multiplies(rest) { work.multiplied / dimms.multiplied } else { work.read / dimms.read };
+        if saved > price * size && block.fixed() + gpu.time(hot) <= dimms.time(rest) {
+            (on_gpu, cold) = (hot, rest);
+            (value, bytes, prefix) = (time(hot, rest), bytes + size, prefix + 1);
+            continue;
         }
-        let share = ((level - on_gpu) / work).min(1.0);
-        on_gpu += share * work;
-        bytes += share * size;
-        if share < 1.0 {
-            break;
-        }
-        prefix += 1;
+        let cost = |share: f64| {
+            let (hot, rest) = with(share);
+            time(hot, rest) + price * share * size
+        };
+        let share = turns(block.fixed(), [on_gpu, cold, work], gpu, dimms)
+            .into_iter()
+            .chain([1.0])
+            .filter(|it| (0.0..=1.0).contains(it))
+            .fold(0.0, |least, it| if cost(it) < cost(least) { it } else { least });
+        let (hot, rest) = with(share);
+        (value, bytes) = (time(hot, rest), bytes + share * size);
+        prefix += usize::from(share >= 1.0);
+        break;
     }
-    let gpu_time = block.fixed() + on_gpu / gpu;
-    let dimm_time = (ordered.total_work - on_gpu) / dimms;
-    AtPrice { value: gpu_time.max(dimm_time) + price * bytes, bytes, prefix }
+    AtPrice { value: value + price * bytes, bytes, prefix }
+}
+
+/// Shares of a neuron on its way to the GPU at which another of the two sides' four
+/// times may become the longest.
+fn turns(fixed: f64, [on_gpu, cold, moved]: [Work; 3], gpu: Speed, dimms: Speed) -> [f64; 6] {
+    // Each time over the share: where it starts, and how fast it rises.
+    let lines = [
+        (fixed + on_gpu.read / gpu.read, moved.read / gpu.read),
+        (fixed + on_gpu.multiplied / gpu.multiplied, moved.multiplied / gpu.multiplied),
+        (cold.read / dimms.read, -moved.read / dimms.read),
+        (cold.multiplied / dimms.multiplied, -moved.multiplied / dimms.multiplied),
+    ];
+    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+        .map(|(a, b)| (lines[b].0 - lines[a].0) / (lines[a].1 - lines[b].1))
 }
 
 /// The price at which the relaxed optimum just fits, and the bound it proves.
-pub(super) fn best_price(blocks: &[Block], ordered: &[Ordered], devices: &Devices, dimms: f64) -> (f64, f64) {
+///
+/// Prefixes are the best of divisible neurons where the GPU is bound by reading, whatever
+/// binds the DIMMs, and where multiplying binds both: hotter neurons save more per byte, and
+/// more per time of the GPU. Where its multipliers might bind beside DIMMs that read, either
+/// of those two leaves out a part of some time, and is a bound.
+pub(super) fn best_price(blocks: &[Block], ordered: &[Ordered], devices: &Devices) -> (f64, f64) {
+    let (gpu, dimms) = (devices.gpu(), devices.together());
+    let reads = |block: &Block| (0..block.frequency.len()).all(|it| !gpu.multiplies(block.work(it)));
+    let (price, bound) = price_of(blocks, ordered, devices.gpu_capacity, gpu, dimms);
+    if blocks.par_iter().all(reads) {
+        return (price, bound);
+    }
+    let reading = Speed { multiplied: f64::INFINITY, ..gpu };
+    let multiplying = [gpu, dimms].map(|it| Speed { read: f64::INFINITY, ..it });
+    let proven = [[reading, dimms], multiplying]
+        .map(|[gpu, dimms]| price_of(blocks, ordered, devices.gpu_capacity, gpu, dimms).1);
+    (price, proven[0].max(proven[1]))
+}
+
+fn price_of(blocks: &[Block], ordered: &[Ordered], capacity: f64, gpu: Speed, dimms: Speed) -> (f64, f64) {
     let at = |price: f64| -> (f64, f64) {
         let all: Vec<_> = blocks
             .par_iter()
             .zip(ordered)
-            .map(|(block, ordered)| at_price(block, ordered, devices.gpu_bandwidth, dimms, price))
+            .map(|(block, ordered)| at_price(block, ordered, gpu, dimms, price))
             .collect();
-        let value = all.iter().map(|it| it.value).sum::<f64>() - price * devices.gpu_capacity;
+        let value = all.iter().map(|it| it.value).sum::<f64>() - price * capacity;
         (value, all.iter().map(|it| it.bytes).sum())
     };
     let (free, bytes) = at(0.0);
-    if bytes <= devices.gpu_capacity {
+    if bytes <= capacity {
         return (0.0, free);
     }
-    // No neuron saves more than one byte's time on the DIMMs per byte.
-    let (mut low, mut high) = (0.0, 1.0 / dimms);
+    // No neuron saves more per byte than the hottest, alone on the DIMMs; at twice that, no rounding does.
+    let first = |(block, it): (&Block, &Ordered)| {
+        let most = |neuron: &u32| dimms.time(block.work(*neuron as usize)) / block.bytes.of(*neuron as usize);
+        2.0 * it.order.first().map_or(0.0, most)
+    };
+    let (mut low, mut high) = (0.0, blocks.iter().zip(ordered).map(first).fold(0.0, f64::max));
     let (mut best, mut bound) = (high, at(high).0.max(free));
     for _ in 0..48 {
         let middle = 0.5 * (low + high);
         let (value, bytes) = at(middle);
         bound = bound.max(value);
-        if bytes > devices.gpu_capacity {
+        if bytes > capacity {
             low = middle;
         } else {
             (high, best) = (middle, middle);
@@ -116,11 +168,10 @@ pub(super) fn whole_prefixes(
     blocks: &[Block],
     ordered: &[Ordered],
     devices: &Devices,
-    dimms: f64,
     price: f64,
     forced: f64,
 ) -> Vec<usize> {
-    let gpu = devices.gpu_bandwidth;
+    let (gpu, dimms) = (devices.gpu(), devices.together());
     let mut prefixes: Vec<usize> = blocks
         .par_iter()
         .zip(ordered)
@@ -128,8 +179,8 @@ pub(super) fn whole_prefixes(
         .collect();
     let mut bytes: f64 =
         (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
-    let mut on_gpu: Vec<f64> = (0..blocks.len())
-        .map(|it| ordered[it].order[..prefixes[it]].iter().map(|n| blocks[it].work(*n as usize)).sum())
+    let mut on_gpu: Vec<Work> = (0..blocks.len())
+        .map(|it| Work::sum(ordered[it].order[..prefixes[it]].iter().map(|n| blocks[it].work(*n as usize))))
         .collect();
     loop {
         let gain = |it: usize| {
@@ -138,10 +189,10 @@ pub(super) fn whole_prefixes(
             if bytes + size > devices.gpu_capacity {
                 return None;
             }
-            let time = |on_gpu: f64| {
-                (blocks[it].fixed() + on_gpu / gpu).max((ordered[it].total_work - on_gpu) / dimms)
+            let time = |on_gpu: Work| {
+                (blocks[it].fixed() + gpu.time(on_gpu)).max(dimms.time(ordered[it].total.less(on_gpu)))
             };
-            Some((it, (time(on_gpu[it]) - time(on_gpu[it] + work)) / size, work, size))
+            Some((it, (time(on_gpu[it]) - time(on_gpu[it].plus(work))) / size, work, size))
         };
         let best = (0..blocks.len()).filter_map(gain).max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((block, gain, work, size)) = best else { break };
@@ -149,7 +200,7 @@ pub(super) fn whole_prefixes(
             break;
         }
         prefixes[block] += 1;
-        on_gpu[block] += work;
+        on_gpu[block] = on_gpu[block].plus(work);
         bytes += size;
     }
     prefixes

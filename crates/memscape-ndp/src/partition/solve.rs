@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::balance::{Bins, balance};
 use super::bound::of_whole_neurons;
 use super::exchange;
-use super::problem::{Block, Device, Devices, Partition, PartitionError, check, total_bytes};
+use super::problem::{Block, Device, Devices, Partition, PartitionError, Work, check, total_bytes};
 use super::relaxed::{Ordered, best_price, order, prefix_bytes, whole_prefixes};
 
 /// Places every neuron on the GPU or one DIMM.
@@ -28,11 +28,14 @@ use super::relaxed::{Ordered, best_price, order, prefix_bytes, whole_prefixes};
 /// use memscape_units::Nanoseconds;
 ///
 /// let frequency = [0.9, 0.5, 0.1, 0.1];
-/// let block = Block { bytes: Sizes::Equal(1e6), frequency: &frequency, gpu_fixed: Nanoseconds::ZERO };
+/// let (bytes, gpu_fixed) = (Sizes::Equal(1e6), Nanoseconds::ZERO);
+/// let block = Block { bytes, frequency: &frequency, multiplied: None, gpu_fixed };
 /// let devices = Devices {
 ///     gpu_bandwidth: 800e9,
+///     gpu_multiplies: f64::INFINITY,
 ///     gpu_capacity: 2e6,
 ///     dimm_bandwidth: vec![50e9; 2],
+///     dimm_multiplies: f64::INFINITY,
 ///     dimm_capacity: vec![8e6; 2],
 /// };
 /// let partition = solve(&[block], &devices)?;
@@ -43,15 +46,14 @@ use super::relaxed::{Ordered, best_price, order, prefix_bytes, whole_prefixes};
 pub fn solve(blocks: &[Block], devices: &Devices) -> Result<Partition, PartitionError> {
     check(blocks, devices)?;
     let mut ordered: Vec<Ordered> = blocks.par_iter().map(order).collect();
-    let dimms: f64 = devices.dimm_bandwidth.iter().sum();
     let total: f64 = blocks.iter().map(total_bytes).sum();
 
-    let (price, relaxed_s) = best_price(blocks, &ordered, devices, dimms);
-    let whole_s = of_whole_neurons(blocks, &ordered, devices, dimms);
+    let (price, relaxed_s) = best_price(blocks, &ordered, devices);
+    let whole_s = of_whole_neurons(blocks, &ordered, devices);
     let lower_bound_s = whole_s.map_or(relaxed_s, |it| it.max(relaxed_s));
     // What the DIMMs cannot hold must go to the GPU, however slow that is.
     let forced = (total - devices.dimm_capacity.iter().sum::<f64>()).max(0.0);
-    let mut prefixes = whole_prefixes(blocks, &ordered, devices, dimms, price, forced);
+    let mut prefixes = whole_prefixes(blocks, &ordered, devices, price, forced);
     if blocks.iter().map(|it| it.frequency.len()).sum::<usize>() <= exchange::MOST {
         let orders = ordered.iter_mut().map(|it| &mut it.order);
         exchange::improve(blocks, devices, orders.zip(&mut prefixes), forced);
@@ -59,9 +61,7 @@ pub fn solve(blocks: &[Block], devices: &Devices) -> Result<Partition, Partition
     let gpu_bytes: f64 =
         (0..blocks.len()).map(|it| prefix_bytes(&blocks[it], &ordered[it], prefixes[it])).sum();
     let bins = Bins {
-        bandwidth: std::iter::once(devices.gpu_bandwidth)
-            .chain(devices.dimm_bandwidth.iter().copied())
-            .collect(),
+        speed: std::iter::once(devices.gpu()).chain(devices.dimms()).collect(),
         free: std::iter::once(devices.gpu_capacity - gpu_bytes)
             .chain(devices.dimm_capacity.iter().copied())
             .collect(),
@@ -84,15 +84,16 @@ fn objective(blocks: &[Block], devices: &Devices, device: &[Vec<Device>]) -> f64
         .par_iter()
         .zip(device)
         .map(|(block, device)| {
-            let mut work = vec![0.0; devices.dimm_bandwidth.len() + 1];
+            let mut work = vec![Work::default(); devices.dimm_bandwidth.len() + 1];
             for (neuron, device) in device.iter().enumerate() {
-                work[usize::from(*device)] += block.work(neuron);
+                let work = &mut work[usize::from(*device)];
+                *work = work.plus(block.work(neuron));
             }
-            let gpu = block.fixed() + work[0] / devices.gpu_bandwidth;
+            let gpu = block.fixed() + devices.gpu().time(work[0]);
             work[1..]
                 .iter()
-                .zip(&devices.dimm_bandwidth)
-                .fold(gpu, |slowest, (work, bandwidth)| slowest.max(work / bandwidth))
+                .zip(devices.dimms())
+                .fold(gpu, |slowest, (work, speed)| slowest.max(speed.time(*work)))
         })
         .collect::<Vec<f64>>()
         .into_iter()

@@ -33,6 +33,17 @@ pub struct Load {
     pub activations: f64,
 }
 
+impl Load {
+    /// With another, so many times.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self, times: f64) -> Self {
+        Self {
+            neurons: self.neurons + times * other.neurons,
+            activations: self.activations + times * other.activations,
+        }
+    }
+}
+
 /// A block that GPU and cold side compute at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shared {
@@ -200,14 +211,54 @@ impl BlockCost {
         Split { gpu: (time - fixed) * share, fixed: fixed * share, cold: time * (1.0 - share) }
     }
 
-    /// How many of `active` neurons the GPU takes at best, if it may hold
-    /// `capacity`: until both sides are level.
+    /// What the GPU takes at best of active neurons, if it may hold `capacity` of them, and
+    /// what it leaves: until both sides are level, those first that spare the DIMMs most
+    /// multiplying, or those that cost the GPU least of it.
+    ///
+    /// * `active`: neurons that are multiplied equally often, those multiplied most first
     #[must_use]
-    pub fn level(&self, active: Load, capacity: f64, dimms: f64) -> f64 {
-        let share = active.activations / active.neurons.max(1e-300);
-        let gpu = self.gpu_neuron.max(of(share, self.gpu_activation)).as_f64();
-        let cold = self.cold_neuron.max(of(share, self.cold_activation)).as_f64() / dimms;
-        let level = (active.neurons * cold - self.gpu_fixed.as_f64()) / (gpu + cold);
-        level.clamp(0.0, active.neurons.min(capacity))
+    pub fn level(&self, active: &[Load], capacity: f64, dimms: f64) -> [Load; 2] {
+        let each = |cold: Load| Load::default().plus(cold, 1.0 / dimms);
+        let time = |[gpu, cold]: [Load; 2]| self.gpu(gpu).max(self.cold(each(cold)));
+        let hottest = self.taken(active.iter(), capacity, dimms);
+        let coldest = self.taken(active.iter().rev(), capacity, dimms);
+        if time(hottest) <= time(coldest) { hottest } else { coldest }
+    }
+
+    fn taken<'a>(
+        &self,
+        active: impl Iterator<Item = &'a Load> + Clone,
+        capacity: f64,
+        dimms: f64,
+    ) -> [Load; 2] {
+        /// Halvings of the neurons at which both sides become level.
+        const HALVINGS: u32 = 48;
+        let mut cold = active.clone().fold(Load::default(), |sum, it| sum.plus(*it, 1.0));
+        let mut gpu = Load::default();
+        for class in active {
+            let moved = |share: f64| [gpu.plus(*class, share), cold.plus(*class, -share)];
+            let leads = |share: f64| {
+                let [gpu, cold] = moved(share);
+                self.gpu(gpu) > self.cold(Load::default().plus(cold, 1.0 / dimms))
+            };
+            if leads(0.0) {
+                break;
+            }
+            let fits = ((capacity - gpu.neurons) / class.neurons.max(1e-300)).clamp(0.0, 1.0);
+            let (mut low, mut high) = (0.0, fits);
+            if leads(fits) {
+                for _ in 0..HALVINGS {
+                    let middle = 0.5 * (low + high);
+                    if leads(middle) { high = middle } else { low = middle }
+                }
+            } else {
+                low = fits;
+            }
+            [gpu, cold] = moved(low);
+            if low < 1.0 {
+                break;
+            }
+        }
+        [gpu, cold]
     }
 }

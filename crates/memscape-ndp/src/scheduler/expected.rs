@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use super::block::Load;
 use super::policy::Strategy;
 use super::population::{EVENTS, Representative, cluster_variance, population};
 use crate::activity::Law;
@@ -322,6 +323,20 @@ impl Answers {
     #[must_use]
     pub fn cluster_variance(&self, it: &Expected) -> f64 {
         cluster_variance(it.cold, it.cold_clusters, self.question.batch)
+    }
+
+    /// Active neurons as shares of a block's, by how many sequences activate them, those of
+    /// most first.
+    #[must_use]
+    pub fn by_count(&self) -> Vec<Load> {
+        let load = |it: &Representative| {
+            let neurons = it.mass * it.active();
+            Load { neurons, activations: neurons * it.per_active }
+        };
+        let mut all: Vec<Load> = self.families[0].all.iter().map(load).collect();
+        let often = |it: &Load| it.activations / it.neurons.max(1e-300);
+        all.sort_by(|a, b| often(b).total_cmp(&often(a)));
+        all
     }
 
     /// Share of each representative on the GPU, so that all together are `hot`.

@@ -7,6 +7,7 @@ use super::block::{BlockCost, Load, Shared};
 use super::policy::Exchange;
 use super::remap::Remapping;
 use crate::activity::Bits;
+use crate::numbers::precise;
 
 /// Neurons that are read, and how often sequences multiply them: by who has them.
 #[derive(Clone)]
@@ -50,11 +51,6 @@ impl Loads {
     /// Of all DIMMs.
     pub fn held(&self) -> Load {
         sum(&self.held)
-    }
-
-    /// Of all DIMMs.
-    pub fn cold(&self) -> Load {
-        sum(&self.cold)
     }
 
     /// How long it takes. What the GPU leaves goes to the DIMMs that have it, and of
@@ -112,15 +108,14 @@ pub(super) struct Times {
 
 impl Times {
     /// Of one who knows what is active and puts it where both sides are level.
-    pub fn best(cost: &BlockCost, active: Load, capacity: f64, dimms: usize) -> Self {
-        let share = active.activations / active.neurons.max(1.0);
+    ///
+    /// * `active`: as [`by_count`] has them
+    pub fn best(cost: &BlockCost, active: &[Load], capacity: f64, dimms: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a count of DIMMs")]
         let count = dimms as f64;
-        let neurons = cost.level(active, capacity, count);
-        let on_gpu = Load { neurons, activations: neurons * share };
-        let each = (active.neurons - neurons) / count;
-        let on_dimm = Load { neurons: each, activations: each * share };
-        let gpu = if neurons > 0.0 { cost.gpu(on_gpu) } else { Nanoseconds::ZERO };
+        let [on_gpu, cold] = cost.level(active, capacity, count);
+        let on_dimm = Load::default().plus(cold, 1.0 / count);
+        let gpu = if on_gpu.neurons > 0.0 { cost.gpu(on_gpu) } else { Nanoseconds::ZERO };
         let level = cost.cold(on_dimm);
         Self {
             shared: Shared { handed: 0.0, gpu, cold: level },
@@ -135,6 +130,31 @@ impl Times {
     pub fn cold(&self) -> Load {
         sum(&self.on_dimms)
     }
+}
+
+/// Active neurons by how many sequences activate them, those of most first.
+pub(super) fn by_count(sequences: &[&[u64]], any: &[u64]) -> Vec<Load> {
+    let mut neurons = vec![0_u32; sequences.len() + 1];
+    for (word, any) in any.iter().enumerate() {
+        let mut counts = [0_u16; 64];
+        for sequence in sequences {
+            let mut active = sequence[word];
+            while active != 0 {
+                counts[active.trailing_zeros() as usize] += 1;
+                active &= active - 1;
+            }
+        }
+        let mut active = *any;
+        while active != 0 {
+            neurons[usize::from(counts[active.trailing_zeros() as usize])] += 1;
+            active &= active - 1;
+        }
+    }
+    let load = |(count, neurons): (usize, &u32)| {
+        let (neurons, count) = (f64::from(*neurons), precise(count as u64));
+        Load { neurons, activations: neurons * count }
+    };
+    neurons.iter().enumerate().rev().map(load).filter(|it| it.neurons > 0.0).collect()
 }
 
 /// Which neurons any sequence activates.

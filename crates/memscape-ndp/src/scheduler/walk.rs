@@ -9,7 +9,7 @@ use super::block::{BlockCost, Load, Split};
 use super::planes::{above, add, count, equal, get, saturate};
 use super::policy::{Exchange, Missed, Strategy};
 use super::remap::{Moves, Remapping};
-use super::token::{Loads, Times, union};
+use super::token::{Loads, Times, by_count, union};
 use crate::activity::{Bits, NO_PARENT, bit};
 use crate::hardware::{Predictor, Remap};
 use crate::numbers::precise;
@@ -467,11 +467,9 @@ impl<'a> Walk<'a> {
         if self.rules.strategy != Strategy::Oracle {
             return self.loads(token, &self.predicted, row).times(cost, self.rules.exchange);
         }
-        let loads = self.loads(token, row, row);
-        let (held, cold) = (loads.held(), loads.cold());
-        let active =
-            Load { neurons: held.neurons + cold.neurons, activations: held.activations + cold.activations };
-        Times::best(cost, active, f64::from(self.capacity), self.rules.dimms)
+        let sequences: Vec<&[u64]> = self.activity.iter().map(|it| it.row(token)).collect();
+        let active = by_count(&sequences, row);
+        Times::best(cost, &active, f64::from(self.capacity), self.rules.dimms)
     }
 }
 

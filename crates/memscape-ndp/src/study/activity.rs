@@ -130,10 +130,13 @@ impl ActivityStudy {
             decode: work.generated as usize,
             sequence: self.sequence as usize,
         };
-        if inquiry.distance < inquiry.decode {
-            return Ok(inquiry);
+        let tokens = inquiry.decode;
+        for (need, parameter) in [(inquiry.distance + 1, "distance"), (inquiry.window, "window")] {
+            if tokens < need {
+                return Err(self.too_short("generated tokens", tokens, need, parameter));
+            }
         }
-        Err(self.too_short("generated tokens", inquiry.decode, inquiry.distance + 1, "distance"))
+        Ok(inquiry)
     }
 
     fn too_short(&self, what: &'static str, have: usize, need: usize, parameter: &'static str) -> NdpError {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::laws;
 use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
 use crate::activity::{RECORDINGS, RecordingName};
-use crate::cost::{PromptStage, table_bytes};
+use crate::cost::{PromptStage, on_dimms, table_bytes};
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES, Machine, Predictor, Remap};
 use crate::hermes::{Hermes, Policy, walk};
@@ -192,13 +192,16 @@ impl Study for PredictorStudy {
     fn answer(&self) -> Result<PredictorAnswer, StudyError> {
         let (machine, mut work) = (self.machine()?, self.work()?);
         let (states, parents) = table_bytes(&work.shape);
+        on_dimms(&machine, &work)?;
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
         // As much of the layers that are walked as of all.
-        let share = hermes.hot_capacity()? / work.shape.sparse_bytes();
+        let [hot, room] =
+            [hermes.hot_capacity()?, hermes.dimm_room()].map(|it| it / work.shape.sparse_bytes());
         work.shape.layers =
             self.layers.map_or(work.shape.layers, |it| work.shape.layers.min(it.get() as usize));
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
-        let (all, hot) = walk(&hermes, share * work.shape.sparse_bytes())?;
+        let [capacity, room] = [hot, room].map(|it| it * work.shape.sparse_bytes());
+        let (all, hot) = walk(&hermes, capacity, room)?;
         let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };
         let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
         let steps = u64::from(work.generated);

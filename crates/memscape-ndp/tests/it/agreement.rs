@@ -176,3 +176,45 @@ fn more_of_anything_is_never_slower_without_sparsity() {
     more.gpu.memory_gb = 48.0.try_into().unwrap();
     assert!(rate(&more) > rate(&base));
 }
+
+/// As printed, with batches that the DIMMs multiply longer than they read: what is placed is what the closed
+/// form takes to be.
+#[test]
+fn agreement_as_printed_where_multiplying_binds() {
+    let base = InferenceStudy {
+        exchange: Exchange::Unchecked,
+        prompt_tokens: number(32),
+        generated_tokens: number(16),
+        ..InferenceStudy::default()
+    };
+    let model = |it: &str| Some(Model::named(it).unwrap());
+    for batch in [32, 64] {
+        let (model, system) = (model("opt-350m"), System::HermesHost);
+        check(&InferenceStudy { model, system, batch: number(batch), ..base.clone() });
+    }
+    let placed_for_multipliers = NonZeroU32::new(32);
+    check(&InferenceStudy { model: model("gemma-3-1b"), batch: number(16), placed_for_multipliers, ..base });
+}
+
+/// What bounds the others is no slower than they are, however large the batch, and walks of it say the same.
+#[test]
+fn functional_the_oracle_of_a_batch_takes_what_is_multiplied_most() {
+    let base =
+        InferenceStudy { model: Some(Model::named("llama-2-13b").unwrap()), ..InferenceStudy::default() };
+    for batch in [16, 64] {
+        let step = |strategy| {
+            let study = InferenceStudy { strategy, batch: number(batch), ..base.clone() };
+            study.answer().unwrap().headline.token_ns
+        };
+        let oracle = step(Strategy::Oracle);
+        for strategy in [Strategy::Full, Strategy::Partition, Strategy::Token] {
+            assert!(oracle <= step(strategy), "batch {batch}: {oracle} {strategy:?} {}", step(strategy));
+        }
+    }
+    let (model, hot_share) = (Some(Model::named("opt-350m").unwrap()), Some(0.1.try_into().unwrap()));
+    let [prompt_tokens, generated_tokens] = [32, 16].map(number);
+    let small = InferenceStudy { model, hot_share, prompt_tokens, generated_tokens, ..base };
+    for batch in [16, 32] {
+        check(&InferenceStudy { strategy: Strategy::Oracle, batch: number(batch), ..small.clone() });
+    }
+}

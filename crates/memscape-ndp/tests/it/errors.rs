@@ -1,8 +1,10 @@
 //! Does bad input say what was asked, what there is, and what to change?
 
-use memscape_ndp::InferenceStudy;
-use memscape_study::Study;
-use memscape_workload::{Experts, Llm};
+use std::num::NonZeroU32;
+
+use memscape_ndp::{ActivityStudy, InferenceStudy, PredictorStudy};
+use memscape_study::{CostEngine, Study};
+use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};
 
 /// The message of a study with parameters changed.
@@ -118,4 +120,41 @@ fn fewer_groups_than_dimms_are_not_expected_values() {
 fn baselines_say_which_models_they_support() {
     check(&[("system", json!("flexgen"))], "FlexGen supports models with ReLU of their own (OPT) only");
     check(&[("system", json!("deja-vu"))], "Deja Vu supports models with ReLU of their own (OPT) only");
+}
+
+/// What does not fit is refused by all studies alike, however few layers are walked.
+#[test]
+fn a_predictor_of_a_model_that_does_not_fit_says_by_how_much() {
+    let study = |model: &str, dimms, batch| PredictorStudy {
+        model: Some(Model::named(model).unwrap()),
+        dimms: NonZeroU32::new(dimms).unwrap(),
+        batch: NonZeroU32::new(batch).unwrap(),
+        layers: Some(NonZeroU32::MIN),
+        ..PredictorStudy::default()
+    };
+    let message = |it: PredictorStudy| it.answer().unwrap_err().to_string();
+    let found = message(study("llama-2-70b", 4, 1));
+    assert!(found.contains("10.0 GB short; 5 DIMMs would do"), "{found}");
+    // The cache of all layers, of which one is walked.
+    let found = message(study("opt-66b", 5, 64));
+    assert!(found.contains("weights and key-value cache take"), "{found}");
+}
+
+/// A ratio to a mean is no less than 1, and no more than what the fullest could have.
+#[test]
+fn shards_are_as_uneven_as_can_be() {
+    let base = ActivityStudy { model: Some(Model::named("opt-1.3b").unwrap()), ..ActivityStudy::default() };
+    let number = |it: u32| NonZeroU32::new(it).unwrap();
+    let with = |shards| ActivityStudy { shards: number(shards), ..base.clone() }.answer().unwrap();
+    // Where a cluster is cut, none of its parts has more than the whole.
+    let clusters = with(base.activity.clusters.get()).token_imbalance;
+    for shards in [128, 256, 1024] {
+        assert!((with(shards).token_imbalance / clusters - 1.0).abs() < 1e-9, "{shards}");
+    }
+    let layers = Some(NonZeroU32::MIN);
+    let walked = ActivityStudy { engine: CostEngine::Events, layers, ..base };
+    let all_hot = ActivityStudy { hot_fraction: 1.0.try_into().unwrap(), ..walked.clone() }.answer().unwrap();
+    assert_eq!((all_hot.token_imbalance, all_hot.window_imbalance), (1.0, 1.0));
+    let too_long = ActivityStudy { window: number(4000), ..walked }.answer().unwrap_err().to_string();
+    assert!(too_long.contains("window"), "{too_long}");
 }
