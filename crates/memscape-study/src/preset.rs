@@ -316,15 +316,15 @@ pub(crate) fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str)
 }
 
 /// Tables in place of dotted names: `{"pim.registers": 32}` is `{"pim": {"registers": 32}}`, as on the command
-/// line. A name below what is no table stays, for whoever reads it to refuse.
+/// line. A name below what is no table stays, for whoever reads it to refuse; so do names in tables, whose keys
+/// may be paths.
 fn nested(parameters: Map<String, Value>) -> Map<String, Value> {
     let mut all = Map::new();
     for (name, value) in parameters {
-        let value = match value {
-            Value::Object(fields) => Value::Object(nested(fields)),
-            other => other,
-        };
-        put(&mut all, &name, value);
+        match (all.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(fields)) => known.extend(fields),
+            (_, value) => put(&mut all, &name, value),
+        }
     }
     all
 }
@@ -333,25 +333,16 @@ fn nested(parameters: Map<String, Value>) -> Map<String, Value> {
 const DEEPEST: usize = 16;
 
 fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
-    match (name.split_once('.'), all.get_mut(name), value) {
-        (None, Some(Value::Object(known)), Value::Object(fields)) => {
-            fields.into_iter().for_each(|(field, value)| put(known, &field, value));
-        }
-        (Some((head, rest)), _, value)
-            if !head.is_empty() && !rest.is_empty() && name.split('.').count() <= DEEPEST =>
-        {
-            let below = all.entry(head).or_insert_with(|| Value::Object(Map::new()));
-            match below {
-                Value::Object(known) => put(known, rest, value),
-                _ => {
-                    all.insert(name.to_owned(), value);
-                }
-            }
-        }
-        (_, _, value) => {
-            all.insert(name.to_owned(), value);
-        }
+    if let Some((head, rest)) = name.split_once('.')
+        && !head.is_empty()
+        && !rest.is_empty()
+        && name.split('.').count() <= DEEPEST
+        && let Value::Object(known) = all.entry(head).or_insert_with(|| Value::Object(Map::new()))
+    {
+        put(known, rest, value);
+        return;
     }
+    all.insert(name.to_owned(), value);
 }
 
 fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &Map<String, Value>) {
@@ -474,6 +465,8 @@ mod tests {
         // What cannot be below anything is refused by its reader.
         let stray = of("[parameters]\nmemory = \"lpddr5\"\n\"memory.rows\" = 8\n\"..\" = 1\n");
         assert!(stray.contains_key("memory.rows") && stray.contains_key(".."));
+        let paths = of("[parameters.any_of]\n\"pim.registers\" = [8, 16]\n");
+        assert_eq!(paths["any_of"]["pim.registers"], serde_json::json!([8, 16]));
     }
 
     #[test]
