@@ -167,11 +167,14 @@
 //! use memscape::units::Nanoseconds;
 //!
 //! let frequency = [0.9, 0.5, 0.1, 0.1];
-//! let block = Block { bytes: Sizes::Equal(1e6), frequency: &frequency, gpu_fixed: Nanoseconds::ZERO };
+//! let (bytes, gpu_fixed) = (Sizes::Equal(1e6), Nanoseconds::ZERO);
+//! let block = Block { bytes, frequency: &frequency, multiplied: None, gpu_fixed };
 //! let devices = Devices {
 //!     gpu_bandwidth: 800e9,
+//!     gpu_multiplies: f64::INFINITY,
 //!     gpu_capacity: 2e6,
 //!     dimm_bandwidth: vec![50e9; 2],
+//!     dimm_multiplies: f64::INFINITY,
 //!     dimm_capacity: vec![8e6; 2],
 //! };
 //! let partition = solve(&[block], &devices)?;

@@ -71,17 +71,7 @@ pub struct DimmSpeed {
     pub clock_ghz: Gigahertz,
     /// How inputs and sums come to and from units that stand at banks; null for one unit in the buffer
     #[serde(default)]
-    pub units: Option<UnitSpeed>,
-}
-
-/// Units at the banks of a module, without what their pins take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UnitSpeed {
-    /// Channels of the module, over whose units each neuron is spread
-    pub channels: NonZeroU32,
-    /// Rate of one channel's pins
-    pub channel_gb_s: GbPerS,
+    pub units: Option<AtBanks>,
 }
 
 /// The host, as far as it computes cold neurons.
@@ -135,7 +125,6 @@ impl From<Dimm> for DimmSpeed {
             units,
             ..
         } = it;
-        let units = units.map(|AtBanks { channels, channel_gb_s, .. }| UnitSpeed { channels, channel_gb_s });
         Self {
             memory,
             ranks,
@@ -193,8 +182,6 @@ pub(super) fn machine(
         clock_ghz,
         units,
     } = *dimm;
-    let at_banks =
-        |UnitSpeed { channels, channel_gb_s }| AtBanks { channels, channel_gb_s, carried_pj_per_bit: None };
     machine.dimm = Dimm {
         memory,
         ranks,
@@ -204,7 +191,7 @@ pub(super) fn machine(
         lanes,
         cycles_per_multiply,
         clock_ghz,
-        units: units.map(at_banks),
+        units,
         ..machine.dimm
     };
     machine.dimms = dimms;

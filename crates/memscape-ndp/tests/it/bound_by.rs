@@ -140,6 +140,8 @@ fn nothing_goes_to_the_gpu_faster_than_it_is_read() {
     let close = |found: f64, expected: f64, what: &str| {
         assert!((found / expected - 1.0).abs() < 1e-6, "{what}: {found} {expected}");
     };
+    // Keys and values of 128 tokens reach the same memory meanwhile.
+    let cache = 80.0 * 4.0 * 1024.0 * 128.0;
     for system in ["hermes", "hermes-base"] {
         let one = [
             ("dimms", json!(1)),
@@ -148,14 +150,14 @@ fn nothing_goes_to_the_gpu_faster_than_it_is_read() {
             ("system", json!(system)),
         ];
         let found = answer(&one);
-        close(found.headline.ttft_s, missing / (found.dimm_bandwidth_gb_s * 1e9), system);
+        close(found.headline.ttft_s, (missing + cache) / (found.dimm_bandwidth_gb_s * 1e9), system);
         // A thread writes and reads it again.
         let found =
             answer(&[&one[..], &[("prompt", json!("pageable")), ("host.copy_gb_s", json!(1e6))]].concat());
-        close(found.headline.ttft_s, 3.0 * missing / (found.dimm_bandwidth_gb_s * 1e9), system);
+        close(found.headline.ttft_s, (3.0 * missing + cache) / (found.dimm_bandwidth_gb_s * 1e9), system);
     }
     let slow = |system| answer(&[("host.bandwidth_gb_s", json!(5)), ("system", json!(system))]);
-    close(slow("hermes-host").headline.ttft_s, missing / 4e9, "hermes-host");
+    close(slow("hermes-host").headline.ttft_s, (missing + cache) / 4e9, "hermes-host");
     let opt = |system| {
         let found = answer(&[
             ("host.bandwidth_gb_s", json!(5)),
