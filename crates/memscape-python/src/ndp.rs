@@ -116,14 +116,20 @@ pub fn ndp_solve(
         )));
     }
     let devices = Devices {
+        gpu_multiplies: f64::INFINITY,
+        dimm_multiplies: f64::INFINITY,
         gpu_bandwidth: *gpu_bandwidth,
         gpu_capacity: *gpu_capacity,
         dimm_bandwidth: dimm_bandwidth.to_vec(),
         dimm_capacity: dimm_capacity.to_vec(),
     };
     let solved = compute(py, move || {
-        let block =
-            |(bytes, frequency)| Block { bytes: Sizes::Each(bytes), frequency, gpu_fixed: Nanoseconds::ZERO };
+        let block = |(bytes, frequency)| Block {
+            bytes: Sizes::Each(bytes),
+            frequency,
+            multiplied: None,
+            gpu_fixed: Nanoseconds::ZERO,
+        };
         let rows = size_bytes.iter().map(Vec::as_slice).zip(frequency.iter().map(Vec::as_slice));
         solve(&rows.map(block).collect::<Vec<_>>(), &devices)
     })?;
