@@ -13,7 +13,6 @@ use polars::prelude::{
 };
 use serde_json::Value;
 
-use crate::csv_table;
 use crate::error::{Error, INTERNAL};
 use crate::given::{open_plain, read_text};
 use crate::guard::guarded;
@@ -514,21 +513,6 @@ impl Table {
         let columns = columns.map(|all| all.iter().map(|it| (*it).to_owned()).collect());
         let read = || Ok(Self::from_frame(ParquetReader::new(from).with_columns(columns).finish()?));
         guarded(read).map_err(|it| it.to_string())
-    }
-
-    /// Reads a file as its ending, `.csv` or `.parquet`, says.
-    ///
-    /// # Errors
-    /// [`Error::File`] for another ending, or what is wrong with the file.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        match path.extension().and_then(|it| it.to_str()) {
-            Some("csv") => {
-                let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
-                csv_table::read(file).map_err(|it| Error::file(path, &it))
-            }
-            Some("parquet") => Self::read_parquet(path),
-            _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
-        }
     }
 
     /// Reads Parquet.

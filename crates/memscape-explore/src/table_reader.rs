@@ -1,13 +1,32 @@
-//! Tables that come back from CSV, whose columns say by their texts what they hold.
+//! Tables that come back from files; columns of CSV say by their texts what they hold.
 
 use std::io::Read;
+use std::path::Path;
 
 use crate::error::Error;
+use crate::given::open_plain;
 use crate::table::{Column, Table};
+
+impl Table {
+    /// Reads a file as its ending, `.csv` or `.parquet`, says.
+    ///
+    /// # Errors
+    /// [`Error::File`] for another ending, or what is wrong with the file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        match path.extension().and_then(|it| it.to_str()) {
+            Some("csv") => {
+                let file = open_plain(path).map_err(|it| Error::file(path, &it))?;
+                read_csv(file).map_err(|it| Error::file(path, &it))
+            }
+            Some("parquet") => Self::read_parquet(path),
+            _ => Err(Error::file(path, &"a table's file ends in .parquet or .csv")),
+        }
+    }
+}
 
 /// Reads a header and rows. A column is whole numbers, numbers, truth values or texts, whichever all of its
 /// cells are first; an empty cell is null.
-pub(crate) fn read(from: impl Read) -> Result<Table, Error> {
+fn read_csv(from: impl Read) -> Result<Table, Error> {
     let mut reader = csv::Reader::from_reader(from);
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     let mut cells: Vec<Vec<Option<String>>> = vec![Vec::new(); names.len()];
@@ -46,13 +65,13 @@ mod tests {
     #[test]
     fn a_column_is_what_all_of_its_cells_are() {
         let text = "whole,real,yes,name,none\n1,0.5,true,int8,\n,2,,q4_0,\n-3,1e3,false,1,\n";
-        let table = read(text.as_bytes()).unwrap();
+        let table = read_csv(text.as_bytes()).unwrap();
         assert_eq!(table.column("whole").unwrap(), Column::Int(vec![Some(1), None, Some(-3)]));
         assert_eq!(table.column("real").unwrap(), Column::Float(vec![Some(0.5), Some(2.0), Some(1000.0)]));
         assert_eq!(table.column("yes").unwrap(), Column::Bool(vec![Some(true), None, Some(false)]));
         assert_eq!(table.text("name").unwrap(), ["int8", "q4_0", "1"].map(|it| Some(it.to_owned())));
         assert_eq!(table.column("none").unwrap(), Column::Text(vec![None; 3]));
-        let ragged = read("a,b\n1,2\n3\n".as_bytes()).unwrap_err().to_string();
+        let ragged = read_csv("a,b\n1,2\n3\n".as_bytes()).unwrap_err().to_string();
         assert!(ragged.contains("line: 3"), "{ragged}");
     }
 }
