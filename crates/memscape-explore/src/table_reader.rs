@@ -26,20 +26,20 @@ impl Table {
 
 /// Reads a header and rows. A column is whole numbers, numbers, truth values or texts, whichever all of its
 /// cells are first; an empty cell is null.
-fn read_csv(from: impl Read) -> Result<Table, Error> {
+fn read_csv(from: impl Read) -> Result<Table, String> {
+    let told = |it: csv::Error| format!("it is no CSV of one table: {it}");
     let mut reader = csv::Reader::from_reader(from);
-    let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
+    let names: Vec<String> = reader.headers().map_err(told)?.iter().map(str::to_owned).collect();
+    if names.is_empty() {
+        return Err("it is empty; a table begins with the names of its columns".to_owned());
+    }
     let mut cells: Vec<Vec<Option<String>>> = vec![Vec::new(); names.len()];
     for record in reader.records() {
-        for (column, cell) in cells.iter_mut().zip(record.map_err(failed)?.iter()) {
+        for (column, cell) in cells.iter_mut().zip(record.map_err(told)?.iter()) {
             column.push((!cell.is_empty()).then(|| cell.to_owned()));
         }
     }
-    Table::from_columns(names.into_iter().zip(cells.into_iter().map(column)))
-}
-
-fn failed(error: csv::Error) -> Error {
-    Error::Write(error.into())
+    Table::from_columns(names.into_iter().zip(cells.into_iter().map(column))).map_err(|it| it.to_string())
 }
 
 fn column(cells: Vec<Option<String>>) -> Column {
@@ -71,7 +71,8 @@ mod tests {
         assert_eq!(table.column("yes").unwrap(), Column::Bool(vec![Some(true), None, Some(false)]));
         assert_eq!(table.text("name").unwrap(), ["int8", "q4_0", "1"].map(|it| Some(it.to_owned())));
         assert_eq!(table.column("none").unwrap(), Column::Text(vec![None; 3]));
-        let ragged = read_csv("a,b\n1,2\n3\n".as_bytes()).unwrap_err().to_string();
-        assert!(ragged.contains("line: 3"), "{ragged}");
+        let told = |text: &str| read_csv(text.as_bytes()).unwrap_err();
+        assert!(told("a,b\n1,2\n3\n").contains("line: 3"), "cut off");
+        assert!(told("").contains("names of its columns") && told("a,a\n1,2\n").contains("two of this name"));
     }
 }

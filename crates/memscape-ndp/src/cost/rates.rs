@@ -510,15 +510,14 @@ impl Rates {
         let shape = &work.shape;
         let all = shape.multiplied_bytes();
         let missing = (all - held).max(0.0);
-        let (transfer, load) = match stage {
-            PromptStage::Pinned => (self.pinned(missing), Nanoseconds::ZERO),
-            PromptStage::Reload => (self.pinned(all), self.pinned(held)),
-            PromptStage::Pageable => (self.pageable(missing, 1.0), Nanoseconds::ZERO),
-        };
         let cache = work.prompt_cache_bytes();
-        let streamed = if stage == PromptStage::Reload { all } else { missing };
-        let moved = (1.0 + 2.0 * Self::prompt_passes(stage)) * streamed + cache;
-        let transfer = transfer.max(self.pinned(cache)).max(self.given(moved));
+        // A pass over pageable pages reads and writes what the bus then reads.
+        let (transfer, crossed, load) = match stage {
+            PromptStage::Pinned => (self.pinned(missing), missing, Nanoseconds::ZERO),
+            PromptStage::Reload => (self.pinned(all), all, self.pinned(held)),
+            PromptStage::Pageable => (self.pageable(missing, 1.0), 3.0 * missing, Nanoseconds::ZERO),
+        };
+        let transfer = transfer.max(self.pinned(cache)).max(self.given(crossed + cache));
         Prompt::streamed(self.prompt_on_gpu(self, shape, work.prompt), transfer, load)
     }
 

@@ -288,15 +288,12 @@ fn exhaustive_optimum(instance: &Instance) -> f64 {
     best
 }
 
-/// Where single neurons matter there is no guarantee, so this is a sample of
-/// fixed seed: of 20 000 such instances 1 % were more than 3 % above the optimum,
-/// and the worst 41 %.
-#[test]
-fn nearly_all_tiny_instances_are_solved() {
+/// How far solutions of random instances are above the optimum, in order; no bound is.
+fn above_optimum(of: impl Strategy<Value = Instance>, count: usize) -> Vec<f64> {
     let mut runner = TestRunner::deterministic();
-    let mut above: Vec<f64> = (0..1000)
+    let mut above: Vec<f64> = (0..count)
         .map(|_| {
-            let instance = instances(2, 6, 2).new_tree(&mut runner).unwrap().current();
+            let instance = of.new_tree(&mut runner).unwrap().current();
             let found = solve(&instance.blocks(), &instance.devices).unwrap();
             check_rules(&instance, &found);
             let optimum = exhaustive_optimum(&instance);
@@ -306,6 +303,15 @@ fn nearly_all_tiny_instances_are_solved() {
         .collect();
     above.sort_by(f64::total_cmp);
     assert!(above[0] > -1e-9);
+    above
+}
+
+/// Where single neurons matter there is no guarantee, so this is a sample of
+/// fixed seed: of 20 000 such instances 1 % were more than 3 % above the optimum,
+/// and the worst 41 %.
+#[test]
+fn nearly_all_tiny_instances_are_solved() {
+    let above = above_optimum(instances(2, 6, 2), 1000);
     assert!(above[900] < 1e-9, "nine of ten are optimal: {}", above[900]);
     assert!(above[980] < 0.05, "{}", above[980]);
     assert!(above[999] < 0.5, "{}", above[999]);
@@ -314,19 +320,7 @@ fn nearly_all_tiny_instances_are_solved() {
 /// The same for batches: what the smallest bound proves, every placement keeps.
 #[test]
 fn no_placement_of_a_batch_is_below_the_bound() {
-    let mut runner = TestRunner::deterministic();
-    let mut above: Vec<f64> = (0..300)
-        .map(|_| {
-            let instance = batches(2, 6, 2).new_tree(&mut runner).unwrap().current();
-            let found = solve(&instance.blocks(), &instance.devices).unwrap();
-            check_rules(&instance, &found);
-            let optimum = exhaustive_optimum(&instance);
-            assert!(lower_bound_s(&found) <= optimum * (1.0 + 1e-9), "{} {optimum}", lower_bound_s(&found));
-            objective_s(&found) / optimum - 1.0
-        })
-        .collect();
-    above.sort_by(f64::total_cmp);
-    assert!(above[0] > -1e-9);
+    let above = above_optimum(batches(2, 6, 2), 300);
     assert!(above[270] < 0.05, "{}", above[270]);
 }
 
