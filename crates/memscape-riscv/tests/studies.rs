@@ -219,7 +219,7 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
         place(policy, threads, Bind { nodes, cores: None }, &study.numa, &study.cache).unwrap()
     };
     let bound = at(Policy::BindCores, 32, None);
-    assert_eq!((bound.mean_distance, bound.data_nodes, bound.clusters), (12.5, 1, 8));
+    assert_eq!((bound.mean_distance, bound.data_nodes, bound.in_fullest_cluster), (12.5, 1, 4));
     let with_memory = at(Policy::BindCoresMemory, 32, None);
     assert_eq!(with_memory.memory_nodes, 2, "of four");
     assert_eq!(Placed { memory_nodes: 4, ..with_memory }, bound, "the first touch decides");
@@ -233,9 +233,10 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     };
     assert_eq!(listed("0-7,16-23").unwrap(), at(Policy::BindCores, 16, Some(Nodes::Count(1))), "Fig. 4.4");
     let apart = "0,4,8,12,16,20,24,28,32,36,40,44,48,52,56,60";
-    assert_eq!(listed(apart).unwrap().clusters, 16, "each core has its cluster's cache");
-    assert_eq!(listed("2-17").unwrap().clusters, 5, "two of the first and the last");
-    assert_eq!(listed("0-63").unwrap().clusters, 16, "sixteen threads are in no more");
+    assert_eq!(listed(apart).unwrap().in_fullest_cluster, 1, "each core has its cluster's cache");
+    assert_eq!(listed("2-17").unwrap().in_fullest_cluster, 4, "all but the first and the last are full");
+    assert_eq!(listed("0-63").unwrap().in_fullest_cluster, 1, "sixteen threads, each in its own");
+    assert_eq!(listed("0-3,4,8,12-23").unwrap().in_fullest_cluster, 4, "where others have one core");
     assert_eq!(listed("0-15").unwrap().thread_distance, 12.5, "eight of node 0, eight of node 1");
     assert_eq!(
         listed("60-75").unwrap_err().to_string(),
@@ -245,11 +246,15 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     assert_eq!((anywhere.mean_distance, anywhere.data_nodes, anywhere.stay), (20.0, 1, false));
     assert!(at(Policy::Base, 1, None).stay && at(Policy::NoBalancing, 64, None).stay);
     let interleaved = at(Policy::Interleave, 32, None);
-    assert_eq!((interleaved.mean_distance, interleaved.data_nodes, interleaved.clusters), (20.0, 4, 16));
+    assert_eq!((interleaved.mean_distance, interleaved.data_nodes, interleaved.in_fullest_cluster), (20.0, 4, 2));
     let one_of_four = at(Policy::BindCores, 1, Some(Nodes::Count(4)));
     assert_eq!(one_of_four.thread_stretch(&study.numa), 1.0, "a thread is where it is");
     let alone = at(Policy::NoBalancing, 1, None);
-    assert_eq!((alone.mean_distance, alone.clusters), (10.0, 1), "a thread touches its own node");
+    assert_eq!((alone.mean_distance, alone.in_fullest_cluster), (10.0, 1), "a thread touches its own node");
+    for nodes in [Nodes::Count(4), Nodes::These(0b1100)] {
+        assert_eq!(at(Policy::BindCores, 1, Some(nodes)).mean_distance, 10.0, "whatever it is bound to");
+    }
+    assert_eq!(at(Policy::NoBalancing, 24, None).in_fullest_cluster, 2, "eight of sixteen have two");
 }
 
 /// Memory keeps its own time: half the clock, and reading takes as long.
@@ -448,7 +453,20 @@ fn weights_that_a_cache_holds_are_read_from_it() {
     shared.cache.slc_gb_s_per_node = memscape_units::GbPerS::new(1000.0).unwrap();
     assert!(ask(shared).weights_ns < memory.weights_ns, "from the system-level cache");
     assert!(ask(shared).headline.token_energy_j < memory.headline.token_energy_j);
+    shared.cache.slc_gb_s_per_node = memscape_units::GbPerS::new(0.001).unwrap();
+    let later = ask(shared);
+    assert_eq!(later.weights_ns, memory.weights_ns, "what memory delivers sooner");
+    assert_eq!(later.headline.token_energy_j, memory.headline.token_energy_j, "comes from there");
     assert_eq!(with(still, slc, weights / 16).weights_ns, 0.0, "sixteen clusters keep up");
+    let mut uneven = InferenceStudy { policy: still, threads: count(24), ..InferenceStudy::default() };
+    uneven.cache.l2_bytes = weights / 16;
+    assert!(ask(uneven).weights_ns > 0.0, "two threads of a cluster have a twelfth");
+    uneven.cache.l2_bytes = weights / 12 + 1;
+    assert_eq!(ask(uneven).weights_ns, 0.0);
+    for it in uneven.operators().unwrap() {
+        let parts: f64 = it.parts.iter().map(|it| it.1).sum();
+        assert!(it.least_ns <= parts, "{}", it.operator);
+    }
     assert!(with(Policy::Base, slc, weights / 16).weights_ns > 0.0, "threads that move leave it behind");
 }
 
@@ -635,6 +653,19 @@ fn a_row_is_one_threads() {
     );
     // 2 by 32 tiles.
     assert_eq!(multiply(Method::Openblas, 32, 128, 64), multiply(Method::Openblas, 16, 4, 1));
+}
+
+/// Single precision that has just been made of narrower weights is in the cache that holds it.
+#[test]
+fn a_dequantised_copy_is_read_from_where_it_was_written() {
+    let of = |format, side| {
+        let (method, policy) = (Method::OpenblasGemv, Policy::NoBalancing);
+        let (m, k, n) = (tokens(side), tokens(side), tokens(1));
+        GemmStudy { method, policy, format, m, k, n, threads: count(1), ..GemmStudy::default() }.answer().unwrap()
+    };
+    assert_eq!(of(Format::Q4_0, 512).memory_ns, 0.0, "1 MiB");
+    assert!(of(Format::Q4_0, 1024).memory_ns > 0.0, "4 MiB");
+    assert!(of(Format::FP32, 512).memory_ns > 0.0, "what was in memory");
 }
 
 /// A product moves its inputs and its result too, whoever multiplies.

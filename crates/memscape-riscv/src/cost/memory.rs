@@ -142,15 +142,12 @@ impl Hierarchy<'_> {
     }
 
     /// What all threads together read from the system-level cache, through the ports of
-    /// the nodes whose memory it stands for. Lines that it delivers later than memory
-    /// come from there.
+    /// the nodes whose memory it stands for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
         let ports = f64::from(placed.data_nodes);
         let busy = float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * ports);
-        let rate = self.together(placed, self.cache.slc_ns.as_f64() * placed.stretch(self.numa), busy);
-        let dram = self.dram(placed);
-        if rate.as_f64() < dram.as_f64() { dram } else { rate }
+        self.together(placed, self.cache.slc_ns.as_f64() * placed.stretch(self.numa), busy)
     }
 
     /// Lines of so many nanoseconds' way that pass a place one by one.
@@ -193,7 +190,8 @@ pub struct Rates {
     pub slc: GbPerS,
     /// From memory.
     pub dram: GbPerS,
-    /// Second-level cache that still holds what its threads read before.
+    /// What second-level caches still hold of what their threads read before, each an equal share: the
+    /// fullest cluster decides.
     pub l2: Bytes,
     /// What of it one cluster has, for what all threads read whole.
     pub own_l2: Bytes,
@@ -207,12 +205,16 @@ impl Rates {
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
         let cache = hierarchy.cache;
         let own_l2 = if placed.stay { cache.l2_bytes } else { 0 };
+        let (slc, dram) = (hierarchy.slc(placed), hierarchy.dram(placed));
+        // What memory delivers sooner comes from there.
+        let later = slc.as_f64() < dram.as_f64();
+        let threads = own_l2.saturating_mul(placed.threads.into());
         Self {
-            slc: hierarchy.slc(placed),
-            dram: hierarchy.dram(placed),
-            l2: Bytes(own_l2.saturating_mul(placed.clusters.into())),
+            slc,
+            dram,
+            l2: Bytes(threads / u64::from(placed.in_fullest_cluster)),
             own_l2: Bytes(own_l2),
-            slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
+            slc_size: Bytes(if later { 0 } else { placed.slc_bytes(cache, hierarchy.numa) }),
         }
     }
 

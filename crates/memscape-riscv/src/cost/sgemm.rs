@@ -94,9 +94,11 @@ impl Sgemm {
                 let (step, elements) = gemv_step(core);
                 let cycles = weights * float(columns) / float(elements) * step.as_f64();
                 cost.multiply = core.cycle() * cycles;
-                // Columns after the first find what caches still hold.
+                // Columns after the first find what caches still hold, the first what has just been dequantised.
                 let (bytes, again) = (self.gemm.weight_bytes(Format::FP32), float(columns) - 1.0);
-                cost.memory = rates.dram.time_of(bytes) + rates.read(bytes, rates.level(bytes)) * again;
+                let level = rates.level(bytes);
+                let first = if self.format == Format::FP32 { Level::Dram } else { level };
+                cost.memory = rates.read(bytes, first) + rates.read(bytes, level) * again;
             }
             Method::Listing | Method::Blocked => {
                 let lanes = u64::from(core.vlen_bits / 32 * self.lmul);

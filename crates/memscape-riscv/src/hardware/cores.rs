@@ -1,6 +1,7 @@
 //! Lists of cores, as `numactl` writes them.
 
 use std::fmt;
+use std::iter;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
@@ -49,12 +50,13 @@ impl CoreList {
         (0..MOST_LISTED).filter(has)
     }
 
-    /// Clusters of so many consecutive cores that have some of these.
-    #[must_use]
-    pub fn clusters(&self, cores_per_cluster: NonZeroU32) -> u32 {
-        let mut last = None;
-        let clusters = self.numbers().map(|it| it / cores_per_cluster);
-        clusters.map(|it| u32::from(last.replace(it) != Some(it))).sum()
+    /// How many of these each cluster of so many consecutive cores has, of those that have some.
+    pub fn per_cluster(&self, cores_per_cluster: NonZeroU32) -> impl Iterator<Item = u32> {
+        let mut cores = self.numbers().map(move |it| it / cores_per_cluster).peekable();
+        iter::from_fn(move || {
+            let cluster = cores.next()?;
+            Some(1 + iter::from_fn(|| cores.next_if_eq(&cluster)).map(|_| 1).sum::<u32>())
+        })
     }
 
     fn insert(&mut self, core: u32) {

@@ -1,5 +1,7 @@
 //! Where the threads of a run are, and where its pages.
 
+use std::iter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +56,8 @@ impl Policy {
 pub struct Placed {
     /// Threads, each on a core of its own.
     pub threads: u32,
-    /// Clusters they are spread over.
-    pub clusters: u32,
+    /// Threads of the cluster that has most of them.
+    pub in_fullest_cluster: u32,
     /// Whether a thread stays where it is, near what it has read.
     pub stay: bool,
     /// Nodes that hold the weights.
@@ -179,6 +181,11 @@ impl Runs {
         if given == found { Ok(all) } else { Err(NumaError::Cores { given, found, nodes }) }
     }
 
+    /// Those of them that so many threads run on: each node has one before any has two.
+    fn first(&self, threads: u32) -> Self {
+        Self { nodes: self.nodes.min(threads as usize), ..*self }
+    }
+
     fn each(&self) -> &[(usize, u32)] {
         &self.on[..self.nodes]
     }
@@ -250,15 +257,21 @@ pub fn place(
         };
         return Err(NumaError::TooManyThreads { threads, cores, nodes: on, more });
     }
+    let runs = runs.first(threads);
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let clusters = match bind.cores {
-        Some(listed) => listed.clusters(cache.cores_per_cluster),
-        None => runs.cores().div_ceil(cache.cores_per_cluster.get()),
+    let in_fullest_cluster = match bind.cores {
+        Some(listed) => fullest(threads, || listed.per_cluster(cache.cores_per_cluster)),
+        None => {
+            let (all, each) = (runs.cores(), cache.cores_per_cluster.get());
+            fullest(threads, || {
+                iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
+            })
+        }
     };
     Ok(Placed {
         threads,
-        clusters: clusters.min(threads),
+        in_fullest_cluster,
         // A single thread is where its pages are.
         stay: !policy.balances() || runs.nodes == 1,
         data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
@@ -271,6 +284,13 @@ pub fn place(
             runs.distance(runs.each(), numa)
         },
     })
+}
+
+/// Threads of the fullest cluster, where so many are spread over clusters with so many cores: each has one before
+/// any that has room takes another.
+fn fullest<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I) -> u32 {
+    let hold = |most: u32| cores_of_each().map(|it| it.min(most)).sum::<u32>();
+    (1..=threads).find(|most| hold(*most) >= threads).unwrap_or(threads)
 }
 
 /// How much longer a way of this distance takes than a local one.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, bytes_per_line, memory_limit, rows_opened};
+use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
@@ -454,7 +454,10 @@ impl InferenceStudy {
         let mut costs = Vec::new();
         for (pass, graphs) in [(Pass::Prompt, run.prompt()), (Pass::Token, run.mean_step())] {
             for it in crew.operators(&self.model, self.projections, &graphs) {
-                let least = Nanoseconds::new((it.macs / rate).max(it.bytes / peak))?;
+                // What a cache holds need not come from memory; keys and values do.
+                let cached = crew.weights != Level::Dram && !it.name.starts_with("attention");
+                let reading = if cached { 0.0 } else { it.bytes / peak };
+                let least = Nanoseconds::new((it.macs / rate).max(reading))?;
                 let cost = it.cost;
                 let parts = [
                     ("kernel", cost.kernel),
