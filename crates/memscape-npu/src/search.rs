@@ -28,6 +28,12 @@ pub enum Objective {
 }
 
 impl Objective {
+    /// Whether it admits only tiles that compute bounds (Eq. 4).
+    #[must_use]
+    pub const fn asks_compute_bound(self) -> bool {
+        !matches!(self, Self::Throughput)
+    }
+
     /// What it asks for first; higher is better.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "elements of L1")]
@@ -81,21 +87,34 @@ pub enum SearchError {
     Instruction(#[from] MmulError),
     /// Nothing fits.
     #[error(
-        "no tile for `{precision}`{} fits {have} bytes of L1 beside the stack and is bound by compute; \
-         use more L1, a wider DMA or {}",
-        k_ct.map(|it| format!(" with k_ct = {it}")).unwrap_or_default(),
-        k_ct.map_or("another objective".to_owned(), |_| format!("another k_ct, a multiple of {s}"))
+        "no tile for `{precision}`{} fits {have} bytes of L1 beside the stack{}; use more `device.l1_bytes`{}{}",
+        k_ct.map(|(it, _)| format!(" with `k_ct` = {it}")).unwrap_or_default(),
+        if *compute_bound { " and is bound by compute" } else { "" },
+        if *compute_bound { " or `device.dma_bytes_per_cycle`, or another `objective`" } else { "" },
+        k_ct.map(|(_, s)| format!(", or another `k_ct`, a multiple of {s}")).unwrap_or_default()
     )]
     Nothing {
         /// The precision.
         precision: Precision,
-        /// The reduction asked for.
-        k_ct: Option<u32>,
-        /// What `k_ct` must be a multiple of.
-        s: u32,
+        /// The reduction asked for, and what it must be a multiple of.
+        k_ct: Option<(u32, u32)>,
         /// Bytes beside the stack.
         have: u32,
+        /// Whether the objective asks for more than room.
+        compute_bound: bool,
     },
+}
+
+impl SearchError {
+    /// L1 holds no tile at all.
+    pub(crate) fn no_room(device: &Device, precision: Precision) -> Self {
+        Self::Nothing { precision, k_ct: None, have: beside_the_stack(device), compute_bound: false }
+    }
+}
+
+/// Bytes of L1 that the stack leaves.
+fn beside_the_stack(device: &Device) -> u32 {
+    device.l1_bytes.get().saturating_sub(device.stack_bytes)
 }
 
 /// The most tiles that are put in order.
@@ -142,8 +161,9 @@ impl Search {
         keep_best(&mut found);
         if found.is_empty() {
             let s = device.mmul(precision)?.s.get().into();
-            let have = device.l1_bytes.get().saturating_sub(device.stack_bytes);
-            return Err(SearchError::Nothing { precision, k_ct: self.k_ct, s, have });
+            let (k_ct, have) = (self.k_ct.map(|it| (it, s)), beside_the_stack(device));
+            let compute_bound = self.objective.asks_compute_bound();
+            return Err(SearchError::Nothing { precision, k_ct, have, compute_bound });
         }
         Ok(found.into_iter().map(|it| it.1).collect())
     }
@@ -187,7 +207,7 @@ impl Search {
 
     /// Eq. 4, where the objective asks for it.
     fn admits(&self, kernel: &Kernel) -> bool {
-        if self.objective == Objective::Throughput {
+        if !self.objective.asks_compute_bound() {
             return true;
         }
         let compute = match self.assumed_efficiency {
@@ -285,8 +305,9 @@ mod tests {
     fn an_impossible_reduction_is_told() {
         let search = Search { objective: Objective::LargestOutput, k_ct: Some(4096), ..EQ_1_TO_5 };
         let error = search.best(DEVICES.get("xdna"), Precision::Int8Int8, 1).unwrap_err();
-        let text = "no tile for `int8-int8` with k_ct = 4096 fits 64512 bytes of L1 beside the stack and is \
-                    bound by compute; use more L1, a wider DMA or another k_ct, a multiple of 8";
+        let text = "no tile for `int8-int8` with `k_ct` = 4096 fits 64512 bytes of L1 beside the stack and is bound by \
+                    compute; use more `device.l1_bytes` or `device.dma_bytes_per_cycle`, or another `objective`, or \
+                    another `k_ct`, a multiple of 8";
         assert_eq!(error.to_string(), text);
     }
 }

@@ -246,7 +246,10 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     assert_eq!((anywhere.mean_distance, anywhere.data_nodes, anywhere.stay), (20.0, 1, false));
     assert!(at(Policy::Base, 1, None).stay && at(Policy::NoBalancing, 64, None).stay);
     let interleaved = at(Policy::Interleave, 32, None);
-    assert_eq!((interleaved.mean_distance, interleaved.data_nodes, interleaved.in_fullest_cluster), (20.0, 4, 2));
+    assert_eq!(
+        (interleaved.mean_distance, interleaved.data_nodes, interleaved.in_fullest_cluster),
+        (20.0, 4, 2)
+    );
     let one_of_four = at(Policy::BindCores, 1, Some(Nodes::Count(4)));
     assert_eq!(one_of_four.thread_stretch(&study.numa), 1.0, "a thread is where it is");
     let alone = at(Policy::NoBalancing, 1, None);
@@ -661,7 +664,9 @@ fn a_dequantised_copy_is_read_from_where_it_was_written() {
     let of = |format, side| {
         let (method, policy) = (Method::OpenblasGemv, Policy::NoBalancing);
         let (m, k, n) = (tokens(side), tokens(side), tokens(1));
-        GemmStudy { method, policy, format, m, k, n, threads: count(1), ..GemmStudy::default() }.answer().unwrap()
+        GemmStudy { method, policy, format, m, k, n, threads: count(1), ..GemmStudy::default() }
+            .answer()
+            .unwrap()
     };
     assert_eq!(of(Format::Q4_0, 512).memory_ns, 0.0, "1 MiB");
     assert!(of(Format::Q4_0, 1024).memory_ns > 0.0, "4 MiB");

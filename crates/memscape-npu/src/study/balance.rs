@@ -6,6 +6,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, either, faster, neutral, slower, unused,
 };
+use memscape_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -146,9 +147,19 @@ pub enum BalanceError {
         /// The instruction's reduction.
         s: u32,
     },
-    /// Kernels, but none whose memory tiles hold it.
-    #[error("no design for `{0}` fits the memory tiles; use fewer `k_mt_steps` or more `device.l2_bytes`")]
-    NoDesign(Precision),
+    /// Tiles, but no step of them that memory tiles hold.
+    #[error(
+        "no design for `{precision}` fits memory tiles of {have}; use {}more `device.l2_bytes`",
+        steps.map_or("", |_| "fewer `k_mt_steps` or ")
+    )]
+    NoStep {
+        /// The precision.
+        precision: Precision,
+        /// What a memory tile has.
+        have: Bytes,
+        /// The steps asked for, if any.
+        steps: Option<NonZeroU16>,
+    },
     /// Designs, but none that can be programmed, most for addresses between words.
     #[error("no design for `{precision}` that the memory tiles hold can be programmed; of most, {why}")]
     Words {
@@ -156,6 +167,24 @@ pub enum BalanceError {
         precision: Precision,
         /// The last of these.
         why: Box<ChainError>,
+    },
+    /// Designs, but no program.
+    #[error(
+        "no design for `{precision}` that memories hold fits the registers of buffer descriptors; use a smaller \
+         `at_least`, or other `device.rows` or `device.columns`"
+    )]
+    NoDescriptors {
+        /// The precision.
+        precision: Precision,
+    },
+    /// Programs, but none that ends.
+    #[error(
+        "a product of {at_least} rows and columns takes longer than simulated clocks can follow (a day) whatever the \
+         design; use a smaller `at_least`, a faster `device.clock_mhz` or more `device.dram.read_gb_s`"
+    )]
+    NoTime {
+        /// As given.
+        at_least: NonZeroU32,
     },
 }
 
@@ -296,11 +325,17 @@ impl BalanceStudy {
 
     /// Why no design computes anything.
     fn no_design(&self) -> BalanceError {
-        let precision = self.precision;
+        let (device, precision) = (&self.device, self.precision);
         match self.designs().obstacle(1, |design, _| self.size(design)) {
             Err(error) => SearchError::from(error).into(),
+            Ok(Obstacle::L1) => SearchError::no_room(device, precision).into(),
+            Ok(Obstacle::L2) => {
+                let have = Bytes(device.l2_bytes.get().into());
+                BalanceError::NoStep { precision, have, steps: self.k_mt_steps }
+            }
             Ok(Obstacle::Granularity(why)) => BalanceError::Words { precision, why: Box::new(why) },
-            Ok(_) => BalanceError::NoDesign(precision),
+            Ok(Obstacle::Descriptors) => BalanceError::NoDescriptors { precision },
+            Ok(Obstacle::Time) => BalanceError::NoTime { at_least: self.at_least },
         }
     }
 
@@ -418,6 +453,25 @@ mod tests {
                 assert_eq!(repaired.tops.to_bits(), all.tops.to_bits(), "{} {precision}", device.name);
             }
         }
+    }
+
+    #[test]
+    fn what_keeps_every_design_from_a_product_is_named() {
+        let error = |change: fn(&mut BalanceStudy)| {
+            // Few tiles, so that trying them all takes little.
+            let mut study = BalanceStudy::default();
+            study.device.l1_bytes = NonZeroU32::new(8192).unwrap();
+            change(&mut study);
+            study.answer().unwrap_err().to_string()
+        };
+        let l1 = error(|it| it.device.l1_bytes = NonZeroU32::new(1200).unwrap());
+        assert!(l1.contains("`device.l1_bytes`") && !l1.contains("objective"), "{l1}");
+        let l2 = error(|it| it.device.l2_bytes = NonZeroU32::new(1000).unwrap());
+        assert!(l2.contains("`device.l2_bytes`") && !l2.contains("k_mt_steps"), "{l2}");
+        let step = error(|it| it.k_mt_steps = NonZeroU16::new(6000));
+        assert!(step.contains("fewer `k_mt_steps`"), "{step}");
+        let time = error(|it| it.device.clock_mhz = memscape_units::Megahertz::new(0.001).unwrap());
+        assert!(time.contains("`at_least`") && time.contains("`device.clock_mhz`"), "{time}");
     }
 
     /// Compute and DRAM meet where the iteration ends.

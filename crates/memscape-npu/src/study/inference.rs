@@ -857,6 +857,15 @@ mod tests {
         let (a, device) = (b, InferenceStudy::default().device);
         let floor = (a + 2.0 * b) / device.dram.port_gb_s() + 65.0 * device.dispatch_ns.as_f64();
         assert!(floor > 0.26e9 && prompt(Format::FP16, 448) > floor, "{} {floor}", prompt(Format::FP16, 448));
+        let attention = |format: Format| {
+            let prompt_tokens = NonZeroU64::new(4096).unwrap();
+            let it = InferenceStudy { format: format.into(), prompt_tokens, ..InferenceStudy::default() };
+            it.answer().unwrap().prompt_attention_s
+        };
+        assert!(
+            (attention(Format::FP16) / attention(Format::INT8) - 1.0).abs() < 1e-12,
+            "it reads no weights"
+        );
         // A byte and its scale are a sixteenth wider, narrower ones as wide as they are multiplied.
         assert!(prompt(Format::Q8_0, 448) >= prompt(Format::INT8, 448));
         assert!((prompt(Format::INT8, 448) / prompt(Format::Q4_0, 448) - 1.0).abs() < 1e-12);

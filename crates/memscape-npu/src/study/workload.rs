@@ -493,7 +493,12 @@ impl WorkloadStudy {
             of.written_bytes += count * dram_write_bytes;
             if !outside {
                 layers.0 += it.operations;
-                layers.1 += it.alone.unwrap_or(time.as_f64());
+                // What else runs at the layers' rate reads no weights, however wide these are stored.
+                layers.1 += if it.b_share() > 1.0 {
+                    it.gemm.answer_with(1.0)?.time_ns * count
+                } else {
+                    it.alone.unwrap_or(time.as_f64())
+                };
             }
             gemms += time;
             operations += it.operations;
