@@ -253,8 +253,7 @@ $(SITE_VENV)/tools-installed: docs/requirements.txt
 	touch $@
 
 $(EVCXR):
-	@# It runs small cells: what matters is how long it takes to build.
-	env -u CARGO_TARGET_DIR CARGO_PROFILE_RELEASE_OPT_LEVEL=0 cargo install --locked --version $(EVCXR_VERSION) --root $(TOOLS) evcxr_jupyter
+	env -u CARGO_TARGET_DIR cargo install --locked --version $(EVCXR_VERSION) --root $(TOOLS) evcxr_jupyter
 	touch $@
 
 .PHONY: FORCE

@@ -876,7 +876,7 @@ fn bindings_are_heard_or_refused() {
     let listed = InferenceStudy { threads: count(9), ..bound(Policy::BindCoresMemory, None, Some("0-7")) };
     assert_eq!(
         error(listed),
-        "9 threads do not fit 8 cores on 1 nodes, one each; use fewer threads, or list more `bind_cores`"
+        "9 threads do not fit 8 cores on 1 node, one each; use fewer threads, or list more `bind_cores`"
     );
     let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
     assert!(

@@ -75,7 +75,9 @@ pub struct Placed {
 #[non_exhaustive]
 pub enum NumaError {
     /// Threads that have no core of their own.
-    #[error("{threads} threads do not fit {cores} cores on {nodes} nodes, one each; use fewer threads{more}")]
+    #[error("{threads} threads do not fit {cores} cores on {nodes} node{}, one each; use fewer threads{more}",
+        if *nodes == 1 { "" } else { "s" }
+    )]
     TooManyThreads {
         /// Threads asked for.
         threads: u32,
