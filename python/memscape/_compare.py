@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._given import check, ended, listed
 from memscape._progress import Progress
+from memscape._remarks import remark
 
 if TYPE_CHECKING:
     import polars
@@ -87,5 +87,5 @@ def compare(
     with Progress("compare") as progress:
         table, complete = _memscape.compare(spec, progress)
     if not complete:
-        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+        remark(f"interrupted: the table has the first {len(table)} rows only")
     return table

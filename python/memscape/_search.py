@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -12,6 +11,7 @@ from memscape import _memscape
 from memscape._cluster import Executor
 from memscape._given import check, ended, listed
 from memscape._progress import Progress
+from memscape._remarks import remark
 from memscape._spec import Space, as_space
 from memscape._store import Store, opened
 from memscape._table import framed, plain
@@ -123,7 +123,7 @@ def search(
         if not tables:
             raise
         which = f" of search {len(tables)} of {len(seeds)}" if several else ""
-        warnings.warn(f"interrupted: {len(tables[-1])} of {budget} evaluations{which} are done", stacklevel=2)
+        remark(f"interrupted: {len(tables[-1])} of {budget} evaluations{which} are done")
     if not several:
         return tables[0]
     import polars
@@ -181,7 +181,7 @@ def evaluate(
     with Progress(study) as progress:
         table, complete = _memscape.sweep(spec, False, progress)
     if not complete:
-        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+        remark(f"interrupted: the table has the first {len(table)} rows only")
     return table
 
 
@@ -304,7 +304,7 @@ def front(
     else:
         table, complete = kept._front(whole, spec, executor)
     if not complete:
-        warnings.warn("interrupted: the front is that of the points looked at until then", stacklevel=2)
+        remark("interrupted: the front is that of the points looked at until then")
     return table
 
 
@@ -313,8 +313,8 @@ def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constr
     numbers = plain(frame)
     rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
     # Whoever says what must hold has chosen the rows.
-    for remark in [] if constraints else _of_unlike_rows(numbers, [*minimize, *maximize]):
-        warnings.warn(remark, stacklevel=3)
+    for text in [] if constraints else _of_unlike_rows(numbers, [*minimize, *maximize]):
+        remark(text)
     return frame[rows[ROW]]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscape import _memscape
 from memscape._given import check, listed
 from memscape._progress import Progress
+from memscape._remarks import remark
 from memscape._spec import Space, as_space
 
 if TYPE_CHECKING:
@@ -81,5 +81,5 @@ def sensitivity(
     with Progress(study) as progress:
         table, complete = _memscape.sensitivity(spec, progress)
     if not complete:
-        warnings.warn("interrupted: the shares are those of the samples answered until then", stacklevel=2)
+        remark("interrupted: the shares are those of the samples answered until then")
     return table

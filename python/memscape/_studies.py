@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +12,7 @@ from memscape import _memscape, _uncertainty
 from memscape._cluster import Executor
 from memscape._given import check
 from memscape._progress import Progress
+from memscape._remarks import remark
 from memscape._spec import Space, sweep_spec
 from memscape._store import Store, opened
 
@@ -455,7 +455,7 @@ def sweep(
             table, complete = _memscape.sweep(spec, names == "leaf", progress)
     if not complete:
         keeps = "" if kept is None else "; the store keeps what is done"
-        warnings.warn(f"interrupted: the table has the first {len(table)} rows only{keeps}", stacklevel=2)
+        remark(f"interrupted: the table has the first {len(table)} rows only{keeps}")
     return table
 
 
@@ -517,6 +517,6 @@ def laws(
             table, complete = _memscape.laws(name, fixed, points, seed, progress)
         tables.append(table)
         if not complete:
-            warnings.warn(f"interrupted: {name} was looked at in part", stacklevel=2)
+            remark(f"interrupted: {name} was looked at in part")
             break
     return polars.concat(tables)

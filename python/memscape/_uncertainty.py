@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._given import check, listed
 from memscape._progress import Progress
+from memscape._remarks import remark
 from memscape._spec import Space, as_space
 
 if TYPE_CHECKING:
@@ -80,5 +80,5 @@ def of_spec(spec: dict[str, Any], of: list[str], draws: int, seed: int) -> polar
     if not complete:
         if table.is_empty():
             raise KeyboardInterrupt
-        warnings.warn(f"interrupted: the table has the first {len(table)} rows only", stacklevel=2)
+        remark(f"interrupted: the table has the first {len(table)} rows only")
     return table

@@ -65,8 +65,9 @@ def test_the_front_of_a_space_is_that_of_its_table():
 
 def test_any_table_has_a_front():
     table = pl.DataFrame({"a": [1, 2, 3, None], "b": [3.0, 1.0, 2.0, 0.0], "ok": [True, True, True, True]})
-    with pytest.warns(UserWarning, match="1 of 4 rows have no `a`"):
+    with pytest.warns(UserWarning, match="1 of 4 rows have no `a`") as warned:
         assert ms.front(table, minimize=["a", "b"])["a"].to_list() == [1, 2]
+    assert [it.filename for it in warned] == [__file__]
     assert ms.front(table, minimize="a", maximize="b", constraints="ok and a > 1")["a"].to_list() == [2, 3]
     assert ms.hypervolume(table, minimize=["a", "b"], reference={"a": 4, "b": 4}) == 3 + 2 * 2
 
@@ -141,9 +142,10 @@ def test_an_interrupt_keeps_the_front_so_far():
 
 
 def test_a_search_without_a_best_point_says_why():
-    with pytest.warns(UserWarning, match="null or not a finite number"):
+    with pytest.warns(UserWarning, match="null or not a finite number") as warned:
         table = ms.search("pim.gemv", AXES, minimize="time_ns / 0", budget=5, base=BASE, method="random")
     assert len(table) == 5 and not table["on_front"].any()
+    assert [it.filename for it in warned] == [__file__], "not a line of the package"
 
 
 def test_any_column_may_stand_beside_an_objective():

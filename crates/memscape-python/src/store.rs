@@ -1,12 +1,11 @@
 //! Answers that are kept.
 
-use std::ffi::CString;
 use std::path::PathBuf;
 
 use memscape::explore::{self, Filled, Search, Space, StudyFile};
 use memscape::prelude::{Control, DynStudy, Parameters, Sweep};
 use memscape::systems;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyUserWarning};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -15,7 +14,7 @@ use crate::arrow;
 use crate::compute::compute;
 use crate::error::{explore_error, to_py_err};
 use crate::value;
-use crate::watched::watched;
+use crate::watched::{warn, watched};
 
 /// A folder of answers.
 #[pyclass(frozen, module = "memscape._memscape")]
@@ -285,8 +284,7 @@ pub fn searched<'py>(
     if let Some(problem) =
         explore::nothing_found(table, question).map_err(explore_error)?.filter(|_| complete)
     {
-        let problem = CString::new(problem.replace('\0', " ")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &problem, 2)?;
+        warn(py, &problem)?;
     }
     Ok((arrow::to_python(py, table.frame())?, complete))
 }

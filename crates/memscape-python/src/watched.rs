@@ -1,11 +1,9 @@
 //! Long work under the eyes of a progress bar.
 
-use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memscape::prelude::Control;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::compute::watch;
@@ -59,10 +57,14 @@ pub fn watched<T: Send + 'static>(
     let control = Arc::clone(&watched);
     let done = watch(py, look, move || work(&*control))?;
     for remark in std::mem::take(&mut *watched.remarks.lock().unwrap_or_else(PoisonError::into_inner)) {
-        let remark = CString::new(remark.replace('\0', " ")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &remark, 2)?;
+        warn(py, &remark)?;
     }
     Ok((done, stop))
+}
+
+/// Warns at the user's own line.
+pub fn warn(py: Python<'_>, remark: &str) -> PyResult<()> {
+    py.import("memscape._remarks")?.call_method1("remark", (remark,)).map(drop)
 }
 
 /// As [`watched`] for work that cannot say how far it is: `progress` hears that it goes on. An interrupt is raised at
