@@ -262,14 +262,13 @@ pub fn place(
     let runs = runs.first(threads);
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let in_fullest_cluster = match bind.cores {
-        Some(listed) => fullest(threads, || listed.per_cluster(cache.cores_per_cluster)),
-        None => {
-            let (all, each) = (runs.cores(), cache.cores_per_cluster.get());
-            fullest(threads, || {
-                iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
-            })
-        }
+    let in_fullest_cluster = if let Some(listed) = bind.cores {
+        fullest(threads, || listed.per_cluster(cache.cores_per_cluster))
+    } else {
+        let (all, each) = (runs.cores(), cache.cores_per_cluster.get());
+        fullest(threads, || {
+            iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
+        })
     };
     Ok(Placed {
         threads,
