@@ -5,11 +5,11 @@ use memscape_units::Nanoseconds;
 
 use crate::activity::BlockKind;
 use crate::cost::{
-    Account, Causes, ColdSide, DimmWork, PromptStage, Rates, StepPart, Traffic, on_dimms, step,
+    Account, Causes, ColdSide, DimmWork, Held, PromptStage, Rates, StepPart, Traffic, on_dimms, step,
 };
 use crate::error::NdpError;
 use crate::hardware::Machine;
-use crate::work::Work;
+use crate::work::{Shape, Work};
 
 /// Hermes without activation sparsity: a layer's matrices on the GPU as far as
 /// they fit, else on the DIMMs, one after the other.
@@ -23,50 +23,22 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let multiplied = shape.multiplied_bytes();
     let resident = (rates.usable_bytes / multiplied).min(1.0);
     let weights = multiplied / shape.weight_bytes;
-    // The DIMMs have all weights: they compute what the GPU would be slower at.
-    let computed = if rates.gpu_dense(weights) < rates.cold_dense(weights) { resident } else { 0.0 };
-    let gpu = rates.gpu_dense(weights * computed);
+    // The DIMMs have all weights: they compute what the GPU would be slower at, with all that comes with it.
+    // What either takes grows with its share, so that no part is faster than both of these.
+    let divided = |computed: f64| Divided::of(machine, &rates, shape, held, weights, computed);
+    let (theirs, ours) = (divided(0.0), divided(resident));
+    let Divided { computed, gpu, cold, pins, merging, inputs, carried, fed } =
+        if ours.time() < theirs.time() { ours } else { theirs };
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
     let exchanges = layers * 2.0;
     let crossing = BlockKind::ALL.map(|it| rates.block_activations(shape, it));
     let transfers = crossing.into_iter().sum::<Nanoseconds>() * layers;
-    // All neurons of what the DIMMs compute are active, for each sequence.
-    let carried: f64 = BlockKind::ALL
-        .iter()
-        .map(|it| {
-            f64::from(u32::try_from(shape.neurons(*it)).unwrap_or(u32::MAX))
-                * rates.carried_per_activation(shape, *it)
-        })
-        .sum();
-    let carried = carried * layers * rates.batch * (1.0 - computed);
-    let cold_weights = weights * (1.0 - computed);
-    let cold_bytes = cold_weights * shape.weight_bytes;
-    // Sums of more DIMMs take longer to bring together: no more share what they
-    // multiply than pay. All else is spread over all of them.
-    let pins = rates.carry_of_neurons(carried);
-    let all = rates.cold_dense(cold_weights) + pins;
-    let room = (held.limit - held.bytes + cold_bytes) / rates.dimms;
-    let shared = (1..=machine.dimms.get())
-        .filter(|it| f64::from(*it) * room >= cold_bytes || *it == machine.dimms.get());
-    let sides = shared.map(|it| {
-        let cold = all * (f64::from(machine.dimms.get()) / f64::from(it));
-        let merging: Nanoseconds =
-            shape.merged().map(|width| rates.merge(width, it as usize)).into_iter().sum();
-        (cold, merging * layers, it)
-    });
-    let total = |it: &(Nanoseconds, Nanoseconds, u32)| (it.0 + it.1).as_f64();
-    let fewer = |a, b| if total(&b) < total(&a) { b } else { a };
-    let (cold, merging, sharing) = sides.reduce(fewer).unwrap_or((all, Nanoseconds::ZERO, 1));
-    // Fewer modules carry it over fewer pins.
-    let shared_by = f64::from(machine.dimms.get()) / f64::from(sharing);
-    // Units that multiply no weights need no inputs of blocks, and have no sums of them.
-    let fed = if cold_weights > 0.0 { f64::from(sharing) } else { 0.0 };
-    let around = if fed > 0.0 { rates.inputs(shape).into_iter().sum() } else { Nanoseconds::ZERO } * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
+    let cold_weights = weights * (1.0 - computed);
     let step = step([
         (StepPart::Fc, gpu + cold),
         (StepPart::Attention, attention),
-        (StepPart::Communication, rates.exchange * exchanges + merging + around + transfers),
+        (StepPart::Communication, rates.exchange * exchanges + merging + inputs + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, work, resident * multiplied);
@@ -81,7 +53,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
             ..DimmWork::default()
         },
         step: DimmWork {
-            read: cold_bytes + cache * context,
+            read: cold_weights * shape.weight_bytes + cache * context,
             written: cache,
             linked: shape.merged().map(|it| rates.merged_bytes(it, fed)).iter().sum::<f64>() * layers,
             macs: cold_weights * rates.batch + attention_macs,
@@ -90,10 +62,10 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     };
     let bound_by = Causes::of([
         (rates.gpu_dense_cause(), gpu),
-        (rates.cold_dense_cause(), cold - pins * shared_by),
+        (rates.cold_dense_cause(), cold - pins),
         (rates.attention_cause(shape), attention),
         (BoundBy::Synchronisation, rates.exchange * exchanges),
-        (BoundBy::Link, transfers + merging + around + pins * shared_by),
+        (BoundBy::Link, transfers + merging + inputs + pins),
     ])
     .largest();
     Ok(Account {
@@ -107,4 +79,76 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         traffic: Some(traffic),
         ..Account::dense(prompt, step, bound_by, held)
     })
+}
+
+/// A step's matrices, a share of which the GPU computes and then the DIMMs the rest.
+struct Divided {
+    /// Share that the GPU computes.
+    computed: f64,
+    gpu: Nanoseconds,
+    /// What the DIMMs take.
+    cold: Nanoseconds,
+    /// Of that: inputs and sums of units at banks, over the pins of modules.
+    pins: Nanoseconds,
+    /// Bringing sums together.
+    merging: Nanoseconds,
+    /// What each module's units need, whatever they multiply.
+    inputs: Nanoseconds,
+    /// Bytes over pins for what is multiplied.
+    carried: f64,
+    /// DIMMs that share what they multiply.
+    fed: f64,
+}
+
+impl Divided {
+    /// * `weights`: all that are multiplied
+    /// * `computed`: share of them that the GPU computes
+    fn of(machine: &Machine, rates: &Rates, shape: &Shape, held: Held, weights: f64, computed: f64) -> Self {
+        let layers = crate::numbers::precise(shape.layers as u64);
+        let gpu = rates.gpu_dense(weights * computed);
+        let cold_weights = weights * (1.0 - computed);
+        let none = Nanoseconds::ZERO;
+        // Units that multiply no weights need no inputs of blocks, and have no sums of them.
+        if cold_weights <= 0.0 {
+            let [cold, pins, merging, inputs] = [none; 4];
+            return Self { computed, gpu, cold, pins, merging, inputs, carried: 0.0, fed: 0.0 };
+        }
+        // All neurons of what the DIMMs compute are active, for each sequence.
+        let of_block = |it: &BlockKind| {
+            crate::numbers::precise(shape.neurons(*it) as u64) * rates.carried_per_activation(shape, *it)
+        };
+        let carried =
+            BlockKind::ALL.iter().map(of_block).sum::<f64>() * layers * rates.batch * (1.0 - computed);
+        let cold_bytes = cold_weights * shape.weight_bytes;
+        // Sums of more DIMMs take longer to bring together: no more share what they
+        // multiply than pay. All else is spread over all of them.
+        let pins = rates.carry_of_neurons(carried);
+        let all = rates.cold_dense(cold_weights) + pins;
+        let dimms = machine.dimms.get();
+        let room = (held.limit - held.bytes + cold_bytes) / rates.dimms;
+        let sides = (1..=dimms).filter(|it| f64::from(*it) * room >= cold_bytes || *it == dimms).map(|it| {
+            let merging: Nanoseconds =
+                shape.merged().map(|width| rates.merge(width, it as usize)).into_iter().sum();
+            (all * (f64::from(dimms) / f64::from(it)), merging * layers, it)
+        });
+        let fewer = |a: (Nanoseconds, Nanoseconds, u32), b: (Nanoseconds, Nanoseconds, u32)| {
+            if b.0 + b.1 < a.0 + a.1 { b } else { a }
+        };
+        let (cold, merging, fed) = sides.reduce(fewer).unwrap_or((all, none, dimms));
+        Self {
+            computed,
+            gpu,
+            cold,
+            // Fewer modules carry it over fewer pins.
+            pins: pins * (f64::from(dimms) / f64::from(fed)),
+            merging,
+            inputs: rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers,
+            carried,
+            fed: f64::from(fed),
+        }
+    }
+
+    fn time(&self) -> Nanoseconds {
+        self.gpu + self.cold + self.merging + self.inputs
+    }
 }

@@ -358,7 +358,6 @@ impl Rates {
     pub fn block(&self, shape: &Shape, block: BlockKind) -> BlockCost {
         let weights = shape.neuron_weights(block);
         let bytes = self.weight_bytes * weights;
-        // Units wait for it, whether they read or multiply.
         let carried = self.carry.map_or(Nanoseconds::ZERO, |it| it.over_some(it.of_activation(shape, block)));
         BlockCost {
             neuron_bytes: bytes,
@@ -366,8 +365,8 @@ impl Rates {
             gpu_neuron: at(bytes, self.gpu_bytes_per_ns),
             gpu_activation: at(weights, self.gpu_macs_per_ns),
             carried,
-            cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch + carried,
-            cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms + carried,
+            cold_neuron: at(bytes, self.cold_bytes_per_ns) * self.dimms + self.dispatch,
+            cold_activation: at(weights, self.cold_macs_per_ns) * self.dimms,
         }
     }
 

@@ -96,7 +96,7 @@ fn cold_work(profile: &[f32], on_gpu: &[bool], cost: &BlockCost, rates: &Rates) 
 }
 
 /// GPU and DIMMs. A bound must hold for both blocks: where one's neurons come with more
-/// beside their weights, the other's rate is that of both.
+/// beside their weights, the other's rate is that of both. What is read is carried for one sequence at least.
 fn devices(rates: &Rates, shape: &Shape, capacity: f64, room: f64) -> Devices {
     let cost = BlockKind::ALL.map(|it| rates.block(shape, it));
     let rate = |each: fn(&BlockCost) -> Nanoseconds| {
@@ -109,8 +109,8 @@ fn devices(rates: &Rates, shape: &Shape, capacity: f64, room: f64) -> Devices {
         gpu_bandwidth: rate(|it| it.gpu_neuron),
         gpu_multiplies: rate(|it| it.gpu_activation),
         gpu_capacity: capacity,
-        dimm_bandwidth: vec![rate(|it| it.cold_neuron); dimms],
-        dimm_multiplies: rate(|it| it.cold_activation),
+        dimm_bandwidth: vec![rate(|it| it.cold_neuron + it.carried); dimms],
+        dimm_multiplies: rate(|it| it.cold_activation + it.carried),
         dimm_capacity: vec![room; dimms],
     }
 }

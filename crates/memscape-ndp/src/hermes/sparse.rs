@@ -102,8 +102,8 @@ pub(super) fn add_causes(
         BoundBy::DramBandwidth
     };
     let multiplies = computes(cold, cost.cold_neuron, cost.cold_activation);
-    let slower = if multiplies { cost.cold_activation } else { cost.cold_neuron };
-    let cold_cause = if cost.carried > slower - cost.carried {
+    let carried = cost.carried * cold.activations;
+    let cold_cause = if carried > cost.cold(cold) - carried {
         BoundBy::Link
     } else if multiplies {
         BoundBy::Compute

@@ -16,7 +16,8 @@ pub struct BlockCost {
     pub gpu_neuron: Nanoseconds,
     /// Computing one neuron for one sequence on the GPU.
     pub gpu_activation: Nanoseconds,
-    /// Of reading or computing one on a DIMM: inputs and sums on their way over pins.
+    /// Inputs and sums of one neuron for one sequence on their way over a DIMM's pins, for which its units wait
+    /// whether they read or multiply.
     pub carried: Nanoseconds,
     /// Reading one neuron on a DIMM.
     pub cold_neuron: Nanoseconds,
@@ -129,16 +130,22 @@ impl BlockCost {
     #[must_use]
     pub fn cold(&self, load: Load) -> Nanoseconds {
         of(load.neurons, self.cold_neuron).max(of(load.activations, self.cold_activation))
+            + of(load.activations, self.carried)
     }
 
     /// Neurons that one DIMM can compute by a time beside a load, if they are
     /// multiplied as often as those of `like`.
     #[must_use]
     pub fn room(&self, time: Nanoseconds, load: Load, like: Load) -> f64 {
-        let of = |each: Nanoseconds, count: f64| time.as_f64() / each.as_f64().max(1e-300) - count;
         let often = like.activations / like.neurons.max(1e-300);
-        let multiplied = of(self.cold_activation, load.activations) / often.max(1e-300);
-        of(self.cold_neuron, load.neurons).min(multiplied).max(0.0)
+        let left = time.as_f64() - load.activations * self.carried.as_f64();
+        let carried = often * self.carried.as_f64();
+        let of = |there: f64, each: Nanoseconds, often: f64| {
+            (left - there * each.as_f64()) / (often * each.as_f64() + carried).max(1e-300)
+        };
+        let read = of(load.neurons, self.cold_neuron, 1.0);
+        let multiplied = of(load.activations, self.cold_activation, often);
+        read.min(multiplied).max(0.0)
     }
 
     /// Divides a block whose neurons all lie on the cold side, and some on the GPU
@@ -202,8 +209,8 @@ impl BlockCost {
         } else {
             let often = on_gpu.activations / on_gpu.neurons.max(1e-300);
             let multiplies = of(cold.activations, self.cold_activation) > of(cold.neurons, self.cold_neuron);
-            let each_cold =
-                if multiplies { of(often, self.cold_activation) } else { self.cold_neuron } / dimms;
+            let worked = if multiplies { of(often, self.cold_activation) } else { self.cold_neuron };
+            let each_cold = (worked + of(often, self.carried)) / dimms;
             let each_gpu = self.gpu_neuron.max(of(often, self.gpu_activation));
             each_cold / (each_cold + each_gpu)
         };

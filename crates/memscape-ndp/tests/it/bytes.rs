@@ -111,3 +111,37 @@ fn the_fullest_gpu_must_hold_its_part() {
     assert!(told.contains("2.3 GB short; 6 GPUs would do"), "{told}");
     assert!(of(6).is_ok());
 }
+
+/// Sums of more DIMMs over slow links take longer than what they spare: the GPU, which holds all, computes alone.
+#[test]
+fn who_computes_without_sparsity_is_chosen_by_all_that_it_takes() {
+    let of = |gb_s: f64, dimms: u32| {
+        let base = [("model", json!("llama-2-7b")), ("system", json!("hermes-base"))];
+        answer(&[&base[..], &[("link_gb_s", json!(gb_s)), ("dimms", json!(dimms))]].concat())
+    };
+    // Sixteen read faster than the GPU does, and still do over links of Hermes' speed.
+    assert_eq!(of(25.0, 16).gpu_read_share, 0.0);
+    let (slow, slower) = (of(1.0, 16), of(0.1, 16));
+    assert_eq!((slow.gpu_read_share, slower.gpu_read_share), (1.0, 1.0));
+    assert!((slower.headline.token_ns / slow.headline.token_ns - 1.0).abs() < 1e-9);
+    assert!(of(1.0, 14).headline.token_ns >= slow.headline.token_ns);
+}
+
+/// Each sequence's inputs and sums cross the pins of units at banks, also of a neuron that is read once for all.
+#[test]
+fn what_is_carried_grows_with_sequences_where_reading_binds() {
+    let cold = |batch: u32, gb_s: f64| {
+        // Nearly all are active, and none on the GPU to speak of.
+        answer(&[
+            ("dimm.multipliers", json!(1_000_000)),
+            ("dimm.units", json!({ "channels": 1, "channel_gb_s": gb_s })),
+            ("density", json!(0.99)),
+            ("hot_share", json!(1e-6)),
+            ("batch", json!(batch)),
+        ])
+        .cold_ns
+    };
+    let carried = |batch: u32| cold(batch, 1.0) - cold(batch, 1e6);
+    let grows = carried(4) / carried(1);
+    assert!((grows / 4.0 - 1.0).abs() < 0.02, "{grows}");
+}
