@@ -62,6 +62,7 @@ fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> S
     Step {
         gpu: rates.gpu_dense(dense) + rates.gpu_dense(sparse),
         transfer: calls + copies,
+        hidden: Nanoseconds::ZERO,
         // Calls are a thread's work, as most of a copy is.
         transfer_cause: Causes::of([(BoundBy::Host, calls), (rates.pageable_cause(1.0), copies)]).largest(),
         predictor: rates.gpu_dense(predictor_weights),

@@ -24,13 +24,17 @@ pub(super) struct Offloaded {
     /// Bytes of weights that come for a prompt and a step.
     weights: f64,
     gpu: Nanoseconds,
+    attention: Nanoseconds,
+    launches: Nanoseconds,
 }
 
 /// What an offloading system does in a step, one after the other.
 pub(super) struct Step {
     pub gpu: Nanoseconds,
-    /// What computing does not hide.
+    /// What the GPU does not hide.
     pub transfer: Nanoseconds,
+    /// What the GPU does hide of a longer transfer: shortening that is no gain.
+    pub hidden: Nanoseconds,
     /// What takes longest of a transfer.
     pub transfer_cause: BoundBy,
     pub predictor: Nanoseconds,
@@ -58,19 +62,23 @@ impl Offloaded {
         let cache = away * work.token_cache_bytes() * work.mean_context();
         let weights = away * multiplied;
         let gpu = rates.gpu_dense(multiplied / shape.weight_bytes);
-        Ok(Self { rates, held, resident, passes, cache, weights, gpu })
+        let attention = rates.gpu_attention(shape, work.layers(), work.mean_context());
+        let launches = rates.launches(shape);
+        Ok(Self { rates, held, resident, passes, cache, weights, gpu, attention, launches })
     }
 
-    /// A step that transfers all that is not resident.
+    /// A step that transfers all that is not resident. All that the GPU does for a layer goes on
+    /// while the next one's weights, keys and values come: its matrices, its attention, its launches.
     pub fn step(&self, overlapped: bool) -> Step {
         let bytes = self.weights + self.cache;
-        let transfer = self.rates.pageable(bytes, self.passes);
-        let transfer = if overlapped { transfer - self.gpu } else { transfer };
-        let transfer_cause = self.rates.pageable_cause(self.passes);
+        let all = self.rates.pageable(bytes, self.passes);
+        let computing = self.gpu + self.attention + self.launches;
+        let transfer = if overlapped { all - computing } else { all };
         Step {
             gpu: self.gpu,
             transfer,
-            transfer_cause,
+            hidden: if transfer > Nanoseconds::ZERO { all - transfer } else { Nanoseconds::ZERO },
+            transfer_cause: self.rates.pageable_cause(self.passes),
             predictor: Nanoseconds::ZERO,
             bytes,
             passes: self.passes,
@@ -80,8 +88,7 @@ impl Offloaded {
     /// Prompt and step, with transfer and computing at the same time or not.
     pub fn account(&self, work: &Work, overlapped: bool, it: &Step) -> Result<Account, NdpError> {
         let rates = &self.rates;
-        let attention = rates.gpu_attention(&work.shape, work.layers(), work.mean_context());
-        let launches = rates.launches(&work.shape);
+        let (attention, launches) = (self.attention, self.launches);
         let parts = step([
             (StepPart::Fc, it.gpu + launches),
             (StepPart::Attention, attention),
@@ -92,7 +99,7 @@ impl Offloaded {
             (rates.gpu_dense_cause(), it.gpu + it.predictor),
             (BoundBy::CommandIssue, launches),
             (rates.gpu_attention_cause(&work.shape), attention),
-            (it.transfer_cause, it.transfer),
+            (it.transfer_cause, it.transfer + it.hidden),
         ])
         .largest();
         let compute = rates.prompt_on_gpu(rates, &work.shape, work.prompt);
@@ -103,10 +110,9 @@ impl Offloaded {
             rates.pageable(self.weights, self.passes).max(rates.pageable(away, self.passes)).max(moved);
         let pcie = if overlapped { transfer - compute } else { transfer };
         let prompt = Prompt { compute, transfer, overlapped, load: Nanoseconds::ZERO, pcie };
-        let mut of_prompt = brought(self.weights, self.passes);
-        of_prompt.written += away;
-        let mut of_step = brought(it.bytes, it.passes);
-        of_step.written += (1.0 - self.resident) * work.token_cache_bytes();
+        let made = (1.0 - self.resident) * work.token_cache_bytes();
+        let of_prompt = both_ways(self.weights, away, self.passes);
+        let of_step = both_ways(it.bytes, made, it.passes);
         Ok(Account {
             pcie: it.transfer,
             gpu: it.gpu,
@@ -117,10 +123,11 @@ impl Offloaded {
     }
 }
 
-/// Bytes from pageable memory: each pass of a thread reads and writes them, then the bus reads
-/// them.
-fn brought(bytes: f64, passes: f64) -> DimmWork {
-    DimmWork { read: bytes * (passes + 1.0), written: bytes * passes, ..DimmWork::default() }
+/// Bytes from pageable memory to the GPU, and others back to it: each pass of a thread reads and writes
+/// either, beside the bus, which reads the first and writes the others.
+fn both_ways(brought: f64, back: f64, passes: f64) -> DimmWork {
+    let passed = (brought + back) * passes;
+    DimmWork { read: brought + passed, written: back + passed, ..DimmWork::default() }
 }
 
 /// Huggingface Accelerate: for each token, all that does not fit is

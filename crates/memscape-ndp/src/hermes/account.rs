@@ -37,7 +37,9 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         check_moves(hermes, moved.as_f64() / step.total().as_ns())?;
     }
     Ok(Account {
-        pcie: sparse.crossed + hermes.rates.projection_activations(&hermes.work.shape) * rest.layers,
+        pcie: sparse.crossed
+            + hermes.rates.projection_activations(&hermes.work.shape) * rest.layers
+            + rest.late_fetches(hermes, plan),
         mlp: sparse.mlp,
         gpu: sparse.gpu,
         cold: sparse.cold,
@@ -223,6 +225,12 @@ impl Rest {
             late: moving.max(hermes.fetching(plan.fetch) * layers) - projection * layers,
             predictor: rates.cached(tables),
         }
+    }
+
+    /// Of the late ones: what neurons take over PCIe to the GPU. Where others move between DIMMs for
+    /// longer, PCIe is done before.
+    fn late_fetches(&self, hermes: &Hermes, plan: Plan) -> Nanoseconds {
+        (hermes.fetching(plan.fetch) - self.projection) * self.layers
     }
 
     /// Of the late ones: neurons that move between DIMMs, longer than those to the GPU.

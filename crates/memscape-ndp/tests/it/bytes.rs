@@ -145,3 +145,61 @@ fn what_is_carried_grows_with_sequences_where_reading_binds() {
     let grows = carried(4) / carried(1);
     assert!((grows / 4.0 - 1.0).abs() < 0.02, "{grows}");
 }
+
+/// The next layer's weights come while the GPU does all that it does for this one, attention and launches too:
+/// a step whose transfer is longer takes as long as that, which Accelerate waits for beside.
+#[test]
+fn a_transfer_of_flexgen_hides_all_that_the_gpu_does() {
+    let of = |system: &str| {
+        answer(&[
+            ("system", json!(system)),
+            ("model", json!("opt-13b")),
+            ("prompt_tokens", json!(1024)),
+            ("batch", json!(8)),
+            ("host.accelerate_passes", json!(1)),
+        ])
+    };
+    let (flexgen, accelerate) = (of("flexgen"), of("accelerate"));
+    let (token, transfer) = (flexgen.headline.token_ns, accelerate.communication_ns);
+    assert!((token / transfer - 1.0).abs() < 1e-9, "{token} {transfer}");
+    assert!(accelerate.headline.token_ns > token + accelerate.attention_ns);
+    // Of what is hidden nothing is gained: the thread's pass binds it.
+    assert_eq!(flexgen.headline.bound_by, memscape_study::BoundBy::Host);
+}
+
+/// A prompt's keys and values that the GPU has no room for pass through a thread's hands like weights: the bus
+/// writes them, the thread reads and writes them again.
+#[test]
+fn energy_of_offloading_counts_the_prompts_keys_and_values() {
+    let study = InferenceStudy::default();
+    let found = answer(&[
+        ("system", json!("flexgen")),
+        ("model", json!("opt-6.7b")),
+        ("prompt_tokens", json!(512)),
+        ("generated_tokens", json!(1)),
+        ("batch", json!(64)),
+    ]);
+    let away = 1.0 - found.hot_share_used;
+    let of_token = away * 32.0 * 4.0 * 4096.0 * 64.0;
+    let (back, read) = (of_token * 512.0, of_token * 512.5);
+    // 2.46 pJ per bit of the pins.
+    let crossed = found.headline.energy.energy_io_j.unwrap() / (8.0 * 2.46e-12);
+    let step = found.headline.token_ns / (1.0 / study.host.copy_gb_s.as_f64() + 1.0 / 64.0);
+    let expected = 3.0 * ((step - read) + back + step + of_token);
+    assert!((crossed / expected - 1.0).abs() < 1e-3, "{crossed} {expected}");
+}
+
+/// Without launches, synchronisation or links to wait for, all communication is PCIe's: neurons that it brings later
+/// than projections end, too.
+#[test]
+fn late_fetches_are_communication_over_pcie() {
+    let found = answer(&[
+        ("gpu.pcie_gb_s", json!(8)),
+        ("gpu.bandwidth_gb_s", json!(4000)),
+        ("overhead.sync_us", json!(0)),
+        ("overhead.launch_us", json!(0)),
+        ("link_gb_s", json!(1e4)),
+    ]);
+    let share = found.communication_ns / found.headline.token_ns;
+    assert!(share > 0.05 && found.pcie_share > 0.99 * share, "{} {share}", found.pcie_share);
+}
