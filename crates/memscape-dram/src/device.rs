@@ -307,12 +307,13 @@ impl Dram {
         at_least("tWTR_L >= tWTR_S", ("twtr_l_ns", self.twtr_l_ns), ("twtr_s_ns", self.twtr_s_ns))?;
         let four = self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns + self.trrd_s_ns;
         at_least("tFAW >= 4 tRRD_S", ("tfaw_ns", self.tfaw_ns), ("4 trrd_s_ns", four))?;
-        let refresh = self.trp_ab_ns + self.trfc_ab_ns;
+        // A row that is opened in between must be written back before the next one.
+        let refresh = self.trp_ab_ns + self.trfc_ab_ns + self.tras_ns;
         rule(
             refresh.to_picoseconds() < self.trefi_ns.to_picoseconds(),
-            "tRPab + tRFCab < tREFI",
+            "tRPab + tRFCab + tRAS < tREFI",
             "the device would only refresh; check the units",
-            || format!("trp_ab_ns + trfc_ab_ns = {refresh}, but trefi_ns = {}", self.trefi_ns),
+            || format!("trp_ab_ns + trfc_ab_ns + tras_ns = {refresh}, but trefi_ns = {}", self.trefi_ns),
         )
     }
 

@@ -31,7 +31,8 @@ pub struct Copier {
     /// to on-chip memory
     #[schemars(range(min = 1, max = 1000))]
     pub transactions: NonZeroU32,
-    /// Bursts that a copy takes of a DRAM row of PIM's layout before it goes on to another
+    /// Bursts that a copy takes of a DRAM row of PIM's layout before it goes on to another; no more
+    /// than a row has
     #[schemars(range(min = 1))]
     pub together: NonZeroU64,
     /// Bandwidth that the cores reach when they read in a row, over the peak

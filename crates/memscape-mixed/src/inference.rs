@@ -314,7 +314,9 @@ impl InferenceStudy {
         let copied = self.keeping.copied(&weights);
         let copy = swizzle(weights.layer.0 as f64, &self.copy, &bandwidth)?;
         let moved = prompt.layers.read_bytes + prompt.layers.written_bytes;
-        let traffic = Nanoseconds::new(moved / layers / bandwidth.stream)?;
+        // The array streams at the memory's own rate; what cores reach of it is theirs.
+        let rate = self.machine().device(self.refresh).dram.bus_gb_s();
+        let traffic = Nanoseconds::new(moved / layers / rate)?;
         let exposed = self.keeping.exposed(weights.layers, prompt.layers.time / layers, traffic, copy);
         let kv_copied = match self.cache {
             CacheHandover::InPlace => Bytes(0),
@@ -490,6 +492,19 @@ mod tests {
         let bus = refreshed.machine().device(true).dram.bus_gb_s();
         assert!(close(bus, 64.0 / 4.267 * left), "{bus}");
         assert!(refreshed.answer().unwrap().prompt_gemm_s > slow.prompt_gemm_s);
+    }
+
+    /// Copies of a slow core wait for an array that streams at the memory's rate, whatever more cores would reach.
+    #[test]
+    fn what_cores_reach_does_not_slow_the_arrays_own_traffic() {
+        let of = |memory_efficiency| {
+            let mut study = InferenceStudy { keeping: Keeping::Ddb, ..small() };
+            study.copy = Copier { memory_efficiency, cores: NonZeroU32::MIN, ..study.copy };
+            study.copy.core_gb_s = GbPerS::new(1.0).unwrap();
+            study.answer().unwrap().copy_exposed_s
+        };
+        let (all, half) = (of(1.0), of(0.5));
+        assert!(all > 0.0 && close(all, half), "{all} {half}");
     }
 
     /// Copies by cores that could take all of the memory have what refreshes leave.

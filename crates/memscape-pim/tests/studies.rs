@@ -282,6 +282,22 @@ fn memory_holds_experts_that_no_token_meets() {
     }
 }
 
+/// One row-block after the other fills more rows of a bank than several that share them.
+#[test]
+fn a_bank_that_holds_only_higher_degrees_gets_one() {
+    let of = |cr_degree| {
+        let mut study =
+            GemvStudy { m: NonZeroU64::new(520), k: NonZeroU64::new(1024), ..GemvStudy::default() };
+        (study.placement, study.cr_degree) = (Placement::Best, cr_degree);
+        (study.memory.rows, study.pim.registers) =
+            (NonZeroU32::new(4).unwrap(), NonZeroU32::new(24).unwrap());
+        study.answer()
+    };
+    let told = of(CrDegree::Fixed(NonZeroU32::MIN)).unwrap_err().to_string();
+    assert!(told.contains("rows of the fullest bank"), "{told}");
+    of(CrDegree::Auto).unwrap();
+}
+
 /// Seven switches between eight bursts of inputs, each of which a row is opened in as well.
 #[test]
 fn waiting_for_the_bus_is_not_opening_rows() {

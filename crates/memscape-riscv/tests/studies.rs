@@ -750,7 +750,7 @@ fn a_memory_that_cannot_be_is_refused() {
             assert!(error.contains(rule), "{error}");
         }
     };
-    refused(|it| it.trefi_ns = Nanoseconds::new(100.0).unwrap(), "tRPab + tRFCab < tREFI");
+    refused(|it| it.trefi_ns = Nanoseconds::new(100.0).unwrap(), "tRPab + tRFCab + tRAS < tREFI");
     refused(|it| it.banks_per_channel = count(1), "banks_per_channel is a multiple of ranks x bank_groups");
     refused(|it| it.trcd_ns = it.tras_ns * 2.0, "tRAS >= tRCD");
 }

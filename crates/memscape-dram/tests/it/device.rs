@@ -88,7 +88,7 @@ fn each_rule_fails_by_name_and_with_its_numbers() {
     insta::assert_snapshot!(check(Dram { trc_ns: Some(ns(40.0)), ..good }), @"DRAM rule `tRC >= tRAS + tRP` does not hold: trc_ns = 40 ns, but tras_ns + trp_ns = 46.25 ns; change one of them");
     insta::assert_snapshot!(check(Dram { tras_ns: ns(10.0), ..good }), @"DRAM rule `tRAS >= tRCD` does not hold: tras_ns = 10 ns, but trcd_ns = 13.75 ns; change one of them");
     insta::assert_snapshot!(check(Dram { tfaw_ns: ns(9.0), ..good }), @"DRAM rule `tFAW >= 4 tRRD_S` does not hold: tfaw_ns = 9 ns, but 4 trrd_s_ns = 10 ns; change one of them");
-    insta::assert_snapshot!(check(Dram { trefi_ns: ns(360.0), ..good }), @"DRAM rule `tRPab + tRFCab < tREFI` does not hold: trp_ab_ns + trfc_ab_ns = 363.75 ns, but trefi_ns = 360 ns; the device would only refresh; check the units");
+    insta::assert_snapshot!(check(Dram { trefi_ns: ns(390.0), ..good }), @"DRAM rule `tRPab + tRFCab + tRAS < tREFI` does not hold: trp_ab_ns + trfc_ab_ns + tras_ns = 396.25 ns, but trefi_ns = 390 ns; the device would only refresh; check the units");
     insta::assert_snapshot!(check(Dram { trp_ab_ns: ns(13.0), ..good }), @"DRAM rule `tRPab >= tRP` does not hold: trp_ab_ns = 13 ns, but trp_ns = 13.75 ns; change one of them");
     insta::assert_snapshot!(check(Dram { tck_ns: Some(ns(0.7)), ..good }), @"DRAM rule `tCK = transfers_per_clock / data rate` does not hold: 0.7 ns x 3200 MT/s = 2.2400, but 2 are given; leave tck_ns out, or change one of the three");
     insta::assert_snapshot!(check(Dram { trrd_l_ns: ns(2.0), ..good }), @"DRAM rule `tRRD_L >= tRRD_S` does not hold: trrd_l_ns = 2 ns, but trrd_s_ns = 2.5 ns; change one of them");

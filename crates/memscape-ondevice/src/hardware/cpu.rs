@@ -200,6 +200,12 @@ impl Cpu {
         self.kinds().iter().map(|it| f64::from(it.1.cores) * it.1.peak_gflops).sum()
     }
 
+    /// Peak rate of the threads that take part in GEMM, in GFLOPS.
+    #[must_use]
+    pub fn gemm_peak_gflops(&self) -> f64 {
+        self.kinds().iter().map(|it| f64::from(it.1.gemm_threads) * it.1.peak_gflops).sum()
+    }
+
     /// Cores of all kinds.
     #[must_use]
     pub fn cores(&self) -> u64 {

@@ -29,9 +29,7 @@ impl Floor<'_> {
 
     /// Of the time of `times` prompts of `tokens`, which read weights together.
     pub(super) fn prompt(&self, tokens: u64, times: u64, column: &'static str) -> Vec<Bound> {
-        let kinds = self.cpu.kinds().map(|(_, it)| f64::from(it.gemm_threads) * it.peak_gflops);
-        let peak: f64 = kinds.iter().sum();
-        let computed = 2.0 * self.parameters() * tokens as f64 / peak * 1e-9;
+        let computed = 2.0 * self.parameters() * tokens as f64 / self.cpu.gemm_peak_gflops() * 1e-9;
         let times = times as f64;
         vec![
             Bound::at_least(

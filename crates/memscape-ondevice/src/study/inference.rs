@@ -47,7 +47,7 @@ pub struct InferenceStudy {
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
     /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving so many
-    /// bursts before the copy goes on
+    /// bursts before the copy goes on; no more than a row has
     pub together: NonZeroU64,
     /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
     pub ff0_split: Split,
@@ -163,7 +163,7 @@ impl InferenceStudy {
         let (layers, columns) = (prompt.layers as f64, prompt.columns() as f64);
         let on_host = |operations: f64, bytes: f64| {
             let read = bytes / self.memory.peak_gb_s().as_f64();
-            Nanoseconds::new(read.max(operations / self.cpu.peak_gflops()))
+            Nanoseconds::new(read.max(operations / self.cpu.gemm_peak_gflops()))
         };
         let weights = |shape: &Gemv| shape.weight_bytes(self.format).0 as f64;
         let mut costs = Vec::new();

@@ -34,8 +34,8 @@ pub struct LayoutStudy {
     /// The order in which the host reads the matrix back
     pub host_order: HostOrder,
     /// Columns (or rows) of the host's matrix that the copy takes together, reading across them
-    /// before it goes on; 1 is strictly the host's order, which opens a DRAM row for nearly every
-    /// burst
+    /// before it goes on, no more than the matrix has; 1 is strictly the host's order, which opens a
+    /// DRAM row for nearly every burst
     pub together: NonZeroU64,
     /// How addresses spread over the DRAM, lowest first: bit slices such as
     /// `column:2 channel:* column:* bank:* rank:* row:*`, hashes such as `bank0^row0` behind

@@ -39,7 +39,7 @@ pub struct PrefillStudy {
     /// needs, or `cacheable`, from which copies are faster
     pub region: Region,
     /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving so many
-    /// bursts before the copy goes on
+    /// bursts before the copy goes on; no more than a row has
     pub together: NonZeroU64,
     /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
     pub ff0_split: Split,

@@ -309,12 +309,18 @@ impl GemvStudy {
         let mut candidates = Vec::new();
         for tile in self.tiles(machine) {
             let try_degree =
-                |cr_degree| Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy }).ok();
-            if any_degree {
-                let degrees = (1..=machine.pim.registers.get()).filter_map(NonZeroU32::new);
-                candidates.extend(degrees.map(CrDegree::Fixed).map_while(try_degree));
-            } else {
+                |cr_degree| Plan::new(gemv, self.format, machine, &Policy { tile, cr_degree, ..policy });
+            if !any_degree {
                 candidates.extend(try_degree(policy.cr_degree));
+                continue;
+            }
+            for degree in (1..=machine.pim.registers.get()).filter_map(NonZeroU32::new) {
+                match try_degree(CrDegree::Fixed(degree)) {
+                    Ok(plan) => candidates.push(plan),
+                    // More row-blocks share what pads a row, so that a bank may hold a higher degree.
+                    Err(PlanError::Capacity { .. }) => {}
+                    Err(_) => break,
+                }
             }
         }
         let mut candidates: Vec<_> = candidates.into_iter().map(|it| (least_time(&it, delays), it)).collect();

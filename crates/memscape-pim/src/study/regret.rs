@@ -6,8 +6,9 @@ use memscape_study::{Laws, Slot, Study, StudyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gemv::{GemvAnswer, GemvStudy};
+use super::gemv::{GemvAnswer, GemvError, GemvStudy};
 use super::laws;
+use crate::mapping::PlanError;
 use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 
 /// PIMnast's choice for one matrix beside an exhaustive search.
@@ -144,8 +145,12 @@ fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
                 let Ok(site) = candidate.site() else { continue };
                 for degree in counts(registers) {
                     candidate.cr_degree = CrDegree::Fixed(degree);
-                    let Ok(least_ns) = candidate.least_ns(&site) else { break };
-                    all.push((least_ns, candidate));
+                    match candidate.least_ns(&site) {
+                        Ok(least_ns) => all.push((least_ns, candidate)),
+                        // A bank may hold a higher degree.
+                        Err(GemvError::Plan(PlanError::Capacity { .. })) => {}
+                        Err(_) => break,
+                    }
                 }
             }
         }
