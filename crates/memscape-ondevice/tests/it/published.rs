@@ -112,8 +112,12 @@ fn bad_input_is_told_what_to_change() {
     let mut rates = base.clone();
     rates.cpu.uncached_slowdown = f64::NAN;
     assert_eq!(error(&rates), "`cpu.uncached_slowdown` is NaN; it must be from 1 to 1000");
+    let mut slow = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 17).unwrap(), ..base.clone() };
+    slow.cpu.gemm_efficiency = 1e-3;
+    assert!(error(&slow).contains("beyond the model's clock"), "{}", error(&slow));
+    // Keys and values beyond the memory are told as that, however long they would take.
     let long = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 24).unwrap(), ..base.clone() };
-    assert!(error(&long).contains("beyond the model's clock"), "{}", error(&long));
+    assert!(error(&long).contains("but `memory` has 12 GiB"), "{}", error(&long));
     let endless = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
     assert!(error(&endless).contains("it must have 1 to 268435456"), "{}", error(&endless));
     assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "prompt_tokens": 0 })).is_err());
@@ -299,6 +303,19 @@ fn the_host_reads_the_partial_sums_of_rows() {
     moved.cache_bytes += bytes + 128_256.0 * 32.0;
     let ratio = energy(&token, &sums).total().value / energy(&moved, &none).total().value;
     assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+}
+
+/// A prompt is refused for its length by what it takes: weights are read once for a block of tokens.
+#[test]
+fn a_long_prompt_on_a_slow_memory_is_as_long_as_it_takes() {
+    let mut study =
+        PrefillStudy { prompt_tokens: NonZeroU64::new(100_000).unwrap(), ..PrefillStudy::default() };
+    study.cpu.memory_efficiency = 0.02;
+    let it = study.answer().unwrap();
+    assert!(it.ttft_s < 1e5, "{}", it.ttft_s);
+    // Weights read anew for each token would alone be beyond the clock.
+    let each_token_s = study.prompt_tokens.get() as f64 * it.copied_bytes / (0.02 * 68.264e9);
+    assert!(each_token_s > 1e5, "{each_token_s}");
 }
 
 /// A sum of thousands of products is wider than what is multiplied.
