@@ -10,6 +10,7 @@ const COPY_THREADS: &[When] = &[When::is("scheme", &["ddb", "non-cacheable-gemm"
 const OWR: &[When] = &[When::is("scheme", &["owr"])];
 const UNCACHED: &[When] =
     &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"]), When::is("region", &["non-cacheable"])];
+const ON_HOST: &[When] = &[When::is("scheme", &["cacheable-gemm"])];
 const UNGROUPED: &[When] = &[When::below("memory.bank_groups", 2.0)];
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 
@@ -231,7 +232,8 @@ pub(super) const INFERENCE: Laws = Laws {
         faster("cpu.memory_efficiency"),
         slower("cpu.token_overhead_ms"),
         faster("memory.channels"),
-        unused("memory.ranks", ONE_RANK),
+        // Of a scheme with PIM there is one.
+        faster("memory.ranks").only(ON_HOST),
         either("memory.bank_groups", GROUPS),
         faster("memory.banks_per_channel"),
         neutral("memory.energy.*"),

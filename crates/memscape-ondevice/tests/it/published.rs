@@ -297,12 +297,36 @@ fn the_host_reads_the_partial_sums_of_rows() {
     let energy = |it: &memscape_ondevice::cost::token::Token, on| {
         PimEnergy { memory: &memory, pim: &pim, mac_pj_per_bit, refresh }.of_token(it, Some(on)).unwrap()
     };
-    let sums = token.with_pim.unwrap();
-    let (mut moved, mut none) = (token, sums);
+    let sums = *token.on_pim().unwrap();
+    let (mut moved, mut none) = (token.clone(), sums);
     none.host_sum_bytes = 0;
     moved.cache_bytes += bytes + 128_256.0 * 32.0;
     let ratio = energy(&token, &sums).total().value / energy(&moved, &none).total().value;
     assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+}
+
+/// Who decodes on the host asks nothing of PIM blocks, and loses only what is compared with them.
+#[test]
+fn a_scheme_without_pim_takes_blocks_that_hold_no_weights() {
+    let base = InferenceStudy { scheme: Scheme::CacheableGemm, ..InferenceStudy::default() };
+    let mut odd = base.clone();
+    odd.pim.banks_per_block = NonZeroU32::new(3).unwrap();
+    let mut ranks = base.clone();
+    ranks.memory.ranks = NonZeroU32::new(2).unwrap();
+    let whole = base.answer().unwrap();
+    assert!(whole.of_facil_o.is_some());
+    for study in [odd, ranks] {
+        let it = study.answer().unwrap();
+        let [times, alone] =
+            [it, whole].map(|it| (it.headline.ttft_s, it.headline.token_ns, it.host_total_s));
+        assert_eq!((times, it.headline.memory_bytes), (alone, whole.headline.memory_bytes));
+        assert_eq!(it.of_facil_o, None);
+        assert_eq!(study.operators().unwrap(), base.operators().unwrap());
+        for scheme in [Scheme::Ddb, Scheme::FacilO, Scheme::NonCacheableGemm] {
+            let on_pim = InferenceStudy { scheme, ..study.clone() };
+            assert!(on_pim.answer().is_err() && on_pim.operators().is_err(), "{scheme:?}");
+        }
+    }
 }
 
 /// A prompt is refused for its length by what it takes: weights are read once for a block of tokens.
