@@ -331,6 +331,7 @@ fn a_scheme_without_pim_takes_blocks_that_hold_no_weights() {
 
 /// A prompt is refused for its length by what it takes: weights are read once for a block of tokens.
 #[test]
+#[expect(clippy::cast_precision_loss, reason = "a small count")]
 fn a_long_prompt_on_a_slow_memory_is_as_long_as_it_takes() {
     let mut study =
         PrefillStudy { prompt_tokens: NonZeroU64::new(100_000).unwrap(), ..PrefillStudy::default() };
