@@ -222,6 +222,23 @@ fn a_model_that_does_not_fit_is_refused() {
     assert!(model("opt-30b", "int4").is_ok_and(|it| it < 16 << 30));
 }
 
+/// A PIM command reaches one rank; a processor reads all of them, and turns from one to another.
+#[test]
+fn a_processor_alone_reads_several_ranks() {
+    let of = |system: &str, ranks| {
+        let system = serde_json::from_value(system.into()).unwrap();
+        let mut study = InferenceStudy { system, ..InferenceStudy::default() };
+        study.memory.ranks = count(ranks);
+        study.answer()
+    };
+    let told = of("pim", 2).unwrap_err().to_string();
+    assert!(told.starts_with("`memory.ranks` is 2"), "{told}");
+    let [one, two] = [1, 2].map(|ranks| of("soc", ranks).unwrap());
+    assert!(one.token_speedup.is_some() && two.token_speedup.is_none());
+    assert_eq!(one.headline.memory_bytes, two.headline.memory_bytes);
+    assert!(one.soc_token_ns <= two.soc_token_ns && two.soc_token_ns < 1.05 * one.soc_token_ns, "{two:?}");
+}
+
 #[test]
 fn a_cr_degree_too_high_is_told_what_is_allowed() {
     let of = |cr_degree| {

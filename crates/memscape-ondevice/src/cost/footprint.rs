@@ -130,6 +130,24 @@ pub fn cache_bytes(model: &Llm, tokens: u64, batch: u64) -> Bytes {
     Bytes(elements.saturating_mul(CACHE_ELEMENT_BYTES).saturating_mul(batch))
 }
 
+/// What weights and buffers take in all. A scheme without PIM keeps them as
+/// they are, whatever its blocks could hold.
+///
+/// # Errors
+/// [`FootprintError`] says why they cannot be kept so.
+pub fn kept_bytes(
+    model: &Llm,
+    keeping: &Keeping,
+    memory: &Dram,
+    pim: &PimBlocks,
+) -> Result<Bytes, FootprintError> {
+    if keeping.scheme.decodes_on_pim() {
+        return Ok(Footprint::of(model, keeping, memory, pim)?.total());
+    }
+    memory.check()?;
+    Ok(keeping.format.storage_bytes(model.parameters()))
+}
+
 /// What a prefill of some layers keeps at least, padding left out; saturates.
 #[must_use]
 pub fn prefill_bytes(

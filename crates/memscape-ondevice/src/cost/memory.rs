@@ -19,8 +19,9 @@ impl Bandwidth {
     ///
     /// A stream takes all bursts of each row. In the PIM-aware layout neighbours in a column lie in
     /// other rows of the same banks, so a row gives `together` bursts and is left. A row takes the
-    /// longest of its bursts on the data bus, its share of the window of four activates, and the
-    /// time until its bank can open another one, which the banks share.
+    /// longest of its bursts on the data bus, its commands on the command bus, a clock each, its share
+    /// of the window of four activates or the time between two, which the ranks share, and the time
+    /// until its bank can open another one, which the banks share.
     #[must_use]
     pub fn of(memory: &Dram, efficiency: f64, together: u64, refresh: bool) -> Self {
         let left = if refresh { 1.0 - memory.refresh_share() } else { 1.0 };
@@ -30,12 +31,16 @@ impl Bandwidth {
         // An address map spreads a stream over as many banks as there are.
         let access_ns = ns(memory.tccd_s()).max(ns(memory.tccd_l()) / groups);
         let ranks = f64::from(memory.ranks.get());
+        // It spreads rows over bank groups too, where there are any.
+        let apart = if groups > 1.0 { memory.trrd_s_ns } else { memory.trrd_s_ns.max(memory.trrd_l_ns) };
+        let activate_ns = ns(apart).max(ns(memory.tfaw_ns) / 4.0) / ranks;
         let rate = |columns: u32| {
             let bursts = f64::from(columns);
             let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
             let bank = ns(memory.trc()).max(reads + ns(memory.trtp_ns) + ns(memory.trp_ns));
-            let row_ns =
-                (ns(memory.tfaw_ns) / (4.0 * ranks)).max(bank / f64::from(memory.banks_per_channel.get()));
+            // Beside its reads, a row is opened and closed.
+            let commands_ns = (bursts + 2.0) * ns(memory.tck());
+            let row_ns = activate_ns.max(commands_ns).max(bank / f64::from(memory.banks_per_channel.get()));
             f64::from(memory.column_bytes()) / access_ns.max(row_ns / bursts)
         };
         let columns = memory.columns_per_row();
@@ -72,6 +77,30 @@ mod tests {
         assert!((share(1.0, &phone, true) - left).abs() < 1e-12);
         assert!((share(1.0, &phone, false) - 1.0).abs() < 1e-12);
         assert!((share(0.62, &phone, true) - 0.62).abs() < 1e-12);
+    }
+
+    /// Short rows wait for their commands, and where there are no bank groups for activates of one.
+    #[test]
+    fn a_row_is_opened_no_sooner_than_commands_and_activates_allow() {
+        let phone = *MEMORIES.get("lpddr5x-8533");
+        let ns = Nanoseconds::as_f64;
+        let rate = |memory: &Dram| Bandwidth::of(memory, 1.0, 1, false).gather;
+        let by_hand =
+            |memory: &Dram, row_ns| f64::from(memory.channels.get() * memory.column_bytes()) / row_ns;
+        // An activate, a read and a precharge.
+        let slow = Dram { transfers_per_clock: NonZeroU32::new(64).unwrap(), ..phone };
+        slow.check().unwrap();
+        let commands = by_hand(&slow, 3.0 * ns(slow.tck()));
+        assert!((rate(&slow) / commands - 1.0).abs() < 1e-12, "{} {commands}", rate(&slow));
+
+        let one = Dram { bank_groups: NonZeroU32::MIN, ..phone };
+        let far = |memory: Dram| Dram { trrd_l_ns: Nanoseconds::new(20.0).unwrap(), ..memory };
+        assert_eq!(rate(&far(phone)).to_bits(), rate(&phone).to_bits(), "the next is in another group");
+        let spaced = by_hand(&one, 20.0);
+        assert!((rate(&far(one)) / spaced - 1.0).abs() < 1e-12, "{} {spaced}", rate(&far(one)));
+        let ranks = NonZeroU32::new(2).unwrap();
+        let two = rate(&Dram { ranks, ..far(one) });
+        assert!((two / (2.0 * spaced) - 1.0).abs() < 1e-12, "each rank has activates of its own: {two}");
     }
 
     /// A stream over rows of two bursts waits for its one bank at every row.

@@ -147,7 +147,10 @@ impl Prompt {
         let computed = (2.0 * weights * tokens + attention.operations) / cpu.gemm_gflops();
         let uncached = if self.scheme == Scheme::NonCacheableGemm { tokens } else { 1.0 };
         let bytes = weights * self.format.bits_per_element() / 8.0;
-        let read = (bytes * tokens + attention.query_bytes) / bandwidth.stream;
+        // Weights, keys and values are read once for a block of tokens.
+        let weights_read = bytes * (tokens / cpu.gemm_block_tokens).max(1.0);
+        let attention_read = (attention.query_bytes / cpu.gemm_block_tokens).max(attention.cache_bytes);
+        let read = (weights_read + attention_read) / bandwidth.stream;
         let by_thread = bytes / cpu.thread_copy_gb_s(self.region);
         let copied = (by_thread + bandwidth.copy_ns(bytes, cpu.copy_transactions.get())) * uncached;
         let steps = 16.0 * self.layers as f64 * cpu.step().as_f64();
@@ -268,6 +271,19 @@ impl Prompt {
     fn weight_bytes(&self) -> Result<Bytes, PrefillError> {
         let layer: u64 = self.matrices()?.iter().map(|it| it.1.weight_bytes(self.format).0).sum();
         Ok(Bytes(self.layers * layer))
+    }
+
+    /// One cacheable buffer that the scheme keeps; 0 if it keeps none.
+    ///
+    /// # Errors
+    /// [`PrefillError`] if it is too small, or the model has no stages.
+    pub fn buffer_bytes(&self) -> Result<Bytes, PrefillError> {
+        match self.scheme {
+            Scheme::Owr => self.single_buffer(),
+            // Layers are alike.
+            Scheme::Ddb => Ok(Bytes(self.plan(self.layers.min(2))?.buffer_bytes)),
+            _ => Ok(Bytes(0)),
+        }
     }
 
     fn single_buffer(&self) -> Result<Bytes, PrefillError> {

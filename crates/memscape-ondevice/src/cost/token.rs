@@ -31,14 +31,12 @@ parts! {
 }
 
 /// A generated token of each sequence.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// With its GEMVs on PIM; none in a format that PIM blocks do not compute in.
-    pub with_pim: Option<WithPim>,
+    /// With its GEMVs on PIM, or why it cannot have them there, which the host alone need not mind.
+    pub with_pim: Result<WithPim, TokenError>,
     /// On the host alone.
     pub on_host: Breakdown<TokenPart>,
-    /// How weights are stored.
-    format: Format,
     /// Whether the host's GEMVs wait for cores rather than memory.
     pub host_gemv_computes: bool,
     /// Whether attention does.
@@ -118,11 +116,11 @@ pub fn token(
     let host_gemv = host.roofline(all.bytes, all.operations * precise(sequences));
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
     let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
-    let pim_ns =
-        on_pim.map_or(0.0, |it| precise(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head));
-    check_length(pim_ns * precise(sequences) + host_gemv.ns + attends.ns)?;
+    check_length(host_gemv.ns + attends.ns)?;
 
-    let with_pim = on_pim.map(|it| {
+    let with_pim = on_pim.and_then(|it| {
+        let pim_ns = precise(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head);
+        check_length(pim_ns * precise(sequences) + attends.ns)?;
         let [layer, lm_head] = [it.layer, it.lm_head].map(|it| host.with_sums(&it) * sequences);
         let time = [
             (TokenPart::Layers, layer.total() * layers),
@@ -130,12 +128,12 @@ pub fn token(
             (TokenPart::Attention, attention),
             (TokenPart::Overhead, overhead),
         ];
-        WithPim {
+        Ok(WithPim {
             time: time.into_iter().collect(),
             gemvs: layer * layers + lm_head,
             commands: (it.layer.commands * layers + it.lm_head.commands) * sequences,
             host_sum_bytes: (it.layer.host_sum_bytes * layers + it.lm_head.host_sum_bytes) * sequences,
-        }
+        })
     });
     let on_host = [
         (TokenPart::HostGemv, host_gemv.time()),
@@ -145,7 +143,6 @@ pub fn token(
     Ok(Token {
         with_pim,
         on_host: on_host.into_iter().collect(),
-        format: pim.format,
         host_gemv_computes: host_gemv.computes,
         attention_computes: attends.computes,
         weight_bytes: all.bytes,
@@ -162,7 +159,7 @@ pub struct TokenGemv {
     pub shape: Gemv,
     /// How many there are.
     pub count: u64,
-    /// All of them on PIM, for one sequence; none in a format that PIM blocks do not compute in.
+    /// All of them on PIM, for one sequence; none where PIM cannot have them.
     pub on_pim: Option<Breakdown<GemvPart>>,
     /// All of them on the host, for all sequences, in nanoseconds. All matrices have as many operations
     /// for a byte, so that what binds one binds all.
@@ -181,11 +178,7 @@ pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<
     all.map(|((matrix, shape), count)| {
         let it = Weights::of_matrix(shape, pim.format).of(count);
         let on_host_ns = host.roofline(it.bytes, it.operations * precise(sequences)).ns;
-        let on_pim = if pim.computes_in_format() {
-            Some(host.with_sums(&gemv_cost(pim, matrix, shape)?) * count)
-        } else {
-            None
-        };
+        let on_pim = gemv_cost(pim, matrix, shape).ok().map(|it| host.with_sums(&it) * count);
         Ok(TokenGemv { matrix, shape, count, on_pim, on_host_ns })
     })
     .collect()
@@ -271,9 +264,9 @@ impl Token {
     /// The same on PIM.
     ///
     /// # Errors
-    /// [`TokenError`] if PIM does not compute in the format.
+    /// [`TokenError`] says why PIM cannot have the weights.
     pub fn on_pim(&self) -> Result<&WithPim, TokenError> {
-        self.with_pim.as_ref().ok_or(TokenError::NotOnPim(GemvError::Scaled(self.format)))
+        self.with_pim.as_ref().map_err(Clone::clone)
     }
 
     /// What takes most of a token, on PIM or on the host: reading weights, keys and
@@ -320,12 +313,13 @@ impl AddAssign for GemvCost {
 }
 
 /// The GEMVs of a token.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Gemvs {
     /// Of one layer.
     weights: Weights,
     head: Gemv,
-    on_pim: Option<OnPim>,
+    /// Why not, for those who ask for PIM.
+    on_pim: Result<OnPim, TokenError>,
 }
 
 /// What they take there.
@@ -347,7 +341,11 @@ impl Gemvs {
         let matrices = layer_matrices(model)?;
         let weights = matrices.iter().map(|it| Weights::of_matrix(it.1, pim.format));
         let weights = weights.fold(Weights::default(), Weights::and);
-        let on_pim = if pim.computes_in_format() { Some(OnPim::of(&matrices, head, pim)?) } else { None };
+        let on_pim = if pim.computes_in_format() {
+            OnPim::of(&matrices, head, pim)
+        } else {
+            Err(TokenError::NotOnPim(GemvError::Scaled(pim.format)))
+        };
         Ok(Self { weights, head, on_pim })
     }
 }

@@ -16,7 +16,7 @@ use super::prefill::TOGETHER;
 use super::{floors, laws, slots};
 use crate::cost::attention::Attention;
 use crate::cost::energy::PimEnergy;
-use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
+use crate::cost::footprint::{Keeping, Padding, cache_bytes, check_fits, kept_bytes};
 use crate::cost::gemv::PimMemory;
 use crate::cost::prefill::{Prefill, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
@@ -84,8 +84,8 @@ pub struct InferenceAnswer {
     pub host_total_s: f64,
     /// Time of one generated token of each sequence without PIM
     pub host_token_ns: f64,
-    /// The speedup over that of an ideal memory controller (FACIL-O); null in a format that PIM blocks
-    /// do not compute in
+    /// The speedup over that of an ideal memory controller (FACIL-O); null where PIM cannot have the
+    /// weights, which only schemes that decode on the host may ask for
     pub of_facil_o: Option<f64>,
     /// Peak compute rate over peak bandwidth
     pub flop_per_byte: f64,
@@ -231,7 +231,7 @@ impl InferenceStudy {
             padding: Padding::default(),
             placement: self.placement,
         };
-        let weights = Footprint::of(&self.model, &keeping, &self.memory, &self.pim)?.total().0;
+        let weights = kept_bytes(&self.model, &keeping, &self.memory, &self.pim)?.0;
         let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
         Ok(Bytes(weights.saturating_add(cache_bytes(&self.model, tokens, self.batch.get()).0)))
     }
@@ -277,7 +277,7 @@ impl Study for InferenceStudy {
         let alone = prefill[PrefillPart::Gemm] + prefill[PrefillPart::Attention];
         let (ttft_ns, alone_ns) = (prefill.total().as_ns(), alone.as_ns());
         let (pim_ns, host_ns) =
-            (token.with_pim.map(|it| it.time.total().as_ns()), token.on_host.total().as_ns());
+            (token.on_pim().ok().map(|it| it.time.total().as_ns()), token.on_host.total().as_ns());
         let on_pim = self.decodes_with(&token)?;
         let token_ns = on_pim.map_or(host_ns, |it| it.time.total().as_ns());
         let headline = Headline::of(&Served {

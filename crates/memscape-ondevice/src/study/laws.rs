@@ -10,9 +10,12 @@ const COPY_THREADS: &[When] = &[When::is("scheme", &["ddb", "non-cacheable-gemm"
 const OWR: &[When] = &[When::is("scheme", &["owr"])];
 const UNCACHED: &[When] =
     &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"]), When::is("region", &["non-cacheable"])];
+const ON_HOST: &[When] = &[When::is("scheme", &["cacheable-gemm"])];
+const UNGROUPED: &[When] = &[When::below("memory.bank_groups", 2.0)];
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 
 const TURNAROUNDS: &str = "what turnarounds take from the cores is in cpu.memory_efficiency";
+const FOUR_ACTIVATES: &str = "tFAW is at least four of it";
 const GROUPS: &str = "plain reads take turns over bank groups, a PIM command waits for them all";
 const ALL_BANKS: &str = "every bank does the same at the same time";
 const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
@@ -57,14 +60,17 @@ pub(super) const PREFILL: Laws = Laws {
         faster("memory.bus_bits"),
         faster("memory.burst_length"),
         faster("memory.data_rate_mt_s"),
-        slower("memory.trcd_ns").only(READS_PIM_AWARE),
-        slower("memory.trp_ns").only(READS_PIM_AWARE),
-        slower("memory.tras_ns").only(READS_PIM_AWARE),
-        slower("memory.trc_ns").only(READS_PIM_AWARE),
-        slower("memory.trtp_ns").only(READS_PIM_AWARE),
+        slower("memory.transfers_per_clock"),
+        slower("memory.trcd_ns"),
+        slower("memory.trp_ns"),
+        slower("memory.tras_ns"),
+        slower("memory.trc_ns"),
+        slower("memory.trtp_ns"),
         slower("memory.tccd_s_ns"),
         slower("memory.tccd_l_ns"),
-        slower("memory.tfaw_ns").only(READS_PIM_AWARE),
+        unused("memory.trrd_s_ns", FOUR_ACTIVATES),
+        slower("memory.trrd_l_ns").only(UNGROUPED),
+        slower("memory.tfaw_ns"),
         faster("memory.trefi_ns"),
         slower("memory.trfc_ab_ns"),
         unused("memory.*", TURNAROUNDS),
@@ -226,7 +232,8 @@ pub(super) const INFERENCE: Laws = Laws {
         faster("cpu.memory_efficiency"),
         slower("cpu.token_overhead_ms"),
         faster("memory.channels"),
-        unused("memory.ranks", ONE_RANK),
+        // Of a scheme with PIM there is one.
+        faster("memory.ranks").only(ON_HOST),
         either("memory.bank_groups", GROUPS),
         faster("memory.banks_per_channel"),
         neutral("memory.energy.*"),

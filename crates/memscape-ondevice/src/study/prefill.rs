@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{floors, laws, slots};
 use crate::cost::footprint::{check_fits, prefill_bytes};
 use crate::cost::gemv::check_lies;
-use crate::cost::prefill::{PrefillPart, Prompt};
+use crate::cost::prefill::{PrefillError, PrefillPart, Prompt};
 use crate::cost::rates::{Rates, StepCost};
 use crate::hardware::{Cpu, Region};
 use crate::mapping::Scheme;
@@ -168,6 +168,14 @@ impl PrefillStudy {
         Ok((prompt, rates))
     }
 
+    /// What weights, buffers and the keys and values of a prompt that can be counted take.
+    fn memory_bytes(&self, prompt: &Prompt) -> Result<Bytes, PrefillError> {
+        self.memory.check()?;
+        prompt.attends()?;
+        let (buffer, tokens) = (prompt.buffer_bytes()?, prompt.tokens);
+        Ok(prefill_bytes(&self.model, prompt.layers, self.format, self.scheme, buffer, tokens))
+    }
+
     /// Every thread's work, event by event, of `ddb` or `owr`.
     ///
     /// # Errors
@@ -221,12 +229,14 @@ impl Study for PrefillStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a prompt stay far below 2^53")]
     fn answer(&self) -> Result<PrefillAnswer, StudyError> {
-        let (prompt, rates) = self.resolve()?;
+        check_lies(self.scheme, self.format)?;
+        let prompt = self.prompt()?;
+        // More than memory holds is told as that, not as the time that it would take.
+        let kept = self.memory_bytes(&prompt)?;
+        check_fits(kept, &self.memory)?;
+        let rates = prompt.rates(&self.cpu, &self.memory)?;
         let mut prefill = prompt.closed(&rates)?;
         let (gemm, attention) = (prefill.time[PrefillPart::Gemm], prefill.time[PrefillPart::Attention]);
-        let (scheme, tokens) = (self.scheme, prompt.tokens);
-        let kept = prefill_bytes(&self.model, prompt.layers, self.format, scheme, prefill.buffer, tokens);
-        check_fits(kept, &self.memory)?;
         if self.engine == CostEngine::Events {
             let end = prompt.walk(&rates, &mut Timeline::default())?;
             prefill.time[PrefillPart::Exposed] = end - gemm - attention;
@@ -235,7 +245,7 @@ impl Study for PrefillStudy {
         let (attention_s, alone_s) = (seconds(attention), seconds(gemm + attention));
         let copy_s = seconds(prefill.copy);
         // What a GEMM past the caches takes longer is its own reading.
-        let reading_s = match scheme {
+        let reading_s = match self.scheme {
             Scheme::NonCacheableGemm => ttft_s - attention_s,
             _ => gemm_s,
         };

@@ -112,8 +112,12 @@ fn bad_input_is_told_what_to_change() {
     let mut rates = base.clone();
     rates.cpu.uncached_slowdown = f64::NAN;
     assert_eq!(error(&rates), "`cpu.uncached_slowdown` is NaN; it must be from 1 to 1000");
+    let mut slow = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 17).unwrap(), ..base.clone() };
+    slow.cpu.gemm_efficiency = 1e-3;
+    assert!(error(&slow).contains("beyond the model's clock"), "{}", error(&slow));
+    // Keys and values beyond the memory are told as that, however long they would take.
     let long = PrefillStudy { prompt_tokens: NonZeroU64::new(1 << 24).unwrap(), ..base.clone() };
-    assert!(error(&long).contains("beyond the model's clock"), "{}", error(&long));
+    assert!(error(&long).contains("but `memory` has 12 GiB"), "{}", error(&long));
     let endless = PrefillStudy { prompt_tokens: NonZeroU64::MAX, ..base.clone() };
     assert!(error(&endless).contains("it must have 1 to 268435456"), "{}", error(&endless));
     assert!(serde_json::from_value::<PrefillStudy>(serde_json::json!({ "prompt_tokens": 0 })).is_err());
@@ -293,12 +297,50 @@ fn the_host_reads_the_partial_sums_of_rows() {
     let energy = |it: &memscape_ondevice::cost::token::Token, on| {
         PimEnergy { memory: &memory, pim: &pim, mac_pj_per_bit, refresh }.of_token(it, Some(on)).unwrap()
     };
-    let sums = token.with_pim.unwrap();
-    let (mut moved, mut none) = (token, sums);
+    let sums = *token.on_pim().unwrap();
+    let (mut moved, mut none) = (token.clone(), sums);
     none.host_sum_bytes = 0;
     moved.cache_bytes += bytes + 128_256.0 * 32.0;
     let ratio = energy(&token, &sums).total().value / energy(&moved, &none).total().value;
     assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+}
+
+/// Who decodes on the host asks nothing of PIM blocks, and loses only what is compared with them.
+#[test]
+fn a_scheme_without_pim_takes_blocks_that_hold_no_weights() {
+    let base = InferenceStudy { scheme: Scheme::CacheableGemm, ..InferenceStudy::default() };
+    let mut odd = base.clone();
+    odd.pim.banks_per_block = NonZeroU32::new(3).unwrap();
+    let mut ranks = base.clone();
+    ranks.memory.ranks = NonZeroU32::new(2).unwrap();
+    let whole = base.answer().unwrap();
+    assert!(whole.of_facil_o.is_some());
+    for study in [odd, ranks] {
+        let it = study.answer().unwrap();
+        let [times, alone] =
+            [it, whole].map(|it| (it.headline.ttft_s, it.headline.token_ns, it.host_total_s));
+        assert_eq!((times, it.headline.memory_bytes), (alone, whole.headline.memory_bytes));
+        assert_eq!(it.of_facil_o, None);
+        assert_eq!(study.operators().unwrap(), base.operators().unwrap());
+        for scheme in [Scheme::Ddb, Scheme::FacilO, Scheme::NonCacheableGemm] {
+            let on_pim = InferenceStudy { scheme, ..study.clone() };
+            assert!(on_pim.answer().is_err() && on_pim.operators().is_err(), "{scheme:?}");
+        }
+    }
+}
+
+/// A prompt is refused for its length by what it takes: weights are read once for a block of tokens.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a small count")]
+fn a_long_prompt_on_a_slow_memory_is_as_long_as_it_takes() {
+    let mut study =
+        PrefillStudy { prompt_tokens: NonZeroU64::new(100_000).unwrap(), ..PrefillStudy::default() };
+    study.cpu.memory_efficiency = 0.02;
+    let it = study.answer().unwrap();
+    assert!(it.ttft_s < 1e5, "{}", it.ttft_s);
+    // Weights read anew for each token would alone be beyond the clock.
+    let each_token_s = study.prompt_tokens.get() as f64 * it.copied_bytes / (0.02 * 68.264e9);
+    assert!(each_token_s > 1e5, "{each_token_s}");
 }
 
 /// A sum of thousands of products is wider than what is multiplied.

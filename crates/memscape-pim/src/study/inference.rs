@@ -306,9 +306,13 @@ impl InferenceStudy {
         Reply { prompt: self.prompt_tokens.get(), tokens: self.generated_tokens }
     }
 
-    /// The machine, checked.
+    /// The machine, checked: the processor alone reads any number of ranks.
     fn site(&self) -> Result<Site, StudyError> {
-        Ok(self.gemv(Matrix::LmHead).site()?)
+        let it = self.gemv(Matrix::LmHead);
+        Ok(match self.system {
+            System::Pim => it.site()?,
+            System::Soc => Site::new(&it.machine(), it.refresh)?,
+        })
     }
 
     /// What the processor has to do.

@@ -25,6 +25,10 @@ const UNITS: &[Exception] = &[Exception {
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 const TURN_NOT_GIVEN: &[When] = &[When::is("memory.trtw_ns", &["null"])];
 
+const ON_SOC: &[When] = &[When::is("system", &["soc"])];
+
+const ONE_RANK: &str = "a PIM command reaches the banks of one rank";
+const NO_OTHER_RANK: &str = "one rank has no other to switch to";
 const NO_ENERGY: &str = "no column is an energy";
 const WIDER_WORDS: &str = "wider words carry more weights and inputs, and have more sums to hold and to fold";
 
@@ -44,7 +48,6 @@ macro_rules! with_machine {
         &[
             faster("memory.channels").except(PRINTED),
             unused("memory.trrd_s_ns", "tFAW is at least four of it"),
-            unused("memory.ranks", "a PIM command reaches the banks of one rank"),
             faster("memory.banks_per_channel").except(PRINTED),
             neutral("memory.rows"),
             $energy,
@@ -74,7 +77,6 @@ macro_rules! with_machine {
             ),
             slower("memory.twtr_l_ns"),
             slower("memory.trtw_ns"),
-            unused("memory.trtrs_ns", "one rank has no other to switch to"),
             faster("memory.trefi_ns").only(REFRESHED),
             slower("memory.trfc_ab_ns").only(REFRESHED),
             faster("interleave_bytes").except(UNITS),
@@ -118,6 +120,8 @@ pub(super) const GEMV: Laws = Laws {
         neutral("memory.energy.*");
         slower("m"),
         slower("k"),
+        unused("memory.ranks", ONE_RANK),
+        unused("memory.trtrs_ns", NO_OTHER_RANK),
         either("memory.bank_groups", SUMS_TAKE_TURNS),
         neutral("pim.mac_pj_per_bit.*"),
         // It shows in the processor's time beside, where that computes for longer than it reads.
@@ -140,6 +144,9 @@ pub(super) const INFERENCE: Laws = Laws {
             "memory.bank_groups",
             "plain reads take turns over bank groups, a PIM command waits for them all"
         ),
+        either("memory.ranks", "each rank opens rows of its own, and the bus takes its time to turn to another")
+            .only(ON_SOC),
+        slower("memory.trtrs_ns").only(ON_SOC),
         slower("kv_bits"),
         slower("activation_bits"),
         neutral("pim.mac_pj_per_bit.*"),
@@ -157,6 +164,8 @@ pub(super) const REGRET: Laws = Laws {
         unused("memory.energy.*", NO_ENERGY);
         slower("m"),
         slower("k"),
+        unused("memory.ranks", ONE_RANK),
+        unused("memory.trtrs_ns", NO_OTHER_RANK),
         unused("pim.mac_pj_per_bit.*", NO_ENERGY),
         either("memory.bank_groups", SUMS_TAKE_TURNS),
         unused("soc.tops_8bit", "no column is a speedup")
