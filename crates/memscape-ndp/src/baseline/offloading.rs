@@ -126,8 +126,8 @@ impl Offloaded {
 /// Bytes from pageable memory to the GPU, and others back to it: each pass of a thread reads and writes
 /// either, beside the bus, which reads the first and writes the others.
 fn both_ways(brought: f64, back: f64, passes: f64) -> DimmWork {
-    let passed = (brought + back) * passes;
-    DimmWork { read: brought + passed, written: back + passed, ..DimmWork::default() }
+    let copied = (brought + back) * passes;
+    DimmWork { read: brought + copied, written: back + copied, ..DimmWork::default() }
 }
 
 /// Huggingface Accelerate: for each token, all that does not fit is
