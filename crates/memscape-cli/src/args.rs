@@ -261,8 +261,8 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         profile: Option<PathBuf>,
         /// DIMMs that cold neurons are cut over.
-        #[arg(long, value_name = "COUNT", default_value = "8")]
-        dimms: std::num::NonZeroU32,
+        #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=1024))]
+        dimms: u32,
         /// Print JSON for programs.
         #[arg(long)]
         json: bool,

@@ -23,7 +23,7 @@ type Line = (String, [f64; 2]);
 pub fn report(
     traces: &[PathBuf],
     profile: Option<&Path>,
-    dimms: NonZeroU32,
+    dimms: u32,
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Result<File, Failure> {
 /// What a line is called, and where its number stands.
 type Picked = (&'static str, fn(&ActivityAnswer) -> Option<f64>);
 
-fn lines(recording: &RecordingName, dimms: NonZeroU32) -> Result<Vec<Line>, Failure> {
+fn lines(recording: &RecordingName, dimms: u32) -> Result<Vec<Line>, Failure> {
     let shortest = recording.sequences.iter().map(|it| it.tokens() - it.prefill).min().unwrap_or_default();
     let shortest = u32::try_from(shortest).unwrap_or(u32::MAX);
     let sequences = u32::try_from(recording.sequences.len()).unwrap_or(u32::MAX);
@@ -95,7 +95,7 @@ fn lines(recording: &RecordingName, dimms: NonZeroU32) -> Result<Vec<Line>, Fail
                         engine: CostEngine::Events,
                         block,
                         distance: NonZeroU32::new(distance).unwrap_or(NonZeroU32::MIN),
-                        shards: dimms,
+                        shards: NonZeroU32::new(dimms).unwrap_or(NonZeroU32::MIN),
                         generated_tokens: NonZeroU32::new(shortest).unwrap_or(NonZeroU32::MIN),
                         sequence,
                         ..ActivityStudy::default()

@@ -91,6 +91,24 @@ fn errors_name_what_was_given_and_what_is_allowed() {
     insta::assert_snapshot!(calls.iter().map(told).collect::<String>());
 }
 
+/// Counts that no memory holds, and threads that no machine has.
+#[test]
+fn counts_have_ends() {
+    for most in ["0", "1025", "4294967295", "18446744073709551615"] {
+        let (code, _, err) = memscape(&["trace-stats", "--dimms", most]);
+        assert_eq!(code, BAD_INPUT, "{err}");
+        assert!(err.contains("--dimms"), "{err}");
+        for threads in ["--gemm-threads", "--copy-threads", "--owr-threads"] {
+            let (code, _, err) = memscape(&["measure", "ondevice", "--layers", "1", threads, most]);
+            assert!(code == BAD_INPUT && err.contains("threads were asked for"), "{threads} {most}: {err}");
+        }
+    }
+    assert!(
+        refused(&["measure", "ondevice", "--layers", "1", "--tokens", "1", "--repeats", "0"])
+            .contains("0 repeats")
+    );
+}
+
 #[test]
 fn a_broken_study_file_is_told_by_line() {
     let (_folder, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2");

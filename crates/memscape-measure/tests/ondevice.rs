@@ -4,7 +4,8 @@
 use std::num::NonZeroU64;
 
 use memscape_measure::ondevice::{
-    CopyPoint, Measurement, Overlap, PrefillPoint, Request, Setup, SetupError, Weights, fit, measure, run,
+    CopyPoint, Measurement, Overlap, PrefillPoint, Request, RunError, Setup, SetupError, Weights, fit,
+    measure, run,
 };
 use memscape_ondevice::PrefillStudy;
 use memscape_ondevice::cost::threads::Task;
@@ -154,11 +155,15 @@ fn the_fit_finds_what_made_the_times() {
 #[test]
 fn what_cannot_be_run_is_refused() {
     let none = Setup { copy_threads: 0, ..Setup::default() };
-    assert_eq!(none.check().unwrap_err().to_string(), "there are no copy threads; give at least one");
+    assert_eq!(none.check().unwrap_err().to_string(), "0 copy threads were asked for; use 1 to 1024");
     let deep = Setup { layers: 99, ..Setup::default() };
     assert_eq!(deep.check().unwrap_err(), SetupError::Layers { given: 99, available: 16 });
     let many = Setup { gemm_threads: 5000, ..Setup::default() };
     assert_eq!(many.beyond_machine().map(|it| it.0), Some(5001));
+    let endless = Setup { copy_threads: usize::MAX, ..many };
+    assert!(endless.beyond_machine().is_some() && endless.check().is_err());
+    let request = Request { setup: Setup::default(), tokens: vec![1], repeats: 0 };
+    assert_eq!(measure(&request, |_| ()).unwrap_err(), RunError::NoRepeats);
     let setup = setup(Element::Bf16, 1, 1, 1);
     let weights = Weights::random(&setup, 1).unwrap();
     let error = |scheme, tokens| run(&setup, &weights, scheme, tokens).unwrap_err().to_string();

@@ -149,11 +149,13 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    // Many of the plans that are drawn cannot exist.
+    #![proptest_config(ProptestConfig { cases: 150, max_global_rejects: 20_000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_stream_computes_the_reference(plan in any_plan(), seed in any::<u64>()) {
-        let Some(plan) = plan else { return Ok(()) };
+        prop_assume!(plan.is_some());
+        let plan = plan.unwrap();
         let numbers = Numbers::new(plan.gemv, plan.format, seed);
         let memory = Memory::place(&plan, &numbers.operands()).unwrap();
         let sums = execute(&plan, &memory, &numbers.operands()).unwrap();
@@ -162,7 +164,8 @@ proptest! {
 
     #[test]
     fn placement_is_injective_and_inverts(plan in any_plan()) {
-        let Some(plan) = plan else { return Ok(()) };
+        prop_assume!(plan.is_some());
+        let plan = plan.unwrap();
         let mut seen = std::collections::HashSet::new();
         let row_bytes = (plan.row_words + plan.scale_words) * plan.lanes * plan.format.element_bits() / 8;
         let map = Interleaving { unit_bytes: 256, banks: plan.banks * plan.split_k, row_bytes };

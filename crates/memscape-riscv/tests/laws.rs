@@ -51,8 +51,7 @@ fn times(value: &Value, factor: f64) -> Value {
 
 type Options = &'static [(&'static str, fn() -> Vec<Value>)];
 
-/// Draws machines and holds the study to its laws. Answers how often each parameter
-/// moved a column.
+/// Draws machines and holds the study to its laws. No parameter may leave all columns alone.
 fn check<S: Study + Default>(options: Options, points: usize)
 where
     S::Answer: serde::Serialize,

@@ -44,6 +44,32 @@ impl<T> Preset<T> {
         Spread::read(self.intervals.get(path)?, reading, value).ok()
     }
 
+    /// Whether another description differs from this one in nothing but what its sources leave open: one of
+    /// the same thing.
+    #[must_use]
+    pub fn is_of(&self, parameters: &T) -> bool
+    where
+        T: Serialize,
+    {
+        let [Ok(mine), Ok(other)] = [&self.parameters, parameters].map(serde_json::to_value) else {
+            return false;
+        };
+        self.differs_openly("", &mine, &other)
+    }
+
+    fn differs_openly(&self, path: &str, mine: &Value, other: &Value) -> bool {
+        match (mine, other) {
+            (Value::Object(mine), Value::Object(other)) => mine.iter().all(|(key, value)| {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                self.differs_openly(&path, value, other.get(key).unwrap_or(&Value::Null))
+            }),
+            _ => {
+                let open = [Grade::Reading, Grade::Prior, Grade::Calibrated].map(Some);
+                mine == other || open.contains(&self.grade(path))
+            }
+        }
+    }
+
     /// Where the parameter at this dotted path comes from.
     #[must_use]
     pub fn source(&self, path: &str) -> Option<&str> {

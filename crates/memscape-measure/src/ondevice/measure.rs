@@ -88,7 +88,10 @@ pub struct Measurement {
 /// [`RunError`] says what cannot be run.
 pub fn measure(request: &Request, mut progress: impl FnMut(&str)) -> Result<Measurement, RunError> {
     let Request { setup, tokens, repeats } = request;
-    let repeats = (*repeats).max(1);
+    let repeats = *repeats;
+    if repeats == 0 {
+        return Err(RunError::NoRepeats);
+    }
     if tokens.is_empty() || tokens.contains(&0) {
         return Err(RunError::NoTokens);
     }

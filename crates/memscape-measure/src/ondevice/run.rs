@@ -59,6 +59,9 @@ pub enum RunError {
     /// A scheme that needs hardware.
     #[error("{0:?} needs hardware that an ordinary machine lacks; run weight-duplication, ddb or owr")]
     Scheme(Scheme),
+    /// Nothing is repeated.
+    #[error("0 repeats measure nothing; use at least 1")]
+    NoRepeats,
     /// No tokens.
     #[error("a prompt of no tokens; give at least one")]
     NoTokens,

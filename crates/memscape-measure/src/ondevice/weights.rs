@@ -64,9 +64,14 @@ pub enum SetupError {
         /// Layers of the model.
         available: u64,
     },
-    /// A group without threads.
-    #[error("there are no {0} threads; give at least one")]
-    NoThreads(&'static str),
+    /// A group without threads, or with more than any machine runs.
+    #[error("{given} {what} threads were asked for; use 1 to {MOST_THREADS}")]
+    Threads {
+        /// Which group.
+        what: &'static str,
+        /// Threads asked for.
+        given: usize,
+    },
     /// No layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
@@ -81,6 +86,9 @@ pub enum SetupError {
     Stages(#[from] StageError),
 }
 
+/// Threads of a group: copies are measured by each count up to it.
+const MOST_THREADS: usize = 1024;
+
 impl Setup {
     /// Checks that there is something to run.
     ///
@@ -92,8 +100,8 @@ impl Setup {
             return Err(SetupError::Layers { given: self.layers, available });
         }
         let threads = [("GEMM", self.gemm_threads), ("copy", self.copy_threads), ("OWR", self.owr_threads)];
-        match threads.iter().find(|it| it.1 == 0) {
-            Some((what, _)) => Err(SetupError::NoThreads(what)),
+        match threads.into_iter().find(|it| !(1..=MOST_THREADS).contains(&it.1)) {
+            Some((what, given)) => Err(SetupError::Threads { what, given }),
             None => Ok(()),
         }
     }
@@ -102,7 +110,7 @@ impl Setup {
     #[must_use]
     pub fn beyond_machine(&self) -> Option<(usize, usize)> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = (self.gemm_threads + self.copy_threads).max(self.owr_threads);
+        let threads = self.gemm_threads.saturating_add(self.copy_threads).max(self.owr_threads);
         (cores < threads).then_some((threads, cores))
     }
 

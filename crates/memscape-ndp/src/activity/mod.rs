@@ -6,6 +6,7 @@ mod law;
 mod library;
 pub mod npz;
 mod recording;
+mod shards;
 mod source;
 mod statistics;
 

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use super::bits::{Bits, BlockKind, bit};
 use super::law::Law;
 use super::recording::NO_PARENT;
+use super::shards::{Imbalance, Shards};
 use super::source::Source;
-use crate::normal::{cdf, normal, quadrature_between, quantile};
+use crate::normal::{cdf, quadrature_between, quantile};
 use crate::numbers::precise;
 
 /// What activity looks like. Shares are from 0 to 1.
@@ -201,23 +202,13 @@ fn hottest(values: &[f32], share: f64) -> Vec<u64> {
     hot
 }
 
-/// Adds a cluster's load to the shards that its neighbours lie in: one, or some in part or whole.
-fn spread(load: f64, cluster: usize, clusters: usize, shards: &mut [f64]) {
-    // In parts of which a shard has as many as there are clusters, and a cluster as many as shards.
-    let (from, to) = (cluster * shards.len(), (cluster + 1) * shards.len());
-    let each = load / precise(shards.len() as u64);
-    for (shard, sum) in shards.iter_mut().enumerate() {
-        let common = to.min((shard + 1) * clusters).saturating_sub(from.max(shard * clusters));
-        *sum += each * precise(common as u64);
-    }
-}
-
-/// The law's own answers to an inquiry, as expected values; windows and tokens
-/// count no noise, only what prompt and clusters change.
+/// The law's own answers to an inquiry, as expected values; of what clusters, prompt and noise do to
+/// shards, some are drawn.
 ///
 /// * `layers`: for how many layers clusters are drawn, from `seed`
+/// * `neurons`: of a layer's block
 #[must_use]
-pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Statistics {
+pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, seed: u64) -> Statistics {
     let hot = inquiry.hot;
     let limit = quantile(1.0 - hot);
     let top = quadrature_between(limit, f64::INFINITY, |z| law.profiled(z));
@@ -227,33 +218,10 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
     let rest = (1.0 - related * related).max(1e-12).sqrt();
     let stays = quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest));
 
-    // Work of a cold neuron in a cluster of this latent.
-    let width = law.prompt.hypot(1.0);
-    let work = |cluster: f64| {
-        quadrature_between(f64::NEG_INFINITY, limit, |z| {
-            cdf((law.offset + law.offline * z + law.cluster * cluster) / width)
-        })
-    };
-    let table: Vec<f64> = (0..=32).map(|it| work(f64::from(it) * 0.25 - 4.0)).collect();
+    let shards = Shards::new(law, limit, neurons, inquiry);
     let key = Key::new(seed).fork(8);
-    let imbalance = |layer: usize| {
-        let mut loads = vec![0.0; inquiry.shards];
-        let clusters = law.clusters as usize;
-        for cluster in 0..clusters {
-            let latent = normal(key.fork(layer as u64), cluster as u64);
-            let at = ((latent + 4.0) * 4.0).clamp(0.0, 31.999);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 31")]
-            let below = at as usize;
-            let share = at.fract();
-            let load = table[below] + share * (table[below + 1] - table[below]);
-            spread(load, cluster, clusters, &mut loads);
-        }
-        let total: f64 = loads.iter().sum();
-        let most = loads.iter().copied().fold(0.0, f64::max);
-        if total > 0.0 { most * precise(loads.len() as u64) / total } else { 1.0 }
-    };
-    let imbalances: Vec<f64> = (0..layers).map(imbalance).collect();
-    let mean = imbalances.iter().sum::<f64>() / precise(layers.max(1) as u64);
+    let all: Vec<Imbalance> = (0..layers).map(|it| shards.imbalance(key.fork(it as u64))).collect();
+    let mean = |of: fn(&Imbalance) -> f64| all.iter().map(of).sum::<f64>() / precise(layers.max(1) as u64);
     Statistics {
         density: law.density,
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
@@ -261,9 +229,9 @@ pub fn expected(law: &Law, layers: usize, inquiry: &Inquiry, seed: u64) -> Stati
         // Of no hot neurons, none vary.
         hot_varied: if hot > 0.0 { 1.0 - stays / hot } else { 0.0 },
         child_given_parents: Some(law.child_given_parents()),
-        token_imbalance: mean,
-        window_imbalance: mean,
-        least_imbalance: imbalances.iter().copied().fold(f64::INFINITY, f64::min),
-        most_imbalance: imbalances.iter().copied().fold(0.0, f64::max),
+        token_imbalance: mean(|it| it.token),
+        window_imbalance: mean(|it| it.window),
+        least_imbalance: all.iter().map(|it| it.whole).fold(f64::INFINITY, f64::min),
+        most_imbalance: all.iter().map(|it| it.whole).fold(0.0, f64::max),
     }
 }

@@ -6,6 +6,7 @@ use memscape_units::Nanoseconds;
 
 use super::setting::{Hermes, Plan};
 use super::sparse::{Sparse, add_causes};
+use super::uneven::{Chance, Spread, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
 use crate::numbers::precise;
@@ -119,18 +120,6 @@ struct Moved {
     total: f64,
     /// Of the pair of DIMMs that exchanges most.
     slowest_pair: f64,
-}
-
-/// What chance does to the loads of the DIMMs.
-#[derive(Clone, Copy, Default)]
-struct Uneven {
-    /// Variance of what is cold, neuron by neuron.
-    apart: f64,
-    /// Variance of a DIMM's load over the square of its mean, of neighbours that lie
-    /// together.
-    together: f64,
-    /// Fullest DIMM over the mean where groups do not come out even.
-    groups: f64,
 }
 
 impl<'a> Expectation<'a> {
@@ -255,7 +244,7 @@ impl<'a> Expectation<'a> {
             };
             let all = load(it.held + it.cold, it.held_activations + it.cold_activations);
             let dimms = self.hermes.dimms();
-            self.side(block, all, Load::default(), Uneven::default(), dimms).shared.time().as_f64()
+            self.side(block, all, Load::default(), Chance::default(), dimms).shared.time().as_f64()
         };
         self.blocks.iter().map(of).sum()
     }
@@ -295,50 +284,50 @@ impl<'a> Expectation<'a> {
             return vec![self.best(block, dimms)];
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
-        let mut passes = vec![self.side(block, held, cold, self.uneven(it, plan), dimms)];
+        let side = |chance| self.side(block, held, cold, chance, dimms);
+        let spread = self.spread(plan);
+        let mut first = if plan.remap { side(spread.cold_level(it)) } else { side(spread.placed(it)) };
+        // A window makes DIMMs level by what they compute: what is cold, or most of the rest as well.
+        if plan.remap && first.shared.handed > 0.0 {
+            let other = side(spread.all_level(it));
+            if other.shared.time() < first.shared.time() {
+                first = other;
+            }
+        }
+        let mut passes = vec![first];
         if self.hermes.policy.missed == Missed::Late && it.missed() > 0.0 {
             let each = it.activations / it.active.max(1e-300);
             let late = |neurons: f64| load(neurons, neurons * each);
-            let uneven = Uneven { apart: it.cold_missed, together: 0.0, groups: 1.0 };
-            passes.push(self.side(block, late(it.held_missed), late(it.cold_missed), uneven, dimms));
+            let of = |apart: f64| Uneven { apart, together: 0.0 };
+            let chance = Chance { cold: of(it.cold_missed), groups: 1.0, all: of(it.missed()) };
+            passes.push(self.side(block, late(it.held_missed), late(it.cold_missed), chance, dimms));
         }
         passes
     }
 
-    /// What of a block's work is left to chance. Where the partition has put
-    /// neurons, DIMMs are level by offline activity; neighbours that a prompt favours
-    /// together are not, until they are moved apart. A random mapper draws a DIMM for
-    /// each group.
-    fn uneven(&self, it: &Expected, plan: Plan) -> Uneven {
-        let count = precise(plan.dimms as u64);
-        let groups = self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get()));
-        let kept = |own: f64| own * (count - 1.0);
-        let clusters = self.answers.cluster_variance(it);
-        let drift = clusters / groups.max(f64::from(self.question.law.clusters));
-        match self.question.strategy {
-            Strategy::Full if plan.remap => Uneven { apart: it.cold_variance, together: 0.0, groups: 1.0 },
-            Strategy::Random => Uneven { apart: it.cold, together: kept(drift + 1.0 / groups), groups: 1.0 },
-            _ => Uneven {
-                // What the exchange leaves cold is spread by chance.
-                apart: if self.question.strategy.adjusts() { it.cold } else { it.offline_variance },
-                together: kept(drift),
-                groups: if groups.is_finite() { (groups / count).ceil() * count / groups } else { 1.0 },
-            },
+    fn spread(&self, plan: Plan) -> Spread<'_> {
+        Spread {
+            answers: &self.answers,
+            strategy: self.question.strategy,
+            groups: self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get())),
+            clusters: f64::from(self.question.law.clusters),
+            dimms: precise(plan.dimms as u64),
         }
     }
 
     /// Neurons lie where they lie, the DIMMs are not level but by what the GPU leaves
     /// to them.
-    fn side(&self, block: &Block, held: Load, cold: Load, uneven: Uneven, dimms: usize) -> Side {
+    fn side(&self, block: &Block, held: Load, cold: Load, chance: Chance, dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
-        let variance =
-            uneven.apart * block.count * (1.0 - 1.0 / count) / count + uneven.together * mean.neurons.powi(2);
-        let most = mean.neurons * uneven.groups + largest_of(count) * variance.max(0.0).sqrt();
+        let deviation = chance.cold.deviation(block.count, mean.neurons, count);
+        let most = mean.neurons * chance.groups + largest_of(count) * deviation;
         let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
         let slowest =
             block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
-        let room = |time| block.cost.room(time, mean, held) * count;
+        let each = held.neurons / count;
+        let deviation = chance.all.deviation(block.count, mean.neurons + each, count);
+        let room = |time| handed(block.cost.room(time, mean, held), each, deviation, count);
         let shared = block.cost.share(held, self.hermes.policy.exchange, slowest, room);
         let mut side = Side { held, cold, dimms: count, shared, level: Nanoseconds::ZERO };
         let [_, all] = side.loads();
@@ -419,8 +408,8 @@ impl<'a> Expectation<'a> {
         let count = precise(plan.dimms as u64);
         let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
         let mean = it.cold * block.count / count;
-        let before = self.uneven(it, Plan { remap: false, ..plan });
-        let unknown = of_each(it.offline_variance - it.cold_variance) + before.together * mean.powi(2);
+        let before = self.spread(plan).placed(it);
+        let unknown = of_each(it.offline_variance - it.cold_variance) + before.cold.together * mean.powi(2);
         let changed = of_each(it.cold_variance).sqrt() * self.change;
         let first = (unknown + changed.powi(2)).sqrt();
         let (top, all) = (largest_of(count), mean_deviation(count));

@@ -6,6 +6,7 @@ mod placement;
 mod setting;
 mod sparse;
 mod timeline;
+mod uneven;
 mod walked;
 
 pub use account::{account, operators};

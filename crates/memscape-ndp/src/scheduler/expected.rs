@@ -66,6 +66,10 @@ expected! {
     offline_variance,
     /// What is predicted and cold, times its clusters' latents.
     cold_clusters,
+    /// Variance of what is predicted and held by the GPU, neuron by neuron.
+    held_variance,
+    /// What is predicted and held, times its clusters' latents.
+    held_clusters,
     /// Neurons fetched per token.
     swaps,
 }
@@ -319,10 +323,13 @@ impl Answers {
         PHASES.into_iter().zip(ends).filter(|(from, to)| from < to).collect()
     }
 
-    /// Variance of a cluster's cold work, relative to its mean.
+    /// Variance of a cluster's work, relative to its mean: of what is cold, of what the GPU
+    /// holds, and of both.
     #[must_use]
-    pub fn cluster_variance(&self, it: &Expected) -> f64 {
-        cluster_variance(it.cold, it.cold_clusters, self.question.batch)
+    pub fn cluster_variances(&self, it: &Expected) -> [f64; 3] {
+        let (cold, held) = ([it.cold, it.cold_clusters], [it.held, it.held_clusters]);
+        [cold, held, [cold[0] + held[0], cold[1] + held[1]]]
+            .map(|[mean, with_latents]| cluster_variance(mean, with_latents, self.question.batch))
     }
 
     /// Active neurons as shares of a block's, by how many sequences activate them, those of
@@ -378,6 +385,8 @@ impl Answers {
                     cold_missed: cold * it.cold_missed,
                     cold_variance: cold * it.cold_variance,
                     cold_clusters: cold * it.cold_clusters,
+                    held_variance: share * it.cold_variance,
+                    held_clusters: share * it.cold_clusters,
                     ..*it
                 },
                 |a, b| a + b,
@@ -569,6 +578,8 @@ impl Tally {
             cold_variance: cold.variance(),
             offline_variance: 0.0,
             cold_clusters: cold.predicted() * it.cluster,
+            held_variance: held.variance(),
+            held_clusters: held.predicted() * it.cluster,
             swaps: 0.0,
         }
     }

@@ -77,6 +77,8 @@ impl Remapping {
     }
 
     /// Moves neurons by what the window saw.
+    ///
+    /// * `gpu`: neurons that are no DIMM's to compute
     pub fn remap(&mut self, rules: &Remap, gpu: &[u64]) -> Moves {
         let mut loads: Vec<u64> = self.home.iter().map(|home| self.load_of(home, gpu)).collect();
         let mut moves = Moves::default();

@@ -200,6 +200,8 @@ pub struct Walk<'a> {
     /// Where each neuron lies on the DIMMs, also those that the GPU has a copy of.
     home: Remapping,
     capacity: u32,
+    /// Shares of what the GPU holds that DIMMs computed at this window's tokens, summed up.
+    handed: f64,
 }
 
 impl<'a> Walk<'a> {
@@ -247,6 +249,7 @@ impl<'a> Walk<'a> {
             gpu,
             home,
             capacity,
+            handed: 0.0,
         };
         walk.start();
         walk
@@ -312,6 +315,7 @@ impl<'a> Walk<'a> {
                     self.loads(token, &late, &row).times(cost, self.rules.exchange).add_to(cost, &mut walked);
             }
             self.home.see(&row, first.on_dimms.iter().map(|it| it.neurons));
+            self.handed += first.shared.handed;
             let ends = (step + 1).is_multiple_of(self.rules.remap.window.get() as usize);
             let moved = if ends { self.end_window(&mut walked) } else { 0 };
             watch(Token {
@@ -339,14 +343,19 @@ impl<'a> Walk<'a> {
         walked
     }
 
-    /// Moves neurons between DIMMs by what the window saw; how many.
+    /// Moves neurons between DIMMs by what the window saw; how many. Where DIMMs computed most of what
+    /// the GPU holds as well, that is to be level too.
     fn end_window(&mut self, walked: &mut Walked) -> u64 {
         if let Some(imbalance) = self.home.imbalance() {
             walked.window_imbalance += imbalance;
             walked.windows += 1;
         }
+        let all = self.handed > 0.5 * f64::from(self.rules.remap.window.get());
+        let nothing = if all { vec![0; self.gpu.len()] } else { Vec::new() };
+        let elsewhere = if all { &nothing } else { &self.gpu };
         let moves =
-            if self.rules.remaps { self.home.remap(self.rules.remap, &self.gpu) } else { Moves::default() };
+            if self.rules.remaps { self.home.remap(self.rules.remap, elsewhere) } else { Moves::default() };
+        self.handed = 0.0;
         walked.moved += moves.total;
         walked.moved_slowest_pair += moves.slowest_pair;
         self.home.forget();

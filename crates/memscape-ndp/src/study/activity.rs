@@ -152,7 +152,8 @@ impl ActivityStudy {
         let source = work.source()?;
         match (&source, self.engine) {
             (Source::Law(Synthetic { law, .. }), CostEngine::Closed) => {
-                return Ok(expected(law, layers, &inquiry, self.seed));
+                let neurons = work.shape.neurons(self.block);
+                return Ok(expected(law, layers, neurons, &inquiry, self.seed));
             }
             (Source::Recorded(recording, _), CostEngine::Closed) => {
                 return Err(NdpError::ClosedRecording(recording.name.clone()));

@@ -8,7 +8,7 @@ use memscape_study::{
     Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, OperatorCost, Recorder,
     Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
-use memscape_units::{GbPerS, Nanoseconds, Usd};
+use memscape_units::{GbPerS, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
 use memscape_workload::{Format, MODELS, Model, WeightFormat};
 use schemars::JsonSchema;
@@ -364,14 +364,14 @@ impl InferenceStudy {
 
     /// What GPU and DIMMs cost; none if a part is not one that can be bought, or has no price that is known.
     fn price_usd(&self) -> Option<f64> {
-        let gpus = price(&GPUS, &self.gpu, |it| it.price_usd)? * f64::from(self.gpus.get());
+        let gpus = of_whole(&GPUS, &self.gpu, |it| it.price_usd)?.as_f64() * f64::from(self.gpus.get());
         match self.system {
             System::TensorrtLlm => return Some(gpus),
             System::Hermes | System::HermesBase => {}
             // Beside DIMMs that do not compute, whose price no source gives.
             System::HermesHost | System::Accelerate | System::Flexgen | System::DejaVu => return None,
         }
-        Some(gpus + price(&DIMMS, &self.dimm, |it| it.price_usd)? * f64::from(self.dimms.get()))
+        Some(gpus + of_whole(&DIMMS, &self.dimm, |it| it.price_usd)?.as_f64() * f64::from(self.dimms.get()))
     }
 
     fn headline(&self, machine: &Machine, work: &Work, account: &Account) -> Headline {
@@ -389,7 +389,9 @@ impl InferenceStudy {
             memory_limit_bytes: Some(bytes(account.held.limit)),
             bound_by: account.bound_by,
             energy: account.traffic.as_ref().and_then(of_dimms),
-            package_w: self.gpu.board_w.map(|it| it.as_f64() * f64::from(self.gpus.get())),
+            package_w: of_whole(&GPUS, &self.gpu, |it| it.board_w)
+                .flatten()
+                .map(|it| it.as_f64() * f64::from(self.gpus.get())),
             cost_usd: self.price_usd(),
         })
         .of_modules()
@@ -498,14 +500,13 @@ impl Study for InferenceStudy {
     }
 }
 
-/// A price belongs to a description as a whole: one whose parts were changed cannot
-/// be had for it, unless it was given a price of its own.
-fn price<T: Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync>(
-    catalog: &Catalog<T>,
-    part: &T,
-    of: fn(&T) -> Usd,
-) -> Option<f64> {
-    let known: Vec<&T> = catalog.all().iter().map(|it| &it.parameters).collect();
-    let another = known.iter().any(|it| of(it) == of(part)) && !known.contains(&part);
-    (!another).then(|| of(part).as_f64())
+/// What a source says of a part as a whole, such as its price: one that was changed, and not in what is open
+/// of it anyway, cannot have it, unless it was said anew.
+fn of_whole<T, V>(catalog: &Catalog<T>, part: &T, of: fn(&T) -> V) -> Option<V>
+where
+    T: Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync,
+    V: PartialEq,
+{
+    let known = || catalog.all().iter().filter(|it| of(&it.parameters) == of(part));
+    (known().next().is_none() || known().any(|it| it.parameters == *part || it.is_of(part))).then(|| of(part))
 }

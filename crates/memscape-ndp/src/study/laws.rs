@@ -250,7 +250,7 @@ pub(super) const ACTIVITY: &[Effect] = &[
     faster("hot_fraction"),
     neutral("distance"),
     neutral("shards"),
-    neutral("window").only(&[When::is("engine", &["events"])]),
+    neutral("window"),
     either("layers", "some layers are more uneven than others"),
     either("prompt_tokens", "a longer profile tells more of what is hot"),
     either("generated_tokens", "a longer reply uses more neurons"),

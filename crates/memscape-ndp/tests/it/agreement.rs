@@ -86,6 +86,24 @@ fn agreement_where_little_is_cold() {
     }
 }
 
+/// DIMMs that compute most of what a slow GPU holds: of all that is active each has a share of its own.
+#[test]
+fn agreement_where_dimms_compute_what_the_gpu_holds() {
+    let mut base = InferenceStudy {
+        model: Some(Model::named("opt-350m").unwrap()),
+        hot_share: Some(0.7.try_into().unwrap()),
+        prompt_tokens: number(32),
+        generated_tokens: number(32),
+        ..InferenceStudy::default()
+    };
+    base.gpu.bandwidth_gb_s = GbPerS::new(200.0).unwrap();
+    for (strategy, dimms) in [(Strategy::Partition, 16), (Strategy::Token, 32), (Strategy::Full, 64)] {
+        let (closed, walked) = both(&InferenceStudy { strategy, dimms: number(dimms), ..base.clone() });
+        let error = closed.headline.token_ns / walked.headline.token_ns - 1.0;
+        assert!(error.abs() <= 0.025, "{strategy:?} on {dimms}: {error}");
+    }
+}
+
 /// OPT-13B nearly fits the GPU: the printed exchange makes it the slower side, and the
 /// partition alone is faster.
 #[test]
@@ -124,6 +142,33 @@ fn agreement_of_statistics() {
             ("varied", closed.hot_varied, measured.hot_varied),
         ] {
             assert!((closed / measured - 1.0).abs() <= 0.06, "{name} at {distance}: {closed} {measured}");
+        }
+    }
+}
+
+/// Shards differ by the clusters that a prompt favours, by how active their neurons are, and by noise.
+#[test]
+fn agreement_of_uneven_shards() {
+    for (shards, drift) in [(8, true), (64, true), (16, false)] {
+        let mut base = ActivityStudy {
+            model: Some(Model::named("llama-2-13b").unwrap()),
+            shards: number(shards),
+            generated_tokens: number(32),
+            ..ActivityStudy::default()
+        };
+        if !drift {
+            base.activity.cluster_drift = 0.0.try_into().unwrap();
+        }
+        let with = |engine| ActivityStudy { engine, ..base.clone() }.answer().unwrap();
+        let (closed, measured) = (with(CostEngine::Closed), with(CostEngine::Events));
+        // Clusters are one draw of 40 layers, of which the least and the most even are one each.
+        for (name, closed, measured, within) in [
+            ("token", closed.token_imbalance, measured.token_imbalance, 0.1),
+            ("window", closed.window_imbalance, measured.window_imbalance, 0.1),
+            ("least", closed.least_imbalance, measured.least_imbalance, 0.15),
+            ("most", closed.most_imbalance, measured.most_imbalance, 0.25),
+        ] {
+            assert!((closed / measured - 1.0).abs() <= within, "{name} of {shards}: {closed} {measured}");
         }
     }
 }

@@ -146,10 +146,13 @@ fn shards_are_as_uneven_as_can_be() {
     let base = ActivityStudy { model: Some(Model::named("opt-1.3b").unwrap()), ..ActivityStudy::default() };
     let number = |it: u32| NonZeroU32::new(it).unwrap();
     let with = |shards| ActivityStudy { shards: number(shards), ..base.clone() }.answer().unwrap();
-    // Where a cluster is cut, none of its parts has more than the whole.
-    let clusters = with(base.activity.clusters.get()).token_imbalance;
+    // Where a cluster is cut, its parts differ by chance alone.
+    let mut before = with(base.activity.clusters.get()).token_imbalance;
     for shards in [128, 256, 1024] {
-        assert!((with(shards).token_imbalance / clusters - 1.0).abs() < 1e-9, "{shards}");
+        let here = with(shards);
+        assert!((before..2.0 * before).contains(&here.token_imbalance), "{shards}: {here:?}");
+        assert!((1.0..f64::from(shards)).contains(&here.most_imbalance), "{shards}: {here:?}");
+        before = here.token_imbalance;
     }
     let layers = Some(NonZeroU32::MIN);
     let walked = ActivityStudy { engine: CostEngine::Events, layers, ..base };

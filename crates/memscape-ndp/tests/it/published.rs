@@ -75,6 +75,16 @@ fn slots_name_their_defaults() {
 fn published_cost() {
     let answer = InferenceStudy::default().answer().unwrap();
     assert!((answer.headline.cost_usd.unwrap() - 2500.0).abs() < 1e-9);
+    assert!(answer.headline.energy_package_limit_j.is_some());
+    // What is open of a DIMM anyway makes it no other.
+    let mut open = InferenceStudy::default();
+    open.dimm.cycles_per_multiply = 24.try_into().unwrap();
+    assert_eq!(open.answer().unwrap().headline.cost_usd, answer.headline.cost_usd);
+    // Of another board, neither price nor power is known.
+    let mut other = InferenceStudy::default();
+    other.gpu.fp16_tops = 3300.0.try_into().unwrap();
+    let headline = other.answer().unwrap().headline;
+    assert_eq!((headline.cost_usd, headline.energy_package_limit_j), (None, None));
 }
 
 #[test]

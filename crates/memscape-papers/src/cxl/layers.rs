@@ -1,5 +1,5 @@
 //! What it costs to keep layers in the expander: one model in narrower and narrower
-//! formats, near and far time of a token.
+//! formats, by the lanes of the link.
 
 use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, GroupedBars};
