@@ -988,3 +988,17 @@ fn a_token_reads_every_matrix_once() {
         assert_eq!(ask(study).weight_bytes, bytes, "{model}");
     }
 }
+
+/// Distances are those between threads, not between cores that they may run on.
+#[test]
+fn cores_without_a_thread_are_no_ones_way() {
+    let machine = MACHINES.get("sg2042");
+    let at = |cores: &str, threads| {
+        let bind = Bind { cores: cores.parse().ok(), ..Bind::default() };
+        let it = place(Policy::BindCores, threads, bind, &machine.numa, &machine.cache).unwrap();
+        (it.mean_distance, it.thread_distance)
+    };
+    assert_eq!(at("0,8", 2), at("0,8-15,24-31", 2));
+    // One core of the first node, as many as needed of the second: 1 thread at 10, 3 at 15.
+    assert_eq!(at("0,8-15,24-31", 4).0, 13.75);
+}
