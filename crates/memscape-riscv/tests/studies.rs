@@ -989,6 +989,38 @@ fn a_token_reads_every_matrix_once() {
     }
 }
 
+/// A block's rows are one thread's, and what has none reads none.
+#[test]
+fn threads_read_for_rows_of_their_own() {
+    let of = |method, [m, k, n]: [u64; 3], threads| {
+        let [m, k, n] = [m, k, n].map(tokens);
+        let policy = Policy::Interleave;
+        let it = GemmStudy { method, m, k, n, threads: count(threads), policy, ..GemmStudy::default() };
+        it.answer().unwrap()
+    };
+    let memory = |method| of(method, [64, 1024, 8192], 64).memory_ns;
+    assert!((memory(Method::Blocked) / memory(Method::Listing) - 1.0).abs() < 0.1, "a row for each");
+    assert!(of(Method::Blocked, [17 * 64, 1024, 8192], 64).memory_ns > 1.9 * memory(Method::Blocked));
+    for method in [Method::OpenblasGemv, Method::Listing, Method::Openblas] {
+        let alone = of(method, [1, 1 << 24, 1], 1).time_ns;
+        assert_eq!(of(method, [1, 1 << 24, 1], 64).time_ns, alone, "{method:?}");
+    }
+}
+
+/// A block is sixteen columns wide, whatever a vector holds.
+#[test]
+fn no_vector_is_wider_than_a_block() {
+    let multiply = |n, vlen_bits| {
+        let (method, n, lmul) = (Method::Blocked, tokens(n), 8);
+        let mut it = GemmStudy { method, m: tokens(1024), k: tokens(1024), n, lmul, ..GemmStudy::default() };
+        it.core.vlen_bits = vlen_bits;
+        it.answer().unwrap().multiply_ns
+    };
+    for vlen_bits in [128, 1024] {
+        assert!((multiply(128, vlen_bits) / multiply(16, vlen_bits) - 8.0).abs() < 1e-9);
+    }
+}
+
 /// Distances are those between threads, not between cores that they may run on.
 #[test]
 fn cores_without_a_thread_are_no_ones_way() {
