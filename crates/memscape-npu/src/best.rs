@@ -156,7 +156,7 @@ impl Designs<'_> {
     /// Nanoseconds that no design with this kernel goes below: the cores at work on
     /// whole blocks of C and waiting for each to leave, or A and B through the port to
     /// DRAM; then the last block on its way.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
     fn at_least(&self, kernel: &Kernel, size: [u64; 3], b_share: f64) -> f64 {
         let (device, tile) = (self.device, kernel.tile);
         let design = Design { tile, k_mt: tile.k, ..self.base };

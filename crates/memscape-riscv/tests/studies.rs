@@ -988,3 +988,130 @@ fn a_token_reads_every_matrix_once() {
         assert_eq!(ask(study).weight_bytes, bytes, "{model}");
     }
 }
+
+/// Packing is the read of what it packs, a dequantised copy or not.
+#[test]
+fn weights_that_are_packed_are_read_once() {
+    let with = |threads, pack_ns| {
+        let mut it = InferenceStudy {
+            kernel: Kernel::Openblas,
+            format: Format::FP32,
+            threads: count(threads),
+            policy: Policy::NoBalancing,
+            ..InferenceStudy::default()
+        };
+        it.core.pack_ns = Nanoseconds::new(pack_ns).unwrap();
+        ask(it)
+    };
+    assert_eq!(with(1, 13.0).weights_ns, 0.0, "one core packs more slowly than memory delivers");
+    let (fast, slow) = (with(64, 1.0), with(64, 13.0));
+    assert!(slow.weights_ns > 0.0);
+    let sums = [&fast, &slow].map(|it| it.kernel_ns + it.weights_ns);
+    assert!((sums[0] / sums[1] - 1.0).abs() < 1e-9, "{sums:?}: bound by memory, packing is for nothing");
+}
+
+/// Sixteen columns meet sixteen rows, which each read them again, from where they are.
+#[test]
+fn a_chunk_of_weights_is_kept_where_it_fits() {
+    let memory = |kernel, shape: [u64; 3], l2_bytes| {
+        let [m, k, n] = shape.map(tokens);
+        let mut it = KernelStudy { kernel, format: Format::FP32, m, k, n, ..KernelStudy::default() };
+        (it.matrices, it.cache.l2_bytes) = (count(1), l2_bytes);
+        let answer = it.answer().unwrap();
+        answer.time_ns * answer.memory_cycles / answer.cycles_per_block
+    };
+    let of = |k, n, l2_bytes| memory(Kernel::Default, [64, k, n], l2_bytes);
+    let (long, l2) = (1 << 20, 1 << 20);
+    assert!(of(long, 16, l2) > 5.0 * of(long, 1, l2), "16 rows are 64 MiB");
+    assert!(of(long, 16, 1 << 26) < 1.5 * of(long, 1, 1 << 26), "which a cache of as much holds");
+    assert!(of(8192, 16, l2) < 1.5 * of(8192, 1, l2), "16 rows are 512 KiB");
+    // Four threads of a cluster have four chunks in its cache, and are done with them before balancing moves them.
+    let prompt = |policy, l2_bytes| {
+        let mut it = InferenceStudy {
+            kernel: Kernel::Default,
+            format: Format::FP16,
+            threads: count(64),
+            policy,
+            prompt_tokens: tokens(64),
+            ..InferenceStudy::default()
+        };
+        it.cache.l2_bytes = l2_bytes;
+        ask(it).prompt_weights_s
+    };
+    let largest = 4 * 16 * 11008 * 2;
+    for policy in [Policy::Base, Policy::Interleave] {
+        assert!(prompt(policy, largest) < prompt(policy, largest - 1), "chunks of `down`");
+    }
+}
+
+/// A block's rows are one thread's, and what has none reads none.
+#[test]
+fn threads_read_for_rows_of_their_own() {
+    let of = |method, [m, k, n]: [u64; 3], threads| {
+        let [m, k, n] = [m, k, n].map(tokens);
+        let policy = Policy::Interleave;
+        let it = GemmStudy { method, m, k, n, threads: count(threads), policy, ..GemmStudy::default() };
+        it.answer().unwrap()
+    };
+    let memory = |method| of(method, [64, 1024, 8192], 64).memory_ns;
+    assert!((memory(Method::Blocked) / memory(Method::Listing) - 1.0).abs() < 0.1, "a row for each");
+    assert!(of(Method::Blocked, [17 * 64, 1024, 8192], 64).memory_ns > 1.9 * memory(Method::Blocked));
+    for method in [Method::OpenblasGemv, Method::Listing, Method::Openblas] {
+        let alone = of(method, [1, 1 << 24, 1], 1).time_ns;
+        assert_eq!(of(method, [1, 1 << 24, 1], 64).time_ns, alone, "{method:?}");
+    }
+}
+
+/// A block is sixteen columns wide, whatever a vector holds.
+#[test]
+fn no_vector_is_wider_than_a_block() {
+    let multiply = |n, vlen_bits| {
+        let (method, n, lmul) = (Method::Blocked, tokens(n), 8);
+        let mut it = GemmStudy { method, m: tokens(1024), k: tokens(1024), n, lmul, ..GemmStudy::default() };
+        it.core.vlen_bits = vlen_bits;
+        it.answer().unwrap().multiply_ns
+    };
+    for vlen_bits in [128, 1024] {
+        assert!((multiply(128, vlen_bits) / multiply(16, vlen_bits) - 8.0).abs() < 1e-9);
+    }
+}
+
+/// No cache has what nobody has read.
+#[test]
+fn the_first_graph_of_a_run_reads_memory() {
+    let with = |warm_up_tokens, prompt, slc_bytes_per_node| {
+        let mut it = InferenceStudy {
+            warm_up_tokens,
+            prompt_tokens: tokens(prompt),
+            ubatch_tokens: tokens(1),
+            ..InferenceStudy::default()
+        };
+        it.cache.slc_bytes_per_node = slc_bytes_per_node;
+        it.cache.slc_gb_s_per_node = memscape_units::GbPerS::new(500.0).unwrap();
+        ask(it)
+    };
+    let (all, none) = (1_000_000_000, 0);
+    let memory = with(0, 1, none);
+    assert_eq!(with(0, 1, all).prompt_weights_s, memory.prompt_weights_s);
+    let warm = with(2, 1, all);
+    assert!(warm.prompt_weights_s < 0.5 * memory.prompt_weights_s);
+    // Only the first of several, which has no outputs yet.
+    let (cold, after) = (with(0, 3, all), with(2, 3, all));
+    let more = cold.prompt_weights_s - after.prompt_weights_s;
+    assert!((more / (memory.prompt_weights_s - warm.prompt_weights_s) - 1.0).abs() < 0.05, "{more}");
+    assert_eq!(cold.headline.token_ns, after.headline.token_ns);
+}
+
+/// Distances are those between threads, not between cores that they may run on.
+#[test]
+fn cores_without_a_thread_are_no_ones_way() {
+    let machine = MACHINES.get("sg2042");
+    let at = |cores: &str, threads| {
+        let bind = Bind { cores: cores.parse().ok(), ..Bind::default() };
+        let it = place(Policy::BindCores, threads, bind, &machine.numa, &machine.cache).unwrap();
+        (it.mean_distance, it.thread_distance)
+    };
+    assert_eq!(at("0,8", 2), at("0,8-15,24-31", 2));
+    // One core of the first node, as many as needed of the second: 1 thread at 10, 3 at 15.
+    assert_eq!(at("0,8-15,24-31", 4).0, 13.75);
+}

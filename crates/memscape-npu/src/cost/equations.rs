@@ -5,7 +5,7 @@ use crate::mapping::design::Design;
 
 /// Bytes of A and B that a product reads from DRAM, and of C that it writes (Eq. 6 to 8).
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
 pub fn dram_bytes(device: &Device, design: &Design, size: [u64; 3]) -> (f64, f64) {
     let [m, k, n] = size.map(|it| it as f64);
     let [native_m, _, native_n] = design.native(device).map(|it| it as f64);
@@ -16,7 +16,7 @@ pub fn dram_bytes(device: &Device, design: &Design, size: [u64; 3]) -> (f64, f64
 
 /// The time that the cores take (Eq. 9).
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
 pub fn compute_ns(device: &Device, macs_per_cycle: f64, size: [u64; 3]) -> f64 {
     let [m, k, n] = size.map(|it| it as f64);
     2.0 * m * k * n / device.tops(macs_per_cycle) * 1e-3

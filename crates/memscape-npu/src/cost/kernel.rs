@@ -144,6 +144,13 @@ impl Kernel {
         self.tile.macs() / self.call().as_f64()
     }
 
+    /// Throughput of a core that reached so much when it was measured, if it was: no more than the DMA feeds.
+    #[must_use]
+    pub fn reached(&self, measured_macs_per_cycle: Option<f64>) -> f64 {
+        let fed = self.tile.macs() / self.dma().as_f64();
+        measured_macs_per_cycle.map_or_else(|| self.macs_per_cycle(), |it| it.min(fed))
+    }
+
     /// Throughput over the instruction's peak (the paper's `eff`).
     #[must_use]
     pub fn efficiency(&self) -> f64 {

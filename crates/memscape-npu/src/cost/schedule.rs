@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::cost::kernel::{Kernel, cycles};
 use crate::hardware::device::Device;
 use crate::hardware::dram::Demand;
+use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
 use crate::mapping::tile::{OutputBuffers, Tile};
 
@@ -104,9 +105,6 @@ pub enum ScheduleError {
     },
 }
 
-/// The largest dimension of a GEMM.
-pub const MAX_SIZE: u64 = 1 << 32;
-
 /// The longest time that is followed: a day.
 const LONGEST: Picoseconds = Picoseconds(86_400_000_000_000_000);
 
@@ -120,7 +118,6 @@ impl Schedule {
     /// # Panics
     /// If the design measures a throughput of less than nothing, which none has that
     /// [`Design::check`] has seen.
-    #[expect(clippy::cast_precision_loss, reason = "a few columns")]
     pub fn new(
         device: &Device,
         design: &Design,
@@ -137,13 +134,14 @@ impl Schedule {
         let [blocks_m, steps, blocks_n] = [0, 1, 2].map(|it| size[it].div_ceil(native[it]));
         let call = match design.measured_macs_per_cycle {
             None => kernel.call(),
-            Some(measured) => cycles(design.tile.macs() / measured),
+            measured => cycles(design.tile.macs() / kernel.reached(measured)),
         };
         let core = CoreTimes::new(device, design);
         let time = |it: Cycles| device.clock_mhz.time_of(it).to_picoseconds();
         let blocks = blocks_m * blocks_n;
         let (load, write) = dram_times(device, design, [blocks, steps], b_share);
-        let descriptors = 2.0 * f64::from(device.columns.get()) + device.a_columns() as f64;
+        // B's and C's of each column, and A's of each row.
+        let descriptors = 2.0 * f64::from(device.columns.get()) + f64::from(device.rows.get());
         let schedule = Self {
             blocks,
             steps,
@@ -235,7 +233,7 @@ impl CoreTimes {
 /// after which nothing comes. Each interface tile moves what its column has of A, of
 /// B and of C through one channel each. Of B that is what lies in DRAM, `b_share` bytes of it for each that is
 /// multiplied.
-#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
 fn dram_times(
     device: &Device,
     design: &Design,

@@ -200,10 +200,15 @@ impl Device {
         tiles
     }
 
-    /// Columns whose interface tiles stream A.
+    /// Buffer descriptors that a block of C takes in the interface tile that has most: one for each tile of A that it
+    /// streams, and one each for B and C. Rows of two tiles are no pattern that a descriptor holds, where other
+    /// columns' lie between them.
+    ///
+    /// # Source
+    /// Sec. 4.4: each descriptor of A is one transfer of `m_ct` rows, all along K.
     #[must_use]
-    pub fn a_columns(&self) -> usize {
-        self.a_tiles().iter().filter(|it| **it > 0).count()
+    pub fn block_descriptors(&self) -> u32 {
+        u32::from(self.a_tiles().into_iter().max().unwrap_or(0)) + 2
     }
 
     /// Operations per second of the whole array at its clock.
@@ -274,12 +279,12 @@ mod tests {
                 let device = it.parameters;
                 let peak = |it| device.peak_tops(&device.mmul(it).unwrap());
                 (
-                    device.a_columns(),
+                    device.block_descriptors(),
                     [peak(Precision::Int8Int8), peak(Precision::Bf16Bf16)].map(|it| (it * 100.0).round()),
                 )
             })
             .collect();
-        assert_eq!(peaks, [(4, [819.0, 410.0]), (4, [5898.0, 1966.0])]);
+        assert_eq!(peaks, [(3, [819.0, 410.0]), (3, [5898.0, 1966.0])]);
     }
 
     #[test]

@@ -225,8 +225,8 @@ impl PaddedSize {
     }
 }
 
-/// Longest dimension of a padded GEMM: the elements of a matrix can be counted.
-pub const MAX_PADDED: u64 = 1 << 31;
+/// Longest dimension of a GEMM, padded: the elements of a matrix can be counted.
+pub const MAX_SIZE: u64 = 1 << 31;
 
 /// Why there is no chain.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -244,7 +244,7 @@ pub enum ChainError {
         k_ct: u32,
     },
     /// A dimension of zero, or too long.
-    #[error("`{dimension}` is {given} ({padded} with padding); use 1 to {MAX_PADDED} with padding")]
+    #[error("`{dimension}` is {given} ({padded} with padding); use 1 to {MAX_SIZE} with padding")]
     Size {
         /// `m`, `k` or `n`.
         dimension: &'static str,
@@ -380,7 +380,7 @@ impl Chains {
         let Tile { m, n, .. } = self.tile;
         let padded = |dimension, given: u64, native: u64| {
             let padded = given.div_ceil(native).saturating_mul(native);
-            let fits = (1..=MAX_PADDED).contains(&padded);
+            let fits = (1..=MAX_SIZE).contains(&padded);
             if fits { Ok(padded) } else { Err(ChainError::Size { dimension, given, padded }) }
         };
         let padded = PaddedSize {

@@ -50,7 +50,7 @@ pub struct Design {
     pub l1_rule: L1Rule,
     /// When buffer descriptors are rewritten.
     pub bd_reconfiguration: BdReconfiguration,
-    /// Blocks of C submitted ahead: descriptors of each matrix in an interface tile.
+    /// Blocks of C submitted ahead, each with descriptors of its own in the interface tiles.
     pub bds_in_flight: u32,
     /// Throughput of one core as measured, instead of the kernel model's.
     pub measured_macs_per_cycle: Option<f64>,
@@ -116,10 +116,10 @@ pub enum DesignError {
     },
     /// More descriptors than an interface tile has.
     #[error(
-        "`bds_in_flight` is {asked}: with {asked} descriptors each for A, B and C an interface tile needs {}, \
-         but it has {have}; {}",
-        3 * u64::from(*asked), match have / 3 {
-            0 => "give it 3 at least (`device.shim_bds`)".to_owned(),
+        "`bds_in_flight` is {asked}: with {asked} times {each} descriptors ({} for A, one each for B and C) an \
+         interface tile needs {}, but it has {have}; {}",
+        each - 2, u64::from(*each) * u64::from(*asked), match have / each {
+            0 => format!("give it {each} at least (`device.shim_bds`)"),
             1 => "use 1, or more `device.shim_bds`".to_owned(),
             most => format!("use 1 to {most}, or more `device.shim_bds`"),
         }
@@ -127,6 +127,8 @@ pub enum DesignError {
     Descriptors {
         /// As given.
         asked: u32,
+        /// Descriptors of a block in an interface tile.
+        each: u32,
         /// Descriptors of an interface tile.
         have: u32,
     },
@@ -229,10 +231,6 @@ impl Design {
     /// # Errors
     /// [`DesignError`].
     pub fn check_channels(&self, device: &Device) -> Result<(), DesignError> {
-        let (asked, have) = (self.bds_in_flight, u32::from(device.shim_bds.get()));
-        if asked == 0 || u64::from(asked) * 3 > u64::from(have) {
-            return Err(DesignError::Descriptors { asked, have });
-        }
         // Memory tiles gather C from every row of their column while A and B come in, and
         // send each of their tiles of A to a row of its own. Other tiles' channels always do.
         let have = device.memory_channels.get().into();
@@ -245,6 +243,11 @@ impl Design {
             if asked > have {
                 return Err(DesignError::Channels { direction, matrix, rows_or_tiles, asked, have });
             }
+        }
+        let (asked, have) = (self.bds_in_flight, u32::from(device.shim_bds.get()));
+        let each = device.block_descriptors();
+        if asked == 0 || u64::from(asked) * u64::from(each) > u64::from(have) {
+            return Err(DesignError::Descriptors { asked, each, have });
         }
         Ok(())
     }

@@ -160,6 +160,18 @@ pub enum BalanceError {
         /// The steps asked for, if any.
         steps: Option<NonZeroU16>,
     },
+    /// Designs, but none among the largest tiles.
+    #[error(
+        "the iteration has no point: memory tiles of {have} hold no step of the largest tile of any reduction; use {}more \
+         `device.l2_bytes`, or another `k_start`",
+        steps.map_or("", |_| "fewer `k_mt_steps`, ")
+    )]
+    NoPoint {
+        /// What a memory tile has.
+        have: Bytes,
+        /// The steps asked for, if any.
+        steps: Option<NonZeroU16>,
+    },
     /// Designs, but none that can be programmed, most for addresses between words.
     #[error("no design for `{precision}` that the memory tiles hold can be programmed; of most, {why}")]
     Words {
@@ -398,8 +410,9 @@ impl Study for BalanceStudy {
         let trace = self.trace()?;
         // The first of equals, as the iteration would keep it.
         let reached = trace.iter().rev().max_by(|a, b| a.timed.tops().total_cmp(&b.timed.tops()));
-        let reached = *reached.ok_or_else(|| self.no_design())?;
         let (best, tried) = self.best()?;
+        let have = Bytes(self.device.l2_bytes.get().into());
+        let reached = *reached.ok_or(BalanceError::NoPoint { have, steps: self.k_mt_steps })?;
         let (tile, best_tile) = (reached.tile(), best.kernel.tile);
         Ok(BalanceAnswer {
             tops: reached.timed.tops(),
@@ -470,6 +483,9 @@ mod tests {
         assert!(l2.contains("`device.l2_bytes`") && !l2.contains("k_mt_steps"), "{l2}");
         let step = error(|it| it.k_mt_steps = NonZeroU16::new(6000));
         assert!(step.contains("fewer `k_mt_steps`"), "{step}");
+        // Smaller tiles than the largest have such steps.
+        let point = error(|it| it.k_mt_steps = NonZeroU16::new(500));
+        assert!(point.starts_with("the iteration has no point") && point.contains("`k_start`"), "{point}");
         let time = error(|it| it.device.clock_mhz = memscape_units::Megahertz::new(0.001).unwrap());
         assert!(time.contains("`at_least`") && time.contains("`device.clock_mhz`"), "{time}");
     }

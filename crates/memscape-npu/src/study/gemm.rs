@@ -210,7 +210,7 @@ impl GemmStudy {
     }
 
     /// The answer where a byte of B as it is multiplied takes `b_share` bytes in DRAM, from which cores make it.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32, times to a day")]
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31, times to a day")]
     pub(super) fn answer_with(&self, b_share: f64) -> Result<GemmAnswer, StudyError> {
         let device = &self.device;
         let Program { design, l1, l2, kernel, schedule } = self.program(b_share)?;
@@ -221,7 +221,7 @@ impl GemmStudy {
         let [padded_m, padded_k, padded_n] = padded.map(|it| it as f64);
         let input = f64::from(self.precision.input_bytes());
         let output = f64::from(self.precision.output_bytes());
-        let macs_per_cycle = self.measured_macs_per_cycle.unwrap_or_else(|| kernel.macs_per_cycle());
+        let macs_per_cycle = kernel.reached(self.measured_macs_per_cycle);
         let peak_tops = device.tops(macs_per_cycle);
         let operations = 2.0 * m * k * n;
         let time_ns = times.total().as_ns();
@@ -417,6 +417,50 @@ mod tests {
         assert_eq!(of(6), Bottleneck::Commands);
     }
 
+    /// Each tile of A has a descriptor, on whichever column it is streamed.
+    #[test]
+    fn rows_that_share_a_column_share_no_descriptor() {
+        let set = |change: fn(&mut GemmStudy)| {
+            let bds_in_flight = NonZeroU8::MIN;
+            let mut study = GemmStudy { bds_in_flight, ..GemmStudy::default() };
+            change(&mut study);
+            (study.schedule().unwrap().descriptors, study.answer().unwrap().occupancy.descriptor_share)
+        };
+        let (set_of_12, share) = set(|_| ());
+        assert!((share - 3.0 / 16.0).abs() < 1e-12);
+        let (moved, share) = set(|it| it.device.a_column_stride = NonZeroU8::new(4).unwrap());
+        assert_eq!(moved, set_of_12);
+        assert!((share - 6.0 / 16.0).abs() < 1e-12, "four tiles of A on one column");
+        let (narrow, share) = set(|it| {
+            it.device.columns = NonZeroU8::new(2).unwrap();
+            it.k_mt = NonZeroU16::new(224).unwrap();
+        });
+        assert_eq!(narrow * 3, set_of_12 * 2);
+        assert!((share - 4.0 / 16.0).abs() < 1e-12);
+    }
+
+    /// A core that was measured alone waits for its tiles in the array.
+    #[test]
+    fn no_measurement_outruns_the_dma() {
+        let some = |it| NonZeroU16::new(it).unwrap();
+        let measured = |measured_macs_per_cycle| {
+            GemmStudy {
+                precision: Precision::Int8Int32,
+                m_ct: some(48),
+                k_ct: some(280),
+                n_ct: some(48),
+                k_mt: some(280),
+                output_buffers: OutputBuffers::Single,
+                measured_macs_per_cycle,
+                ..GemmStudy::default()
+            }
+            .answer()
+        };
+        let [fed, above, below] = [192.0, 256.0, 100.0].map(|it| measured(Some(it)).unwrap());
+        assert_eq!(above, fed);
+        assert!((above.macs_per_cycle - 192.0).abs() < 1e-9 && below.compute_ns > 1.9 * fed.compute_ns);
+    }
+
     #[test]
     fn bad_designs_are_told_with_their_budget() {
         let some = |it| NonZeroU16::new(it).unwrap();
@@ -432,8 +476,17 @@ mod tests {
         );
         check(
             |it| it.bds_in_flight = NonZeroU8::new(6).unwrap(),
-            "`bds_in_flight` is 6: with 6 descriptors each for A, B and C an interface tile needs 18, but it \
-             has 16; use 1 to 5, or more `device.shim_bds`",
+            "`bds_in_flight` is 6: with 6 times 3 descriptors (1 for A, one each for B and C) an interface tile \
+             needs 18, but it has 16; use 1 to 5, or more `device.shim_bds`",
+        );
+        // Four rows on two columns: two tiles of A each.
+        check(
+            |it| {
+                (it.k, it.k_mt) = (NonZeroU64::new(224).unwrap(), some(224));
+                it.device.columns = NonZeroU8::new(2).unwrap();
+            },
+            "`bds_in_flight` is 5: with 5 times 4 descriptors (2 for A, one each for B and C) an interface tile \
+             needs 20, but it has 16; use 1 to 4, or more `device.shim_bds`",
         );
         check(
             |it| it.measured_macs_per_cycle = Some(300.0),
@@ -442,7 +495,7 @@ mod tests {
         );
         check(
             |it| it.m = NonZeroU64::MAX,
-            "`m` is 18446744073709551615; a GEMM's dimensions must be from 1 to 4294967296",
+            "`m` is 18446744073709551615; a GEMM's dimensions must be from 1 to 2147483648",
         );
     }
 }

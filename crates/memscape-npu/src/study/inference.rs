@@ -13,9 +13,9 @@ use memscape_workload::{Format, Model, Operator, OperatorKind, Projections, Repl
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cost::schedule::MAX_SIZE;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
+use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::laws;
@@ -895,11 +895,11 @@ mod tests {
     fn more_rows_than_a_product_has_are_refused_by_name() {
         let study = InferenceStudy {
             prompt_tokens: NonZeroU64::new(1 << 24).unwrap(),
-            batch: NonZeroU32::new(1000).unwrap(),
+            batch: NonZeroU32::new(200).unwrap(),
             ..InferenceStudy::default()
         };
-        let text = "`prompt_tokens` = 16777216 of each of `batch` = 1000 sequences are 16777216000 rows of a product, which \
-                    must be from 1 to 4294967296; use fewer of either";
+        let text = "`prompt_tokens` = 16777216 of each of `batch` = 200 sequences are 3355443200 rows of a product, which \
+                    must be from 1 to 2147483648; use fewer of either";
         assert_eq!(study.answer().unwrap_err().to_string(), text);
         assert_eq!(study.prompt().unwrap_err().to_string(), text);
         assert_eq!(study.operators().unwrap_err().to_string(), text);

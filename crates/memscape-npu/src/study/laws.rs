@@ -19,8 +19,7 @@ pub(super) const ROWS: &str =
     "more cores make a larger block of C, which reads A or B less often and pads M or N more";
 
 /// Of where A lies.
-pub(super) const STRIDE: &str =
-    "it moves tiles of A between columns: fewer columns rewrite fewer descriptors, and each streams more";
+pub(super) const STRIDE: &str = "it moves tiles of A between columns: where fewer stream A, each streams more of it, and needs more descriptors";
 
 /// Of what moves buffers against banks.
 pub(super) const BANKS: &str = "it decides which buffers of A and B share a bank of L1";
@@ -57,7 +56,7 @@ impl Floors {
     }
 
     /// `weight_bytes`: what an element of B takes in DRAM, if not as many as it is multiplied with.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
     pub(super) fn of(
         device: &Device,
         mmul: Mmul,

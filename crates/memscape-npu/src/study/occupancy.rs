@@ -23,7 +23,8 @@ impl Occupancy {
     pub fn of(device: &Device, design: &Design, mmul: &Mmul) -> Self {
         Self {
             accumulator_share: device.accumulator_share(mmul),
-            descriptor_share: 3.0 * f64::from(design.bds_in_flight) / f64::from(device.shim_bds.get()),
+            descriptor_share: f64::from(device.block_descriptors()) * f64::from(design.bds_in_flight)
+                / f64::from(device.shim_bds.get()),
             memory_channel_share: (f64::from(device.rows.get()) + 2.0)
                 / f64::from(device.memory_channels.get()),
         }

@@ -16,7 +16,7 @@ use crate::best::{Demanded, Designs, Obstacle};
 use crate::cost::kernel::Kernel;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
-use crate::mapping::chain::ChainError;
+use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
@@ -118,6 +118,14 @@ pub enum WorkloadError {
     Experts {
         /// Experts of a layer.
         count: u32,
+    },
+    /// More rows of a product than are modelled.
+    #[error(
+        "`prompt_tokens` is {tokens}, the rows of a product, which must be from 1 to {MAX_SIZE}; use fewer"
+    )]
+    Rows {
+        /// As given.
+        tokens: u64,
     },
     /// A prompt that no clock can follow.
     #[error(
@@ -305,7 +313,7 @@ impl Product {
     }
 
     /// Bytes that narrower weights leave out if they are read as they are stored.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
     fn saved_bytes(&self, of: &GemmAnswer) -> f64 {
         let [native_m, ..] = self.gemm.design().native(&self.gemm.device);
         let reads = (of.padded_m / native_m) as f64;
@@ -442,6 +450,9 @@ impl WorkloadStudy {
         if let Some(experts) = self.model.experts {
             return Err(WorkloadError::Experts { count: experts.count }.into());
         }
+        if self.prompt_tokens.get() > MAX_SIZE {
+            return Err(WorkloadError::Rows { tokens: self.prompt_tokens.get() }.into());
+        }
         let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
             let gemm = self.gemm(tokens, weights);
             let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
@@ -548,7 +559,7 @@ impl WorkloadStudy {
 
     /// What a product takes at least, its matrix read as it is stored; as wide as it is multiplied if
     /// nothing says.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^32")]
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
     fn floors_of(
         &self,
         matrix: Matrix,
@@ -734,6 +745,8 @@ mod tests {
         );
         let l2 = error(|it| it.device.l2_bytes = NonZeroU32::new(1000).unwrap());
         assert!(l2.contains("memory tiles of 1000 B") && l2.contains("`device.l2_bytes`"), "{l2}");
+        let rows = error(|it| it.prompt_tokens = NonZeroU64::new(3_000_000_000).unwrap());
+        assert!(rows.starts_with("`prompt_tokens` is 3000000000"), "{rows}");
         let time = error(|it| {
             // Few tiles, so that trying them all takes little.
             it.device.l1_bytes = NonZeroU32::new(8192).unwrap();

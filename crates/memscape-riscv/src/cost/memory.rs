@@ -22,12 +22,14 @@ pub enum Level {
     Dram,
 }
 
-/// How many columns llama.cpp multiplies with a chunk of weights before it leaves
-/// the first-level cache.
+/// How many columns llama.cpp multiplies with a chunk of weights, one after the other, before it goes on to the
+/// next chunk.
 ///
 /// # Source
-/// ggml's default product works on chunks of 16 rows by 16 columns.
+/// ggml's default product works on chunks of 16 rows by 16 columns (`ggml_compute_forward_mul_mat_one_chunk`).
 pub const CHUNK_COLUMNS: u64 = 16;
+/// Rows of such a chunk.
+pub const CHUNK_ROWS: u64 = 16;
 
 impl Kernel {
     /// How often the matrix is read for `columns` columns.
@@ -42,6 +44,15 @@ impl Kernel {
             Self::Default | Self::Vector => columns.div_ceil(CHUNK_COLUMNS),
             Self::Simple | Self::Complex => columns,
             Self::Openblas => 1,
+        }
+    }
+
+    /// How often columns but the first of each chunk read the rows of theirs again.
+    #[must_use]
+    pub const fn passes_of_chunks(self, columns: u64) -> u64 {
+        match self {
+            Self::Default | Self::Vector => columns - self.passes(columns),
+            Self::Simple | Self::Complex | Self::Openblas => 0,
         }
     }
 }
@@ -195,6 +206,10 @@ pub struct Rates {
     pub l2: Bytes,
     /// What of it one cluster has, for what all threads read whole.
     pub own_l2: Bytes,
+    /// Threads.
+    pub threads: u32,
+    /// What second-level caches hold while no thread moves, each an equal share.
+    pub chunk_l2: Bytes,
     /// System-level cache that may hold the weights.
     pub slc_size: Bytes,
 }
@@ -204,16 +219,19 @@ impl Rates {
     #[must_use]
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
         let cache = hierarchy.cache;
-        let own_l2 = if placed.stay { cache.l2_bytes } else { 0 };
+        let keep = |bytes: u64| if placed.stay { bytes } else { 0 };
         let (slc, dram) = (hierarchy.slc(placed), hierarchy.dram(placed));
         // What memory delivers sooner comes from there.
         let later = slc.as_f64() < dram.as_f64();
-        let threads = own_l2.saturating_mul(placed.threads.into());
+        let threads = u64::from(placed.threads);
+        let chunk_l2 = cache.l2_bytes.saturating_mul(threads) / u64::from(placed.in_fullest_cluster);
         Self {
             slc,
             dram,
-            l2: Bytes(threads / u64::from(placed.in_fullest_cluster)),
-            own_l2: Bytes(own_l2),
+            l2: Bytes(keep(chunk_l2)),
+            own_l2: Bytes(keep(cache.l2_bytes)),
+            threads: placed.threads,
+            chunk_l2: Bytes(chunk_l2),
             slc_size: Bytes(if later { 0 } else { placed.slc_bytes(cache, hierarchy.numa) }),
         }
     }
@@ -222,6 +240,14 @@ impl Rates {
     #[must_use]
     pub fn shared_level(&self, bytes: Bytes) -> Level {
         Self { l2: self.own_l2, ..*self }.level(bytes)
+    }
+
+    /// The nearest level that holds the chunks that all threads work on, of a matrix of so many rows and bytes. A
+    /// chunk is over before a thread moves.
+    #[must_use]
+    pub fn chunk_level(&self, rows: u64, bytes: Bytes) -> Level {
+        let chunks = CHUNK_ROWS.saturating_mul(self.threads.into()).min(rows);
+        Self { l2: self.chunk_l2, ..*self }.level(Bytes(bytes.0.div_ceil(rows).saturating_mul(chunks)))
     }
 
     /// The nearest level that holds so many bytes. Each cluster keeps the rows of

@@ -222,7 +222,7 @@ pub struct Crew {
     pub placed: Placed,
     /// How fast they read.
     pub rates: Rates,
-    /// Where weights are when a graph comes to them: the level that holds all of the model's.
+    /// Where weights are when a graph comes to them that is not the first: the level that holds all of the model's.
     pub weights: Level,
     /// What each thread computes on.
     pub core: Core,
@@ -307,14 +307,14 @@ impl Crew {
     }
 
     /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
-    /// reading. ggml's own code meets quantised weights with quantised inputs. OpenBLAS packs a
-    /// dequantised copy no faster than it is read back.
+    /// reading, from memory where nobody has read them yet. ggml's own code meets quantised weights with quantised
+    /// inputs. OpenBLAS packs weights, or their dequantised copy, no faster than they are read.
     ///
     /// # Source
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
     /// quantises all inputs, and the others wait.
     #[must_use]
-    pub fn product(&self, rows: u64, columns: u64, vectors: u64) -> GraphCost {
+    pub fn product(&self, rows: u64, columns: u64, vectors: u64, cold: bool) -> GraphCost {
         if vectors == 0 {
             return GraphCost::ZERO;
         }
@@ -334,14 +334,19 @@ impl Crew {
         let computed = work.dequantise * float(blocks) + pack + multiply;
         let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
-        let (first, level) = (self.weights, self.rates.level(bytes));
+        let first = if cold { Level::Dram } else { self.weights };
+        let (level, copy_level) = (self.rates.level(bytes), self.rates.level(copy));
+        let chunk_level = self.rates.chunk_level(rows, bytes);
         let again = float(work.kernel.passes(vectors) - 1);
-        let copy_level = self.rates.level(copy);
-        let late = self.rates.read(copy, copy_level) - pack / self.cores();
+        let chunks = float(work.kernel.passes_of_chunks(vectors));
+        // Packing is the read of what it packs.
+        let packed = |read: Nanoseconds| read - pack / self.cores();
+        let read = self.rates.read(bytes, first);
         let reads = [
-            (first, self.rates.read(bytes, first), bytes, 1.0),
+            (first, if work.copied == 0 { packed(read) } else { read }, bytes, 1.0),
             (level, self.rates.read(bytes, level) * again, bytes, again),
-            (copy_level, late, copy, 1.0),
+            (chunk_level, self.rates.read(bytes, chunk_level) * chunks, bytes, chunks),
+            (copy_level, packed(self.rates.read(copy, copy_level)), copy, 1.0),
         ];
         let sum = |cached: bool| {
             let of = reads.iter().filter(|it| (it.0 != Level::Dram) == cached);
@@ -402,7 +407,7 @@ impl Crew {
             for it in graphs {
                 for (vectors, products) in of(&it.columns).into_iter().filter(|it| it.0 > 0) {
                     let times = products * it.count;
-                    cost = cost.and(self.product(rows, width, vectors), times);
+                    cost = cost.and(self.product(rows, width, vectors, it.cold), times);
                     macs += float(times) * float(rows * width) * float(vectors);
                     bytes += float(times) * float(matrix_bytes(rows, width, self.software.code.format));
                 }
@@ -433,7 +438,7 @@ impl Crew {
             macs: 0.0,
             bytes: 0.0,
         };
-        for Graphs { count, columns } in graphs {
+        for Graphs { count, columns, .. } in graphs {
             let cells = float(*count) * columns.attended * float(layers);
             attention.cost = attention.cost.and(self.attention(model, columns, layers), *count);
             attention.macs += 2.0 * cells * float(model.q_size()) * float(columns.all);

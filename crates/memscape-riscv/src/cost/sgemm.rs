@@ -26,8 +26,10 @@ pub enum Method {
     OpenblasGemv,
 }
 
-/// Rows, and columns, of a block of [`Method::Blocked`].
+/// Rows of a block of [`Method::Blocked`].
 const BLOCKED_ROWS: u64 = 16;
+/// Its columns.
+const BLOCKED_COLUMNS: u64 = 16;
 
 /// How a product is made: by whom, from which weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,10 +87,8 @@ impl Sgemm {
                 let bytes = self.gemm.weight_bytes(Format::FP32);
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, rates.level(bytes)) - cost.pack;
-                // Rows and columns that fill no whole micro-kernel take as long as one.
-                let tiles =
-                    self.gemm.m().div_ceil(MICRO_ROWS).saturating_mul(columns.div_ceil(MICRO_COLUMNS));
-                cost.multiply = micro_kernel(core) * (busiest(tiles) * float(MICRO_ROWS) * shared);
+                let tiles = busiest(self.micro_tiles());
+                cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(core);
@@ -101,13 +101,15 @@ impl Sgemm {
                 cost.memory = rates.read(bytes, first) + rates.read(bytes, level) * again;
             }
             Method::Listing | Method::Blocked => {
-                let lanes = u64::from(core.vlen_bits / 32 * self.lmul);
+                // No vector is wider than a block.
+                let widest = if self.method == Method::Blocked { BLOCKED_COLUMNS } else { u64::MAX };
+                let lanes = u64::from(core.vlen_bits / 32 * self.lmul).min(widest);
                 let whole = float(columns / lanes) * vector_step(core, self.lmul, lanes);
                 let rest = columns % lanes;
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
                 let (bytes, level) = self.panel(hierarchy, rates);
                 cost.multiply = core.cycle() * (weights * steps);
-                cost.memory = rates.read(bytes, level) * (float(self.gemm.m()) / float(self.rows_together()));
+                cost.memory = rates.read(bytes, level) * float(self.panels(cores.into()));
             }
         }
         // Every operand moves once, beside computing; what that does not hide is waited for.
@@ -131,9 +133,27 @@ impl Sgemm {
         Bytes(side.saturating_mul(self.gemm.n()).saturating_mul(4))
     }
 
-    /// Rows that meet inputs while these are in the first-level cache.
-    const fn rows_together(&self) -> u64 {
-        if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 }
+    /// How often so many cores read the panel, all together: each for rows of its own, of which a block's meet it
+    /// while it is in the first-level cache.
+    const fn panels(&self, cores: u64) -> u64 {
+        let together = if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 };
+        let (rows, one_more) = (self.gemm.m() / cores, self.gemm.m() % cores);
+        one_more * (rows + 1).div_ceil(together) + (cores - one_more) * rows.div_ceil(together)
+    }
+
+    /// How many of so many threads have something to do: rows of the weights, or micro-tiles of the result.
+    #[must_use]
+    pub fn busy(&self, threads: u32) -> u32 {
+        let units = match self.method {
+            Method::Openblas => self.gemm.m().max(self.micro_tiles()),
+            _ => self.gemm.m(),
+        };
+        u32::try_from(units).map_or(threads, |it| it.min(threads))
+    }
+
+    /// Micro-tiles of the result. Rows and columns that fill no whole micro-kernel take as long as one.
+    fn micro_tiles(&self) -> u64 {
+        self.gemm.m().div_ceil(MICRO_ROWS).saturating_mul(self.gemm.n().div_ceil(MICRO_COLUMNS))
     }
 
     /// Bytes that the listing's inputs move to the core for one row of weights, or one row of blocks, and

@@ -145,10 +145,10 @@ impl<'a> Told<'a> {
         };
         let mut work = GraphCost::ZERO;
         let (mut meetings, mut all) = (0, 0);
-        for Graphs { count, columns } in graphs {
+        for Graphs { count, columns, cold } in graphs {
             let vectors = if only_outputs { columns.outputs } else { columns.all };
             let once = match operation {
-                Operation::Product(_, gemv) => self.crew.product(gemv.m(), gemv.k(), vectors),
+                Operation::Product(_, gemv) => self.crew.product(gemv.m(), gemv.k(), vectors, *cold),
                 // Keys and values are equally many.
                 Operation::Scores | Operation::Values => half(self.crew.attention(self.model, columns, 1)),
                 Operation::Other(_) => GraphCost::ZERO,

@@ -27,6 +27,8 @@ pub struct Graphs {
     pub count: u64,
     /// The columns of each; what they attend to is the mean.
     pub columns: Columns,
+    /// Whether no graph before them has read the weights, so that no cache has them.
+    pub cold: bool,
 }
 
 /// What is asked of llama.cpp, less the model.
@@ -62,13 +64,14 @@ impl Conversation {
     /// The warm-up's graphs.
     #[must_use]
     pub fn warm_up(&self) -> Vec<Graphs> {
-        self.prompts(self.warm_up_tokens, 1)
+        cold(self.prompts(self.warm_up_tokens, 1))
     }
 
     /// The graphs of all prompts.
     #[must_use]
     pub fn prompt(&self) -> Vec<Graphs> {
-        self.prompts(self.prompt_tokens, self.batch)
+        let prompts = self.prompts(self.prompt_tokens, self.batch);
+        if self.warm_up_tokens == 0 { cold(prompts) } else { prompts }
     }
 
     /// Most columns of any graph.
@@ -135,9 +138,10 @@ impl Conversation {
             (first <= last).then(|| Graphs {
                 count: last - first + 1,
                 columns: columns(most, outputs, attended(first, last)),
+                cold: false,
             })
         };
-        let left = Graphs { count: 1, columns: columns(rest, sequences.min(rest), at_end) };
+        let left = Graphs { count: 1, columns: columns(rest, sequences.min(rest), at_end), cold: false };
         let all = [
             full(1, silent, 0),
             full(silent + 1, mixed, most - before_outputs % most),
@@ -172,4 +176,15 @@ impl Conversation {
     pub fn mean_step(&self) -> Vec<Graphs> {
         self.step(1, self.steps())
     }
+}
+
+/// The graphs of which the first is a run's first.
+fn cold(mut graphs: Vec<Graphs>) -> Vec<Graphs> {
+    if let Some(first) = graphs.first_mut() {
+        let alone = Graphs { count: 1, cold: true, ..*first };
+        first.count -= 1;
+        graphs.insert(0, alone);
+        graphs.retain(|it| it.count > 0);
+    }
+    graphs
 }

@@ -151,6 +151,7 @@ pub struct Bind {
 }
 
 /// Nodes that run threads, each with the cores that may run them.
+#[derive(Clone, Copy)]
 struct Runs {
     on: [(usize, u32); MOST_NODES],
     nodes: usize,
@@ -188,6 +189,20 @@ impl Runs {
         Self { nodes: self.nodes.min(threads as usize), ..*self }
     }
 
+    /// So many threads in place of cores, dealt round robin, a node at a time while it has cores.
+    fn dealt(&self, threads: u32) -> Self {
+        let rounds = fullest(threads, || self.each().iter().map(|it| it.1));
+        let before = |cores: u32| cores.min(rounds - 1);
+        let mut last = threads - self.each().iter().map(|it| before(it.1)).sum::<u32>();
+        let mut dealt = *self;
+        for (_, cores) in &mut dealt.on[..self.nodes] {
+            let one_more = u32::from(last > 0 && *cores >= rounds);
+            *cores = before(*cores) + one_more;
+            last -= one_more;
+        }
+        dealt
+    }
+
     fn each(&self) -> &[(usize, u32)] {
         &self.on[..self.nodes]
     }
@@ -196,7 +211,7 @@ impl Runs {
         self.each().iter().map(|it| it.1).sum()
     }
 
-    /// Mean distance from its cores to those of other nodes.
+    /// Mean distance from its threads, or cores, to those of other nodes.
     fn distance(&self, to: &[(usize, u32)], numa: &Numa) -> f64 {
         let pairs = self.each().iter().flat_map(|from| to.iter().map(move |to| (from, to)));
         let (sum, all) = pairs.fold((0, 0), |(sum, all), (from, to)| {
@@ -270,6 +285,7 @@ pub fn place(
             iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
         })
     };
+    let dealt = runs.dealt(threads);
     Ok(Placed {
         threads,
         in_fullest_cluster,
@@ -277,12 +293,12 @@ pub fn place(
         stay: !policy.balances() || runs.nodes == 1,
         data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
         memory_nodes: if policy == Policy::BindCoresMemory { run_nodes } else { nodes },
-        mean_distance: runs.distance(data, numa),
+        mean_distance: dealt.distance(data, numa),
         // A single thread has no way to another.
         thread_distance: if threads == 1 {
             f64::from(LOCAL_DISTANCE)
         } else {
-            runs.distance(runs.each(), numa)
+            dealt.distance(dealt.each(), numa)
         },
     })
 }

@@ -292,7 +292,10 @@ impl Study for GemmStudy {
         let limit = memory_limit(&self.memory, &self.numa, &placed);
         check_room(self.memory_bytes(&product.gemm), limit)?;
         let hierarchy = self.hierarchy();
-        let cost = product.cost(placed.threads, &hierarchy, &Rates::of(&placed, &hierarchy));
+        // A thread without a share reads nothing.
+        let busy = product.busy(placed.threads);
+        let reading = place(self.policy, busy, bind, &self.numa, &self.cache)?;
+        let cost = product.cost(busy, &hierarchy, &Rates::of(&reading, &hierarchy));
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);
         let time = cost.total() + balancing;
         let lanes = f64::from(self.core.vlen_bits / 32);

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, DramError, MEMORIES};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
-    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, lowers,
+    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, lowers,
     neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
@@ -37,8 +37,9 @@ use crate::number::{count, float, long};
 /// and where the time goes.
 ///
 /// Computing, reading and synchronising add up: the kernels do not overlap with
-/// their memory accesses. A step multiplies the weights with one column of each sequence
-/// of the batch; how often that reads them is the kernel's choice. Each sequence attends to its own cells.
+/// their memory accesses; one thread quantises inputs, and what makes `fp16` of them takes no time. A step multiplies
+/// the weights with one column of each sequence of the batch; how often that reads them is the kernel's choice. Each
+/// sequence attends to its own cells.
 ///
 /// # Source
 /// llama.cpp of June 2024, the thesis', keeps all cells of every layer and multiplies with all of them; where a
@@ -522,7 +523,7 @@ const EFFECTS: [Effect; 79] = all(&[
         unused("memory.energy.bank_share.*", "nothing computes in the memory"),
         neutral("package_w"),
         slower("batch").except(BLAS),
-        neutral("warm_up_tokens"),
+        faster("warm_up_tokens"),
         slower("context_cells"),
         either("kv_padding", "multiples of one number are not those of another"),
         either("ubatch_tokens", "larger graphs read weights less often, smaller ones attend to fewer cells"),
@@ -536,7 +537,7 @@ const EFFECTS: [Effect; 79] = all(&[
         slower("core.fma_cycles"),
         unused("core.fma_latency_cycles", "OpenBLAS has sums enough to hide it"),
         slower("core.pack_ns"),
-        unused("cache.l1_bytes", "a chunk of weights fits the smallest"),
+        unused("cache.l1_bytes", "the second-level cache keeps up with the kernels"),
         slower("cache.cores_per_cluster"),
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),

@@ -182,7 +182,7 @@ const EFFECTS: [Effect; 62] = all(&[
         either("lmul", GROUP).only(&[When::is_not("kernel", &["default"])]),
         unused("core.fma*", "no kernel of these multiplies floats"),
         unused("core.pack_ns", "no kernel of these packs"),
-        unused("cache.l1_bytes", "a chunk of weights fits the smallest"),
+        unused("cache.l1_bytes", "the second-level cache keeps up with the kernels"),
         unused("cache.cores_per_cluster", "one core has its cluster's cache"),
         either("numa.nodes", "each has fewer of the channels, and all have more system-level cache"),
         unused("numa.cores_per_node", "one core works"),
@@ -255,7 +255,10 @@ impl Study for KernelStudy {
         let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);
-        let weights = rates.read(bytes, level) + rates.read(bytes, rates.level(bytes)) * again;
+        let chunks = float(self.kernel.passes_of_chunks(gemm.n()));
+        let weights = rates.read(bytes, level)
+            + rates.read(bytes, rates.level(bytes)) * again
+            + rates.read(bytes, rates.chunk_level(gemm.m(), bytes)) * chunks;
         // Inputs are there since they were quantised, and move once, as results do.
         let vectors = Bytes(self.vector_bytes(&gemm));
         let reading = weights + rates.read(vectors, rates.level(vectors));
