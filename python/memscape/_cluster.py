@@ -71,20 +71,23 @@ def _silent(done: int, total: int) -> None:
 
 
 def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str], tasks: int) -> int:
-    """Has an executor answer what a store lacks of a question, and returns how many rows that was."""
+    """Has an executor answer what a store lacks of a question, and returns how many rows workers computed."""
     _check(executor)
     if tasks < 1:
         raise _memscape.MemscapeError(f"`tasks` is {tasks}; give at least 1")
     kept = _memscape.Store(store, True)
     folder, rows, block, lacking = kept.lacking(spec)
-    computed = sum(min(block, rows - number * block) for number, _ in lacking)
+    asked = sum(min(block, rows - number * block) for number, _ in lacking)
+    jobs: list[Any] = []
 
     def submit(blocks: list[int]) -> list[Any]:
         count = min(tasks, len(blocks))
         # Every task has blocks that follow each other.
         ends = [len(blocks) * task // count for task in range(count + 1)]
         with _together(executor):
-            return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+            own = [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
+        jobs.extend(own)
+        return own
 
     with Progress(spec[0]["study"]) as progress:
         _hand_out(
@@ -94,7 +97,8 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
             lambda _: progress(*_done(folder, rows, block)),
             lambda left: f"{left} of {-(-rows // block)} blocks",
         )
-    return computed
+    # What other questions have of a block is not computed again.
+    return asked - sum(map(_found, jobs))
 
 
 def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any], str]]) -> None:
@@ -173,6 +177,14 @@ def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:
     names = os.listdir(folder)
     there = {name.split("-")[0] for name in names if name.endswith(".parquet") and not name.endswith(".part.parquet")}
     return min(rows, block * len(there)), rows
+
+
+def _found(job: Any) -> int:
+    """Rows that a job's worker had not to compute, if it came to its end."""
+    try:
+        return int(job.result()["found"]) if job.done() else 0
+    except Exception:
+        return 0
 
 
 def _wait(jobs: list[Any], look: Callable[[], None]) -> None:

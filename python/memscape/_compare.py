@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
-from memscape._given import check, ended, listed
+from memscape._given import COUNT_FROM_1, check, ended, listed
 from memscape._progress import Progress
 from memscape._remarks import remark
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def compare(
     model: str | os.PathLike[str] | Mapping[str, Any] = "llama-3.2-3b",
     *,
-    prompt_tokens: int = 1920,
-    generated_tokens: int = 128,
-    batch: int = 1,
+    prompt_tokens: COUNT_FROM_1 = 1920,
+    generated_tokens: COUNT_FROM_1 = 128,
+    batch: COUNT_FROM_1 = 1,
     format: str | Iterable[str] = (),
     platforms: str | Mapping[str, Any] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | None = None,
     operators: bool = False,

@@ -18,6 +18,7 @@ from memscape._memscape import MemscapeError
 T = TypeVar("T")
 I8 = Annotated[int, range(-(2**7), 2**7)]
 U32 = Annotated[int, range(2**32)]
+COUNT_FROM_1 = Annotated[int, range(1, 2**64)]
 #: What an `int` may be that is not annotated so.
 COUNT = range(2**64)
 #: Items of an iterator that has no length.

@@ -151,8 +151,8 @@ def evaluate(
     study
         Its name, such as ``"pim.gemv"``.
     points
-        A dict of lists by dotted path, a list of dicts, or a polars.DataFrame with a column
-        for each parameter that moves.
+        A dict of lists by dotted path, a list of dicts, or a DataFrame (polars, or anything
+        with ``__arrow_c_stream__``) with a column for each parameter that moves.
     base
         Parameters that stay the same, as for :func:`run`.
 
@@ -173,6 +173,9 @@ def evaluate(
     >>> ms.evaluate("pim.gemv", batch)["pim.registers"].to_list()
     [12, 16]
     """
+    # Before it is checked: pandas' frames are iterables of their columns' names.
+    if hasattr(points, "__arrow_c_stream__"):
+        points = framed(points)
     check(evaluate, locals())
     columns = _columns(points)
     if not columns:

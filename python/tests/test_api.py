@@ -245,7 +245,7 @@ SPLIT = {"split_k": [1, 2]}
         (lambda: ms.search("pim.gemv", pl.DataFrame(SPLIT)), "`space` is a `DataFrame`; give a Space or a dict"),
         (lambda: ms.compare(platforms=3), "`platforms` is 3; give a text, .* or a list of texts, paths or dicts"),
         (lambda: ms.compare(prompt_tokens="x"), "`prompt_tokens` is 'x'; give a whole number"),
-        (lambda: ms.compare(prompt_tokens=-5), "`prompt_tokens` is -5; give a whole number from 0"),
+        (lambda: ms.compare(prompt_tokens=-5), "`prompt_tokens` is -5; give a whole number from 1"),
         (lambda: ms.run("pim.gemv", 3), "`parameters` is 3; give a dict"),
         (lambda: ms.run("pim.gemv", uncertainty="x"), "`uncertainty` is 'x'; give a whole number"),
         (lambda: ms.laws("pim.gemv", points="x"), "`points` is 'x'; give a whole number"),

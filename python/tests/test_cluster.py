@@ -51,7 +51,11 @@ def test_threads_fill_a_store(tmp_path):
     store = ms.Store(tmp_path / "runs")
     with ThreadPoolExecutor(3) as pool:
         filled = store.fill("pim.gemv", axes(6400), executor=pool, tasks=5)
-    assert filled == {**filled, "rows": 6400, "found": 0, "computed": 6400, "complete": True}
+        assert filled == {**filled, "rows": 6400, "found": 0, "computed": 6400, "complete": True}
+        # Blocks of a longer question begin elsewhere, but hold the same points.
+        longer = axes(6400) | {"memory.banks_per_channel": list(range(1, 81))}
+        more = store.fill("pim.gemv", longer, executor=pool, tasks=5)
+    assert more == {**more, "rows": 8000, "found": 6400, "computed": 1600, "complete": True}
 
 
 GOALS = {"minimize": ["time_ns", "memory.banks_per_channel"]}

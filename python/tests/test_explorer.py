@@ -189,6 +189,30 @@ def test_what_is_refused_is_told_and_points_are_kept(page):
 
 
 @in_browser
+def test_a_point_that_is_pinned_is_the_one_that_was_answered(page):
+    with served(STUDY) as url:
+        # A study that takes its time.
+        page.add_init_script("""
+            const quick = window.fetch;
+            window.fetch = async (...asked) => {
+                await new Promise((then) => setTimeout(then, 2000));
+                return quick(...asked);
+            };
+        """)
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]", timeout=30_000)
+        for kept in ("nothing", "split_k = 2"):
+            page.locator('input[type="range"][data-path="split_k"]').press("ArrowRight")
+            page.click("text=Pin this point")
+            pin = page.locator(".ms-pins tbody tr").last
+            expect(pin.locator(".ms-what")).to_have_text(kept)
+            expect(pin.locator("td").nth(2)).to_have_text(page.inner_text(".ms-tile-value >> nth=0"))
+            page.wait_for_timeout(6000)
+        # Their curve comes later, and is theirs as well.
+        assert page.locator(".ms-figure [data-curve]").count() == 3
+
+
+@in_browser
 def test_what_is_copied_asks_for_the_point_again(page, tmp_path):
     with served(STUDY, "m=512", "k=1024", "memory.trcd_ns=20") as url:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -81,6 +81,17 @@ def test_a_batch_may_have_any_form():
     assert ms.evaluate("pim.gemv", columns, base=BASE).equals(expected)
     assert ms.evaluate("pim.gemv", pl.DataFrame(rows), base=BASE).equals(expected)
 
+    class Foreign:
+        """Another library's table, which goes through its columns' names."""
+
+        def __iter__(self):
+            return iter([BANKS, REGISTERS])
+
+        def __arrow_c_stream__(self, schema=None):
+            return pl.DataFrame(rows).__arrow_c_stream__(schema)
+
+    assert ms.evaluate("pim.gemv", Foreign(), base=BASE).equals(expected)
+
 
 @pytest.mark.parametrize(
     ("call", "message"),

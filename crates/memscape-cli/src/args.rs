@@ -171,7 +171,7 @@ pub enum Command {
     ///
     /// Of a space, every point is looked at and none but the front is kept.
     Front {
-        /// A TOML study file with axes, or a .parquet table.
+        /// A TOML study file with axes, or a .parquet or .csv table.
         #[arg(value_name = "FILE|TABLE")]
         source: PathBuf,
         #[command(flatten)]
@@ -370,7 +370,7 @@ pub struct Workload {
 /// What of a table is drawn, and how.
 #[derive(Debug, Args)]
 pub struct Plot {
-    /// A .parquet table.
+    /// A .parquet or .csv table.
     pub table: PathBuf,
     /// The column across.
     #[arg(long, value_name = "COLUMN")]
@@ -426,7 +426,7 @@ pub struct Plot {
 /// What is explored, and where.
 #[derive(Debug, Args)]
 pub struct Explore {
-    /// A study, a TOML study file, or a .parquet table.
+    /// A study, a TOML study file, or a .parquet or .csv table.
     #[arg(value_name = "STUDY|FILE|TABLE")]
     pub what: String,
     #[command(flatten)]

@@ -44,11 +44,8 @@ fn view(asked: &Explore, quiet: bool) -> Result<View, Failure> {
     let path = Path::new(what);
     let overrides = parameters::parse(&overrides.parameters)?;
     match path.extension().and_then(|it| it.to_str()) {
-        Some("parquet") => of_table(path, &overrides),
+        Some("parquet" | "csv") => of_table(path, &overrides),
         Some("toml") => of_file(path, &overrides, page.is_some(), quiet),
-        Some("csv") => Err(Failure::BadInput(format!(
-            "{what}: a table to explore is a .parquet file; let the sweep write one"
-        ))),
         _ if page.is_some() => Err(Failure::BadInput(format!(
             "a page by itself holds a grid of points; write the axes into a study file of `{what}`, and give that"
         ))),

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Objective, Origin, Question, Store, Table, front as front_of_table, front_of};
+use memscape::explore::{
+    Objective, Origin, Question, Store, Table, front as front_of_table, front_of, once_each,
+};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
@@ -127,8 +129,27 @@ fn of_table(
     let all = Table::read(source).map_err(Failure::of)?;
     let goals = Objective::all(&objectives.minimize, &objectives.maximize).map_err(Failure::of)?;
     let found = front_of_table(&all, &goals, constraints).map_err(Failure::of)?;
-    writeln!(out, "{} rows, {} on the front", all.height(), found.height())?;
-    show(&found, &found.column_names(), ROWS, out)?;
+    // A search's word on its own front would pass for one on this.
+    let kept: Vec<&str> =
+        found.column_names().into_iter().filter(|it| !["on_front", "best_so_far"].contains(it)).collect();
+    let found = found.select(&kept).map_err(Failure::of)?;
     // Its rows are points of what the whole table answers, if that says so.
-    Ok((found, Origin::read(source).ok()))
+    let origin = Origin::read(source).ok();
+    let lines = once_each(&found, &goals).map_err(Failure::of)?;
+    writeln!(
+        out,
+        "{} rows, {} on the front, {} of them unlike in an objective",
+        all.height(),
+        found.height(),
+        lines.height()
+    )?;
+    let axes: Vec<&str> = match &origin {
+        Some(origin) => origin.axes.iter().map(String::as_str).filter(|it| kept.contains(it)).collect(),
+        // Any column may be one.
+        None => kept.into_iter().filter(|it| *it != "designs").collect(),
+    };
+    let names = goals.iter().map(|it| it.formula.as_str()).filter(|it| !axes.contains(it));
+    let columns: Vec<&str> = axes.iter().copied().chain(names).chain(["designs"]).collect();
+    show(&lines, &columns, ROWS, out)?;
+    Ok((found, origin))
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Origin, Search, Store, Strategy, Table, nothing_found};
+use memscape::explore::{Objective, Origin, Search, Store, Strategy, Table, nothing_found, once_each};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
@@ -82,6 +82,9 @@ pub fn search(
 
 fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -> Result<(), Failure> {
     let best = found.filter("on_front", true).map_err(Failure::of)?;
+    let all = Objective::all(&question.minimize, &question.maximize).map_err(Failure::of)?;
+    // What differs in an axis that no objective feels is one line.
+    let lines = once_each(&best, &all).map_err(Failure::of)?;
     let strategy = question.strategy().map_err(Failure::of)?;
     let evaluations = found.height();
     let goals: Vec<&str> = question.minimize.iter().chain(&question.maximize).map(String::as_str).collect();
@@ -100,9 +103,16 @@ fn print(found: &Table, axes: &[&str], question: &Search, out: &mut dyn Write) -
             short(value)
         )?;
     } else {
-        writeln!(out, "front of {evaluations} evaluations ({}): {} points", strategy.name(), best.height())?;
+        writeln!(
+            out,
+            "front of {evaluations} evaluations ({}): {} points, {} of them unlike in an objective",
+            strategy.name(),
+            best.height(),
+            lines.height()
+        )?;
     }
     let mut columns = axes.to_vec();
     columns.extend(goals.iter().filter(|it| !axes.contains(it)));
-    show(&best, &columns, ROWS, out)
+    columns.push("designs");
+    show(&lines, &columns, ROWS, out)
 }

@@ -260,6 +260,13 @@ fn a_description_of_ones_own_is_named_by_its_path() {
     let mine = run(&["model=opt-125m", &format!("memory={memory}")]);
     assert_eq!(mine, run(&["model=opt-125m", "memory.channels=4"]));
     assert!(done(&["describe", &memory]).starts_with("mine: "), "{}", done(&["describe", &memory]));
+    // Who has its base says what is wrong with it.
+    let (_gpu, gpu) = file("gpu.toml", "base = \"rtx-4090\"\n[parameters]\nbandwith_gb_s = 1792\n");
+    let error = refused(&["describe", &gpu]);
+    assert!(
+        error.contains("`file` = ") && error.contains("bandwith_gb_s") && !error.contains("pim"),
+        "{error}"
+    );
 
     // In a study file, seen from the file.
     let study = folder.path().join("study.toml");
@@ -469,6 +476,38 @@ fn a_search_prints_the_best_and_writes_all() {
 }
 
 #[test]
+fn what_differs_in_no_objective_is_one_line() {
+    let space = r#"
+        study = "pim.gemv"
+        [base]
+        model = "opt-125m"
+        [axes]
+        "memory.banks_per_channel" = [8, 16]
+        "memory.trp_ns" = { from = 18, to = 18.001 }
+        [search]
+        minimize = ["pim.registers", "memory.banks_per_channel * 2"]
+        budget = 40
+        method = "random"
+    "#;
+    let (folder, path) = file("space.toml", space);
+    let table = folder.path().join("all.parquet");
+    let table = table.to_str().unwrap();
+    let out = done(&["--quiet", "search", &path, "-o", table]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].ends_with("1 of them unlike in an objective") && lines.len() == 3, "{out}");
+    let count = lines[2].split_whitespace().last().unwrap();
+    assert!(lines[0].contains(&format!(": {count} points")) && count != "1", "{out}");
+    // A table's front is told as shortly, and has no other front's columns.
+    let best = folder.path().join("best.parquet");
+    let goals = ["--minimize", "pim.registers", "--minimize", "memory.banks_per_channel * 2"];
+    let told = done(&[&["front", table, "-o", best.to_str().unwrap()], &goals[..]].concat());
+    let heads: Vec<&str> = told.lines().nth(1).unwrap().split("  ").filter(|it| !it.is_empty()).collect();
+    assert_eq!(heads.len(), 5, "{told}");
+    let best = memscape::explore::Table::read_parquet(&best).unwrap();
+    assert!(best.column("on_front").is_err() && best.column("time_ns").is_ok());
+}
+
+#[test]
 fn a_front_is_of_a_space_or_of_a_table() {
     let (folder, path) = file("space.toml", SPACE);
     let table = folder.path().join("all.parquet");
@@ -535,9 +574,11 @@ fn a_page_by_itself_holds_a_grid_or_a_table() {
         page.contains(r#""given":{"model":"opt-125m","pim.registers":12}"#),
         "what was given stands in it"
     );
-    done(&["--quiet", "sweep", &study, "-o", &at("table.parquet")]);
-    assert_eq!(done(&["explore", &at("table.parquet"), "--static", &at("table.html")]), "");
-    assert!(fs::read_to_string(at("table.html")).unwrap().contains(r#""view":"table""#));
+    for table in ["table.parquet", "table.csv"] {
+        done(&["--quiet", "sweep", &study, "-o", &at(table)]);
+        assert_eq!(done(&["explore", &at(table), "--static", &at("table.html")]), "");
+        assert!(fs::read_to_string(at("table.html")).unwrap().contains(r#""view":"table""#));
+    }
 }
 
 #[test]
@@ -551,7 +592,7 @@ fn what_cannot_be_explored_is_told() {
         (vec!["pim.gemv", "--static", &page], "write the axes into a study file"),
         (vec![&empty, "--static", &page], "give axes"),
         (vec![&empty, "--static", "page.txt"], "must end in .html"),
-        (vec!["table.csv"], "is a .parquet file"),
+        (vec!["missing.csv"], "missing.csv"),
         (vec![&table], "missing.parquet"),
         (vec![&table, "split_k=2"], "`split_k` cannot be given to a table"),
     ] {

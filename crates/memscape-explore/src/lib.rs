@@ -68,7 +68,7 @@ pub use error::Error;
 pub use expression::Expression;
 pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
 pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
-pub use front::{Front, check_front, front, front_of, hypervolume};
+pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::panics;
 pub use laws::{Broken, Checked, Examination, Rule, examine};

@@ -27,10 +27,11 @@ function shape(name, attributes, ...children) {
   return made(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** A number to so many significant digits, without needless zeros. */
+/** A number to so many significant digits, without needless zeros; a count is written whole. */
 function digits(value, count = 4) {
   const size = Math.abs(value);
   if (size === 0) return "0";
+  if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en-US");
   if (size >= 1e9 || size < 1e-4) return powered(value, count);
   return value.toLocaleString("en-US", { maximumSignificantDigits: count });
 }

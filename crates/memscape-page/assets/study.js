@@ -12,6 +12,8 @@ class StudyView {
     this.ask = ask;
     this.told = told;
     this.changes = {};
+    // The changes that `row` or `error` answers; `changes` may be ahead of them.
+    this.answered = {};
     this.pins = [];
     this.values = Object.fromEntries(spec.parameters.map((it) => [it.path, it.value]));
     this.row = null;
@@ -130,6 +132,7 @@ class StudyView {
     } catch (error) {
       reply = { row: null, error: error.message, values: null };
     }
+    this.answered = changes;
     this.error = reply.error;
     if (reply.row) this.row = reply.row;
     if (reply.values) this.values = reply.values;
@@ -140,8 +143,7 @@ class StudyView {
   /** The curve; it is the same where only the curve's own parameter moved. */
   async follow(changes, since) {
     if (!this.charted) return;
-    const { [this.charted]: own, ...others } = changes;
-    const key = JSON.stringify([this.charted, others]);
+    const key = this.curveOf(changes);
     const here = this.values[this.charted];
     if (this.points?.key === key && this.points.complete && this.points.x.some((it) => same(it, here))) {
       this.tell("curve", since);
@@ -155,8 +157,19 @@ class StudyView {
     }
     if (this.stale) return;
     this.points = points.error ? { error: points.error } : { ...points, key };
+    this.pins.filter((it) => it.key === key).forEach((it) => { it.points ??= this.pointsOf(key); });
     this.draw();
     this.tell("curve", since);
+  }
+
+  /** What tells one curve from another. */
+  curveOf(changes) {
+    const { [this.charted]: own, ...others } = changes;
+    return JSON.stringify([this.charted, others]);
+  }
+
+  pointsOf(key) {
+    return this.points?.key === key ? this.points : null;
   }
 
   tell(what, since) {
@@ -170,10 +183,11 @@ class StudyView {
 
   pin() {
     if (!this.row) return;
-    const changes = structuredClone(this.changes);
+    // What is answered, not what the form says: the two may be far apart while a slow study thinks.
+    const changes = this.answered;
+    const key = this.curveOf(changes);
     const free = [...Array(MOST_PINS).keys()].find((it) => !this.pins.some((pin) => pin.number === it));
-    const points = this.points && !this.points.error ? this.points : null;
-    this.pins.push({ number: free, changes, row: this.row, points, at: points && this.values[points.path] });
+    this.pins.push({ number: free, changes, row: this.row, values: this.values, key, points: this.pointsOf(key) });
     this.pins.sort((a, b) => a.number - b.number);
     this.draw();
   }
@@ -232,7 +246,7 @@ class StudyView {
     const kept = this.pins.filter((it) => it.points?.path === path);
     const curves = [
       of(this.points, "now", colourOf(look, 0), this.values[path]),
-      ...kept.map((it) => of(it.points, this.nameOf(it), this.colourOf(it), it.at)),
+      ...kept.map((it) => of(it.points, this.nameOf(it), this.colourOf(it), it.values[path])),
     ];
     const unit = parameters.find((it) => it.path === path)?.unit;
     const drawn = curve(curves, { path, unit, column: this.column, columnUnit: this.unitOf(this.column) }, look,
@@ -264,7 +278,7 @@ class StudyView {
         this.draw();
       } }, "×"),
     ]));
-    const now = line("now", colourOf(this.spec.look, 0), this.changes, this.error ? null : this.row, []);
+    const now = line("now", colourOf(this.spec.look, 0), this.answered, this.error ? null : this.row, []);
     this.pinned.replaceChildren(html("table", { class: "ms-table" }, html("thead", {}, head), html("tbody", {}, now, ...rows)));
   }
 

@@ -7,7 +7,7 @@ use crate::canvas::{Align, Rect, Scene, Text};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_beside, from_to, signed, three};
+use crate::numbers::{beside, decimals_beside, from_to, signed, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{
     MISSING, Reference, Series, bar_legend, check_references, check_series, check_value, colour_of,
@@ -160,7 +160,7 @@ impl GroupedBars {
     fn value_text(&self, value: f64) -> String {
         match (self.decimals, self.scale) {
             (Some(decimals), _) => signed(value, decimals),
-            (None, Scale::Linear) => compact(value, decimals_beside(self.present())),
+            (None, Scale::Linear) => beside(value, decimals_beside(self.present())),
             // On a logarithmic axis each value has its own size.
             (None, Scale::Log10 | Scale::Log2) => three(value),
         }

@@ -78,7 +78,7 @@ pub enum PlotError {
         text: String,
     },
     /// A text that would be cut off.
-    #[error("`{text}` does not fit on the page; shorten it, or make the figure wider")]
+    #[error("`{text}` does not fit on the page; shorten it, draw fewer panels, or make the figure wider")]
     Room {
         /// The text.
         text: String,

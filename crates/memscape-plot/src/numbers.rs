@@ -47,6 +47,17 @@ pub(crate) fn decimals_beside(values: impl Iterator<Item = f64>) -> usize {
     }
 }
 
+/// A number beside others of so many decimals, with more of its own where these would leave it
+/// fewer than two significant digits, unless they say all of it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 4")]
+pub(crate) fn beside(value: f64, decimals: usize) -> String {
+    let two = match value.abs() {
+        small if (1e-3..10.0).contains(&small) => (1.0 - small.log10().floor()) as usize,
+        _ => 0,
+    };
+    compact(value, decimals.max(two.min(decimals_of(value))))
+}
+
 /// A number with a true minus sign, and no sign on a zero.
 pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");

@@ -8,7 +8,7 @@ use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_beside, from_to, signed};
+use crate::numbers::{beside, decimals_beside, from_to, signed};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{Series, bar_legend, check_length, check_series, check_value, colour_of};
 use crate::style::{Colour, FADED, Font, GRID, SPINE_WIDTH};
@@ -109,7 +109,7 @@ impl StackedBars {
         match self.decimals {
             Some(decimals) => signed(value, decimals),
             None if self.shares => signed(value, 0),
-            None => compact(value, decimals_beside(totals)),
+            None => beside(value, decimals_beside(totals)),
         }
     }
 

@@ -539,11 +539,15 @@ fn ticks_are_round_numbers_inside_the_axis() {
 
 #[test]
 fn numbers_are_short() {
-    use crate::numbers::{compact, short};
+    use crate::numbers::{beside, compact, short};
     let shorts = [0.0, 0.5, 1.25, 100.0, 2048.0, 20_000.0, 3e-9, 5e20, -1.0].map(short);
     assert_eq!(shorts, ["0", "0.5", "1.25", "100", "2048", "20k", "3e−9", "500e18", "−1"]);
     let compacts = [0.0, 6.62, 12_400.0, 165_300.0, 1.25e7, 4.2e-5].map(|it| compact(it, 1));
     assert_eq!(compacts, ["0.0", "6.6", "12.4k", "165k", "12.5M", "42.0e−6"]);
+    // What is small beside a large number is not nothing.
+    let besides = [0.0, 0.04, 0.4, 3.48, 7.0, 12.6, 410.0, 4e-5].map(|it| beside(it, 0));
+    assert_eq!(besides, ["0", "0.04", "0.4", "3.5", "7", "13", "410", "40.0e−6"]);
+    assert_eq!([0.123, 1.26, 63.21].map(|it| beside(it, 1)), ["0.12", "1.3", "63.2"]);
 }
 
 const LONG: &str =
@@ -606,7 +610,9 @@ fn bad_data_is_refused_by_name() {
     );
     check(
         bars([Some(1.0); 2]).series(LONG, [1.0; 2]).into(),
-        &format!("`{LONG}` does not fit on the page; shorten it, or make the figure wider"),
+        &format!(
+            "`{LONG}` does not fit on the page; shorten it, draw fewer panels, or make the figure wider"
+        ),
     );
     assert_eq!(
         Figure::one_column().svg().unwrap_err().to_string(),

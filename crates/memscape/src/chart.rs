@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 100_000;
 const MOST_SERIES: usize = 12;
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
+/// More beside each other have no room in a column of a page.
+const PANELS_OF_COLUMN: usize = 4;
 const MOST_MARKERS: usize = 40;
 /// Values across that may each have its mark on a logarithmic axis.
 const MOST_NAMED: usize = 12;
@@ -61,6 +63,12 @@ impl Drawing {
                 MOST_PANELS,
                 self.facet.as_deref().unwrap_or("facet"),
             ));
+        }
+        // As evenly filled rows as they take.
+        let in_row = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
+        let lines = panels.len().div_ceil(in_row);
+        if 1 < lines {
+            figure = figure.columns(panels.len().div_ceil(lines));
         }
         for panel in &panels {
             let here: Vec<&Row> = rows.all.iter().filter(|it| it.facet == *panel).collect();
@@ -476,6 +484,14 @@ mod tests {
         }
         let facets = Drawing::of("memory.banks_per_channel", "time_ns").facet("kind").draw(&table()).unwrap();
         assert_eq!(facets.panels.len(), 2);
+        let kinds: Vec<_> = (0..14).map(|it| Some(format!("kind {it}"))).collect();
+        let many = Table::from_columns([
+            ("x", Column::Int(vec![Some(1); 14])),
+            ("y", Column::Int((1..=14).map(Some).collect())),
+            ("kind", Column::Text(kinds)),
+        ]);
+        let wide = Drawing { wide: true, ..Drawing::of("x", "y").facet("kind") };
+        assert_eq!(wide.draw(&many.unwrap()).unwrap().columns, Some(7));
         let parts = Drawing { y: vec!["time_ns".into(), "cost_usd".into()], ..Drawing::of("kind", "") };
         assert!(parts.kind(Kind::Stacked).draw(&table()).is_err(), "several rows of a kind");
     }

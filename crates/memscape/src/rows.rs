@@ -1,10 +1,15 @@
 //! What of a table a figure draws: its rows, where they stand, and in which unit.
 
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
 use memscape_explore::{Column, Table};
 use memscape_papers::Error;
+use serde_json::Value;
 
 use crate::drawing::{Drawing, Kind};
 use crate::labels::{Prefix, prefix};
+use crate::presets::leaves;
 
 /// The rows of a table that have all that is drawn.
 pub struct Rows {
@@ -53,11 +58,11 @@ impl Rows {
 
     pub fn of(drawing: &Drawing, table: &Table) -> Result<Self, Error> {
         let texts = |column: &Option<String>| match column {
-            Some(name) => table.text(name).map(Some),
+            Some(name) => table.text(name).map(|it| Some(named(it))),
             None => Ok(None),
         };
         let (series, facet) = (texts(&drawing.series)?, texts(&drawing.facet)?);
-        let groups = table.text(&drawing.x)?;
+        let groups = named(table.text(&drawing.x)?);
         let numbers = table.f64(&drawing.x).ok();
         let ranks = drawing.series.as_ref().filter(|_| drawing.y.len() == 1).map(|it| table.f64(it).ok());
         let ranks = ranks.flatten();
@@ -131,6 +136,39 @@ impl Rows {
     }
 }
 
+/// A column's texts with short names for descriptions of one's own, which stand in a table so that they are
+/// found again: as an absolute path, or whole. Where two would be called alike, all stay as they are.
+fn named(texts: Vec<Option<String>>) -> Vec<Option<String>> {
+    let all = distinct(texts.iter().flatten().cloned());
+    let short: HashMap<&str, String> = all.iter().map(|it| (it.as_str(), name_of(it))).collect();
+    if distinct(short.values().cloned()).len() < all.len() {
+        return texts;
+    }
+    texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect()
+}
+
+/// `gpu.toml` of a path to it; `rtx-4090, memory_gb = 48` of a description that changes one.
+fn name_of(text: &str) -> String {
+    /// More changes are no name.
+    const MOST: usize = 2;
+    if Path::new(text).is_absolute() {
+        let file = Path::new(text).file_name().map(|it| it.to_string_lossy().into_owned());
+        return file.unwrap_or_else(|| text.to_owned());
+    }
+    let table = if text.starts_with('{') { serde_json::from_str::<Value>(text).ok() } else { None };
+    let Some((base, own)) =
+        table.as_ref().and_then(|it| Some((it["base"].as_str()?, leaves(&it["parameters"]))))
+    else {
+        return text.to_owned();
+    };
+    let changes = match own.len() {
+        0 => String::new(),
+        1..=MOST => own.iter().map(|(path, value)| format!(", {path} = {value}")).collect(),
+        _ => ", changed".to_owned(),
+    };
+    format!("{}{changes}", name_of(base))
+}
+
 /// That a value has a place on its axis.
 fn check(column: &str, row: usize, value: f64, log: bool) -> Result<(), Error> {
     let problem = if !value.is_finite() {
@@ -150,7 +188,7 @@ pub fn is_numeric(table: &Table, column: &str) -> bool {
 
 /// Each once, in the order in which they come.
 pub fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     all.filter(|it| seen.insert(it.clone())).collect()
 }
 
@@ -179,4 +217,21 @@ pub fn apart<'a, 'b>(
         enough = tells(column);
     }
     columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn descriptions_of_one_s_own_have_short_names_if_these_tell_them_apart() {
+        let short = |all: &[&str]| -> Vec<String> {
+            named(all.iter().map(|it| Some((*it).to_owned())).collect()).into_iter().flatten().collect()
+        };
+        let own = r#"{"base":"rtx-4090","parameters":{"memory_gb":48}}"#;
+        let file = std::env::temp_dir().join("gpu.toml").to_string_lossy().into_owned();
+        assert_eq!(short(&["rtx-4090", own, &file]), ["rtx-4090", "rtx-4090, memory_gb = 48", "gpu.toml"]);
+        let other = std::env::temp_dir().join("other").join("gpu.toml").to_string_lossy().into_owned();
+        assert_eq!(short(&[&file, &other]), [file.as_str(), &other]);
+    }
 }

@@ -1,5 +1,7 @@
 //! The front of any table, and how much it is better than.
 
+use std::collections::HashMap;
+
 use polars::prelude::IdxCa;
 
 use super::dominance::non_dominated;
@@ -44,6 +46,34 @@ pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) ->
     let rows: Vec<u32> = kept.into_iter().map(|it| rows[it as usize]).collect();
     let frame = table.frame().take(&IdxCa::from_vec("".into(), rows))?;
     Ok(Table::new(frame, table.is_complete()))
+}
+
+/// The first of the rows that are equal in every objective, with a column for each objective that
+/// has none, and `designs`: how many rows are.
+///
+/// # Errors
+/// As [`front()`].
+pub fn once_each(table: &Table, objectives: &[Objective]) -> Result<Table, Error> {
+    let (rows, values) = valued_rows(table, objectives, &[])?;
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+    let (mut first, mut designs) = (Vec::new(), Vec::<i64>::new());
+    for (row, point) in rows.into_iter().zip(values.chunks_exact(objectives.len())) {
+        // Both zeros are one.
+        let place =
+            *places.entry(point.iter().map(|it| (it + 0.0).to_bits()).collect()).or_insert_with(|| {
+                first.push(row);
+                designs.push(0);
+                designs.len() - 1
+            });
+        designs[place] += 1;
+    }
+    let frame = table.frame().take(&IdxCa::from_vec("".into(), first))?;
+    let mut found = Table::new(frame, table.is_complete());
+    for it in objectives.iter().filter(|it| !table.column_names().contains(&it.formula.as_str())) {
+        let own = numbers(&found, &it.formula)?;
+        found = found.with_column(&it.formula, Column::Float(own))?;
+    }
+    found.with_column("designs", Column::Int(designs.into_iter().map(Some).collect()))
 }
 
 /// The volume between a table's rows and a reference, in the product of the objectives'

@@ -1,6 +1,9 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::json;
 
 use super::{Uncertainty, uncertainty};
+use crate::control::Control;
 use crate::parameters::Parameters;
 use crate::registry::Entry;
 use crate::space::Space;
@@ -50,6 +53,27 @@ fn each_description_of_an_axis_has_doubts_of_its_own() {
     // The same draws at each point.
     let slow: Vec<usize> = (0..4).filter(|it| names[*it].as_deref() == Some("slow")).collect();
     assert!((number(&table, "low", slow[0]) - number(&table, "low", slow[1])).abs() < 1e-12);
+}
+
+/// Counts how often it hears, and holds what it hears to be more each time.
+#[derive(Default)]
+struct Hears(AtomicU64, AtomicU64);
+
+impl Control for Hears {
+    fn advanced(&self, done: u64, total: u64) {
+        assert!(done <= total && self.0.swap(done, Ordering::Relaxed) < done);
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn what_is_done_of_a_single_point_is_told() {
+    let hears = Hears::default();
+    let question = Uncertainty { of: vec!["memory.trcd_ns".to_owned()], draws: 5000, seed: 0 };
+    let (study, space) = (Entry::<Read>::new(), Space::default());
+    uncertainty(&study, &[Parameters::new()], &space, &question, &hears).unwrap();
+    let (done, heard) = (hears.0.into_inner(), hears.1.into_inner());
+    assert!(done > question.draws && heard > 1, "{done} in {heard}");
 }
 
 #[test]

@@ -100,12 +100,12 @@ fn uncertainty_in(
     let mut done = Done::default();
     for (outer, given) in parts.outer_points()? {
         let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
-        let together = Asked { asker, layers: &layers, of: &of, question, control };
+        let watched = Watched { control, before: done.points.len() as u64, size };
+        let together = Asked { asker, layers: &layers, of: &of, question, watched };
         let complete = together.answer(&parts.inner, |inner, spreads| {
             done.points.push(parts.join(&outer, inner));
             done.spreads.extend(spreads);
         })?;
-        control.advanced(done.points.len() as u64, size);
         if !complete {
             break;
         }
@@ -217,13 +217,22 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// Who watches: what advances are draws, since a single point takes hundreds.
+struct Watched<'a> {
+    control: &'a dyn Control,
+    /// Points of the whole that were done before.
+    before: u64,
+    /// Points of the whole.
+    size: u64,
+}
+
 /// Points that have the same doubts.
 struct Asked<'a> {
     asker: Asker<'a>,
     layers: &'a [Parameters],
     of: &'a [String],
     question: &'a Uncertainty,
-    control: &'a dyn Control,
+    watched: Watched<'a>,
 }
 
 impl Asked<'_> {
@@ -276,7 +285,9 @@ impl Asked<'_> {
         // Of a point whose draws are not all there yet.
         let mut values: Vec<Option<f64>> = Vec::new();
         let mut point = 0;
-        let is_done = paced(count, self.control, |part| {
+        let Watched { control, before, size } = self.watched;
+        let is_done = paced(count, control, |part| {
+            let end = part.end;
             let asked: Vec<Point> = part.map(|it| digits_of(&drawing, it).into()).collect();
             let done = answered(&drawing, &self.asker, &judge, &asked);
             values.extend(done.verdicts.iter().enumerate().flat_map(|(row, verdict)| {
@@ -289,6 +300,7 @@ impl Asked<'_> {
                 point += 1;
             }
             values.drain(..values.len() / (each * goals) * (each * goals));
+            control.advanced(before * drawn.max(1) + end, size * drawn.max(1));
         });
         Ok(is_done)
     }
