@@ -4,9 +4,10 @@ use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Llm, Matrix, Projections};
 
-use super::kernels::{Code, Kernel, KernelError, count_quantise};
+use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel};
+use super::vector::Counts;
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
 use crate::mapping::conversation::{Columns, Graphs};
@@ -234,10 +235,12 @@ pub struct Crew {
     pub custom: Work,
     /// What is left for everything else: llama.cpp's own code, or `vector` in its place.
     pub default: Work,
-    /// Time per block of inputs to quantise them: one thread does it for all.
-    pub quantise: Nanoseconds,
+    /// Time per block of inputs to make what weights are multiplied with of them: one thread does it for all.
+    pub convert: Nanoseconds,
     /// Time of one core per multiply-accumulate of attention.
     pub attention: Nanoseconds,
+    /// Time per input of attention, a query's or a score, to halve its precision: one thread does it for all.
+    pub halve: Nanoseconds,
     /// Time of all threads to meet once.
     pub sync_point: Nanoseconds,
     /// What NUMA balancing adds, as a share.
@@ -265,9 +268,13 @@ impl Crew {
             _ => Work::of(&Code { kernel: Kernel::Default, ..asked }, core, factor)?,
         };
         let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..asked };
-        let quantised = asked.format == Format::Q4_0 || asked.format == Format::Q8_0;
-        let cycles = core.cycles(&count_quantise(asked.compiler)).total.as_f64();
-        let quantise = if quantised { core.cycle() * (factor * cycles) } else { Nanoseconds::ZERO };
+        let block = |it: &Counts| core.cycle() * (factor * core.cycles(it).total.as_f64());
+        let halve = block(&count_halve(asked.compiler));
+        let convert = match asked.format {
+            Format::FP16 => halve,
+            Format::FP32 => Nanoseconds::ZERO,
+            _ => block(&count_quantise(asked.compiler)),
+        };
         let attention = Work::of(&scalar, core, factor)?.block / float(BLOCK as u64);
         let sync_point = sync * (f64::from(placed.threads) * placed.thread_stretch(hierarchy.numa));
         let rates = Rates::of(&placed, hierarchy);
@@ -280,8 +287,9 @@ impl Crew {
             blas,
             custom: own,
             default,
-            quantise,
+            convert,
             attention,
+            halve: halve / float(BLOCK as u64),
             sync_point,
             balancing,
         })
@@ -312,7 +320,7 @@ impl Crew {
     ///
     /// # Source
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
-    /// quantises all inputs, and the others wait.
+    /// converts all inputs to what the weights' format is multiplied with, and the others wait.
     #[must_use]
     pub fn product(&self, rows: u64, columns: u64, vectors: u64, cold: bool) -> GraphCost {
         if vectors == 0 {
@@ -354,7 +362,7 @@ impl Crew {
         };
         let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
         GraphCost {
-            kernel: computed / self.cores() + self.quantise * float(inputs),
+            kernel: computed / self.cores() + self.convert * float(inputs),
             weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
             cached_weights: sum(true),
             read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),
@@ -363,15 +371,17 @@ impl Crew {
         }
     }
 
-    /// Attention of so many layers: every query head meets every attended cell twice.
+    /// Attention of so many layers: every query head meets every attended cell twice, keys as queries in half
+    /// precision, values as scores.
     #[must_use]
     pub fn attention(&self, model: &Llm, columns: &Columns, layers: u64) -> GraphCost {
         let cells = columns.attended * float(layers);
         let macs = 2.0 * cells * float(model.q_size()) * float(columns.all);
         let of_a_cell = Bytes(2 * 2 * model.kv_size());
         let of_all = cells * float(columns.sequences);
+        let inputs = float(layers) * float(model.q_size()) + f64::from(model.heads) * cells;
         GraphCost {
-            attention: self.attention * macs / self.cores(),
+            attention: self.attention * macs / self.cores() + self.halve * (inputs * float(columns.all)),
             cache: self.rates.dram.time_of(of_a_cell) * of_all,
             read_bytes: float(of_a_cell.0) * of_all,
             ..GraphCost::ZERO

@@ -37,7 +37,7 @@ use crate::number::{count, float, long};
 /// and where the time goes.
 ///
 /// Computing, reading and synchronising add up: the kernels do not overlap with
-/// their memory accesses; one thread quantises inputs, and what makes `fp16` of them takes no time. A step multiplies
+/// their memory accesses; one thread makes `q8_0` or `fp16` of inputs. A step multiplies
 /// the weights with one column of each sequence of the batch; how often that reads them is the kernel's choice. Each
 /// sequence attends to its own cells.
 ///
