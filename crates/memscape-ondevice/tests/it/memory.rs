@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use memscape_ondevice::cost::footprint::PadTo;
 use memscape_ondevice::hardware::Cpu;
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::Placement;
@@ -62,6 +63,35 @@ fn registers_that_nothing_fills_take_no_memory() {
     let head = |tiles: u64| (tiles * 1024 - 128_256) * 2048 * 2;
     assert_eq!((padding(8), padding(126)), (layers + head(128), layers + head(126)));
     assert_eq!(padding(4096), padding(126));
+}
+
+/// What padding to full passes does not let the laws say.
+#[test]
+fn more_units_take_no_less_where_rows_are_padded_to_row_tiles() {
+    let of = |model: &str, placement, change: fn(&mut CapacityStudy)| {
+        let (layer_padding, lm_head_padding) = (PadTo::RowTile, PadTo::RowTile);
+        let model = model.parse().unwrap();
+        let study = CapacityStudy { model, placement, ..CapacityStudy::default() };
+        let mut study = CapacityStudy { layer_padding, lm_head_padding, ..study };
+        change(&mut study);
+        study.answer().unwrap().total_bytes
+    };
+    let changes: [fn(&mut CapacityStudy); 4] = [
+        |it| it.memory.channels = count(2 * it.memory.channels.get()),
+        |it| it.memory.banks_per_channel = count(2 * it.memory.banks_per_channel.get()),
+        |it| it.memory.bus_bits = count(2 * it.memory.bus_bits.get()),
+        |it| it.memory.burst_length = count(2 * it.memory.burst_length.get()),
+    ];
+    for model in ["llama-3.2-1b", "qwen2.5-0.5b", "gemma-3-1b", "opt-125m"] {
+        for placement in [Placement::ColumnBursts, Placement::RowBursts] {
+            let least = of(model, placement, |_| ());
+            for change in changes {
+                assert!(least <= of(model, placement, change), "{model} {placement:?}");
+            }
+            let shared = of(model, placement, |it| it.pim.banks_per_block = count(2));
+            assert!(shared <= least, "{model} {placement:?}");
+        }
+    }
 }
 
 /// By hand, in 64 banks of rows of 2 KB: a layer takes 61 of them, and the head 520.
