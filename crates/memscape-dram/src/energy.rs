@@ -22,7 +22,7 @@
 
 use std::ops::{Add, AddAssign, Index, IndexMut, Mul};
 
-use memscape_study::{Energy, EnergyPart, Grade, Graded};
+use memscape_study::{Energy, EnergyPart, Estimate, Grade, Graded};
 use memscape_units::{Nanoseconds, Picoseconds};
 
 use crate::constraint::Kind;
@@ -158,7 +158,7 @@ impl Meter<'_> {
             + to_banks.up_to(to_banks * pim.units.max(1.0));
         energy[EnergyPart::Io] = bits(&takes.io_pj_per_bit, read + written + broadcast);
         energy[EnergyPart::Compute] = bits(&pim.mac_pj_per_bit, computed);
-        energy[EnergyPart::Refresh] = takes.refresh_nj.times(count(Kind::Ref) * NJ);
+        energy[EnergyPart::Refresh] = self.refreshed(count(Kind::Ref) / self.ranks());
         energy
     }
 
@@ -194,8 +194,14 @@ impl Meter<'_> {
     /// Refreshing all ranks of all channels at their interval, as long as it takes.
     #[must_use]
     pub fn refresh(&self, time: Nanoseconds) -> Energy {
-        let refreshes = self.ranks() * time.as_f64() / self.dram.trefi_ns.as_f64();
-        Energy::of(EnergyPart::Refresh, self.takes.refresh_nj.times(refreshes * NJ))
+        Energy::of(EnergyPart::Refresh, self.refreshed(time.as_f64() / self.dram.trefi_ns.as_f64()))
+    }
+
+    /// All bits, so many times.
+    #[expect(clippy::cast_precision_loss, reason = "bits in ratio")]
+    fn refreshed(&self, times: f64) -> Estimate {
+        let gbit = self.dram.capacity().0 as f64 * 8.0 / GBIT;
+        self.takes.refresh_nj_per_gbit.times(gbit * times * NJ)
     }
 
     fn ranks(&self) -> f64 {
@@ -213,3 +219,6 @@ pub fn of_link(pj_per_bit: &Graded, bytes: f64) -> Energy {
 const PJ: f64 = 1e-12;
 const NJ: f64 = 1e-9;
 const MW_NS: f64 = 1e-12;
+
+/// Bits of a Gbit, as chips are sold.
+const GBIT: f64 = (1_u64 << 30) as f64;

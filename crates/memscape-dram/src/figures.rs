@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What the commands of a memory take, for all chips that work in lockstep.
 ///
 /// Per bit, so that the numbers hold for rows, bursts and banks of any number: an activate
-/// moves a row's bits, an access those of a column.
+/// moves a row's bits, an access those of a column, a refresh those of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramEnergy {
@@ -22,8 +22,8 @@ pub struct DramEnergy {
     /// Share of a read's or write's energy that is spent at the bank itself: all that a PIM unit beside
     /// the bank needs of it
     pub bank_share: Graded,
-    /// One all-bank refresh of one rank, beyond standby
-    pub refresh_nj: Graded,
+    /// Refreshing 2^30 bits once, beyond standby
+    pub refresh_nj_per_gbit: Graded,
     /// One rank that does nothing: from all banks closed to all open
     pub standby_mw: Graded,
 }
@@ -39,7 +39,7 @@ impl DramEnergy {
             ("write_pj_per_bit", self.write_pj_per_bit),
             ("io_pj_per_bit", self.io_pj_per_bit),
             ("bank_share", self.bank_share),
-            ("refresh_nj", self.refresh_nj),
+            ("refresh_nj_per_gbit", self.refresh_nj_per_gbit),
             ("standby_mw", self.standby_mw),
         ];
         all.into_iter().find(|it| !is_sound(&it.1) || (it.0 == "bank_share" && it.1.value > 1.0))

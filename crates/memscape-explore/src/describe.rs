@@ -261,6 +261,7 @@ const UNITS: &[(&str, &str)] = &[
     ("tokens_per_j", "tokens/J"),
     ("tokens_per_usd", "tokens/USD"),
     ("pj_per_bit", "pJ/bit"),
+    ("nj_per_gbit", "nJ/Gbit"),
     ("pj", "pJ"),
     ("nj", "nJ"),
     ("mj", "mJ"),

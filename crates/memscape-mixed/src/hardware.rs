@@ -27,9 +27,8 @@ pub struct Copier {
     /// not cacheable
     #[schemars(range(min = 1.0, max = 1e3))]
     pub uncached_slowdown: f64,
-    /// DRAM transactions of a copy per byte: 3 through caches, 2 with stores that bypass them, 1
-    /// to on-chip memory
-    #[schemars(range(min = 1, max = 1000))]
+    /// DRAM transactions of a copy per byte: 3 through caches, 2 with stores that bypass them
+    #[schemars(range(max = 1000))]
     pub transactions: NonZeroU32,
     /// Bursts that a copy takes of a DRAM row of PIM's layout before it goes on to another; no more
     /// than a row has
@@ -85,6 +84,12 @@ pub enum HardwareError {
         /// The most allowed.
         max: f64,
     },
+    /// A copy that DRAM does not hold.
+    #[error(
+        "`copy.transactions` is 1, a copy that goes to on-chip memory, but the array reads it from buffers in \
+         `pim.memory`; use 2 (stores that bypass caches) or 3 (through caches)"
+    )]
+    OnChip,
     /// Memory or PIM units contradict themselves.
     #[error("of `pim`: {0}")]
     Pim(#[from] pim::HardwareError),
@@ -94,12 +99,16 @@ impl Copier {
     /// Checks what the types do not.
     ///
     /// # Errors
-    /// [`HardwareError::Copier`] names the first field out of its range.
+    /// [`HardwareError::Copier`] names the first field out of its range, [`HardwareError::OnChip`] what the
+    /// model has no place for.
     pub fn check(&self) -> Result<(), HardwareError> {
+        if self.transactions.get() < 2 {
+            return Err(HardwareError::OnChip);
+        }
         let all = [
             ("cores", f64::from(self.cores.get()), 1.0, 4096.0),
             ("uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
-            ("transactions", f64::from(self.transactions.get()), 1.0, 1000.0),
+            ("transactions", f64::from(self.transactions.get()), 2.0, 1000.0),
             ("memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
         ];
         match all.into_iter().find(|it| !(it.2..=it.3).contains(&it.1)) {

@@ -467,7 +467,8 @@ mod tests {
         assert!(close(mixed.headline.token_ns, pim.headline.token_ns));
         // The array holds 1920 tokens of 2048 inputs and, of gate and up, 2 * 8192 results of two bytes.
         let product = 1920 * (2048 + 2 * 16_384);
-        assert_eq!(mixed.headline.memory_bytes, pim.headline.memory_bytes + product);
+        // A processor that multiplies wider ones has no part in the prompt.
+        assert_eq!(mixed.headline.memory_bytes, study.on_pim().step_on_pim().unwrap().memory.0 + product);
         assert_eq!((mixed.copy_exposed_s, mixed.kv_transfer_s, mixed.beside_bytes), (0.0, 0.0, 0));
     }
 
@@ -594,6 +595,14 @@ mod tests {
         };
         let error = long.answer().unwrap_err().to_string();
         assert!(error.contains("are missing"), "{error}");
+    }
+
+    #[test]
+    fn a_copy_that_dram_does_not_hold_is_refused() {
+        let mut study = small();
+        study.copy.transactions = NonZeroU32::MIN;
+        let told = study.answer().unwrap_err().to_string();
+        assert!(told.contains("`copy.transactions` is 1") && told.contains("on-chip memory"), "{told}");
     }
 
     #[test]

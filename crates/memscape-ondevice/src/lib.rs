@@ -32,5 +32,5 @@ pub use study::gemv::{GemvAnswer, GemvStudy};
 pub use study::inference::{InferenceAnswer, InferenceStudy};
 pub use study::layout::{LayoutAnswer, LayoutStudy};
 pub use study::prefill::{PrefillAnswer, PrefillStudy};
-pub use study::roofline::{RooflineAnswer, RooflineStudy};
+pub use study::roofline::{Overlap, RooflineAnswer, RooflineStudy};
 pub use system::{Ondevice, SYSTEM};

@@ -28,10 +28,8 @@ fn studies() -> impl Iterator<Item = GemvStudy> {
             ..GemvStudy::default()
         };
         let takes = study.memory.energy.as_mut().unwrap();
-        for (counter, it) in [&mut takes.activate_pj_per_bit, &mut takes.refresh_nj, &mut takes.bank_share]
-            .into_iter()
-            .enumerate()
-        {
+        let given = [&mut takes.activate_pj_per_bit, &mut takes.refresh_nj_per_gbit, &mut takes.bank_share];
+        for (counter, it) in given.into_iter().enumerate() {
             it.value *= 2.0 * key.uniform(100 + counter as u64);
             it.within *= 1.0 + key.uniform(200 + counter as u64);
         }

@@ -216,7 +216,7 @@ fn a_model_that_does_not_fit_is_refused() {
     };
     assert_eq!(
         model("llama-2-70b", "fp16").unwrap_err().to_string(),
-        "the model takes 128.792 GiB of memory, 320 MiB of it for keys and values, but `memory` has 16 GiB: 112.792 GiB are missing; use fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
+        "the model takes 129.027 GiB of memory, 320 MiB of it for keys and values and 240 MiB for inputs and results of the largest product, but `memory` has 16 GiB: 113.027 GiB are missing; use fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
     );
     assert!(model("opt-30b", "int8").is_err());
     assert!(model("opt-30b", "int4").is_ok_and(|it| it < 16 << 30));
@@ -290,12 +290,13 @@ fn memory_holds_experts_that_no_token_meets() {
         study.memory.rows = count(10_000_000);
         let llm = Llm { experts: study.model.experts.map(|it| Experts { active, ..it }), ..*study.model };
         study.model = Model::of(llm).unwrap();
-        study.answer().unwrap()
+        // Of a prompt, each expert multiplies with the tokens that meet it: what stays is what a step finds.
+        (study.step_on_pim().unwrap().memory, study.answer().unwrap().gemv_ns)
     };
     for placement in [Placement::Best, Placement::ColumnMajor] {
         let [few, all] = [of(4, placement), of(32, placement)];
-        assert_eq!(few.headline.memory_bytes, all.headline.memory_bytes, "{placement:?}");
-        assert!(few.gemv_ns < all.gemv_ns, "{placement:?}");
+        assert_eq!(few.0, all.0, "{placement:?}");
+        assert!(few.1 < all.1, "{placement:?}");
     }
 }
 
@@ -435,11 +436,17 @@ fn what_binds_a_token_is_what_most_of_its_time_waits_for() {
 fn scores_that_pass_through_memory_take_room_in_it() {
     let of = |attention, prompt| {
         let prompt_tokens = NonZeroU64::new(prompt).unwrap();
-        InferenceStudy { attention, prompt_tokens, ..InferenceStudy::default() }.answer()
+        let model = Model::named("llama-3.2-1b").unwrap();
+        InferenceStudy { model, attention, prompt_tokens, ..InferenceStudy::default() }.answer()
     };
-    let bytes = |attention| of(attention, 2000).unwrap().headline.memory_bytes;
-    // One head's: each token with all before it and itself, 16 bits each.
-    assert_eq!(bytes(Attention::Unfused) - bytes(Attention::Fused), 2000 * 2001 / 2 * 2);
+    let bytes = |attention, prompt| of(attention, prompt).unwrap().headline.memory_bytes;
+    // Of four heads, each token with all before it and itself, 16 bits each; later gate and up take their place.
+    let scores = |tokens: u64| 4 * tokens * (tokens + 1) / 2 * 2;
+    let product = |tokens: u64| tokens * (2048 + 2 * 8192) * 2;
+    let more = bytes(Attention::Unfused, 20_000) - bytes(Attention::Fused, 20_000);
+    assert_eq!(more, scores(20_000) - product(20_000));
+    assert!(scores(2000) < product(2000));
+    assert_eq!(bytes(Attention::Unfused, 2000), bytes(Attention::Fused, 2000));
     let error = of(Attention::Unfused, 200_000).unwrap_err().to_string();
     assert!(
         error.contains("GiB for attention scores") && error.contains("`attention = \"fused\"`"),
@@ -518,14 +525,27 @@ fn a_reply_takes_as_long_as_its_tokens_one_by_one() {
 }
 
 #[test]
-fn memory_holds_weights_and_the_key_value_cache() {
+fn memory_holds_weights_the_key_value_cache_and_a_product() {
     // 6.7B parameters of 8 bit; norms and biases, 0.02 %, stay at 16 bit. 2048
-    // tokens of 2 x 4096 elements in 32 layers, 8 bit each.
+    // tokens of 2 x 4096 elements in 32 layers, 8 bit each. FC1 of 1920 tokens, 16 bit.
     let study = InferenceStudy::default();
     let answer = study.answer().unwrap();
-    let (weights, cache) = (study.model.parameters(), 2048 * 2 * 4096 * 32);
-    assert!((weights + cache..weights + cache + (1 << 22)).contains(&answer.headline.memory_bytes));
+    let (weights, cache, product) =
+        (study.model.parameters(), 2048 * 2 * 4096 * 32, 1920 * (4096 + 16_384) * 2);
+    let least = weights + cache + product;
+    assert!((least..least + (1 << 22)).contains(&answer.headline.memory_bytes));
     assert_eq!(answer.headline.memory_limit_bytes, Some(16 << 30));
+    // Gate and up of 800 000 tokens are 30 GB.
+    let long = InferenceStudy {
+        model: Model::named("gemma-3-4b").unwrap(),
+        prompt_tokens: NonZeroU64::new(100_000).unwrap(),
+        batch: count(8),
+        ..study
+    };
+    let told = long.answer().unwrap_err().to_string();
+    assert!(told.contains("GiB for inputs and results of the largest product"), "{told}");
+    // What a step of it holds is no prompt's product.
+    assert!(long.step_on_pim().unwrap().memory < long.memory.capacity());
 }
 
 /// Collects names, and checks that slots' defaults are what `Default` says.

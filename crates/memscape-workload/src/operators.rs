@@ -332,6 +332,26 @@ impl Llm {
         self.pass(tokens, tokens, tokens, projections)
     }
 
+    /// Elements of the inputs and results of the largest product of so many tokens, which memory holds
+    /// while it is computed. Q, K and V are one, and so are gate and up: what follows wants all of them.
+    ///
+    /// ```
+    /// use memscape_workload::Model;
+    ///
+    /// let elements = Model::named("llama-3.2-1b").unwrap().product_elements(1920)?;
+    /// assert_eq!(elements, 1920 * (2048 + 2 * 8192), "gate and up of 1920 tokens");
+    /// # Ok::<(), memscape_workload::OperatorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As of [`Llm::prefill_operators`].
+    pub fn product_elements(&self, tokens: u64) -> Result<u64, OperatorError> {
+        let operators = self.prefill_operators(tokens, Projections::Merged)?;
+        let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
+        let elements = products.map(|it| it.activation_read_elements + it.activation_written_elements);
+        Ok(elements.max().unwrap_or(0))
+    }
+
     /// How often one instance of an operator reads weights where so many sequences work together, of
     /// each of which it meets so many tokens: once. But tokens of other sequences meet other experts,
     /// and as many more are read as all of them meet.

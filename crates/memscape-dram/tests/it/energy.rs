@@ -1,5 +1,7 @@
 //! Does energy follow from the commands that are issued?
 
+use std::num::NonZeroU32;
+
 use memscape_dram::stream::serve;
 use memscape_dram::{
     CommandCounts, Dram, Engine, Kind, MEMORIES, Pattern, PimWork, RefreshPolicy, constraints,
@@ -29,7 +31,7 @@ fn issued(
 #[test]
 fn a_stream_of_whole_rows_takes_what_its_commands_take() {
     for preset in MEMORIES.all() {
-        let dram = Dram { channels: std::num::NonZeroU32::MIN, ..preset.parameters };
+        let dram = Dram { channels: NonZeroU32::MIN, ..preset.parameters };
         let meter = dram.meter().unwrap();
         let accesses = 24 * dram.columns_per_row() * dram.bank_groups.get();
         let (counts, _) =
@@ -65,12 +67,37 @@ fn refreshes_issued_are_refreshes_charged() {
     let (counts, end) = issued(&dram, Pattern::Interleaved, 200_000, RefreshPolicy::all_bank(&dram));
     let walked = meter.commands(&counts, &PimWork::NONE)[EnergyPart::Refresh].value;
     let closed = meter.refresh(end.into())[EnergyPart::Refresh].value;
-    let one = dram.energy.unwrap().refresh_nj.value * 1e-9;
+    // Of the 8 Gbit of its one rank.
+    let one = 8.0 * dram.energy.unwrap().refresh_nj_per_gbit.value * 1e-9;
     assert!(walked > 50.0 * one && (closed - walked).abs() <= one, "{walked}, not {closed}");
     let often = Dram { trefi_ns: Nanoseconds::new(dram.trefi_ns.as_f64() / 2.0).unwrap(), ..dram };
     let (more, _) = issued(&often, Pattern::Interleaved, 200_000, RefreshPolicy::all_bank(&often));
     let more = often.meter().unwrap().commands(&more, &PimWork::NONE);
     assert!(more[EnergyPart::Refresh].value > walked);
+}
+
+/// Bits are refreshed, wherever they lie: twice as many take twice as much, in ranks or in one.
+#[test]
+fn what_a_refresh_takes_follows_from_the_bits() {
+    let one = preset("lpddr5x-7500");
+    let twice = |it: NonZeroU32| it.saturating_mul(NonZeroU32::new(2).unwrap());
+    let takes =
+        |it: Dram| it.meter().unwrap().refresh(Nanoseconds::new(1e9).unwrap())[EnergyPart::Refresh].value;
+    for (more, dram) in [
+        (1.0, Dram { ranks: twice(one.ranks), ..one }),
+        (2.0, Dram { rows: twice(one.rows), ..one }),
+        (2.0, Dram { row_bytes: twice(one.row_bytes), ..one }),
+        (2.0, Dram { banks_per_channel: twice(one.banks_per_channel), ..one }),
+        (2.0, Dram { channels: twice(one.channels), ..one }),
+    ] {
+        assert!((takes(dram) / takes(one) - more).abs() < 1e-12, "{dram:?}");
+        // One command refreshes a rank of a channel.
+        let all = dram.channels.get() * dram.ranks.get();
+        let issued = CommandCounts::from_iter([(Kind::Ref, u64::from(all))]);
+        let of_commands = dram.meter().unwrap().commands(&issued, &PimWork::NONE)[EnergyPart::Refresh].value;
+        let of_time = takes(dram) * dram.trefi_ns.as_f64() / 1e9;
+        assert!((of_commands / of_time - 1.0).abs() < 1e-12, "{dram:?}");
+    }
 }
 
 /// Of DDR4-3200 at its datasheet's currents, worked out by hand: eight chips of 525 pJ for a row

@@ -26,7 +26,9 @@ impl Attention {
         let operators = model.prefill_operators(tokens, Projections::Separate)?;
         let attends = operators.iter().filter(|it| it.kind == OperatorKind::Attention);
         let operations: f64 = attends.map(|it| it.total_operations() as f64).sum();
-        let cache_bytes = (model.kv_cache_elements(tokens) * CACHE_ELEMENT_BYTES) as f64;
+        // Those of a token are written, and read by it and others, also where a window soon leaves them behind.
+        let elements = 2.0 * model.kv_size() as f64 * f64::from(model.layers) * tokens as f64;
+        let cache_bytes = elements * CACHE_ELEMENT_BYTES as f64;
         Ok(Self { operations, cache_bytes, query_bytes: operations / operations_per_byte(model) })
     }
 

@@ -89,7 +89,8 @@ impl PimEnergy<'_> {
 }
 
 /// A swizzled copy of so many bytes: it reads the weights as they lie, `together` bursts of each
-/// row, and writes them in the host's order; what transactions it takes beyond these two are reads.
+/// row, and writes them in the host's order; what transactions it takes beyond these two, which a checked
+/// machine has, are reads.
 #[must_use]
 pub fn swizzle_energy(
     meter: &Meter<'_>,
@@ -98,9 +99,8 @@ pub fn swizzle_energy(
     together: u64,
     transactions: u32,
 ) -> Energy {
-    let more = f64::from(transactions) - 1.0;
-    let (written, read_again) = (bytes * more.min(1.0), bytes * (more - 1.0).max(0.0));
-    meter.stream(bytes, 0.0, gathered_run(memory, together)) + meter.stream_of_rows(read_again, written)
+    let read_again = bytes * (f64::from(transactions) - 2.0);
+    meter.stream(bytes, 0.0, gathered_run(memory, together)) + meter.stream_of_rows(read_again, bytes)
 }
 
 /// Bytes of a row that a copy takes before it goes on to another.

@@ -2,7 +2,7 @@
 
 use memscape_dram::{Dims, Dram, DramError};
 use memscape_units::Bytes;
-use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix};
+use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix, OperatorError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
 use crate::mapping::stages::{StageError, layer_matrices, least_buffer_bytes};
+
+/// Bytes of an activation, which stay at 16 bits as keys and values do.
+const ACTIVATION_BYTES: u64 = 2;
 
 /// How weights are kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,6 +76,8 @@ pub struct Footprint {
     pub weights: Bytes,
     /// What the PIM-aware layout adds.
     pub padding: Bytes,
+    /// Where PIM writes the sums of a GEMV; all matrices take turns.
+    pub sums: Bytes,
     /// The whole of weight duplication.
     pub duplication: Bytes,
     /// Rows of a row tile.
@@ -100,25 +105,38 @@ pub enum FootprintError {
 /// More than the memory holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "weights, buffers and key-value cache take {need}, but `memory` has {have}: {} are missing; use a narrower format, \
+    "weights, buffers and key-value cache take {need}{}, but `memory` has {have}: {} are missing; use a narrower format, \
      fewer tokens or sequences, more channels, banks or rows, or, where there are two copies of the weights, a scheme \
      that keeps one",
+    if product.0 == 0 { String::new() } else { format!(" with {product} of inputs and results of the largest product") },
     Bytes(need.0.saturating_sub(have.0))
 )]
 pub struct DoesNotFit {
     /// Bytes asked for.
     pub need: Bytes,
+    /// Of these, inputs and results of the prompt's largest product.
+    pub product: Bytes,
     /// Bytes there are.
     pub have: Bytes,
 }
 
-/// Checks that all there is at one time fits the memory.
+/// What is kept and, on top of it, the largest product, if the memory has room for both.
 ///
 /// # Errors
-/// [`DoesNotFit`] if it does not.
-pub fn check_fits(need: Bytes, memory: &Dram) -> Result<(), DoesNotFit> {
-    let have = memory.capacity();
-    if need <= have { Ok(()) } else { Err(DoesNotFit { need, have }) }
+/// [`DoesNotFit`] if it has not.
+pub fn fitting(kept: Bytes, product: Bytes, memory: &Dram) -> Result<Bytes, DoesNotFit> {
+    let (need, have) = (Bytes(kept.0.saturating_add(product.0)), memory.capacity());
+    if need <= have { Ok(need) } else { Err(DoesNotFit { need, product, have }) }
+}
+
+/// Bytes of the inputs and results of a prompt's largest product, of `batch` sequences together. Caches may
+/// spare the DRAM their traffic, but not the room for them; saturates.
+///
+/// # Errors
+/// [`OperatorError`] if the prompt is beyond what can be counted.
+pub fn product_bytes(model: &Llm, tokens: u64, batch: u64) -> Result<Bytes, OperatorError> {
+    let elements = model.product_elements(tokens)?;
+    Ok(Bytes(elements.saturating_mul(ACTIVATION_BYTES).saturating_mul(batch)))
 }
 
 /// Bytes of the keys and values of so many tokens, in each of `batch` sequences;
@@ -130,7 +148,7 @@ pub fn cache_bytes(model: &Llm, tokens: u64, batch: u64) -> Bytes {
     Bytes(elements.saturating_mul(CACHE_ELEMENT_BYTES).saturating_mul(batch))
 }
 
-/// What weights and buffers take in all. A scheme without PIM keeps them as
+/// What weights, buffers and PIM's sums take in all. A scheme without PIM keeps weights as
 /// they are, whatever its blocks could hold.
 ///
 /// # Errors
@@ -142,7 +160,8 @@ pub fn kept_bytes(
     pim: &PimBlocks,
 ) -> Result<Bytes, FootprintError> {
     if keeping.scheme.decodes_on_pim() {
-        return Ok(Footprint::of(model, keeping, memory, pim)?.total());
+        let it = Footprint::of(model, keeping, memory, pim)?;
+        return Ok(Bytes(it.total().0.saturating_add(it.sums.0)));
     }
     memory.check()?;
     Ok(keeping.format.storage_bytes(model.parameters()))
@@ -182,18 +201,23 @@ impl Footprint {
         memory: &Dram,
         pim: &PimBlocks,
     ) -> Result<Self, FootprintError> {
+        memory.check()?;
         let Keeping { format, scheme, padding, .. } = *keeping;
-        let tile = tile(keeping, memory, pim)?;
-        let (tile_rows, output_tile_rows) = (tile.tile_rows(), tile.tile_rows() * tile.lines_per_pass);
-        let rows = |to: PadTo| match to {
-            PadTo::RowTile => tile_rows,
-            PadTo::OutputTile => output_tile_rows,
-        };
-        let added = padding_bytes(model, format, rows(padding.layers), rows(padding.lm_head))?;
+        let tile_rows = layout(Gemv::new(1, 1).expect("not empty"), keeping, memory, pim)?.tile_rows();
+        let layers = u64::from(model.layers);
+        let matrices = layer_matrices(model)?.into_iter().map(|it| (it.1, padding.layers, layers));
+        let head = (model.gemv(Matrix::LmHead)?, padding.lm_head, 1);
+        let (mut added, mut sum_rows) = (0_u64, 0);
+        for (gemv, to, count) in matrices.chain([head]) {
+            let layout = layout(gemv, keeping, memory, pim)?;
+            let padding = padding_bytes(&layout, gemv, to, format, memory);
+            added = added.saturating_add(padding.saturating_mul(count));
+            sum_rows = sum_rows.max(layout.sum_rows());
+        }
         let weights = format.storage_bytes(model.parameters()).0;
         let embedding = format.storage_bytes(model.embedding_parameters()).0;
         let unused = if model.tied_embeddings || padding.copies_embedding { 0 } else { embedding };
-        let pim_aware = weights + added - unused;
+        let pim_aware = weights.saturating_add(added) - unused;
         let (host, pim) = match scheme {
             Scheme::WeightDuplication => (weights, pim_aware),
             Scheme::FacilO | Scheme::NonCacheableGemm | Scheme::Ddb | Scheme::Owr => (unused, pim_aware),
@@ -208,7 +232,8 @@ impl Footprint {
             buffer_suffices,
             weights: Bytes(weights),
             padding: Bytes(added),
-            duplication: Bytes(weights + pim_aware),
+            sums: Bytes(memory.row_of_all_banks().0.saturating_mul(sum_rows)),
+            duplication: Bytes(weights.saturating_add(pim_aware)),
             tile_rows,
         })
     }
@@ -216,40 +241,29 @@ impl Footprint {
     /// What the scheme takes in all.
     #[must_use]
     pub fn total(&self) -> Bytes {
-        self.host + self.pim + self.buffers
+        Bytes(self.host.0.saturating_add(self.pim.0).saturating_add(self.buffers.0))
     }
 }
 
-/// A row tile on this memory.
-fn tile(keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<Layout, FootprintError> {
-    memory.check()?;
+/// A matrix on this memory, whether or not it has as many rows.
+fn layout(gemv: Gemv, keeping: &Keeping, memory: &Dram, pim: &PimBlocks) -> Result<Layout, LayoutError> {
     let burst_bits = 8 * u64::from(memory.column_bytes());
-    // One row fits any memory, and all that is asked of it is the tile.
-    Ok(Layout::on(
-        Dims::of(memory).ungrouped(),
-        burst_bits,
-        Gemv::new(1, 1).expect("not empty"),
-        keeping.format.element(),
-        keeping.placement,
-        pim,
-        0,
-    )?)
+    let dims = Dims { rows: u64::MAX, ..Dims::of(memory).ungrouped() };
+    Layout::on(dims, burst_bits, gemv, keeping.format.element(), keeping.placement, pim, 0)
 }
 
-/// Bytes of the rows with which matrices are padded to multiples.
-fn padding_bytes(
-    model: &Llm,
-    format: Format,
-    layer_rows: u64,
-    lm_head_rows: u64,
-) -> Result<u64, FootprintError> {
-    let of = |gemv: Gemv, to: u64| {
-        let rows = gemv.m().div_ceil(to) * to - gemv.m();
-        rows * format.storage_bytes(gemv.k()).0
+/// Bytes that a matrix takes beyond its own: its rows are padded to a multiple, and it begins in a DRAM row of
+/// its own in every bank.
+fn padding_bytes(layout: &Layout, gemv: Gemv, to: PadTo, format: Format, memory: &Dram) -> u64 {
+    let lines = match to {
+        PadTo::RowTile => 1,
+        // No pass has more lines than the matrix gives a unit, whatever registers would hold.
+        PadTo::OutputTile => layout.lines_per_pass.min(layout.unit_lines()),
     };
-    let layer: u64 = layer_matrices(model)?.iter().map(|it| of(it.1, layer_rows)).sum();
-    let lm_head = of(model.gemv(Matrix::LmHead)?, lm_head_rows);
-    Ok(layer * u64::from(model.layers) + lm_head)
+    let row = format.storage_bytes(gemv.k()).0;
+    let padded = gemv.m().next_multiple_of(layout.tile_rows() * lines) * row;
+    let begun = layout.end_row().saturating_mul(memory.row_of_all_banks().0);
+    padded.max(begun) - gemv.m() * row
 }
 
 /// Bytes of one cacheable buffer, and whether it holds what it must.

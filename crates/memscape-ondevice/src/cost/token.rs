@@ -95,7 +95,7 @@ pub enum TokenError {
 }
 
 /// Times a reply's mean token of each of so many sequences: all linear layers and the LM head on PIM, sequence after sequence, beside the same on
-/// the host, which reads weights once for all.
+/// the host, whose GEMMs have a column of each.
 ///
 /// # Errors
 /// [`TokenError`] says what does not fit.
@@ -112,8 +112,9 @@ pub fn token(
     let Gemvs { weights, head, on_pim } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_reply(model, reply).of_all(sequences);
     let host = HostRates::of(pim, cpu);
-    let all = weights.of(layers).and(Weights::of_matrix(head, pim.format));
-    let host_gemv = host.roofline(all.bytes, all.operations * precise(sequences));
+    let once = weights.of(layers).and(Weights::of_matrix(head, pim.format));
+    let all = once.with_columns(sequences, cpu);
+    let host_gemv = host.roofline(all.bytes, all.operations);
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
     let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
     check_length(host_gemv.ns + attends.ns)?;
@@ -176,8 +177,8 @@ pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<
     let head = (Matrix::LmHead, model.gemv(Matrix::LmHead)?);
     let all = layers.chain([(head, 1)]);
     all.map(|((matrix, shape), count)| {
-        let it = Weights::of_matrix(shape, pim.format).of(count);
-        let on_host_ns = host.roofline(it.bytes, it.operations * precise(sequences)).ns;
+        let it = Weights::of_matrix(shape, pim.format).of(count).with_columns(sequences, cpu);
+        let on_host_ns = host.roofline(it.bytes, it.operations).ns;
         let on_pim = gemv_cost(pim, matrix, shape).ok().map(|it| host.with_sums(&it) * count);
         Ok(TokenGemv { matrix, shape, count, on_pim, on_host_ns })
     })
@@ -237,7 +238,7 @@ const fn precise(it: u64) -> f64 {
     it as f64
 }
 
-/// Weights of matrices, and what one token does with them.
+/// Weights of matrices as they are read, and what is done with them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weights {
     bytes: f64,
@@ -253,6 +254,13 @@ impl Weights {
     #[expect(clippy::cast_precision_loss, reason = "few layers")]
     fn of(self, layers: u64) -> Self {
         Self { bytes: self.bytes * layers as f64, operations: self.operations * layers as f64 }
+    }
+
+    /// Multiplied with so many columns, for each block of which a GEMM reads them once, a prompt's or not.
+    fn with_columns(self, columns: u64, cpu: &Cpu) -> Self {
+        let columns = precise(columns);
+        let reads = (columns / cpu.gemm_block_tokens).max(1.0);
+        Self { bytes: self.bytes * reads, operations: self.operations * columns }
     }
 
     fn and(self, other: Self) -> Self {

@@ -40,8 +40,7 @@ pub struct Cpu {
     /// How much longer a thread takes to read weights from a non-cacheable region
     #[schemars(range(min = 1.0, max = 1e3))]
     pub uncached_slowdown: f64,
-    /// DRAM transactions of a copy per byte: 3 through caches, 2 with stores that bypass them, 1
-    /// to on-chip memory
+    /// DRAM transactions of a copy per byte: 3 through caches, 2 with stores that bypass them
     pub copy_transactions: NonZeroU32,
     /// Fixed cost of one GEMM, and of one copy by threads that are started for it (OWR)
     #[schemars(range(min = 0.0, max = 1e6))]
@@ -49,7 +48,7 @@ pub struct Cpu {
     /// GEMM rate over the peak of as many of the slowest core that takes part
     #[schemars(range(min = 1e-6, max = 1.0))]
     pub gemm_efficiency: f64,
-    /// Tokens of a prompt that GEMM works on for each time it reads a weight from DRAM
+    /// Columns, a token each, that GEMM works on for each time it reads a weight from DRAM
     #[schemars(range(min = 1.0, max = 1e9))]
     pub gemm_block_tokens: f64,
     /// Bandwidth that the cores reach when they read in a row, over the peak
@@ -76,6 +75,12 @@ pub enum CpuError {
         /// The most allowed.
         max: f64,
     },
+    /// A copy that DRAM does not hold.
+    #[error(
+        "`cpu.copy_transactions` is 1, a copy that goes to on-chip memory, but GEMM reads it from buffers in `memory`; \
+         use 2 (stores that bypass caches) or 3 (through caches), or `ondevice.roofline`, which has no buffers"
+    )]
+    OnChip,
     /// More threads than cores.
     #[error(
         "`cpu.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
@@ -140,6 +145,9 @@ impl Cpu {
             if !(min..=max).contains(&given) {
                 return Err(CpuError::OutOfRange { field, given, min, max });
             }
+        }
+        if self.copy_transactions.get() < 2 {
+            return Err(CpuError::OnChip);
         }
         for (kind, it) in self.kinds() {
             if u64::from(it.cores) < u64::from(it.gemm_threads) + u64::from(it.copy_threads) {

@@ -288,6 +288,12 @@ impl Layout {
         self.first_row + self.slots().div_ceil(self.row_slots())
     }
 
+    /// DRAM rows that hold the sums, at least.
+    #[must_use]
+    pub const fn sum_rows(&self) -> u64 {
+        (self.unit_lines() * self.line_registers).div_ceil(self.row_slots())
+    }
+
     /// Bytes of one burst.
     #[must_use]
     pub const fn burst_bytes(&self) -> u64 {

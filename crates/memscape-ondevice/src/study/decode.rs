@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
-use crate::cost::footprint::{Footprint, Keeping, Padding, cache_bytes, check_fits};
+use crate::cost::footprint::{Keeping, Padding, cache_bytes, fitting, kept_bytes};
 use crate::cost::gemv::PimMemory;
 use crate::cost::token::{TokenPart, token};
 use crate::hardware::{Cpu, PimBlocks};
@@ -102,7 +102,7 @@ impl DecodeStudy {
         }
     }
 
-    /// One PIM-aware copy, and the keys and values of all tokens.
+    /// One PIM-aware copy, PIM's sums, and the keys and values of all tokens.
     fn memory_bytes(&self) -> Result<Bytes, StudyError> {
         let keeping = Keeping {
             format: self.format,
@@ -111,7 +111,7 @@ impl DecodeStudy {
             padding: Padding::default(),
             placement: self.placement,
         };
-        let weights = Footprint::of(&self.model, &keeping, &self.memory, &self.pim)?.total().0;
+        let weights = kept_bytes(&self.model, &keeping, &self.memory, &self.pim)?.0;
         let cache = cache_bytes(&self.model, self.context_tokens.saturating_add(1), 1).0;
         Ok(Bytes(weights.saturating_add(cache)))
     }
@@ -145,8 +145,7 @@ impl Study for DecodeStudy {
     }
 
     fn answer(&self) -> Result<DecodeAnswer, StudyError> {
-        let kept = self.memory_bytes()?;
-        check_fits(kept, &self.memory)?;
+        let kept = fitting(self.memory_bytes()?, Bytes(0), &self.memory)?;
         let reply = Reply { prompt: self.context_tokens, tokens: NonZeroU64::MIN };
         let it = token(&self.model, &self.pim_memory(), &self.cpu, reply, 1)?;
         let on_pim = it.on_pim()?;

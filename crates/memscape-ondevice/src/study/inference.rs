@@ -16,9 +16,9 @@ use super::prefill::TOGETHER;
 use super::{floors, laws, slots};
 use crate::cost::attention::Attention;
 use crate::cost::energy::PimEnergy;
-use crate::cost::footprint::{Keeping, Padding, cache_bytes, check_fits, kept_bytes};
+use crate::cost::footprint::{Keeping, Padding, cache_bytes, fitting, kept_bytes, product_bytes};
 use crate::cost::gemv::PimMemory;
-use crate::cost::prefill::{Prefill, PrefillPart, Prompt};
+use crate::cost::prefill::{Prefill, PrefillError, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
 use crate::cost::token::{Token, TokenPart, WithPim, gemvs, token};
 use crate::hardware::{Cpu, PimBlocks, Region};
@@ -29,7 +29,8 @@ use crate::mapping::stages::Split;
 /// Prefill on the host, then decode on PIM, beside the same without PIM.
 ///
 /// PIM multiplies with one vector, so that it takes the sequences of a batch one after the other; the
-/// host reads weights, and copies them, once for all. Attention is the host's in both, over a key-value cache of 16-bit numbers that
+/// host copies weights once for all, and its GEMMs read them once for each `cpu.gemm_block_tokens` columns, of
+/// a prompt's tokens as of the sequences' next. Attention is the host's in both, over a key-value cache of 16-bit numbers that
 /// grows with every token. PIM-aware weights lie in a non-cacheable region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -221,8 +222,8 @@ impl InferenceStudy {
         Ok(prompt.zip(token).map(<[_; 2]>::from))
     }
 
-    /// Weights as the scheme keeps them, and the key-value caches of all sequences with
-    /// every token in them.
+    /// Weights as the scheme keeps them, the key-value caches of all sequences with every token in them, and
+    /// the prompt's largest product, if there is as much.
     fn memory_bytes(&self) -> Result<Bytes, StudyError> {
         let keeping = Keeping {
             format: self.format,
@@ -232,8 +233,11 @@ impl InferenceStudy {
             placement: self.placement,
         };
         let weights = kept_bytes(&self.model, &keeping, &self.memory, &self.pim)?.0;
-        let tokens = self.prompt_tokens.get().saturating_add(self.generated_tokens.get());
-        Ok(Bytes(weights.saturating_add(cache_bytes(&self.model, tokens, self.batch.get()).0)))
+        let (prompt, batch) = (self.prompt_tokens.get(), self.batch.get());
+        let tokens = prompt.saturating_add(self.generated_tokens.get());
+        let kept = Bytes(weights.saturating_add(cache_bytes(&self.model, tokens, batch).0));
+        let product = product_bytes(&self.model, prompt, batch).map_err(PrefillError::from)?;
+        Ok(fitting(kept, product, &self.memory)?)
     }
 }
 
@@ -264,8 +268,7 @@ impl Study for InferenceStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
-        let kept = self.memory_bytes()?;
-        check_fits(kept, &self.memory)?;
+        let memory_bytes = self.memory_bytes()?.0;
         let prompt = self.prompt();
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         let batch = self.batch.get();
@@ -286,7 +289,7 @@ impl Study for InferenceStudy {
             batch,
             prompt: Nanoseconds::new(ttft_ns)?,
             step: Nanoseconds::new(token_ns)?,
-            memory_bytes: kept.0,
+            memory_bytes,
             memory_limit_bytes: Some(self.memory.capacity().0),
             bound_by: token.bound_by(on_pim),
             energy: self.energy(&prefilled, &token)?,

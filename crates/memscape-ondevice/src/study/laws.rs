@@ -20,6 +20,7 @@ const GROUPS: &str = "plain reads take turns over bank groups, a PIM command wai
 const ALL_BANKS: &str = "every bank does the same at the same time";
 const FEWER_UNITS: &str = "there are fewer units, each of which opens a row in all of its banks at once: better for a matrix too small for all";
 const REGISTERS: &str = "inputs serve more lines of a unit at a time; where those do not divide its DRAM rows, they open more of them";
+const PASSES: &str = "two passes are padded to be full, as printed, and one of fewer lines is not";
 const LANES: &str = "a longer burst has more lanes, which a matrix may leave empty";
 const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
 const ONE_RANK: &str = "a PIM command reaches the banks of one rank, so that there must be one";
@@ -273,15 +274,16 @@ pub(super) const CAPACITY: Laws = Laws {
     effects: &[
         slower("buffer_bytes"),
         unused("pim.input_registers", "they hold no weights"),
-        // Wider tiles leave more rows empty.
-        slower("pim.output_registers"),
-        faster("pim.banks_per_block"),
-        slower("memory.channels"),
-        slower("memory.banks_per_channel"),
-        slower("memory.bus_bits"),
-        slower("memory.burst_length"),
+        // With `row-tile` alone, more units or lanes never take less.
+        either("pim.output_registers", PASSES),
+        either("pim.banks_per_block", PASSES),
+        either("memory.channels", PASSES),
+        either("memory.banks_per_channel", PASSES),
+        either("memory.bus_bits", PASSES),
+        either("memory.burst_length", PASSES),
         neutral("memory.rows"),
-        neutral("memory.row_bytes"),
+        // A matrix begins in a row of its own.
+        slower("memory.row_bytes"),
         unused("memory.ranks", "banks are counted over all of them"),
         unused("memory.*", "bytes do not depend on how fast they are"),
     ],

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
-use crate::cost::footprint::{check_fits, prefill_bytes};
+use crate::cost::footprint::{fitting, prefill_bytes, product_bytes};
 use crate::cost::gemv::check_lies;
 use crate::cost::prefill::{PrefillError, PrefillPart, Prompt};
 use crate::cost::rates::{Rates, StepCost};
@@ -95,7 +95,8 @@ pub struct PrefillAnswer {
     pub flop_per_byte: f64,
     /// Bytes of one cacheable buffer; 0 if there is none
     pub buffer_bytes: u64,
-    /// What weights, buffers and the prompt's key-value cache take, padding left out
+    /// What weights, buffers, the prompt's key-value cache, and inputs and results of its largest product
+    /// take, padding left out
     pub memory_bytes: u64,
     /// What the DRAM holds
     pub memory_limit_bytes: u64,
@@ -168,12 +169,13 @@ impl PrefillStudy {
         Ok((prompt, rates))
     }
 
-    /// What weights, buffers and the keys and values of a prompt that can be counted take.
-    fn memory_bytes(&self, prompt: &Prompt) -> Result<Bytes, PrefillError> {
-        self.memory.check()?;
-        prompt.attends()?;
+    /// What weights, buffers, the keys and values of a prompt and its largest product take, if there is as much.
+    fn memory_bytes(&self, prompt: &Prompt) -> Result<Bytes, StudyError> {
+        self.memory.check().map_err(PrefillError::from)?;
+        let product = product_bytes(&self.model, prompt.tokens, 1).map_err(PrefillError::from)?;
         let (buffer, tokens) = (prompt.buffer_bytes()?, prompt.tokens);
-        Ok(prefill_bytes(&self.model, prompt.layers, self.format, self.scheme, buffer, tokens))
+        let kept = prefill_bytes(&self.model, prompt.layers, self.format, self.scheme, buffer, tokens);
+        Ok(fitting(kept, product, &self.memory)?)
     }
 
     /// Every thread's work, event by event, of `ddb` or `owr`.
@@ -232,8 +234,7 @@ impl Study for PrefillStudy {
         check_lies(self.scheme, self.format)?;
         let prompt = self.prompt()?;
         // More than memory holds is told as that, not as the time that it would take.
-        let kept = self.memory_bytes(&prompt)?;
-        check_fits(kept, &self.memory)?;
+        let memory_bytes = self.memory_bytes(&prompt)?.0;
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         let mut prefill = prompt.closed(&rates)?;
         let (gemm, attention) = (prefill.time[PrefillPart::Gemm], prefill.time[PrefillPart::Attention]);
@@ -274,7 +275,7 @@ impl Study for PrefillStudy {
             gemm_bandwidth_share: prefill.gemm_read_bytes / reading_s * 1e-9 / peak_gb_s,
             flop_per_byte: self.cpu.peak_gflops() / peak_gb_s,
             buffer_bytes: prefill.buffer.0,
-            memory_bytes: kept.0,
+            memory_bytes,
             memory_limit_bytes: self.memory.capacity().0,
         })
     }

@@ -10,7 +10,7 @@ use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::{Layout, Placement};
 use memscape_ondevice::mapping::schedule::{Counts, Op, for_each};
 use memscape_ondevice::mapping::stages::Split;
-use memscape_ondevice::{PrefillStudy, RooflineStudy};
+use memscape_ondevice::{Overlap, PrefillStudy, RooflineStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Element, Gemv};
@@ -150,7 +150,7 @@ prop_compose! {
         threads in (0_u32..=1, 0_u32..=2, 0_u32..=3, 1_u32..=6),
         (copy_gb_s, uncached_slowdown, step_ms) in (0.1..20.0_f64, 1.0..4.0_f64, 0.0..5.0_f64),
         (gemm_efficiency, memory_efficiency, block) in (0.1..1.0_f64, 0.1..1.0_f64, 1.0..64.0_f64),
-        (together, transactions, memory) in (1_u64..200, 1_u32..4, large_memory()),
+        (together, transactions, memory) in (1_u64..200, 2_u32..5, large_memory()),
         (by_compute, every_copy, cacheable) in any::<(bool, bool, bool)>(),
         scheme in prop::sample::select(vec![Scheme::Owr, Scheme::Ddb, Scheme::FacilO]),
     ) -> PrefillStudy {
@@ -236,15 +236,23 @@ fn long_prompts_hide_all_but_the_preload() {
 /// At peak rates the model of one layer is Table 2's.
 #[test]
 fn roofline_is_a_ratio_of_times() {
-    let roofline = |tokens: u64| {
-        let study =
-            RooflineStudy { prompt_tokens: NonZeroU64::new(tokens).unwrap(), ..RooflineStudy::default() };
+    let roofline = |tokens: u64, overlap, transactions| {
+        let (prompt_tokens, copy_transactions) = (NonZeroU64::new(tokens).unwrap(), count(transactions));
+        let study = RooflineStudy { prompt_tokens, overlap, copy_transactions, ..RooflineStudy::default() };
         study.answer().unwrap()
     };
-    for tokens in [1, 4, 8, 16, 100, 4096] {
-        let it = roofline(tokens);
-        assert!((it.serial_t - it.gemm_t - it.online_t).abs() < 1e-12);
-        assert!((it.overlapped_t - it.gemm_t.max(it.online_t)).abs() < 1e-12);
-        assert_eq!(it.overlapped_t <= it.gemm_t, it.hiding_tokens <= tokens);
+    for tokens in [1, 4, 8, 12, 16, 100, 4096] {
+        // GEMM reads what was copied, unless that is on the chip.
+        for (overlap, transactions, moved) in [
+            (Overlap::AsPrinted, 3, 3.0),
+            (Overlap::SharedBandwidth, 3, 4.0),
+            (Overlap::SharedBandwidth, 2, 3.0),
+            (Overlap::SharedBandwidth, 1, 1.0),
+        ] {
+            let it = roofline(tokens, overlap, transactions);
+            assert!((it.serial_t - it.gemm_t - it.online_t).abs() < 1e-12);
+            assert!((it.overlapped_t - it.gemm_t.max(moved)).abs() < 1e-12);
+            assert_eq!(it.overlapped_t <= it.gemm_t, it.hiding_tokens <= tokens);
+        }
     }
 }

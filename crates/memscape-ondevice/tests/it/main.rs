@@ -2,6 +2,7 @@
 
 mod agreement;
 mod functional;
+mod memory;
 mod published;
 mod sums;
 mod system;

@@ -79,9 +79,10 @@ fn the_first_layers_take_the_attention_and_cache_of_their_own_kinds() {
         six.attention_s,
         one.attention_s
     );
-    // Two bytes for each of 256 keys and values.
-    let weights = six.memory_bytes - 2 * 2 * 256 * (5 * 512 + tokens);
-    assert_eq!(weights, of(6, 1, CostEngine::Closed).memory_bytes - 6 * 2 * 2 * 256);
+    // Two bytes for each of 256 keys and values, and of gate and up, or of the head for one token.
+    let (gate_up, head) = (2 * (1152 + 2 * 6912), 2 * (1152 + 262_144));
+    let weights = six.memory_bytes - 2 * 2 * 256 * (5 * 512 + tokens) - gate_up * tokens;
+    assert_eq!(weights, of(6, 1, CostEngine::Closed).memory_bytes - 6 * 2 * 2 * 256 - head);
     let walked = of(6, tokens, CostEngine::Events);
     assert!((walked.ttft_s / six.ttft_s - 1.0).abs() < 1e-9);
 }
@@ -224,8 +225,9 @@ fn a_batch_shares_weights_on_the_host_alone() {
     // Three prompts are copied for once, and multiplied as one.
     assert!(three.headline.ttft_s < 3.0 * one.headline.ttft_s);
     assert!(three.headline.ttft_s > 2.0 * one.headline.ttft_s);
-    // 16 layers, 8 heads of 64, keys and values, 256 tokens of two bytes.
-    assert_eq!(three.headline.memory_bytes - one.headline.memory_bytes, 2 * (16 * 8 * 64 * 2 * 256 * 2));
+    // 16 layers, 8 heads of 64, keys and values, 256 tokens of two bytes; gate and up of 128.
+    let (cache, product) = (16 * 8 * 64 * 2 * 256 * 2, 128 * (2048 + 2 * 8192) * 2);
+    assert_eq!(three.headline.memory_bytes - one.headline.memory_bytes, 2 * (cache + product));
     let capacity = CapacityStudy::default().answer().unwrap();
     assert!(capacity.total_bytes < one.headline.memory_bytes);
     assert_eq!(one.headline.memory_limit_bytes, Some(capacity.dram_bytes));

@@ -124,6 +124,6 @@ proptest! {
             ..CapacityStudy::default()
         })?;
         let (prompt_tokens, copy_transactions) = (NonZeroU64::new(tokens).unwrap(), count(transactions));
-        check(&RooflineStudy { prompt_tokens, flop_per_byte, copy_transactions })?;
+        check(&RooflineStudy { prompt_tokens, flop_per_byte, copy_transactions, ..RooflineStudy::default() })?;
     }
 }

@@ -33,6 +33,11 @@ pub fn without_cpu(changed: &Parameters) -> Parameters {
     kept.map(|(path, value)| (path.clone(), value.clone())).collect()
 }
 
+/// The same of `ondevice.roofline` as Table 2 and Sec. 7 reckon.
+pub fn at_printed_peaks(changed: &Parameters) -> Parameters {
+    with(&without_cpu(changed), "overlap", "as-printed")
+}
+
 /// Sweeps a study once per variant; `axes` adds what each is swept over. The
 /// table's first column, `series`, names the variant.
 pub fn series(

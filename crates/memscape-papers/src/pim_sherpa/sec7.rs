@@ -5,7 +5,7 @@ use memscape_ondevice::hardware::HOSTS;
 use memscape_plot::{Axis, Figure, Lines};
 use serde_json::json;
 
-use super::common::{series, without_cpu};
+use super::common::{at_printed_peaks, series};
 use crate::error::Error;
 use crate::sweeps::{distinct, variant};
 
@@ -15,7 +15,7 @@ const TOKENS: [u32; 15] =
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let hosts: Vec<_> = HOSTS.names().map(|it| variant(it, [("host", json!(it))])).collect();
-    series("ondevice.roofline", &without_cpu(changed), &hosts, |it| it.axis("prompt_tokens", TOKENS))
+    series("ondevice.roofline", &at_printed_peaks(changed), &hosts, |it| it.axis("prompt_tokens", TOKENS))
 }
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {

@@ -5,14 +5,14 @@ use memscape_explore::{Parameters, Sweep, Table};
 use memscape_plot::{Figure, TextTable};
 use memscape_systems::study;
 
-use super::common::without_cpu;
+use super::common::{at_printed_peaks, with};
 use crate::error::Error;
 
 /// The first row of the table stands for 1 to 4.
 const TOKENS: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
-    let base = super::common::with(&without_cpu(changed), "host", "galaxy-s24-plus-cpu");
+    let base = with(&at_printed_peaks(changed), "host", "galaxy-s24-plus-cpu");
     let sweep = Sweep::of(base).axis("prompt_tokens", TOKENS);
     Ok(study("ondevice.roofline")?.sweep(&sweep, &())?.without_errors()?)
 }

@@ -76,7 +76,8 @@ pub fn least_time(plan: &Plan, delays: &PimDelays) -> Picoseconds {
     (delays.slot * commands + turn * switches + open * passes).saturating_sub(delays.slot)
 }
 
-/// The speedup of banks and command rate alone over a processor that reads at `bandwidth`.
+/// The speedup of banks and command rate alone over a processor that reads at `bandwidth` and waits for
+/// nothing else.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of a command")]
 pub fn peak_speedup(memory: &Dram, delays: &PimDelays, bandwidth: GbPerS) -> f64 {

@@ -69,9 +69,9 @@ pub struct GemvStudy {
 pub struct GemvAnswer {
     /// Time on the processor over time on PIM
     pub speedup: f64,
-    /// The speedup that row opening alone would leave
+    /// The speedup that row opening alone would leave, over a processor that waits for its bytes
     pub roofline_speedup: f64,
-    /// The speedup of banks and command rate alone
+    /// The speedup of banks and command rate alone, over a processor that waits for its bytes
     pub peak_speedup: f64,
     /// Time on PIM, everything included
     pub time_ns: f64,

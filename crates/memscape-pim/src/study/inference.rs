@@ -93,19 +93,23 @@ pub enum System {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "the model takes {need} of memory, {cache} of it for keys and values{}, but `memory` has {have}: {} \
-         are missing; use fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
-        if scores.0 == 0 { String::new() } else { format!(" and {scores} for attention scores") },
+        "the model takes {need} of memory, {cache} of it for keys and values and {} for {}, but `memory` has {have}: \
+         {} are missing; use fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
+        product.max(scores),
+        if scores > product { "attention scores" } else { "inputs and results of the largest product" },
         Bytes(need.0.saturating_sub(have.0)),
-        if scores.0 == 0 { "" } else { ", `attention = \"fused\"`" }
+        if scores > product { ", `attention = \"fused\"`" } else { "" }
     )]
     Capacity {
-        /// Weights as placed, the key-value cache, and attention scores.
+        /// Weights as placed, the key-value cache, and attention scores or the largest product, whichever
+        /// is more.
         need: Bytes,
         /// The key-value cache.
         cache: Bytes,
         /// Attention scores.
         scores: Bytes,
+        /// Inputs and results of the prompt's largest product.
+        product: Bytes,
         /// What there is.
         have: Bytes,
     },
@@ -153,7 +157,7 @@ pub struct InferenceAnswer {
 pub struct StepCost {
     /// A token of each sequence.
     pub time: Breakdown<TokenPart>,
-    /// Weights as placed, keys and values of all sequences at their end, and attention scores.
+    /// Weights as placed, and keys and values of all sequences at their end.
     pub memory: Bytes,
     /// Keys and values alone.
     pub cache: Bytes,
@@ -178,13 +182,11 @@ struct OnPim {
 
 thread_local!(static KEPT: Recent<InferenceStudy, OnPim> = const { Recent::new() });
 
-/// What memory has to hold.
+/// What memory has to hold from the first token to the last.
 struct Held {
     all: Bytes,
     /// Of that, keys and values of all sequences at their end.
     cache: Bytes,
-    /// Of that, attention scores.
-    scores: Bytes,
 }
 
 /// A generated token of each sequence.
@@ -264,7 +266,7 @@ impl InferenceStudy {
         let on_pim = it.on_pim()?;
         let token = it.token_on_pim(site, &on_pim, &it.host_work(site).cost()?);
         let idle = idle_energy(&site.machine, Nanoseconds::new(token.time.total().as_ns())?, it.refresh);
-        let Held { all, cache, .. } = it.held(Some(&on_pim))?;
+        let Held { all, cache } = it.held(Some(&on_pim));
         Ok(StepCost {
             time: token.time,
             memory: all,
@@ -424,33 +426,45 @@ impl InferenceStudy {
 
     /// What memory holds, if there is as much.
     fn memory_bytes(&self, on_pim: Option<&OnPim>) -> Result<u64, StudyError> {
-        let Held { all: need, cache, scores } = self.held(on_pim)?;
-        let have = self.memory.capacity();
+        let Held { all, cache } = self.held(on_pim);
+        let (scores, product) = (self.score_bytes()?, self.product_bytes()?);
+        // A layer's scores and its products pass through memory one after the other.
+        let (need, have) = (Bytes(all.0.saturating_add(scores.max(product).0)), self.memory.capacity());
         if need > have {
-            return Err(InferenceError::Capacity { need, cache, scores, have }.into());
+            return Err(InferenceError::Capacity { need, cache, scores, product, have }.into());
         }
         Ok(need.0)
     }
 
     /// Attention scores that pass through memory. Heads that share keys and values follow those of others,
     /// for all sequences together, so that room for the largest of these is enough.
-    fn score_bytes(&self) -> Result<u64, StudyError> {
+    fn score_bytes(&self) -> Result<Bytes, StudyError> {
         if self.attention == Attention::Fused {
-            return Ok(0);
+            return Ok(Bytes(0));
         }
         let tokens = self.prompt_tokens.get();
         let end = tokens.saturating_add(self.generated_tokens.get());
         let prompt = self.model.prefill_operators(tokens, self.projections)?;
         let token = self.model.decode_operators(end, self.projections)?;
         let most = prompt.iter().chain(&token).map(|it| it.score_written_elements).max().unwrap_or(0);
-        let bits = u128::from(most) * u128::from(self.activation_bits.get());
+        Ok(self.activation_bytes(most))
+    }
+
+    /// Inputs and results of the prompt's largest product.
+    fn product_bytes(&self) -> Result<Bytes, StudyError> {
+        Ok(self.activation_bytes(self.model.product_elements(self.prompt_tokens.get())?))
+    }
+
+    /// So many activations of each sequence.
+    fn activation_bytes(&self, elements: u64) -> Bytes {
+        let bits = u128::from(elements) * u128::from(self.activation_bits.get());
         let bytes = bits.div_ceil(8) * u128::from(self.batch.get());
-        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
     /// Weights, matrices as they are placed on PIM, padding included; keys and values of all sequences at
-    /// their end; and attention scores.
-    fn held(&self, on_pim: Option<&OnPim>) -> Result<Held, StudyError> {
+    /// their end.
+    fn held(&self, on_pim: Option<&OnPim>) -> Held {
         let model = &self.model;
         let layers = u64::from(model.layers);
         let final_norm = if model.final_norm { u64::from(model.hidden_size) } else { 0 };
@@ -474,13 +488,11 @@ impl InferenceStudy {
             Some(it) => (it.rows + it.output_rows).saturating_mul(self.memory.row_of_all_banks().0),
             None => self.format.storage_bytes(elements).0,
         };
-        let scores = self.score_bytes()?;
         let all = matrices
             .saturating_add(self.format.storage_bytes(others).0)
             .saturating_add(bytes(vectors, self.activation_bits, 1))
-            .saturating_add(cache)
-            .saturating_add(scores);
-        Ok(Held { all: Bytes(all), cache: Bytes(cache), scores: Bytes(scores) })
+            .saturating_add(cache);
+        Held { all: Bytes(all), cache: Bytes(cache) }
     }
 }
 

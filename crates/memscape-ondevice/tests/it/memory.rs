@@ -1,0 +1,168 @@
+//! Does the memory hold, and give, what is computed with?
+
+use std::num::NonZeroU64;
+
+use memscape_ondevice::cost::footprint::PadTo;
+use memscape_ondevice::hardware::Cpu;
+use memscape_ondevice::mapping::Scheme;
+use memscape_ondevice::mapping::layout::Placement;
+use memscape_ondevice::{CapacityStudy, InferenceStudy, PrefillStudy};
+use memscape_study::Study;
+use memscape_workload::Model;
+
+use crate::count;
+
+fn tokens(it: u64) -> NonZeroU64 {
+    NonZeroU64::new(it).unwrap()
+}
+
+/// Arithmetic that takes no time.
+fn endless(cpu: &mut Cpu) {
+    for kind in [&mut cpu.big, &mut cpu.middle_high, &mut cpu.middle_low] {
+        kind.peak_gflops = 1e9;
+    }
+}
+
+#[test]
+fn inputs_and_results_of_the_largest_product_have_room() {
+    let of = |prompt, batch| {
+        let (prompt_tokens, batch) = (tokens(prompt), tokens(batch));
+        let scheme = Scheme::FacilO;
+        InferenceStudy {
+            prompt_tokens,
+            generated_tokens: tokens(1),
+            batch,
+            scheme,
+            ..InferenceStudy::default()
+        }
+    };
+    let bytes = |prompt| of(prompt, 1).answer().unwrap().headline.memory_bytes;
+    // Gate and up of a token, and 16 layers' keys and values of eight heads of 64, 16 bit each.
+    assert_eq!(bytes(1001) - bytes(1000), (2048 + 2 * 8192) * 2 + 16 * 2 * 8 * 64 * 2);
+    let told = of(2000, 128).answer().unwrap_err().to_string();
+    assert!(told.contains("with 8.789 GiB of inputs and results of the largest product"), "{told}");
+    let prefill = |prompt| {
+        PrefillStudy { prompt_tokens: tokens(prompt), ..PrefillStudy::default() }
+            .answer()
+            .unwrap()
+            .memory_bytes
+    };
+    assert_eq!(prefill(1001) - prefill(1000), bytes(1001) - bytes(1000));
+}
+
+/// A pass has no more lines than the matrix.
+#[test]
+fn registers_that_nothing_fills_take_no_memory() {
+    let padding = |registers| {
+        let mut study = CapacityStudy::default();
+        study.pim.output_registers = count(registers);
+        study.answer().unwrap().padding_bytes
+    };
+    // K and V fill half a row tile each. The head has 126 of these, which 8 do not divide and 126 do.
+    let layers = 16 * 2 * 512 * 2048 * 2;
+    let head = |tiles: u64| (tiles * 1024 - 128_256) * 2048 * 2;
+    assert_eq!((padding(8), padding(126)), (layers + head(128), layers + head(126)));
+    assert_eq!(padding(4096), padding(126));
+}
+
+/// What padding to full passes does not let the laws say.
+#[test]
+fn more_units_take_no_less_where_rows_are_padded_to_row_tiles() {
+    let of = |model: &str, placement, change: fn(&mut CapacityStudy)| {
+        let (layer_padding, lm_head_padding) = (PadTo::RowTile, PadTo::RowTile);
+        let model = model.parse().unwrap();
+        let study = CapacityStudy { model, placement, ..CapacityStudy::default() };
+        let mut study = CapacityStudy { layer_padding, lm_head_padding, ..study };
+        change(&mut study);
+        study.answer().unwrap().total_bytes
+    };
+    let changes: [fn(&mut CapacityStudy); 4] = [
+        |it| it.memory.channels = count(2 * it.memory.channels.get()),
+        |it| it.memory.banks_per_channel = count(2 * it.memory.banks_per_channel.get()),
+        |it| it.memory.bus_bits = count(2 * it.memory.bus_bits.get()),
+        |it| it.memory.burst_length = count(2 * it.memory.burst_length.get()),
+    ];
+    for model in ["llama-3.2-1b", "qwen2.5-0.5b", "gemma-3-1b", "opt-125m"] {
+        for placement in [Placement::ColumnBursts, Placement::RowBursts] {
+            let least = of(model, placement, |_| ());
+            for change in changes {
+                assert!(least <= of(model, placement, change), "{model} {placement:?}");
+            }
+            let shared = of(model, placement, |it| it.pim.banks_per_block = count(2));
+            assert!(shared <= least, "{model} {placement:?}");
+        }
+    }
+}
+
+/// By hand, in 64 banks of rows of 2 KB: a layer takes 61 of them, and the head 520.
+#[test]
+fn each_matrix_begins_in_a_row_of_its_own() {
+    let (model, format): (Model, _) = ("qwen2.5-0.5b".parse().unwrap(), "int4".parse().unwrap());
+    let placement = Placement::RowBursts;
+    let study = CapacityStudy { model, format, placement, ..CapacityStudy::default() };
+    let matrices = 24 * model.layer_matrix_parameters() + model.embedding_parameters();
+    let rows = 24 * 61 + 520;
+    assert_eq!(study.answer().unwrap().padding_bytes, u64::from(rows) * 64 * 2048 - matrices / 2);
+
+    let of = |rows| {
+        let (prompt_tokens, generated_tokens) = (tokens(1), tokens(1));
+        let mut memory = study.memory;
+        memory.rows = count(rows);
+        let scheme = Scheme::FacilO;
+        let study = InferenceStudy { model, format, placement, memory, scheme, ..InferenceStudy::default() };
+        InferenceStudy { prompt_tokens, generated_tokens, ..study }.answer()
+    };
+    // Each of 151 936 sums fills four registers, those of a bank 149 rows.
+    assert!(of(rows + 140).unwrap_err().to_string().contains("are missing") && of(rows + 160).is_ok());
+
+    // Longer rows leave more of them empty.
+    let padding = |row_bytes| {
+        let mut study = CapacityStudy { model: "gemma-3-1b".parse().unwrap(), ..CapacityStudy::default() };
+        study.memory.row_bytes = count(row_bytes);
+        study.answer().unwrap().padding_bytes
+    };
+    assert!(padding(2048) < padding(8192));
+}
+
+/// Each token's are written, and read at least once, whatever a window keeps of them.
+#[test]
+fn a_prompt_reads_keys_and_values_of_all_its_tokens() {
+    let mut study = PrefillStudy {
+        model: "gemma-3-1b".parse().unwrap(),
+        prompt_tokens: tokens(8192),
+        scheme: Scheme::FacilO,
+        ..PrefillStudy::default()
+    };
+    endless(&mut study.cpu);
+    study.cpu.gemm_block_tokens = 1e6;
+    // 26 layers of one head of 256, 16 bit each.
+    let bytes = 2.0 * 26.0 * 256.0 * 2.0 * 8192.0;
+    let stream = study.memory.peak_gb_s().as_f64() * study.cpu.memory_efficiency;
+    let attention_s = study.answer().unwrap().attention_s;
+    assert!((attention_s / (bytes / stream * 1e-9) - 1.0).abs() < 1e-3, "{attention_s}");
+}
+
+/// A step's columns are a prompt's to a GEMM.
+#[test]
+fn a_step_of_many_reads_weights_as_often_as_a_prompt() {
+    let of = |batch| {
+        let mut study = InferenceStudy { scheme: Scheme::CacheableGemm, ..InferenceStudy::default() };
+        endless(&mut study.cpu);
+        (study.cpu.token_overhead_ms, study.batch) = (0.0, tokens(batch));
+        study.cpu.gemm_block_tokens = 4.0;
+        (study.prompt_tokens, study.generated_tokens) = (tokens(1), tokens(1));
+        study.answer().unwrap().host_token_ns
+    };
+    // Keys and values, which each sequence has of its own, are few.
+    for (batch, reads) in [(1, 1.0), (4, 1.0), (8, 2.0), (64, 16.0)] {
+        assert!((of(batch) / of(1) / reads - 1.0).abs() < 1e-3, "{batch}: {}", of(batch) / of(1));
+    }
+}
+
+#[test]
+fn a_copy_that_dram_does_not_hold_is_refused() {
+    let mut study = InferenceStudy::default();
+    study.cpu.copy_transactions = count(1);
+    let told = study.answer().unwrap_err().to_string();
+    assert!(told.contains("on-chip memory") && told.contains("`ondevice.roofline`"), "{told}");
+}
