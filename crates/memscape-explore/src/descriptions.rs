@@ -81,6 +81,13 @@ pub(crate) fn complete_in(
     complete(catalog, form, folder, 0)
 }
 
+/// Whether a file says what differs of a description that this catalog has.
+pub(crate) fn knows_base(catalog: &dyn AnyCatalog, path: &Path) -> bool {
+    let form = read_files(path, &catalog.takes()).ok().and_then(|it| catalog.read(&it).ok());
+    let beside = path.parent().unwrap_or(Path::new(""));
+    form.and_then(|it| it.base).is_some_and(|it| find_below(catalog, &it, beside, 1).is_ok())
+}
+
 /// A path rather than a name, were it not the name of something built in.
 pub(crate) fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
     let ends = |it: &&str| Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::asker::{Asker, answer};
 use crate::control::Control;
 use crate::describe::Description;
-use crate::descriptions::{find, looks_like_path};
+use crate::descriptions::{find, knows_base, looks_like_path};
 use crate::error::Error;
 use crate::guard::{Kept, WhileWritten, guarded};
 use crate::parameters::{Anatomy, Parameters};
@@ -167,7 +167,7 @@ impl Registry {
     /// The description in a file, by the first catalog that takes it.
     ///
     /// # Errors
-    /// [`Error::BadDescription`] with what the first one says.
+    /// [`Error::BadDescription`] with what the one says that has the file's `base`, or else the first.
     pub fn preset_in_file(&self, path: &str) -> Result<Preset<Value>, Error> {
         let mut refused = None;
         let ends = |it: &&str| Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
@@ -180,13 +180,17 @@ impl Registry {
         for catalog in all.into_iter().filter(|it| looks_like_path(*it, path)) {
             match find(catalog, path, Path::new("")) {
                 Ok(found) => return Ok(found),
+                Err(error) if knows_base(catalog, Path::new(path)) => {
+                    refused = Some(error);
+                    break;
+                }
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
         let error =
             refused.unwrap_or_else(|| CatalogError::File("no kind of description ends so".to_owned()));
         Err(Error::BadDescription {
-            parameter: "preset".to_owned(),
+            parameter: "file".to_owned(),
             given: path.to_owned(),
             error: Box::new(error),
         })

@@ -19,7 +19,7 @@ use crate::preset::{Form, Found, Preset, PresetError, find_source, value_at};
 /// and the form in which a user writes one of his own.
 ///
 /// A description may give the name of another catalog's in place of one of its
-/// tables, leave out what a paper's claims fix (the free parameters), and name a
+/// tables, or what differs of it, leave out what a paper's claims fix (the free parameters), and name a
 /// `base` of the same catalog of which it only says what differs.
 ///
 /// ```
@@ -235,6 +235,21 @@ pub enum CatalogError {
     Contradiction(String),
 }
 
+impl CatalogError {
+    /// Of a description of this kind that stands at a path within another.
+    fn below(self, outer: &str, kind: &str) -> Self {
+        match self {
+            Self::Parameter { path, given, problem } if path == kind => {
+                Self::Parameter { path: outer.to_owned(), given, problem }
+            }
+            Self::Parameter { path, given, problem } => {
+                Self::Parameter { path: format!("{outer}.{path}"), given, problem }
+            }
+            other => Self::File(format!("`{outer}`: {other}")),
+        }
+    }
+}
+
 /// More text than this is no description.
 const MAX_BYTES: u64 = 1 << 24;
 
@@ -335,7 +350,10 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
             let both = self.files.iter().map(|text| {
                 let by_name: Find<'_> = &|catalog, name| Ok(catalog.find_plain(name)?.clone());
                 let both = Form::builtin(text).map_err(CatalogError::from);
-                let both = both.and_then(|form| self.complete_typed(form, by_name));
+                let both = both.and_then(|mut form| {
+                    self.complete_nested(&mut form, by_name)?;
+                    self.complete_typed(form)
+                });
                 both.unwrap_or_else(|error| panic!("a built-in {} is none: {error}", self.kind))
             });
             let (typed, plain) = both.unzip();
@@ -343,23 +361,38 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
         })
     }
 
-    fn complete_typed(&self, form: Form, find: Find<'_>) -> Result<(Preset<T>, Preset<Value>), CatalogError> {
-        let Form { name, summary, parameters, mut sources, mut intervals, facts, .. } = form;
-        let mut parameters = Value::Object(parameters);
-        for nested in self.nested {
-            let Some(place) = at(&mut parameters, nested.path) else { continue };
-            if let Value::String(named) = place {
-                let other = find(nested.catalog, named)?;
-                *place = other.parameters;
-                for (path, source) in other.sources {
-                    sources.entry(format!("{}.{path}", nested.path)).or_insert(source);
-                }
-                for (path, interval) in other.intervals {
-                    intervals.entry(format!("{}.{path}", nested.path)).or_insert(interval);
-                }
-                sources.remove(nested.path);
+    /// Puts in what stands in the place of tables: a name, or a description of what differs. Returns
+    /// where something did.
+    fn complete_nested(&self, form: &mut Form, find: Find<'_>) -> Result<Vec<&'static str>, CatalogError> {
+        let mut completed = Vec::new();
+        for Nested { path, catalog } in self.nested {
+            let Some(place) = place_in(&mut form.parameters, path) else { continue };
+            let other = match &*place {
+                Value::String(named) => find(*catalog, named)?,
+                Value::Object(table) => match catalog.inline(table) {
+                    Some(inner) => inner
+                        .and_then(|it| catalog.complete(it, find))
+                        .map_err(|it| it.below(path, catalog.kind()))?,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            *place = other.parameters;
+            form.sources.remove(*path);
+            for (inner, source) in other.sources {
+                form.sources.entry(format!("{path}.{inner}")).or_insert(source);
             }
+            for (inner, interval) in other.intervals {
+                form.intervals.entry(format!("{path}.{inner}")).or_insert(interval);
+            }
+            completed.push(*path);
         }
+        Ok(completed)
+    }
+
+    fn complete_typed(&self, form: Form) -> Result<(Preset<T>, Preset<Value>), CatalogError> {
+        let Form { name, summary, parameters, mut sources, intervals, facts, .. } = form;
+        let mut parameters = Value::Object(parameters);
         if let Some((calibration, below)) = self.calibration {
             for free in calibration.of(&name) {
                 let Some(path) = free.below(below) else { continue };
@@ -453,6 +486,8 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
     }
 
     fn complete(&self, mut form: Form, find: Find<'_>) -> Result<Preset<Value>, CatalogError> {
+        // Before what it is merged with: a description's `base` is no key of the table that it stands for.
+        let nested = self.complete_nested(&mut form, find)?;
         if let Some(base) = form.base.take() {
             let base = find(self, &base)?;
             // What is given anew is given for sure, and has not the base's source.
@@ -463,8 +498,14 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
             }
             let was = into_table(base.parameters);
             let mut changed = Vec::new();
-            let same = |path: &str| is_same(value_at(&was, path), value_at(&form.parameters, path));
-            for path in form.paths() {
+            // What another description says has its sources, be it the same.
+            let is_nested = |path: &str| {
+                nested.iter().any(|it| path.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
+            };
+            let same = |path: &str| {
+                !is_nested(path) && is_same(value_at(&was, path), value_at(&form.parameters, path))
+            };
+            for path in form.paths().into_iter().filter(|it| !is_nested(it)) {
                 let old = value_at(&was, &path).filter(|it| !it.is_object());
                 if !same(&path) && old.is_some() && find_source(&form.sources, &path).is_none() {
                     let old = old.map_or_else(String::new, ToString::to_string);
@@ -486,7 +527,7 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
                 form.facts.entry(name).or_insert(fact);
             }
         }
-        Ok(self.complete_typed(form, find)?.1)
+        Ok(self.complete_typed(form)?.1)
     }
 
     fn schema(&self) -> Value {
@@ -538,8 +579,10 @@ fn ends(name: &str, extension: &str) -> bool {
 }
 
 /// The value at a dotted path, if there is one.
-fn at<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
-    path.split('.').try_fold(value, |place, key| place.get_mut(key))
+fn place_in<'a>(table: &'a mut Map<String, Value>, path: &str) -> Option<&'a mut Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let place = table.get_mut(first)?;
+    rest.into_iter().flat_map(|it| it.split('.')).try_fold(place, |place, key| place.get_mut(key))
 }
 
 /// Tables merge key by key; of anything else, what comes last holds.
@@ -615,6 +658,49 @@ mod tests {
             trp_ns = "datasheet: JESD209-5B, table 1"
         "#],
     );
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Bank {
+        rows: u32,
+        row: Row,
+    }
+
+    static BANKS: Catalog<Bank> = Catalog::new(
+        "bank",
+        "Rows",
+        &[r#"
+            name = "large"
+            summary = "Many rows"
+            [parameters]
+            rows = 4096
+            row = "toy"
+            [sources]
+            rows = "datasheet: JESD209-5B"
+            row = "datasheet: JESD209-5B"
+        "#],
+    )
+    .with_nested(&[Nested { path: "row", catalog: &ROWS }]);
+
+    #[test]
+    fn a_description_within_one_says_what_differs_of_its_own_base() {
+        let read = |row: Value| {
+            let table = json!({ "base": "large", "parameters": { "row": row } });
+            let form = Form::from_value(table.as_object().unwrap().clone()).unwrap();
+            BANKS.complete(form, &|catalog, name| Ok(catalog.find_plain(name)?.clone()))
+        };
+        let found = read(json!({ "base": "toy", "parameters": { "trcd_ns": 14 } })).unwrap();
+        assert_eq!(found.parameters, json!({ "rows": 4096, "row": { "trcd_ns": 14.0, "trp_ns": 18.0 } }));
+        assert_eq!(found.source("row.trcd_ns"), Some("changed here, where toy has 18.0"));
+        assert_eq!(found.source("row.trp_ns"), Some("datasheet: JESD209-5B, table 1"));
+        assert_eq!(found.source("rows"), Some("datasheet: JESD209-5B"));
+        let refused = |row| read(row).unwrap_err().to_string();
+        assert_eq!(refused(json!({ "base": "toys" })), "`row`: there is no row `toys`; did you mean `toy`?");
+        let unknown = refused(json!({ "base": "toy", "parameters": { "trcd": 14 } }));
+        assert!(unknown.starts_with("`row`: there is no `trcd` in it"), "{unknown}");
+        let wrong = refused(json!({ "base": "toy", "parameters": { "trcd_ns": "x" } }));
+        assert!(wrong.starts_with("`row.trcd_ns` = \"x\""), "{wrong}");
+    }
 
     #[test]
     fn what_is_changed_of_a_base_has_not_the_base_s_source() {

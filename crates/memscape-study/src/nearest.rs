@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The candidate that `name` was probably meant to be, if one is near.
 ///
-/// A dotted candidate is also found by its last part alone, or by the beginning
-/// of it. Of equally near ones wins the one that has more of the name's words and numbers, then that
+/// A dotted candidate is also found by its last part alone, or by the beginning or the last word
+/// of it. A single slip comes before these. Of equally near ones wins the one that has more of the name's words and numbers, then that
 /// of the same length, then the one that begins alike.
 ///
 /// ```
@@ -24,17 +24,24 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let distance = |candidate: &str| {
         let candidate = candidate.to_lowercase();
         let end = last(&candidate);
-        let begun = wanted_end.len() > 2 && end.starts_with(wanted_end) && candidate.starts_with(group);
+        let is_word = wanted_end.len() > 2 && candidate.starts_with(group);
+        let begun = is_word && end.starts_with(wanted_end);
+        let ended = is_word && end.strip_suffix(wanted_end).is_some_and(|it| it.ends_with(['-', '_']));
         let whole = strsim::damerau_levenshtein(&wanted, &candidate);
         // One more, so that a whole match wins.
-        whole.min(if begun { 0 } else { strsim::damerau_levenshtein(wanted_end, end) + 1 })
+        let part = match (begun, ended) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => strsim::damerau_levenshtein(wanted_end, end) + 1,
+        };
+        (1 < whole, whole.min(part))
     };
     let ranked = candidates.into_iter().map(|it| {
         let unlike = 1.0 - strsim::jaro_winkler(&wanted, &it.to_lowercase());
         (distance(it), missing(&wanted, it), it.len().abs_diff(name.len()), unlike, it)
     });
     let best = ranked.min_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)))?;
-    (best.0 <= 1 + wanted_end.chars().count() / 4).then_some(best.4)
+    (best.0.1 <= 1 + wanted_end.chars().count() / 4).then_some(best.4)
 }
 
 /// How many words and numbers of a name a candidate lacks.
@@ -133,6 +140,8 @@ mod tests {
         assert_eq!(nearest("memory.trdc_ns", names), Some("memory.trcd_ns"));
         assert_eq!(nearest("banks_per_chanel", names), Some("memory.banks_per_channel"));
         assert_eq!(nearest("memory.trcd", names), Some("memory.trcd_ns"));
+        assert_eq!(nearest("pim.register", ["pim.register_bits", "pim.registers"]), Some("pim.registers"));
+        assert_eq!(nearest("dimm", ["memory", "ndp-dimm", "model"]), Some("ndp-dimm"));
         assert_eq!(nearest("x", []), None);
         let hint = Unknown::new("parameter", "colour", names).hint();
         assert_eq!(hint, "; there are `memory.banks_per_channel`, `memory.trcd_ns`, `pim.registers`");

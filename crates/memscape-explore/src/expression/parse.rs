@@ -424,12 +424,18 @@ mod tests {
         insta::assert_snapshot!(error("a * <= 5"), @"`a * <= 5`: expected a number, a text, a name or `(` at character 5 (`<= 5`)");
         insta::assert_snapshot!(error("(a + 1"), @"`(a + 1`: expected `)` at its end");
         insta::assert_snapshot!(error("a = 5"), @"`a = 5`: `=` means nothing here; write `==` at character 3 (`= 5`)");
-        insta::assert_snapshot!(error("a > 1 && b > 1"), @"`a > 1 && b > 1`: `&` means nothing here; write `and` at character 7 (`&& b > 1`)");
+        insta::assert_snapshot!(error("a > 1 && b > 1"), @"`a > 1 && b > 1`: `&&` means nothing here; write `and` at character 7 (`&& b > 1`)");
         insta::assert_snapshot!(error("a b"), @"`a b`: expected `and`, `or` or an operator at character 3 (`b`)");
         insta::assert_snapshot!(error("a == 'x"), @"`a == 'x`: the ' that ends it is missing at character 6 (`'x`)");
         insta::assert_snapshot!(error("sin(a)"), @"`sin(a)`: there is no function `sin`; there are `min`, `max`, `abs`, `sqrt`, `log2`, `log10`, `floor`, `ceil`, `round` at character 1 (`sin(a)`)");
         insta::assert_snapshot!(error("abs(a, 1)"), @"`abs(a, 1)`: `abs` takes one value, not 2 at character 1 (`abs(a, 1)`)");
         insta::assert_snapshot!(error("1e999 < a"), @"`1e999 < a`: `1e999` is no finite number at character 1 (`1e999 < a`)");
+        for (foreign, own) in
+            [("=<", "<="), ("=>", ">="), ("<>", "!="), ("≤", "<="), ("≥", ">="), ("≠", "!=")]
+        {
+            let told = error(&format!("a {foreign} 5"));
+            assert!(told.contains(&format!("`{foreign}` means nothing here; write `{own}`")), "{told}");
+        }
         insta::assert_snapshot!(error("µ = 1"), @"`µ = 1`: `=` means nothing here; write `==` at character 3 (`= 1`)");
         insta::assert_snapshot!(error("a not 5"), @"`a not 5`: expected `in` at character 7 (`5`)");
         insta::assert_snapshot!(error(""), @"``: expected a number, a text, a name or `(` at its end");

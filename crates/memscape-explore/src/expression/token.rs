@@ -20,8 +20,20 @@ const MARKS: [&str; 18] =
     ["**", "//", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[", "]", ","];
 
 /// What other languages write, and what to write instead.
-const FOREIGN: [(&str, &str); 6] =
-    [("&&", "and"), ("||", "or"), ("&", "and"), ("|", "or"), ("!", "not"), ("=", "==")];
+const FOREIGN: [(&str, &str); 12] = [
+    ("&&", "and"),
+    ("||", "or"),
+    ("&", "and"),
+    ("|", "or"),
+    ("!", "not"),
+    ("=<", "<="),
+    ("=>", ">="),
+    ("<>", "!="),
+    ("≤", "<="),
+    ("≥", ">="),
+    ("≠", "!="),
+    ("=", "=="),
+];
 
 /// A fault at a place of a formula, counted in bytes.
 pub(crate) fn fault(text: &str, at: usize, problem: impl Into<String>) -> Error {
@@ -52,12 +64,15 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Error> {
             (Token::Name(rest[..length].to_owned()), length)
         } else if matches!(first, '"' | '\'' | '`') {
             quoted(text, at, first)?
-        } else if let Some(mark) = MARKS.iter().find(|it| rest.starts_with(**it)) {
+        } else if let Some(mark) = MARKS.iter().find(|it| rest.starts_with(**it) && !rest.starts_with("<>")) {
             (Token::Mark(mark), mark.len())
         } else {
             let instead = FOREIGN.iter().find(|it| rest.starts_with(it.0));
-            let hint = instead.map_or_else(String::new, |it| format!("; write `{}`", it.1));
-            return Err(fault(text, at, format!("`{first}` means nothing here{hint}")));
+            let problem = match instead {
+                Some((foreign, own)) => format!("`{foreign}` means nothing here; write `{own}`"),
+                None => format!("`{first}` means nothing here"),
+            };
+            return Err(fault(text, at, problem));
         };
         all.push((at, token));
         at += length;

@@ -55,6 +55,6 @@ impl ActivityLaw {
 /// Activity laws: those of `data/hardware/ndp/activity`, and the form of a user's
 /// own.
 pub static ACTIVITIES: Catalog<ActivityLaw> =
-    Catalog::new("activity", "how often neurons are active", FILES).calibrated(&CALIBRATION, "activity");
+    Catalog::new("activity", "activity patterns of neurons", FILES).calibrated(&CALIBRATION, "activity");
 
 const FILES: &[&str] = &[include_str!("../../../../data/hardware/ndp/activity/relu-llm.toml")];
