@@ -221,4 +221,4 @@ const NJ: f64 = 1e-9;
 const MW_NS: f64 = 1e-12;
 
 /// Bits of a Gbit, as chips are sold.
-const GBIT: f64 = (1_u64 << 30) as f64;
+const GBIT: f64 = 1_073_741_824.0;

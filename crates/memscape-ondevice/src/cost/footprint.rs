@@ -105,10 +105,14 @@ pub enum FootprintError {
 /// More than the memory holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "weights, buffers and key-value cache take {need}{}, but `memory` has {have}: {} are missing; use a narrower format, \
-     fewer tokens or sequences, more channels, banks or rows, or, where there are two copies of the weights, a scheme \
-     that keeps one",
-    if product.0 == 0 { String::new() } else { format!(" with {product} of inputs and results of the largest product") },
+    "weights, buffers and key-value cache take {need}{}, but `memory` has {have}: {} are missing; use a narrower \
+     format, fewer tokens or sequences, more channels, banks or rows, or, where there are two copies of the weights, a \
+     scheme that keeps one",
+    if product.0 == 0 {
+        String::new()
+    } else {
+        format!(" with {product} of inputs and results of the largest product")
+    },
     Bytes(need.0.saturating_sub(have.0))
 )]
 pub struct DoesNotFit {
@@ -203,16 +207,16 @@ impl Footprint {
     ) -> Result<Self, FootprintError> {
         memory.check()?;
         let Keeping { format, scheme, padding, .. } = *keeping;
-        let tile_rows = layout(Gemv::new(1, 1).expect("not empty"), keeping, memory, pim)?.tile_rows();
         let layers = u64::from(model.layers);
         let matrices = layer_matrices(model)?.into_iter().map(|it| (it.1, padding.layers, layers));
         let head = (model.gemv(Matrix::LmHead)?, padding.lm_head, 1);
-        let (mut added, mut sum_rows) = (0_u64, 0);
+        let (mut added, mut sum_rows, mut tile_rows) = (0_u64, 0, 0);
         for (gemv, to, count) in matrices.chain([head]) {
             let layout = layout(gemv, keeping, memory, pim)?;
             let padding = padding_bytes(&layout, gemv, to, format, memory);
             added = added.saturating_add(padding.saturating_mul(count));
             sum_rows = sum_rows.max(layout.sum_rows());
+            tile_rows = layout.tile_rows();
         }
         let weights = format.storage_bytes(model.parameters()).0;
         let embedding = format.storage_bytes(model.embedding_parameters()).0;

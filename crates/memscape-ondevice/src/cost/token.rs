@@ -94,8 +94,8 @@ pub enum TokenError {
     TooLong(f64),
 }
 
-/// Times a reply's mean token of each of so many sequences: all linear layers and the LM head on PIM, sequence after sequence, beside the same on
-/// the host, whose GEMMs have a column of each.
+/// Times a reply's mean token of each of so many sequences: all linear layers and the LM head on PIM, sequence
+/// after sequence, beside the same on the host, whose GEMMs have a column of each.
 ///
 /// # Errors
 /// [`TokenError`] says what does not fit.

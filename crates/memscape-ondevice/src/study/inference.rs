@@ -30,8 +30,8 @@ use crate::mapping::stages::Split;
 ///
 /// PIM multiplies with one vector, so that it takes the sequences of a batch one after the other; the
 /// host copies weights once for all, and its GEMMs read them once for each `cpu.gemm_block_tokens` columns, of
-/// a prompt's tokens as of the sequences' next. Attention is the host's in both, over a key-value cache of 16-bit numbers that
-/// grows with every token. PIM-aware weights lie in a non-cacheable region.
+/// a prompt's tokens as of the sequences' next. Attention is the host's in both, over a key-value cache of 16-bit
+/// numbers that grows with every token. PIM-aware weights lie in a non-cacheable region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceStudy {
