@@ -58,16 +58,14 @@ impl<T> Preset<T> {
     }
 
     fn differs_openly(&self, path: &str, mine: &Value, other: &Value) -> bool {
-        match (mine, other) {
-            (Value::Object(mine), Value::Object(other)) => mine.iter().all(|(key, value)| {
+        if let (Value::Object(mine), Value::Object(other)) = (mine, other) {
+            return mine.iter().all(|(key, value)| {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 self.differs_openly(&path, value, other.get(key).unwrap_or(&Value::Null))
-            }),
-            _ => {
-                let open = [Grade::Reading, Grade::Prior, Grade::Calibrated].map(Some);
-                mine == other || open.contains(&self.grade(path))
-            }
+            });
         }
+        let open = [Grade::Reading, Grade::Prior, Grade::Calibrated].map(Some);
+        mine == other || open.contains(&self.grade(path))
     }
 
     /// Where the parameter at this dotted path comes from.

@@ -161,12 +161,13 @@ fn name_of(text: &str) -> String {
     else {
         return text.to_owned();
     };
-    let changes = match own.len() {
-        0 => String::new(),
-        1..=MOST => own.iter().map(|(path, value)| format!(", {path} = {value}")).collect(),
-        _ => ", changed".to_owned(),
-    };
-    format!("{}{changes}", name_of(base))
+    let mut parts = vec![name_of(base)];
+    if own.len() <= MOST {
+        parts.extend(own.iter().map(|(path, value)| format!("{path} = {value}")));
+    } else {
+        parts.push("changed".to_owned());
+    }
+    parts.join(", ")
 }
 
 /// That a value has a place on its axis.

@@ -68,11 +68,11 @@ impl Control for Hears {
 
 #[test]
 fn what_is_done_of_a_single_point_is_told() {
-    let hears = Hears::default();
+    let listener = Hears::default();
     let question = Uncertainty { of: vec!["memory.trcd_ns".to_owned()], draws: 5000, seed: 0 };
     let (study, space) = (Entry::<Read>::new(), Space::default());
-    uncertainty(&study, &[Parameters::new()], &space, &question, &hears).unwrap();
-    let (done, heard) = (hears.0.into_inner(), hears.1.into_inner());
+    uncertainty(&study, &[Parameters::new()], &space, &question, &listener).unwrap();
+    let (done, heard) = (listener.0.into_inner(), listener.1.into_inner());
     assert!(done > question.draws && heard > 1, "{done} in {heard}");
 }
 
