@@ -5,8 +5,8 @@ use std::fmt;
 /// The candidate that `name` was probably meant to be, if one is near.
 ///
 /// A dotted candidate is also found by its last part alone, or by the beginning or the last word
-/// of it. A single slip comes before these. Of equally near ones wins the one that has more of the name's words and numbers, then that
-/// of the same length, then the one that begins alike.
+/// of it. A name that lacks its last letter comes before these. Of equally near ones wins the one that has more of the
+/// name's words and numbers, then that of the same length, then the one that begins alike.
 ///
 /// ```
 /// use memscape_study::nearest;
@@ -34,7 +34,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             (_, true) => 1,
             _ => strsim::damerau_levenshtein(wanted_end, end) + 1,
         };
-        (1 < whole, whole.min(part))
+        let slip = whole == 1 && candidate.starts_with(&wanted);
+        (!slip, whole.min(part))
     };
     let ranked = candidates.into_iter().map(|it| {
         let unlike = 1.0 - strsim::jaro_winkler(&wanted, &it.to_lowercase());
@@ -141,6 +142,7 @@ mod tests {
         assert_eq!(nearest("banks_per_chanel", names), Some("memory.banks_per_channel"));
         assert_eq!(nearest("memory.trcd", names), Some("memory.trcd_ns"));
         assert_eq!(nearest("pim.register", ["pim.register_bits", "pim.registers"]), Some("pim.registers"));
+        assert_eq!(nearest("banks", ["ranks", "banks_per_channel"]), Some("banks_per_channel"));
         assert_eq!(nearest("dimm", ["memory", "ndp-dimm", "model"]), Some("ndp-dimm"));
         assert_eq!(nearest("x", []), None);
         let hint = Unknown::new("parameter", "colour", names).hint();
