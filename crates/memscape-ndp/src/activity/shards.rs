@@ -3,7 +3,6 @@
 use memscape_study::random::Key;
 
 use super::law::Law;
-use super::statistics::Inquiry;
 use crate::normal::{cdf, normal, quadrature_between};
 use crate::numbers::precise;
 
@@ -59,7 +58,9 @@ impl Work {
 impl Shards {
     /// * `limit`: the offline latent from which on neurons are hot
     /// * `neurons`: of a layer's block
-    pub fn new(law: &Law, limit: f64, neurons: usize, inquiry: &Inquiry) -> Self {
+    /// * `count`: shards of a layer
+    /// * `window`, `reply`: in tokens
+    pub fn new(law: &Law, limit: f64, neurons: usize, count: usize, [window, reply]: [usize; 2]) -> Self {
         // Offline and the prompt's part together are one normal, which tells of the first alone.
         let both = law.offline.hypot(law.prompt);
         let related = if both > 0.0 { law.offline / both } else { 1.0 };
@@ -74,12 +75,12 @@ impl Shards {
             Work { mean, stays: (square - mean * mean).max(0.0), noise: (mean - square).max(0.0) }
         };
         Self {
-            count: inquiry.shards,
+            count,
             cold: share * precise(neurons as u64),
             clusters: law.clusters as usize,
             work: (0..LATENTS).map(|it| work(f64::from(it) * 0.25 - 4.0)).collect(),
-            window: of_mean(law.persistence, inquiry.window),
-            whole: of_mean(law.persistence, inquiry.decode),
+            window: of_mean(law.persistence, window),
+            whole: of_mean(law.persistence, reply),
         }
     }
 

@@ -218,7 +218,7 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
     let rest = (1.0 - related * related).max(1e-12).sqrt();
     let stays = quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest));
 
-    let shards = Shards::new(law, limit, neurons, inquiry);
+    let shards = Shards::new(law, limit, neurons, inquiry.shards, [inquiry.window, inquiry.decode]);
     let key = Key::new(seed).fork(8);
     let all: Vec<Imbalance> = (0..layers).map(|it| shards.imbalance(key.fork(it as u64))).collect();
     let mean = |of: fn(&Imbalance) -> f64| all.iter().map(of).sum::<f64>() / precise(layers.max(1) as u64);
