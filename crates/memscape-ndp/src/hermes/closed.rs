@@ -6,7 +6,7 @@ use memscape_units::Nanoseconds;
 
 use super::setting::{Hermes, Plan};
 use super::sparse::{Sparse, add_causes};
-use super::uneven::{Chance, Spread, Uneven, handed};
+use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
 use crate::numbers::precise;
@@ -285,11 +285,11 @@ impl<'a> Expectation<'a> {
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let side = |chance| self.side(block, held, cold, chance, dimms);
-        let spread = self.spread(plan);
-        let mut first = if plan.remap { side(spread.cold_level(it)) } else { side(spread.placed(it)) };
+        let on_dimms = self.on_dimms(plan);
+        let mut first = if plan.remap { side(on_dimms.cold_level(it)) } else { side(on_dimms.placed(it)) };
         // A window makes DIMMs level by what they compute: what is cold, or most of the rest as well.
         if plan.remap && first.shared.handed > 0.0 {
-            let other = side(spread.all_level(it));
+            let other = side(on_dimms.all_level(it));
             if other.shared.time() < first.shared.time() {
                 first = other;
             }
@@ -305,8 +305,8 @@ impl<'a> Expectation<'a> {
         passes
     }
 
-    fn spread(&self, plan: Plan) -> Spread<'_> {
-        Spread {
+    fn on_dimms(&self, plan: Plan) -> OnDimms<'_> {
+        OnDimms {
             answers: &self.answers,
             strategy: self.question.strategy,
             groups: self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get())),
@@ -408,7 +408,7 @@ impl<'a> Expectation<'a> {
         let count = precise(plan.dimms as u64);
         let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
         let mean = it.cold * block.count / count;
-        let before = self.spread(plan).placed(it);
+        let before = self.on_dimms(plan).placed(it);
         let unknown = of_each(it.offline_variance - it.cold_variance) + before.cold.together * mean.powi(2);
         let changed = of_each(it.cold_variance).sqrt() * self.change;
         let first = (unknown + changed.powi(2)).sqrt();

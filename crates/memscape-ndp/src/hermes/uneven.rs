@@ -36,7 +36,7 @@ pub(super) struct Chance {
 }
 
 /// How neurons were put on DIMMs.
-pub(super) struct Spread<'a> {
+pub(super) struct OnDimms<'a> {
     pub answers: &'a Answers,
     pub strategy: Strategy,
     /// Groups of neighbours of a block; infinite if neurons were placed one by one.
@@ -46,7 +46,7 @@ pub(super) struct Spread<'a> {
     pub dimms: f64,
 }
 
-impl Spread<'_> {
+impl OnDimms<'_> {
     /// As the partition left them. DIMMs are level by offline activity of what is cold; neighbours that
     /// a prompt favours together are not, until they are moved apart. A random mapper draws a DIMM for each
     /// group.

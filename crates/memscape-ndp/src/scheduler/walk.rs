@@ -351,10 +351,9 @@ impl<'a> Walk<'a> {
             walked.windows += 1;
         }
         let all = self.handed > 0.5 * f64::from(self.rules.remap.window.get());
-        let nothing = if all { vec![0; self.gpu.len()] } else { Vec::new() };
-        let elsewhere = if all { &nothing } else { &self.gpu };
+        let elsewhere = if all { vec![0; self.gpu.len()] } else { self.gpu.clone() };
         let moves =
-            if self.rules.remaps { self.home.remap(self.rules.remap, elsewhere) } else { Moves::default() };
+            if self.rules.remaps { self.home.remap(self.rules.remap, &elsewhere) } else { Moves::default() };
         self.handed = 0.0;
         walked.moved += moves.total;
         walked.moved_slowest_pair += moves.slowest_pair;
