@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use memscape_ndp::{ActivityStudy, InferenceStudy, PredictorStudy};
-use memscape_study::{CostEngine, Study};
+use memscape_ndp::{ActivityStudy, InferenceStudy, PartitionStudy, PredictorStudy};
+use memscape_study::{CostEngine, More, Study};
 use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};
 
@@ -160,4 +160,14 @@ fn shards_are_as_uneven_as_can_be() {
     assert_eq!((all_hot.token_imbalance, all_hot.window_imbalance), (1.0, 1.0));
     let too_long = ActivityStudy { window: number(4000), ..walked }.answer().unwrap_err().to_string();
     assert!(too_long.contains("window"), "{too_long}");
+}
+
+/// What other parameters give by themselves is none.
+#[test]
+fn what_follows_from_other_parameters_is_refused() {
+    for path in ["dimm.memory.column_bytes", "dimm.memory.tck_ns"] {
+        for laws in [InferenceStudy::LAWS, PartitionStudy::LAWS, PredictorStudy::LAWS] {
+            assert!(matches!(laws.effect_on(path).unwrap().more, More::Unused(_)), "{path}");
+        }
+    }
 }

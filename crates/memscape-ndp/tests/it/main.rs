@@ -8,7 +8,6 @@ mod agreement;
 mod bound_by;
 mod bytes;
 mod errors;
-mod laws;
 mod partition;
 mod published;
 mod scheduler;

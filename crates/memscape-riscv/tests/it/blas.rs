@@ -1,0 +1,159 @@
+//! Products that OpenBLAS multiplies, and what it packs for them.
+
+use memscape_riscv::cost::sgemm::Method;
+use memscape_riscv::dispatch::Build;
+use memscape_riscv::kernels::Kernel;
+use memscape_riscv::mapping::quant::file_bytes;
+use memscape_riscv::placement::Policy;
+use memscape_riscv::{GemmStudy, InferenceStudy};
+use memscape_study::Study;
+use memscape_units::Nanoseconds;
+use memscape_workload::{Format, Llm, Model};
+
+use crate::common::{ask, base_model, count, tokens};
+
+/// A build with BLAS hands it prompts of 32 tokens or more, and keeps tokens.
+#[test]
+fn blas_gets_long_prompts_alone() {
+    let build = Build { blas: true, ..Build::default() };
+    let at = |dispatch, prompt| {
+        ask(InferenceStudy { dispatch, prompt_tokens: tokens(prompt), ..InferenceStudy::default() })
+    };
+    let (without, with) = (at(Build::default(), 31), at(build, 31));
+    assert_eq!((without.headline.ttft_s, without.kernel_ns), (with.headline.ttft_s, with.kernel_ns));
+    let (without, with) = (at(Build::default(), 32), at(build, 32));
+    assert!(with.prompt_kernel_s != without.prompt_kernel_s);
+    assert_eq!(with.kernel_ns, without.kernel_ns);
+    // The head has one column, which BLAS does not get.
+    let unpacked = 4 * 4096 * 11008;
+    assert_eq!(
+        with.headline.memory_bytes,
+        without.headline.memory_bytes + unpacked,
+        "the largest matrix in fp32 that BLAS gets"
+    );
+    let everywhere =
+        |format| ask(InferenceStudy { kernel: Kernel::Openblas, format, ..InferenceStudy::default() });
+    let beside = |format| everywhere(format).headline.memory_bytes - file_bytes(&base_model(), format);
+    assert_eq!(
+        beside(Format::Q4_0),
+        beside(Format::FP32) + 4 * 4096 * 32000,
+        "single precision needs no copy"
+    );
+}
+
+/// OpenBLAS packs what is dequantised no faster than the memory gives it back.
+#[test]
+fn packing_reads_the_copy_back() {
+    let floor = |it: f64, gb_s: f64| it / gb_s;
+    // One node's controller, at 64 threads; Q4_0 in, fp32 out and back.
+    let base = InferenceStudy {
+        kernel: Kernel::Openblas,
+        threads: count(64),
+        policy: Policy::NoBalancing,
+        prompt_tokens: tokens(32),
+        ..InferenceStudy::default()
+    };
+    let it = ask(base);
+    let weights = 32.0 * (4.0 * 4096.0 * 4096.0 + 3.0 * 4096.0 * 11008.0) + 4096.0 * 32000.0;
+    let moved = weights * (18.0 / 32.0 + 4.0 + 4.0);
+    assert!(it.headline.ttft_s * 1e9 > floor(moved, it.bandwidth_gb_s), "{}", it.headline.ttft_s);
+    assert!(it.headline.token_ns > floor(moved, it.bandwidth_gb_s));
+    let energy = it.headline.energy.energy_access_j.unwrap();
+    let mut less = base;
+    less.core.pack_ns = Nanoseconds::new(100.0).unwrap();
+    assert!(
+        ask(less).headline.energy.energy_access_j.unwrap() == energy,
+        "it is read however long packing takes"
+    );
+    let product = GemmStudy {
+        m: tokens(11008),
+        n: tokens(1),
+        format: Format::Q4_0,
+        threads: count(64),
+        ..GemmStudy::default()
+    };
+    let moved = 11008.0 * 4096.0 * (18.0 / 32.0 + 4.0 + 4.0);
+    let time = product.answer().unwrap().time_ns;
+    assert!(time > floor(moved, it.bandwidth_gb_s), "{time}");
+    // One core packs more slowly than it reads.
+    let alone = GemmStudy { threads: count(1), ..product };
+    let packed = alone.answer().unwrap().pack_ns / (11008.0 * 4096.0 * alone.core.pack_ns.as_f64());
+    assert!((packed - 1.0).abs() < 1e-9);
+}
+
+/// Packing is the read of what it packs, a dequantised copy or not.
+#[test]
+fn weights_that_are_packed_are_read_once() {
+    let with = |threads, pack_ns| {
+        let mut it = InferenceStudy {
+            kernel: Kernel::Openblas,
+            format: Format::FP32,
+            threads: count(threads),
+            policy: Policy::NoBalancing,
+            ..InferenceStudy::default()
+        };
+        it.core.pack_ns = Nanoseconds::new(pack_ns).unwrap();
+        ask(it)
+    };
+    assert_eq!(with(1, 13.0).weights_ns, 0.0, "one core packs more slowly than memory delivers");
+    let (fast, slow) = (with(64, 1.0), with(64, 13.0));
+    assert!(slow.weights_ns > 0.0);
+    let sums = [&fast, &slow].map(|it| it.kernel_ns + it.weights_ns);
+    assert!((sums[0] / sums[1] - 1.0).abs() < 1e-9, "{sums:?}: bound by memory, packing is for nothing");
+}
+
+/// Single precision that has just been made of narrower weights is in the cache that holds it.
+#[test]
+fn a_dequantised_copy_is_read_from_where_it_was_written() {
+    let of = |format, side| {
+        let (method, policy) = (Method::OpenblasGemv, Policy::NoBalancing);
+        let (m, k, n) = (tokens(side), tokens(side), tokens(1));
+        GemmStudy { method, policy, format, m, k, n, threads: count(1), ..GemmStudy::default() }
+            .answer()
+            .unwrap()
+    };
+    assert_eq!(of(Format::Q4_0, 512).memory_ns, 0.0, "1 MiB");
+    assert!(of(Format::Q4_0, 1024).memory_ns > 0.0, "4 MiB");
+    assert!(of(Format::FP32, 512).memory_ns > 0.0, "what was in memory");
+}
+
+/// A product moves its inputs and its result too, whoever multiplies.
+#[test]
+fn a_product_moves_all_operands() {
+    let wide = (1, 4096, 1_000_000);
+    let shallow = (30_000, 1, 100_000);
+    for method in [Method::Listing, Method::Blocked, Method::Openblas, Method::OpenblasGemv] {
+        for (m, k, n) in [wide, shallow] {
+            let (threads, m, k, n) = (count(64), tokens(m), tokens(k), tokens(n));
+            let study = GemmStudy { method, threads, m, k, n, ..GemmStudy::default() };
+            let it = study.answer().unwrap();
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let least = it.memory_bytes as f64 / study.memory.peak_gb_s().as_f64();
+            assert!(it.time_ns > least, "{method:?}: {} for {least}", it.time_ns);
+        }
+    }
+    let small = GemmStudy { m: tokens(64), k: tokens(64), n: tokens(64), ..GemmStudy::default() };
+    assert_eq!(small.answer().unwrap().memory_ns, 0.0, "what a cache holds is there when it is needed");
+}
+
+/// OpenBLAS' micro-kernel is 16 rows by 4 columns: fewer take as long.
+#[test]
+fn openblas_multiplies_whole_micro_kernels() {
+    let multiply = |m, n| {
+        let it = GemmStudy { m: tokens(m), n: tokens(n), ..GemmStudy::default() };
+        it.answer().unwrap().multiply_ns
+    };
+    assert_eq!(multiply(1, 1), multiply(16, 4));
+    assert_eq!(multiply(17, 4), multiply(32, 4));
+    assert!((multiply(17, 4) / multiply(16, 4) - 2.0).abs() < 1e-12);
+    // Packed in no time, a model's rows are multiplied by sixteens too.
+    let mut everywhere =
+        InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
+    everywhere.core.pack_ns = Nanoseconds::ZERO;
+    let with = |vocab_size| {
+        let model = Model::of(Llm { vocab_size, ..*everywhere.model }).unwrap();
+        ask(InferenceStudy { model, ..everywhere }).kernel_ns
+    };
+    assert_eq!(with(32_001), with(32_016));
+    assert!(with(32_000) < with(32_001));
+}

@@ -1,0 +1,147 @@
+//! What cannot be is refused, with what to change.
+
+use memscape_dram::Dram;
+use memscape_riscv::cost::sgemm::Method;
+use memscape_riscv::hardware::Distances;
+use memscape_riscv::kernels::Kernel;
+use memscape_riscv::placement::{Nodes, Policy};
+use memscape_riscv::{GemmStudy, InferenceStudy, KernelStudy};
+use memscape_study::Study;
+use memscape_units::Nanoseconds;
+use memscape_workload::{Experts, Format, Llm, Model};
+
+use crate::common::{ask, count, error, tokens};
+
+/// All studies that read from the memory ask whether there can be such a one.
+#[test]
+fn a_memory_that_cannot_be_is_refused() {
+    let refused = |change: fn(&mut Dram), rule: &str| {
+        let mut memory = InferenceStudy::default().memory;
+        change(&mut memory);
+        let answers = [
+            InferenceStudy { memory, ..InferenceStudy::default() }.answer().map(|_| ()),
+            GemmStudy { memory, ..GemmStudy::default() }.answer().map(|_| ()),
+            KernelStudy { memory, ..KernelStudy::default() }.answer().map(|_| ()),
+        ];
+        for it in answers {
+            let error = it.unwrap_err().to_string();
+            assert!(error.contains(rule), "{error}");
+        }
+    };
+    refused(|it| it.trefi_ns = Nanoseconds::new(100.0).unwrap(), "tRPab + tRFCab + tRAS < tREFI");
+    refused(|it| it.banks_per_channel = count(1), "banks_per_channel is a multiple of ranks x bank_groups");
+    refused(|it| it.trcd_ns = it.tras_ns * 2.0, "tRAS >= tRCD");
+}
+
+#[test]
+fn bad_questions_say_what_to_change() {
+    let base = InferenceStudy::default();
+    assert_eq!(
+        error(InferenceStudy { policy: Policy::BindCores, threads: count(65), ..base }),
+        "65 threads do not fit 64 cores on 4 nodes, one each; use fewer threads"
+    );
+    assert_eq!(
+        error(InferenceStudy {
+            policy: Policy::BindCoresMemory,
+            bind_nodes: Some(Nodes::Count(2)),
+            threads: count(33),
+            ..base
+        }),
+        "33 threads do not fit 32 cores on 2 nodes, one each; use fewer threads, or bind to more nodes"
+    );
+    assert_eq!(
+        error(InferenceStudy { policy: Policy::BindCores, bind_nodes: Some(Nodes::Count(5)), ..base }),
+        "`bind_nodes` is 5, but the machine has 4 nodes"
+    );
+    assert_eq!(
+        error(InferenceStudy { policy: Policy::BindCores, bind_nodes: Some(Nodes::These(0b10010)), ..base }),
+        "`bind_nodes` is [1, 4], but the machine has 4 nodes"
+    );
+    assert!(
+        error(InferenceStudy { threads: count(1000), ..base })
+            .starts_with("1000 threads do not fit 64 cores")
+    );
+    let large = "llama-2-70b".parse().unwrap();
+    let large = InferenceStudy { model: large, format: Format::FP16, kernel: Kernel::Default, ..base };
+    assert_eq!(
+        error(large),
+        "the weights and the graphs' buffers take 128.479 GiB and the key-value cache 160 MiB, but the memory that the \
+         threads may use has 128 GiB: 650.594 MiB are missing; use a smaller model or format, fewer tokens, \
+         `ubatch_tokens` or `context_cells`, or more memory"
+    );
+    let mut more_nodes = base;
+    more_nodes.numa.nodes = count(8);
+    assert!(error(more_nodes).starts_with("`numa.distances` is for 4 nodes, but `numa.nodes` is 8"));
+    assert!(
+        error(InferenceStudy { prompt_tokens: tokens(500), ..base }).contains("do not fit the 512 cells")
+    );
+    assert_eq!(
+        error(InferenceStudy { batch: count(16), ..base }),
+        "10 prompt tokens and 32 generated ones of each of 16 sequences do not fit the 512 cells of `context_cells`; \
+         raise it"
+    );
+    assert_eq!(
+        error(InferenceStudy { format: Format::FP16, ..base }),
+        "the kernel `complex` does not multiply fp16; it is written for q4_0: use `kernel` = \"default\""
+    );
+    assert_eq!(
+        error(InferenceStudy { kernel: Kernel::Openblas, format: Format::INT8, ..base }),
+        "llama.cpp has no code here for weights stored as `int8`; there are q4_0, q8_0, fp16 and fp32"
+    );
+    let experts = Some(Experts { count: 8, active: 2 });
+    let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
+    assert!(error(InferenceStudy { model: mixtral, ..base }).contains("use a model without experts"));
+    let mut slow =
+        InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: Some(tokens(1 << 24)), ..base };
+    slow.memory.rows = count(1 << 30);
+    slow.core.frequency_mhz = memscape_units::Megahertz::new(1.0).unwrap();
+    slow.threads = count(1);
+    assert!(error(slow).contains("at most 104 are modelled: ask for fewer tokens"), "{}", error(slow));
+    let mut broken = base;
+    broken.core.move_cycles = -1.0;
+    assert_eq!(error(broken), "`core.move_cycles` is -1; it must be from 0 to 100");
+    broken.core.move_cycles = f64::NAN;
+    assert!(error(broken).starts_with("`core.move_cycles` is NaN"));
+    let gemm = GemmStudy { method: Method::Listing, format: Format::Q4_0, ..GemmStudy::default() };
+    assert!(gemm.answer().unwrap_err().to_string().contains("multiplies fp32 weights"));
+    let gemm = GemmStudy { format: Format::BF16, ..GemmStudy::default() };
+    assert!(gemm.answer().unwrap_err().to_string().ends_with("there are q4_0, q8_0, fp16 and fp32"));
+    for (text, problem) in [
+        ("[[10, 20], [20]]", "must be square"),
+        ("[[10, 20], [20, 11]]", "the diagonal of a SLIT matrix is 10"),
+        ("[[10, 5], [20, 10]]", "remote distances are 10 or more"),
+        ("[]", "a distance matrix of 0 nodes"),
+        ("9", "remote distances are 10 or more"),
+        ("-3", "one number for every remote node"),
+    ] {
+        let error = serde_json::from_str::<Distances>(text).unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+    for old in ["q5_0", "f16", "f32"] {
+        assert!(serde_json::from_value::<Format>(old.into()).is_err());
+    }
+}
+
+/// What must fit is the file and all cells of the cache; there are 128 GB.
+#[test]
+fn memory_is_the_file_and_the_cache() {
+    let base = InferenceStudy::default();
+    let it = ask(base).headline;
+    // Scores of 32 heads in single precision: ten columns by 32 cells of the prompt are most.
+    let scores = 4 * 32 * 10 * 32;
+    assert_eq!(
+        it.memory_bytes,
+        base.model.parameters() / 32 * 18 + 2 * base.model.kv_cache_elements(512) + scores
+    );
+    assert_eq!(it.memory_limit_bytes, Some(128 << 30));
+    let batch = InferenceStudy { batch: count(4), ..base };
+    assert_eq!(
+        ask(batch).headline.memory_bytes,
+        it.memory_bytes + 3 * scores,
+        "the cells are those of all sequences, which have their columns in one graph"
+    );
+    // A graph of 512 columns at the end of 4096 cells: 32 x 4 B x 512 x 4096.
+    let long = InferenceStudy { prompt_tokens: tokens(4096), context_cells: Some(tokens(8192)), ..base };
+    let none = 2 * (base.model.kv_cache_elements(8192) - base.model.kv_cache_elements(512));
+    assert_eq!(ask(long).headline.memory_bytes - it.memory_bytes, none + (1 << 28) - scores);
+}

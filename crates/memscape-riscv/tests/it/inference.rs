@@ -1,0 +1,292 @@
+//! What a run takes, and what it is made of.
+
+use memscape_riscv::cost::sgemm::Method;
+use memscape_riscv::dispatch::Build;
+use memscape_riscv::hardware::{MACHINES, SlcScope, WeightPages};
+use memscape_riscv::kernels::Kernel;
+use memscape_riscv::mapping::conversation::{Columns, Conversation};
+use memscape_riscv::placement::Policy;
+use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
+use memscape_study::{BoundBy, Pass, Study};
+use memscape_workload::{Matrix, Model};
+use proptest::prelude::*;
+
+use crate::common::{ask, count, error, study, token_ns, tokens, ttft_s};
+
+/// Columns that are said to be sums are.
+fn check_sums<S: Study>(study: &S) -> Result<(), TestCaseError> {
+    let answer =
+        serde_json::to_value(study.answer().map_err(|it| TestCaseError::fail(it.to_string()))?).unwrap();
+    let column = |name: &str| answer[name].as_f64().unwrap();
+    prop_assert!(!S::SUMS.is_empty());
+    for (whole, parts) in S::SUMS {
+        let sum: f64 = parts.iter().map(|it| column(it)).sum();
+        prop_assert!((sum / column(whole) - 1.0).abs() < 1e-9, "{}: {sum} is not {}", whole, column(whole));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_whole_is_the_sum_of_its_parts(
+        study in study(), method in prop::sample::select(vec![Method::Listing, Method::Openblas, Method::OpenblasGemv]),
+        (m, k, n) in (1..5000_u64, 1..5000_u64, 1..300_u64),
+    ) {
+        check_sums(&study)?;
+        let (m, k, n) = (tokens(m), tokens(k), tokens(n));
+        if study.kernel != Kernel::Openblas {
+            check_sums(&KernelStudy { kernel: study.kernel, m, k, n, ..KernelStudy::default() })?;
+        }
+        let (policy, threads) = (study.policy, study.threads);
+        check_sums(&GemmStudy { m, k, n, method, policy, threads, ..GemmStudy::default() })?;
+        let it = ask(study);
+        prop_assert!(0.0 < it.mul_mat_share && it.mul_mat_share < 1.0);
+    }
+
+    /// Weights are read once per step by llama.cpp's own kernel, and once per column by
+    /// the thesis'; each sequence has attention of its own, and all meet together.
+    #[test]
+    fn a_batch_shares_the_weights_and_the_meetings(study in study(), batch in 2..=16_u32) {
+        let one = InferenceStudy { context_cells: Some(tokens(1 << 13)), ..study };
+        let (one, all) = (ask(one), ask(InferenceStudy { batch: count(batch), ..one }));
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+        let times = |whole: f64, part: f64| (whole / part - f64::from(batch)).abs() < 1e-6;
+        prop_assert!(same(all.synchronisation_ns, one.synchronisation_ns));
+        prop_assert!(times(all.attention_ns, one.attention_ns));
+        match study.kernel {
+            Kernel::Default | Kernel::Vector => {
+                prop_assert!(same(all.weights_ns, one.weights_ns));
+                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+            }
+            Kernel::Simple | Kernel::Complex => {
+                prop_assert!(all.weights_ns >= one.weights_ns, "again from a cache, at no cost if it is the nearest");
+                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+            }
+            Kernel::Openblas => prop_assert!(same(all.weights_ns, one.weights_ns)),
+        }
+        let (one, all) = (one.headline, all.headline);
+        prop_assert!(all.token_ns >= one.token_ns && all.ttft_s >= one.ttft_s);
+        prop_assert!(all.tokens_per_s >= one.tokens_per_s * (1.0 - 1e-9));
+        prop_assert!(all.prompt_tokens_per_s >= one.prompt_tokens_per_s * (1.0 - 1e-9));
+        prop_assert!((all.generation_tokens_per_s * all.token_ns / 1e9 - f64::from(batch)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_longer_context_is_never_faster(study in study(), more in 1..300_u64) {
+        let longer = InferenceStudy { prompt_tokens: tokens(study.prompt_tokens.get() + more), context_cells: Some(tokens(1024)), ..study };
+        prop_assert!(token_ns(study) <= token_ns(longer));
+        prop_assert!(ttft_s(study) <= ttft_s(longer));
+    }
+
+    /// Graphs told in closed form are those that one counts: token by token of all sequences, as many
+    /// columns as a graph may have, each attending to what its sequence has in use by its end, padded as far as
+    /// the cache goes.
+    #[test]
+    fn a_prompt_is_split_as_llama_cpp_splits_it(
+        prompt_tokens in 1..150_u64, batch in 1..12_u64, most in 1..300_u64, padding in 1..40_u64, free in 0..200_u64,
+    ) {
+        let run = Conversation {
+            warm_up_tokens: 0, prompt_tokens, generated_tokens: 2, batch, cells: prompt_tokens * batch + free,
+            kv_padding: tokens(padding), ubatch_tokens: tokens(most),
+        };
+        let (mut graphs, mut columns, mut outputs, mut scores, mut cells) = (0, 0, 0, 0, 0);
+        let all = prompt_tokens * batch;
+        for first in (0..all).step_by(usize::try_from(most).unwrap()) {
+            let last = all.min(first + most);
+            let attended = last.div_ceil(batch).next_multiple_of(padding).min(run.cells / batch);
+            graphs += 1;
+            columns += last - first;
+            outputs += last.saturating_sub(first.max(all - batch));
+            scores += attended * (last - first);
+            cells += attended * batch.min(last - first);
+        }
+        let sum = |of: &dyn Fn(&Columns) -> f64| -> f64 {
+            #[expect(clippy::cast_precision_loss, reason = "small counts")]
+            run.prompt().iter().map(|it| it.count as f64 * of(&it.columns)).sum()
+        };
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        for (closed, counted) in [
+            (sum(&|_| 1.0), graphs),
+            (sum(&|it| it.all as f64), columns),
+            (sum(&|it| it.outputs as f64), outputs),
+            (sum(&|it| it.attended * it.all as f64), scores),
+            (sum(&|it| it.attended * it.sequences as f64), cells),
+        ] {
+            prop_assert!((closed / counted as f64 - 1.0).abs() < 1e-12, "{closed} is not {counted}");
+        }
+        prop_assert_eq!(outputs, batch);
+        prop_assert!(run.prompt().iter().all(|it| it.columns.outputs <= it.columns.all));
+    }
+}
+
+/// A prompt longer than a graph is several, each of which meets, reads the weights and attends to
+/// the cells in use by its end.
+#[test]
+fn a_long_prompt_is_several_graphs() {
+    let at = |prompt, ubatch| {
+        ask(InferenceStudy {
+            prompt_tokens: tokens(prompt),
+            ubatch_tokens: tokens(ubatch),
+            context_cells: Some(tokens(1 << 16)),
+            ..InferenceStudy::default()
+        })
+    };
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    assert_eq!(at(512, 512), at(512, 1 << 20), "one graph is one, whatever it may be");
+    let (one, two, whole) = (at(512, 512), at(1024, 512), at(1024, 1024));
+    assert!(near(two.prompt_synchronisation_s, 2.0 * one.prompt_synchronisation_s));
+    assert!(near(whole.prompt_synchronisation_s, one.prompt_synchronisation_s));
+    let cells = |graphs: &[(f64, f64)]| graphs.iter().map(|it| it.0 * it.1).sum::<f64>();
+    let per_token = |it: &InferenceAnswer| it.prompt_attention_s;
+    // Nearly all of attention is computing: columns by cells.
+    let expected = cells(&[(512.0, 512.0), (512.0, 1024.0)]) / cells(&[(1024.0, 1024.0)]);
+    assert!((per_token(&two) / per_token(&whole) / expected - 1.0).abs() < 0.01);
+    // BLAS dequantises the weights once per graph, and gets no graph of fewer than 32 columns.
+    let blas = |prompt| {
+        ask(InferenceStudy {
+            prompt_tokens: tokens(prompt),
+            dispatch: Build { blas: true, ..Build::default() },
+            context_cells: Some(tokens(1 << 16)),
+            ..InferenceStudy::default()
+        })
+    };
+    let (full, rest) =
+        (blas(512 + 31).prompt_kernel_s - blas(512).prompt_kernel_s, at(31, 512).prompt_kernel_s);
+    assert!((full / rest - 1.0).abs() < 0.01, "{full} {rest}");
+    assert!(blas(1024).prompt_weights_s > 1.9 * blas(512).prompt_weights_s);
+    let scores = |cells: u64| 32 * 4 * 512 * cells;
+    assert_eq!(
+        blas(2048).headline.memory_bytes - scores(2048),
+        blas(512).headline.memory_bytes - scores(512),
+        "a graph's copy of a matrix is the next one's"
+    );
+    // Told in closed form.
+    let mut long = InferenceStudy {
+        prompt_tokens: tokens(1 << 23),
+        ubatch_tokens: tokens(1),
+        context_cells: Some(tokens(1 << 24)),
+        ..InferenceStudy::default()
+    };
+    long.memory.rows = count(1 << 27);
+    assert!(long.answer().is_ok() || error(long).contains("at most 104 are modelled"));
+}
+
+/// The warm-up is one sequence, and over when prompt and reply begin.
+#[test]
+fn a_warm_up_takes_cells_for_itself() {
+    let warm = |warm_up_tokens, batch| InferenceStudy {
+        warm_up_tokens,
+        batch: count(batch),
+        prompt_tokens: tokens(1),
+        ..InferenceStudy::default()
+    };
+    assert!(warm(500, 1).answer().is_ok() && warm(512, 16).answer().is_ok());
+    assert_eq!(
+        error(warm(513, 1)),
+        "the 513 tokens of `warm_up_tokens` do not fit the 512 cells of `context_cells`; use fewer, or raise it"
+    );
+    assert!(error(warm(2, 17)).contains("of each of 17 sequences do not fit the 512 cells"));
+    let taken = |it: InferenceStudy| ask(InferenceStudy { context_cells: None, ..it }).page_faults;
+    // 16 sequences of 32 cells, or the warm-up's 512.
+    for it in [warm(500, 16), warm(512, 1)] {
+        assert_eq!(taken(it), ask(InferenceStudy { context_cells: Some(tokens(512)), ..it }).page_faults);
+    }
+}
+
+/// llama.cpp pads what it attends to up to the end of the cache, not beyond.
+#[test]
+fn attention_reads_no_cells_that_there_are_not() {
+    let base = InferenceStudy {
+        // It is one sequence, which may have all cells.
+        warm_up_tokens: 0,
+        prompt_tokens: tokens(260),
+        context_cells: Some(tokens(300)),
+        kv_padding: tokens(300),
+        ..InferenceStudy::default()
+    };
+    for batch in [1, 2] {
+        let cells = 300 * u64::from(batch);
+        let all = InferenceStudy { batch: count(batch), context_cells: Some(tokens(cells)), ..base };
+        let beyond = InferenceStudy { kv_padding: tokens(4096), ..all };
+        assert_eq!(ask(beyond), ask(all), "all cells of each sequence");
+    }
+    let more = InferenceStudy { kv_padding: tokens(4096), context_cells: Some(tokens(600)), ..base };
+    let ratio = ask(more).attention_ns / ask(base).attention_ns;
+    // But for the queries, of which there are as many.
+    assert!((ratio / 2.0 - 1.0).abs() < 0.05, "{ratio}");
+}
+
+/// Weights outside of the layers are those that the workload crate knows.
+#[test]
+fn a_token_reads_every_matrix_once() {
+    for model in Model::all().filter(|it| it.experts.is_none()) {
+        let study = InferenceStudy { model, ..InferenceStudy::default() };
+        let mut matrices: Vec<_> =
+            model.layer_gemvs(study.projections).map(|it| (it.1, u64::from(model.layers))).collect();
+        matrices.extend(
+            [Matrix::ProjectIn, Matrix::ProjectOut, Matrix::LmHead]
+                .iter()
+                .filter_map(|it| Some((model.gemv(*it).ok()?, 1))),
+        );
+        let bytes: u64 = matrices.iter().map(|(it, count)| count * it.m() * it.k().div_ceil(32) * 18).sum();
+        assert_eq!(ask(study).weight_bytes, bytes, "{model}");
+    }
+}
+
+/// Computing is multiplying with weights and with the cache, reading is reading both.
+#[test]
+fn a_step_is_bound_by_what_takes_longest_in_all() {
+    let mut tipped = 0;
+    for prompt in (1..=40).map(|it| 100 * it) {
+        let study = InferenceStudy {
+            threads: count(24),
+            prompt_tokens: tokens(prompt),
+            context_cells: Some(tokens(1 << 13)),
+            ..InferenceStudy::default()
+        };
+        let operators = study.operators().unwrap();
+        let of = |part: &str| -> f64 {
+            let parts = operators.iter().filter(|it| it.pass == Pass::Token).flat_map(|it| &it.parts);
+            parts.filter(|it| it.0 == part).map(|it| it.1).sum()
+        };
+        let (compute, read) = (of("kernel") + of("attention"), of("weights") + of("cache"));
+        let expected = if compute.max(read) < of("synchronisation") {
+            BoundBy::Synchronisation
+        } else if compute > read {
+            BoundBy::Compute
+        } else {
+            BoundBy::DramBandwidth
+        };
+        assert_eq!(ask(study).headline.bound_by, expected, "{prompt}");
+        tipped +=
+            u32::from(compute > read && of("weights") > of("kernel").max(of("attention") + of("cache")));
+    }
+    assert!(tipped > 0, "no prompt is bound by two parts together");
+}
+
+#[test]
+fn scopes_caches_and_mappings_are_options() {
+    let base = InferenceStudy { policy: Policy::NoBalancing, threads: count(1), ..InferenceStudy::default() };
+    let mut of_node = base;
+    of_node.cache.slc_scope = SlcScope::Node;
+    assert!(ttft_s(base) < ttft_s(of_node), "25 MB fit 64 MiB, not 16");
+    let mut lazy = base;
+    lazy.os.weights = WeightPages::Lazy;
+    // 512 cells of 32 layers, 4096 wide, keys and values in f16; 32 000 entries of 209 bytes; 10 x 32 scores of 32 heads.
+    assert_eq!(ask(base).page_faults, 65_536 + 1_633 + 10);
+    assert!(ask(lazy).page_faults > ask(base).page_faults + 50_000);
+    let bound_by =
+        ask(InferenceStudy { policy: Policy::NoBalancing, ..InferenceStudy::default() }).headline.bound_by;
+    assert_eq!(bound_by, BoundBy::DramBandwidth);
+}
+
+#[test]
+fn a_study_begins_as_the_machine_of_its_slot() {
+    let plain = serde_json::to_value(MACHINES.get("sg2042")).unwrap();
+    let study = serde_json::to_value(InferenceStudy::default()).unwrap();
+    for (table, value) in plain.as_object().unwrap() {
+        assert_eq!(&study[table], value, "{table}");
+    }
+}
