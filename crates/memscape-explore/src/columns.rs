@@ -84,7 +84,13 @@ impl Columns {
 
     /// Whether a row has no answer.
     pub(crate) fn has_error(&self, row: usize) -> bool {
-        self.errors.binary_search_by_key(&row, |it| it.0).is_ok()
+        self.error(row).is_some()
+    }
+
+    /// Why a row has no answer, if it has none.
+    pub(crate) fn error(&self, row: usize) -> Option<&str> {
+        let at = self.errors.binary_search_by_key(&row, |it| it.0).ok()?;
+        Some(&self.errors[at].1)
     }
 
     /// No rows again.
@@ -97,35 +103,26 @@ impl Columns {
     }
 
     /// Adds a row without an answer.
-    pub(crate) fn push_error(&mut self, error: &Error) {
+    pub(crate) fn push_error(&mut self, reason: &impl ToString) {
         for column in &mut self.builders {
             column.truncate(self.rows);
             column.push_null();
         }
-        self.errors.push((self.rows, error.to_string()));
+        self.errors.push((self.rows, reason.to_string()));
         self.rows += 1;
     }
 
     /// Adds a row: the answer, or nulls and why there is none.
     pub(crate) fn push<A: Serialize>(&mut self, answer: Result<A, Error>) {
-        let error = match answer {
+        match answer {
             Ok(answer) => {
                 match answer.serialize(RowSerializer { columns: &mut self.builders, check: self.rows == 0 }) {
-                    Ok(()) => {
-                        self.rows += 1;
-                        return;
-                    }
-                    Err(NotAnAnswer(problem)) => problem,
+                    Ok(()) => self.rows += 1,
+                    Err(NotAnAnswer(problem)) => self.push_error(&problem),
                 }
             }
-            Err(error) => error.to_string(),
-        };
-        for column in &mut self.builders {
-            column.truncate(self.rows);
-            column.push_null();
+            Err(error) => self.push_error(&error),
         }
-        self.errors.push((self.rows, error));
-        self.rows += 1;
     }
 
     /// Adds the rows of `other`, which has the same columns.

@@ -1,10 +1,12 @@
 //! A space whose points are asked, and the table of what they said.
 
+use std::cell::OnceCell;
+
 use super::question::Sensitivity;
 use crate::asker::Asker;
 use crate::control::{Control, paced};
 use crate::error::Error;
-use crate::points::{Point, answered};
+use crate::points::{Answered, Point, answered};
 use crate::search::Cube;
 use crate::space::{Judge, Plan, Space, Verdict};
 use crate::table::{Column, Table};
@@ -21,6 +23,8 @@ pub(super) struct Experiment<'a> {
     pub cube: Cube<'a>,
     pub question: &'a Sensitivity,
     pub control: &'a dyn Control,
+    /// Why the first that has no answer has none.
+    pub refused: OnceCell<String>,
 }
 
 /// One number of each column, or none if the point has no answer.
@@ -56,20 +60,37 @@ impl Experiment<'_> {
 
     /// The values of all places, `None` in the place of those that were not reached.
     pub fn values(&self, places: &[Vec<f64>]) -> Vec<Values> {
-        let goals = self.judge.goals();
         let mut all = Vec::with_capacity(places.len());
         paced(places.len() as u64, self.control, |part| {
             let count = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
             let next = places.iter().skip(all.len()).take(count);
             let points: Vec<Point> = next.map(|it| self.cube.point(it)).collect();
-            let done = answered(self.plan, &self.asker, self.judge, &points);
-            all.extend(done.verdicts.iter().enumerate().map(|(row, verdict)| {
-                (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())
-            }));
+            all.extend(self.said(&answered(self.plan, &self.asker, self.judge, &points)));
             self.control.advanced(all.len() as u64, places.len() as u64);
         });
         all.resize(places.len(), None);
         all
+    }
+
+    /// The values of what was answered.
+    pub fn said(&self, done: &Answered) -> Vec<Values> {
+        let goals = self.judge.goals();
+        let say = |(row, verdict): (usize, &Verdict)| {
+            if *verdict == Verdict::NoAnswer {
+                self.refused.get_or_init(|| self.reason(done, row));
+                return None;
+            }
+            Some(done.values[row * goals..][..goals].to_vec())
+        };
+        done.verdicts.iter().enumerate().map(say).collect()
+    }
+
+    fn reason(&self, done: &Answered, row: usize) -> String {
+        let null = || {
+            let of: Vec<String> = self.question.of.iter().map(|it| format!("`{it}`")).collect();
+            format!("a value of {} is null or not a finite number", of.join(" or "))
+        };
+        done.columns.error(row).map_or_else(null, str::to_owned)
     }
 
     /// A table with a row for each column asked of and each axis.
@@ -96,7 +117,8 @@ impl Experiment<'_> {
         if 2 * whole < asked && !self.control.cancelled() || whole == 0 {
             return Err(Error::BadSweep(format!(
                 "only {whole} of {asked} samples have an answer at each of their points; narrow the axes to what the \
-                 study answers (`memscape sweep` says why points are refused)"
+                 study answers; the first refusal says: {}",
+                self.refused.get().map_or("", String::as_str)
             )));
         }
         Ok(())

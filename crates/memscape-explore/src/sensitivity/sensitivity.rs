@@ -1,5 +1,7 @@
 //! How much each axis matters, by the method that is asked for.
 
+use std::cell::OnceCell;
+
 use super::experiment::Experiment;
 use super::question::{Sensitivity, SensitivityMethod};
 use super::{indices, morris, tornado};
@@ -62,8 +64,16 @@ fn sensitivity_in(
         ));
     }
     let judge = Judge::new(&plan, &objectives)?;
-    let experiment =
-        Experiment { space, plan: &plan, asker, judge: &judge, cube: Cube::new(&plan), question, control };
+    let experiment = Experiment {
+        space,
+        plan: &plan,
+        asker,
+        judge: &judge,
+        cube: Cube::new(&plan),
+        question,
+        control,
+        refused: OnceCell::new(),
+    };
     match question.method {
         SensitivityMethod::Tornado => tornado::table(study, base, &experiment),
         SensitivityMethod::Morris => morris::table(&experiment),

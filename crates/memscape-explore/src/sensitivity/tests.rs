@@ -141,7 +141,9 @@ fn what_does_not_vary_has_no_shares_and_what_has_no_answer_is_told() {
     let error = |space: &Space, of: &str, samples| {
         sensitivity(&KNOWN, &[], space, &question(of, samples), &()).unwrap_err().to_string()
     };
-    assert!(error(&unit_cube(), "partial", 64).contains("samples have an answer"));
+    let partial = error(&unit_cube(), "partial", 64);
+    assert!(partial.contains("samples have an answer"), "{partial}");
+    assert!(partial.ends_with("says: a value of `partial` is null or not a finite number"), "{partial}");
     assert!(error(&unit_cube(), "gg", 64).contains("did you mean"));
     assert!(error(&unit_cube(), "g", 1).contains("at least 8"));
     assert!(error(&unit_cube(), "g", u64::MAX).contains("at most"));

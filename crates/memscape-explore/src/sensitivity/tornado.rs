@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};
 use crate::registry::DynStudy;
-use crate::space::{Judge, Objective, Plan, Verdict};
+use crate::space::{Judge, Objective, Plan};
 use crate::table::Table;
 
 /// Values looked at on an axis that is long or has no end.
@@ -59,10 +59,5 @@ fn along(base: &[Parameters], it: &Experiment<'_>, axis: usize) -> Result<Vec<Va
     #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
     let place = |step: u64| if steps < 2 { 0.5 } else { step as f64 / (steps - 1) as f64 };
     let points: Vec<Point> = (0..steps).map(|step| cube.point(&[place(step)])).collect();
-    let done = answered(&plan, &it.asker, &judge, &points);
-    let goals = judge.goals();
-    let value = |(row, verdict): (usize, &Verdict)| {
-        (*verdict != Verdict::NoAnswer).then(|| done.values[row * goals..][..goals].to_vec())
-    };
-    Ok(done.verdicts.iter().enumerate().map(value).collect())
+    Ok(it.said(&answered(&plan, &it.asker, &judge, &points)))
 }
