@@ -9,6 +9,7 @@ use memscape::prelude::{Control, StudyFile, study};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::check_table;
 
@@ -36,6 +37,7 @@ pub fn front(
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     check_table(table)?;
     let names: Vec<&str> = SPACES.iter().map(|it| it.0).collect();
@@ -64,10 +66,10 @@ pub fn front(
         }
     }
     if let (Some(path), Some(all)) = (table, all) {
+        let all = if cancelled { all.interrupted() } else { all };
         let Asked { systems, budgets, seeds } = asked;
         let told = json!({ "systems": systems, "budgets": budgets, "seeds": seeds });
-        let saving = Progress::new("saving", quiet);
-        Origin::of_command("bench front", told).write(&all, path, &saving).map_err(Failure::of)?;
+        keep(&all, Some(&Origin::of_command("bench front", told)), path, quiet, err)?;
     }
     if cancelled { Err(Failure::Interrupted) } else { Ok(()) }
 }

@@ -67,20 +67,28 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         }
         Command::Sensitivity { file, of, method, samples, seed, out: table } => {
             let given = sensitivity::Given { of, method, samples, seed };
-            sensitivity::sensitivity(&file, given, table.as_deref(), quiet, out)
+            sensitivity::sensitivity(&file, given, table.as_deref(), quiet, out, err)
         }
         Command::Uncertainty { source, overrides, of, draws, seed, out: table } => {
             let asked = Uncertainty { of, draws, seed };
-            uncertainty::uncertainty(&source, &overrides.parameters, &asked, table.as_deref(), quiet, out)
+            uncertainty::uncertainty(
+                &source,
+                &overrides.parameters,
+                &asked,
+                table.as_deref(),
+                quiet,
+                out,
+                err,
+            )
         }
         Command::Compare { platforms, workload, operators, out: table } => {
-            compare::compare(&platforms, workload, operators, table.as_deref(), quiet, out)
+            compare::compare(&platforms, workload, operators, table.as_deref(), quiet, out, err)
         }
         Command::Plot(asked) => plot::plot(asked),
         Command::Explore(asked) => explore::explore(&asked, quiet, out, err),
         Command::Bench { what: Bench::Front { systems, budgets, seeds, out: table } } => {
             let asked = bench::Asked { systems: &systems, budgets: &budgets, seeds };
-            bench::front(&asked, table.as_deref(), quiet, out)
+            bench::front(&asked, table.as_deref(), quiet, out, err)
         }
         Command::TraceStats { traces, profile, dimms, json } => {
             trace_stats::report(&traces, profile.as_deref(), dimms, json, out)
@@ -93,7 +101,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
                 points,
                 seed,
             };
-            laws::examine(&asked, table.as_deref(), quiet, out)
+            laws::examine(&asked, table.as_deref(), quiet, out, err)
         }
         Command::Mcp { folder, most_points } => {
             let place = mcp::Place::new(&folder)?;

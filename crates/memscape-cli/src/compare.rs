@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::args::Workload;
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::parameters::read;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::check_table;
@@ -41,6 +42,7 @@ pub fn compare(
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     check_table(table)?;
     let found = names.iter().map(|it| platform(&it.as_str().into())).collect::<Result<Vec<_>, _>>();
@@ -65,8 +67,7 @@ pub fn compare(
     if let Some(path) = table {
         let names: Vec<&str> = asked.iter().map(|it| it.name.as_str()).collect();
         let told = json!({ "workload": question, "platforms": names, "operators": by_operator });
-        let saving = Progress::new("saving", quiet);
-        Origin::of_command("compare", told).write(&found, path, &saving).map_err(Failure::of)?;
+        keep(&found, Some(&Origin::of_command("compare", told)), path, quiet, err)?;
     }
     let shown: &[&str] = if by_operator { &PARTS } else { &SHOWN };
     show(&found, shown, found.height(), out)?;

@@ -10,6 +10,7 @@ use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
@@ -48,11 +49,7 @@ pub fn front(
         }
     };
     if let Some(path) = &kept.out {
-        let written = match origin {
-            Some(origin) => origin.write(&found, path, &Progress::new("saving", quiet)),
-            None => found.write(path),
-        };
-        written.map_err(Failure::of)?;
+        keep(&found, origin.as_ref(), path, quiet, err)?;
     }
     out.write_all(&said)?;
     if found.is_complete() {
@@ -104,9 +101,11 @@ fn of_space(
         Question::about(study, &base, &space, ("front", &goals), found.points).map_err(Failure::of)?;
     writeln!(
         out,
-        "{} points, {} allowed, {} with an answer, {} feasible; {} on the front",
+        "{} points, {} {}, {} with an answer, {} feasible; {} on the front",
         found.points,
         found.allowed,
+        // Of an interrupted front, those that were looked at.
+        if found.table.is_complete() { "allowed" } else { "looked at and allowed" },
         found.answered,
         found.feasible,
         found.table.height()

@@ -8,8 +8,9 @@ use memscape::prelude::{Control, DynStudy, Parameters, studies, study};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::parameters;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 
 /// What is held to its laws.
 pub struct Asked<'a> {
@@ -31,13 +32,14 @@ pub fn examine(
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let given = parameters::parse(asked.parameters)?;
     let all: Vec<&dyn DynStudy> = match asked.study {
         Some(name) => vec![study(name).map_err(Failure::of)?],
         None => studies().collect(),
     };
-    catch_interrupts();
+    save_when_interrupted();
     let mut done: Vec<Examination> = Vec::new();
     let takes_hardware = |it: &dyn DynStudy| it.slots().iter().any(|slot| slot.path == "hardware");
     for study in all.into_iter().filter(|it| asked.hardware.is_none() || takes_hardware(*it)) {
@@ -68,12 +70,12 @@ pub fn examine(
     if let Some(path) = table {
         let all = done.iter().map(Examination::table).reduce(|a, b| a?.concat(&b?));
         let all: Table = all.unwrap_or_else(|| Table::from_columns::<String>([])).map_err(Failure::of)?;
+        let all = if done.iter().all(|it| it.complete) { all } else { all.interrupted() };
         let Asked { study, parameters, hardware, points, seed } = asked;
         let told = json!({
             "study": study, "parameters": parameters, "hardware": hardware, "points": points, "seed": seed,
         });
-        let saving = Progress::new("saving", quiet);
-        Origin::of_command("laws", told).write(&all, path, &saving).map_err(Failure::of)?;
+        keep(&all, Some(&Origin::of_command("laws", told)), path, quiet, err)?;
     }
     match (done.iter().all(|it| it.complete), done.iter().all(|it| it.broken.is_empty())) {
         (false, _) => Err(Failure::Interrupted),

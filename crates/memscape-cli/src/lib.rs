@@ -12,6 +12,7 @@ mod describe;
 mod explore;
 mod failure;
 mod front;
+mod keep;
 mod laws;
 mod mcp;
 mod measure;

@@ -8,7 +8,7 @@ use memscape::prelude::Control;
 
 use crate::create::create;
 use crate::failure::Failure;
-use crate::progress::{Progress, catch_interrupts};
+use crate::progress::{Progress, save_when_interrupted};
 use crate::show::short;
 
 /// Prints what was said, and what the model says now.
@@ -86,7 +86,7 @@ pub fn hold(file: &Path, json: bool, out: &mut dyn Write) -> Result<(), Failure>
 /// Each prediction's id, unit and question, with what the model says now.
 fn now(quiet: bool) -> Result<Vec<(String, String, String, Interval)>, Failure> {
     let all = predictions().map_err(Failure::of)?;
-    catch_interrupts();
+    save_when_interrupted();
     let progress = Progress::new("predictions", quiet);
     let mut rows = Vec::new();
     for (done, it) in all.iter().enumerate() {

@@ -8,6 +8,7 @@ use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::{short, show};
@@ -68,8 +69,7 @@ pub fn search(
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);
     if let Some(path) = &kept.out {
         let asked = question.question(study, &base, &space).map_err(Failure::of)?;
-        let saving = Progress::new("saving", quiet);
-        Origin::of(&asked).write(&found, path, &saving).map_err(Failure::of)?;
+        keep(&found, Some(&Origin::of(&asked)), path, quiet, err)?;
     }
     if found.is_complete() {
         return shown;

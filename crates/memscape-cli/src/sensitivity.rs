@@ -7,6 +7,7 @@ use memscape::explore::{Origin, Question, SensitivityMethod};
 use memscape::prelude::study;
 
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
 use crate::show::show;
@@ -26,6 +27,7 @@ pub fn sensitivity(
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     check_table(table)?;
     let spec = read(file)?;
@@ -48,9 +50,10 @@ pub fn sensitivity(
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         let asked = Question::about(study, &base, &space, ("sensitivity", &question), question.samples);
-        let saving = Progress::new("saving", quiet);
-        Origin::of(&asked.map_err(Failure::of)?).write(&found, path, &saving).map_err(Failure::of)?;
+        keep(&found, Some(&Origin::of(&asked.map_err(Failure::of)?)), path, quiet, err)?;
     }
-    show(&found, &found.column_names(), found.height(), out)?;
+    if found.height() > 0 {
+        show(&found, &found.column_names(), found.height(), out)?;
+    }
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
 }

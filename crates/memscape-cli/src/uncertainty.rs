@@ -7,6 +7,7 @@ use memscape::explore::{Origin, Question, Space, Uncertainty};
 use memscape::prelude::study;
 
 use crate::failure::Failure;
+use crate::keep::keep;
 use crate::parameters;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::read::{check_table, read};
@@ -20,6 +21,7 @@ pub fn uncertainty(
     table: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     check_table(table)?;
     let overrides = parameters::parse(overrides)?;
@@ -39,9 +41,10 @@ pub fn uncertainty(
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         let asked = Question::about(study, &base, &space, ("uncertainty", asked), asked.draws);
-        let saving = Progress::new("saving", quiet);
-        Origin::of(&asked.map_err(Failure::of)?).write(&found, path, &saving).map_err(Failure::of)?;
+        keep(&found, Some(&Origin::of(&asked.map_err(Failure::of)?)), path, quiet, err)?;
     }
-    show(&found, &found.column_names(), found.height(), out)?;
+    if found.height() > 0 {
+        show(&found, &found.column_names(), found.height(), out)?;
+    }
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
 }

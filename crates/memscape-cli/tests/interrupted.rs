@@ -80,25 +80,33 @@ impl Sweep {
     }
 }
 
-/// What is found until then is told and written.
+/// What is found until then is told and written, beside a whole table of before.
 #[test]
-fn an_interrupted_search_or_front_keeps_what_it_has() {
+fn what_an_interrupted_command_has_is_kept_beside_the_table() {
     let given = Sweep::of(&format!(
         "{LONG}[search]\nminimize = [\"time_ns\", \"memory.trcd_ns\"]\nmethod = \"random\"\nbudget = 10000000\n"
     ));
-    for command in ["search", "front"] {
-        let table = given.path("found.parquet");
+    let study = given.path("study.toml").display().to_string();
+    let (table, partial) = (given.path("found.parquet"), given.path("found.partial.parquet"));
+    fs::write(&table, "a whole table").unwrap();
+    for (command, says) in [
+        (&["search", &study][..], "front"),
+        (&["front", &study], "looked at and allowed"),
+        (&["laws", "pim.gemv", "--points", "10000000"], "pim.gemv"),
+    ] {
         let mut asked = Command::new(env!("CARGO_BIN_EXE_memscape"));
-        asked.arg(command).arg(given.path("study.toml")).arg("-o").arg(&table);
+        asked.args(command).arg("-o").arg(&table);
         let child = asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         sleep(Duration::from_secs(2));
         send("-TERM", &child);
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let (told, why) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-        assert_eq!(status.code(), Some(i32::from(INTERRUPTED)), "{command}: {why}");
-        assert!(told.contains("front") && why.contains("interrupted"), "{command}: {told} {why}");
-        assert!(memscape::explore::Table::read_parquet(&table).unwrap().height() > 0, "{command}");
-        fs::remove_file(&table).unwrap();
+        assert_eq!(status.code(), Some(i32::from(INTERRUPTED)), "{command:?}: {why}");
+        assert!(told.contains(says), "{command:?}: {told}");
+        assert!(why.contains("interrupted") && why.contains("found.partial.parquet"), "{command:?}: {why}");
+        assert!(memscape::explore::Table::read_parquet(&partial).unwrap().height() > 0, "{command:?}");
+        assert_eq!(fs::read_to_string(&table).unwrap(), "a whole table", "{command:?}");
+        fs::remove_file(&partial).unwrap();
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Link {
     #[schemars(range(min = 1, max = 16))]
     pub lanes: NonZeroU32,
     /// Transfers of one lane, in 10^9 per second
-    #[schemars(range(min = 0.1, max = 1000.0), extend("unit" = "GT/s"))]
+    #[schemars(range(min = 0.1, max = 1000.0))]
     pub transfer_gt_s: f64,
     /// Share of the bits that the line code leaves
     #[schemars(range(min = 0.1, max = 1.0))]

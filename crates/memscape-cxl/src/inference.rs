@@ -287,7 +287,7 @@ impl Study for InferenceStudy {
         &[("token_ns", &["near_ns", "far_ns"]), EnergyColumns::SUM];
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
-        effects: &[
+        effects: &[&[
             slower("prompt_tokens"),
             slower("generated_tokens"),
             slower("batch"),
@@ -305,11 +305,11 @@ impl Study for InferenceStudy {
             neutral("expander.memory.energy.*"),
             unused("expander.memory.energy.bank_share.*", "nothing computes in the expander"),
             unused("expander.memory.*", "only a module's peak rate and size count here"),
-        ],
-        trends: &[
+        ]],
+        trends: &[&[
             raises("expander.memory.energy.*", "energy_j"),
             lowers("expander.memory.trefi_ns", "energy_refresh_j"),
-        ],
+        ]],
         limits: &[
             Limit { grow: &[("accelerator.memory_bytes", 1e6)], vanish: &["far_ns"] },
             Limit {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::schema::{Kind, Shape, alternatives, columns_of, is_null, is_nullable, types};
+use crate::units::unit_of;
 
 /// Everything there is to know about a study before asking it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -234,62 +235,8 @@ fn meaning(schema: &Map<String, Value>) -> String {
     text(schema, "description").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Longest first where one ends in another.
-const UNITS: &[(&str, &str)] = &[
-    ("tokens_per_s", "tokens/s"),
-    ("gb_per_s", "GB/s"),
-    ("gb_s", "GB/s"),
-    ("mt_s", "MT/s"),
-    ("per_s", "1/s"),
-    ("ps", "ps"),
-    ("ns", "ns"),
-    ("us", "µs"),
-    ("ms", "ms"),
-    ("s", "s"),
-    ("bytes", "B"),
-    ("kib", "KiB"),
-    ("mib", "MiB"),
-    ("gib", "GiB"),
-    ("gb", "GB"),
-    ("bits", "bit"),
-    ("mhz", "MHz"),
-    ("ghz", "GHz"),
-    ("gops", "GOPS"),
-    ("tops", "TOPS"),
-    ("tokens", "tokens"),
-    ("cycles", "cycles"),
-    ("tokens_per_j", "tokens/J"),
-    ("tokens_per_usd", "tokens/USD"),
-    ("pj_per_bit", "pJ/bit"),
-    ("nj_per_gbit", "nJ/Gbit"),
-    ("pj", "pJ"),
-    ("nj", "nJ"),
-    ("mj", "mJ"),
-    ("j", "J"),
-    ("mw", "mW"),
-    ("w", "W"),
-    ("usd", "USD"),
-    ("percent", "%"),
-];
-
-/// The unit that the end of a column's or parameter's name says, for example of `time_ns`.
-///
-/// ```
-/// assert_eq!(memscape_explore::unit_of("memory.trcd_ns"), Some("ns"));
-/// assert_eq!(memscape_explore::unit_of("split_k"), None);
-/// ```
-#[must_use]
-pub fn unit_of(name: &str) -> Option<&'static str> {
-    // A number that is known within a factor is named by its table.
-    let name = name.rsplit('.').find(|it| *it != "value")?;
-    let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
-    // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
-    let found = UNITS.iter().find(|(suffix, _)| ends(suffix) || (name == *suffix && suffix.len() > 2));
-    found.map(|(_, unit)| *unit)
-}
-
 fn unit(path: &str, schema: &Map<String, Value>) -> Option<String> {
-    text(schema, "unit").or_else(|| unit_of(path)).map(str::to_owned)
+    text(schema, "unit").map(str::to_owned).or_else(|| unit_of(path))
 }
 
 fn quoted(names: impl IntoIterator<Item: fmt::Display>) -> String {

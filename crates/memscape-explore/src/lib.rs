@@ -52,6 +52,7 @@ mod table;
 mod table_reader;
 mod table_writer;
 mod uncertainty;
+mod units;
 mod whole;
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests;
 mod toy;
 
 pub use control::Control;
-pub use describe::{AnswerColumn, Description, Parameter, Values, unit_of};
+pub use describe::{AnswerColumn, Description, Parameter, Values};
 pub use descriptions::described;
 pub use digest::digest;
 pub use edition::Edition;
@@ -86,4 +87,5 @@ pub use study_file::StudyFile;
 pub use sweep::Sweep;
 pub use table::{Column, Table};
 pub use uncertainty::{Doubts, Uncertainty, uncertainty};
+pub use units::{name_and_unit, unit_of};
 pub use whole::{remove_temporary_files, write_atomically};

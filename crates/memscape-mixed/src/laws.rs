@@ -28,8 +28,13 @@ const GROUPS: &str = "plain reads take turns over bank groups, a PIM command wai
 const LATER_WRITE: &str = "a write whose data come later can follow a read sooner";
 const ONE_MEMORY: &str = "the memory behind the array is `pim.memory`";
 
-pub(crate) const INFERENCE: Laws =
-    Laws { aim: Some(Aim::less("total_s")), effects: EFFECTS, trends: TRENDS, slow: true, ..Laws::NONE };
+pub(crate) const INFERENCE: Laws = Laws {
+    aim: Some(Aim::less("total_s")),
+    effects: &[EFFECTS],
+    trends: &[TRENDS],
+    slow: true,
+    ..Laws::NONE
+};
 
 const TRENDS: &[Trend] = &[
     raises("pim.memory.energy.activate*", "energy_j"),

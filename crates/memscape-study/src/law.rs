@@ -5,16 +5,22 @@
 //! study to it.
 //!
 //! ```
-//! use memscape_study::{Aim, Laws, When, either, faster, neutral, slower, unused};
+//! use memscape_study::{Aim, Effect, Laws, When, either, faster, neutral, slower, unused};
 //!
+//! /// What several studies say of a link.
+//! const LINK: &[Effect] = &[
+//!     faster("link.lanes"),
+//!     slower("link.latency_ns").only(&[When::is("engine", &["events"])]),
+//!     unused("link.price_usd", "no column is a price"),
+//! ];
 //! const LAWS: Laws = Laws {
 //!     aim: Some(Aim::less("total_ns")),
 //!     effects: &[
-//!         faster("link.lanes"),
-//!         slower("link.latency_ns").only(&[When::is("engine", &["events"])]),
-//!         either("tile.rows", "a taller tile reads less and leaves more cores without one"),
-//!         neutral("seed"),
-//!         unused("link.price_usd", "no column is a price"),
+//!         LINK,
+//!         &[
+//!             either("tile.rows", "a taller tile reads less and leaves more cores without one"),
+//!             neutral("seed"),
+//!         ],
 //!     ],
 //!     ..Laws::NONE
 //! };
@@ -29,10 +35,11 @@ use std::fmt;
 pub struct Laws {
     /// The column that matters and which way is better.
     pub aim: Option<Aim>,
-    /// What more of each numeric parameter does to it.
-    pub effects: &'static [Effect],
-    /// What more of a parameter does to other columns.
-    pub trends: &'static [Trend],
+    /// What more of each numeric parameter does to it, in lists that studies may share; a later one may say
+    /// otherwise of the same path.
+    pub effects: &'static [&'static [Effect]],
+    /// What more of a parameter does to other columns, in such lists.
+    pub trends: &'static [&'static [Trend]],
     /// How far its two engines may be apart.
     pub engines: Option<Engines>,
     /// What remains when a resource has no end.
@@ -46,16 +53,26 @@ impl Laws {
     pub const NONE: Self =
         Self { aim: None, effects: &[], trends: &[], engines: None, limits: &[], slow: false };
 
-    /// What is said of a parameter: the longest of the paths that cover it.
+    /// What is said of a parameter: the longest of the paths that cover it, and of equal ones the last.
     #[must_use]
     pub fn effect_on(&self, path: &str) -> Option<&'static Effect> {
-        let covering = self.effects.iter().filter(|it| covers(it.path, path));
+        let covering = self.effects().filter(|it| covers(it.path, path));
         covering.max_by_key(|it| (!it.path.ends_with('*'), it.path.len()))
+    }
+
+    /// What is said of parameters, list after list.
+    pub fn effects(&self) -> impl Iterator<Item = &'static Effect> + use<> {
+        self.effects.iter().copied().flatten()
+    }
+
+    /// What is said of other columns, list after list.
+    pub fn trends(&self) -> impl Iterator<Item = &'static Trend> + use<> {
+        self.trends.iter().copied().flatten()
     }
 
     /// The columns that must not move the other way with a parameter.
     pub fn trends_of<'a>(&self, path: &'a str) -> impl Iterator<Item = &'static Trend> + use<'a> {
-        self.trends.iter().filter(move |it| covers(it.path, path))
+        self.trends().filter(move |it| covers(it.path, path))
     }
 }
 
@@ -73,7 +90,7 @@ fn covers(law: &str, path: &str) -> bool {
 /// use memscape_study::{Laws, lowers, raises};
 ///
 /// const LAWS: Laws = Laws {
-///     trends: &[raises("memory.energy.*", "energy_j"), lowers("memory.trefi_ns", "energy_refresh_j")],
+///     trends: &[&[raises("memory.energy.*", "energy_j"), lowers("memory.trefi_ns", "energy_refresh_j")]],
 ///     ..Laws::NONE
 /// };
 /// assert_eq!(LAWS.trends_of("memory.trefi_ns").count(), 1);
@@ -376,8 +393,10 @@ mod tests {
 
     use super::*;
 
-    const LAWS: Laws =
-        Laws { effects: &[faster("memory.*"), slower("memory.trcd_ns"), neutral("memory.t*")], ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        effects: &[&[faster("memory.*"), slower("memory.trcd_ns"), neutral("memory.t*")]],
+        ..Laws::NONE
+    };
 
     #[test]
     fn the_longest_path_decides() {

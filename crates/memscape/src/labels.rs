@@ -1,30 +1,6 @@
 //! Columns' names as axes and legends say them.
 
-/// Units by the end of a column's name.
-const UNITS: [(&str, &str); 22] = [
-    ("_gb_s", "GB/s"),
-    ("_mt_s", "MT/s"),
-    ("_gt_s", "GT/s"),
-    ("_bytes", "B"),
-    ("_bits", "bit"),
-    ("_tokens", "tokens"),
-    ("_gflops", "GFLOPS"),
-    ("_tops", "TOPS"),
-    ("_mhz", "MHz"),
-    ("_ghz", "GHz"),
-    ("_usd", "USD"),
-    ("_gib", "GiB"),
-    ("_mib", "MiB"),
-    ("_kib", "KiB"),
-    ("_gb", "GB"),
-    ("_mb", "MB"),
-    ("_ns", "ns"),
-    ("_us", "µs"),
-    ("_ms", "ms"),
-    ("_ps", "ps"),
-    ("_s", "s"),
-    ("_j", "J"),
-];
+use memscape_explore::name_and_unit;
 
 /// Units of one quantity, each with how many of the last it is.
 const SIZES: [&[(&str, f64)]; 2] = [
@@ -139,23 +115,10 @@ fn split(column: &str) -> (String, String) {
     if !column.chars().all(|it| it.is_alphanumeric() || "._".contains(it)) {
         return (column.to_owned(), String::new());
     }
-    let leaf = column.rsplit('.').next().unwrap_or(column);
-    let rate = leaf.rsplit_once("_per_").and_then(|(what, per)| {
-        let unit = UNITS.iter().find(|it| it.0[1..] == *per)?;
-        Some((what, unit.1))
-    });
-    if let Some((what, per)) = rate {
-        let of = |it: &str| it.replace('_', " ");
-        return match what.rsplit_once('_') {
-            Some((what, counted)) => (format!("{} {counted}", of(what)), format!("{counted}/{per}")),
-            None => (of(what), format!("{what}/{per}")),
-        };
-    }
-    let unit = UNITS.iter().find(|it| leaf.ends_with(it.0) && leaf.len() > it.0.len());
-    match unit {
-        Some((end, unit)) => (leaf[..leaf.len() - end.len()].replace('_', " "), (*unit).to_owned()),
-        None => (leaf.replace('_', " "), String::new()),
-    }
+    let (name, unit) = name_and_unit(column);
+    // What is called as its unit, such as `tokens`, says it once.
+    let unit = unit.filter(|_| !column.ends_with(name));
+    (name.replace('_', " "), unit.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -172,6 +135,9 @@ mod tests {
             ("memory_bytes", "Memory (B)"),
             ("speedup", "Speedup"),
             ("banks_per_channel", "Banks per channel"),
+            ("device.dram.energy.access_pj_per_bit.value", "Access (pJ/bit)"),
+            ("package_w", "Package (W)"),
+            ("prompt.tokens", "Tokens"),
             ("pim.registers * 2", "pim.registers * 2"),
         ] {
             assert_eq!(label(column), expected);

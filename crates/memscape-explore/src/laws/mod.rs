@@ -324,7 +324,7 @@ impl Tally {
         broken.extend(dead(court, numbers, &parameters, key));
         broken.sort_by(|a, b| (a.rule, &a.parameter).cmp(&(b.rule, &b.parameter)));
         let checked = Rule::ALL.into_iter().map(of_rule).chain(parameters.iter().map(of_parameter)).collect();
-        let exceptions = court.laws.effects.iter().map(|it| it.except.len() as u64).sum();
+        let exceptions = court.laws.effects().map(|it| it.except.len() as u64).sum();
         Examination { study: court.study.name(), points, refused, checked, broken, exceptions, complete }
     }
 }
@@ -348,7 +348,7 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
     for it in numbers.iter().filter(|it| court.laws.effect_on(&it.path).is_none()) {
         all.push(broken(&it.path, "no law says what more of it does"));
     }
-    for trend in court.laws.trends {
+    for trend in court.laws.trends() {
         let is_known = court.description.columns.iter().any(|it| it.name == trend.column)
             && court
                 .description
@@ -360,7 +360,7 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
             all.push(broken(trend.path, &told));
         }
     }
-    for effect in court.laws.effects {
+    for effect in court.laws.effects() {
         let start = effect.path.trim_end_matches('*');
         let whole = start.len() == effect.path.len();
         let covers = |path: &str| if whole { path == start } else { path.starts_with(start) };

@@ -103,14 +103,14 @@ impl Study for Bent {
     const SUMS: &'static [(&'static str, &'static [&'static str])] = &[("time_ns", &["lanes_ns", "wait_ns"])];
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("time_ns")),
-        effects: &[
+        effects: &[&[
             slower("bytes"),
             faster("lanes"),
             neutral("room_bytes"),
             slower("delay_ns").only(&[When::is("engine", &["events"])]),
             neutral("tag"),
             unused("colour", "light has no time here"),
-        ],
+        ]],
         engines: Some(Engines::closed_and_events(0.2)),
         limits: &[Limit { grow: &[("lanes", 1e6)], vanish: &["lanes_ns"] }],
         ..Laws::NONE
@@ -241,12 +241,12 @@ impl Study for Careless {
     type Answer = Sum;
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("sum")),
-        effects: &[
+        effects: &[&[
             either("idle", "who knows"),
             slower("sly").only(&[When::is("on", &["true"])]),
             faster("printed").except(&[Exception { when: When::is("on", &["false"]), reason: "as printed" }]),
             faster("gone"),
-        ],
+        ]],
         ..Laws::NONE
     };
 

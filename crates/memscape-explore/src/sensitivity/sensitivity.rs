@@ -75,7 +75,7 @@ fn sensitivity_in(
         refused: OnceCell::new(),
     };
     match question.method {
-        SensitivityMethod::Tornado => tornado::table(study, base, &experiment),
+        SensitivityMethod::Tornado => tornado::table(base, &experiment),
         SensitivityMethod::Morris => morris::table(&experiment),
         SensitivityMethod::Sobol => indices::table(&experiment),
     }

@@ -126,6 +126,9 @@ fn a_tornado_is_one_parameter_at_a_time() {
     // At the base the first factor is 0, whatever the others are.
     assert_eq!(swings[1..], [Some(0.0); 3]);
     assert!(swings[0].unwrap() > 0.0);
+    let formula = asked("g * 2 + a", SensitivityMethod::Tornado, 0);
+    let [of_formula, of_column] = [&formula, &table].map(|it| it.f64("base").unwrap()[0].unwrap());
+    assert!((of_formula - (of_column * 2.0 + 0.5)).abs() < 1e-12, "a formula has a value at the base too");
 }
 
 #[test]

@@ -4,21 +4,18 @@ use super::experiment::{Experiment, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};
-use crate::registry::DynStudy;
-use crate::space::{Judge, Objective, Plan};
+use crate::search::Cube;
+use crate::space::{Judge, Objective, Plan, Space};
 use crate::table::Table;
 
 /// Values looked at on an axis that is long or has no end.
 const LOOKED_AT: u64 = 33;
 
 /// Each axis by itself, the others as the base has them.
-pub(super) fn table(study: &dyn DynStudy, base: &[Parameters], it: &Experiment<'_>) -> Result<Table, Error> {
+pub(super) fn table(base: &[Parameters], it: &Experiment<'_>) -> Result<Table, Error> {
     let columns = it.question.of.len();
-    let alone = study.run_layers(&base.iter().collect::<Vec<_>>());
-    let row = alone.ok();
-    // A formula has no column of its own in a single answer.
-    let plain = |column: &String| row.as_ref()?.iter().find(|it| it.0 == *column)?.1.as_f64();
-    let at_base: Vec<Option<f64>> = it.question.of.iter().map(plain).collect();
+    let at_base = at(base, it, &Space::default(), |_| vec![Point::default()])?.into_iter().next().flatten();
+    let at_base = |column: usize| at_base.as_ref().map(|it| it[column]);
     let axes = it.axes();
     let mut found: Vec<Vec<Values>> = Vec::new();
     for axis in 0..axes {
@@ -38,7 +35,7 @@ pub(super) fn table(study: &dyn DynStudy, base: &[Parameters], it: &Experiment<'
     let least = |all: &[Values], column: usize| extreme(all, column, f64::min);
     let greatest = |all: &[Values], column: usize| extreme(all, column, f64::max);
     let columns = vec![
-        ("base", (0..columns).flat_map(|column| vec![at_base[column]; axes]).collect()),
+        ("base", (0..columns).flat_map(|column| vec![at_base(column); axes]).collect()),
         ("at_low", of(&|all, column| end(all.first(), column))),
         ("at_high", of(&|all, column| end(all.last(), column))),
         ("least", of(&least)),
@@ -50,14 +47,24 @@ pub(super) fn table(study: &dyn DynStudy, base: &[Parameters], it: &Experiment<'
 
 /// The answers along one axis.
 fn along(base: &[Parameters], it: &Experiment<'_>, axis: usize) -> Result<Vec<Values>, Error> {
-    let space = it.space.only(axis);
-    let plan: Plan<'_> = it.asker.plan(base, &space)?;
+    at(base, it, &it.space.only(axis), |plan| {
+        let cube = Cube::new(plan);
+        let steps = cube.length(0).unwrap_or(LOOKED_AT).min(LOOKED_AT);
+        #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
+        let place = |step: u64| if steps < 2 { 0.5 } else { step as f64 / (steps - 1) as f64 };
+        (0..steps).map(|step| cube.point(&[place(step)])).collect()
+    })
+}
+
+/// The answers at some points of another space over the same base.
+fn at(
+    base: &[Parameters],
+    it: &Experiment<'_>,
+    space: &Space,
+    points: impl FnOnce(&Plan<'_>) -> Vec<Point>,
+) -> Result<Vec<Values>, Error> {
+    let plan: Plan<'_> = it.asker.plan(base, space)?;
     let objectives: Vec<Objective> = it.question.of.iter().map(Objective::minimize).collect();
     let judge = Judge::new(&plan, &objectives)?;
-    let cube = crate::search::Cube::new(&plan);
-    let steps = cube.length(0).unwrap_or(LOOKED_AT).min(LOOKED_AT);
-    #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
-    let place = |step: u64| if steps < 2 { 0.5 } else { step as f64 / (steps - 1) as f64 };
-    let points: Vec<Point> = (0..steps).map(|step| cube.point(&[place(step)])).collect();
-    Ok(it.said(&answered(&plan, &it.asker, &judge, &points)))
+    Ok(it.said(&answered(&plan, &it.asker, &judge, &points(&plan))))
 }

@@ -170,7 +170,7 @@ impl Study for ActivityStudy {
     const SUMMARY: &'static str = "Statistics of neurons' activity, of the law or of a recording";
     type Answer = ActivityAnswer;
 
-    const LAWS: Laws = Laws { aim: Some(Aim::more("top_share")), effects: laws::ACTIVITY, ..Laws::NONE };
+    const LAWS: Laws = Laws { aim: Some(Aim::more("top_share")), effects: &[laws::ACTIVITY], ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

@@ -408,8 +408,8 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
-        effects: laws::INFERENCE,
-        trends: laws::ENERGY,
+        effects: &[laws::RANK, laws::INFERENCE],
+        trends: &[laws::ENERGY],
         engines: Some(Engines::closed_and_events(0.2)),
         slow: true,
         ..Laws::NONE

@@ -73,6 +73,22 @@ const WIDER: &str =
 const COLUMN: &str = "it is bus_bits x burst_length / 8";
 const CLOCK: &str = "it is transfers_per_clock over the data rate";
 
+/// A rank, whose rows are streamed.
+pub(super) const RANK: &[Effect] = &[
+    unused(
+        "dimm.memory.*",
+        "a stream of whole rows is paced by the bus and by what is between column accesses",
+    ),
+    unused("dimm.memory.tck_ns", CLOCK),
+    either("dimm.memory.bank_groups", TURNS),
+    unused("dimm.memory.column_bytes", COLUMN),
+    either(
+        "dimm.memory.burst_length",
+        "a longer burst holds the bus longer, for the bytes that an access brings",
+    ),
+    either("dimm.memory.bus_bits", WIDER),
+];
+
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
     either("prompt_tokens", TRAINED),
@@ -89,21 +105,9 @@ pub(super) const INFERENCE: &[Effect] = &[
     neutral("dimm.mac_pj_per_bit.*"),
     neutral("link_pj_per_bit.*"),
     either("gpus", "each reads less, and a sum over all has more hops").only(TENSORRT),
-    unused(
-        "dimm.memory.*",
-        "a stream of whole rows is paced by the bus and by what is between column accesses",
-    ),
     better("dimm.memory.data_rate_mt_s"),
-    unused("dimm.memory.tck_ns", CLOCK),
     worse("dimm.memory.tccd_s_ns"),
     worse("dimm.memory.tccd_l_ns"),
-    either("dimm.memory.bank_groups", TURNS),
-    unused("dimm.memory.column_bytes", COLUMN),
-    either(
-        "dimm.memory.burst_length",
-        "a longer burst holds the bus longer, for the bytes that an access brings",
-    ),
-    either("dimm.memory.bus_bits", WIDER),
     faster("dimm.ranks").except(AT_BANKS),
     better("dimm.capacity_gb"),
     better("dimm.multipliers"),
@@ -170,21 +174,9 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("gpu.bandwidth_gb_s"),
     faster("gpu.fp16_tops"),
     faster("gpu.pcie_gb_s"),
-    unused(
-        "dimm.memory.*",
-        "a stream of whole rows is paced by the bus and by what is between column accesses",
-    ),
     faster("dimm.memory.data_rate_mt_s"),
-    unused("dimm.memory.tck_ns", CLOCK),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
-    either("dimm.memory.bank_groups", TURNS),
-    unused("dimm.memory.column_bytes", COLUMN),
-    either(
-        "dimm.memory.burst_length",
-        "a longer burst holds the bus longer, for the bytes that an access brings",
-    ),
-    either("dimm.memory.bus_bits", WIDER),
     faster("dimm.ranks").except(UNITS),
     neutral("dimm.capacity_gb"),
     faster("dimm.multipliers"),

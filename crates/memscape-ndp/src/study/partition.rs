@@ -198,8 +198,12 @@ impl Study for PartitionStudy {
         "Hot neurons on the GPU, cold ones on DIMMs: the offline partition, with a proven bound";
     type Answer = PartitionAnswer;
 
-    const LAWS: Laws =
-        Laws { aim: Some(Aim::less("lower_bound_ms")), effects: laws::PARTITION, slow: true, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::less("lower_bound_ms")),
+        effects: &[laws::RANK, laws::PARTITION],
+        slow: true,
+        ..Laws::NONE
+    };
 
     fn slots() -> Vec<Slot> {
         vec![

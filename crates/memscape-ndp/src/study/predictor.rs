@@ -174,7 +174,7 @@ impl Study for PredictorStudy {
     type Answer = PredictorAnswer;
 
     const LAWS: Laws =
-        Laws { aim: Some(Aim::more("accuracy")), effects: laws::PREDICTOR, slow: true, ..Laws::NONE };
+        Laws { aim: Some(Aim::more("accuracy")), effects: &[laws::PREDICTOR], slow: true, ..Laws::NONE };
 
     fn slots() -> Vec<Slot> {
         vec![

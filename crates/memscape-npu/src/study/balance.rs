@@ -4,7 +4,7 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use memscape_study::{
-    Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, either, faster, neutral, slower, unused,
+    Aim, Bound, CostEngine, Engines, Laws, Slot, Study, StudyError, either, neutral, unused,
 };
 use memscape_units::Bytes;
 use schemars::JsonSchema;
@@ -370,35 +370,17 @@ impl Study for BalanceStudy {
     const LAWS: Laws = Laws {
         aim: Some(Aim::more("best_tops")),
         effects: &[
-            either("at_least", "a larger product amortises more; which multiples of tiles reach it varies"),
-            neutral("k_start"),
-            either("k_mt_steps", laws::STEP),
-            faster("bds_in_flight"),
-            either("device.rows", laws::ROWS),
-            either("device.columns", laws::ROWS),
-            either("device.a_column_stride", laws::STRIDE),
-            faster("device.clock_mhz"),
-            faster("device.l1_bytes"),
-            either("device.l1_bank_bytes", laws::BANKS),
-            either("device.stack_bytes", laws::BANKS),
-            faster("device.l2_bytes"),
-            faster("device.dma_bytes_per_cycle"),
-            faster("device.port_bytes_per_cycle"),
-            neutral("device.accumulator_bytes"),
-            either("device.int8.*", laws::GRID).only(laws::INT8),
-            slower("device.int8.conversions").only(laws::INT8),
-            either("device.bf16.*", laws::GRID).only(laws::BF16),
-            slower("device.bf16.conversions").only(laws::BF16),
-            slower("device.pipeline_cycles"),
-            neutral("device.memory_channels"),
-            neutral("device.shim_bds"),
-            slower("device.bd_cycles"),
-            slower("device.dispatch_ns"),
-            unused("device.reconfiguration_ns", "each design is there already"),
-            faster("device.dram.*"),
-            unused("device.dram.energy.*", laws::NO_ENERGY),
-            slower("device.dram.run_bytes"),
-            slower("device.dram.line_bytes"),
+            laws::DEVICE,
+            &[
+                either(
+                    "at_least",
+                    "a larger product amortises more; which multiples of tiles reach it varies",
+                ),
+                neutral("k_start"),
+                either("k_mt_steps", laws::STEP),
+                unused("device.reconfiguration_ns", "each design is there already"),
+                unused("device.dram.energy.*", laws::NO_ENERGY),
+            ],
         ],
         engines: Some(Engines::closed_and_events(laws::ENGINES)),
         slow: true,

@@ -3,9 +3,9 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, CostEngine, Effect, Energy, EnergyColumns, Headline, Laws, Limited,
-    OperatorCost, Part, Pass, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, neutral,
-    operators_form, parts, raises, slower, write_operators,
+    Aim, Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Limited, OperatorCost,
+    Part, Pass, Served, Slot, Study, StudyError, TraceFormat, When, either, neutral, operators_form, parts,
+    raises, slower, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
@@ -420,30 +420,40 @@ impl InferenceStudy {
         Ok(streams)
     }
 
+    /// What the prompts stream and multiply beside weights: attention at the rate of the layers' products.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn prompt_streams(&self, stored: Weights<'_>, layer_tops: f64) -> Result<Vec<Streamed>, StudyError> {
+        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
+        let peak = self.device.peak_tops(&self.device.mmul(self.precision)?) * 1e3;
+        let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
+        let others = operators.into_iter().filter(|it| it.kind != OperatorKind::Matrix);
+        let stream = |it: Operator| {
+            let (count, part) = (it.count as f64, part_of(it.kind));
+            let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
+            let bytes = count * self.bytes(stored, &it, batch);
+            Streamed {
+                name: it.name,
+                part,
+                at_peak: count * operations / peak,
+                compute: count * operations / (layer_tops * 1e3),
+                stream: bytes / gb_s,
+                bytes,
+            }
+        };
+        Ok(others.map(stream).collect())
+    }
+
     /// Prompt and token, operator by operator.
     ///
     /// # Errors
     /// As of the study, but that nothing is refused for its size.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         self.check_rows()?;
-        let mmul = self.device.mmul(self.precision)?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
         let heads = NonZeroU64::from(self.batch);
         let mut costs = products.operators(heads, Some(stored))?;
         let tops = products.solve(heads, Some(stored))?.layer_tops;
-        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
-        for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
-            let part = part_of(it.kind);
-            if part == PassPart::Weights {
-                continue;
-            }
-            let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
-            let count = it.count as f64;
-            let at_peak = count * operations / (self.device.peak_tops(&mmul) * 1e3);
-            let compute = count * operations / (tops * 1e3);
-            let bytes = count * self.bytes(stored, &it, batch);
-            let it = Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes };
+        for it in self.prompt_streams(stored, tops)? {
             costs.push(it.told(Pass::Prompt)?);
         }
         for it in self.streams()? {
@@ -464,27 +474,15 @@ impl InferenceStudy {
     ///
     /// # Errors
     /// As of `npu.workload`: a model with experts, or a design that does not fit.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         self.check_rows()?;
         let stored = self.format.of(&self.model)?;
         let solved = self.products().solve(self.batch.into(), Some(stored))?;
         let Solved { answer: products, layers, outside, layer_tops } = solved;
-        let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
-        for it in self.model.prefill_operators(self.prompt_tokens.get(), self.projections)? {
-            let part = part_of(it.kind);
-            if part == PassPart::Weights {
-                continue;
-            }
-            let moved = self.bytes(stored, &it, batch);
-            other_bytes += it.count as f64 * moved;
-            let compute = match part {
-                PassPart::Attention => batch * it.operations as f64 / (layer_tops * 1e3),
-                _ => 0.0,
-            };
-            let stream = moved / gb_s;
-            times[part.index()] += it.count as f64 * compute.max(stream);
+        for it in self.prompt_streams(stored, layer_tops)? {
+            times[it.part.index()] += it.compute.max(it.stream);
+            other_bytes += it.bytes;
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
         let (weights, attention, vector) = (weights?, attention?, vector?);
@@ -540,12 +538,28 @@ impl Study for InferenceStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
-        effects: EFFECTS,
-        trends: &[
+        effects: &[
+            laws::DEVICE,
+            &[
+                slower("prompt_tokens"),
+                slower("generated_tokens"),
+                slower("batch"),
+                slower("kv_bits"),
+                slower("activation_bits"),
+                neutral("memory_gb"),
+                either("m_ct", laws::TILE).only(GIVEN),
+                either("k_ct", laws::TILE).only(GIVEN),
+                either("n_ct", laws::TILE).only(GIVEN),
+                either("k_mt", laws::STEP).only(GIVEN),
+                slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
+                neutral("device.dram.energy.*"),
+            ],
+        ],
+        trends: &[&[
             raises("device.dram.energy.*", "energy_j"),
             raises("device.dram.energy.*", "energy_high_j"),
             raises("generated_tokens", "energy_j"),
-        ],
+        ]],
         slow: true,
         ..Laws::NONE
     };
@@ -615,45 +629,6 @@ impl Study for InferenceStudy {
 
 /// Where the design is given.
 const GIVEN: &[When] = &[When::is_not("strategy", &["best-per-size"])];
-
-const EFFECTS: &[Effect] = &[
-    slower("prompt_tokens"),
-    slower("generated_tokens"),
-    slower("batch"),
-    slower("kv_bits"),
-    slower("activation_bits"),
-    neutral("memory_gb"),
-    either("m_ct", laws::TILE).only(GIVEN),
-    either("k_ct", laws::TILE).only(GIVEN),
-    either("n_ct", laws::TILE).only(GIVEN),
-    either("k_mt", laws::STEP).only(GIVEN),
-    faster("bds_in_flight"),
-    either("device.rows", laws::ROWS),
-    either("device.columns", laws::ROWS),
-    either("device.a_column_stride", laws::STRIDE),
-    faster("device.clock_mhz"),
-    faster("device.l1_bytes"),
-    either("device.l1_bank_bytes", laws::BANKS),
-    either("device.stack_bytes", laws::BANKS),
-    faster("device.l2_bytes"),
-    faster("device.dma_bytes_per_cycle"),
-    faster("device.port_bytes_per_cycle"),
-    neutral("device.accumulator_bytes"),
-    either("device.int8.*", laws::GRID).only(laws::INT8),
-    slower("device.int8.conversions").only(laws::INT8),
-    either("device.bf16.*", laws::GRID).only(laws::BF16),
-    slower("device.bf16.conversions").only(laws::BF16),
-    slower("device.pipeline_cycles"),
-    neutral("device.memory_channels"),
-    neutral("device.shim_bds"),
-    slower("device.bd_cycles"),
-    slower("device.dispatch_ns"),
-    slower("device.reconfiguration_ns").only(&[When::is_not("strategy", &["one-design"])]),
-    faster("device.dram.*"),
-    neutral("device.dram.energy.*"),
-    slower("device.dram.run_bytes"),
-    slower("device.dram.line_bytes"),
-];
 
 #[cfg(test)]
 mod tests {

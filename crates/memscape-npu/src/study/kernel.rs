@@ -141,7 +141,7 @@ impl Study for KernelStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::more("peak_tops")),
-        effects: &[
+        effects: &[&[
             either("m_ct", laws::TILE),
             either("k_ct", laws::TILE),
             either("n_ct", laws::TILE),
@@ -160,7 +160,7 @@ impl Study for KernelStudy {
             slower("device.bf16.conversions").only(laws::BF16),
             slower("device.pipeline_cycles"),
             unused("device.*", "one core works on what L1 has already"),
-        ],
+        ]],
         ..Laws::NONE
     };
 

@@ -1,6 +1,6 @@
 //! What the laws of several studies say, and what no product of matrices goes below.
 
-use memscape_study::When;
+use memscape_study::{Effect, When, either, faster, neutral, slower};
 
 use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
@@ -32,6 +32,34 @@ pub(super) const INT8: &[When] = &[When::is_not("precision", &["bf16-bf16"])];
 
 /// Where the instruction for bf16 works.
 pub(super) const BF16: &[When] = &[When::is("precision", &["bf16-bf16"])];
+
+/// What more of a device does where designs are chosen for it.
+pub(super) const DEVICE: &[Effect] = &[
+    faster("bds_in_flight"),
+    either("device.rows", ROWS),
+    either("device.columns", ROWS),
+    either("device.a_column_stride", STRIDE),
+    faster("device.clock_mhz"),
+    faster("device.l1_bytes"),
+    either("device.l1_bank_bytes", BANKS),
+    either("device.stack_bytes", BANKS),
+    faster("device.l2_bytes"),
+    faster("device.dma_bytes_per_cycle"),
+    faster("device.port_bytes_per_cycle"),
+    neutral("device.accumulator_bytes"),
+    either("device.int8.*", GRID).only(INT8),
+    slower("device.int8.conversions").only(INT8),
+    either("device.bf16.*", GRID).only(BF16),
+    slower("device.bf16.conversions").only(BF16),
+    slower("device.pipeline_cycles"),
+    neutral("device.memory_channels"),
+    neutral("device.shim_bds"),
+    slower("device.bd_cycles"),
+    slower("device.dispatch_ns"),
+    faster("device.dram.*"),
+    slower("device.dram.run_bytes"),
+    slower("device.dram.line_bytes"),
+];
 
 /// How far the closed form may be from the events: few steps per block, where the
 /// longest path zigzags between blocks.

@@ -174,7 +174,7 @@ impl Study for SearchStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::more("score")),
-        effects: &[
+        effects: &[&[
             either("k_ct", "the best of one reduction; without it the best of all"),
             either("assumed_efficiency", EQ_4).only(BY_EQ_4),
             slower("rank"),
@@ -191,7 +191,7 @@ impl Study for SearchStudy {
             either("device.bf16.*", laws::GRID).only(laws::BF16),
             either("device.pipeline_cycles", EQ_4),
             unused("device.*", "one core works on what L1 has already"),
-        ],
+        ]],
         ..Laws::NONE
     };
 

@@ -3,8 +3,8 @@
 
 use memscape_dram::Dram;
 use memscape_study::{
-    Aim, Bound, Engines, Exception, Laws, Limit, When, either, faster, lowers, neutral, raises, slower,
-    unused,
+    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Trend, When, either, faster, lowers, neutral,
+    raises, slower, unused,
 };
 use memscape_workload::{Format, Gemv};
 
@@ -42,90 +42,85 @@ const OVERLAPPED: &[Exception] = &[Exception {
     reason: "the later a write's data, the sooner its command may follow a read, and rows open beside it",
 }];
 
-/// What all studies say of machine and placement, and what one adds.
-macro_rules! with_machine {
-    ($energy:expr; $($own:expr),+ $(,)?) => {
-        &[
-            faster("memory.channels").except(PRINTED),
-            unused("memory.trrd_s_ns", "tFAW is at least four of it"),
-            faster("memory.banks_per_channel").except(PRINTED),
-            neutral("memory.rows"),
-            $energy,
-            faster("memory.row_bytes"),
-            unused("memory.column_bytes", "it is bus_bits x burst_length / 8"),
-            either("memory.bus_bits", WIDER_WORDS),
-            either("memory.burst_length", WIDER_WORDS),
-            faster("memory.data_rate_mt_s"),
-            slower("memory.transfers_per_clock"),
-            unused("memory.tck_ns", "it is transfers_per_clock over the data rate"),
-            slower("memory.trcd_ns"),
-            slower("memory.trp_ns"),
-            slower("memory.trp_ab_ns"),
-            slower("memory.tras_ns"),
-            slower("memory.trc_ns"),
-            slower("memory.twr_ns"),
-            slower("memory.trtp_ns"),
-            slower("memory.cl_ns").only(TURN_NOT_GIVEN),
-            slower("memory.cwl_ns").except(OVERLAPPED),
-            slower("memory.tccd_s_ns"),
-            slower("memory.tccd_l_ns"),
-            slower("memory.trrd_l_ns"),
-            slower("memory.tfaw_ns"),
-            unused(
-                "memory.twtr_s_ns",
-                "a PIM command reaches every bank group, and the processor's reads follow no write",
-            ),
-            slower("memory.twtr_l_ns"),
-            slower("memory.trtw_ns"),
-            faster("memory.trefi_ns").only(REFRESHED),
-            slower("memory.trfc_ab_ns").only(REFRESHED),
-            faster("interleave_bytes").except(UNITS),
-            faster("pim.registers").except(PRINTED),
-            either("pim.register_bits", "a wider register holds more and takes longer to fold lane by lane"),
-            either("pim.input_registers", "inputs in registers save turnarounds, and sums lose the registers they take"),
-            either("pim.sum_bits", "wider sums take more registers, and leave fewer lanes to fold across"),
-            slower("pim.command_ratio"),
-            slower("pim.host_turnaround_ns"),
-            slower("pim.swap_commands"),
-            either("split_k", "parts of the columns allow taller tiles, and read inputs and write sums of their own"),
-            either("tile", "a taller tile folds fewer lanes, has more sums to hold and leaves more banks idle"),
-            either("cr_degree", "row-blocks that share inputs exchange their sums"),
-            $($own),+
-        ]
-    };
-}
+/// What all studies say of machine and placement.
+const MACHINE: &[Effect] = &[
+    faster("memory.channels").except(PRINTED),
+    unused("memory.trrd_s_ns", "tFAW is at least four of it"),
+    faster("memory.banks_per_channel").except(PRINTED),
+    neutral("memory.rows"),
+    faster("memory.row_bytes"),
+    unused("memory.column_bytes", "it is bus_bits x burst_length / 8"),
+    either("memory.bus_bits", WIDER_WORDS),
+    either("memory.burst_length", WIDER_WORDS),
+    faster("memory.data_rate_mt_s"),
+    slower("memory.transfers_per_clock"),
+    unused("memory.tck_ns", "it is transfers_per_clock over the data rate"),
+    slower("memory.trcd_ns"),
+    slower("memory.trp_ns"),
+    slower("memory.trp_ab_ns"),
+    slower("memory.tras_ns"),
+    slower("memory.trc_ns"),
+    slower("memory.twr_ns"),
+    slower("memory.trtp_ns"),
+    slower("memory.cl_ns").only(TURN_NOT_GIVEN),
+    slower("memory.cwl_ns").except(OVERLAPPED),
+    slower("memory.tccd_s_ns"),
+    slower("memory.tccd_l_ns"),
+    slower("memory.trrd_l_ns"),
+    slower("memory.tfaw_ns"),
+    unused(
+        "memory.twtr_s_ns",
+        "a PIM command reaches every bank group, and the processor's reads follow no write",
+    ),
+    slower("memory.twtr_l_ns"),
+    slower("memory.trtw_ns"),
+    faster("memory.trefi_ns").only(REFRESHED),
+    slower("memory.trfc_ab_ns").only(REFRESHED),
+    faster("interleave_bytes").except(UNITS),
+    faster("pim.registers").except(PRINTED),
+    either("pim.register_bits", "a wider register holds more and takes longer to fold lane by lane"),
+    either(
+        "pim.input_registers",
+        "inputs in registers save turnarounds, and sums lose the registers they take",
+    ),
+    either("pim.sum_bits", "wider sums take more registers, and leave fewer lanes to fold across"),
+    slower("pim.command_ratio"),
+    slower("pim.host_turnaround_ns"),
+    slower("pim.swap_commands"),
+    either("split_k", "parts of the columns allow taller tiles, and read inputs and write sums of their own"),
+    either("tile", "a taller tile folds fewer lanes, has more sums to hold and leaves more banks idle"),
+    either("cr_degree", "row-blocks that share inputs exchange their sums"),
+];
 
-/// What all studies say of energy, and what one adds. More of a read's energy at the bank is less on
-/// the way that register writes take, so that has no direction.
-macro_rules! with_energy {
-    ($($own:expr),* $(,)?) => {
-        &[
-            raises("memory.energy.activate*", "energy_j"),
-            raises("memory.energy.read*", "energy_j"),
-            raises("memory.energy.write*", "energy_j"),
-            raises("memory.energy.io*", "energy_j"),
-            raises("memory.energy.refresh*", "energy_j"),
-            raises("memory.energy.standby*", "energy_j"),
-            raises("pim.mac_pj_per_bit.*", "energy_j"),
-            lowers("memory.trefi_ns", "energy_refresh_j"),
-            $($own),*
-        ]
-    };
-}
+/// What all studies say of energy. More of a read's energy at the bank is less on the way that register
+/// writes take, so that has no direction.
+const ENERGY: &[Trend] = &[
+    raises("memory.energy.activate*", "energy_j"),
+    raises("memory.energy.read*", "energy_j"),
+    raises("memory.energy.write*", "energy_j"),
+    raises("memory.energy.io*", "energy_j"),
+    raises("memory.energy.refresh*", "energy_j"),
+    raises("memory.energy.standby*", "energy_j"),
+    raises("pim.mac_pj_per_bit.*", "energy_j"),
+    lowers("memory.trefi_ns", "energy_refresh_j"),
+];
 
 pub(super) const GEMV: Laws = Laws {
     aim: Some(Aim::less("time_ns")),
-    trends: with_energy![],
-    effects: with_machine![
-        neutral("memory.energy.*");
-        slower("m"),
-        slower("k"),
-        unused("memory.ranks", ONE_RANK),
-        unused("memory.trtrs_ns", NO_OTHER_RANK),
-        either("memory.bank_groups", SUMS_TAKE_TURNS),
-        neutral("pim.mac_pj_per_bit.*"),
-        // It shows in the processor's time beside, where that computes for longer than it reads.
-        neutral("soc.tops_8bit"),
+    trends: &[ENERGY],
+    effects: &[
+        MACHINE,
+        &[
+            neutral("memory.energy.*"),
+            slower("m"),
+            slower("k"),
+            unused("memory.ranks", ONE_RANK),
+            unused("memory.trtrs_ns", NO_OTHER_RANK),
+            either("memory.bank_groups", SUMS_TAKE_TURNS),
+            neutral("pim.mac_pj_per_bit.*"),
+            // It shows in the processor's time beside, where that computes for longer than it reads.
+            neutral("soc.tops_8bit"),
+        ],
     ],
     engines: Some(Engines::closed_and_events(0.0)),
     limits: NO_REFRESH,
@@ -134,23 +129,29 @@ pub(super) const GEMV: Laws = Laws {
 
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
-    trends: with_energy![raises("generated_tokens", "energy_j"), raises("batch", "energy_j")],
-    effects: with_machine![
-        neutral("memory.energy.*");
-        slower("prompt_tokens"),
-        slower("generated_tokens"),
-        slower("batch"),
-        either(
-            "memory.bank_groups",
-            "plain reads take turns over bank groups, a PIM command waits for them all"
-        ),
-        either("memory.ranks", "each rank opens rows of its own, and the bus takes its time to turn to another")
+    trends: &[ENERGY, &[raises("generated_tokens", "energy_j"), raises("batch", "energy_j")]],
+    effects: &[
+        MACHINE,
+        &[
+            neutral("memory.energy.*"),
+            slower("prompt_tokens"),
+            slower("generated_tokens"),
+            slower("batch"),
+            either(
+                "memory.bank_groups",
+                "plain reads take turns over bank groups, a PIM command waits for them all",
+            ),
+            either(
+                "memory.ranks",
+                "each rank opens rows of its own, and the bus takes its time to turn to another",
+            )
             .only(ON_SOC),
-        slower("memory.trtrs_ns").only(ON_SOC),
-        slower("kv_bits"),
-        slower("activation_bits"),
-        neutral("pim.mac_pj_per_bit.*"),
-        faster("soc.tops_8bit"),
+            slower("memory.trtrs_ns").only(ON_SOC),
+            slower("kv_bits"),
+            slower("activation_bits"),
+            neutral("pim.mac_pj_per_bit.*"),
+            faster("soc.tops_8bit"),
+        ],
     ],
     ..Laws::NONE
 };
@@ -160,15 +161,18 @@ const NO_REFRESH: &[Limit] =
 
 pub(super) const REGRET: Laws = Laws {
     aim: Some(Aim::less("best_ns")),
-    effects: with_machine![
-        unused("memory.energy.*", NO_ENERGY);
-        slower("m"),
-        slower("k"),
-        unused("memory.ranks", ONE_RANK),
-        unused("memory.trtrs_ns", NO_OTHER_RANK),
-        unused("pim.mac_pj_per_bit.*", NO_ENERGY),
-        either("memory.bank_groups", SUMS_TAKE_TURNS),
-        unused("soc.tops_8bit", "no column is a speedup")
+    effects: &[
+        MACHINE,
+        &[
+            unused("memory.energy.*", NO_ENERGY),
+            slower("m"),
+            slower("k"),
+            unused("memory.ranks", ONE_RANK),
+            unused("memory.trtrs_ns", NO_OTHER_RANK),
+            unused("pim.mac_pj_per_bit.*", NO_ENERGY),
+            either("memory.bank_groups", SUMS_TAKE_TURNS),
+            unused("soc.tops_8bit", "no column is a speedup"),
+        ],
     ],
     slow: true,
     ..Laws::NONE

@@ -131,7 +131,7 @@ impl Study for CensusStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("products")),
-        effects: &[
+        effects: &[&[
             slower("prompt_tokens"),
             slower("generated_tokens"),
             slower("repetitions"),
@@ -141,7 +141,7 @@ impl Study for CensusStudy {
             neutral("dispatch.min_rows"),
             neutral("dispatch.min_columns"),
             neutral("dispatch.min_shared"),
-        ],
+        ]],
         ..Laws::NONE
     };
 

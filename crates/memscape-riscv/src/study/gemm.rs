@@ -10,7 +10,7 @@ use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, all};
+use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
@@ -196,7 +196,7 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 68] = all(&[
+const EFFECTS: &[&[Effect]] = &[
     &[
         slower("m"),
         slower("k"),
@@ -227,10 +227,10 @@ const EFFECTS: [Effect; 68] = all(&[
         unused("os.vocabulary_entry_bytes", "no column counts faults"),
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
-    &NEAR,
-    &SLC,
-    &MEMORY,
-]);
+    NEAR,
+    SLC,
+    MEMORY,
+];
 
 /// Why a rate of the integer kernels is none of this study's.
 const FLOATS: &str = "a product in single precision needs none";
@@ -247,7 +247,7 @@ impl Study for GemmStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("time_ns")),
-        effects: &EFFECTS,
+        effects: EFFECTS,
         limits: &[Limit { grow: &[("core.pack_ns", 1e-9)], vanish: &["pack_ns"] }],
         ..Laws::NONE
     };

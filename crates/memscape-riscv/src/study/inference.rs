@@ -13,7 +13,7 @@ use memscape_workload::{Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, all};
+use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED};
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
@@ -515,7 +515,7 @@ const LEAST: &str = "BLAS is faster or slower than ggml's own code";
 const WITH_BLAS: &[When] = &[When::is("dispatch.blas", &["true"]), When::is_not("kernel", &["openblas"])];
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 79] = all(&[
+const EFFECTS: &[&[Effect]] = &[
     &[
         slower("prompt_tokens").except(BLAS),
         slower("generated_tokens"),
@@ -550,11 +550,11 @@ const EFFECTS: [Effect; 79] = all(&[
         slower("os.sync_ns"),
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
-    &NEAR,
-    &KERNEL_RATES,
-    &SLC,
-    &MEMORY,
-]);
+    NEAR,
+    KERNEL_RATES,
+    SLC,
+    MEMORY,
+];
 
 impl Study for InferenceStudy {
     const NAME: &'static str = "riscv.inference";
@@ -577,14 +577,14 @@ impl Study for InferenceStudy {
     ];
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
-        effects: &EFFECTS,
-        trends: &[
+        effects: EFFECTS,
+        trends: &[&[
             raises("memory.energy.*", "energy_j"),
             raises("memory.energy.*", "energy_high_j"),
             lowers("memory.trefi_ns", "energy_refresh_j"),
             raises("generated_tokens", "energy_j"),
             raises("package_w", "energy_package_limit_j"),
-        ],
+        ]],
         ..Laws::NONE
     };
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);

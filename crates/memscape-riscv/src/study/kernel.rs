@@ -9,7 +9,7 @@ use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED, all};
+use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED};
 use crate::cost::cycles::CoreCycles;
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
@@ -170,7 +170,7 @@ impl KernelStudy {
 }
 
 /// What more of a parameter does.
-const EFFECTS: [Effect; 62] = all(&[
+const EFFECTS: &[&[Effect]] = &[
     &[
         slower("m"),
         slower("k"),
@@ -188,11 +188,11 @@ const EFFECTS: [Effect; 62] = all(&[
         unused("numa.cores_per_node", "one core works"),
         unused("numa.distance*", "one core reads its own node"),
     ],
-    &NEAR,
-    &KERNEL_RATES,
-    &SLC,
-    &MEMORY,
-]);
+    NEAR,
+    KERNEL_RATES,
+    SLC,
+    MEMORY,
+];
 
 impl Study for KernelStudy {
     const NAME: &'static str = "riscv.kernel";
@@ -201,7 +201,7 @@ impl Study for KernelStudy {
     const SUMS: &'static [(&'static str, &'static [&'static str])] =
         &[("cycles_per_block", &["core_cycles_per_block", "memory_cycles"])];
 
-    const LAWS: Laws = Laws { aim: Some(Aim::less("time_ns")), effects: &EFFECTS, ..Laws::NONE };
+    const LAWS: Laws = Laws { aim: Some(Aim::less("time_ns")), effects: EFFECTS, ..Laws::NONE };
 
     fn bounds(&self) -> Vec<Bound> {
         let operations = float(self.m.get()) * float(self.k.get()) * float(self.n.get());

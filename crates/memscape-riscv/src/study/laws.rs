@@ -24,7 +24,7 @@ pub const NODES: &str = "each has fewer of the channels, and all have more syste
 pub const CORES: &str = "threads bound to fewer nodes are nearer, and may share fewer second-level caches";
 
 /// The memory, as every study reads weights from it.
-pub const MEMORY: [Effect; 30] = [
+pub const MEMORY: &[Effect] = &[
     faster("memory.channels"),
     faster("memory.ranks"),
     faster("memory.bank_groups"),
@@ -61,7 +61,7 @@ pub const MEMORY: [Effect; 30] = [
 ];
 
 /// What computes and what is near it, as every study uses them.
-pub const NEAR: [Effect; 8] = [
+pub const NEAR: &[Effect] = &[
     faster("core.frequency_mhz"),
     faster("core.vlen_bits"),
     faster("core.vector_registers"),
@@ -73,7 +73,7 @@ pub const NEAR: [Effect; 8] = [
 ];
 
 /// The vector unit of the quantised kernels.
-pub const KERNEL_RATES: [Effect; 7] = [
+pub const KERNEL_RATES: &[Effect] = &[
     slower("core.unaligned_load_slots"),
     slower("core.alu_cycles"),
     slower("core.alu_scalar_cycles"),
@@ -84,24 +84,4 @@ pub const KERNEL_RATES: [Effect; 7] = [
 ];
 
 /// The system-level cache.
-pub const SLC: [Effect; 2] = [slower("cache.slc_ns"), faster("cache.slc_gb_s_per_node")];
-
-/// Several lists as one.
-///
-/// # Panics
-/// At compile time, if `N` is not the length of all.
-pub const fn all<const N: usize>(lists: &[&[Effect]]) -> [Effect; N] {
-    let mut whole = [neutral(""); N];
-    let (mut at, mut list) = (0, 0);
-    while list < lists.len() {
-        let mut index = 0;
-        while index < lists[list].len() {
-            whole[at] = lists[list][index];
-            at += 1;
-            index += 1;
-        }
-        list += 1;
-    }
-    assert!(at == N, "the length of all lists");
-    whole
-}
+pub const SLC: &[Effect] = &[slower("cache.slc_ns"), faster("cache.slc_gb_s_per_node")];

@@ -67,7 +67,7 @@ fn broken_at(study: &dyn DynStudy, fixed: &Parameters, points: u64) -> Option<St
 /// is one.
 #[test]
 fn exceptions_are_few() {
-    let effects = studies().flat_map(|study| study.laws().effects);
+    let effects = studies().flat_map(|study| study.laws().effects());
     let exceptions: BTreeSet<String> =
         effects.flat_map(|it| it.except).map(|it| format!("{}: {}", it.when, it.reason)).collect();
     assert!(exceptions.len() < 10, "{exceptions:#?}");
