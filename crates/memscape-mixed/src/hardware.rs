@@ -55,7 +55,7 @@ pub struct Machine {
 /// The machines of `data/hardware/mixed`, and the form of a user's own.
 pub static MACHINES: Catalog<Machine> = Catalog::new(
     "hardware",
-    "an NPU beside memory with a PIM unit at each bank",
+    "NPUs beside memory with a PIM unit at each bank",
     &[
         include_str!("../../../data/hardware/mixed/xdna-lpddr5x-pim.toml"),
         include_str!("../../../data/hardware/mixed/xdna2-lpddr5x-pim.toml"),

@@ -25,6 +25,7 @@ pub(super) struct Offloaded {
     weights: f64,
     gpu: Nanoseconds,
     attention: Nanoseconds,
+    /// Launching all kernels.
     launches: Nanoseconds,
 }
 
@@ -72,7 +73,7 @@ impl Offloaded {
     pub fn step(&self, overlapped: bool) -> Step {
         let bytes = self.weights + self.cache;
         let all = self.rates.pageable(bytes, self.passes);
-        let computing = self.gpu + self.attention + self.launches;
+        let computing = self.gpu + self.attention + self.waiting(self.gpu);
         let transfer = if overlapped { all - computing } else { all };
         Step {
             gpu: self.gpu,
@@ -85,20 +86,25 @@ impl Offloaded {
         }
     }
 
+    /// What the GPU waits for launches, which go on while it works for so long and attends.
+    fn waiting(&self, gpu: Nanoseconds) -> Nanoseconds {
+        self.launches - (gpu + self.attention)
+    }
+
     /// Prompt and step, with transfer and computing at the same time or not.
     pub fn account(&self, work: &Work, overlapped: bool, it: &Step) -> Result<Account, NdpError> {
         let rates = &self.rates;
-        let (attention, launches) = (self.attention, self.launches);
+        let waiting = self.waiting(it.gpu + it.predictor);
         let parts = step([
-            (StepPart::Fc, it.gpu + launches),
-            (StepPart::Attention, attention),
+            (StepPart::Fc, it.gpu + waiting),
+            (StepPart::Attention, self.attention),
             (StepPart::Communication, it.transfer),
             (StepPart::Predictor, it.predictor),
         ])?;
         let bound_by = Causes::of([
             (rates.gpu_dense_cause(), it.gpu + it.predictor),
-            (BoundBy::CommandIssue, launches),
-            (rates.gpu_attention_cause(&work.shape), attention),
+            (BoundBy::CommandIssue, if waiting > Nanoseconds::ZERO { self.launches } else { waiting }),
+            (rates.gpu_attention_cause(&work.shape), self.attention),
             (it.transfer_cause, it.transfer + it.hidden),
         ])
         .largest();

@@ -26,8 +26,9 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let sums = |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
     let weights = shape.multiplied_bytes() / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
-    let fc = reading.max(launches);
     let attention = heads.gpu_attention(shape, work.layers(), work.mean_context());
+    let waiting = launches - (reading + attention);
+    let fc = reading + waiting;
     let (of_prompt, of_token) = (sums(work.prompt), sums(1));
     let prompt = Prompt {
         compute: all.prompt_on_gpu(&heads, shape, work.prompt),
@@ -43,7 +44,8 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let bound_by = Causes::of([
-        (if launches > reading { BoundBy::CommandIssue } else { all.gpu_dense_cause() }, fc),
+        (all.gpu_dense_cause(), reading),
+        (BoundBy::CommandIssue, if waiting > Nanoseconds::ZERO { launches } else { waiting }),
         (heads.gpu_attention_cause(shape), attention),
         (BoundBy::Link, of_token),
     ]);

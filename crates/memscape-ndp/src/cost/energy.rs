@@ -22,8 +22,10 @@ pub fn energy(machine: &Machine, traffic: &Traffic, [prompt, step]: [Nanoseconds
 
 fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Energy> {
     let meter = machine.dimm.memory.meter()?;
-    let ranks = f64::from(machine.dimms.get()) * f64::from(machine.dimm.ranks.get());
-    let idle = (meter.standby(time) + meter.refresh(time)) * ranks;
+    let dimms = f64::from(machine.dimms.get());
+    // Ranks stand by, and bits are refreshed: of as many dies as hold what the DIMM does.
+    let (ranks, full) = (f64::from(machine.dimm.ranks.get()), machine.dimm.full_ranks());
+    let idle = (meter.standby(time) * ranks + meter.refresh(time) * full) * dimms;
     let mut energy = meter.stream_of_rows(work.read, work.written) + idle;
     if work.linked > 0.0 {
         energy += of_link(&machine.link_pj_per_bit?, work.linked);

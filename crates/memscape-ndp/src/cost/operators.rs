@@ -76,24 +76,53 @@ fn matrices(work: &Work) -> [(&'static str, f64); 4] {
     ]
 }
 
-/// The prompts of all sequences on the GPU: matrices have its time by their weights, and what of a
-/// transfer it does not hide.
+/// What of communication is a matrix's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Communicated {
+    /// Weights that come, or synchronisation of all that is computed: by its weights.
+    Weights,
+    /// Sums of several GPUs, behind attention and behind the feed-forward network.
+    Sums,
+}
+
+impl Communicated {
+    fn share(self, name: &str, of_weights: f64, work: &Work) -> f64 {
+        match self {
+            Self::Weights => of_weights,
+            Self::Sums if name == "out" || name == Names::of(work).mlp => 0.5,
+            Self::Sums => 0.0,
+        }
+    }
+}
+
+/// The prompts of all sequences on the GPU: the head's time is its own, matrices have that of the layers by
+/// their weights, and all their part of a transfer that it does not hide.
 ///
-/// * `rates`: of those GPUs that share attention
+/// * `rates`: of all GPUs
+/// * `heads`: of those GPUs that share attention
 #[must_use]
-pub fn of_prompt(account: &Account, work: &Work, rates: &Rates, peaks: &Peaks) -> Vec<OperatorCost> {
+pub fn of_prompt(
+    account: &Account,
+    work: &Work,
+    rates: &Rates,
+    heads: &Rates,
+    peaks: &Peaks,
+    communicated: Communicated,
+) -> Vec<OperatorCost> {
     let prompt = &account.prompt;
-    let attention = rates.prompt_attention(&work.shape, work.prompt);
-    let compute = prompt.compute - attention;
+    let attention = heads.prompt_attention(&work.shape, work.prompt);
+    let head = rates.gpu_dense(work.shape.head);
+    let layers = prompt.compute - attention - head;
     let transfer = prompt.time() - prompt.load - prompt.compute;
-    let columns = f64::from(work.prompt) * rates.batch;
+    // All but the last position of a prompt pass by the head.
+    let columns = |name| if name == "lm_head" { rates.batch } else { f64::from(work.prompt) * rates.batch };
     let all: f64 = matrices(work).iter().map(|it| it.1).sum();
     let matrices = matrices(work).into_iter().map(|(name, weights)| {
-        let share = weights / all;
-        let least = peaks.on_gpu(weights * rates.weight_bytes, weights * columns);
-        // All but the last position of a prompt pass by the head.
-        let least = if name == "lm_head" { peaks.on_gpu(weights * rates.weight_bytes, 0.0) } else { least };
-        let parts = [("gpu", compute * share), ("transfer", transfer * share), ("load", prompt.load * share)];
+        let of_weights = weights / all;
+        let least = peaks.on_gpu(weights * rates.weight_bytes, weights * columns(name));
+        let moved = transfer * communicated.share(name, of_weights, work);
+        let computed = if name == "lm_head" { head } else { layers * (weights / (all - work.shape.head)) };
+        let parts = [("gpu", computed), ("transfer", moved), ("load", prompt.load * of_weights)];
         OperatorCost::new(Pass::Prompt, name, least, parts)
     });
     let least =
@@ -112,12 +141,18 @@ pub fn of_dense_step(
     rates: &Rates,
     peaks: &Peaks,
     on_dimms: bool,
+    communicated: Communicated,
 ) -> Vec<OperatorCost> {
     let all: f64 = matrices(work).iter().map(|it| it.1).sum();
     let time = |part: StepPart| Nanoseconds::from(account.step[part]);
     let matrices = matrices(work).into_iter().map(|(name, weights)| {
-        let by_weight = [StepPart::Fc, StepPart::Communication, StepPart::Predictor];
-        let parts = by_weight.map(|it| (it.name(), time(it) * (weights / all)));
+        let of_weights = weights / all;
+        let shares = [
+            (StepPart::Fc, of_weights),
+            (StepPart::Communication, communicated.share(name, of_weights, work)),
+            (StepPart::Predictor, of_weights),
+        ];
+        let parts = shares.map(|(it, share)| (it.name(), time(it) * share));
         let (bytes, macs) = (weights * rates.weight_bytes, weights * rates.batch);
         let least = if on_dimms { peaks.on_both(bytes) } else { peaks.on_gpu(bytes, macs) };
         OperatorCost::new(Pass::Token, name, least, parts)

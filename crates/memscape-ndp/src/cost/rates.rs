@@ -465,17 +465,17 @@ impl Rates {
     }
 
     /// A prompt on the GPU once its weights are there: each is read at least once and multiplied
-    /// with each token, the LM head with the last one, and each query meets the keys and values of its token and those before. Kernels
-    /// are launched while others run, and take no less than that.
+    /// with each token, the LM head behind them with the last one, and each query meets the keys and values of its
+    /// token and those before. Kernels are launched while others run, and take no less than that.
     ///
     /// * `heads`: the same of those GPUs that share attention
     #[must_use]
     pub fn prompt_on_gpu(&self, heads: &Self, shape: &Shape, tokens: u32) -> Nanoseconds {
         let [of_all, of_last] = shape.prompt_weights();
-        let macs = (of_all * f64::from(tokens) + of_last) * self.batch;
-        let bytes = shape.multiplied_bytes();
-        let reading = roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns);
-        (reading + heads.prompt_attention(shape, tokens)).max(self.launches(shape))
+        let (bytes, macs) = (of_all * self.weight_bytes, of_all * f64::from(tokens) * self.batch);
+        let layers = roofline(bytes, self.gpu_bytes_per_ns, macs, self.gpu_macs_per_ns);
+        let attention = heads.prompt_attention(shape, tokens);
+        (layers + attention + self.gpu_dense(of_last)).max(self.launches(shape))
     }
 
     /// Launching the kernels of all layers, one after the other.

@@ -16,7 +16,7 @@ pub struct Dimm {
     pub memory: Dram,
     /// Ranks that are read at the same time
     pub ranks: NonZeroU32,
-    /// Capacity, in 10^9 bytes
+    /// Capacity, in 10^9 bytes: of as many dies behind each rank's bus as that takes, whatever `memory` has
     pub capacity_gb: Gigabytes,
     /// How a neuron's bytes lie in the banks of a rank
     pub interleave: Interleave,
@@ -85,6 +85,13 @@ impl Dimm {
     #[must_use]
     pub fn bandwidth_gb_s(&self) -> f64 {
         self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64() * f64::from(self.ranks.get())
+    }
+
+    /// Ranks of `memory` as it is described that hold what the DIMM does.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+    pub fn full_ranks(&self) -> f64 {
+        self.capacity_gb.as_f64() * 1e9 / self.memory.capacity().0 as f64
     }
 
     /// What the module's pins carry: all channels of units at banks, or the bus that its ranks share.

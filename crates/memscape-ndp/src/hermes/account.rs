@@ -10,9 +10,9 @@ use super::setting::{Hermes, Plan};
 use super::sparse::Sparse;
 use super::walked::{Walks, Watch};
 use crate::activity::BlockKind;
-use crate::cost::operators::{ATTENTION, Names, Peaks, of_prompt};
+use crate::cost::operators::{ATTENTION, Communicated, Names, Peaks, of_prompt};
 use crate::cost::{
-    Account, ColdSide, DimmWork, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
+    Account, ColdSide, DimmWork, Held, Prompt, Rates, StepPart, Traffic, on_dimms, predictor_bytes, step,
 };
 use crate::error::NdpError;
 use crate::hardware::Rule;
@@ -25,8 +25,12 @@ use crate::work::Activity;
 pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
     let held = on_dimms(hermes.machine, hermes.work)?;
     let (sparse, plan, _) = walked_or_expected::<()>(hermes, hermes.policy.engine)?;
-    let rest = Rest::new(hermes, &sparse, plan);
-    let moved = rest.moved(hermes, &sparse, plan);
+    told(hermes, &sparse, plan, held)
+}
+
+fn told(hermes: &Hermes, sparse: &Sparse, plan: Plan, held: Held) -> Result<Account, NdpError> {
+    let rest = Rest::new(hermes, sparse, plan);
+    let moved = rest.moved(hermes, sparse, plan);
     let step = step([
         (StepPart::Fc, sparse.time - sparse.exposed + rest.projection * rest.layers + rest.head),
         (StepPart::Attention, hermes.attention(hermes.work.mean_context()) * rest.layers),
@@ -55,8 +59,8 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
         host_moves: sparse.moved_by_host,
         accuracy: sparse.accuracy,
         recall: sparse.recall,
-        traffic: Some(hermes.traffic(&sparse, plan)),
-        ..Account::dense(hermes.prompt(&sparse), step, rest.bound_by(hermes, &sparse), held)
+        traffic: Some(hermes.traffic(sparse, plan)),
+        ..Account::dense(hermes.prompt(sparse), step, rest.bound_by(hermes, sparse), held)
     })
 }
 
@@ -65,11 +69,12 @@ pub fn account(hermes: &Hermes) -> Result<Account, NdpError> {
 /// # Errors
 /// As of [`account`].
 pub fn operators(hermes: &Hermes) -> Result<Vec<OperatorCost>, NdpError> {
-    let account = account(hermes)?;
+    let held = on_dimms(hermes.machine, hermes.work)?;
     let (sparse, plan, _) = walked_or_expected::<()>(hermes, hermes.policy.engine)?;
+    let account = told(hermes, &sparse, plan, held)?;
     let (rest, work, rates) = (Rest::new(hermes, &sparse, plan), hermes.work, &hermes.rates);
     let peaks = Peaks::of(hermes.machine, rates, 1);
-    let mut costs = of_prompt(&account, work, rates, &peaks);
+    let mut costs = of_prompt(&account, work, rates, rates, &peaks, Communicated::Weights);
     let (bytes, layers) = (work.shape.weight_bytes, rest.layers);
     let mut add = |name, least, parts: &[(&str, Nanoseconds)]| {
         costs.push(OperatorCost::new(Pass::Token, name, least, parts.iter().copied()));

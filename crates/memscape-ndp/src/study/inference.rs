@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::laws;
 use crate::activity::{RECORDINGS, RecordingName};
 use crate::baseline;
-use crate::cost::operators::{Peaks, of_dense_step, of_prompt};
+use crate::cost::operators::{Communicated, Peaks, of_dense_step, of_prompt};
 use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table_bytes, timeline};
 use crate::error::NdpError;
 use crate::hardware::{
@@ -316,9 +316,14 @@ impl InferenceStudy {
                 // Several GPUs share each operation.
                 let peaks = Peaks::of(&machine, &rates, self.gpus.get());
                 let heads = rates.of_heads(self.gpus.get(), &work.shape);
-                let mut costs = of_prompt(&account, &work, &heads, &peaks);
+                let communicated = match self.system {
+                    System::TensorrtLlm => Communicated::Sums,
+                    _ => Communicated::Weights,
+                };
+                let all = rates.of_gpus(self.gpus.get());
+                let mut costs = of_prompt(&account, &work, &all, &heads, &peaks, communicated);
                 let on_dimms = self.system == System::HermesBase;
-                costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms));
+                costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms, communicated));
                 return Ok(costs);
             }
         };
@@ -495,7 +500,10 @@ impl Study for InferenceStudy {
             state_table_kib: states / 1024.0,
             correlation_table_kib: parents / 1024.0,
             dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
-            tokens_per_s_per_kusd: self.price_usd().map(|it| headline.tokens_per_s / (it * 1e-3).max(1e-9)),
+            tokens_per_s_per_kusd: self
+                .price_usd()
+                .filter(|it| *it > 0.0)
+                .map(|it| headline.tokens_per_s / (it * 1e-3)),
         })
     }
 }

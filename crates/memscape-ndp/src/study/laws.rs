@@ -38,6 +38,10 @@ const MEANS_HANDED: &[Exception] = &[
         reason: "sequences multiply the mean of what a GPU holds more often than the coldest, and units bound by \
                  multiplying take over the mean of it",
     },
+    Exception {
+        when: When::is("missed", &["late"]),
+        reason: "of all that a GPU holds it computes late what was missed, where DIMMs would take less time",
+    },
 ];
 
 /// What a prompt shows of neurons may be worth more to a short reply than its tokens take beside its weights.
@@ -165,6 +169,7 @@ pub(super) const ENERGY: &[Trend] = &[
     raises("dimm.mac_pj_per_bit.*", "energy_j"),
     raises("link_pj_per_bit.*", "energy_j"),
     lowers("dimm.memory.trefi_ns", "energy_refresh_j"),
+    raises("dimm.capacity_gb", "energy_refresh_j"),
     raises("gpu.board_w", "energy_package_limit_j"),
 ];
 

@@ -1,20 +1,10 @@
 //! Is what is said to bind a step what shortens it, and is it there at all?
 
-use memscape_ndp::{InferenceAnswer, InferenceStudy};
+use memscape_ndp::InferenceStudy;
 use memscape_study::{BoundBy, Study};
 use serde_json::{Value, json};
 
-fn answer(changes: &[(&str, Value)]) -> InferenceAnswer {
-    let mut tree = serde_json::to_value(InferenceStudy::default()).unwrap();
-    for (path, value) in changes {
-        *path.split('.').fold(&mut tree, |tree, key| &mut tree[key]) = value.clone();
-    }
-    serde_json::from_value::<InferenceStudy>(tree).unwrap().answer().unwrap()
-}
-
-fn gpu(name: &str) -> Value {
-    serde_json::to_value(memscape_ndp::hardware::GPUS.find(name).unwrap().parameters).unwrap()
-}
+use crate::common::{answer, gpu};
 
 /// GPU and DIMMs, or the host, are level: what shortens one takes work off the other. The GPU's
 /// bandwidth is most of the rate of both.
@@ -233,12 +223,12 @@ fn a_prompts_attention_is_shared_by_no_more_gpus_than_there_are_heads() {
         assert!((attention[0].time_ns() / (one / share) - 1.0).abs() < 1e-9, "{gpus}: {attention:?}");
         let all: f64 = attention.iter().chain(&others).map(memscape_study::OperatorCost::time_ns).sum();
         assert!((study.answer().unwrap().headline.ttft_s * 1e9 / all - 1.0).abs() < 1e-9, "{gpus}");
-        // The rest is shared by all: matrices by their multiplications, with sums over PCIe beside.
+        // The rest is shared by all: matrices by their multiplications, the head's read; sums over PCIe are beside.
         let gpu_ns: f64 =
             others.iter().flat_map(|it| &it.parts).filter(|it| it.0 == "gpu").map(|it| it.1).sum();
         let weights = 26.0 * 1152.0 * (2.0 * 1024.0 + 2.0 * 256.0 + 3.0 * 6912.0);
-        let macs = weights * 131_072.0 + 262_144.0 * 1152.0;
-        let expected = macs / (312e3 / 2.0 * 0.5 * f64::from(gpus));
+        let head = 2.0 * 262_144.0 * 1152.0 / (study.gpu.bandwidth_gb_s.as_f64() * 0.85);
+        let expected = (weights * 131_072.0 / (312e3 / 2.0 * 0.5) + head) / f64::from(gpus);
         assert!((gpu_ns / expected - 1.0).abs() < 1e-9, "{gpus}: {gpu_ns} {expected}");
     }
 }

@@ -1,23 +1,17 @@
 //! What moves takes as long as its bytes on the narrowest way, and what must fit is counted where it lies.
 
-use memscape_ndp::{InferenceAnswer, InferenceStudy, PartitionStudy};
+use memscape_ndp::{InferenceStudy, PartitionStudy};
 use memscape_study::{Study, StudyError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::common::{answer, changed};
+
 fn ask<S: Study + Default + Serialize + DeserializeOwned>(
     changes: &[(&str, Value)],
 ) -> Result<S::Answer, StudyError> {
-    let mut tree = serde_json::to_value(S::default()).unwrap();
-    for (path, value) in changes {
-        *path.split('.').fold(&mut tree, |tree, key| &mut tree[key]) = value.clone();
-    }
-    serde_json::from_value::<S>(tree).unwrap().answer()
-}
-
-fn answer(changes: &[(&str, Value)]) -> InferenceAnswer {
-    ask::<InferenceStudy>(changes).unwrap()
+    changed::<S>(changes).answer()
 }
 
 /// Phi-3-mini keeps 2047 tokens of a longer prompt, of 2 * 3072 numbers in each of 32 layers.
@@ -202,4 +196,22 @@ fn late_fetches_are_communication_over_pcie() {
     ]);
     let share = found.communication_ns / found.headline.token_ns;
     assert!(share > 0.05 && found.pcie_share > 0.99 * share, "{} {share}", found.pcie_share);
+}
+
+/// Bits are refreshed, however many ranks they are in; what a DIMM holds is a matter of its dies.
+#[test]
+fn refreshing_takes_energy_by_what_the_dimms_hold() {
+    let of =
+        |changes: &[(&str, Value)]| answer(&[&[("model", json!("llama-2-13b"))], changes].concat()).headline;
+    let (once, larger) = (of(&[]), of(&[("dimm.capacity_gb", json!(128))]));
+    let refresh_j = |it: &memscape_study::Headline| it.energy.energy_refresh_j.unwrap();
+    assert_eq!(once.total_s, larger.total_s);
+    assert!((refresh_j(&larger) / refresh_j(&once) - 4.0).abs() < 1e-9);
+}
+
+/// What costs nothing has no tokens per dollar.
+#[test]
+fn nothing_is_bought_for_nothing() {
+    let free = answer(&[("gpu.price_usd", json!(0)), ("dimm.price_usd", json!(0))]);
+    assert_eq!((free.headline.cost_usd, free.tokens_per_s_per_kusd), (Some(0.0), None));
 }

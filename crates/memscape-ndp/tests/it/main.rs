@@ -7,7 +7,9 @@
 mod agreement;
 mod bound_by;
 mod bytes;
+mod common;
 mod errors;
+mod operators;
 mod partition;
 mod published;
 mod scheduler;

@@ -1,0 +1,87 @@
+//! Is each operator's part its own?
+
+use memscape_ndp::InferenceStudy;
+use memscape_study::{OperatorCost, Pass};
+use serde_json::{Value, json};
+
+use crate::common::{answer, changed, gpu};
+
+fn operators(changes: &[(&str, Value)], pass: Pass) -> Vec<OperatorCost> {
+    let all = changed::<InferenceStudy>(changes).operators().unwrap();
+    all.into_iter().filter(|it| it.pass == pass).collect()
+}
+
+fn part_ns(all: &[OperatorCost], operator: &str, part: &str) -> f64 {
+    let own = all.iter().find(|it| it.operator == operator).unwrap();
+    own.parts.iter().filter(|it| it.0 == part).map(|it| it.1).sum()
+}
+
+/// All positions of a prompt meet the layers' weights, one the head's.
+#[test]
+fn a_prompts_head_is_multiplied_once() {
+    let efficient =
+        [("overhead.gpu_compute_efficiency", json!(1.0)), ("overhead.gpu_bandwidth_efficiency", json!(1.0))];
+    for system in ["hermes", "hermes-base", "tensorrt-llm"] {
+        for prompt in [1, 64, 2048] {
+            let own =
+                [("model", json!("gemma-3-1b")), ("prompt_tokens", json!(prompt)), ("system", json!(system))];
+            let prompt_of = operators(&[&own[..], &efficient].concat(), Pass::Prompt);
+            for it in &prompt_of {
+                assert!(it.time_ns() >= it.least_ns * (1.0 - 1e-9), "{system} {prompt}: {it:?}");
+            }
+            let head_ns = 2.0 * 262_144.0 * 1152.0 / 936.0;
+            let found = part_ns(&prompt_of, "lm_head", "gpu");
+            assert!((found / head_ns - 1.0).abs() < 1e-9, "{system} {prompt}: {found} {head_ns}");
+        }
+    }
+}
+
+/// GPUs add up what they have behind attention and behind the feed-forward network; no head has sums.
+#[test]
+fn sums_are_those_of_two_matrices() {
+    let five = [
+        ("model", json!("llama-3.2-1b")),
+        ("system", json!("tensorrt-llm")),
+        ("gpu", gpu("a100-40gb")),
+        ("gpus", json!(5)),
+        ("prompt_tokens", json!(4096)),
+    ];
+    for (pass, part) in [(Pass::Prompt, "transfer"), (Pass::Token, "communication")] {
+        let all = operators(&five, pass);
+        let of = |operator| part_ns(&all, operator, part);
+        assert!(of("out") > 0.0 && of("out") == of("gate_up+down"), "{all:?}");
+        assert_eq!((of("qkv"), of("lm_head")), (0.0, 0.0));
+    }
+}
+
+/// A token is a prompt of one, kernels that are launched while others run and all.
+#[test]
+fn a_token_takes_what_a_prompt_of_one_does() {
+    for system in ["accelerate", "flexgen", "deja-vu", "tensorrt-llm"] {
+        for model in ["opt-125m", "opt-350m", "opt-1.3b"] {
+            let one = answer(&[
+                ("model", json!(model)),
+                ("system", json!(system)),
+                ("prompt_tokens", json!(1)),
+                ("generated_tokens", json!(1)),
+            ]);
+            // Deja Vu reads fewer neurons, and predicts them.
+            let at_most = one.headline.ttft_s * 1e9 * 1.002;
+            assert!(
+                one.headline.token_ns <= at_most,
+                "{system} {model}: {} {at_most}",
+                one.headline.token_ns
+            );
+        }
+    }
+    // Attention hides launches too: what reads for longer than they take is bound by reading.
+    let small = answer(&[
+        ("model", json!("opt-350m")),
+        ("system", json!("tensorrt-llm")),
+        ("gpu", gpu("a100-40gb")),
+        ("batch", json!(4)),
+        ("prompt_tokens", json!(1900)),
+        ("generated_tokens", json!(100)),
+    ]);
+    assert_eq!(small.headline.bound_by, memscape_study::BoundBy::DramBandwidth);
+}
