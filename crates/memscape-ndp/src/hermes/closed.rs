@@ -9,6 +9,7 @@ use super::sparse::{Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
+use crate::normal::quantile;
 use crate::numbers::precise;
 use crate::scheduler::{
     Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
@@ -266,22 +267,23 @@ impl<'a> Expectation<'a> {
             let parts = [(it.from..before, Plan { remap: false, ..plan }), (before..it.to, plan)];
             for (tokens, plan) in parts.into_iter().filter(|it| !it.0.is_empty()) {
                 let share = f64::from(tokens.end - tokens.start) / generated;
-                sides.extend(self.passes(block, &it.expected, plan).into_iter().map(|side| (share, side)));
+                let passes = self.passes(block, &it.expected, plan).into_iter();
+                sides.extend(passes.map(|(of_tokens, side)| (share * of_tokens, side)));
             }
         }
         sides
     }
 
-    /// What a block computes at a token: what is predicted, and what was missed if
-    /// that is computed late.
-    fn passes(&self, block: &Block, it: &Expected, plan: Plan) -> Vec<Side> {
+    /// What a block computes at a token, with the share of tokens that it is: what is predicted, and what was
+    /// missed if that is computed late.
+    fn passes(&self, block: &Block, it: &Expected, plan: Plan) -> Vec<(f64, Side)> {
         let (count, dimms) = (block.count, plan.dimms);
         let load = |neurons: f64, activations: f64| Load {
             neurons: neurons * count,
             activations: activations * count,
         };
         if self.question.strategy == Strategy::Oracle {
-            return vec![self.best(block, dimms)];
+            return self.best(block, it, dimms);
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let side = |chance| self.side(block, held, cold, chance, dimms);
@@ -294,13 +296,13 @@ impl<'a> Expectation<'a> {
                 first = other;
             }
         }
-        let mut passes = vec![first];
+        let mut passes = vec![(1.0, first)];
         if self.hermes.policy.missed == Missed::Late && it.missed() > 0.0 {
             let each = it.activations / it.active.max(1e-300);
             let late = |neurons: f64| load(neurons, neurons * each);
             let of = |apart: f64| Uneven { apart, together: 0.0 };
             let chance = Chance { cold: of(it.cold_missed), groups: 1.0, all: of(it.missed()) };
-            passes.push(self.side(block, late(it.held_missed), late(it.cold_missed), chance, dimms));
+            passes.push((1.0, self.side(block, late(it.held_missed), late(it.cold_missed), chance, dimms)));
         }
         passes
     }
@@ -320,8 +322,7 @@ impl<'a> Expectation<'a> {
     fn side(&self, block: &Block, held: Load, cold: Load, chance: Chance, dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
-        let deviation = chance.cold.deviation(block.count, mean.neurons, count);
-        let most = mean.neurons * chance.groups + largest_of(count) * deviation;
+        let most = mean.neurons * chance.groups + chance.cold.fullest(block.count, mean.neurons, count);
         let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
         let slowest =
             block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
@@ -337,11 +338,29 @@ impl<'a> Expectation<'a> {
     }
 
     /// The oracle's: the GPU takes of the active neurons what makes both level, those
-    /// that sequences need most first.
-    fn best(&self, block: &Block, dimms: usize) -> Side {
+    /// that sequences need most first. How many are active differs from block to block with what prompts
+    /// favour of clusters, and what there is no room for is of those with many: shares of the tokens, as
+    /// likely each as the others.
+    fn best(&self, block: &Block, it: &Expected, dimms: usize) -> Vec<(f64, Side)> {
+        /// Of a gamma distribution, by the cube of a normal number (Wilson and Hilferty, PNAS 17, 1931).
+        const PARTS: u32 = 16;
+        let [.., all] = self.answers.cluster_variances(it);
+        let deviation = (all / f64::from(self.question.law.clusters)).max(0.0).sqrt();
+        let share = 1.0 / f64::from(PARTS);
+        let part = |index: u32| {
+            let z = quantile((f64::from(index) + 0.5) * share);
+            let active = (1.0 + deviation * z / 3.0 - deviation.powi(2) / 9.0).max(0.0).powi(3);
+            (share, self.best_of(block, active, dimms))
+        };
+        (0..PARTS).map(part).collect()
+    }
+
+    /// The same, where so many times the mean are active.
+    fn best_of(&self, block: &Block, times: f64, dimms: usize) -> Side {
         let count = precise(dimms as u64);
+        let active = self.answers.by_count();
         let active: Vec<Load> =
-            self.answers.by_count().iter().map(|it| Load::default().plus(*it, block.count)).collect();
+            active.iter().map(|it| Load::default().plus(*it, block.count * times)).collect();
         let [held, cold] = block.cost.level(&active, block.hot * block.count, count);
         let gpu = if held.neurons > 0.0 { block.cost.gpu(held) } else { Nanoseconds::ZERO };
         let level = block.cost.cold(Load::default().plus(cold, 1.0 / count));

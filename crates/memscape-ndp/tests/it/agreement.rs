@@ -9,6 +9,9 @@ use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::GbPerS;
 use memscape_workload::Model;
+use serde_json::{Value, json};
+
+use crate::common::answer;
 
 fn number(it: u32) -> NonZeroU32 {
     NonZeroU32::new(it).unwrap()
@@ -261,5 +264,42 @@ fn functional_the_oracle_of_a_batch_takes_what_is_multiplied_most() {
     let small = InferenceStudy { model, hot_share, prompt_tokens, generated_tokens, ..base };
     for batch in [16, 32] {
         check(&InferenceStudy { strategy: Strategy::Oracle, batch: number(batch), ..small.clone() });
+    }
+}
+
+/// Blocks differ in how many neurons are active, and DIMMs with few groups in what is: what has no room on a
+/// GPU, and the fullest DIMM, are matters of more than the mean and its deviation.
+#[test]
+fn agreement_where_loads_are_skewed() {
+    let oracle =
+        [("system", json!("hermes-host")), ("strategy", json!("oracle")), ("generated_tokens", json!(16))];
+    let lumps = [
+        ("generated_tokens", json!(16)),
+        ("gpu.memory_gb", json!(4)),
+        ("dimm.multipliers", json!(8)),
+        ("strategy", json!("partition")),
+    ];
+    let cases: [(&[(&str, Value)], &[(&str, Value)]); 4] = [
+        (&oracle, &[("model", json!("opt-13b")), ("hot_share", json!(0.11))]),
+        (
+            &oracle,
+            &[
+                ("model", json!("qwen2.5-0.5b")),
+                ("density", json!(0.3)),
+                ("gpu.memory_gb", json!(0.6)),
+                ("gpu.bandwidth_gb_s", json!(2000)),
+            ],
+        ),
+        (&lumps, &[("model", json!("llama-2-7b")), ("batch", json!(2)), ("dimms", json!(64))]),
+        (&lumps, &[("model", json!("llama-3.2-1b")), ("dimms", json!(32))]),
+    ];
+    for (base, own) in cases {
+        let of = |engine: &str, seed: u64| {
+            let more = [("engine", json!(engine)), ("seed", json!(seed))];
+            answer(&[base, own, &more].concat()).headline.token_ns
+        };
+        let walks = (of("events", 0) + of("events", 1) + of("events", 2)) / 3.0;
+        let ratio = of("closed", 0) / walks;
+        assert!((ratio - 1.0).abs() < 0.1, "{ratio}: {own:?}");
     }
 }
