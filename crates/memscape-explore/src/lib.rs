@@ -25,7 +25,6 @@ mod edition;
 mod error;
 mod expression;
 mod fit;
-mod fit_study;
 mod front;
 mod given;
 mod guard;
@@ -43,7 +42,6 @@ mod room;
 mod schema;
 mod search;
 mod sensitivity;
-mod slopes;
 mod space;
 mod store;
 mod study_file;
@@ -67,8 +65,10 @@ pub use digest::digest;
 pub use edition::Edition;
 pub use error::Error;
 pub use expression::Expression;
-pub use fit::{At, FitError, FitMethod, FitParameter, Fitted, FittedParameter, Limit, Residual, Scale, fit};
-pub use fit_study::{AtMeasurement, FittedPoint, Measurement, StudyFit, fit_study};
+pub use fit::{
+    At, AtMeasurement, FitError, FitMethod, FitParameter, Fitted, FittedParameter, FittedPoint, Limit,
+    Measurement, Residual, Scale, StudyFit, covariance, fit, fit_study,
+};
 pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::panics;
@@ -80,7 +80,6 @@ pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use schema::Kind;
 pub use search::{Contest, Search, Strategy, contest, nothing_found, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
-pub use slopes::covariance;
 pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::{Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file};
 pub use study_file::StudyFile;

@@ -9,9 +9,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::error::{At, FitError};
+use super::fitted::Fitted;
+use super::method::FitMethod;
+use super::parameter::FitParameter;
+use super::residual::Residual;
+use super::search::fit;
 use crate::control::Control;
 use crate::error::Error;
-use crate::fit::{FitError, FitMethod, FitParameter, Fitted, Residual, fit};
 use crate::parameters::Parameters;
 use crate::registry::{DynStudy, Row};
 use crate::schema::join;
@@ -298,7 +303,7 @@ impl Question<'_> {
 
     fn failed(&self, problem: AtMeasurement, fitted: &Fitted) -> FitError<AtMeasurement> {
         let keys = self.free.iter().map(|it| it.key.clone());
-        FitError::Model { problem, at: crate::fit::At(keys.zip(fitted.values()).collect()) }
+        FitError::Model { problem, at: At(keys.zip(fitted.values()).collect()) }
     }
 }
 

@@ -1,0 +1,49 @@
+//! How a fit searches.
+
+/// How a fit searches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FitMethod {
+    /// Rounds over all parameters at the most.
+    pub rounds: usize,
+    /// Significant digits of the values; all that floats hold if none.
+    pub digits: Option<usize>,
+    /// Whether each round also tries the step to where the slopes of the residuals
+    /// say that the least is: for models without jumps.
+    pub slopes: bool,
+    /// Weight of plain errors beside those beyond their slack: where slack leaves a
+    /// range of values, they pick one.
+    pub trace: f64,
+}
+
+impl FitMethod {
+    /// For measurements: as exact as floats are.
+    pub const MEASURED: Self = Self { rounds: 60, digits: None, slopes: true, trace: 1e-3 };
+
+    /// For printed numbers and models with steps: four digits of each value.
+    pub const PRINTED: Self = Self { rounds: 12, digits: Some(4), slopes: false, ..Self::MEASURED };
+
+    /// Relative width of what Brent's method leaves open.
+    pub(super) fn precision(&self) -> f64 {
+        let power = |it: usize| 10_f64.powi(-i32::try_from(it).unwrap_or(i32::MAX));
+        // The root of what floats resolve: a least sum of squares shows no more.
+        self.digits.map_or(1e-8, power)
+    }
+
+    /// Relative change of a parameter that does not count: half of its last digit.
+    pub(super) fn still(&self) -> f64 {
+        5.0 * self.precision()
+    }
+
+    pub(super) fn round(&self, value: f64) -> f64 {
+        match self.digits {
+            Some(digits) => format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value),
+            None => value,
+        }
+    }
+}
+
+impl Default for FitMethod {
+    fn default() -> Self {
+        Self::MEASURED
+    }
+}
