@@ -56,8 +56,6 @@ struct Family {
 enum Windows {
     /// None.
     None,
-    /// All, if the file says how long it is.
-    All,
     /// All but every so many, unless the file says how many; as long as this, unless the file says how long.
     Alternate { every: u32, tokens: Option<u32> },
 }
@@ -71,12 +69,13 @@ const LLAMA: Family = Family {
 };
 
 /// llama.cpp attends to everything in models of architecture `llama`, Mistral among them,
-/// and its files do not say otherwise.
+/// and its files do not say otherwise. Those of `phi3` say how long the window is, and
+/// llama.cpp passes over it (ggml-org/llama.cpp#13676).
 const FAMILIES: &[(&str, Family)] = &[
     ("llama", LLAMA),
     ("qwen2", LLAMA),
     ("qwen3", LLAMA),
-    ("phi3", Family { window: Windows::All, ..LLAMA }),
+    ("phi3", LLAMA),
     (
         "gemma2",
         Family {
@@ -195,10 +194,8 @@ impl<'a> Model<'a> {
 
     fn window(&self, layers: u32) -> Result<Option<Window>, GgufError> {
         const TOKENS: &str = "attention.sliding_window";
-        let everywhere = |tokens| Window { tokens, global_every: 0, global_first: 0 };
         match self.family.window {
             Windows::None => Ok(None),
-            Windows::All => Ok(self.or_zero(TOKENS, u32::MAX)?.map(everywhere)),
             Windows::Alternate { every, tokens } => {
                 let given = match self.value(TOKENS) {
                     None => tokens,

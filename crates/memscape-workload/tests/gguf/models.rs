@@ -38,7 +38,9 @@ fn a_file_describes_what_the_preset_does() {
         let Some(architecture) = architecture(&model.name) else { continue };
         let file = Writer::model(architecture, &model.parameters, 3, Q4);
         let found = read(&file).unwrap_or_else(|it| panic!("{}: {it}", model.name));
-        assert_eq!(Llm { stored: None, ..found }, model.parameters, "{}", model.name);
+        // llama.cpp passes over Phi-3's window, which its files give all the same.
+        let window = model.parameters.window.filter(|_| architecture != "phi3");
+        assert_eq!(Llm { stored: None, ..found }, Llm { window, ..model.parameters }, "{}", model.name);
         let weights: u64 = file.tensors.iter().map(|it| it.1.iter().product::<u64>()).sum();
         assert_eq!(found.parameters(), weights, "{}", model.name);
         let bytes: u64 = file.tensors.iter().map(|it| Writer::bytes_of(&it.1, it.2)).sum();
