@@ -378,7 +378,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, "accelerator-with-expander"),
             Slot::part("expander.memory", &MEMORIES, "ddr4-3200"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
         ]
     }
 }

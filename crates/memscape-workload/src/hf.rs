@@ -287,6 +287,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             sinks: false,
+            stacked: false,
             window: None,
             experts: None,
             stored: None,
@@ -322,6 +323,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: self.flag("mlp_bias", false)?,
             sinks: false,
+            stacked: false,
             window: None,
             experts: None,
             stored: None,
@@ -371,10 +373,11 @@ impl Config<'_> {
         Ok(Llm { qkv_bias: bias, out_bias: bias, ffn_bias: true, sinks: true, window, experts, ..llm })
     }
 
-    /// The window is every layer's (`modeling_phi3.py`).
+    /// The window is every layer's; `qkv_proj` and `gate_up_proj` are one matrix each
+    /// (`modeling_phi3.py`).
     fn phi3(&self) -> Result<Llm, HfConfigError> {
         let window = self.window(None)?.map(everywhere);
-        Ok(Llm { window, ..self.without_biases(&LLAMA)? })
+        Ok(Llm { stacked: true, window, ..self.without_biases(&LLAMA)? })
     }
 
     /// Biases in the projections of queries, keys and values, and only there
@@ -494,6 +497,8 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             sinks: false,
+            // One `query_key_value`.
+            stacked: true,
             window: None,
             experts: None,
             stored: None,

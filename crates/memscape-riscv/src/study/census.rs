@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{Aim, Laws, Slot, Study, StudyError, faster, neutral, slower};
-use memscape_workload::{Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ const DEFAULT_MODEL: &str = "llama-2-7b";
 pub struct CensusStudy {
     /// Language model
     pub model: Model,
-    /// Whether Q, K and V (and gate and up) are one matrix, as in Phi-3
+    /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
+    /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
     pub format: Format,
@@ -146,7 +147,7 @@ impl Study for CensusStudy {
     };
 
     fn slots() -> Vec<Slot> {
-        vec![Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT)]
+        vec![Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, AS_STACKED])]
     }
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {

@@ -9,7 +9,7 @@ use memscape_study::{
     neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
-use memscape_workload::{Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,8 @@ use crate::number::{count, float, long};
 pub struct InferenceStudy {
     /// Language model
     pub model: Model,
-    /// Whether Q, K and V (and gate and up) are one matrix
+    /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
+    /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
     pub format: Format,
@@ -619,7 +620,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
             Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT),
+            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, AS_STACKED]),
         ]
     }
 

@@ -34,6 +34,8 @@ impl Llm {
         let mut llm = model.llm()?;
         llm.check()?;
         let stacked = model.stacked(&llm);
+        // Studies know both or neither; no known architecture has one alone.
+        llm.stacked = stacked.qkv && (stacked.gate_up || !llm.gated);
         let (parts, beside) = model.parts(&llm, stacked)?;
         llm.stored = Some(parts.stored(&file, llm.tied_embeddings));
         llm.check()?;
@@ -179,6 +181,7 @@ impl<'a> Model<'a> {
             out_bias: first("attn_output.bias"),
             ffn_bias: first("ffn_down.bias"),
             sinks: false,
+            stacked: false,
             window: self.window(layers)?,
             experts: self.experts()?,
             stored: None,
