@@ -39,4 +39,4 @@ pub use operators::{AS_STACKED, Matrix, NoSuchMatrix, Operator, OperatorError, O
 pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};
 pub use stored::Stored;
-pub use weights::{NotStored, WeightFormat, WeightFormatError, Weights};
+pub use weights::{NotStored, PartialBlocks, WeightFormat, WeightFormatError, Weights, WeightsError};

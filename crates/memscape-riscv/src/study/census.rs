@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
-use crate::mapping::quant::{FILE_FORMAT, check_format};
+use crate::mapping::quant::{FILE_FORMAT, check_stored, format_with_code};
 use crate::number::{float, long};
 
 /// The model of the thesis.
@@ -26,6 +26,7 @@ pub struct CensusStudy {
     /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]
@@ -151,7 +152,7 @@ impl Study for CensusStudy {
     }
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {
-        check_format(self.format)?;
+        check_stored(self.format, &self.model)?;
         self.check()?;
         let run = self.run();
         let census = Census::of(&self.model, self.projections, &run);

@@ -29,7 +29,7 @@ use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{
-    BLOCK, FILE_FORMAT, NoCode, block_bytes, check_format, file_bytes, matrix_bytes,
+    BLOCK, FILE_FORMAT, FormatError, block_bytes, check_stored, file_bytes, format_with_code, matrix_bytes,
 };
 use crate::number::{count, float, long};
 
@@ -54,6 +54,7 @@ pub struct InferenceStudy {
     /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
     /// product, as the thesis did by leaving out ggml's checks
@@ -223,9 +224,9 @@ pub enum InferenceError {
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// A format that ggml does not dequantise.
+    /// A format without code, or without such a matrix.
     #[error(transparent)]
-    Format(#[from] NoCode),
+    Format(#[from] FormatError),
     /// A model whose products are not modelled.
     #[error(transparent)]
     Experts(#[from] MixtureOfExperts),
@@ -287,9 +288,8 @@ impl InferenceStudy {
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
         check_dense(&self.model)?;
-        if self.kernel == Kernel::Openblas {
-            check_format(self.format)?;
-        }
+        // What a kernel is written for is said where its code is counted.
+        check_stored(self.format, &self.model)?;
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let (batch, warm_up, cells) = (u64::from(self.batch.get()), self.warm_up_tokens, self.cells());
         check_length(prompt.saturating_mul(batch), generated.saturating_mul(batch))?;
