@@ -1,5 +1,6 @@
 //! Reads the `config.json` of a Hugging Face model.
 
+use crate::context::{self, Stretched, reached};
 use crate::model::{
     Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, ModelError, Norm, Window,
 };
@@ -215,14 +216,7 @@ impl Config<'_> {
         }
     }
 
-    /// Tokens that positions reach. `max_position_embeddings` is that of the file as it stands, but
-    /// where rotary positions are stretched after it: by `factor` from there (`linear` and `dynamic`;
-    /// of Gemma 3 it counts the stretched ones), or from `original_max_position_embeddings` (`yarn`).
-    /// `llama3` and `longrope` count the stretched ones.
-    ///
-    /// # Source
-    /// Transformers, `modeling_rope_utils.py`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    /// Tokens that positions reach: `max_position_embeddings`, and more where they are [`Stretched`].
     fn context(&self) -> Result<Option<u64>, HfConfigError> {
         const WRITTEN: &str = "max_position_embeddings";
         let Some(written) = self.optional(WRITTEN, u32::MAX)? else { return Ok(None) };
@@ -235,13 +229,14 @@ impl Config<'_> {
             Some(Value::Text(name)) => Some(name.as_str()),
             _ => None,
         });
-        let from = match kind {
-            Some("linear" | "dynamic") if !self.model_type.starts_with("gemma3") => written,
-            Some("yarn") => scaling.number_or("original_max_position_embeddings", written, u32::MAX)?,
-            _ => return Ok(Some(written.into())),
+        let from = match Stretched::of(self.model_type, kind) {
+            Stretched::FromWritten => written,
+            Stretched::FromOriginal => {
+                scaling.number_or("original_max_position_embeddings", written, u32::MAX)?
+            }
+            Stretched::Not => return Ok(Some(written.into())),
         };
-        let stretched = (f64::from(from) * scaling.factor()?) as u64;
-        Ok(Some(stretched.max(written.into())))
+        Ok(Some(reached(written, from, scaling.factor()?)))
     }
 
     /// By how much rotary positions are stretched; not at all unless given.
@@ -252,8 +247,7 @@ impl Config<'_> {
             Some(Value::Real(number)) => Some(*number),
             Some(_) => None,
         };
-        let wrong = || self.wrong("factor", format!("a number from 1 to {MAX_WIDTH}"));
-        factor.filter(|it| (1.0..=f64::from(MAX_WIDTH)).contains(it)).ok_or_else(wrong)
+        context::factor(factor).map_err(|allowed| self.wrong("factor", allowed))
     }
 
     fn opt(&self) -> Result<Llm, HfConfigError> {

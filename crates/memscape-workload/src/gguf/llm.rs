@@ -8,6 +8,7 @@ use super::error::GgufError;
 use super::file::Gguf;
 use super::header::{Tensor, Value, in_words};
 use super::summary::Summary;
+use crate::context::{self, Stretched, reached};
 use crate::ggml::GgmlType;
 use crate::model::{Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, Norm, Window};
 use crate::stored::Stored;
@@ -39,7 +40,8 @@ impl Llm {
         let (parts, beside) = model.parts(&llm, stacked)?;
         llm.stored = Some(parts.stored(&file, llm.tied_embeddings));
         llm.check()?;
-        Ok((llm, Summary::new(&file, &llm, beside)))
+        let context = model.context()?;
+        Ok((llm, Summary::new(&file, &llm, context, beside)))
     }
 }
 
@@ -209,6 +211,37 @@ impl<'a> Model<'a> {
                 Ok(Some(Window { tokens, global_every: every, global_first: 0 }))
             }
         }
+    }
+
+    /// Tokens that positions reach, if the file says so; as of a `config.json`.
+    fn context(&self) -> Result<Option<u64>, GgufError> {
+        const FACTOR: &str = "rope.scaling.factor";
+        let Some(written) = self.optional("context_length", u32::MAX)? else { return Ok(None) };
+        let factor = match self.value(FACTOR) {
+            None => return Ok(Some(written.into())),
+            Some(Value::Real(number)) => Some(*number),
+            Some(Value::Whole(number)) => u32::try_from(*number).ok().map(f64::from),
+            Some(_) => None,
+        };
+        // llama.cpp scales linearly unless the file says how.
+        let kind = match self.value("rope.scaling.type") {
+            None => "linear",
+            Some(Value::Text(name)) => name,
+            Some(_) => return Err(self.wrong("rope.scaling.type", "the name of a scaling".to_owned())),
+        };
+        let from = match Stretched::of(self.architecture, Some(kind)) {
+            Stretched::FromWritten => written,
+            Stretched::FromOriginal => {
+                self.optional("rope.scaling.original_context_length", u32::MAX)?.unwrap_or(written)
+            }
+            Stretched::Not => return Ok(Some(written.into())),
+        };
+        // Zero is as good as absent.
+        let factor = match factor {
+            Some(0.0) => 1.0,
+            given => context::factor(given).map_err(|allowed| self.wrong(FACTOR, allowed))?,
+        };
+        Ok(Some(reached(written, from, factor)))
     }
 
     /// How the file stacks the matrices of the first layer.
