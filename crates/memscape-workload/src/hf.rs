@@ -99,8 +99,7 @@ impl Llm {
         let llm = match model_type {
             "opt" => config.opt(),
             "llama" => {
-                // Written beside other keys of a mixture's file, of which this architecture knows nothing.
-                config.number_or("num_local_experts", 1, 1)?;
+                config.no_experts()?;
                 config.llama_like(&LLAMA)
             }
             "mistral" => config.mistral(),
@@ -341,6 +340,20 @@ impl Config<'_> {
         let experts = self.experts(&llm, Experts { count: 8, active: 2 })?;
         let window = self.window(None)?.map(everywhere);
         Ok(Llm { window, experts: Some(experts), ..llm })
+    }
+
+    /// A mixture's key in a file of an architecture that knows nothing of it.
+    fn no_experts(&self) -> Result<(), HfConfigError> {
+        match self.keys.get("num_local_experts") {
+            None | Some(Value::Null | Value::Whole(1)) => Ok(()),
+            Some(_) => {
+                let allowed = format!(
+                    "1 or absent, since a {} has no experts; a mixture of them is of `model_type` mixtral",
+                    self.model_type
+                );
+                Err(self.wrong("num_local_experts", allowed))
+            }
+        }
     }
 
     fn experts(&self, llm: &Llm, absent: Experts) -> Result<Experts, HfConfigError> {
@@ -627,11 +640,20 @@ impl Config<'_> {
                 }
             }
         }
-        let global = sliding.iter().filter(|it| !**it).count();
+        let global: Vec<usize> = (1..).zip(sliding).filter(|it| !*it.1).map(|it| it.0).collect();
+        let first: Vec<String> = global.iter().take(4).map(usize::to_string).collect();
+        let more = if global.len() > first.len() { ", ..." } else { "" };
         Err(HfConfigError::Value {
             key: LAYER_TYPES,
-            given: format!("a list with {global} of {} layers at full_attention, irregularly", sliding.len()),
-            allowed: "full_attention in the first layers, in every n-th, or both".to_owned(),
+            given: format!(
+                "a list with full_attention in {} of {} layers: {}{more}",
+                global.len(),
+                sliding.len(),
+                first.join(", ")
+            ),
+            allowed:
+                "full_attention in the first layers, in layers n, 2n, 3n, ... counted from 1, or in both"
+                    .to_owned(),
         })
     }
 

@@ -648,7 +648,7 @@ impl Study for InferenceStudy {
             cost_usd: None,
         });
         let slowed = 1.0 + crew.balancing;
-        let graph = Graph::of(&self.model, self.model.layer_gemvs(self.projections).count() as u64);
+        let graph = Graph::of(&self.model, self.projections);
         let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
         let warm_up = pass(&run.warm_up()).total().as_f64() * slowed;
         let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;
