@@ -185,7 +185,7 @@ fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
     };
     let mut all = Vec::with_capacity(32);
     let norm = |all: &mut Vec<Operation>, present: bool| {
-        all.extend(norm_operations(model).iter().filter(|_| present))
+        all.extend(norm_operations(model).iter().filter(|_| present));
     };
     let other =
         |all: &mut Vec<Operation>, name, count: usize| all.extend(std::iter::repeat_n(Other(name), count));
