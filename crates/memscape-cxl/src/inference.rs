@@ -11,8 +11,8 @@ use memscape_study::{
 use memscape_units::{GbPerS, Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::weights::AS_STORED;
 use memscape_workload::{
-    Format, MODELS, Matrix, Model, NotStored, Operator, OperatorError, OperatorKind, Projections, Reply,
-    WeightFormat, Weights,
+    Format, MODELS, Matrix, Model, Operator, OperatorError, OperatorKind, Projections, Reply, WeightFormat,
+    Weights, WeightsError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ impl InferenceStudy {
         Machine { accelerator: self.accelerator, link: self.link, expander: self.expander }
     }
 
-    fn weights(&self) -> Result<Weights<'_>, NotStored> {
+    fn weights(&self) -> Result<Weights<'_>, WeightsError> {
         self.format.of(&self.model)
     }
 
@@ -378,7 +378,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, "accelerator-with-expander"),
             Slot::part("expander.memory", &MEMORIES, "ddr4-3200"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
         ]
     }
 }

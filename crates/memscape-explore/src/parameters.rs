@@ -164,7 +164,7 @@ impl Anatomy {
         match value {
             // One parameter, whose type knows the names that are built in. What else a
             // catalog finds is put in by content.
-            Value::String(name) if self.is_leaf(slot) && is_built_in(slot, name) => {
+            Value::String(name) if self.is_leaf(slot) && built_in(slot, name).is_some() => {
                 assignments.push(Assignment::value(path, value.clone()));
             }
             Value::String(text) => {
@@ -380,10 +380,19 @@ impl Anatomy {
     /// What descriptions say of parameters beside them, which whoever gives those goes over.
     fn imply(&self, tree: &mut Node, assignments: &[Assignment]) -> Result<(), Error> {
         for it in assignments {
-            let Given::Description(preset) = &it.given else { continue };
-            let Some(implied) = self.slot(&it.path).and_then(|slot| slot.implied) else { continue };
-            if let Some(value) = (implied.value)(&preset.parameters) {
-                self.put(tree, implied.parameter, &value)?;
+            let Some(slot) = self.slot(&it.path).filter(|slot| !slot.implied.is_empty()) else { continue };
+            let description = match &it.given {
+                Given::Description(preset) => &preset.parameters,
+                Given::Value(Value::String(name)) => match built_in(slot, name) {
+                    Some(preset) => &preset.parameters,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            for implied in slot.implied {
+                if let Some(value) = (implied.value)(description) {
+                    self.put(tree, implied.parameter, &value)?;
+                }
             }
         }
         Ok(())
@@ -450,8 +459,8 @@ impl Anatomy {
     }
 }
 
-fn is_built_in(slot: &Slot, name: &str) -> bool {
-    slot.catalog.presets().iter().any(|it| it.name.eq_ignore_ascii_case(name))
+fn built_in(slot: &Slot, name: &str) -> Option<&'static Preset<Value>> {
+    slot.catalog.presets().iter().find(|it| it.name.eq_ignore_ascii_case(name))
 }
 
 /// A description that is one parameter, with some of its fields changed.

@@ -1,7 +1,7 @@
 //! What is to be computed: a model's two sparse blocks per layer and its dense
 //! rest, a prompt and a reply, and which neurons they activate.
 
-use memscape_workload::{Llm, Model, NotStored, WeightFormat};
+use memscape_workload::{Llm, Model, NotStored, WeightFormat, WeightsError};
 
 use crate::activity::{BlockKind, Law, LawError, Recording, RecordingName, Source, Synthetic, TraceError};
 use crate::hardware::ActivityLaw;
@@ -244,9 +244,9 @@ pub enum WorkError {
     /// Neither a model nor a trace.
     #[error("`model` is null, but there is no `trace` to take it from; give one of them")]
     NoModel,
-    /// Neither the model nor a format says how weights are stored.
+    /// Neither the model nor a format says how weights are stored, or the model's cannot be stored so.
     #[error(transparent)]
-    NotStored(#[from] NotStored),
+    Weights(#[from] WeightsError),
     /// A feed-forward network that is several.
     #[error(
         "{model} is a mixture of {experts} experts, but these systems are modelled for one feed-forward network per \
@@ -318,7 +318,7 @@ impl Shape {
     ) -> Result<Self, WorkError> {
         let Some(model) = model else {
             let recording = recording.ok_or(WorkError::NoModel)?;
-            return Ok(Self::recorded(recording, format.mean_bits().ok_or(NotStored)?));
+            return Ok(Self::recorded(recording, format.mean_bits().ok_or(WeightsError::from(NotStored))?));
         };
         if let Some(experts) = model.experts {
             return Err(WorkError::Experts { model: model.to_string(), experts: experts.count });

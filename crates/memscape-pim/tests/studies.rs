@@ -468,6 +468,15 @@ fn a_processor_alone_needs_no_placement() {
     let share = answer.soc_gemv_ns / int8.soc_gemv_ns;
     assert!((share - 4.5 / 8.0).abs() < 1e-6, "{share}");
     assert!(int8.token_speedup.is_some() && of("pim", "q4_0").is_err());
+    // ggml has no such matrix: its rows are whole blocks.
+    let odd = Llm { hidden_size: 4100, ..*InferenceStudy::default().model };
+    let mut asked = serde_json::to_value(InferenceStudy::default()).unwrap();
+    (asked["system"], asked["format"]) = ("soc".into(), "q4_0".into());
+    asked["model"] = serde_json::to_value(odd).unwrap();
+    let odd: InferenceStudy = serde_json::from_value(asked).unwrap();
+    for text in [odd.answer().unwrap_err().to_string(), odd.operators().unwrap_err().to_string()] {
+        assert!(text.contains("a row of the model's `q` has 4100; no block divides it"), "{text}");
+    }
 }
 
 #[test]

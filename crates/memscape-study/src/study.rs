@@ -99,8 +99,8 @@ pub struct Slot {
     pub catalog: &'static dyn AnyCatalog,
     /// The built-in description that `Default` stands for.
     pub default: &'static str,
-    /// What a description says of a parameter beside it.
-    pub implied: Option<Implied>,
+    /// What a description says of parameters beside it.
+    pub implied: &'static [Implied],
 }
 
 /// What a description says of a parameter beside it, such as a model's file of the format
@@ -117,19 +117,19 @@ impl Slot {
     /// A description whose tables are the study's own, as far as it has them.
     #[must_use]
     pub const fn whole(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
-        Self { path, whole: true, catalog, default, implied: None }
+        Self { path, whole: true, catalog, default, implied: &[] }
     }
 
     /// A description at a path of the study.
     #[must_use]
     pub const fn part(path: &'static str, catalog: &'static dyn AnyCatalog, default: &'static str) -> Self {
-        Self { path, whole: false, catalog, default, implied: None }
+        Self { path, whole: false, catalog, default, implied: &[] }
     }
 
-    /// The same, whose descriptions may say what a parameter beside them is.
+    /// The same, whose descriptions may say what parameters beside them are.
     #[must_use]
-    pub const fn implying(mut self, implied: Implied) -> Self {
-        self.implied = Some(implied);
+    pub const fn implying(mut self, implied: &'static [Implied]) -> Self {
+        self.implied = implied;
         self
     }
 }

@@ -311,7 +311,7 @@ pub fn compare(
 /// What the model's file says, as far as the platform's study takes it; else the platform's own.
 fn format_of(platform: &Platform, model: &Value) -> Result<String, Error> {
     let slot = study(&platform.study)?.slots().iter().find(|it| it.path == "model");
-    let implied = slot.and_then(|it| it.implied).filter(|it| it.parameter == "format");
+    let implied = slot.and_then(|it| it.implied.iter().find(|it| it.parameter == "format"));
     let format = implied.and_then(|it| (it.value)(model)?.as_str().map(str::to_owned));
     Ok(format.unwrap_or_else(|| platform.format.clone()))
 }

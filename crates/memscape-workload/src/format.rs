@@ -463,17 +463,30 @@ impl Serialize for Format {
 
 impl<'de> Deserialize<'de> for Format {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
+        Self::deserialize_by(deserializer, str::parse)
+    }
+}
+
+impl Format {
+    /// Reads a name where not all formats are taken, so that who misspells one is told those that are.
+    ///
+    /// # Errors
+    /// What `read` says of the name.
+    pub fn deserialize_by<'de, D: Deserializer<'de>, E: fmt::Display>(
+        deserializer: D,
+        read: fn(&str) -> Result<Self, E>,
+    ) -> Result<Self, D::Error> {
+        struct Visitor<E>(fn(&str) -> Result<Format, E>);
+        impl<Why: fmt::Display> de::Visitor<'_> for Visitor<Why> {
             type Value = Format;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name of a data format, for example \"int8\" or \"mx-int8-b32\"")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Format, E> {
-                text.parse().map_err(E::custom)
+                (self.0)(text).map_err(E::custom)
             }
         }
-        deserializer.deserialize_str(Visitor)
+        deserializer.deserialize_str(Visitor(read))
     }
 }
 

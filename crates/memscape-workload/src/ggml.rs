@@ -168,6 +168,32 @@ impl GgmlType {
         elements.div_ceil(block) * bytes * 8
     }
 
+    /// What llama.cpp quantises a matrix to whose rows are no whole blocks of this type, if it
+    /// has something for it; what that does not divide either stays in half precision.
+    ///
+    /// # Source
+    /// llama.cpp, `llama_tensor_get_type` in `llama-quant.cpp`.
+    #[must_use]
+    pub const fn fallback(self) -> Option<Self> {
+        match self {
+            Self::Q4K => Some(Self::Q5_0),
+            Self::Q5K => Some(Self::Q5_1),
+            Self::Q6K => Some(Self::Q8_0),
+            Self::Tq1_0 | Self::Tq2_0 => Some(Self::Q4_0),
+            Self::Q2K
+            | Self::Q3K
+            | Self::Iq1S
+            | Self::Iq1M
+            | Self::Iq2Xxs
+            | Self::Iq2Xs
+            | Self::Iq2S
+            | Self::Iq3Xxs
+            | Self::Iq3S
+            | Self::Iq4Xs => Some(Self::Iq4Nl),
+            _ => None,
+        }
+    }
+
     /// The format in which systems can compute with it, if it is one of theirs.
     #[must_use]
     pub const fn format(self) -> Option<Format> {
@@ -212,6 +238,13 @@ mod tests {
         assert_eq!([4, 5, 31, 32, 33, 36, 37, 38, 42].map(GgmlType::from_id), [None; 9]);
         let error = "q4_m".parse::<GgmlType>().unwrap_err().to_string();
         assert!(error.starts_with("there is no ggml type `q4_m`; did you mean `q4_"), "{error}");
+    }
+
+    #[test]
+    fn every_type_of_256_weights_falls_back_to_one_of_32() {
+        for it in GgmlType::ALL.iter().filter(|it| it.block_elements() == 256 && **it != GgmlType::Q8K) {
+            assert_eq!(it.fallback().map(GgmlType::block_elements), Some(32), "{it}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reads the `config.json` of a Hugging Face model.
 
+use crate::context::{self, Stretched, reached};
 use crate::model::{
     Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, ModelError, Norm, Window,
 };
@@ -98,8 +99,7 @@ impl Llm {
         let llm = match model_type {
             "opt" => config.opt(),
             "llama" => {
-                // Written beside other keys of a mixture's file, of which this architecture knows nothing.
-                config.number_or("num_local_experts", 1, 1)?;
+                config.no_experts()?;
                 config.llama_like(&LLAMA)
             }
             "mistral" => config.mistral(),
@@ -215,14 +215,7 @@ impl Config<'_> {
         }
     }
 
-    /// Tokens that positions reach. `max_position_embeddings` is that of the file as it stands, but
-    /// where rotary positions are stretched after it: by `factor` from there (`linear` and `dynamic`;
-    /// of Gemma 3 it counts the stretched ones), or from `original_max_position_embeddings` (`yarn`).
-    /// `llama3` and `longrope` count the stretched ones.
-    ///
-    /// # Source
-    /// Transformers, `modeling_rope_utils.py`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    /// Tokens that positions reach: `max_position_embeddings`, and more where they are [`Stretched`].
     fn context(&self) -> Result<Option<u64>, HfConfigError> {
         const WRITTEN: &str = "max_position_embeddings";
         let Some(written) = self.optional(WRITTEN, u32::MAX)? else { return Ok(None) };
@@ -235,13 +228,14 @@ impl Config<'_> {
             Some(Value::Text(name)) => Some(name.as_str()),
             _ => None,
         });
-        let from = match kind {
-            Some("linear" | "dynamic") if !self.model_type.starts_with("gemma3") => written,
-            Some("yarn") => scaling.number_or("original_max_position_embeddings", written, u32::MAX)?,
-            _ => return Ok(Some(written.into())),
+        let from = match Stretched::of(self.model_type, kind) {
+            Stretched::FromWritten => written,
+            Stretched::FromOriginal => {
+                scaling.number_or("original_max_position_embeddings", written, u32::MAX)?
+            }
+            Stretched::Not => return Ok(Some(written.into())),
         };
-        let stretched = (f64::from(from) * scaling.factor()?) as u64;
-        Ok(Some(stretched.max(written.into())))
+        Ok(Some(reached(written, from, scaling.factor()?)))
     }
 
     /// By how much rotary positions are stretched; not at all unless given.
@@ -252,8 +246,7 @@ impl Config<'_> {
             Some(Value::Real(number)) => Some(*number),
             Some(_) => None,
         };
-        let wrong = || self.wrong("factor", format!("a number from 1 to {MAX_WIDTH}"));
-        factor.filter(|it| (1.0..=f64::from(MAX_WIDTH)).contains(it)).ok_or_else(wrong)
+        context::factor(factor).map_err(|allowed| self.wrong("factor", allowed))
     }
 
     fn opt(&self) -> Result<Llm, HfConfigError> {
@@ -287,6 +280,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             sinks: false,
+            stacked: false,
             window: None,
             experts: None,
             stored: None,
@@ -322,6 +316,7 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: self.flag("mlp_bias", false)?,
             sinks: false,
+            stacked: false,
             window: None,
             experts: None,
             stored: None,
@@ -345,6 +340,20 @@ impl Config<'_> {
         let experts = self.experts(&llm, Experts { count: 8, active: 2 })?;
         let window = self.window(None)?.map(everywhere);
         Ok(Llm { window, experts: Some(experts), ..llm })
+    }
+
+    /// A mixture's key in a file of an architecture that knows nothing of it.
+    fn no_experts(&self) -> Result<(), HfConfigError> {
+        match self.keys.get("num_local_experts") {
+            None | Some(Value::Null | Value::Whole(1)) => Ok(()),
+            Some(_) => {
+                let allowed = format!(
+                    "1 or absent, since a {} has no experts; a mixture of them is of `model_type` mixtral",
+                    self.model_type
+                );
+                Err(self.wrong("num_local_experts", allowed))
+            }
+        }
     }
 
     fn experts(&self, llm: &Llm, absent: Experts) -> Result<Experts, HfConfigError> {
@@ -371,10 +380,11 @@ impl Config<'_> {
         Ok(Llm { qkv_bias: bias, out_bias: bias, ffn_bias: true, sinks: true, window, experts, ..llm })
     }
 
-    /// The window is every layer's (`modeling_phi3.py`).
+    /// The window is every layer's; `qkv_proj` and `gate_up_proj` are one matrix each
+    /// (`modeling_phi3.py`).
     fn phi3(&self) -> Result<Llm, HfConfigError> {
         let window = self.window(None)?.map(everywhere);
-        Ok(Llm { window, ..self.without_biases(&LLAMA)? })
+        Ok(Llm { stacked: true, window, ..self.without_biases(&LLAMA)? })
     }
 
     /// Biases in the projections of queries, keys and values, and only there
@@ -494,6 +504,8 @@ impl Config<'_> {
             out_bias: bias,
             ffn_bias: bias,
             sinks: false,
+            // One `query_key_value`.
+            stacked: true,
             window: None,
             experts: None,
             stored: None,
@@ -628,11 +640,20 @@ impl Config<'_> {
                 }
             }
         }
-        let global = sliding.iter().filter(|it| !**it).count();
+        let global: Vec<usize> = (1..).zip(sliding).filter(|it| !*it.1).map(|it| it.0).collect();
+        let first: Vec<String> = global.iter().take(4).map(usize::to_string).collect();
+        let more = if global.len() > first.len() { ", ..." } else { "" };
         Err(HfConfigError::Value {
             key: LAYER_TYPES,
-            given: format!("a list with {global} of {} layers at full_attention, irregularly", sliding.len()),
-            allowed: "full_attention in the first layers, in every n-th, or both".to_owned(),
+            given: format!(
+                "a list with full_attention in {} of {} layers: {}{more}",
+                global.len(),
+                sliding.len(),
+                first.join(", ")
+            ),
+            allowed:
+                "full_attention in the first layers, in layers n, 2n, 3n, ... counted from 1, or in both"
+                    .to_owned(),
         })
     }
 

@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod context;
 pub mod format;
 mod ggml;
 pub mod gguf;
@@ -35,8 +36,8 @@ pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
-pub use operators::{Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
+pub use operators::{AS_STACKED, Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};
 pub use stored::Stored;
-pub use weights::{NotStored, WeightFormat, WeightFormatError, Weights};
+pub use weights::{NotStored, PartialBlocks, WeightFormat, WeightFormatError, Weights, WeightsError};

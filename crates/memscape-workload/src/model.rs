@@ -74,6 +74,10 @@ pub struct Llm {
     /// tokens (a sink).
     #[serde(default)]
     pub sinks: bool,
+    /// Whether a layer's file has Q, K and V as one matrix, and gate and up too if there is a
+    /// gate (Phi-3, Falcon). llama.cpp multiplies with them as they are.
+    #[serde(default)]
+    pub stacked: bool,
     /// Sliding-window attention; absent if every layer attends to everything.
     #[serde(default)]
     pub window: Option<Window>,

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use memscape_study::Implied;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,16 @@ pub enum Projections {
     /// Each on its own.
     Separate,
 }
+
+/// The projections of a model as its files have them, for studies of software that multiplies
+/// them so.
+pub const AS_STACKED: Implied = Implied {
+    parameter: "projections",
+    value: |model| {
+        let stacked = model.get("stacked")?.as_bool()?;
+        serde_json::to_value(if stacked { Projections::Merged } else { Projections::Separate }).ok()
+    },
+};
 
 /// What kind of work an operator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -55,6 +55,44 @@ pub const AS_STORED: Implied =
 )]
 pub struct NotStored;
 
+/// Rows of a matrix that are no whole blocks of a type of ggml: no file has such a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`format` is {format}, whose blocks are {block} weights of one row, but a row of the model's `{matrix}` has \
+     {columns}; {}",
+    match instead {
+        Some(it) => format!(
+            "llama.cpp stores such a matrix as {it}: give `format` = \"{it}\", or the model's GGUF file, which says \
+             how each one is stored"
+        ),
+        None => "no block divides it: give `format` = \"fp16\"".to_owned(),
+    }
+)]
+pub struct PartialBlocks {
+    /// The type.
+    pub format: GgmlType,
+    /// Weights of its blocks.
+    pub block: u64,
+    /// The first matrix whose rows they do not divide.
+    pub matrix: Matrix,
+    /// Weights of one of its rows.
+    pub columns: u64,
+    /// What llama.cpp takes instead, if that divides all rows.
+    pub instead: Option<GgmlType>,
+}
+
+/// Why a model's weights are not stored so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WeightsError {
+    /// It is up to the model, which does not say.
+    #[error(transparent)]
+    NotStored(#[from] NotStored),
+    /// Blocks that its rows are not made of.
+    #[error(transparent)]
+    Blocks(#[from] PartialBlocks),
+}
+
 /// A text that is no [`WeightFormat`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -103,11 +141,31 @@ impl WeightFormat {
         }
     }
 
+    /// Whether a model's matrices can be stored so: where ggml's blocks lie within a row, rows are
+    /// whole blocks. Blocks that are none of ggml's may be padded.
+    ///
+    /// # Errors
+    /// [`PartialBlocks`] names the matrix, and what llama.cpp takes instead.
+    pub fn fits(self, model: &Llm) -> Result<(), PartialBlocks> {
+        let kind = match self {
+            Self::Format(Format::Q4_0) => GgmlType::Q4_0,
+            Self::Format(Format::Q8_0) => GgmlType::Q8_0,
+            Self::Ggml(kind) => kind,
+            // A file's rows are whole blocks, or it is not read.
+            Self::Format(_) | Self::Stored => return Ok(()),
+        };
+        let Some((matrix, columns)) = cut(model, kind) else { return Ok(()) };
+        let instead = kind.fallback().filter(|it| cut(model, *it).is_none());
+        Err(PartialBlocks { format: kind, block: kind.block_elements(), matrix, columns, instead })
+    }
+
     /// A model's weights stored so.
     ///
     /// # Errors
-    /// [`NotStored`] if it is up to the model, which does not say.
-    pub fn of(self, model: &Llm) -> Result<Weights<'_>, NotStored> {
+    /// [`WeightsError`] if it is up to the model, which does not say, or if rows are no whole
+    /// blocks.
+    pub fn of(self, model: &Llm) -> Result<Weights<'_>, WeightsError> {
+        self.fits(model)?;
         let stored = match self {
             Self::Format(format) => Each::Format(format),
             Self::Ggml(kind) => Each::Ggml(kind),
@@ -115,6 +173,19 @@ impl WeightFormat {
         };
         Ok(Weights { model, stored })
     }
+}
+
+/// The first matrix whose rows blocks of a type do not divide, and their length. A router stays
+/// in single precision.
+fn cut(model: &Llm, kind: GgmlType) -> Option<(Matrix, u64)> {
+    let layer = model.layer_matrices(Projections::Separate).map(|it| (it.0, it.1));
+    let beside = [Matrix::ProjectIn, Matrix::ProjectOut, Matrix::LmHead];
+    let beside = beside.into_iter().filter_map(|it| Some((it, model.gemv(it).ok()?)));
+    layer
+        .chain(beside)
+        .filter(|it| it.0 != Matrix::Router)
+        .map(|(matrix, shape)| (matrix, shape.k()))
+        .find(|(_, columns)| !columns.is_multiple_of(kind.block_elements()))
 }
 
 impl FromStr for WeightFormat {
@@ -427,6 +498,45 @@ mod tests {
             .map(|(matrix, gemv)| weights.matrix_bits(matrix, gemv.macs()))
             .sum();
         assert_eq!(merged, weights.token_layer_bits());
+    }
+
+    /// What ggml cannot hold is refused, with what it holds instead.
+    #[test]
+    fn rows_are_whole_blocks_of_ggml() {
+        let fits = |model: &Llm, format: &str| {
+            format.parse::<WeightFormat>().unwrap().of(model).map(|_| ()).map_err(|it| it.to_string())
+        };
+        let qwen = &Model::named("qwen2.5-0.5b").unwrap();
+        assert_eq!(
+            fits(qwen, "q4_k").unwrap_err(),
+            "`format` is q4_k, whose blocks are 256 weights of one row, but a row of the model's `q` has 896; llama.cpp \
+             stores such a matrix as q5_0: give `format` = \"q5_0\", or the model's GGUF file, which says how each one \
+             is stored"
+        );
+        for format in ["q5_0", "q4_0", "q8_0", "mxfp4", "fp16", "mx-int8-b256"] {
+            assert_eq!(fits(qwen, format), Ok(()), "{format}");
+        }
+        let odd = Llm { hidden_size: 2047, ..*Model::named("llama-3.2-1b").unwrap() };
+        let error = fits(&odd, "q4_0").unwrap_err();
+        assert!(
+            error.contains("of the model's `q` has 2047; no block divides it: give `format` = \"fp16\""),
+            "{error}"
+        );
+        assert!(fits(&odd, "q6_k").unwrap_err().contains("no block divides it"));
+        assert_eq!(fits(&odd, "fp16"), Ok(()));
+        // A matrix of the feed-forward network alone.
+        let narrow = Llm { ffn_size: 8224, ..*Model::named("llama-3.2-1b").unwrap() };
+        assert!(
+            fits(&narrow, "iq3_s")
+                .unwrap_err()
+                .contains("`down` has 8224; llama.cpp stores such a matrix as iq4_nl")
+        );
+        let llama = &Model::named("llama-3.1-8b").unwrap();
+        for kind in ggml_names() {
+            assert_eq!(fits(llama, kind), Ok(()), "{kind}");
+        }
+        // The router of two experts has rows as long as the others.
+        assert_eq!(fits(&Model::named("mixtral-8x7b").unwrap(), "q4_k"), Ok(()));
     }
 
     #[test]

@@ -174,9 +174,12 @@ fn a_list_of_layer_types_is_the_pattern_it_shows() {
     let error = listed(&|it| it != 3 && it != 9).unwrap_err().to_string();
     assert_eq!(
         error,
-        "config.json: `layer_types` is a list with 2 of 26 layers at full_attention, irregularly; \
-         it must be full_attention in the first layers, in every n-th, or both"
+        "config.json: `layer_types` is a list with full_attention in 2 of 26 layers: 4, 10; it must be \
+         full_attention in the first layers, in layers n, 2n, 3n, ... counted from 1, or in both"
     );
+    // One layer in two, but the first of them.
+    let error = listed(&|it| it % 2 == 1).unwrap_err().to_string();
+    assert!(error.contains("full_attention in 13 of 26 layers: 1, 3, 5, 7, ...; it must be"), "{error}");
     let full = layer_types(36, |_| false);
     assert_eq!(windows(&with("qwen3-8b", &[("layer_types", &full)])), (0, 36, None));
     let some = layer_types(36, |it| it > 17);
@@ -507,6 +510,17 @@ fn experts_do_not_change_what_a_prompt_computes() {
 }
 
 /// One expert that is always taken is a dense model and its router.
+#[test]
+fn a_llama_has_no_experts() {
+    let of = |count: &str| Llm::from_hf_config(&with("llama-3.1-8b", &[("num_local_experts", count)]));
+    assert_eq!(of("1").unwrap(), of("null").unwrap());
+    assert_eq!(
+        of("8").unwrap_err().to_string(),
+        "config.json: `num_local_experts` is 8; it must be 1 or absent, since a llama has no experts; a mixture of them \
+         is of `model_type` mixtral"
+    );
+}
+
 #[test]
 fn one_expert_is_a_dense_model() {
     let one = read(&with("mixtral-8x7b", &[("num_local_experts", "1"), ("num_experts_per_tok", "1")]));

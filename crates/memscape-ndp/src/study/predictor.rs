@@ -179,7 +179,7 @@ impl Study for PredictorStudy {
     fn slots() -> Vec<Slot> {
         vec![
             Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(AS_STORED),
+            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
             Slot::part("gpu", &GPUS, "rtx-4090"),
             Slot::part("dimm", &DIMMS, "hermes-32gb"),
             Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),

@@ -623,7 +623,7 @@ impl Study for InferenceStudy {
     }
 
     fn slots() -> Vec<Slot> {
-        vec![slots::model().implying(AS_STORED), slots::design(), slots::device()]
+        vec![slots::model().implying(&[AS_STORED]), slots::design(), slots::device()]
     }
 }
 

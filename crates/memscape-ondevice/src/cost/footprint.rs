@@ -2,11 +2,14 @@
 
 use memscape_dram::{Dims, Dram, DramError};
 use memscape_units::Bytes;
-use memscape_workload::{Format, Gemv, Llm, Matrix, NoSuchMatrix, OperatorError};
+use memscape_workload::{
+    Format, Gemv, Llm, Matrix, NoSuchMatrix, OperatorError, PartialBlocks, WeightFormat,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attention::CACHE_ELEMENT_BYTES;
+use super::gemv::GemvError;
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
@@ -100,6 +103,34 @@ pub enum FootprintError {
     /// The model has no LM head.
     #[error(transparent)]
     Matrix(#[from] NoSuchMatrix),
+}
+
+/// Why a scheme cannot keep a model's weights, whatever the memory holds.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// The model has experts.
+    #[error(transparent)]
+    Stages(#[from] StageError),
+    /// Scale factors on PIM.
+    #[error(transparent)]
+    Lies(#[from] GemvError),
+    /// Rows that are no whole blocks.
+    #[error(transparent)]
+    Blocks(#[from] PartialBlocks),
+}
+
+/// Whether a scheme can keep a model's weights in a format. Asked before what fits, since less of it
+/// would not help.
+///
+/// # Errors
+/// [`KeptError`] if the model has experts, PIM is to have scale factors, or rows are no whole blocks.
+pub fn check_kept(scheme: Scheme, format: Format, model: &Llm) -> Result<(), KeptError> {
+    layer_matrices(model)?;
+    if scheme.decodes_on_pim() && format.scale().is_some() {
+        return Err(GemvError::Scaled(format).into());
+    }
+    Ok(WeightFormat::from(format).fits(model)?)
 }
 
 /// More than the memory holds.

@@ -7,9 +7,9 @@ use memscape_dram::{
 use memscape_study::{Breakdown, CostEngine, Part, parts};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv};
+use serde::Deserializer;
 
 use crate::hardware::PimBlocks;
-use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
 use crate::mapping::schedule::{self, DRAIN_READS, input_writes};
 
@@ -69,12 +69,42 @@ pub enum GemvError {
     Protocol(#[from] ProtocolError),
 }
 
-/// Whether weights of a format can lie as a scheme needs them.
+/// A name that is no format of this system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{given}` is not a format here; PIM blocks have no scale factors, so use fp32, bf16, fp16, int8 or int4{}",
+    if *on_host {
+        ", or with `scheme` = \"cacheable-gemm\", which keeps weights for the processor alone, q4_0, q8_0 or \
+         mx-ELEMENT-bBLOCK[-sBITS], for example mx-int8-b32"
+    } else {
+        ""
+    }
+)]
+pub struct NoFormat {
+    /// The name as given.
+    pub given: String,
+    /// Whether the processor may have the weights alone.
+    pub on_host: bool,
+}
+
+/// Reads a format that PIM blocks may get.
 ///
 /// # Errors
-/// [`GemvError::Scaled`] if PIM is to have them and they have scale factors.
-pub fn check_lies(scheme: Scheme, format: Format) -> Result<(), GemvError> {
-    if scheme.decodes_on_pim() && format.scale().is_some() { Err(GemvError::Scaled(format)) } else { Ok(()) }
+/// [`NoFormat`] lists them.
+pub fn format_on_pim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+    Format::deserialize_by(deserializer, |name| {
+        name.parse().map_err(|_| NoFormat { given: name.to_owned(), on_host: false })
+    })
+}
+
+/// The same, or one that the processor may get.
+///
+/// # Errors
+/// [`NoFormat`] lists them.
+pub fn format_on_phone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+    Format::deserialize_by(deserializer, |name| {
+        name.parse().map_err(|_| NoFormat { given: name.to_owned(), on_host: true })
+    })
 }
 
 impl PimMemory {

@@ -88,7 +88,9 @@ pub enum StageError {
     },
     /// A router decides which weights are read.
     #[error(
-        "the model has {0} experts in each layer; stages are planned for one feed-forward network, so use a model without experts"
+        "the model has {0} experts in each layer, of which a router picks some for each token; how many of a prompt's \
+         tokens each of them multiplies, and which weights are copied for them, is not modelled on a phone: use a model \
+         without experts"
     )]
     Experts(u32),
 }

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{laws, slots};
-use crate::cost::footprint::{Footprint, Keeping, PadTo, Padding};
-use crate::cost::gemv::check_lies;
+use crate::cost::footprint::{Footprint, Keeping, PadTo, Padding, check_kept};
+use crate::cost::gemv::format_on_phone;
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::Placement;
@@ -28,6 +28,7 @@ pub struct CapacityStudy {
     /// Language model
     pub model: Model,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`, or scaled blocks
+    #[serde(deserialize_with = "format_on_phone")]
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
@@ -130,7 +131,7 @@ impl Study for CapacityStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
     fn answer(&self) -> Result<CapacityAnswer, StudyError> {
-        check_lies(self.scheme, self.format)?;
+        check_kept(self.scheme, self.format, &self.model)?;
         let it = Footprint::of(&self.model, &self.keeping(), &self.memory, &self.pim)?;
         let (total, capacity) = (it.total(), self.memory.capacity());
         Ok(CapacityAnswer {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
 use crate::cost::footprint::{Keeping, Padding, cache_bytes, fitting, kept_bytes};
-use crate::cost::gemv::PimMemory;
+use crate::cost::gemv::{PimMemory, format_on_pim};
 use crate::cost::token::{TokenPart, token};
 use crate::hardware::{Cpu, PimBlocks};
 use crate::mapping::Scheme;
@@ -30,6 +30,7 @@ pub struct DecodeStudy {
     /// Tokens before it, to which it attends
     pub context_tokens: u64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    #[serde(deserialize_with = "format_on_pim")]
     pub format: Format,
     /// Which elements share a burst
     pub placement: Placement,

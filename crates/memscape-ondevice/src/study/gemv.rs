@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
-use crate::cost::gemv::{GemvPart, PimMemory, delays, host_sums, on_engine};
+use crate::cost::gemv::{GemvPart, PimMemory, delays, format_on_pim, host_sums, on_engine};
 use crate::cost::memory::Bandwidth;
 use crate::hardware::PimBlocks;
 use crate::mapping::layout::{Layout, Placement};
@@ -30,6 +30,7 @@ pub struct GemvStudy {
     /// Columns, for a matrix of one's own
     pub k: Option<NonZeroU64>,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    #[serde(deserialize_with = "format_on_pim")]
     pub format: Format,
     /// Which elements share a burst
     pub placement: Placement,

@@ -16,8 +16,8 @@ use super::prefill::TOGETHER;
 use super::{floors, laws, slots};
 use crate::cost::attention::Attention;
 use crate::cost::energy::PimEnergy;
-use crate::cost::footprint::{Keeping, Padding, cache_bytes, fitting, kept_bytes, product_bytes};
-use crate::cost::gemv::PimMemory;
+use crate::cost::footprint::{Keeping, Padding, cache_bytes, check_kept, fitting, kept_bytes, product_bytes};
+use crate::cost::gemv::{PimMemory, format_on_phone};
 use crate::cost::prefill::{Prefill, PrefillError, PrefillPart, Prompt};
 use crate::cost::rates::StepCost;
 use crate::cost::token::{Token, TokenPart, WithPim, gemvs, token};
@@ -44,6 +44,7 @@ pub struct InferenceStudy {
     /// Sequences at the same time: one after the other on PIM, together on the host
     pub batch: NonZeroU64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    #[serde(deserialize_with = "format_on_phone")]
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
@@ -159,6 +160,7 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+        check_kept(self.scheme, self.format, &self.model)?;
         let (prompt, pim) = (self.prompt(), self.pim_memory());
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         let (layers, columns) = (prompt.layers as f64, prompt.columns() as f64);
@@ -268,6 +270,7 @@ impl Study for InferenceStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
+        check_kept(self.scheme, self.format, &self.model)?;
         let memory_bytes = self.memory_bytes()?.0;
         let prompt = self.prompt();
         let rates = prompt.rates(&self.cpu, &self.memory)?;

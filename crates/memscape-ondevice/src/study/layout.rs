@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{laws, slots};
+use crate::cost::gemv::format_on_pim;
 use crate::hardware::{BurstMap, MapText, MapTextError, PimBlocks};
 use crate::mapping::layout::{HostOrder, Layout, LayoutError, Placement};
 
@@ -28,6 +29,7 @@ pub struct LayoutStudy {
     /// Columns, for a matrix of one's own
     pub columns: Option<NonZeroU64>,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
+    #[serde(deserialize_with = "format_on_pim")]
     pub format: Format,
     /// Which elements share a burst
     pub placement: Placement,

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{floors, laws, slots};
-use crate::cost::footprint::{fitting, prefill_bytes, product_bytes};
-use crate::cost::gemv::check_lies;
+use crate::cost::footprint::{check_kept, fitting, prefill_bytes, product_bytes};
+use crate::cost::gemv::format_on_phone;
 use crate::cost::prefill::{PrefillError, PrefillPart, Prompt};
 use crate::cost::rates::{Rates, StepCost};
 use crate::hardware::{Cpu, Region};
@@ -32,6 +32,7 @@ pub struct PrefillStudy {
     /// Tokens of the prompt
     pub prompt_tokens: NonZeroU64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`, or scaled blocks
+    #[serde(deserialize_with = "format_on_phone")]
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
@@ -163,7 +164,7 @@ impl PrefillStudy {
 
     /// The prompt, and the rates of a checked phone.
     fn resolve(&self) -> Result<(Prompt, Rates), StudyError> {
-        check_lies(self.scheme, self.format)?;
+        check_kept(self.scheme, self.format, &self.model)?;
         let prompt = self.prompt()?;
         let rates = prompt.rates(&self.cpu, &self.memory)?;
         Ok((prompt, rates))
@@ -231,7 +232,7 @@ impl Study for PrefillStudy {
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a prompt stay far below 2^53")]
     fn answer(&self) -> Result<PrefillAnswer, StudyError> {
-        check_lies(self.scheme, self.format)?;
+        check_kept(self.scheme, self.format, &self.model)?;
         let prompt = self.prompt()?;
         // More than memory holds is told as that, not as the time that it would take.
         let memory_bytes = self.memory_bytes(&prompt)?.0;

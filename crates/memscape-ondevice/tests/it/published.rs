@@ -140,6 +140,34 @@ fn bad_input_is_told_what_to_change() {
     ] {
         assert!(refused.unwrap().to_string().contains("use a model without experts"));
     }
+    // Less of what does not fit would not help: experts are told first, of every scheme.
+    let mixtral = Model::named("mixtral-8x7b").unwrap();
+    for scheme in [Scheme::CacheableGemm, Scheme::Ddb, Scheme::NonCacheableGemm] {
+        let prefill = PrefillStudy { model: mixtral, scheme, ..base.clone() };
+        let whole = InferenceStudy { model: mixtral, scheme, ..InferenceStudy::default() };
+        for text in [error(&prefill), whole.answer().unwrap_err().to_string()] {
+            assert!(
+                text.starts_with("the model has 8 experts in each layer, of which a router picks"),
+                "{text}"
+            );
+        }
+    }
+    let odd = Model::of(Llm { hidden_size: 2047, ..*base.model }).unwrap();
+    let (scheme, format) = (Scheme::CacheableGemm, "q8_0".parse().unwrap());
+    let odd = InferenceStudy { model: odd, scheme, format, ..InferenceStudy::default() };
+    assert!(odd.answer().unwrap_err().to_string().contains("no block divides it"));
+    // Formats are told where they can be used.
+    let mut given = serde_json::to_value(&base).unwrap();
+    given["format"] = "q4_k".into();
+    let text = serde_json::from_value::<PrefillStudy>(given).unwrap_err().to_string();
+    assert!(
+        text.contains("use fp32, bf16, fp16, int8 or int4, or with `scheme` = \"cacheable-gemm\""),
+        "{text}"
+    );
+    let mut given = serde_json::to_value(GemvStudy::default()).unwrap();
+    given["format"] = "q4_k".into();
+    let text = serde_json::from_value::<GemvStudy>(given).unwrap_err().to_string();
+    assert!(text.ends_with("so use fp32, bf16, fp16, int8 or int4"), "{text}");
     let mut tiny = GemvStudy::default();
     tiny.memory.rows = NonZeroU32::new(16).unwrap();
     assert!(tiny.answer().unwrap_err().to_string().contains("needs DRAM rows 0 to"));

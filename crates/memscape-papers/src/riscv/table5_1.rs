@@ -35,7 +35,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let parameters = with(&of_inference(changed), run);
     let study: InferenceStudy = read(&parameters)?;
     let answer = study.answer().map_err(|it| memscape_explore::Error::BadSweep(it.to_string()))?;
-    let graph = Graph::of(&study.model, study.model.layer_gemvs(study.projections).count() as u64);
+    let graph = Graph::of(&study.model, study.projections);
     let syncs = graph.other_syncs() + graph.product_syncs();
     let sync_ms = answer.synchronisation_ns / syncs as f64 * 1e-6;
     let alone = |name, count| (name, Some(Step { count, syncs: count, ms: count as f64 * sync_ms }));

@@ -9,7 +9,7 @@ use memscape_study::{
     Pass, Recent, Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, Picoseconds, Tops};
-use memscape_workload::{Format, Matrix, Model, Projections, Reply};
+use memscape_workload::{Format, Matrix, Model, Projections, Reply, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -308,8 +308,10 @@ impl InferenceStudy {
         Reply { prompt: self.prompt_tokens.get(), tokens: self.generated_tokens }
     }
 
-    /// The machine, checked: the processor alone reads any number of ranks.
+    /// The machine, checked, and that the weights can be stored so: the processor alone reads any
+    /// number of ranks.
     fn site(&self) -> Result<Site, StudyError> {
+        WeightFormat::from(self.format).fits(&self.model)?;
         let it = self.gemv(Matrix::LmHead);
         Ok(match self.system {
             System::Pim => it.site()?,

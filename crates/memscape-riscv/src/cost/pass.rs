@@ -455,7 +455,7 @@ impl Crew {
             attention.bytes += cells * float(2 * 2 * model.kv_size()) * float(columns.sequences);
         }
         operators.push(attention);
-        let graph = Graph::of(model, model.layer_gemvs(projections).count() as u64);
+        let graph = Graph::of(model, projections);
         let cost = self.meet(graph.other_syncs() * count);
         operators.push(GraphOperator { name: "rest", cost, macs: 0.0, bytes: 0.0 });
         operators

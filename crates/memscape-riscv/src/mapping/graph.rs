@@ -1,6 +1,6 @@
 //! The operations of one pass through the model, and where its threads meet.
 
-use memscape_workload::{Block, Gemv, Llm, Matrix, Projections};
+use memscape_workload::{Block, Gemv, Llm, Matrix, Norm, Projections};
 
 /// Operations of one graph that all threads work on, by ggml's name.
 ///
@@ -9,12 +9,14 @@ use memscape_workload::{Block, Gemv, Llm, Matrix, Projections};
 /// and row look-ups are one thread's and synchronise nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Graph {
-    /// Residuals and biases.
+    /// Residuals, and biases of matrices and norms.
     pub add: u64,
     /// Norm weights and gates.
     pub mul: u64,
     /// Norms.
     pub norm: u64,
+    /// What ggml calls them.
+    pub norm_name: &'static str,
     /// Rotary positions of queries and keys.
     pub rope: u64,
     /// Keys and values into the cache.
@@ -36,23 +38,26 @@ pub const SYNCS_PER_PRODUCT: u64 = 2;
 impl Graph {
     /// The graph of a model.
     #[must_use]
-    pub fn of(model: &Llm, products_per_layer: u64) -> Self {
+    pub fn of(model: &Llm, projections: Projections) -> Self {
         let layers = u64::from(model.layers);
         let of = |present: bool| u64::from(present);
         let norms = model.block.norms() + 2 * of(model.qk_norm);
-        let biases = 3 * of(model.qkv_bias) + of(model.out_bias) + 2 * of(model.ffn_bias);
+        let matrices = || model.layer_gemvs(projections).map(|it| it.0);
+        let biases = matrices().filter(|it| has_bias(model, *it)).count() as u64;
         let last = of(model.final_norm);
+        let norm_biases = of(model.norm == Norm::Layer) * (layers * norms + last);
         Self {
-            add: layers * (2 + biases),
+            add: layers * (2 + biases) + norm_biases,
             mul: layers * (norms + of(model.gated)) + last,
             norm: layers * norms + last,
+            norm_name: norm_operations(model)[0].name(),
             rope: layers * 2 * of(model.rotary()),
             cpy: layers * 2,
             cont: layers,
             soft_max: layers,
             unary: layers,
             // Two of the products are attention's.
-            mul_mat: layers * (products_per_layer + 2) + 1,
+            mul_mat: layers * (matrices().count() as u64 + 2) + 1,
         }
     }
 
@@ -62,7 +67,7 @@ impl Graph {
         [
             ("ADD", self.add),
             ("MUL", self.mul),
-            ("RMS_NORM", self.norm),
+            (self.norm_name, self.norm),
             ("CPY", self.cpy),
             ("CONT", self.cont),
             ("SOFT_MAX", self.soft_max),
@@ -138,13 +143,36 @@ pub fn operations(model: &Llm, projections: Projections) -> [Vec<Operation>; 3] 
     let inwards = matrix(Matrix::ProjectIn).into_iter().collect();
     let mut behind = Vec::new();
     if model.final_norm {
-        behind.extend(NORM);
+        behind.extend(norm_operations(model));
     }
     behind.extend(matrix(Matrix::ProjectOut).into_iter().chain(matrix(Matrix::LmHead)));
     [inwards, layer(model, projections), behind]
 }
 
-const NORM: [Operation; 2] = [Operation::Other("RMS_NORM"), Operation::Other("MUL")];
+/// A norm: times its weights, and where it has biases, plus these.
+///
+/// # Source
+/// llama.cpp, `llm_build_norm`.
+fn norm_operations(model: &Llm) -> &'static [Operation] {
+    const LAYER: &[Operation] = &[Operation::Other("NORM"), Operation::Other("MUL"), Operation::Other("ADD")];
+    const RMS: &[Operation] = &[Operation::Other("RMS_NORM"), Operation::Other("MUL")];
+    match model.norm {
+        Norm::Layer => LAYER,
+        Norm::Rms => RMS,
+    }
+}
+
+/// Whether an operation of its own adds biases to what a matrix of a layer gives.
+const fn has_bias(model: &Llm, matrix: Matrix) -> bool {
+    match matrix {
+        Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V => model.qkv_bias,
+        Matrix::Out => model.out_bias,
+        Matrix::Fc1 | Matrix::Fc2 | Matrix::GateUp | Matrix::Gate | Matrix::Up | Matrix::Down => {
+            model.ffn_bias
+        }
+        Matrix::Router | Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead => false,
+    }
+}
 
 /// The operations of one layer.
 fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
@@ -156,32 +184,34 @@ fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
         Block::ParallelSharedNorm => [true, false, false, false],
     };
     let mut all = Vec::with_capacity(32);
-    let norm = |all: &mut Vec<Operation>, present: bool| all.extend(NORM.iter().filter(|_| present));
+    let norm = |all: &mut Vec<Operation>, present: bool| {
+        all.extend(norm_operations(model).iter().filter(|_| present));
+    };
     let other =
         |all: &mut Vec<Operation>, name, count: usize| all.extend(std::iter::repeat_n(Other(name), count));
     let gemvs: Vec<(Matrix, Gemv)> = model.layer_gemvs(projections).collect();
+    // A matrix, then its biases.
     let products = |all: &mut Vec<Operation>, which: fn(Matrix) -> bool| {
-        all.extend(gemvs.iter().filter(|it| which(it.0)).map(|it| Product(it.0, it.1)));
+        for (matrix, shape) in gemvs.iter().filter(|it| which(it.0)) {
+            all.push(Product(*matrix, *shape));
+            all.extend(has_bias(model, *matrix).then_some(Other("ADD")));
+        }
     };
     norm(&mut all, before_attention);
     products(&mut all, |it| !follows_attention(it) && it != Matrix::Out);
-    other(&mut all, "ADD", 3 * usize::from(model.qkv_bias));
     norm(&mut all, model.qk_norm);
     norm(&mut all, model.qk_norm);
     other(&mut all, "ROPE", 2 * usize::from(model.rotary()));
     other(&mut all, "CPY", 2);
     all.extend([Scores, Other("SOFT_MAX"), Values, Other("CONT")]);
     products(&mut all, |it| it == Matrix::Out);
-    other(&mut all, "ADD", usize::from(model.out_bias));
     norm(&mut all, after_attention);
     other(&mut all, "ADD", 1);
     norm(&mut all, before_ffn);
     products(&mut all, |it| follows_attention(it) && !matches!(it, Matrix::Fc2 | Matrix::Down));
-    other(&mut all, "ADD", usize::from(model.ffn_bias));
     other(&mut all, "UNARY", 1);
     other(&mut all, "MUL", usize::from(model.gated));
     products(&mut all, |it| matches!(it, Matrix::Fc2 | Matrix::Down));
-    other(&mut all, "ADD", usize::from(model.ffn_bias));
     norm(&mut all, after_ffn);
     other(&mut all, "ADD", 1);
     all
@@ -193,6 +223,31 @@ mod tests {
 
     use super::*;
 
+    /// What a bias or another norm adds to Llama's graph, by ggml's names.
+    #[test]
+    fn biases_and_norms_are_operations() {
+        let llama = *Model::named("llama-2-7b").unwrap();
+        let adds = |model: &Llm, projections| {
+            let more = Graph::of(model, projections).add - Graph::of(&llama, projections).add;
+            more / u64::from(llama.layers)
+        };
+        for (model, separate, merged) in [
+            (Llm { qkv_bias: true, ..llama }, 3, 1),
+            (Llm { out_bias: true, ..llama }, 1, 1),
+            (Llm { ffn_bias: true, ..llama }, 3, 2),
+            (Llm { ffn_bias: true, gated: false, ..llama }, 2, 2),
+        ] {
+            assert_eq!(adds(&model, Projections::Separate), separate);
+            assert_eq!(adds(&model, Projections::Merged), merged);
+        }
+        // NORM, MUL and ADD for each of 65.
+        let (layer, rms) = (Llm { norm: Norm::Layer, ..llama }, llama);
+        let [layer, rms] = [layer, rms].map(|it| Graph::of(&it, Projections::Separate));
+        assert_eq!((layer.norm_name, rms.norm_name), ("NORM", "RMS_NORM"));
+        assert_eq!((layer.norm, rms.norm, layer.add - rms.add), (65, 65, 65));
+        assert_eq!(rms.other_syncs(), 64 + 97 + 65 + 64 + 64 + 32 + 32 + 32);
+    }
+
     /// What is walked is what is counted.
     #[test]
     fn a_graph_is_made_of_its_operations() {
@@ -201,7 +256,7 @@ mod tests {
                 let [inwards, layer, behind] = operations(&model, projections);
                 let layers = (0..model.layers).flat_map(|_| &layer);
                 let all: Vec<_> = inwards.iter().chain(layers).chain(&behind).collect();
-                let graph = Graph::of(&model, model.layer_gemvs(projections).count() as u64);
+                let graph = Graph::of(&model, projections);
                 for (name, count) in graph.others() {
                     assert_eq!(
                         all.iter().filter(|it| it.name() == name).count() as u64,

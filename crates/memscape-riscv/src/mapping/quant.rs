@@ -3,7 +3,8 @@
 use half::f16;
 use memscape_study::Implied;
 use memscape_workload::weights::main_format;
-use memscape_workload::{Format, Llm, WeightFormat};
+use memscape_workload::{Format, Llm, PartialBlocks, WeightFormat};
+use serde::Deserializer;
 
 /// Weights per block.
 pub const BLOCK: usize = 32;
@@ -16,14 +17,46 @@ pub const Q8_0_BYTES: usize = 34;
 pub const FORMATS: [Format; 4] = [Format::Q4_0, Format::Q8_0, Format::FP16, Format::FP32];
 
 /// A format that no code here takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("llama.cpp has no code here for weights stored as `{0}`; there are q4_0, q8_0, fp16 and fp32")]
-pub struct NoCode(pub Format);
+pub struct NoCode(pub String);
+
+/// Reads one of [`FORMATS`].
+///
+/// # Errors
+/// [`NoCode`] lists them.
+pub fn format_with_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+    Format::deserialize_by(deserializer, |name| {
+        let found = name.parse().ok().filter(|it| FORMATS.contains(it));
+        found.ok_or_else(|| NoCode(name.to_owned()))
+    })
+}
+
+/// A model's matrices in a format that there is code for.
+///
+/// # Errors
+/// [`FormatError`] lists [`FORMATS`] if the format is none of them, or names the matrix that it cannot hold.
+pub fn check_stored(format: Format, model: &Llm) -> Result<(), FormatError> {
+    check_format(format)?;
+    Ok(WeightFormat::from(format).fits(model)?)
+}
+
+/// Why a model's weights are not stored so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// No code takes it.
+    #[error(transparent)]
+    Code(#[from] NoCode),
+    /// Rows that are no whole blocks.
+    #[error(transparent)]
+    Blocks(#[from] PartialBlocks),
+}
 
 /// # Errors
 /// [`NoCode`] lists [`FORMATS`] if the format is none of them.
 pub fn check_format(format: Format) -> Result<(), NoCode> {
-    if FORMATS.contains(&format) { Ok(()) } else { Err(NoCode(format)) }
+    if FORMATS.contains(&format) { Ok(()) } else { Err(NoCode(format.to_string())) }
 }
 
 /// Bytes of [`BLOCK`] weights.

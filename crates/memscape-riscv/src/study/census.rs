@@ -3,14 +3,14 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{Aim, Laws, Slot, Study, StudyError, faster, neutral, slower};
-use memscape_workload::{Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hardware::inferred;
 use crate::mapping::census::{Census, OutputRows, Run, check_dense, check_length};
 use crate::mapping::dispatch::{Criteria, shares};
-use crate::mapping::quant::{FILE_FORMAT, check_format};
+use crate::mapping::quant::{FILE_FORMAT, check_stored, format_with_code};
 use crate::number::{float, long};
 
 /// The model of the thesis.
@@ -22,9 +22,11 @@ const DEFAULT_MODEL: &str = "llama-2-7b";
 pub struct CensusStudy {
     /// Language model
     pub model: Model,
-    /// Whether Q, K and V (and gate and up) are one matrix, as in Phi-3
+    /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
+    /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Tokens of the prompt
     #[schemars(range(min = 1, max = 16_777_216))]
@@ -146,11 +148,11 @@ impl Study for CensusStudy {
     };
 
     fn slots() -> Vec<Slot> {
-        vec![Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT)]
+        vec![Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, AS_STACKED])]
     }
 
     fn answer(&self) -> Result<CensusAnswer, StudyError> {
-        check_format(self.format)?;
+        check_stored(self.format, &self.model)?;
         self.check()?;
         let run = self.run();
         let census = Census::of(&self.model, self.projections, &run);

@@ -17,7 +17,7 @@ use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
-use crate::mapping::quant::{NoCode, check_format};
+use crate::mapping::quant::{NoCode, check_format, format_with_code};
 use crate::number::{count, float, long};
 
 /// A product `m x k x n` of weights and `n` vectors, on one or many cores.
@@ -31,6 +31,7 @@ pub struct GemmStudy {
     /// Columns: vectors multiplied
     pub n: NonZeroU64,
     /// How the weights are stored; OpenBLAS needs them dequantised first
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Who multiplies
     pub method: Method,

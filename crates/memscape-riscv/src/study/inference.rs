@@ -9,7 +9,7 @@ use memscape_study::{
     neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
-use memscape_workload::{Format, MODELS, Model, Projections};
+use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{
-    BLOCK, FILE_FORMAT, NoCode, block_bytes, check_format, file_bytes, matrix_bytes,
+    BLOCK, FILE_FORMAT, FormatError, block_bytes, check_stored, file_bytes, format_with_code, matrix_bytes,
 };
 use crate::number::{count, float, long};
 
@@ -50,9 +50,11 @@ use crate::number::{count, float, long};
 pub struct InferenceStudy {
     /// Language model
     pub model: Model,
-    /// Whether Q, K and V (and gate and up) are one matrix
+    /// Whether Q, K and V (and gate and up) are one matrix; as in the model's files (one in Phi-3 and Falcon) unless
+    /// given
     pub projections: Projections,
     /// How the weights are stored; as most are in a GGUF file, if there is code for it, unless given
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Which kernel multiplies them where BLAS does not; `openblas` gives it every
     /// product, as the thesis did by leaving out ggml's checks
@@ -222,9 +224,9 @@ pub enum InferenceError {
     /// A number the model is not for.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// A format that ggml does not dequantise.
+    /// A format without code, or without such a matrix.
     #[error(transparent)]
-    Format(#[from] NoCode),
+    Format(#[from] FormatError),
     /// A model whose products are not modelled.
     #[error(transparent)]
     Experts(#[from] MixtureOfExperts),
@@ -286,9 +288,8 @@ impl InferenceStudy {
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
         check_dense(&self.model)?;
-        if self.kernel == Kernel::Openblas {
-            check_format(self.format)?;
-        }
+        // What a kernel is written for is said where its code is counted.
+        check_stored(self.format, &self.model)?;
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let (batch, warm_up, cells) = (u64::from(self.batch.get()), self.warm_up_tokens, self.cells());
         check_length(prompt.saturating_mul(batch), generated.saturating_mul(batch))?;
@@ -619,7 +620,7 @@ impl Study for InferenceStudy {
         vec![
             Slot::whole("hardware", &MACHINES, DEFAULT_MACHINE),
             Slot::part("memory", &MEMORIES, DEFAULT_MEMORY),
-            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(FILE_FORMAT),
+            Slot::part("model", &MODELS, DEFAULT_MODEL).implying(&[FILE_FORMAT, AS_STACKED]),
         ]
     }
 
@@ -647,7 +648,7 @@ impl Study for InferenceStudy {
             cost_usd: None,
         });
         let slowed = 1.0 + crew.balancing;
-        let graph = Graph::of(&self.model, self.model.layer_gemvs(self.projections).count() as u64);
+        let graph = Graph::of(&self.model, self.projections);
         let others = crew.meet(graph.other_syncs()).total().as_f64() * slowed;
         let warm_up = pass(&run.warm_up()).total().as_f64() * slowed;
         let run_ns = warm_up + prompt.total().as_ns() + float(run.steps()) * headline.token_ns;

@@ -16,7 +16,7 @@ use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
-use crate::mapping::quant::{BLOCK, matrix_bytes};
+use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes};
 use crate::number::{count, float, long};
 
 /// One quantised product on one core: instructions counted, cycles modelled.
@@ -26,6 +26,7 @@ pub struct KernelStudy {
     /// Which kernel
     pub kernel: Kernel,
     /// How the weights are stored
+    #[serde(deserialize_with = "format_with_code")]
     pub format: Format,
     /// Rows of the matrix
     pub m: NonZeroU64,

@@ -5,7 +5,7 @@ use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::hardware::Distances;
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::placement::{Nodes, Policy};
-use memscape_riscv::{GemmStudy, InferenceStudy, KernelStudy};
+use memscape_riscv::{CensusStudy, GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
 use memscape_workload::{Experts, Format, Llm, Model};
@@ -120,6 +120,45 @@ fn bad_questions_say_what_to_change() {
     for old in ["q5_0", "f16", "f32"] {
         assert!(serde_json::from_value::<Format>(old.into()).is_err());
     }
+}
+
+/// ggml has no tensor whose rows are no whole blocks.
+#[test]
+fn rows_are_whole_blocks() {
+    let odd = Model::of(Llm { hidden_size: 2047, ..*Model::named("llama-3.2-1b").unwrap() }).unwrap();
+    let base = InferenceStudy { model: odd, ..InferenceStudy::default() };
+    assert_eq!(
+        error(base),
+        "`format` is q4_0, whose blocks are 32 weights of one row, but a row of the model's `q` has 2047; no block \
+         divides it: give `format` = \"fp16\""
+    );
+    assert!(ask(InferenceStudy { format: Format::FP16, kernel: Kernel::Default, ..base }).weight_bytes > 0);
+    let census = CensusStudy { model: odd, ..CensusStudy::default() };
+    assert!(census.answer().unwrap_err().to_string().contains("a row of the model's `q` has 2047"));
+}
+
+/// Who asks for another format is told at once which there are.
+#[test]
+fn formats_without_code_are_told_from_those_with_it() {
+    for name in ["q4_k", "int8", "mx-int8-b32", "stored"] {
+        let answers = [
+            serde_json::from_value::<InferenceStudy>(with_format(&InferenceStudy::default(), name)).err(),
+            serde_json::from_value::<CensusStudy>(with_format(&CensusStudy::default(), name)).err(),
+            serde_json::from_value::<GemmStudy>(with_format(&GemmStudy::default(), name)).err(),
+            serde_json::from_value::<KernelStudy>(with_format(&KernelStudy::default(), name)).err(),
+        ];
+        for it in answers {
+            let text = it.unwrap().to_string();
+            assert!(text.ends_with("there are q4_0, q8_0, fp16 and fp32") && text.contains(name), "{text}");
+        }
+    }
+}
+
+/// A study's defaults, but for the format.
+fn with_format(study: &impl serde::Serialize, name: &str) -> serde_json::Value {
+    let mut all = serde_json::to_value(study).unwrap();
+    all["format"] = name.into();
+    all
 }
 
 /// What must fit is the file and all cells of the cache; there are 128 GB.

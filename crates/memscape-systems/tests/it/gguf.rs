@@ -67,7 +67,7 @@ fn a_gguf_is_a_model_of_every_study() {
         let run = |given: Value| study.run(&parameters(&given));
         let answer = run(json!({ "model": path })).unwrap_or_else(|it| panic!("{}: {it}", study.name()));
         // What it says of the weights holds unless a format is given.
-        let implied = study.slots().iter().any(|it| it.implied.is_some_and(|it| it.parameter == "format"));
+        let implied = study.slots().iter().flat_map(|it| it.implied).any(|it| it.parameter == "format");
         if implied && !study.name().starts_with("riscv.") {
             assert_eq!(
                 answer,
@@ -86,6 +86,26 @@ fn a_gguf_is_a_model_of_every_study() {
         asked += 1;
     }
     assert!(asked >= 12, "{asked}");
+}
+
+/// llama.cpp multiplies with the tensors of the file: of Phi-3, with one of Q, K and V.
+#[test]
+fn stacked_tensors_are_multiplied_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("phi.gguf");
+    let phi = Llm { stacked: true, ..tiny() };
+    save(&path, &Writer::model("phi3", &phi, 100, |_, _| GgmlType::Q4_0));
+    let path = path.to_str().unwrap();
+    for study in studies().filter(|it| it.name() == "riscv.census" || it.name() == "riscv.inference") {
+        for model in [path, "phi-3-mini", "falcon-40b", "llama-2-7b"] {
+            let run = |given: Value| study.run(&parameters(&given)).unwrap();
+            let [merged, separate] = ["merged", "separate"]
+                .map(|it| run(json!({ "model": model, "format": "q4_0", "projections": it })));
+            assert_ne!(merged, separate, "what is given holds");
+            let own = if model.starts_with("llama") { separate } else { merged };
+            assert_eq!(run(json!({ "model": model, "format": "q4_0" })), own, "{}: {model}", study.name());
+        }
+    }
 }
 
 /// Bytes of the file, not of a format, are what must fit and what a token reads.

@@ -60,6 +60,7 @@ pub(super) enum Value {
     Whole(u64),
     Flag(bool),
     Text(String),
+    Real(f64),
     /// Anything that no key we ask for holds, as a message shows it.
     Other(String),
 }
@@ -70,6 +71,7 @@ impl fmt::Display for Value {
             Self::Whole(number) => number.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Text(text) => write!(f, "{text:?}"),
+            Self::Real(number) => number.fmt(f),
             Self::Other(shown) => f.write_str(shown),
         }
     }
@@ -113,6 +115,9 @@ const KEPT: &[&str] = &[
     ".expert_count",
     ".expert_used_count",
     ".feed_forward_length",
+    ".rope.scaling.factor",
+    ".rope.scaling.original_context_length",
+    ".rope.scaling.type",
 ];
 
 /// The longest header that is read. Vocabularies and their merges take most of one: 10 MB is
@@ -332,8 +337,9 @@ fn scalar(kind: u32, bytes: [u8; 8]) -> Value {
         3 => signed(i16::from_le_bytes([a, b]).into()),
         5 => signed(i32::from_le_bytes([a, b, c, d]).into()),
         11 => signed(i64::from_le_bytes(bytes)),
-        6 => Value::Other(f32::from_le_bytes([a, b, c, d]).to_string()),
-        12 => Value::Other(f64::from_le_bytes(bytes).to_string()),
+        // As it is written: 1.1, not the nearest of more digits.
+        6 => Value::Real(f32::from_le_bytes([a, b, c, d]).to_string().parse().unwrap_or(f64::NAN)),
+        12 => Value::Real(f64::from_le_bytes(bytes)),
         // Shorter ones have zeros above.
         _ => Value::Whole(u64::from_le_bytes(bytes)),
     }

@@ -8,6 +8,7 @@ use super::error::GgufError;
 use super::file::Gguf;
 use super::header::{Tensor, Value, in_words};
 use super::summary::Summary;
+use crate::context::{self, Stretched, reached};
 use crate::ggml::GgmlType;
 use crate::model::{Activation, Block, Experts, Llm, MAX_EXPERTS, MAX_LAYERS, MAX_WIDTH, Norm, Window};
 use crate::stored::Stored;
@@ -34,10 +35,13 @@ impl Llm {
         let mut llm = model.llm()?;
         llm.check()?;
         let stacked = model.stacked(&llm);
+        // Studies know both or neither; no known architecture has one alone.
+        llm.stacked = stacked.qkv && (stacked.gate_up || !llm.gated);
         let (parts, beside) = model.parts(&llm, stacked)?;
         llm.stored = Some(parts.stored(&file, llm.tied_embeddings));
         llm.check()?;
-        Ok((llm, Summary::new(&file, &llm, beside)))
+        let context = model.context()?;
+        Ok((llm, Summary::new(&file, &llm, context, beside)))
     }
 }
 
@@ -56,8 +60,6 @@ struct Family {
 enum Windows {
     /// None.
     None,
-    /// All, if the file says how long it is.
-    All,
     /// All but every so many, unless the file says how many; as long as this, unless the file says how long.
     Alternate { every: u32, tokens: Option<u32> },
 }
@@ -71,12 +73,13 @@ const LLAMA: Family = Family {
 };
 
 /// llama.cpp attends to everything in models of architecture `llama`, Mistral among them,
-/// and its files do not say otherwise.
+/// and its files do not say otherwise. Those of `phi3` say how long the window is, and
+/// llama.cpp passes over it (ggml-org/llama.cpp#13676).
 const FAMILIES: &[(&str, Family)] = &[
     ("llama", LLAMA),
     ("qwen2", LLAMA),
     ("qwen3", LLAMA),
-    ("phi3", Family { window: Windows::All, ..LLAMA }),
+    ("phi3", LLAMA),
     (
         "gemma2",
         Family {
@@ -180,6 +183,7 @@ impl<'a> Model<'a> {
             out_bias: first("attn_output.bias"),
             ffn_bias: first("ffn_down.bias"),
             sinks: false,
+            stacked: false,
             window: self.window(layers)?,
             experts: self.experts()?,
             stored: None,
@@ -195,10 +199,8 @@ impl<'a> Model<'a> {
 
     fn window(&self, layers: u32) -> Result<Option<Window>, GgufError> {
         const TOKENS: &str = "attention.sliding_window";
-        let everywhere = |tokens| Window { tokens, global_every: 0, global_first: 0 };
         match self.family.window {
             Windows::None => Ok(None),
-            Windows::All => Ok(self.or_zero(TOKENS, u32::MAX)?.map(everywhere)),
             Windows::Alternate { every, tokens } => {
                 let given = match self.value(TOKENS) {
                     None => tokens,
@@ -209,6 +211,37 @@ impl<'a> Model<'a> {
                 Ok(Some(Window { tokens, global_every: every, global_first: 0 }))
             }
         }
+    }
+
+    /// Tokens that positions reach, if the file says so; as of a `config.json`.
+    fn context(&self) -> Result<Option<u64>, GgufError> {
+        const FACTOR: &str = "rope.scaling.factor";
+        let Some(written) = self.optional("context_length", u32::MAX)? else { return Ok(None) };
+        let factor = match self.value(FACTOR) {
+            None => return Ok(Some(written.into())),
+            Some(Value::Real(number)) => Some(*number),
+            Some(Value::Whole(number)) => u32::try_from(*number).ok().map(f64::from),
+            Some(_) => None,
+        };
+        // llama.cpp scales linearly unless the file says how.
+        let kind = match self.value("rope.scaling.type") {
+            None => "linear",
+            Some(Value::Text(name)) => name,
+            Some(_) => return Err(self.wrong("rope.scaling.type", "the name of a scaling".to_owned())),
+        };
+        let from = match Stretched::of(self.architecture, Some(kind)) {
+            Stretched::FromWritten => written,
+            Stretched::FromOriginal => {
+                self.optional("rope.scaling.original_context_length", u32::MAX)?.unwrap_or(written)
+            }
+            Stretched::Not => return Ok(Some(written.into())),
+        };
+        // Zero is as good as absent.
+        let factor = match factor {
+            Some(0.0) => 1.0,
+            given => context::factor(given).map_err(|allowed| self.wrong(FACTOR, allowed))?,
+        };
+        Ok(Some(reached(written, from, factor)))
     }
 
     /// How the file stacks the matrices of the first layer.

@@ -19,8 +19,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// `beside` are the bytes of what is no parameter.
-    pub(super) fn new(file: &Gguf, llm: &Llm, beside: u64) -> Self {
+    /// `context` is what positions reach, `beside` the bytes of what is no parameter.
+    pub(super) fn new(file: &Gguf, llm: &Llm, context: Option<u64>, beside: u64) -> Self {
         let bytes = file.tensor_bytes();
         let parameters = llm.parameters();
         #[expect(clippy::cast_precision_loss, reason = "for a person")]
@@ -34,8 +34,8 @@ impl Summary {
         let mut fact = |name: &str, value: Value| facts.insert(name.to_owned(), value);
         fact("name", title.clone().into());
         fact("architecture", architecture.into());
-        if let Some(Held::Whole(tokens)) = file.key(&format!("{architecture}.context_length")) {
-            fact("context_tokens", (*tokens).into());
+        if let Some(tokens) = context {
+            fact("context_tokens", tokens.into());
         }
         fact("gguf_version", file.version.into());
         fact("files", file.files.into());
