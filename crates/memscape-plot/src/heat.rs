@@ -7,7 +7,7 @@ use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_for, from_to, signed, three};
+use crate::numbers::{beside, decimals_for, from_to, signed, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{MISSING, check_length, check_value};
 use crate::style::{Font, INK, SPINE_WIDTH, ramp};
@@ -50,7 +50,8 @@ impl HeatMap {
             Some(decimals) => signed(value, decimals),
             // Over decades, the largest says nothing of the digits of the least.
             None if self.scale == Scale::Log10 => three(value),
-            None => compact(value, decimals_for(largest / 10.0)),
+            // Nor of those far below it.
+            None => beside(value, decimals_for(largest / 10.0)),
         }
     }
 

@@ -733,3 +733,26 @@ fn grey_prints_keep_the_first_series_and_every_order() {
     let lightness: Vec<_> = (0..=50).map(|it| ramp(f64::from(it) / 50.0).lightness()).collect();
     assert!(lightness.windows(2).all(|it| it[1] < it[0]));
 }
+
+/// Cells of a heat map, from the left and from the top.
+fn cells(values: &[f64]) -> Vec<String> {
+    let map = HeatMap {
+        rows: vec!["row".to_owned()],
+        columns: values.iter().map(|it| format!("column {it}")).collect(),
+        values: vec![values.iter().copied().map(Some).collect()],
+        ..HeatMap::default()
+    };
+    let layout = Figure::one_column().panel("", map).layout().unwrap();
+    let inside = |it: &&crate::canvas::Text| {
+        let (plot, at) = (layout.plots[0], it.bounds());
+        plot.holds(&at)
+    };
+    layout.scene.texts().filter(inside).map(|it| it.line.clone()).collect()
+}
+
+#[test]
+fn cells_of_a_map_keep_digits_that_say_something() {
+    assert_eq!(cells(&[0.0004, 0.0011, 0.0016, 0.0024]), ["400e\u{2212}6", "0.0011", "0.0016", "0.0024"]);
+    assert_eq!(cells(&[0.04, 0.42, 900.0, 12000.0]), ["0.04", "0.42", "900", "12.0k"]);
+    assert_eq!(cells(&[0.0, 1.0, 2.5]), ["0.00", "1.00", "2.50"]);
+}
