@@ -756,3 +756,51 @@ fn cells_of_a_map_keep_digits_that_say_something() {
     assert_eq!(cells(&[0.04, 0.42, 900.0, 12000.0]), ["0.04", "0.42", "900", "12.0k"]);
     assert_eq!(cells(&[0.0, 1.0, 2.5]), ["0.00", "1.00", "2.50"]);
 }
+
+/// Axes of numbers over any range are drawn: no label of a mark leaves the page.
+#[test]
+fn no_range_of_numbers_is_refused_for_want_of_room() {
+    let mut state = 7_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f64::from(u32::try_from(state >> 33).unwrap()) / 2_f64.powi(31)
+    };
+    type Kind = fn(&'static str) -> Axis;
+    let kinds: [Kind; 3] = [Axis::log10, Axis::log2, Axis::linear];
+    for round in 0..400 {
+        let low = 10_f64.powf(12.0 * random() - 6.0);
+        let high = low * 10_f64.powf(4.0 * random());
+        // What somebody would sweep.
+        let (low, high) = if round % 2 == 0 { (low, high) } else { (low.ceil(), high.ceil()) };
+        let points: Vec<(f64, f64)> =
+            (0..14).map(|it| low * (high / low).powf(f64::from(it) / 13.0)).map(|it| (it, it)).collect();
+        for (kind, axis) in kinds.into_iter().enumerate() {
+            for marked in [false, true] {
+                let across = if marked { axis("x").marks(points.iter().map(|it| it.0)) } else { axis("x") };
+                let lines = Lines::new(across, axis("y")).curve("", points.clone());
+                let name = format!("round {round}, axis {kind}, {low} to {high}");
+                for panels in [1, 2] {
+                    let figure = (0..panels).fold(Figure::one_column(), |it, _| it.panel("", lines.clone()));
+                    figure.layout().unwrap_or_else(|error| panic!("{name}, {panels} panels: {error}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_label_of_a_mark_at_the_end_is_left_out_rather_than_the_figure() {
+    let points =
+        [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096].map(|it| (f64::from(it), it));
+    let points = points.map(|(x, y)| (x, f64::from(y)));
+    let lines = Lines::new(Axis::log10("x"), Axis::linear("y")).curve("", points);
+    let layout = Figure::one_column().panel("", lines).layout().unwrap();
+    let texts: Vec<&str> = layout.scene.texts().map(|it| it.line.as_str()).collect();
+    assert!(texts.contains(&"2000") && texts.iter().filter(|it| **it == "5000").count() == 0, "{texts:?}");
+    // Of values that were chosen, the last is what readers look for.
+    let last = 2_097_152.0 / 10.0;
+    let axis = Axis::log10("x").marks([1.0, 10.0, last]).range(1.0, last);
+    let lines = Lines::new(axis, Axis::linear("y")).curve("", [(1.0, 1.0), (last, 2.0)]);
+    let layout = Figure::one_column().panel("", lines).layout().unwrap();
+    assert!(layout.scene.texts().any(|it| it.line == "209.715k"));
+}
