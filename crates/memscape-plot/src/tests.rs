@@ -804,3 +804,38 @@ fn the_label_of_a_mark_at_the_end_is_left_out_rather_than_the_figure() {
     let layout = Figure::one_column().panel("", lines).layout().unwrap();
     assert!(layout.scene.texts().any(|it| it.line == "209.715k"));
 }
+
+/// How high each box of a colour is, by its panel.
+fn heights(layout: &Layout, colour: Colour) -> Vec<f64> {
+    let of_panel = |plot: &Rect| {
+        let boxes = layout.scene.shapes.iter().filter_map(|it| match it {
+            Shape::Box { rect, colour: own, .. } if *own == colour && plot.holds(&rect.grown(-0.1)) => {
+                Some(rect)
+            }
+            _ => None,
+        });
+        boxes.map(Rect::height).fold(0.0, f64::max)
+    };
+    layout.plots.iter().map(of_panel).collect()
+}
+
+/// Numbers over many bars are turned, and want more room; the others have as much.
+#[test]
+fn a_bars_length_means_the_same_in_all_panels_that_share_an_axis() {
+    let bars = |groups: u32| {
+        let names = (0..groups).map(|it| format!("g{it}"));
+        GroupedBars::new("Time (ns)", names).series("one", (0..groups).map(|it| f64::from(it) + 1234.5))
+    };
+    for columns in [2, 1] {
+        for (few, many) in [(2, 16), (2, 9), (3, 24), (1, 60)] {
+            let figure = |it: Figure| it.panel("a", bars(few)).panel("b", bars(many)).columns(columns);
+            let wanted = f64::from(many - 1) + 1234.5;
+            for figure in [figure(Figure::one_column()), figure(Figure::two_columns())] {
+                let layout = figure.share_axes().layout().unwrap();
+                let found = heights(&layout, style::distinct(0));
+                let expected = found[1] * (f64::from(few - 1) + 1234.5) / wanted;
+                assert!((found[0] - expected).abs() < 1e-6, "{few}, {many}: {found:?}");
+            }
+        }
+    }
+}
