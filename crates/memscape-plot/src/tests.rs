@@ -839,3 +839,32 @@ fn a_bars_length_means_the_same_in_all_panels_that_share_an_axis() {
         }
     }
 }
+
+#[test]
+fn what_has_no_value_is_told_however_narrow_its_place() {
+    for columns in [6, 24, 100] {
+        let value = |it: u32| (it % 5 != 2).then(|| f64::from(it));
+        let map = HeatMap {
+            rows: vec!["a".to_owned(), "b".to_owned()],
+            columns: (0..columns).map(|it| format!("{it}")).collect(),
+            values: vec![(0..columns).map(value).collect(); 2],
+            ..HeatMap::default()
+        };
+        let missing = map.values.iter().flatten().filter(|it| it.is_none()).count();
+        let layout = Figure::one_column().panel("", map).layout().unwrap();
+        let words = layout.scene.texts().filter(|it| it.line == "n/a").count();
+        let strokes = layout.scene.shapes.iter().filter(|it| {
+            matches!(it, Shape::Path { points, .. } if points.len() == 2
+                && points[0].0 < points[1].0 && points[1].1 < points[0].1)
+        });
+        assert_eq!(words + strokes.count(), missing, "{columns} columns");
+        assert_eq!(words > 0, columns < 60, "{columns} columns");
+    }
+    for ends in [[Some(8.0), None], [None, Some(12.0)], [Some(12.0), None], [None, None]] {
+        let tornado =
+            Tornado::new("Time (ms)", 10.0).row("banks", 6.0, 13.0).row("registers", ends[0], ends[1]);
+        let layout = Figure::one_column().panel("", tornado).layout().unwrap();
+        assert_eq!(layout.scene.texts().filter(|it| it.line == "n/a").count(), 1, "{ends:?}");
+        assert_texts_apart("tornado", &layout);
+    }
+}
