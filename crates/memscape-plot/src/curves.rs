@@ -41,6 +41,10 @@ pub struct Curve {
     pub mark: Mark,
     /// Its colour; by position if missing.
     pub colour: Option<Colour>,
+    /// Which of the series it looks like, in colour and marker, if it has no colour of its own; its
+    /// position if missing.
+    #[serde(default)]
+    pub look: Option<usize>,
     /// What is written beside the points, where it fits: none, or one each.
     pub labels: Vec<String>,
     /// How the inside of its markers is drawn.
@@ -165,6 +169,16 @@ impl Lines {
         self
     }
 
+    /// Has the curve added last look like the `look`-th series, wherever it stands: a series has one colour
+    /// and one marker in all panels, also where others are missing.
+    #[must_use]
+    pub fn looking(mut self, look: usize) -> Self {
+        if let Some(last) = self.curves.last_mut() {
+            last.look = Some(look);
+        }
+        self
+    }
+
     /// Sets how the insides of the markers of the curve added last are drawn.
     #[must_use]
     pub fn filled(mut self, fill: Fill) -> Self {
@@ -209,7 +223,8 @@ impl Lines {
 
     fn colour(&self, index: usize) -> Colour {
         let bounds_before = self.curves[..index].iter().filter(|it| it.mark == Mark::Dashed).count();
-        let own = if self.curves[index].mark == Mark::Dashed { INK } else { distinct(index - bounds_before) };
+        let look = self.curves[index].look.unwrap_or(index - bounds_before);
+        let own = if self.curves[index].mark == Mark::Dashed { INK } else { distinct(look) };
         self.curves[index].colour.unwrap_or(own)
     }
 
@@ -217,7 +232,7 @@ impl Lines {
     fn marker(&self, index: usize) -> Marker {
         let own = self.curves[index].colour.and_then(|it| DISTINCT.iter().position(|other| *other == it));
         let before = self.curves[..index].iter().filter(|it| it.is_marked()).count();
-        Marker::of(own.unwrap_or(before))
+        Marker::of(own.or(self.curves[index].look).unwrap_or(before))
     }
 
     fn key(&self, index: usize) -> Key {

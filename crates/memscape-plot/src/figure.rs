@@ -39,6 +39,10 @@ pub struct Figure {
     pub plot_height_in: Option<f64>,
     /// Where it is shown.
     pub style: Style,
+    /// Whether panels that lack some of the series have one legend all the same, if in no two of them the same
+    /// name or look is another's.
+    #[serde(default)]
+    pub one_legend: bool,
 }
 
 /// What a figure is written as.
@@ -199,6 +203,14 @@ impl Figure {
         if let Some(all) = all {
             self.panels.iter_mut().for_each(|it| it.chart.plot_mut().reach(all));
         }
+        self
+    }
+
+    /// Has panels that lack some of the series share one legend all the same, unless the same name or look is
+    /// another's in some.
+    #[must_use]
+    pub fn one_legend(mut self) -> Self {
+        self.one_legend = true;
         self
     }
 
@@ -421,8 +433,8 @@ impl Figure {
         Font::PANEL.sized(if fitting < 6.0 { 6.5 } else { fitting.min(Font::PANEL.size) })
     }
 
-    /// The legend that all of several panels have in common. What others print of one panel
-    /// is explained for all.
+    /// The legend that all of several panels have in common, or of all their series if that is wanted. What
+    /// others print of one panel is explained for all.
     fn shared_legend(&self) -> Option<Vec<Entry>> {
         let published = Entry::published(true);
         let own = |it: &Panel| {
@@ -434,7 +446,10 @@ impl Figure {
         for panel in rest {
             let (marks, others) = own(panel);
             if others != entries {
-                return None;
+                if !self.one_legend {
+                    return None;
+                }
+                legend::merge(&mut entries, &others)?;
             }
             found.extend(marks);
         }

@@ -841,6 +841,33 @@ fn a_bars_length_means_the_same_in_all_panels_that_share_an_axis() {
 }
 
 #[test]
+fn panels_have_one_legend_if_a_name_looks_alike_wherever_it_is() {
+    let panel = |all: &[(&str, usize)]| {
+        all.iter().fold(Lines::new(Axis::linear("x"), Axis::linear("y")), |lines, (name, look)| {
+            lines.curve(*name, [(1.0, 1.0), (2.0, 2.0)]).looking(*look)
+        })
+    };
+    let legends = |panels: &[&[(&str, usize)]]| {
+        let figure =
+            panels.iter().fold(Figure::one_column().one_legend(), |it, all| it.panel("", panel(all)));
+        figure.layout().map(|it| {
+            let keys = it.legends.len();
+            let names = it.scene.texts().map(|it| it.line.clone()).filter(|it| it.starts_with("banks"));
+            (keys, names.collect::<Vec<_>>())
+        })
+    };
+    let [two, four, eight] =
+        [("banks per channel 2", 0), ("banks per channel 4", 1), ("banks per channel 8", 2)];
+    // In the order of the series, whichever panel lacks some; beside each other they had no room.
+    let (keys, names) = legends(&[&[four, eight], &[two, four], &[eight], &[two, eight]]).unwrap();
+    assert_eq!((keys, names), (1, [two, four, eight].map(|it| it.0.to_owned()).to_vec()));
+    let (keys, names) = legends(&[&[two], &[four], &[eight]]).unwrap();
+    assert_eq!((keys, names), (1, [two, four, eight].map(|it| it.0.to_owned()).to_vec()));
+    assert_eq!(legends(&[&[("banks a", 0)], &[("banks b", 0)]]).unwrap().0, 2, "a look with two names");
+    assert_eq!(legends(&[&[("banks a", 0)], &[("banks a", 1)]]).unwrap().0, 2, "a name with two looks");
+}
+
+#[test]
 fn what_has_no_value_is_told_however_narrow_its_place() {
     for columns in [6, 24, 100] {
         let value = |it: u32| (it % 5 != 2).then(|| f64::from(it));
