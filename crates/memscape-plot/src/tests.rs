@@ -760,12 +760,12 @@ fn cells_of_a_map_keep_digits_that_say_something() {
 /// Axes of numbers over any range are drawn: no label of a mark leaves the page.
 #[test]
 fn no_range_of_numbers_is_refused_for_want_of_room() {
+    type Kind = fn(&'static str) -> Axis;
     let mut state = 7_u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         f64::from(u32::try_from(state >> 33).unwrap()) / 2_f64.powi(31)
     };
-    type Kind = fn(&'static str) -> Axis;
     let kinds: [Kind; 3] = [Axis::log10, Axis::log2, Axis::linear];
     for round in 0..400 {
         let low = 10_f64.powf(12.0 * random() - 6.0);
