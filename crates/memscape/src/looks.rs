@@ -42,7 +42,7 @@ impl Looks {
         }
         let mut all: Vec<(String, usize)> = (0..).zip(names).map(|(look, name)| (name, look)).collect();
         if all.len() > unlike {
-            share(&mut all, panels.values());
+            share(&mut all, &panels);
         }
         Ok(Self { all, panels })
     }
@@ -55,14 +55,14 @@ impl Looks {
 }
 
 /// More series than looks: those that no panel shows together may look alike.
-fn share<'a>(all: &mut [(String, usize)], panels: impl Iterator<Item = &'a HashSet<String>> + Clone) {
+fn share(all: &mut [(String, usize)], panels: &HashMap<String, HashSet<String>>) {
     for index in 0..all.len() {
         let (before, rest) = all.split_at_mut(index);
         let (name, look) = &mut rest[0];
         let together =
-            |other: &str| panels.clone().any(|it| it.contains(name.as_str()) && it.contains(other));
+            |other: &str| panels.values().any(|it| it.contains(name.as_str()) && it.contains(other));
         let taken: HashSet<usize> = before.iter().filter(|it| together(&it.0)).map(|it| it.1).collect();
-        *look = (0..).find(|it| !taken.contains(it)).unwrap_or_default();
+        *look = (0..=index).find(|it| !taken.contains(it)).unwrap_or_default();
     }
 }
 
