@@ -52,7 +52,8 @@ def plot(
     kind
         ``"lines"`` over numbers and ``"bars"`` over names if not given; ``"points"``;
         ``"heatmap"`` (``y`` as colour over ``x`` and ``series``); ``"front"`` (points, and what
-        nothing is better than in ``x`` and ``y``); ``"stacked"``; ``"tornado"`` (a bar for each
+        nothing is better than in ``x`` and ``y``, of the rows that are ``feasible`` if there is
+        such a column); ``"stacked"`` (``n/a`` where a part is null); ``"tornado"`` (a bar for each
         ``x`` between two columns ``y``, around the column ``base``, as
         ``sensitivity(..., method="tornado")`` answers).
     log

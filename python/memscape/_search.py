@@ -267,7 +267,8 @@ def front(
     -------
     polars.DataFrame
         Of a table, its rows that no other row dominates; rows without a value of an
-        objective are left out. Of a study, a row for each point on the front, and
+        objective are left out, and so are those of which a column ``feasible`` (of a sweep or a
+        search with constraints) is false. Of a study, a row for each point on the front, and
         ``designs``: how many points reach the same objectives, of which the first is shown.
 
     Raises
@@ -356,7 +357,7 @@ def hypervolume(
         As for :func:`front`.
     reference
         A value of each objective; the worst in the table if not given. Rows that are not
-        better than it in every objective add nothing.
+        better than it in every objective add nothing, nor do those that :func:`front` leaves out.
     constraints
         What must hold besides.
 

@@ -37,6 +37,17 @@ def test_constraints_over_answers_are_a_column():
     assert table["feasible"].to_list() == (table["speedup"] >= 2).fill_null(False).to_list()
 
 
+def test_the_front_of_a_searchs_table_is_its_own():
+    goals = {"minimize": ["time_ns", REGISTERS]}
+    table = ms.search("pim.gemv", AXES, constraints="speedup >= 2", budget=60, base=BASE, **goals)
+    assert 0 < table["feasible"].sum() < len(table)
+    assert ms.front(table, **goals).equals(table.filter("on_front"))
+    kept = ms.hypervolume(table.filter("feasible"), **goals)
+    assert ms.hypervolume(table, **goals) == kept
+    figure = ms.plot(table, x=REGISTERS, y="time_ns", kind="front")
+    assert "not on the front (column `feasible`)" in figure.alt_text()
+
+
 def test_ranges_are_drawn_from():
     table = ms.sweep(
         "pim.gemv", {"memory.trcd_ns": {"min": 10, "max": 20}}, BASE, sample={"method": "latin", "count": 8}

@@ -364,8 +364,9 @@ impl<'a> Upright<'a> {
 
 /// As many marks, up to seven with a label, as have room beside each other.
 ///
-/// They stand at `marks`, or at round values if there are none.
-pub(crate) fn level_ticks(span: Span, width: f64, marks: &[f64]) -> Vec<Tick> {
+/// They stand at `marks`, or at round values if there are none. One whose label would leave the page has none.
+pub(crate) fn level_ticks(page: f64, area: Rect, span: Span, marks: &[f64]) -> Vec<Tick> {
+    let width = area.width();
     let fit = |ticks: &Vec<Tick>| {
         let labelled: Vec<_> = ticks.iter().filter(|it| !it.label.is_empty()).collect();
         labelled.windows(2).all(|pair| {
@@ -374,10 +375,19 @@ pub(crate) fn level_ticks(span: Span, width: f64, marks: &[f64]) -> Vec<Tick> {
             half(pair[0]) + half(pair[1]) + 4.0 <= apart
         })
     };
-    if !marks.is_empty() {
-        return (1..=marks.len()).map(|every| span.ticks_at(marks, every)).find(fit).unwrap_or_default();
+    let ticks = if marks.is_empty() {
+        (1..=7).rev().map(|most| span.ticks(most)).find(fit)
+    } else {
+        (1..=marks.len()).map(|every| span.ticks_at(marks, every)).find(fit)
+    };
+    let mut ticks = ticks.unwrap_or_default();
+    for tick in &mut ticks {
+        let (x, half) = (area.left + span.share(tick.value) * width, Font::TICK.width(&tick.label) / 2.0);
+        if x - half < 0.0 || page < x + half {
+            tick.label.clear();
+        }
     }
-    (1..=7).rev().map(|most| span.ticks(most)).find(fit).unwrap_or_default()
+    ticks
 }
 
 /// Marks and labels under a plot: numbers.

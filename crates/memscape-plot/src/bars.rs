@@ -65,6 +65,9 @@ pub struct GroupedBars {
     pub missing: Option<String>,
     /// What the axis covers besides the bars.
     pub reach: Option<(f64, f64)>,
+    /// Which share of the height stays free at least, beyond the highest bar.
+    #[serde(default)]
+    pub headroom: f64,
 }
 
 impl GroupedBars {
@@ -174,8 +177,14 @@ impl GroupedBars {
         ValueLabels::fit(self.present().map(|it| self.value_text(it)), slot)
     }
 
+    /// Which share of the height stays free for values.
+    fn room_above(&self, width: f64, height: f64) -> f64 {
+        let own = self.value_labels(self.slot(width)).map_or(0.04, |it| (it.length + 3.5) / height);
+        own.max(self.headroom)
+    }
+
     fn axis(&self, width: f64, height: f64) -> Upright<'_> {
-        let headroom = self.value_labels(self.slot(width)).map_or(0.04, |it| (it.length + 3.5) / height);
+        let headroom = self.room_above(width, height);
         // A reference line needs no room above it.
         let low = |it: f64| it * if it < 0.0 { 1.0 } else { 1.0 - headroom };
         let lines = self.references.iter().flat_map(Reference::ends).map(low);
@@ -307,6 +316,14 @@ impl Plot for GroupedBars {
 
     fn reach(&mut self, extent: Extent) {
         self.reach = extent.y.or(self.reach);
+    }
+
+    fn headroom(&self, width: f64, height: f64) -> Option<(f64, (f64, f64))> {
+        Some((self.room_above(width, height), self.reach?))
+    }
+
+    fn keep_free(&mut self, share: f64) {
+        self.headroom = self.headroom.max(share);
     }
 }
 

@@ -6,14 +6,14 @@ use crate::axis::{Axis, Span, Upright, draw_level, level_room, level_ticks};
 use crate::canvas::{Align, Fill, Marker, Rect, Scene, Shape, Text};
 use crate::error::PlotError;
 use crate::legend::{DASH, Entry, Key};
-use crate::numbers::{from_to, short, three};
+use crate::numbers::{doubled, from_to, short, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{
     Reference, check_length, check_references, check_value, draw_bands, draw_published, draw_references,
     draw_spread, reference_legend, reference_room,
 };
 use crate::style::{
-    CURVE_WIDTH, Colour, DISTINCT, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
+    CURVE_WIDTH, Colour, DISTINCT, EDGE, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
 };
 
 /// How a curve is drawn.
@@ -41,6 +41,10 @@ pub struct Curve {
     pub mark: Mark,
     /// Its colour; by position if missing.
     pub colour: Option<Colour>,
+    /// Which of the series it looks like, in colour and marker, if it has no colour of its own; its
+    /// position if missing.
+    #[serde(default)]
+    pub look: Option<usize>,
     /// What is written beside the points, where it fits: none, or one each.
     pub labels: Vec<String>,
     /// How the inside of its markers is drawn.
@@ -165,6 +169,16 @@ impl Lines {
         self
     }
 
+    /// Has the curve added last look like the `look`-th series, wherever it stands: a series has one colour
+    /// and one marker in all panels, also where others are missing.
+    #[must_use]
+    pub fn looking(mut self, look: usize) -> Self {
+        if let Some(last) = self.curves.last_mut() {
+            last.look = Some(look);
+        }
+        self
+    }
+
     /// Sets how the insides of the markers of the curve added last are drawn.
     #[must_use]
     pub fn filled(mut self, fill: Fill) -> Self {
@@ -209,7 +223,8 @@ impl Lines {
 
     fn colour(&self, index: usize) -> Colour {
         let bounds_before = self.curves[..index].iter().filter(|it| it.mark == Mark::Dashed).count();
-        let own = if self.curves[index].mark == Mark::Dashed { INK } else { distinct(index - bounds_before) };
+        let look = self.curves[index].look.unwrap_or(index - bounds_before);
+        let own = if self.curves[index].mark == Mark::Dashed { INK } else { distinct(look) };
         self.curves[index].colour.unwrap_or(own)
     }
 
@@ -217,7 +232,7 @@ impl Lines {
     fn marker(&self, index: usize) -> Marker {
         let own = self.curves[index].colour.and_then(|it| DISTINCT.iter().position(|other| *other == it));
         let before = self.curves[..index].iter().filter(|it| it.is_marked()).count();
-        Marker::of(own.unwrap_or(before))
+        Marker::of(own.or(self.curves[index].look).unwrap_or(before))
     }
 
     fn key(&self, index: usize) -> Key {
@@ -241,6 +256,18 @@ impl Lines {
     fn x_span(&self) -> Span {
         let lines = self.upright.iter().flat_map(Reference::ends);
         Span::around_values(&self.x, self.shown().map(|(x, _)| x).chain(lines))
+    }
+
+    /// What has to stay free right of a plot that would be this wide, so that the label of the last of the
+    /// marks that were asked for is on the page.
+    fn room_of_marks(&self, width: f64) -> f64 {
+        let span = self.x_span();
+        let Some(last) = self.x.marks.iter().copied().filter(|it| span.holds(*it)).reduce(f64::max) else {
+            return 0.0;
+        };
+        let (half, share) = (Font::TICK.width(&doubled(last)) / 2.0, span.share(last));
+        // A plot that is narrower by as much has the mark nearer to its end.
+        if share < 0.5 { 0.0 } else { (half - (1.0 - share) * width - EDGE) / share + 1e-6 }
     }
 
     fn y_axis(&self, height: f64) -> Upright<'_> {
@@ -324,18 +351,19 @@ impl Plot for Lines {
         104.0
     }
 
-    fn margins(&self, _width: f64, height: f64) -> Margins {
+    fn margins(&self, width: f64, height: f64) -> Margins {
         // The last mark's label may reach half its width past the plot.
         let last = self.x_span().ticks(6).last().map_or(0.0, |it| Font::TICK.width(&it.label) / 2.0);
-        let right = last.max(reference_room(&self.references));
+        let left = self.y_axis(height).room();
+        let right = last.max(reference_room(&self.references)).max(self.room_of_marks(width - left));
         let top = if self.upright.is_empty() { 3.0 } else { 3.0 + Font::VALUE.line() };
-        Margins { left: self.y_axis(height).room(), right, top, bottom: level_room(&self.x.label) }
+        Margins { left, right, top, bottom: level_room(&self.x.label) }
     }
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let across = self.x_span();
         let up = self.y_axis(area.height());
-        let ticks = level_ticks(across, area.width(), &self.x.marks);
+        let ticks = level_ticks(scene.width, area, across, &self.x.marks);
         draw_bands(scene, area, &up, &self.references);
         up.draw_grid(scene, area);
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {

@@ -39,6 +39,10 @@ pub struct Figure {
     pub plot_height_in: Option<f64>,
     /// Where it is shown.
     pub style: Style,
+    /// Whether panels that lack some of the series have one legend all the same, if in no two of them the same
+    /// name or look is another's.
+    #[serde(default)]
+    pub one_legend: bool,
 }
 
 /// What a figure is written as.
@@ -202,6 +206,14 @@ impl Figure {
         self
     }
 
+    /// Has panels that lack some of the series share one legend all the same, unless the same name or look is
+    /// another's in some.
+    #[must_use]
+    pub fn one_legend(mut self) -> Self {
+        self.one_legend = true;
+        self
+    }
+
     /// What it shows, in sentences that are read out where it cannot be seen: computed from
     /// what is drawn.
     #[must_use]
@@ -276,12 +288,69 @@ impl Figure {
     /// Puts everything in its place.
     pub(crate) fn layout(&self) -> Result<Layout, PlotError> {
         self.check()?;
+        match self.evenly_free() {
+            Some(even) => even.laid_out(),
+            None => self.laid_out(),
+        }
+    }
+
+    /// How many panels stand beside each other, and how wide each is.
+    fn row(&self) -> (usize, f64) {
+        let per_row = self.columns.unwrap_or(self.panels.len());
+        (per_row, (self.width.inner() - BETWEEN_PANELS * (per_row - 1) as f64) / per_row as f64)
+    }
+
+    /// How high a row's plots are.
+    fn height_of(&self, panels: &[Panel], width: f64) -> f64 {
+        let height_for = |plot: &dyn Plot| {
+            let margins = plot.margins(width, 88.0);
+            let own = plot.plot_height(width - margins.left - margins.right);
+            self.plot_height_in.map_or(own, |it| it * 72.0)
+        };
+        panels.iter().map(|it| height_for(it.chart.plot())).fold(0.0, f64::max)
+    }
+
+    /// The same with as much room above the bars in all panels that share an axis: where more is written
+    /// over the bars of one, a length would mean more there. Nothing if no panels do.
+    fn evenly_free(&self) -> Option<Self> {
+        /// More room may take more marks, these more width, and narrower bars more room.
+        const TURNS: usize = 4;
+        let (per_row, width) = self.row();
+        let mut even: Option<Self> = None;
+        for _ in 0..TURNS {
+            let now = even.as_ref().unwrap_or(self);
+            let rooms: Vec<_> = now
+                .panels
+                .chunks(per_row)
+                .flat_map(|panels| {
+                    let height = now.height_of(panels, width);
+                    panels.iter().map(move |it| {
+                        let plot = it.chart.plot();
+                        let margins = plot.margins(width, height);
+                        plot.headroom(width - margins.left - margins.right, height)
+                    })
+                })
+                .collect();
+            let most = |reach: (f64, f64)| {
+                rooms.iter().flatten().filter(|it| it.1 == reach).map(|it| it.0).fold(0.0, f64::max)
+            };
+            let wanted: Vec<f64> = rooms.iter().map(|it| it.map_or(0.0, |(_, reach)| most(reach))).collect();
+            let differ = rooms.iter().zip(&wanted).any(|(own, it)| own.is_some_and(|own| own.0 < *it));
+            if !differ {
+                break;
+            }
+            let panels = &mut even.get_or_insert_with(|| self.clone()).panels;
+            panels.iter_mut().zip(wanted).for_each(|(it, share)| it.chart.plot_mut().keep_free(share));
+        }
+        even
+    }
+
+    fn laid_out(&self) -> Result<Layout, PlotError> {
         let mut page = Page::new(self.width.points(), self.panels.len());
         if !self.title.is_empty() {
             page.write_lines(Font::TITLE, &self.title, "title", 2.0);
         }
-        let per_row = self.columns.unwrap_or(self.panels.len());
-        let width = (page.inner_width() - BETWEEN_PANELS * (per_row - 1) as f64) / per_row as f64;
+        let (per_row, width) = self.row();
         let heading = self.heading(width);
         let shared = self.shared_legend();
         if let Some(entries) = &shared {
@@ -319,12 +388,7 @@ impl Figure {
         heading: Font,
     ) {
         let plots: Vec<_> = panels.iter().map(|it| it.chart.plot()).collect();
-        let height_for = |plot: &dyn Plot| {
-            let margins = plot.margins(width, 88.0);
-            let own = plot.plot_height(width - margins.left - margins.right);
-            self.plot_height_in.map_or(own, |it| it * 72.0)
-        };
-        let height = plots.iter().map(|it| height_for(*it)).fold(0.0, f64::max);
+        let height = self.height_of(panels, width);
         let margins: Vec<_> = plots.iter().map(|it| it.margins(width, height)).collect();
         let most = |of: &dyn Fn(&Margins) -> f64| margins.iter().map(of).fold(0.0, f64::max);
         let (above, below) = (most(&|it| it.top), most(&|it| it.bottom));
@@ -369,8 +433,8 @@ impl Figure {
         Font::PANEL.sized(if fitting < 6.0 { 6.5 } else { fitting.min(Font::PANEL.size) })
     }
 
-    /// The legend that all of several panels have in common. What others print of one panel
-    /// is explained for all.
+    /// The legend that all of several panels have in common, or of all their series if that is wanted. What
+    /// others print of one panel is explained for all.
     fn shared_legend(&self) -> Option<Vec<Entry>> {
         let published = Entry::published(true);
         let own = |it: &Panel| {
@@ -382,7 +446,10 @@ impl Figure {
         for panel in rest {
             let (marks, others) = own(panel);
             if others != entries {
-                return None;
+                if !self.one_legend {
+                    return None;
+                }
+                legend::merge(&mut entries, &others)?;
             }
             found.extend(marks);
         }

@@ -131,7 +131,7 @@ impl Plot for Gantt {
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let span = self.span();
-        let ticks = level_ticks(span, area.width(), &[]);
+        let ticks = level_ticks(scene.width, area, span, &[]);
         let x = |value: f64| area.left + span.share(value) * area.width();
         let high = area.height() / self.rows.len() as f64;
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {

@@ -7,10 +7,10 @@ use crate::canvas::{Align, Rect, Scene};
 use crate::error::PlotError;
 use crate::labels::Labels;
 use crate::legend::Entry;
-use crate::numbers::{compact, decimals_for, from_to, signed, three};
+use crate::numbers::{beside, decimals_for, from_to, signed, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{MISSING, check_length, check_value};
-use crate::style::{Font, INK, SPINE_WIDTH, ramp};
+use crate::style::{Font, GRID_WIDTH, INK, SPINE_WIDTH, ramp};
 
 /// A value per row and column, as colour and number.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct HeatMap {
     pub rows: Vec<String>,
     /// Names from left to right.
     pub columns: Vec<String>,
-    /// `values[row][column]`; `None` is shown as `n/a`.
+    /// `values[row][column]`; `None` is shown as `n/a`, or as a stroke where that has no room.
     pub values: Vec<Vec<Option<f64>>>,
     /// What the rows are.
     pub row_label: String,
@@ -50,7 +50,8 @@ impl HeatMap {
             Some(decimals) => signed(value, decimals),
             // Over decades, the largest says nothing of the digits of the least.
             None if self.scale == Scale::Log10 => three(value),
-            None => compact(value, decimals_for(largest / 10.0)),
+            // Nor of those far below it.
+            None => beside(value, decimals_for(largest / 10.0)),
         }
     }
 
@@ -86,6 +87,21 @@ impl HeatMap {
         let widest = ticks.iter().map(|it| Font::TICK.width(&it.label)).fold(0.0, f64::max);
         let label = if self.value_label.is_empty() { 2.0 } else { Font::LABEL.line() + 3.0 };
         14.0 + 3.0 + widest + label
+    }
+}
+
+/// A word in a cell without a value, turned if the cell is narrow; a stroke across it if it is narrower than
+/// a letter.
+fn draw_no_value(scene: &mut Scene, cell: Rect) {
+    const WORD: &str = "n/a";
+    let font = Font::VALUE.sized(5.0).coloured(MISSING);
+    let turned = font.sized((cell.width() / 0.82).min(font.size * (cell.height() - 0.4) / font.width(WORD)));
+    if 9.4 <= cell.width() {
+        scene.write(cell.centre(), Align::Middle, font, WORD);
+    } else if 3.6 <= turned.size {
+        scene.write_up(cell.centre(), Align::Middle, turned.sized(turned.size.min(font.size)), WORD);
+    } else {
+        scene.line((cell.left, cell.bottom), (cell.right, cell.top), GRID_WIDTH, MISSING);
     }
 }
 
@@ -148,15 +164,7 @@ impl Plot for HeatMap {
                             );
                         }
                     }
-                    None if 10.0 <= wide => {
-                        scene.write(
-                            cell.centre(),
-                            Align::Middle,
-                            Font::VALUE.sized(5.0).coloured(MISSING),
-                            "n/a",
-                        );
-                    }
-                    None => {}
+                    None => draw_no_value(scene, cell),
                 }
             }
             let font = Font::TICK.sized(Font::TICK.size.min(high));

@@ -68,6 +68,30 @@ impl Entry {
     }
 }
 
+/// Adds the entries of another panel where they belong between those there are; nothing if the same name or
+/// look means something else there.
+pub(crate) fn merge(entries: &mut Vec<Entry>, others: &[Entry]) -> Option<()> {
+    let (mut place, known) = (None, entries.clone());
+    for (index, other) in others.iter().enumerate() {
+        let at = |name: &str| entries.iter().position(|it| it.name == name);
+        let new = match at(&other.name) {
+            Some(it) if entries[it].key != other.key => return None,
+            Some(it) => {
+                place = Some(it + 1);
+                continue;
+            }
+            None if known.iter().any(|it| it.key == other.key) => return None,
+            None => {
+                let next = others[index + 1..].iter().find_map(|it| at(&it.name));
+                next.or(place).unwrap_or(entries.len())
+            }
+        };
+        entries.insert(new, other.clone());
+        place = Some(new + 1);
+    }
+    Some(())
+}
+
 /// The height of a legend of this width; nothing for no entries.
 pub(crate) fn height(entries: &[Entry], width: f64) -> f64 {
     let rows = rows(entries, width).len();

@@ -63,4 +63,11 @@ pub(crate) trait Plot {
     }
     /// Has its axes and colours cover this too.
     fn reach(&mut self, _extent: Extent) {}
+    /// Which share of a plot this large stays free for what is written at the ends of its bars, and what its
+    /// axis covers with others; none if it has no such room, or an axis for itself.
+    fn headroom(&self, _width: f64, _height: f64) -> Option<(f64, (f64, f64))> {
+        None
+    }
+    /// Has at least this share stay free.
+    fn keep_free(&mut self, _share: f64) {}
 }

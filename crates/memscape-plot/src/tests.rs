@@ -733,3 +733,165 @@ fn grey_prints_keep_the_first_series_and_every_order() {
     let lightness: Vec<_> = (0..=50).map(|it| ramp(f64::from(it) / 50.0).lightness()).collect();
     assert!(lightness.windows(2).all(|it| it[1] < it[0]));
 }
+
+/// Cells of a heat map, from the left and from the top.
+fn cells(values: &[f64]) -> Vec<String> {
+    let map = HeatMap {
+        rows: vec!["row".to_owned()],
+        columns: values.iter().map(|it| format!("column {it}")).collect(),
+        values: vec![values.iter().copied().map(Some).collect()],
+        ..HeatMap::default()
+    };
+    let layout = Figure::one_column().panel("", map).layout().unwrap();
+    let inside = |it: &&crate::canvas::Text| {
+        let (plot, at) = (layout.plots[0], it.bounds());
+        plot.holds(&at)
+    };
+    layout.scene.texts().filter(inside).map(|it| it.line.clone()).collect()
+}
+
+#[test]
+fn cells_of_a_map_keep_digits_that_say_something() {
+    assert_eq!(cells(&[0.0004, 0.0011, 0.0016, 0.0024]), ["400e\u{2212}6", "0.0011", "0.0016", "0.0024"]);
+    assert_eq!(cells(&[0.04, 0.42, 900.0, 12000.0]), ["0.04", "0.42", "900", "12.0k"]);
+    assert_eq!(cells(&[0.0, 1.0, 2.5]), ["0.00", "1.00", "2.50"]);
+}
+
+/// Axes of numbers over any range are drawn: no label of a mark leaves the page.
+#[test]
+fn no_range_of_numbers_is_refused_for_want_of_room() {
+    type Kind = fn(&'static str) -> Axis;
+    let mut state = 7_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f64::from(u32::try_from(state >> 33).unwrap()) / 2_f64.powi(31)
+    };
+    let kinds: [Kind; 3] = [Axis::log10, Axis::log2, Axis::linear];
+    for round in 0..400 {
+        let low = 10_f64.powf(12.0 * random() - 6.0);
+        let high = low * 10_f64.powf(4.0 * random());
+        // What somebody would sweep.
+        let (low, high) = if round % 2 == 0 { (low, high) } else { (low.ceil(), high.ceil()) };
+        let points: Vec<(f64, f64)> =
+            (0..14).map(|it| low * (high / low).powf(f64::from(it) / 13.0)).map(|it| (it, it)).collect();
+        for (kind, axis) in kinds.into_iter().enumerate() {
+            for marked in [false, true] {
+                let across = if marked { axis("x").marks(points.iter().map(|it| it.0)) } else { axis("x") };
+                let lines = Lines::new(across, axis("y")).curve("", points.clone());
+                let name = format!("round {round}, axis {kind}, {low} to {high}");
+                for panels in [1, 2] {
+                    let figure = (0..panels).fold(Figure::one_column(), |it, _| it.panel("", lines.clone()));
+                    figure.layout().unwrap_or_else(|error| panic!("{name}, {panels} panels: {error}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_label_of_a_mark_at_the_end_is_left_out_rather_than_the_figure() {
+    let points =
+        [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096].map(|it| (f64::from(it), it));
+    let points = points.map(|(x, y)| (x, f64::from(y)));
+    let lines = Lines::new(Axis::log10("x"), Axis::linear("y")).curve("", points);
+    let layout = Figure::one_column().panel("", lines).layout().unwrap();
+    let texts: Vec<&str> = layout.scene.texts().map(|it| it.line.as_str()).collect();
+    assert!(texts.contains(&"2000") && texts.iter().filter(|it| **it == "5000").count() == 0, "{texts:?}");
+    // Of values that were chosen, the last is what readers look for.
+    let last = 2_097_152.0 / 10.0;
+    let axis = Axis::log10("x").marks([1.0, 10.0, last]).range(1.0, last);
+    let lines = Lines::new(axis, Axis::linear("y")).curve("", [(1.0, 1.0), (last, 2.0)]);
+    let layout = Figure::one_column().panel("", lines).layout().unwrap();
+    assert!(layout.scene.texts().any(|it| it.line == "209.715k"));
+}
+
+/// How high each box of a colour is, by its panel.
+fn heights(layout: &Layout, colour: Colour) -> Vec<f64> {
+    let of_panel = |plot: &Rect| {
+        let boxes = layout.scene.shapes.iter().filter_map(|it| match it {
+            Shape::Box { rect, colour: own, .. } if *own == colour && plot.holds(&rect.grown(-0.1)) => {
+                Some(rect)
+            }
+            _ => None,
+        });
+        boxes.map(Rect::height).fold(0.0, f64::max)
+    };
+    layout.plots.iter().map(of_panel).collect()
+}
+
+/// Numbers over many bars are turned, and want more room; the others have as much.
+#[test]
+fn a_bars_length_means_the_same_in_all_panels_that_share_an_axis() {
+    let bars = |groups: u32| {
+        let names = (0..groups).map(|it| format!("g{it}"));
+        GroupedBars::new("Time (ns)", names).series("one", (0..groups).map(|it| f64::from(it) + 1234.5))
+    };
+    for columns in [2, 1] {
+        for (few, many) in [(2, 16), (2, 9), (3, 24), (1, 60)] {
+            let figure = |it: Figure| it.panel("a", bars(few)).panel("b", bars(many)).columns(columns);
+            let wanted = f64::from(many - 1) + 1234.5;
+            for figure in [figure(Figure::one_column()), figure(Figure::two_columns())] {
+                let layout = figure.share_axes().layout().unwrap();
+                let found = heights(&layout, style::distinct(0));
+                let expected = found[1] * (f64::from(few - 1) + 1234.5) / wanted;
+                assert!((found[0] - expected).abs() < 1e-6, "{few}, {many}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn panels_have_one_legend_if_a_name_looks_alike_wherever_it_is() {
+    let panel = |all: &[(&str, usize)]| {
+        all.iter().fold(Lines::new(Axis::linear("x"), Axis::linear("y")), |lines, (name, look)| {
+            lines.curve(*name, [(1.0, 1.0), (2.0, 2.0)]).looking(*look)
+        })
+    };
+    let legends = |panels: &[&[(&str, usize)]]| {
+        let figure =
+            panels.iter().fold(Figure::one_column().one_legend(), |it, all| it.panel("", panel(all)));
+        figure.layout().map(|it| {
+            let keys = it.legends.len();
+            let names = it.scene.texts().map(|it| it.line.clone()).filter(|it| it.starts_with("banks"));
+            (keys, names.collect::<Vec<_>>())
+        })
+    };
+    let [two, four, eight] =
+        [("banks per channel 2", 0), ("banks per channel 4", 1), ("banks per channel 8", 2)];
+    // In the order of the series, whichever panel lacks some; beside each other they had no room.
+    let (keys, names) = legends(&[&[four, eight], &[two, four], &[eight], &[two, eight]]).unwrap();
+    assert_eq!((keys, names), (1, [two, four, eight].map(|it| it.0.to_owned()).to_vec()));
+    let (keys, names) = legends(&[&[two], &[four], &[eight]]).unwrap();
+    assert_eq!((keys, names), (1, [two, four, eight].map(|it| it.0.to_owned()).to_vec()));
+    assert_eq!(legends(&[&[("banks a", 0)], &[("banks b", 0)]]).unwrap().0, 2, "a look with two names");
+    assert_eq!(legends(&[&[("banks a", 0)], &[("banks a", 1)]]).unwrap().0, 2, "a name with two looks");
+}
+
+#[test]
+fn what_has_no_value_is_told_however_narrow_its_place() {
+    for columns in [6, 24, 100] {
+        let value = |it: u32| (it % 5 != 2).then(|| f64::from(it));
+        let map = HeatMap {
+            rows: vec!["a".to_owned(), "b".to_owned()],
+            columns: (0..columns).map(|it| format!("{it}")).collect(),
+            values: vec![(0..columns).map(value).collect(); 2],
+            ..HeatMap::default()
+        };
+        let missing = map.values.iter().flatten().filter(|it| it.is_none()).count();
+        let layout = Figure::one_column().panel("", map).layout().unwrap();
+        let words = layout.scene.texts().filter(|it| it.line == "n/a").count();
+        let strokes = layout.scene.shapes.iter().filter(|it| {
+            matches!(it, Shape::Path { points, .. } if points.len() == 2
+                && points[0].0 < points[1].0 && points[1].1 < points[0].1)
+        });
+        assert_eq!(words + strokes.count(), missing, "{columns} columns");
+        assert_eq!(words > 0, columns < 60, "{columns} columns");
+    }
+    for ends in [[Some(8.0), None], [None, Some(12.0)], [Some(12.0), None], [None, None]] {
+        let tornado =
+            Tornado::new("Time (ms)", 10.0).row("banks", 6.0, 13.0).row("registers", ends[0], ends[1]);
+        let layout = Figure::one_column().panel("", tornado).layout().unwrap();
+        assert_eq!(layout.scene.texts().filter(|it| it.line == "n/a").count(), 1, "{ends:?}");
+        assert_texts_apart("tornado", &layout);
+    }
+}

@@ -9,7 +9,7 @@ use crate::error::PlotError;
 use crate::legend::{Entry, Key};
 use crate::numbers::three;
 use crate::plot::{Extent, Margins, Plot, extent_of};
-use crate::series::{check_length, check_value};
+use crate::series::{MISSING, check_length, check_value};
 use crate::style::{Font, GRID, GRID_WIDTH, INK, SPINE_WIDTH, distinct};
 
 /// What each of several parameters does to an answer, alone: from the base to its low end and
@@ -30,7 +30,7 @@ pub struct Tornado {
     pub base: f64,
     /// Names from the top down.
     pub rows: Vec<String>,
-    /// The answer where the row's parameter is at its low and at its high end.
+    /// The answer where the row's parameter is at its low and at its high end; `None` is shown as `n/a`.
     pub ends: Vec<[Option<f64>; 2]>,
     /// What the axis covers besides the bars.
     pub reach: Option<(f64, f64)>,
@@ -117,7 +117,7 @@ impl Plot for Tornado {
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let span = self.span();
-        let ticks = level_ticks(span, area.width(), &[]);
+        let ticks = level_ticks(scene.width, area, span, &[]);
         let x = |value: f64| area.left + span.share(value) * area.width();
         let high = area.height() / self.rows.len() as f64;
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {
@@ -169,10 +169,21 @@ impl Plot for Tornado {
 }
 
 impl Tornado {
-    /// The answers at the ends, outside the bars: the least at the left, the greatest at the right.
+    /// The answers at the ends, outside the bars: the least at the left, the greatest at the right; beside the
+    /// base that an end has none.
     fn write_ends(&self, scene: &mut Scene, ends: &[Option<f64>; 2], y: f64, x: &impl Fn(f64) -> f64) {
-        let Some((low, high)) = extent_of(ends.iter().copied().flatten()) else { return };
         let font = Font::VALUE;
+        let known = extent_of(ends.iter().copied().flatten());
+        if ends.iter().any(Option::is_none) {
+            // On the side that the bar leaves free.
+            let (end, align) = match known {
+                Some((low, _)) if low < self.base => (1.8, Align::Start),
+                Some(_) => (-1.8, Align::End),
+                None => (1.8, Align::Start),
+            };
+            scene.write((x(self.base) + end, y), align, font.coloured(MISSING), "n/a");
+        }
+        let Some((low, high)) = known else { return };
         if low < self.base {
             scene.write((x(low) - 1.8, y), Align::End, font, three(low));
         }

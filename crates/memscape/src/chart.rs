@@ -1,27 +1,33 @@
 //! Any table as a figure in the papers' look.
 
+use std::collections::HashSet;
+
 use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
+use memscape_plot::style::{DISTINCT, Width, distinct as colour};
 use memscape_plot::{
-    Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, StackedBars, Tornado,
+    Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, Series, StackedBars,
+    Tornado,
 };
 
 use crate::drawing::{Drawing, Kind};
 use crate::labels::{Prefix, unit};
-use crate::rows::{Row, Rows, apart, distinct, is_numeric};
+use crate::looks::{Looks, MOST_SERIES, Seen};
+use crate::rows::{Place, Row, Rows, apart, distinct, is_numeric};
 
 /// The column that a tornado's bars start from.
 const BASE: &str = "base";
 
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;
-/// More colours cannot be told apart, more bars not be seen.
-const MOST_SERIES: usize = 12;
+/// More cannot be seen.
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
 /// More beside each other have no room in a column of a page.
 const PANELS_OF_COLUMN: usize = 4;
 const MOST_MARKERS: usize = 40;
+/// How many points a bar or a cell takes across that can say that it has no value.
+const NARROWEST: f64 = 4.5;
 /// Values across that may each have its mark on a logarithmic axis.
 const MOST_NAMED: usize = 12;
 /// More points lie over each other, and let through what is under them.
@@ -29,7 +35,8 @@ const MOST_SOLID: usize = 100;
 
 impl Drawing {
     /// Draws a table. Rows that lack a value, such as those with an error, have no mark: bars and heat maps
-    /// say `n/a` in their place, and under other figures stands how many have an error.
+    /// say `n/a` in their place, and under other figures stands how many there are. A bar of several parts has
+    /// a length only if each has a value. Off a front are rows of which the column `feasible` says no.
     ///
     /// Times and energies have the prefix that suits them, whatever their column's.
     ///
@@ -53,7 +60,7 @@ impl Drawing {
         self.check_units()?;
         let rows = Rows::of(self, table)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
-        figure = figure.title(&self.title).caption(self.caption_of(table, &rows)).style(self.style);
+        figure = figure.title(&self.title).style(self.style).one_legend();
         self.check_band(table)?;
         let panels = distinct(rows.all.iter().map(|it| it.facet.clone()));
         if panels.len() > MOST_PANELS {
@@ -64,12 +71,12 @@ impl Drawing {
                 self.facet.as_deref().unwrap_or("facet"),
             ));
         }
-        // As evenly filled rows as they take.
-        let in_row = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
-        let lines = panels.len().div_ceil(in_row);
-        if 1 < lines {
-            figure = figure.columns(panels.len().div_ceil(lines));
+        let in_row = self.in_row(panels.len());
+        if in_row < panels.len() {
+            figure = figure.columns(in_row);
         }
+        let looks = self.looks(&rows, &panels)?;
+        figure = figure.caption(self.caption_of(table, &rows, &looks, &panels));
         for panel in &panels {
             let here: Vec<&Row> = rows.all.iter().filter(|it| it.facet == *panel).collect();
             let title = match &self.facet {
@@ -77,7 +84,8 @@ impl Drawing {
                 Some(_) => panel.clone(),
                 None => String::new(),
             };
-            figure = figure.panel(title, self.chart(table, &rows, &here)?);
+            let own = looks.of_panel(panel);
+            figure = figure.panel(title, self.chart(table, &rows, &here, &own)?);
         }
         // Panels of a tornado may be of different things.
         let shared = !self.own_axes && self.kind != Some(Kind::Tornado);
@@ -106,29 +114,104 @@ impl Drawing {
         self.kind.unwrap_or(if rows.numeric { Kind::Lines } else { Kind::Bars })
     }
 
-    fn chart(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    /// `own`: the panel's series, and what they look like.
+    fn chart(
+        &self,
+        table: &Table,
+        rows: &Rows,
+        here: &[&Row],
+        own: &[(&str, usize)],
+    ) -> Result<Chart, Error> {
         match self.kind_of(rows) {
-            Kind::Bars => self.bars(table, rows, here),
-            Kind::Lines => self.curves(table, rows, here, Mark::LineAndPoints),
-            Kind::Points => self.curves(table, rows, here, Mark::Points),
+            Kind::Bars => self.bars(table, rows, here, own),
+            Kind::Lines => self.curves(table, rows, here, own, Mark::LineAndPoints),
+            Kind::Points => self.curves(table, rows, here, own, Mark::Points),
             Kind::Heatmap => self.heat_map(table, rows, here),
-            Kind::Front => self.front(table, rows, here),
-            Kind::Stacked => self.stacked(table, rows, here),
+            Kind::Front => self.front(table, rows, here, own),
+            Kind::Stacked => self.stacked(table, rows, here, own),
             Kind::Tornado => self.tornado(table, rows, here),
         }
     }
 
-    /// What is written below: also how many rows have nowhere their place to say that they have no value.
-    fn caption_of(&self, table: &Table, rows: &Rows) -> String {
+    /// What has a colour of its own. Bars keep their place also where none of a series has a value.
+    fn looks(&self, rows: &Rows, panels: &[String]) -> Result<Looks, Error> {
+        let places = rows.places.iter().filter(|it| panels.contains(&it.facet));
+        let seen = |it: &Place| Seen { series: it.series.clone(), rank: it.rank, facet: it.facet.clone() };
+        let seen: Vec<Seen> = match self.kind_of(rows) {
+            Kind::Heatmap | Kind::Tornado => return Ok(Looks::default()),
+            Kind::Bars => places.map(seen).collect(),
+            Kind::Lines | Kind::Points | Kind::Front => places.filter(|it| it.known).map(seen).collect(),
+            Kind::Stacked => {
+                let known = parts(rows);
+                places
+                    .filter(|it| known.contains(&(it.facet.as_str(), it.series.as_str())))
+                    .map(seen)
+                    .collect()
+            }
+        };
+        let column = self.series.as_deref().unwrap_or("series");
+        // Of bars alone, colours are all there is to tell them apart.
+        let bars = matches!(self.kind_of(rows), Kind::Bars | Kind::Stacked);
+        let unlike = if bars { DISTINCT.len() } else { MOST_SERIES };
+        Looks::of(&seen, unlike).map_err(|there_are| too_many("series", there_are, MOST_SERIES, column))
+    }
+
+    /// What is written below: also what has nowhere its place to say that it has no value, and what is no part
+    /// of a sum or of a front.
+    fn caption_of(&self, table: &Table, rows: &Rows, looks: &Looks, panels: &[String]) -> String {
         let kind = self.kind_of(rows);
         let told = matches!(kind, Kind::Bars | Kind::Heatmap | Kind::Stacked | Kind::Tornado);
-        let refused = if told { 0 } else { table.unanswered() };
-        if refused == 0 {
-            return self.caption.clone();
+        let (unknown, gone): (Vec<&Place>, Vec<&Place>) =
+            rows.places.iter().filter(|it| !it.known).partition(|it| told && panels.contains(&it.facet));
+        let left_out: Vec<usize> =
+            rows.nowhere.iter().copied().chain(gone.iter().map(|it| it.line)).collect();
+        let all = rows.places.len() + rows.nowhere.len();
+        let mut said = vec![self.caption.clone(), lacking(table, &left_out, all, " left out")];
+        if self.is_crowded(rows, looks, panels) {
+            said.push(lacking(table, &unknown.iter().map(|it| it.line).collect::<Vec<_>>(), all, ""));
         }
-        let all = table.height();
-        let left_out = format!("{refused} of {all} points have no answer and are left out (column `error`).");
-        if self.caption.is_empty() { left_out } else { format!("{} {left_out}", self.caption) }
+        match kind {
+            Kind::Stacked => said.extend(partly(rows, panels)),
+            Kind::Front => {
+                let feasible = table.feasible();
+                let off = rows.all.iter().filter(|it| !feasible[it.line]).count();
+                if off > 0 {
+                    let (does, are) = if off == 1 { ("does", "is") } else { ("do", "are") };
+                    said.push(format!(
+                        "{off} of {all} points (hollow) {does} not keep all constraints and {are} not on the front (column \
+                         `feasible`)."
+                    ));
+                }
+            }
+            _ => {}
+        }
+        said.retain(|it| !it.is_empty());
+        said.join(" ")
+    }
+
+    /// Whether bars or cells may be narrower than the words that say that they have no value.
+    #[expect(clippy::cast_precision_loss, reason = "a rough guess")]
+    fn is_crowded(&self, rows: &Rows, looks: &Looks, panels: &[String]) -> bool {
+        let kind = self.kind_of(rows);
+        // About what axes and names take.
+        let beside = if kind == Kind::Heatmap { 60.0 } else { 40.0 };
+        let across = 72.0 * if self.wide { Width::TwoColumns } else { Width::OneColumn }.inches();
+        let room = across / self.in_row(panels.len()) as f64 - beside;
+        panels.iter().any(|panel| {
+            let groups = distinct(rows.places(panel).map(|it| it.group.clone())).len();
+            let slots = match kind {
+                Kind::Bars => groups * looks.of_panel(panel).len(),
+                Kind::Heatmap | Kind::Stacked => groups,
+                Kind::Lines | Kind::Points | Kind::Front | Kind::Tornado => 0,
+            };
+            room < NARROWEST * slots as f64
+        })
+    }
+
+    /// How many panels stand beside each other: as evenly filled rows as they take.
+    fn in_row(&self, panels: usize) -> usize {
+        let most = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
+        panels.div_ceil(panels.div_ceil(most))
     }
 
     fn y_label(&self, rows: &Rows) -> String {
@@ -138,22 +221,22 @@ impl Drawing {
         }
     }
 
-    fn bars(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    fn bars(&self, table: &Table, rows: &Rows, here: &[&Row], own: &[(&str, usize)]) -> Result<Chart, Error> {
         let groups = self.groups(rows, here)?;
         let x_label = self.called(&self.x, Prefix::default());
         let mut bars =
             GroupedBars::new(self.y_label(rows), groups.clone()).x_label(x_label).scale(scale(self.log.y));
-        for name in self.names(here)? {
+        for (name, look) in own {
             let values = groups
                 .iter()
-                .map(|group| self.one(table, here, group, &name))
+                .map(|group| self.one(table, here, group, name))
                 .collect::<Result<Vec<_>, _>>()?;
-            bars = bars.series(name, values);
+            bars.series.push(Series::new(*name, values).coloured(colour(*look)));
         }
         bars.references.extend(self.references(rows));
-        for (series, name) in bars.series.iter_mut().zip(self.names(here)?) {
+        for (series, (name, _)) in bars.series.iter_mut().zip(own) {
             let ends = |group: &String| {
-                here.iter().find(|it| it.group == *group && it.series == name).and_then(|it| it.ends)
+                here.iter().find(|it| it.group == *group && it.series == *name).and_then(|it| it.ends)
             };
             if self.band.is_some() {
                 series.spread = groups.iter().map(ends).collect();
@@ -226,7 +309,13 @@ impl Drawing {
         Ok(())
     }
 
-    fn stacked(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    fn stacked(
+        &self,
+        table: &Table,
+        rows: &Rows,
+        here: &[&Row],
+        own: &[(&str, usize)],
+    ) -> Result<Chart, Error> {
         if self.series.is_some() && self.y.len() > 1 {
             return Err(Error::BadChart(
                 "a stack has the columns `y` or the values of `series` as its parts; give one of them, and `facet` for \
@@ -237,12 +326,21 @@ impl Drawing {
         let groups = self.groups(rows, here)?;
         let x_label = self.called(&self.x, Prefix::default());
         let mut bars = StackedBars::new(self.y_label(rows), groups.clone()).x_label(x_label);
-        for name in self.names(here)? {
-            let values = groups
-                .iter()
-                .map(|group| self.one(table, here, group, &name))
-                .collect::<Result<Vec<_>, _>>()?;
-            bars = bars.part(name, values);
+        let unknown = without_a_part(rows, &here[0].facet);
+        if groups.iter().all(|it| unknown.contains(it.as_str())) {
+            return Err(Error::BadChart(
+                "every bar lacks the value of a part, so that none has a length; give 0 where there is no such part, leave \
+                 its column out, or filter the table"
+                    .to_owned(),
+            ));
+        }
+        for (name, look) in own {
+            let value = |group: &String| {
+                let value = self.one(table, here, group, name)?;
+                Ok(value.filter(|_| !unknown.contains(group.as_str())))
+            };
+            let values = groups.iter().map(value).collect::<Result<Vec<_>, Error>>()?;
+            bars.series.push(Series::new(*name, values).coloured(colour(*look)));
         }
         Ok(bars.into())
     }
@@ -255,7 +353,7 @@ impl Drawing {
             ));
         };
         let columns = self.groups(all, here)?;
-        let rows = distinct(all.places(here).map(|it| it.series.clone()));
+        let rows = distinct(all.places(&here[0].facet).map(|it| it.series.clone()));
         if rows.len() > MOST_GROUPS {
             return Err(too_many("rows", rows.len(), MOST_GROUPS, series));
         }
@@ -274,21 +372,28 @@ impl Drawing {
         .into())
     }
 
-    fn curves(&self, table: &Table, rows: &Rows, here: &[&Row], mark: Mark) -> Result<Chart, Error> {
+    fn curves(
+        &self,
+        table: &Table,
+        rows: &Rows,
+        here: &[&Row],
+        series: &[(&str, usize)],
+        mark: Mark,
+    ) -> Result<Chart, Error> {
         let mut lines = self.axes(rows)?;
-        for name in self.names(here)? {
-            let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == name).collect();
+        for (name, look) in series {
+            let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == *name).collect();
             own.sort_by(|one, other| one.x.total_cmp(&other.x));
             let points: Vec<(f64, f64)> = own.iter().map(|it| (it.x, it.y)).collect();
             if mark == Mark::LineAndPoints
                 && let Some(two) = points.windows(2).find(|it| it[0].0.total_cmp(&it[1].0).is_eq())
             {
-                return Err(self.ambiguous(table, &format!("{}", two[0].0), &name));
+                return Err(self.ambiguous(table, &format!("{}", two[0].0), name));
             }
             // Markers on each of many points hide the line.
             let dense = mark == Mark::LineAndPoints && points.len() > MOST_MARKERS;
             let many = points.len() > MOST_SOLID;
-            lines = lines.marked(if dense { Mark::Line } else { mark }, name, points);
+            lines = lines.marked(if dense { Mark::Line } else { mark }, *name, points).looking(*look);
             if many {
                 lines = lines.filled(Fill::Translucent);
             }
@@ -300,16 +405,29 @@ impl Drawing {
         Ok(self.with_references(lines, rows).into())
     }
 
-    fn front(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Chart, Error> {
+    fn front(
+        &self,
+        table: &Table,
+        rows: &Rows,
+        here: &[&Row],
+        own: &[(&str, usize)],
+    ) -> Result<Chart, Error> {
         let [y] = &self.y[..] else {
             return Err(Error::BadChart("a front is of two columns; give one as `y`".to_owned()));
         };
         let mut lines = self.axes(rows)?;
-        for name in self.names(here)? {
-            let points: Vec<_> = here.iter().filter(|it| it.series == name).map(|it| (it.x, it.y)).collect();
-            let fill = if points.len() > MOST_SOLID { Fill::Translucent } else { Fill::Solid };
-            lines = lines.points(name.clone(), points).filled(fill);
+        let feasible = table.feasible();
+        for (name, look) in own {
+            let (kept, broken): (Vec<&&Row>, Vec<&&Row>) =
+                here.iter().filter(|it| it.series == *name).partition(|it| feasible[it.line]);
+            let points = |of: &[&&Row]| of.iter().map(|it| (it.x, it.y)).collect::<Vec<_>>();
+            let fill = if kept.len() > MOST_SOLID { Fill::Translucent } else { Fill::Solid };
+            if !broken.is_empty() {
+                lines = lines.points("", points(&broken)).looking(*look).filled(Fill::Hollow);
+            }
+            lines = lines.points(*name, points(&kept)).looking(*look).filled(fill);
         }
+        let here: Vec<&&Row> = here.iter().filter(|it| feasible[it.line]).collect();
         let sense = |column: &str, axis: &str| {
             if self.maximize.iter().any(|it| it == column) {
                 Objective::maximize(axis)
@@ -362,28 +480,11 @@ impl Drawing {
 
     /// Values of `x`, as names.
     fn groups(&self, rows: &Rows, here: &[&Row]) -> Result<Vec<String>, Error> {
-        let groups = distinct(rows.places(here).map(|it| it.group.clone()));
+        let groups = distinct(rows.places(&here[0].facet).map(|it| it.group.clone()));
         if groups.len() > MOST_GROUPS {
             return Err(too_many("groups", groups.len(), MOST_GROUPS, &self.x));
         }
         Ok(groups)
-    }
-
-    /// What has a colour of its own.
-    fn names(&self, here: &[&Row]) -> Result<Vec<String>, Error> {
-        let mut by_rank: Vec<&&Row> = here.iter().collect();
-        // A legend of numbers counts up.
-        by_rank.sort_by(|one, other| one.rank.total_cmp(&other.rank));
-        let names = distinct(by_rank.iter().map(|it| it.series.clone()));
-        if names.len() > MOST_SERIES {
-            return Err(too_many(
-                "series",
-                names.len(),
-                MOST_SERIES,
-                self.series.as_deref().unwrap_or("series"),
-            ));
-        }
-        Ok(names)
     }
 
     /// The one row of a group and a series, if there is any.
@@ -426,6 +527,66 @@ impl Drawing {
         };
         Error::BadChart(format!("several rows have {place}; {remedy}"))
     }
+}
+
+/// The panels and series in which something has a value: what is without one everywhere is no part of a stack.
+fn parts(rows: &Rows) -> HashSet<(&str, &str)> {
+    rows.all.iter().map(|it| (it.facet.as_str(), it.series.as_str())).collect()
+}
+
+/// Of stacks: what is no part since it has no value, and that others have parts without one.
+fn partly(rows: &Rows, panels: &[String]) -> Vec<String> {
+    let known = parts(rows);
+    let mut said = Vec::new();
+    for part in distinct(rows.places.iter().map(|it| it.series.clone())) {
+        let lacks = |it: &&String| {
+            !known.contains(&(it.as_str(), part.as_str())) && rows.places(it).any(|it| it.series == part)
+        };
+        let without: Vec<&str> = panels.iter().filter(lacks).map(String::as_str).collect();
+        if without.len() == panels.len() {
+            said.push(format!("`{part}` has no value and is left out."));
+        } else if !without.is_empty() {
+            said.push(format!("`{part}` has no value in {} and is left out there.", without.join(", ")));
+        }
+    }
+    let some = |panel: &String| {
+        let without = without_a_part(rows, panel);
+        rows.places(panel).any(|it| it.known && without.contains(it.group.as_str()))
+    };
+    if panels.iter().any(some) {
+        said.push("n/a where a part has no value.".to_owned());
+    }
+    said
+}
+
+/// Bars of a panel of which nobody knows how long they are: a part has no value that has one elsewhere.
+fn without_a_part<'a>(rows: &'a Rows, panel: &str) -> HashSet<&'a str> {
+    let known = parts(rows);
+    let has: HashSet<(&str, &str)> =
+        rows.places(panel).filter(|it| it.known).map(|it| (it.group.as_str(), it.series.as_str())).collect();
+    let lacks = |it: &&Place| {
+        known.contains(&(it.facet.as_str(), it.series.as_str()))
+            && !has.contains(&(it.group.as_str(), it.series.as_str()))
+    };
+    rows.places(panel).filter(lacks).map(|it| it.group.as_str()).collect()
+}
+
+/// That points of these lines, of so many in all, have no value; nothing if there are none.
+fn lacking(table: &Table, lines: &[usize], all: usize, and_are: &str) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let errors = table.text("error").unwrap_or_default();
+    let refused = lines.iter().filter(|it| errors.get(**it).is_some_and(Option::is_some)).count();
+    let (have, are) = if lines.len() == 1 { ("has", "is") } else { ("have", "are") };
+    let what = if refused == lines.len() { "answer" } else { "value" };
+    let also = if and_are.is_empty() { String::new() } else { format!(" and {are}{and_are}") };
+    let why = match refused {
+        0 => String::new(),
+        it if it == lines.len() => " (column `error`)".to_owned(),
+        it => format!(" (column `error` of {it})"),
+    };
+    format!("{} of {all} points {have} no {what}{also}{why}.", lines.len())
 }
 
 fn scale(log: bool) -> Scale {
@@ -631,5 +792,199 @@ mod tests {
                 }
             }
         }
+    }
+
+    fn numbers(all: &[Option<f64>]) -> Column {
+        Column::Float(all.to_vec())
+    }
+
+    fn texts(all: &[&str]) -> Column {
+        Column::Text(all.iter().map(|it| Some((*it).to_owned())).collect())
+    }
+
+    #[test]
+    fn missing_values_are_counted_with_and_without_an_error() {
+        let y = [Some(1.0), Some(2.0), None, Some(4.0), Some(5.0)];
+        let table = |error: Option<[Option<&str>; 5]>, y: [Option<f64>; 5]| {
+            let x = [1.0, 2.0, 3.0, 4.0, 5.0].map(Some);
+            let error = error.map(|it| ("error", Column::Text(it.map(|it| it.map(str::to_owned)).to_vec())));
+            let columns = [("x", numbers(&x)), ("y", numbers(&y))];
+            Table::from_columns(columns.into_iter().chain(error)).unwrap()
+        };
+        let caption = |it: &Table, drawing: Drawing| drawing.draw(it).unwrap().caption;
+        let lines = Drawing::of("x", "y");
+        assert_eq!(caption(&table(None, y), lines.clone()), "1 of 5 points has no value and is left out.");
+        let why = [None, None, Some("a"), None, None];
+        assert_eq!(
+            caption(&table(Some(why), y), lines.clone()),
+            "1 of 5 points has no answer and is left out (column `error`)."
+        );
+        let two = [Some(1.0), None, None, Some(4.0), Some(5.0)];
+        assert_eq!(
+            caption(&table(Some(why), two), lines.clone()),
+            "2 of 5 points have no value and are left out (column `error` of 1)."
+        );
+        // Where there is no `x`, nothing has a place to say it.
+        let swapped = Drawing::of("y", "x").kind(Kind::Bars);
+        assert_eq!(caption(&table(None, y), swapped), "1 of 5 points has no value and is left out.");
+        assert_eq!(caption(&table(None, y), lines.kind(Kind::Bars)), "");
+    }
+
+    #[test]
+    fn a_series_that_was_refused_keeps_its_bars_places() {
+        let table = Table::from_columns([
+            ("x", texts(&["p", "p", "p", "q", "q", "q"])),
+            ("kind", texts(&["a", "b", "c", "a", "b", "c"])),
+            ("y", numbers(&[Some(1.0), None, Some(3.0), Some(4.0), None, Some(6.0)])),
+        ])
+        .unwrap();
+        let figure = Drawing::of("x", "y").series("kind").draw(&table).unwrap();
+        let Chart::GroupedBars(bars) = &figure.panels[0].chart else { panic!("bars") };
+        let names: Vec<&str> = bars.series.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!((names, &bars.series[1].values), (vec!["a", "b", "c"], &vec![None, None]));
+        let svg = figure.svg().unwrap();
+        assert_eq!(svg.matches(">n/a<").count(), 2);
+    }
+
+    #[test]
+    fn a_series_looks_alike_in_all_panels() {
+        let rows = [("m", "a"), ("m", "b"), ("m", "c"), ("n", "b"), ("n", "c"), ("o", "c"), ("o", "a")];
+        let table = |missing: &str| {
+            let y = |it: &(&str, &str)| (*it != ("n", missing)).then_some(2.0);
+            Table::from_columns([
+                ("x", numbers(&[Some(1.0); 7])),
+                ("panel", texts(&rows.map(|it| it.0))),
+                ("kind", texts(&rows.map(|it| it.1))),
+                ("y", numbers(&rows.iter().map(y).collect::<Vec<_>>())),
+            ])
+            .unwrap()
+        };
+        let drawing = Drawing::of("x", "y").series("kind").facet("panel");
+        let figure = drawing.clone().draw(&table("")).unwrap();
+        let looks = |panel: usize| match &figure.panels[panel].chart {
+            Chart::Lines(it) => {
+                it.curves.iter().map(|it| (it.name.clone(), it.look.unwrap())).collect::<Vec<_>>()
+            }
+            _ => panic!("lines"),
+        };
+        let named = |all: &[(&str, usize)]| all.iter().map(|it| (it.0.to_owned(), it.1)).collect::<Vec<_>>();
+        assert_eq!(looks(0), named(&[("a", 0), ("b", 1), ("c", 2)]));
+        assert_eq!(looks(1), named(&[("b", 1), ("c", 2)]));
+        assert_eq!(looks(2), named(&[("a", 0), ("c", 2)]));
+        let legends = |it: &Figure| it.svg().unwrap().matches(">b<").count();
+        assert_eq!(legends(&figure), 1);
+        // Refused in one panel, it has its place and colour there as well.
+        let bars = drawing.kind(Kind::Bars).draw(&table("b")).unwrap();
+        let Chart::GroupedBars(second) = &bars.panels[1].chart else { panic!("bars") };
+        let found: Vec<_> = second.series.iter().map(|it| (it.name.as_str(), it.colour)).collect();
+        assert_eq!(found, [("b", Some(colour(1))), ("c", Some(colour(2)))]);
+        assert_eq!(legends(&bars), 1);
+    }
+
+    #[test]
+    fn panels_that_share_no_series_may_have_many() {
+        let names: Vec<String> = (0..20).map(|it| format!("s{it}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let table = Table::from_columns([
+            ("x", texts(&["x"; 20])),
+            ("panel", texts(&[["m"; 10], ["n"; 10]].concat())),
+            ("kind", texts(&names)),
+            ("y", numbers(&[Some(1.0); 20])),
+        ])
+        .unwrap();
+        let drawing = Drawing { wide: true, ..Drawing::of("x", "y").series("kind").facet("panel") };
+        drawing.draw(&table).unwrap().svg().unwrap();
+        let error = Drawing::of("x", "y").series("kind").draw(&table).unwrap_err().to_string();
+        assert!(error.starts_with("`kind` makes 20 series"), "{error}");
+    }
+
+    #[test]
+    fn a_sum_with_an_unknown_part_is_unknown() {
+        let table = |q: [Option<f64>; 3]| {
+            Table::from_columns([
+                ("x", texts(&["a", "b", "c"])),
+                ("p_ns", numbers(&[Some(1.0), Some(2.0), None])),
+                ("q_ns", numbers(&q)),
+            ])
+            .unwrap()
+        };
+        let y = vec!["p_ns".to_owned(), "q_ns".to_owned()];
+        let drawing = Drawing { y, ..Drawing::of("x", "") }.kind(Kind::Stacked);
+        let drawn = |q| {
+            let figure = drawing.draw(&table(q)).unwrap();
+            let Chart::StackedBars(bars) = &figure.panels[0].chart else { panic!("a stack") };
+            let values =
+                bars.series.iter().map(|it| (it.name.clone(), it.values.clone())).collect::<Vec<_>>();
+            (values, figure.caption.clone(), figure.svg().unwrap().matches(">n/a<").count())
+        };
+        let part = |name: &str, values: [Option<f64>; 3]| (name.to_owned(), values.to_vec());
+        let (values, caption, told) = drawn([Some(2.0), None, None]);
+        assert_eq!(values, [part("p", [Some(1.0), None, None]), part("q", [Some(2.0), None, None])]);
+        assert_eq!((caption.as_str(), told), ("n/a where a part has no value.", 2));
+        // What has no value anywhere is no part, and that is said.
+        let (values, caption, told) = drawn([None; 3]);
+        assert_eq!(values, [part("p", [Some(1.0), Some(2.0), None])]);
+        assert_eq!((caption.as_str(), told), ("`q` has no value and is left out.", 1));
+        let error = drawing.draw(&table([None, None, Some(1.0)])).unwrap_err().to_string();
+        assert!(error.contains("give 0 where there is no such part"), "{error}");
+    }
+
+    #[test]
+    fn a_part_without_a_value_in_one_panel_is_none_there() {
+        let table = Table::from_columns([
+            ("x", texts(&["a", "b", "a", "b"])),
+            ("system", texts(&["pim", "pim", "cxl", "cxl"])),
+            ("p_ns", numbers(&[1.0, 2.0, 3.0, 4.0].map(Some))),
+            ("link_ns", numbers(&[None, None, Some(1.0), Some(2.0)])),
+        ])
+        .unwrap();
+        let y = vec!["p_ns".to_owned(), "link_ns".to_owned()];
+        let drawing = Drawing { y, ..Drawing::of("x", "").facet("system") }.kind(Kind::Stacked);
+        let figure = drawing.draw(&table).unwrap();
+        assert_eq!(figure.caption, "`link` has no value in pim and is left out there.");
+        assert!(!figure.svg().unwrap().contains(">n/a<"));
+    }
+
+    #[test]
+    fn many_narrow_cells_without_a_value_are_counted_below() {
+        let of = |count: u32| {
+            let all: Vec<f64> = (0..count).map(f64::from).collect();
+            let y: Vec<_> = all.iter().map(|it| (*it < 2.0 || 3.0 < *it).then_some(*it)).collect();
+            Table::from_columns([
+                ("x", numbers(&all.iter().copied().map(Some).collect::<Vec<_>>())),
+                ("row", texts(&vec!["r"; all.len()])),
+                ("y", numbers(&y)),
+            ])
+            .unwrap()
+        };
+        for kind in [Kind::Heatmap, Kind::Bars] {
+            let caption = |count: u32| {
+                let figure = Drawing::of("x", "y").series("row").kind(kind).draw(&of(count)).unwrap();
+                figure.svg().unwrap();
+                figure.caption
+            };
+            assert_eq!(caption(24), "");
+            assert_eq!(caption(80), "2 of 80 points have no value.");
+        }
+    }
+
+    #[test]
+    fn a_front_leaves_out_what_breaks_the_constraints() {
+        let table = Table::from_columns([
+            ("time_ns", numbers(&[1.0, 2.0, 3.0, 4.0].map(Some))),
+            ("cost_usd", numbers(&[1.0, 4.0, 2.0, 1.5].map(Some))),
+            ("feasible", Column::Bool([false, true, true, true].map(Some).to_vec())),
+        ])
+        .unwrap();
+        let figure = Drawing::of("time_ns", "cost_usd").kind(Kind::Front).draw(&table).unwrap();
+        let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("points") };
+        let edge = &lines.curves.last().unwrap().points;
+        assert_eq!((edge[0], *edge.last().unwrap()), ((2.0, Some(4.0)), (4.0, Some(1.5))));
+        assert_eq!(lines.curves[0].points, [(1.0, Some(1.0))]);
+        assert_eq!(
+            figure.caption,
+            "1 of 4 points (hollow) does not keep all constraints and is not on the front (column `feasible`)."
+        );
+        figure.svg().unwrap();
     }
 }

@@ -23,6 +23,7 @@ pub mod export;
 mod find;
 mod kept;
 mod labels;
+mod looks;
 mod notebook;
 mod presets;
 mod rows;

@@ -16,6 +16,8 @@ pub struct Rows {
     pub all: Vec<Row>,
     /// Where rows stand, also those that lack a value.
     pub places: Vec<Place>,
+    /// Which lines of the table have no place, since they lack `x`: once for each column up.
+    pub nowhere: Vec<usize>,
     /// Whether `x` holds numbers.
     pub numeric: bool,
     /// What is written across is this many of the column's.
@@ -26,9 +28,15 @@ pub struct Rows {
 
 /// Where a row stands.
 pub struct Place {
+    /// Which of the table.
+    pub line: usize,
     pub group: String,
     pub series: String,
+    /// The number that `series` is, if it holds numbers and there is one `y`.
+    pub rank: f64,
     pub facet: String,
+    /// Whether it has a value.
+    pub known: bool,
 }
 
 pub struct Row {
@@ -44,15 +52,12 @@ pub struct Row {
     pub group: String,
     pub y: f64,
     pub series: String,
-    /// The number that `series` is, if it holds numbers and there is one `y`.
-    pub rank: f64,
     pub facet: String,
 }
 
 impl Rows {
     /// Where rows of a panel stand.
-    pub fn places(&self, here: &[&Row]) -> impl Iterator<Item = &Place> {
-        let facet = here.first().map(|it| it.facet.clone()).unwrap_or_default();
+    pub fn places<'a>(&'a self, facet: &str) -> impl Iterator<Item = &'a Place> {
         self.places.iter().filter(move |it| it.facet == facet)
     }
 
@@ -78,10 +83,13 @@ impl Rows {
             }
             None => vec![None; table.height()],
         };
-        let (mut all, mut places) = (Vec::new(), Vec::new());
+        let (mut all, mut places, mut nowhere) = (Vec::new(), Vec::new(), Vec::new());
         for y in &drawing.y {
             for (row, value) in table.f64(y)?.into_iter().enumerate() {
-                let Some(group) = groups[row].clone() else { continue };
+                let Some(group) = groups[row].clone() else {
+                    nowhere.push(row);
+                    continue;
+                };
                 let named = of_row(&series, row).map(|it| match counted {
                     Some(column) => drawing.counted(column, &it),
                     None => it,
@@ -95,10 +103,17 @@ impl Rows {
                 let number = |of: &Option<Vec<Option<f64>>>| of.as_ref().and_then(|it| it[row]);
                 let (x, rank) = (number(&numbers).unwrap_or(f64::NAN), number(&ranks).unwrap_or(f64::NAN));
                 let facet = of_row(&facet, row).unwrap_or_default();
-                places.push(Place { group: group.clone(), series: series.clone(), facet: facet.clone() });
+                places.push(Place {
+                    line: row,
+                    group: group.clone(),
+                    series: series.clone(),
+                    rank,
+                    facet: facet.clone(),
+                    known: value.is_some(),
+                });
                 let Some(value) = value else { continue };
                 let (column, ends) = (y.clone(), ends[row]);
-                all.push(Row { line: row, column, ends, x, group, y: value, series, rank, facet });
+                all.push(Row { line: row, column, ends, x, group, y: value, series, facet });
             }
         }
         if all.is_empty() {
@@ -132,7 +147,7 @@ impl Rows {
             row.y *= up.factor;
             row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
         }
-        Ok(Self { all, places, numeric, across, up })
+        Ok(Self { all, places, nowhere, numeric, across, up })
     }
 }
 

@@ -8,8 +8,20 @@ use super::dominance::non_dominated;
 use super::hypervolume::volume;
 use crate::error::Error;
 use crate::expression::{Datum, Expression, Sort};
-use crate::space::Objective;
+use crate::space::{FEASIBLE, Objective};
 use crate::table::{Column, Table};
+
+impl Table {
+    /// Which rows keep the constraints over the answer: all but those of which the column `feasible`, as a sweep
+    /// or a search makes it, says that they do not.
+    #[must_use]
+    pub fn feasible(&self) -> Vec<bool> {
+        match self.column(FEASIBLE) {
+            Ok(Column::Bool(all)) => all.into_iter().map(|it| it != Some(false)).collect(),
+            _ => vec![true; self.height()],
+        }
+    }
+}
 
 /// The rows of a table that no other row dominates, in their order; of rows that are
 /// equal in every objective, all. A row dominates another if it is at least as good in
@@ -17,7 +29,8 @@ use crate::table::{Column, Table};
 ///
 /// An objective is a column's name, or a formula over columns. Rows that lack the value
 /// of one, such as those with an error, and rows where a constraint does not hold, are
-/// left out; a table without others has an empty front, unless constraints are at fault.
+/// left out; a table without others has an empty front, unless constraints are at fault. So are rows that a
+/// sweep or a search calls not `feasible`: as `on_front` does, if the objectives are the same.
 ///
 /// # Errors
 /// [`Error::BadSweep`] without objectives, or if constraints leave no row, [`Error::BadExpression`] for an unknown
@@ -34,13 +47,22 @@ use crate::table::{Column, Table};
 /// ```
 pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) -> Result<Table, Error> {
     let (rows, values) = valued_rows(table, objectives, constraints)?;
-    if rows.is_empty() && !constraints.is_empty() {
+    if rows.is_empty() {
         let told = constraints.iter().map(|it| {
             let held = truths(table, it)?.into_iter().filter(|it| *it).count();
             Ok(format!("`{it}` holds in {held} of {} rows", table.height()))
         });
-        let told = told.collect::<Result<Vec<_>, Error>>()?.join(", ");
-        return Err(Error::BadSweep(format!("no row is left: {told}; loosen one, or give another table")));
+        let mut told = told.collect::<Result<Vec<_>, Error>>()?;
+        let feasible = table.feasible().into_iter().filter(|it| *it).count();
+        if feasible < table.height() && !constraints.iter().any(|it| it == FEASIBLE) {
+            told.push(format!("`{FEASIBLE}` holds in {feasible} of {} rows", table.height()));
+        }
+        if !told.is_empty() {
+            let told = told.join(", ");
+            return Err(Error::BadSweep(format!(
+                "no row is left: {told}; loosen one, or give another table"
+            )));
+        }
     }
     let kept = non_dominated(&values, objectives.len());
     let rows: Vec<u32> = kept.into_iter().map(|it| rows[it as usize]).collect();
@@ -80,7 +102,7 @@ pub fn once_each(table: &Table, objectives: &[Objective]) -> Result<Table, Error
 /// units; without a reference, the worst value of each objective in the table.
 ///
 /// * `reference`: a value for each objective, in its own sense; rows that are not better
-///   than it in every objective add nothing.
+///   than it in every objective add nothing. Nor do those that are left out of a front.
 ///
 /// # Errors
 /// As [`front()`]; [`Error::BadSweep`] if the reference has another length or is not
@@ -148,8 +170,8 @@ pub(crate) fn values(table: &Table, objectives: &[Objective]) -> Result<Vec<f64>
     valued_rows(table, objectives, &[]).map(|it| it.1)
 }
 
-/// The rows that have a value of every objective and keep the constraints, and these
-/// values, of which less is better.
+/// The rows that have a value of every objective and keep the constraints, those that they were asked with
+/// too, and these values, of which less is better.
 fn valued_rows(
     table: &Table,
     objectives: &[Objective],
@@ -158,9 +180,10 @@ fn valued_rows(
     Objective::check(objectives)?;
     let columns = objectives.iter().map(|it| numbers(table, &it.formula)).collect::<Result<Vec<_>, _>>()?;
     let held = constraints.iter().map(|it| truths(table, it)).collect::<Result<Vec<_>, _>>()?;
+    let feasible = table.feasible();
     let (mut rows, mut values) = (Vec::new(), Vec::new());
     for row in 0..table.height() {
-        if !held.iter().all(|it| it[row]) || columns.iter().any(|it| it[row].is_none()) {
+        if !feasible[row] || !held.iter().all(|it| it[row]) || columns.iter().any(|it| it[row].is_none()) {
             continue;
         }
         rows.push(u32::try_from(row).unwrap_or(u32::MAX));

@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::front::{Front, front_of, values, volume};
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
-use crate::space::FEASIBLE;
 use crate::space::{Objective, Space};
 use crate::table::{Column, Table};
 
@@ -146,10 +145,8 @@ impl Scale {
     }
 
     fn share(&self, found: &Table, objectives: &[Objective]) -> Result<Share, Error> {
-        let names = found.column_names();
-        let feasible = if names.contains(&FEASIBLE) { &found.filter(FEASIBLE, true)? } else { found };
-        // As on the front, only points that have all objectives are designs.
-        let all = values(feasible, objectives)?;
+        // As on the front, only points that have all objectives, and keep the constraints, are designs.
+        let all = values(found, objectives)?;
         let best = all.iter().step_by(objectives.len()).copied().reduce(f64::min);
         let size = self.best[0].abs().max(f64::MIN_POSITIVE);
         Ok(Share {

@@ -92,6 +92,28 @@ fn every_row_keeps_what_it_says() {
     }
 }
 
+/// What a table's front and volume are of is what the search calls its front.
+#[test]
+fn the_front_of_a_search_s_table_is_the_search_s_own() {
+    let goals = Objective::all(&["time_ns", "memory.banks"], &[]).unwrap();
+    let question = Search {
+        minimize: vec!["time_ns".to_owned(), "memory.banks".to_owned()],
+        budget: 200,
+        ..Search::default()
+    };
+    let table = run(&space().constraint("time_ns >= 40"), &question);
+    let own = table.filter("on_front", true).unwrap();
+    let kept = table.filter("feasible", true).unwrap();
+    assert!(own.height() > 1 && kept.height() < table.height());
+    let best = crate::front(&table, &goals, &[]).unwrap();
+    assert_eq!(best.text("evaluation").unwrap(), own.text("evaluation").unwrap());
+    let volume = |it: &Table| crate::hypervolume(it, &goals, None, &[]).unwrap();
+    assert_eq!(volume(&table).to_bits(), volume(&kept).to_bits());
+    let none = run(&space().constraint("time_ns < 0"), &question);
+    let error = crate::front(&none, &goals, &[]).unwrap_err().to_string();
+    assert_eq!(error, "no row is left: `feasible` holds in 0 of 200 rows; loosen one, or give another table");
+}
+
 #[test]
 fn a_search_depends_on_its_seed_and_not_on_threads() {
     for method in SAMPLERS.into_iter().chain(CLIMBERS) {
