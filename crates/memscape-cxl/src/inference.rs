@@ -266,7 +266,7 @@ impl InferenceStudy {
     fn energy(&self, pass: &Pass) -> Option<Energy> {
         let meter = self.expander.memory.meter()?;
         let time = pass.time.total().into();
-        let idle = (meter.standby(time) + meter.refresh(time)) * f64::from(self.expander.channels.get());
+        let idle = meter.idle(time, true) * f64::from(self.expander.channels.get());
         let [read, written] = pass.far_bytes;
         Some(meter.stream_of_rows(read, written) + idle)
     }

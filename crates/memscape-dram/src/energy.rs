@@ -191,6 +191,23 @@ impl Meter<'_> {
         Energy::of(EnergyPart::Standby, joules)
     }
 
+    /// What the memory takes as long as this, whatever it does; `refresh` with refreshes at their interval.
+    #[must_use]
+    pub fn idle(&self, time: Nanoseconds, refresh: bool) -> Energy {
+        let standby = self.standby(time);
+        if refresh { standby + self.refresh(time) } else { standby }
+    }
+
+    /// Commands that every channel gets.
+    ///
+    /// * `units`: PIM units of a channel, each of which works on a word of a column access
+    #[must_use]
+    pub fn commands_of_all(&self, counts: &CommandCounts, units: f64, mac_pj_per_bit: Graded) -> Energy {
+        let word_bits = f64::from(self.dram.column_bytes()) * 8.0;
+        let channels = f64::from(self.dram.channels.get());
+        self.commands(counts, &PimWork { units, word_bits, mac_pj_per_bit }) * channels
+    }
+
     /// Refreshing all ranks of all channels at their interval, as long as it takes.
     #[must_use]
     pub fn refresh(&self, time: Nanoseconds) -> Energy {

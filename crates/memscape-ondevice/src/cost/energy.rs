@@ -2,7 +2,7 @@
 //!
 //! Weights, keys and values only, as in the times: activations stay in the caches.
 
-use memscape_dram::{CommandCounts, Dram, Meter, PimWork};
+use memscape_dram::{CommandCounts, Dram, Meter};
 use memscape_study::{Energy, Graded};
 use memscape_units::Picoseconds;
 
@@ -68,13 +68,8 @@ impl PimEnergy<'_> {
 
     fn of_commands(&self, commands: &CommandCounts) -> Option<Energy> {
         let banks = f64::from(self.memory.banks_per_channel.get());
-        let work = PimWork {
-            units: banks / f64::from(self.pim.banks_per_block.get()),
-            word_bits: f64::from(self.memory.column_bytes()) * 8.0,
-            mac_pj_per_bit: self.mac_pj_per_bit?,
-        };
-        let channels = f64::from(self.memory.channels.get());
-        Some(self.memory.meter()?.commands(commands, &work) * channels)
+        let units = banks / f64::from(self.pim.banks_per_block.get());
+        Some(self.memory.meter()?.commands_of_all(commands, units, self.mac_pj_per_bit?))
     }
 
     fn read(&self, bytes: f64) -> Option<Energy> {
@@ -82,9 +77,7 @@ impl PimEnergy<'_> {
     }
 
     fn idle(&self, time: Picoseconds) -> Option<Energy> {
-        let meter = self.memory.meter()?;
-        let standby = meter.standby(time.into());
-        Some(if self.refresh { standby + meter.refresh(time.into()) } else { standby })
+        Some(self.memory.meter()?.idle(time.into(), self.refresh))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use memscape_dram::{CommandCounts, PimWork};
+use memscape_dram::CommandCounts;
 use memscape_study::Energy;
 use memscape_units::Nanoseconds;
 
@@ -12,13 +12,8 @@ use crate::hardware::Machine;
 #[must_use]
 pub fn command_energy(machine: &Machine, commands: &CommandCounts) -> Option<Energy> {
     let Machine { memory, pim, .. } = machine;
-    let work = PimWork {
-        units: f64::from(memory.banks_per_channel.get()),
-        word_bits: f64::from(memory.column_bytes()) * 8.0,
-        mac_pj_per_bit: pim.mac_pj_per_bit?,
-    };
-    let channels = f64::from(memory.channels.get());
-    Some(memory.meter()?.commands(commands, &work) * channels)
+    let units = f64::from(memory.banks_per_channel.get());
+    Some(memory.meter()?.commands_of_all(commands, units, pim.mac_pj_per_bit?))
 }
 
 /// Bytes that the processor reads and writes.
@@ -62,7 +57,5 @@ pub fn traffic_energy(machine: &Machine, traffic: Traffic) -> Option<Energy> {
 /// interval.
 #[must_use]
 pub fn idle_energy(machine: &Machine, time: Nanoseconds, refresh: bool) -> Option<Energy> {
-    let meter = machine.memory.meter()?;
-    let standby = meter.standby(time);
-    Some(if refresh { standby + meter.refresh(time) } else { standby })
+    Some(machine.memory.meter()?.idle(time, refresh))
 }

@@ -420,7 +420,7 @@ impl InferenceStudy {
         for part in [EnergyPart::Access, EnergyPart::Io] {
             moved[part] = moved[part] * per_byte;
         }
-        Some(moved + meter.standby(time) + meter.refresh(time))
+        Some(moved + meter.idle(time, true))
     }
 
     fn touched(&self, crew: &Crew, run: &Conversation) -> Touched {
