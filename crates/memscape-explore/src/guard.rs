@@ -44,7 +44,11 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     done
 }
 
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
+/// What work gives, or its panic as an error.
+///
+/// # Errors
+/// [`Error::Internal`] with what the panic says.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         if panic.is::<TooManySpans>() {
             return Error::NoAnswer(TooManySpans.to_string());

@@ -71,7 +71,7 @@ pub use fit::{
 };
 pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
-pub use guard::panics;
+pub use guard::{caught, panics};
 pub use laws::{Broken, Checked, Examination, Rule, examine};
 pub use origin::Origin;
 pub use parameters::Parameters;

@@ -1,8 +1,6 @@
 //! Computing while Python lives on.
 
-use std::any::Any;
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +9,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use crate::error::{InternalError, MemscapeError};
+use crate::error::{InternalError, MemscapeError, explore_error};
 
 /// How long Ctrl-C may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -70,14 +68,14 @@ fn wait_for<T: Send + 'static>(
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
         // Nobody listens any more after an interrupt.
-        let _ = sender.send(catch_unwind(AssertUnwindSafe(job)));
+        let _ = sender.send(memscape::explore::caught(job));
     });
     // Only a Mutex may be looked at while the interpreter is released.
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
     loop {
         match py.detach(wait) {
-            Ok(outcome) => return outcome.map_err(|payload| InternalError::new_err(message(&*payload))),
+            Ok(outcome) => return outcome.map_err(explore_error),
             Err(RecvTimeoutError::Timeout) => look(py)?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(InternalError::new_err("the computing thread died; please report this"));
@@ -105,10 +103,4 @@ impl Write for Stoppable<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    format!("{}; this is a bug, please report it", text.unwrap_or("a panic without a message"))
 }

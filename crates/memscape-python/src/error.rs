@@ -27,7 +27,7 @@ pub fn to_py_err(error: impl Display) -> PyErr {
 /// As [`to_py_err`], but for our own mistakes.
 pub fn explore_error(error: explore::Error) -> PyErr {
     match error {
-        explore::Error::Internal(text) => InternalError::new_err(text),
+        explore::Error::Internal(text) => InternalError::new_err(format!("{text}; please report it")),
         error => to_py_err(error),
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use memscape::explore::{self, Filled, Search, Space, StudyFile};
 use memscape::prelude::{Control, DynStudy, Parameters, Sweep};
 use memscape::systems;
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -14,7 +13,7 @@ use crate::arrow;
 use crate::compute::compute;
 use crate::error::{explore_error, to_py_err};
 use crate::value;
-use crate::watched::{warn, watched};
+use crate::watched::{heard, stopped, warn, watched};
 
 /// A folder of answers.
 #[pyclass(frozen, module = "memscape._memscape")]
@@ -295,13 +294,4 @@ fn told<'py>(py: Python<'py>, filled: &Filled) -> PyResult<Bound<'py, PyAny>> {
         "question": question, "rows": rows, "found": found, "computed": computed, "complete": complete,
     });
     value::to_python(py, &told)
-}
-
-/// An interrupt is told by what is not complete; another error is its own.
-fn heard(py: Python<'_>, stop: Option<PyErr>) -> PyResult<()> {
-    stopped(stop.filter(|it| !it.is_instance_of::<PyKeyboardInterrupt>(py)))
-}
-
-fn stopped(stop: Option<PyErr>) -> PyResult<()> {
-    stop.map_or(Ok(()), Err)
 }

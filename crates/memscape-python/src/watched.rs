@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use memscape::explore::Error;
 use memscape::prelude::Control;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::compute::watch;
+use crate::error::explore_error;
 
 /// What work and its caller tell each other.
 #[derive(Default)]
@@ -76,4 +79,26 @@ pub fn waited<T: Send + 'static>(
 ) -> PyResult<T> {
     let look = |py: Python<'_>| py.check_signals().and_then(|()| progress.call1((0_u64, 0_u64)).map(drop));
     watch(py, look, work)
+}
+
+/// As [`watched`], for what has an answer: an interrupt leaves what is done until then, which says that it is not all.
+pub fn answered<T: Send + 'static>(
+    py: Python<'_>,
+    progress: &Bound<'_, PyAny>,
+    work: impl FnOnce(&dyn Control) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let (done, stop) = watched(py, progress, work)?;
+    let done = done.map_err(explore_error)?;
+    heard(py, stop)?;
+    Ok(done)
+}
+
+/// An interrupt is told by what is not complete; another error is its own.
+pub fn heard(py: Python<'_>, stop: Option<PyErr>) -> PyResult<()> {
+    stopped(stop.filter(|it| !it.is_instance_of::<PyKeyboardInterrupt>(py)))
+}
+
+/// Whatever stopped it is an error.
+pub fn stopped(stop: Option<PyErr>) -> PyResult<()> {
+    stop.map_or(Ok(()), Err)
 }

@@ -99,16 +99,6 @@ pub mod pages {
     pub struct Readme;
     #[doc = include_str!("../../../docs/explorer.md")]
     pub struct Explorer;
-    #[doc = include_str!("../../../docs/hermes.md")]
-    pub struct Hermes;
-    #[doc = include_str!("../../../docs/npu-gemm.md")]
-    pub struct NpuGemm;
-    #[doc = include_str!("../../../docs/pim-sherpa.md")]
-    pub struct PimSherpa;
-    #[doc = include_str!("../../../docs/pimnast.md")]
-    pub struct Pimnast;
-    #[doc = include_str!("../../../docs/riscv-sg2042.md")]
-    pub struct RiscvSg2042;
     #[doc = include_str!("../../../docs/rust.md")]
     pub struct Rust;
     #[doc = include_str!("../../../docs/search.md")]
