@@ -37,7 +37,7 @@ def test_constraints_over_answers_are_a_column():
     assert table["feasible"].to_list() == (table["speedup"] >= 2).fill_null(False).to_list()
 
 
-def test_the_front_of_a_searchs_table_is_its_own():
+def test_the_front_of_the_table_of_a_search_is_its_own():
     goals = {"minimize": ["time_ns", REGISTERS]}
     table = ms.search("pim.gemv", AXES, constraints="speedup >= 2", budget=60, base=BASE, **goals)
     assert 0 < table["feasible"].sum() < len(table)
