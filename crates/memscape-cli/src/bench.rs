@@ -45,8 +45,8 @@ pub fn front(
         let unknown = memscape::study::Unknown::new("space of a system", unknown, names);
         return Err(Failure::of(unknown));
     }
-    if asked.budgets.is_empty() || asked.seeds == 0 {
-        return Err(Failure::BadInput("give at least one budget and one seed".to_owned()));
+    if asked.budgets.is_empty() || asked.budgets.contains(&0) || asked.seeds == 0 {
+        return Err(Failure::BadInput("give at least one budget, of one evaluation or more, and one seed".to_owned()));
     }
     save_when_interrupted();
     let mut all: Option<Table> = None;

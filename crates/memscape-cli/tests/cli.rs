@@ -110,6 +110,16 @@ fn counts_have_ends() {
 }
 
 #[test]
+fn draws_and_budgets_have_ends() {
+    for draws in ["0", "19", "100001", "18446744073709551615"] {
+        let err = refused(&["claims", "pimnast", "--uncertainty", draws]);
+        assert!(err.contains(draws) && err.contains("at least 20 and at most 100000"), "{err}");
+    }
+    let err = refused(&["bench", "front", "--budgets", "0"]);
+    assert!(err.contains("of one evaluation or more"), "{err}");
+}
+
+#[test]
 fn a_broken_study_file_is_told_by_line() {
     let (_folder, path) = file("study.toml", "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2");
     let error = refused(&["sweep", &path, "-o", "out.parquet"]);

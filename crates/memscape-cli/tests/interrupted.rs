@@ -92,7 +92,7 @@ fn what_an_interrupted_command_has_is_kept_beside_the_table() {
     for (command, says) in [
         (&["search", &study][..], "front"),
         (&["front", &study], "looked at and allowed"),
-        (&["laws", "pim.gemv", "--points", "10000000"], "pim.gemv"),
+        (&["laws", "pim.gemv", "--points", "10000000"], "0 broken"),
     ] {
         let mut asked = Command::new(env!("CARGO_BIN_EXE_memscape"));
         asked.args(command).arg("-o").arg(&table);

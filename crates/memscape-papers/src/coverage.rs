@@ -36,9 +36,16 @@ pub struct Covered {
 /// what it does not have is not drawn there.
 ///
 /// # Errors
-/// [`Error::Unknown`] if there is no such paper, and as [`evaluate`].
+/// [`Error::Unknown`] if there is no such paper, too few or too many draws, and as [`evaluate`].
 pub fn coverage(paper: &str, draws: u64, seed: u64, told: impl Fn(u64, u64)) -> Result<Vec<Covered>, Error> {
+    /// Fewer have no 20th of them; more take weeks.
+    const DRAWS: std::ops::RangeInclusive<u64> = 20..=100_000;
     let paper = papers::paper(paper)?;
+    if !DRAWS.contains(&draws) {
+        let (least, most) = DRAWS.into_inner();
+        let problem = format!("{draws} draws: an interval takes at least {least} and at most {most}");
+        return Err(memscape_explore::Error::BadSweep(problem).into());
+    }
     let systems = registry().systems().iter();
     let own = systems.filter(|it| it.calibration.is_some_and(|it| it.paper == paper.id));
     let doubts = Doubts::of(own.flat_map(|it| &it.studies).map(|it| &**it))?;

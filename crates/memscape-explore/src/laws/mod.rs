@@ -321,7 +321,10 @@ impl Tally {
             .map(|(_, (point, found))| told(court, &shrunk(court, point, &found), found))
             .collect();
         broken.extend(undeclared(court, numbers));
-        broken.extend(dead(court, numbers, &parameters, key));
+        // Who is interrupted has not looked long enough to call a parameter dead.
+        if complete {
+            broken.extend(dead(court, numbers, &parameters, key));
+        }
         broken.sort_by(|a, b| (a.rule, &a.parameter).cmp(&(b.rule, &b.parameter)));
         let checked = Rule::ALL.into_iter().map(of_rule).chain(parameters.iter().map(of_parameter)).collect();
         let exceptions = court.laws.effects().map(|it| it.except.len() as u64).sum();

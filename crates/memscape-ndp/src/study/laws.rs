@@ -38,10 +38,6 @@ const MEANS_HANDED: &[Exception] = &[
         reason: "sequences multiply the mean of what a GPU holds more often than the coldest, and units bound by \
                  multiplying take over the mean of it",
     },
-    Exception {
-        when: When::is("missed", &["late"]),
-        reason: "of all that a GPU holds it computes late what was missed, where DIMMs would take less time",
-    },
 ];
 
 /// What a prompt shows of neurons may be worth more to a short reply than its tokens take beside its weights.
