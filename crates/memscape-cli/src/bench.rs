@@ -46,7 +46,9 @@ pub fn front(
         return Err(Failure::of(unknown));
     }
     if asked.budgets.is_empty() || asked.budgets.contains(&0) || asked.seeds == 0 {
-        return Err(Failure::BadInput("give at least one budget, of one evaluation or more, and one seed".to_owned()));
+        return Err(Failure::BadInput(
+            "give at least one budget, of one evaluation or more, and one seed".to_owned(),
+        ));
     }
     save_when_interrupted();
     let mut all: Option<Table> = None;
