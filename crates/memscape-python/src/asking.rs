@@ -1,7 +1,8 @@
 //! Questions of many points: sweeps, searches, fronts and what is told of a space.
 
-use memscape::prelude::Control;
-use memscape::{explore, systems};
+use memscape::explore::{self, Space, StudyFile, Table};
+use memscape::prelude::{Control, DynStudy, Parameters};
+use memscape::systems;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -10,6 +11,17 @@ use crate::compute::compute;
 use crate::error::{explore_error, to_py_err};
 use crate::watched::{answered, stopped, watched};
 use crate::{store, value};
+
+/// Who is asked, what stays, and what varies.
+fn of_space(spec: &StudyFile) -> PyResult<(&'static dyn DynStudy, [Parameters; 1], Space)> {
+    let study = systems::study(&spec.study).map_err(explore_error)?;
+    Ok((study, [spec.parameters(study)], spec.space(study).map_err(explore_error)?))
+}
+
+/// A table, and whether it is complete.
+fn told<'py>(py: Python<'py>, table: &Table) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+}
 
 /// `spec` is a study file's content as a dict, `leaf_names` whether columns of axes
 /// are called by the last part of their path, `progress` is called with rows done and
@@ -31,8 +43,7 @@ pub fn sweep<'py>(
         Ok(table) if leaf_names => table.with_leaf_names(),
         table => table,
     };
-    let table = answered(py, progress, answer)?;
-    Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    told(py, &answered(py, progress, answer)?)
 }
 
 /// The best points of a space: `spec` as for `sweep`, with `search`. Returns the table and
@@ -44,10 +55,8 @@ pub fn search<'py>(
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let spec = value::study_file(spec)?;
-    let study = systems::study(&spec.study).map_err(explore_error)?;
-    let space = spec.space(study).map_err(explore_error)?;
-    let question = spec.search.clone().unwrap_or_default();
-    let base = [spec.parameters(study)];
+    let (study, base, space) = of_space(&spec)?;
+    let question = spec.search.unwrap_or_default();
     let asked = question.clone();
     let work = move |control: &dyn Control| explore::search(study, &base, &space, &asked, control);
     let (table, stop) = watched(py, progress, work)?;
@@ -63,13 +72,10 @@ pub fn sensitivity<'py>(
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let spec = value::study_file(spec)?;
-    let study = systems::study(&spec.study).map_err(explore_error)?;
-    let space = spec.space(study).map_err(explore_error)?;
-    let question = spec.sensitivity.clone().unwrap_or_default();
-    let base = [spec.parameters(study)];
+    let (study, base, space) = of_space(&spec)?;
+    let question = spec.sensitivity.unwrap_or_default();
     let work = move |control: &dyn Control| explore::sensitivity(study, &base, &space, &question, control);
-    let table = answered(py, progress, work)?;
-    Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    told(py, &answered(py, progress, work)?)
 }
 
 /// What answers may be: `spec` as for `sweep`, with `of`, `draws` and `seed` beside. Returns
@@ -84,13 +90,10 @@ pub fn uncertainty<'py>(
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let spec = value::study_file(spec)?;
-    let study = systems::study(&spec.study).map_err(explore_error)?;
-    let space = spec.space(study).map_err(explore_error)?;
+    let (study, base, space) = of_space(&spec)?;
     let question = explore::Uncertainty { of, draws, seed };
-    let base = [spec.parameters(study)];
     let work = move |control: &dyn Control| explore::uncertainty(study, &base, &space, &question, control);
-    let table = answered(py, progress, work)?;
-    Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    told(py, &answered(py, progress, work)?)
 }
 
 /// The same prompt and reply on many platforms, all that are built in if `spec` names
@@ -105,8 +108,7 @@ pub fn compare<'py>(
     let (workload, asked, operators) = systems::compare::read(spec).map_err(explore_error)?;
     let ask = if operators { systems::operators::operators } else { systems::compare::compare };
     let work = move |control: &dyn Control| ask(&workload, &asked, control);
-    let table = answered(py, progress, work)?;
-    Ok((arrow::to_python(py, table.frame())?, table.is_complete()))
+    told(py, &answered(py, progress, work)?)
 }
 
 /// What nothing in a finite space is better than: the table, counts of points, and whether
@@ -118,10 +120,8 @@ pub fn front_of<'py>(
     progress: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, [u64; 4], bool)> {
     let spec = value::study_file(spec)?;
-    let study = systems::study(&spec.study).map_err(explore_error)?;
-    let space = spec.space(study).map_err(explore_error)?;
-    let goals = spec.search.clone().unwrap_or_default().objectives().map_err(explore_error)?;
-    let base = [spec.parameters(study)];
+    let (study, base, space) = of_space(&spec)?;
+    let goals = spec.search.unwrap_or_default().objectives().map_err(explore_error)?;
     let work = move |control: &dyn Control| explore::front_of(study, &base, &space, &goals, control);
     let found = answered(py, progress, work)?;
     let counts = [found.points, found.allowed, found.answered, found.feasible];
@@ -139,7 +139,7 @@ pub fn front<'py>(
     constraints: Vec<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let goals = explore::Objective::all(&minimize, &maximize).map_err(explore_error)?;
-    let table = explore::Table::from_frame(arrow::from_python(table)?);
+    let table = Table::from_frame(arrow::from_python(table)?);
     let found = compute(py, move || explore::front(&table, &goals, &constraints))?.map_err(explore_error)?;
     arrow::to_python(py, found.frame())
 }
@@ -156,7 +156,7 @@ pub fn hypervolume(
     constraints: Vec<String>,
 ) -> PyResult<f64> {
     let goals = explore::Objective::all(&minimize, &maximize).map_err(explore_error)?;
-    let table = explore::Table::from_frame(arrow::from_python(table)?);
+    let table = Table::from_frame(arrow::from_python(table)?);
     let work = move || explore::hypervolume(&table, &goals, reference.as_deref(), &constraints);
     compute(py, work)?.map_err(explore_error)
 }
