@@ -22,7 +22,7 @@
 
 use std::ops::{Add, AddAssign, Index, IndexMut, Mul};
 
-use memscape_study::{Energy, EnergyPart, Estimate, Grade, Graded};
+use memscape_study::{Energy, EnergyPart, Estimate, Grade, Graded, Trend, lowers, raises};
 use memscape_units::{Nanoseconds, Picoseconds};
 
 use crate::constraint::Kind;
@@ -108,6 +108,18 @@ impl PimWork {
         mac_pj_per_bit: Graded { value: 0.0, within: 1.0, grade: Grade::Printed },
     };
 }
+
+/// What more of a memory's energy, as `memory` of a study, does to all that it takes. More of a read's energy at
+/// the bank is less on the way that register writes take, so that its share has no direction.
+pub const TRENDS: &[Trend] = &[
+    raises("memory.energy.activate*", "energy_j"),
+    raises("memory.energy.read*", "energy_j"),
+    raises("memory.energy.write*", "energy_j"),
+    raises("memory.energy.io*", "energy_j"),
+    raises("memory.energy.refresh*", "energy_j"),
+    raises("memory.energy.standby*", "energy_j"),
+    lowers("memory.trefi_ns", "energy_refresh_j"),
+];
 
 /// What a memory takes for commands, streams and time.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,7 @@
 //! What more of each parameter does, study by study.
 
-use memscape_study::{
-    Aim, Effect, Engines, Laws, When, either, faster, lowers, neutral, raises, slower, unused,
-};
+use memscape_dram::energy::TRENDS;
+use memscape_study::{Aim, Effect, Engines, Laws, When, either, faster, neutral, raises, slower, unused};
 
 const COPIES: &[When] = &[When::is("scheme", &["ddb", "owr"])];
 const READS_PIM_AWARE: &[When] = &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"])];
@@ -183,17 +182,7 @@ const NO_COPIES: &[Effect] = &[
 /// Of `ondevice.inference`.
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
-    trends: &[&[
-        raises("memory.energy.activate*", "energy_j"),
-        raises("memory.energy.read*", "energy_j"),
-        raises("memory.energy.write*", "energy_j"),
-        raises("memory.energy.io*", "energy_j"),
-        raises("memory.energy.refresh*", "energy_j"),
-        raises("memory.energy.standby*", "energy_j"),
-        raises("mac_pj_per_bit.*", "energy_j"),
-        raises("generated_tokens", "energy_j"),
-        lowers("memory.trefi_ns", "energy_refresh_j"),
-    ]],
+    trends: &[TRENDS, &[raises("mac_pj_per_bit.*", "energy_j"), raises("generated_tokens", "energy_j")]],
     effects: &[
         KINDS,
         COPIED,

@@ -2,9 +2,10 @@
 #![expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
 
 use memscape_dram::Dram;
+use memscape_dram::energy::TRENDS;
 use memscape_study::{
-    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Trend, When, either, faster, lowers, neutral,
-    raises, slower, unused,
+    Aim, Bound, Effect, Engines, Exception, Laws, Limit, Trend, When, either, faster, neutral, raises,
+    slower, unused,
 };
 use memscape_workload::{Format, Gemv};
 
@@ -92,22 +93,12 @@ const MACHINE: &[Effect] = &[
     either("cr_degree", "row-blocks that share inputs exchange their sums"),
 ];
 
-/// What all studies say of energy. More of a read's energy at the bank is less on the way that register
-/// writes take, so that has no direction.
-const ENERGY: &[Trend] = &[
-    raises("memory.energy.activate*", "energy_j"),
-    raises("memory.energy.read*", "energy_j"),
-    raises("memory.energy.write*", "energy_j"),
-    raises("memory.energy.io*", "energy_j"),
-    raises("memory.energy.refresh*", "energy_j"),
-    raises("memory.energy.standby*", "energy_j"),
-    raises("pim.mac_pj_per_bit.*", "energy_j"),
-    lowers("memory.trefi_ns", "energy_refresh_j"),
-];
+/// What all studies say of the units' energy.
+const ENERGY: &[Trend] = &[raises("pim.mac_pj_per_bit.*", "energy_j")];
 
 pub(super) const GEMV: Laws = Laws {
     aim: Some(Aim::less("time_ns")),
-    trends: &[ENERGY],
+    trends: &[TRENDS, ENERGY],
     effects: &[
         MACHINE,
         &[
@@ -129,7 +120,7 @@ pub(super) const GEMV: Laws = Laws {
 
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
-    trends: &[ENERGY, &[raises("generated_tokens", "energy_j"), raises("batch", "energy_j")]],
+    trends: &[TRENDS, ENERGY, &[raises("generated_tokens", "energy_j"), raises("batch", "energy_j")]],
     effects: &[
         MACHINE,
         &[
