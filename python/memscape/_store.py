@@ -302,7 +302,8 @@ class Store:
     def ask_again(self, question: str = "", *, points: int = 100) -> polars.DataFrame:
         """Asks about some points again, and returns the answers that differ from what is kept.
 
-        There is none, unless a model was changed without its version.
+        There is none, unless a model was changed without its version. Points of a description that
+        has changed since are other ones now, and are none of them.
 
         Parameters
         ----------

@@ -132,11 +132,20 @@ fn run(
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let (study, layers) = match row {
-        Some(row) => origin::point(Path::new(name), row, &parameters::parse(overrides)?)?,
-        None => question(name, overrides)?,
+    let (row, changed) = if let Some(row) = row {
+        let asked = origin::point(Path::new(name), row, &parameters::parse(overrides)?)?;
+        let now = asked.study.run_layers(&asked.layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
+        let changed = asked.difference(&now);
+        (now, changed)
+    } else {
+        let (study, layers) = question(name, overrides)?;
+        (study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?, None)
     };
-    let row = study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
+    if let Some(column) = changed {
+        eprintln!(
+            "memscape: `{column}` is another in the table: a description that it names has changed since, or the model"
+        );
+    }
     if json {
         let row: Parameters = row.into_iter().collect();
         return Ok(writeln!(out, "{}", Value::Object(row))?);

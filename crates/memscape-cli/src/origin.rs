@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Origin, Table};
+use memscape::explore::{Column, Origin, Table};
 use memscape::prelude::{DynStudy, Parameters, study};
+
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -44,12 +46,30 @@ pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The study and the parameters of one row of a table.
-pub fn point(
-    path: &Path,
-    row: usize,
-    overrides: &Parameters,
-) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
+/// A row of a table, to be asked again.
+pub struct Asked {
+    pub study: &'static dyn DynStudy,
+    pub layers: Vec<Parameters>,
+    /// What it was answered, by column; none if something is changed now.
+    kept: Option<(Table, usize)>,
+}
+
+impl Asked {
+    /// In which column the answer of now differs from that in the table.
+    pub fn difference(&self, now: &[(String, Value)]) -> Option<String> {
+        let (kept, row) = self.kept.as_ref()?;
+        let differs = |(name, value): &&(String, Value)| match kept.column(name).ok()? {
+            Column::Float(it) => Some(it[*row] != value.as_f64()),
+            Column::Int(it) => Some(it[*row] != value.as_i64()),
+            Column::Text(it) => Some(it[*row].as_deref() != value.as_str()),
+            Column::Bool(it) => Some(it[*row] != value.as_bool()),
+        };
+        now.iter().find(|it| differs(it) == Some(true)).map(|it| it.0.clone())
+    }
+}
+
+/// One row of a table, with the study and the parameters that it is the answer of.
+pub fn point(path: &Path, row: usize, overrides: &Parameters) -> Result<Asked, Failure> {
     let origin = Origin::read(path).map_err(Failure::of)?;
     if path.extension().is_none_or(|it| it != "parquet") {
         return Err(Failure::BadInput(format!(
@@ -60,5 +80,10 @@ pub fn point(
     let table = Table::read_parquet(path).map_err(Failure::of)?;
     let mut layers = origin.point(&table, row).map_err(Failure::of)?;
     layers.push(overrides.clone());
-    Ok((study(&origin.edition.study).map_err(Failure::of)?, layers))
+    // A column that an axis has pushed aside is the axis.
+    let answers: Vec<&str> =
+        table.column_names().into_iter().filter(|it| !origin.axes.iter().any(|axis| axis == it)).collect();
+    let kept =
+        if overrides.is_empty() { Some((table.select(&answers).map_err(Failure::of)?, row)) } else { None };
+    Ok(Asked { study: study(&origin.edition.study).map_err(Failure::of)?, layers, kept })
 }

@@ -142,14 +142,15 @@ fn verify(store: &Store, ask: usize, quiet: bool, out: &mut dyn Write) -> Result
 /// Asks points of every question again that this program would answer from the store, and says how many
 /// answers differ.
 fn ask_again(store: &Store, points: usize, quiet: bool, out: &mut dyn Write) -> Result<usize, Failure> {
-    let (mut asked, mut all) = (0, Vec::new());
+    let (mut asked, mut renamed, mut all) = (0, 0, Vec::new());
     for run in store.runs().map_err(Failure::of)?.iter().filter(|it| !is_stale(it)) {
         let name = &run.manifest.origin.edition.study;
         let progress = Progress::new(name, quiet);
         let study = study(name).map_err(Failure::of)?;
-        let (count, differing) = store.ask_again(study, run, points, &progress).map_err(Failure::of)?;
-        asked += count;
-        all.extend(differing);
+        let again = store.ask_again(study, run, points, &progress).map_err(Failure::of)?;
+        asked += again.points;
+        renamed += again.renamed;
+        all.extend(again.differing);
     }
     for it in &all {
         let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
@@ -163,6 +164,9 @@ fn ask_again(store: &Store, points: usize, quiet: bool, out: &mut dyn Write) -> 
         )?;
     }
     writeln!(out, "{asked} points asked again, {} answers differ", all.len())?;
+    if renamed > 0 {
+        writeln!(out, "{renamed} are of a description that has changed since, and stay what they were")?;
+    }
     Ok(all.len())
 }
 

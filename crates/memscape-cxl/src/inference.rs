@@ -154,6 +154,9 @@ impl Default for InferenceStudy {
 /// Bytes of a key or value.
 const KV_BYTES: u64 = 2;
 
+/// The same of inputs and results of products.
+const ACTIVATION_BYTES: u64 = 2;
+
 impl InferenceStudy {
     /// The machine without the workload.
     #[must_use]
@@ -165,18 +168,23 @@ impl InferenceStudy {
         self.format.of(&self.model)
     }
 
-    fn needs(&self, weights: Weights<'_>) -> Needs {
+    fn needs(&self, weights: Weights<'_>) -> Result<Needs, OperatorError> {
         let (model, batch) = (&self.model, u64::from(self.batch.get()));
         let layers = u64::from(model.layers);
         let longest = u64::from(self.prompt_tokens.get()) + u64::from(self.generated_tokens.get());
         let cache = model.kv_cache_elements(longest).div_ceil(layers).saturating_mul(KV_BYTES * batch);
-        Needs {
+        // What the largest product of the prompt takes and gives, which the accelerator holds meanwhile.
+        let product = model.product_elements(self.prompt_tokens.get().into())?;
+        let product = product.saturating_mul(ACTIVATION_BYTES * batch);
+        let outside = weights.total_bytes().0.saturating_sub(weights.layer_bytes().0.saturating_mul(layers));
+        Ok(Needs {
             layers,
             layer_bytes: weights.layer_bytes().0.saturating_add(cache),
             layer_cache_bytes: cache,
             sequences: batch,
-            other_bytes: weights.table_bytes().0,
-        }
+            other_bytes: outside.saturating_add(product),
+            product_bytes: product,
+        })
     }
 
     /// What a pass of `tokens` tokens of each sequence multiplies and reads: matrices, and attention over
@@ -232,7 +240,7 @@ impl InferenceStudy {
     }
 
     fn placement(&self) -> Result<Placement, StudyError> {
-        Ok(Placement::of(&self.needs(self.weights()?), &self.machine())?)
+        Ok(Placement::of(&self.needs(self.weights()?)?, &self.machine())?)
     }
 
     /// The prompt's operators, and those of the reply's mean token.
@@ -253,10 +261,10 @@ impl InferenceStudy {
         for (pass, operators, tokens) in passes {
             for it in self.steps(self.weights()?, &operators, tokens) {
                 let far = if it.is_outside() { 0.0 } else { far };
-                let near_time = it.time(machine.accelerator.bandwidth_gb_s)?;
-                let parts =
-                    [("near", near_time * (1.0 - far)), ("far", it.time(machine.expander_rate())? * far)];
-                costs.push(OperatorCost::new(pass, it.name, near_time, parts));
+                let near = it.time(machine.accelerator.bandwidth_gb_s)? * (1.0 - far);
+                let far = it.time(machine.expander_rate())? * far;
+                // Nothing is lost beside the rates.
+                costs.push(OperatorCost::new(pass, it.name, near + far, [("near", near), ("far", far)]));
             }
         }
         Ok(costs)
@@ -335,7 +343,7 @@ impl Study for InferenceStudy {
                 batch: self.batch.get().into(),
                 prompt: ns(prompt.time.total()),
                 step: ns(token.time.total()),
-                memory_bytes: self.needs(self.weights()?).bytes(),
+                memory_bytes: self.needs(self.weights()?)?.bytes(),
                 memory_limit_bytes: Some(near.saturating_add(far)),
                 bound_by: token.bound_by,
                 energy: energies.map(<[_; 2]>::from),
@@ -426,8 +434,8 @@ mod tests {
         assert!(error.contains("the expander holds 64 GiB") && error.contains("short"), "{error}");
         assert!(error.ends_with("use more `expander.channels` or a narrower `format`"), "{error}");
         let long = |batch| {
-            let prompt_tokens = count(1_000_000);
-            let study = InferenceStudy { prompt_tokens, batch: count(batch), ..InferenceStudy::default() };
+            let generated_tokens = count(1_000_000);
+            let study = InferenceStudy { generated_tokens, batch: count(batch), ..InferenceStudy::default() };
             study.answer().unwrap_err().to_string()
         };
         // Two times 8 heads of 128 for each of a million tokens, of two bytes: 3.8 GiB of each layer.
@@ -438,10 +446,27 @@ mod tests {
         let mut small = InferenceStudy::default();
         small.accelerator.memory_bytes = 1_000_000.try_into().unwrap();
         let error = small.answer().unwrap_err().to_string();
-        assert!(
-            error.ends_with("use more of it, a narrower `format` or a model of a smaller vocabulary"),
-            "{error}"
-        );
+        assert!(error.contains("narrower `format` or a model of a smaller vocabulary"), "{error}");
+        // 2.1 million tokens of Gemma 3 1B, of which gate and up take 1152 numbers and give 13824, two bytes each.
+        let wide = InferenceStudy {
+            model: Model::named("gemma-3-1b").unwrap(),
+            prompt_tokens: count(32_768),
+            batch: count(64),
+            ..InferenceStudy::default()
+        };
+        let error = wide.answer().unwrap_err().to_string();
+        assert!(error.contains("58.5 GiB of it for the product's inputs and results"), "{error}");
+    }
+
+    /// Learned positions, norms and biases are in memory, too.
+    #[test]
+    fn all_weights_have_a_place() {
+        let model = Model::named("opt-125m").unwrap();
+        let study = InferenceStudy { model, format: Format::FP16.into(), ..InferenceStudy::default() };
+        let longest = u64::from(study.prompt_tokens.get() + study.generated_tokens.get());
+        let cache = model.kv_cache_elements(longest) * KV_BYTES;
+        let product = model.product_elements(study.prompt_tokens.get().into()).unwrap() * ACTIVATION_BYTES;
+        assert_eq!(study.answer().unwrap().headline.memory_bytes, 2 * model.parameters() + cache + product);
     }
 
     /// Gemma 3 1B, 256 sequences at 400 tokens: for each, 0.70 billion weights of the layers and 0.30 of the

@@ -15,8 +15,10 @@ pub struct Needs {
     pub layer_cache_bytes: u64,
     /// Sequences at once.
     pub sequences: u64,
-    /// What stands outside the layers: embedding and language-model head.
+    /// What is outside the layers: embedding and language-model head, and the prompt's largest product.
     pub other_bytes: u64,
+    /// Of that, inputs and results of the product.
+    pub product_bytes: u64,
 }
 
 impl Needs {
@@ -42,13 +44,16 @@ pub struct Placement {
 pub enum PlacementError {
     /// What is not a layer must be near.
     #[error(
-        "embedding and head take {need}, but `accelerator.memory_bytes` is {have}: {} short; use more of it, a \
+        "embedding, head and the prompt's largest product take {need}, {product} of it for the product's inputs and \
+         results, but `accelerator.memory_bytes` is {have}: {} short; use more of it, shorter prompts or fewer of them, a \
          narrower `format` or a model of a smaller vocabulary",
         Bytes(need.0 - have.0)
     )]
     Near {
         /// What is needed.
         need: Bytes,
+        /// Of that, inputs and results of the product.
+        product: Bytes,
         /// What there is.
         have: Bytes,
     },
@@ -86,7 +91,8 @@ impl Placement {
     pub fn of(needs: &Needs, machine: &Machine) -> Result<Self, PlacementError> {
         let near = machine.accelerator.memory_bytes.get();
         let Some(room) = near.checked_sub(needs.other_bytes) else {
-            return Err(PlacementError::Near { need: Bytes(needs.other_bytes), have: Bytes(near) });
+            let [need, product] = [needs.other_bytes, needs.product_bytes].map(Bytes);
+            return Err(PlacementError::Near { need, product, have: Bytes(near) });
         };
         let have = machine.expander.bytes();
         let fitting = |room: u64| room.checked_div(needs.layer_bytes).unwrap_or(u64::MAX).min(needs.layers);

@@ -63,4 +63,9 @@ impl Edition {
     pub fn id(&self) -> String {
         digest(json!([self.study, self.memscape, self.model, self.data]).to_string().as_bytes())
     }
+
+    /// The same as a number: what the keys of all its points have in common.
+    pub(crate) fn key(&self) -> u128 {
+        u128::from_str_radix(&self.id(), 16).unwrap_or_default()
+    }
 }

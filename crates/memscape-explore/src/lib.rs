@@ -81,7 +81,9 @@ pub use schema::Kind;
 pub use search::{Contest, Search, Strategy, contest, nothing_found, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use space::{Method, Objective, Range, Sample, Space};
-pub use store::{Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file};
+pub use store::{
+    AskedAgain, Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file,
+};
 pub use study_file::StudyFile;
 pub use sweep::Sweep;
 pub use table::{Column, Table};

@@ -107,10 +107,17 @@ impl Limits {
                 (None, None) => End { at: house, open: false, stated: false },
             }
         };
+        // What the type holds.
+        let most = match schema.get("format").and_then(Value::as_str) {
+            Some("uint8") => f64::from(u8::MAX),
+            Some("uint16") => f64::from(u16::MAX),
+            Some("uint32") => f64::from(u32::MAX),
+            _ => MOST,
+        };
         Self::Number {
             whole,
             low: end("minimum", "exclusiveMinimum", -MOST),
-            high: end("maximum", "exclusiveMaximum", MOST),
+            high: end("maximum", "exclusiveMaximum", most),
             multiple: schema.get("multipleOf").and_then(Value::as_f64),
         }
     }
@@ -123,6 +130,17 @@ impl Limits {
             Self::Either(any) => any.iter().find_map(|it| it.below(name)),
             _ => None,
         })
+    }
+
+    /// What a number may be, if the schema says more than that it is one.
+    pub(crate) fn in_words(&self) -> Option<String> {
+        match self {
+            Self::Number { whole, low, high, multiple } if low.stated || high.stated => {
+                Some(in_words(*whole, *low, *high, *multiple))
+            }
+            Self::Either(any) => any.iter().find_map(Self::in_words),
+            _ => None,
+        }
     }
 
     /// Holds a value against the limits. A value of another type is a matter of who

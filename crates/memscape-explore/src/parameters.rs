@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use memscape_study::node::Node;
+use memscape_study::node::{Fault, Node};
 use memscape_study::{CatalogError, Form, Laws, More, Preset, Slot, Study, Unknown, list, merge};
 use serde_json::{Map, Value, json};
 
@@ -90,9 +90,14 @@ impl Anatomy {
 
     /// The study of a full tree, each value within its limits.
     pub(crate) fn read<S: Study>(&self, tree: &mut Node) -> Result<S, Error> {
-        let study = S::deserialize(&mut *tree)?;
+        let study = S::deserialize(&mut *tree).map_err(|it| self.told(it))?;
         self.limits.check(tree).map_err(|it| it.at(""))?;
         Ok(study)
+    }
+
+    /// Of a value that a type cannot hold, says what is allowed, which is less than the type can.
+    pub(crate) fn told(&self, fault: Fault) -> Error {
+        fault.narrowed(|path| self.limits.below(path)?.in_words()).into()
     }
 
     /// The full tree: the defaults, then descriptions, then the other parameters.
@@ -357,42 +362,33 @@ impl Anatomy {
                 }
             }
         }
-        self.imply(tree, assignments)?;
-        let values = assignments.iter().filter(|it| self.slot(&it.path).is_none());
-        let mut fields: Vec<(&Slot, &str, &Value)> = Vec::new();
-        for it in values {
+        let (mut fields, mut others) = (Vec::new(), Vec::new());
+        for it in assignments.iter().filter(|it| self.slot(&it.path).is_none()) {
             let Given::Value(value) = &it.given else { continue };
             match self.field_of(&it.path) {
                 Some((slot, field)) => fields.push((slot, field, value)),
-                None => self.put(tree, &it.path, value)?,
+                None => others.push((&it.path, value)),
             }
         }
-        for slot in self.slots.iter().filter(|it| self.is_leaf(it)) {
+        for slot in &self.slots {
             let own: Vec<_> = fields.iter().filter(|it| it.0.path == slot.path).collect();
-            if !own.is_empty() {
+            if own.is_empty() {
+                let given = assignments.iter().filter(|it| it.path == slot.path);
+                given.filter_map(|it| description(slot, it)).try_for_each(|it| self.imply(tree, slot, it))?;
+            } else {
                 let changed = changed(tree, slot, &own)?;
                 self.put(tree, slot.path, &changed)?;
+                self.imply(tree, slot, &changed)?;
             }
         }
-        Ok(())
+        others.into_iter().try_for_each(|(path, value)| self.put(tree, path, value))
     }
 
-    /// What descriptions say of parameters beside them, which whoever gives those goes over.
-    fn imply(&self, tree: &mut Node, assignments: &[Assignment]) -> Result<(), Error> {
-        for it in assignments {
-            let Some(slot) = self.slot(&it.path).filter(|slot| !slot.implied.is_empty()) else { continue };
-            let description = match &it.given {
-                Given::Description(preset) => &preset.parameters,
-                Given::Value(Value::String(name)) => match built_in(slot, name) {
-                    Some(preset) => &preset.parameters,
-                    None => continue,
-                },
-                _ => continue,
-            };
-            for implied in slot.implied {
-                if let Some(value) = (implied.value)(description) {
-                    self.put(tree, implied.parameter, &value)?;
-                }
+    /// What a description says of parameters beside it, which whoever gives those goes over.
+    fn imply(&self, tree: &mut Node, slot: &Slot, description: &Value) -> Result<(), Error> {
+        for implied in slot.implied {
+            if let Some(value) = (implied.value)(description) {
+                self.put(tree, implied.parameter, &value)?;
             }
         }
         Ok(())
@@ -456,6 +452,15 @@ impl Anatomy {
             }
             _ => {}
         }
+    }
+}
+
+/// What is given to a slot, if it is a description or the name of one.
+fn description<'a>(slot: &Slot, it: &'a Assignment) -> Option<&'a Value> {
+    match &it.given {
+        Given::Description(preset) => Some(&preset.parameters),
+        Given::Value(Value::String(name)) => Some(&built_in(slot, name)?.parameters),
+        _ => None,
     }
 }
 

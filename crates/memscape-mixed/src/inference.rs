@@ -333,9 +333,9 @@ impl InferenceStudy {
         let memory = &self.pim.memory;
         let meter = memory.meter()?;
         let Copier { transactions, together, .. } = self.copy;
-        let PromptCost { layers, outside, other_bytes, .. } = prompt;
-        let read = layers.read_bytes + outside.read_bytes + other_bytes;
-        let products = meter.stream_of_rows(read, layers.written_bytes + outside.written_bytes);
+        let written = prompt.written_bytes();
+        let [stored, widened] = prompt.read_bytes().map(|read| meter.stream_of_rows(read, written));
+        let products = stored.up_to(&widened);
         let copied = |bytes: Bytes, together: u64| {
             swizzle_energy(&meter, memory, bytes.0 as f64, together, transactions.get())
         };

@@ -437,11 +437,11 @@ impl Lines {
         let runs = curve.points.split(|(_, y)| y.is_none()).filter(|_| curve.mark != Mark::Points);
         for run in runs {
             let run: Vec<_> = run.iter().filter_map(|&(x, y)| Some(place((x, y?)))).collect();
-            if run.len() < 2 {
-                continue;
-            }
-            match curve.mark {
-                Mark::Dashed => scene.dashes(&run, DASH, REFERENCE_WIDTH, colour),
+            match (run.len(), curve.mark) {
+                // Between two gaps, a line alone would not be seen.
+                (1, Mark::Line) => self.marker(index).draw(scene, run[0], MARKER, colour, curve.fill),
+                (0 | 1, _) => {}
+                (_, Mark::Dashed) => scene.dashes(&run, DASH, REFERENCE_WIDTH, colour),
                 _ => scene.path(run, CURVE_WIDTH, colour),
             }
         }

@@ -227,9 +227,9 @@ impl Store {
         let work = move |control: &dyn Control| store.ask_again(study, &run, points, control);
         let (done, stop) = watched(py, progress, work)?;
         stopped(stop)?;
-        let (asked, differing) = done.map_err(explore_error)?;
-        let plain = differing.into_iter().map(|it| (it.file, it.row, it.column, it.kept, it.now));
-        Ok((asked, plain.collect()))
+        let again = done.map_err(explore_error)?;
+        let plain = again.differing.into_iter().map(|it| (it.file, it.row, it.column, it.kept, it.now));
+        Ok((again.points, plain.collect()))
     }
 
     /// Files removed, and their bytes.

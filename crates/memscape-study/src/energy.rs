@@ -69,6 +69,12 @@ impl Energy {
         self.0.iter().copied().sum()
     }
 
+    /// As much as `self` at least, and as much as `more` at most, cause by cause.
+    #[must_use]
+    pub fn up_to(&self, more: &Self) -> Self {
+        Self(std::array::from_fn(|part| self.0[part].up_to(more.0[part])))
+    }
+
     /// What commands take, whatever time they take: all but standby and refresh.
     #[must_use]
     pub fn dynamic(&self) -> Estimate {

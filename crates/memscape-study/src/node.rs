@@ -214,11 +214,27 @@ pub struct FaultParts {
     pub given: String,
     /// What is wrong, or what is allowed.
     pub problem: String,
+    /// Whether what is allowed is all that a type of numbers can hold.
+    is_of_number: bool,
+    /// What may have gone wrong before it was given.
+    hint: &'static str,
 }
 
 impl Fault {
     fn new(problem: String) -> Self {
-        Self(Box::new(FaultParts { path: Vec::new(), given: String::new(), problem }))
+        let (path, given) = (Vec::new(), String::new());
+        Self(Box::new(FaultParts { path, given, problem, is_of_number: false, hint: "" }))
+    }
+
+    fn expecting(expected: &dyn Expected) -> Self {
+        let expected = expected.to_string();
+        let (words, is_of_number) = match number(&expected) {
+            Some(words) => (words, true),
+            None => (plain(&expected), false),
+        };
+        let mut fault = Self::new(format!("expected {words}"));
+        fault.0.is_of_number = is_of_number;
+        fault
     }
 
     #[cold]
@@ -226,7 +242,7 @@ impl Fault {
         if self.0.path.is_empty() {
             self.0.given = value.to_string();
             if *value == Node::Null {
-                self.0.problem.push_str(" (what is None, NaN or infinite arrives as null)");
+                self.0.hint = " (what is None, NaN or infinite arrives as null)";
             }
         }
         // Found from the inside out.
@@ -234,17 +250,29 @@ impl Fault {
         self
     }
 
+    /// Of a number that its type does not hold, says what is allowed more closely than the type does, if
+    /// `allowed` knows of the path.
+    #[must_use]
+    pub fn narrowed(mut self, allowed: impl FnOnce(&str) -> Option<String>) -> Self {
+        if self.0.is_of_number
+            && let Some(words) = allowed(&self.0.path.join("."))
+        {
+            self.0.problem = format!("expected {words}");
+        }
+        self
+    }
+
     /// Dotted path, value and problem.
     #[must_use]
     pub fn into_parts(self) -> (String, String, String) {
-        let FaultParts { path, given, problem } = *self.0;
-        (path.join("."), given, problem)
+        let FaultParts { path, given, problem, hint, .. } = *self.0;
+        (path.join("."), given, problem + hint)
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.problem)
+        write!(f, "{}{}", self.0.problem, self.0.hint)
     }
 }
 
@@ -256,11 +284,11 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!("expected {}", plain(&expected.to_string())))
+        Self::expecting(expected)
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!("expected {}", plain(&expected.to_string())))
+        Self::expecting(expected)
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -287,10 +315,10 @@ fn one_of(names: &[&str]) -> String {
     format!("{}{}", if names.len() > 1 { "one of " } else { "" }, quoted.join(", "))
 }
 
-/// What a Rust type's name means to someone who does not write Rust.
-fn plain(expected: &str) -> String {
+/// What the name of a type of numbers means to someone who does not write Rust.
+fn number(expected: &str) -> Option<String> {
     let whole = |low: &str, high: &str| format!("a whole number from {low} to {high}");
-    match expected {
+    Some(match expected {
         "u8" => whole("0", "255"),
         "u16" => whole("0", "65535"),
         "u32" => whole("0", "4294967295"),
@@ -300,17 +328,23 @@ fn plain(expected: &str) -> String {
         "i32" => whole("-2147483648", "2147483647"),
         "i64" | "isize" | "i128" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
+        _ => match expected.strip_prefix("a nonzero ")? {
+            "u8" => whole("1", "255"),
+            "u16" => whole("1", "65535"),
+            "u32" => whole("1", "4294967295"),
+            "u64" | "usize" => "a whole number, at least 1".to_owned(),
+            _ => "a whole number other than 0".to_owned(),
+        },
+    })
+}
+
+/// The same of other types.
+fn plain(expected: &str) -> String {
+    match expected {
         "a boolean" => "true or false".to_owned(),
         "a string" | "str" => "a text".to_owned(),
-        _ => match expected.strip_prefix("a nonzero ") {
-            Some("u8") => whole("1", "255"),
-            Some("u16") => whole("1", "65535"),
-            Some("u32") => whole("1", "4294967295"),
-            Some("u64" | "usize") => "a whole number, at least 1".to_owned(),
-            Some(_) => "a whole number other than 0".to_owned(),
-            None if expected.starts_with("struct ") => "a table".to_owned(),
-            None => expected.to_owned(),
-        },
+        _ if expected.starts_with("struct ") => "a table".to_owned(),
+        _ => expected.to_owned(),
     }
 }
 

@@ -67,6 +67,17 @@ impl OperatorCost {
         Self { pass, operator: operator.to_owned(), least_ns: least.as_f64(), parts }
     }
 
+    /// More of the same operator, such as experts that are read apart from others.
+    fn add(&mut self, other: &Self) {
+        self.least_ns += other.least_ns;
+        for (cause, time_ns) in &other.parts {
+            match self.parts.iter_mut().find(|it| it.0 == *cause) {
+                Some(part) => part.1 += time_ns,
+                None => self.parts.push((cause.clone(), *time_ns)),
+            }
+        }
+    }
+
     /// All of its time.
     #[must_use]
     pub fn time_ns(&self) -> f64 {
@@ -90,7 +101,7 @@ pub const fn operators_form<S: Study>(
 
 const HEADER: &str = "pass,operator,least_ns,part,part_ns";
 
-/// Writes a line for each part of each operator.
+/// Writes a line for each part of each operator. What is listed several times in a pass is one operator.
 ///
 /// ```
 /// use memscape_study::{OperatorCost, Pass, read_operators, write_operators};
@@ -108,7 +119,14 @@ const HEADER: &str = "pass,operator,least_ns,part,part_ns";
 /// As of the writer.
 pub fn write_operators(costs: &[OperatorCost], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
-    for OperatorCost { pass, operator, least_ns, parts } in costs {
+    let mut all: Vec<OperatorCost> = Vec::with_capacity(costs.len());
+    for cost in costs {
+        match all.iter_mut().find(|it| it.pass == cost.pass && it.operator == cost.operator) {
+            Some(known) => known.add(cost),
+            None => all.push(cost.clone()),
+        }
+    }
+    for OperatorCost { pass, operator, least_ns, parts } in &all {
         for (part, time_ns) in parts {
             writeln!(out, "{pass},{operator},{least_ns},{part},{time_ns}")?;
         }
@@ -130,9 +148,7 @@ pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
         let pass = Pass::ALL.into_iter().find(|it| it.name() == pass)?;
         let least_ns: f64 = cells.next()?.parse().ok()?;
         let part = (cells.next()?.to_owned(), cells.next()?.parse().ok()?);
-        let is_of = |it: &OperatorCost| {
-            it.pass == pass && it.operator == operator && it.least_ns.total_cmp(&least_ns).is_eq()
-        };
+        let is_of = |it: &OperatorCost| it.pass == pass && it.operator == operator;
         match costs.last_mut() {
             Some(last) if is_of(last) => last.parts.push(part),
             _ => {
@@ -141,4 +157,26 @@ pub fn read_operators(text: &str) -> Option<Vec<OperatorCost>> {
         }
     }
     Some(costs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_that_is_listed_twice_is_one() {
+        let ns = |it: f64| Nanoseconds::new(it).unwrap();
+        let cost = |pass, least: f64, parts: &[(&'static str, f64)]| {
+            OperatorCost::new(pass, "down", ns(least), parts.iter().map(|it| (it.0, ns(it.1))))
+        };
+        let all = [
+            cost(Pass::Prompt, 1.0, &[("near", 2.0)]),
+            cost(Pass::Token, 1.0, &[("near", 2.0)]),
+            cost(Pass::Prompt, 1.0, &[("near", 3.0), ("far", 4.0)]),
+        ];
+        let mut text = Vec::new();
+        write_operators(&all, &mut text).unwrap();
+        let read = read_operators(&String::from_utf8(text).unwrap()).unwrap();
+        assert_eq!(read, [cost(Pass::Prompt, 2.0, &[("near", 5.0), ("far", 4.0)]), all[1].clone()]);
+    }
 }

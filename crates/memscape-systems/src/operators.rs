@@ -81,7 +81,7 @@ fn placed(
     let told = String::from_utf8(told).ok().and_then(|it| read_operators(&it));
     let costs = told.ok_or_else(|| Error::NoAnswer(format!("`{}` tells no operators", platform.study)))?;
     let work = Work::of(workload, &model.parameters, format)?;
-    Ok(costs.into_iter().map(|it| work.placed(it)).collect())
+    Ok(costs.iter().map(|it| work.placed(it, &costs)).collect())
 }
 
 const TEXTS: [&str; 7] = ["platform", "machine", "study", "format", "pass", "operator", "part"];
@@ -147,19 +147,25 @@ impl Rows {
 
 /// The operators of the model, with matrices of one input merged and apart.
 struct Work {
-    operators: Vec<(Pass, Operator)>,
+    operators: Vec<Known>,
     sequences: u64,
     model: Model,
     tokens: u64,
-    weight_bits: f64,
+}
+
+/// An operator of the model in a pass, and the bits that one instance's weights take.
+struct Known {
+    pass: Pass,
+    operator: Operator,
+    bits: u64,
 }
 
 impl Work {
     fn of(workload: &Workload, model: &Value, format: &str) -> Result<Self, Error> {
         let bad = |it: &dyn std::fmt::Display| Error::NoAnswer(it.to_string());
         let model: Model = serde_json::from_value(model.clone()).map_err(|it| bad(&it))?;
-        let stored: WeightFormat = format.parse().map_err(|it| bad(&it))?;
-        let weight_bits = stored.of(&model).map_err(|it| bad(&it))?.mean_bits();
+        let format: WeightFormat = format.parse().map_err(|it| bad(&it))?;
+        let stored = format.of(&model).map_err(|it| bad(&it))?;
         let generated = NonZeroU64::new(workload.generated_tokens);
         let generated = generated.ok_or_else(|| bad(&"`generated_tokens` is 0"))?;
         let reply = Reply { prompt: workload.prompt_tokens, tokens: generated };
@@ -168,37 +174,47 @@ impl Work {
         for projections in [Projections::Merged, Projections::Separate] {
             let prompt = model.prefill_operators(tokens, projections).map_err(|it| bad(&it))?;
             let token = model.reply_operators(reply, projections);
-            let new = prompt.into_iter().map(|it| (Pass::Prompt, it));
-            let new = new.chain(token.map_err(|it| bad(&it))?.into_iter().map(|it| (Pass::Token, it)));
+            let known = |pass| {
+                let stored = &stored;
+                move |operator: Operator| Known { pass, bits: stored.operator_bits(&operator), operator }
+            };
+            let new = prompt.into_iter().map(known(Pass::Prompt));
+            let new = new.chain(token.map_err(|it| bad(&it))?.into_iter().map(known(Pass::Token)));
             // What both have is there already. Experts come twice under one name.
-            let new = new.filter(|it| projections == Projections::Merged || is_apart(it.1.name));
+            let new = new.filter(|it| projections == Projections::Merged || is_apart(it.operator.name));
             operators.extend(new.collect::<Vec<_>>());
         }
-        Ok(Self { operators, sequences: workload.batch, model, tokens, weight_bits })
+        Ok(Self { operators, sequences: workload.batch, model, tokens })
     }
 
+    /// * `all`: what the study tells of, of which `cost` is one
     #[expect(clippy::cast_precision_loss, reason = "operations and bytes, compared over decades")]
-    fn placed(&self, cost: OperatorCost) -> Placed {
+    fn placed(&self, cost: &OperatorCost, all: &[OperatorCost]) -> Placed {
         let sequences = self.sequences as f64;
-        // Those of windows are named so.
-        let is_of = |it: &Operator, name: &str| it.name.strip_suffix("_window").unwrap_or(it.name) == name;
+        let tokens = if cost.pass == Pass::Prompt { self.tokens } else { 1 };
         let (mut operations, mut bytes) = (0.0, 0.0);
-        for name in cost.operator.split('+') {
-            for (pass, it) in self.operators.iter().filter(|it| is_of(&it.1, name)) {
-                if *pass != cost.pass {
-                    continue;
-                }
-                let tokens = if *pass == Pass::Prompt { self.tokens } else { 1 };
-                let matrix = it.kind == OperatorKind::Matrix;
-                let reads = if matrix { self.model.weight_reads(it, tokens, self.sequences) } else { 0.0 };
-                let weights = it.weight_elements as f64 * self.weight_bits / 8.0 * reads;
-                let cache = (it.kv_read_elements + it.kv_written_elements) as f64 * KV_BYTES * sequences;
-                operations += it.count as f64 * it.operations as f64 * sequences;
-                bytes += it.count as f64 * (weights + cache);
+        let names = || cost.operator.split('+');
+        for Known { pass, operator: it, bits } in &self.operators {
+            if *pass != cost.pass || !names().any(|name| is_of(it, name, cost.pass, all)) {
+                continue;
             }
+            let matrix = it.kind == OperatorKind::Matrix;
+            let reads = if matrix { self.model.weight_reads(it, tokens, self.sequences) } else { 0.0 };
+            let weights = *bits as f64 / 8.0 * reads;
+            let cache = (it.kv_read_elements + it.kv_written_elements) as f64 * KV_BYTES * sequences;
+            operations += it.count as f64 * it.operations as f64 * sequences;
+            bytes += it.count as f64 * (weights + cache);
         }
-        Placed { cost, operations, bytes }
+        Placed { cost: cost.clone(), operations, bytes }
     }
+}
+
+/// Whether an operator of the model is the one that a study calls so: layers with a window have names of their
+/// own in the model, and in some studies.
+fn is_of(it: &Operator, name: &str, pass: Pass, all: &[OperatorCost]) -> bool {
+    let apart =
+        || all.iter().any(|other| other.pass == pass && other.operator.split('+').any(|own| own == it.name));
+    it.name == name || (it.name.strip_suffix("_window") == Some(name) && !apart())
 }
 
 /// A key or value of 16 bits.

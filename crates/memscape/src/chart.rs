@@ -1,10 +1,8 @@
 //! Any table as a figure in the papers' look.
 
-use std::collections::HashSet;
-
 use memscape_explore::{Column, Objective, Table, front};
 use memscape_papers::Error;
-use memscape_plot::style::{DISTINCT, Width, distinct as colour};
+use memscape_plot::style::{DISTINCT, distinct as colour};
 use memscape_plot::{
     Axis, Chart, Figure, Fill, GroupedBars, HeatMap, Lines, Mark, Reference, Scale, Series, StackedBars,
     Tornado,
@@ -13,6 +11,7 @@ use memscape_plot::{
 use crate::drawing::{Drawing, Kind};
 use crate::labels::{Prefix, unit};
 use crate::looks::{Looks, MOST_SERIES, Seen};
+use crate::missing::{is_refused, parts, without_a_part};
 use crate::rows::{Place, Row, Rows, apart, distinct, is_numeric};
 
 /// The column that a tornado's bars start from.
@@ -23,11 +22,7 @@ const MOST_ROWS: usize = 100_000;
 /// More cannot be seen.
 const MOST_GROUPS: usize = 200;
 const MOST_PANELS: usize = 24;
-/// More beside each other have no room in a column of a page.
-const PANELS_OF_COLUMN: usize = 4;
 const MOST_MARKERS: usize = 40;
-/// How many points a bar or a cell takes across that can say that it has no value.
-const NARROWEST: f64 = 4.5;
 /// Values across that may each have its mark on a logarithmic axis.
 const MOST_NAMED: usize = 12;
 /// More points lie over each other, and let through what is under them.
@@ -110,10 +105,6 @@ impl Drawing {
         )))
     }
 
-    fn kind_of(&self, rows: &Rows) -> Kind {
-        self.kind.unwrap_or(if rows.numeric { Kind::Lines } else { Kind::Bars })
-    }
-
     /// `own`: the panel's series, and what they look like.
     fn chart(
         &self,
@@ -122,7 +113,7 @@ impl Drawing {
         here: &[&Row],
         own: &[(&str, usize)],
     ) -> Result<Chart, Error> {
-        match self.kind_of(rows) {
+        match rows.kind {
             Kind::Bars => self.bars(table, rows, here, own),
             Kind::Lines => self.curves(table, rows, here, own, Mark::LineAndPoints),
             Kind::Points => self.curves(table, rows, here, own, Mark::Points),
@@ -137,7 +128,7 @@ impl Drawing {
     fn looks(&self, rows: &Rows, panels: &[String]) -> Result<Looks, Error> {
         let places = rows.places.iter().filter(|it| panels.contains(&it.facet));
         let seen = |it: &Place| Seen { series: it.series.clone(), rank: it.rank, facet: it.facet.clone() };
-        let seen: Vec<Seen> = match self.kind_of(rows) {
+        let seen: Vec<Seen> = match rows.kind {
             Kind::Heatmap | Kind::Tornado => return Ok(Looks::default()),
             Kind::Bars => places.map(seen).collect(),
             Kind::Lines | Kind::Points | Kind::Front => places.filter(|it| it.known).map(seen).collect(),
@@ -151,67 +142,9 @@ impl Drawing {
         };
         let column = self.series.as_deref().unwrap_or("series");
         // Of bars alone, colours are all there is to tell them apart.
-        let bars = matches!(self.kind_of(rows), Kind::Bars | Kind::Stacked);
+        let bars = matches!(rows.kind, Kind::Bars | Kind::Stacked);
         let unlike = if bars { DISTINCT.len() } else { MOST_SERIES };
         Looks::of(&seen, unlike).map_err(|there_are| too_many("series", there_are, MOST_SERIES, column))
-    }
-
-    /// What is written below: also what has nowhere its place to say that it has no value, and what is no part
-    /// of a sum or of a front.
-    fn caption_of(&self, table: &Table, rows: &Rows, looks: &Looks, panels: &[String]) -> String {
-        let kind = self.kind_of(rows);
-        let told = matches!(kind, Kind::Bars | Kind::Heatmap | Kind::Stacked | Kind::Tornado);
-        let (unknown, gone): (Vec<&Place>, Vec<&Place>) =
-            rows.places.iter().filter(|it| !it.known).partition(|it| told && panels.contains(&it.facet));
-        let left_out: Vec<usize> =
-            rows.nowhere.iter().copied().chain(gone.iter().map(|it| it.line)).collect();
-        let all = rows.places.len() + rows.nowhere.len();
-        let mut said = vec![self.caption.clone(), lacking(table, &left_out, all, " left out")];
-        if self.is_crowded(rows, looks, panels) {
-            said.push(lacking(table, &unknown.iter().map(|it| it.line).collect::<Vec<_>>(), all, ""));
-        }
-        match kind {
-            Kind::Stacked => said.extend(partly(rows, panels)),
-            Kind::Front => {
-                let feasible = table.feasible();
-                let off = rows.all.iter().filter(|it| !feasible[it.line]).count();
-                if off > 0 {
-                    let (does, are) = if off == 1 { ("does", "is") } else { ("do", "are") };
-                    said.push(format!(
-                        "{off} of {all} points (hollow) {does} not keep all constraints and {are} not on the front (column \
-                         `feasible`)."
-                    ));
-                }
-            }
-            _ => {}
-        }
-        said.retain(|it| !it.is_empty());
-        said.join(" ")
-    }
-
-    /// Whether bars or cells may be narrower than the words that say that they have no value.
-    #[expect(clippy::cast_precision_loss, reason = "a rough guess")]
-    fn is_crowded(&self, rows: &Rows, looks: &Looks, panels: &[String]) -> bool {
-        let kind = self.kind_of(rows);
-        // About what axes and names take.
-        let beside = if kind == Kind::Heatmap { 60.0 } else { 40.0 };
-        let across = 72.0 * if self.wide { Width::TwoColumns } else { Width::OneColumn }.inches();
-        let room = across / self.in_row(panels.len()) as f64 - beside;
-        panels.iter().any(|panel| {
-            let groups = distinct(rows.places(panel).map(|it| it.group.clone())).len();
-            let slots = match kind {
-                Kind::Bars => groups * looks.of_panel(panel).len(),
-                Kind::Heatmap | Kind::Stacked => groups,
-                Kind::Lines | Kind::Points | Kind::Front | Kind::Tornado => 0,
-            };
-            room < NARROWEST * slots as f64
-        })
-    }
-
-    /// How many panels stand beside each other: as evenly filled rows as they take.
-    fn in_row(&self, panels: usize) -> usize {
-        let most = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
-        panels.div_ceil(panels.div_ceil(most))
     }
 
     fn y_label(&self, rows: &Rows) -> String {
@@ -381,24 +314,27 @@ impl Drawing {
         mark: Mark,
     ) -> Result<Chart, Error> {
         let mut lines = self.axes(rows)?;
+        let refused = is_refused(table);
         for (name, look) in series {
             let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == *name).collect();
             own.sort_by(|one, other| one.x.total_cmp(&other.x));
-            let points: Vec<(f64, f64)> = own.iter().map(|it| (it.x, it.y)).collect();
             if mark == Mark::LineAndPoints
-                && let Some(two) = points.windows(2).find(|it| it[0].0.total_cmp(&it[1].0).is_eq())
+                && let Some(two) = own.windows(2).find(|it| it[0].x.total_cmp(&it[1].x).is_eq())
             {
-                return Err(self.ambiguous(table, &format!("{}", two[0].0), name));
+                return Err(self.ambiguous(table, &format!("{}", two[0].x), name));
             }
             // Markers on each of many points hide the line.
-            let dense = mark == Mark::LineAndPoints && points.len() > MOST_MARKERS;
-            let many = points.len() > MOST_SOLID;
-            lines = lines.marked(if dense { Mark::Line } else { mark }, *name, points).looking(*look);
-            if many {
-                lines = lines.filled(Fill::Translucent);
-            }
+            let dense = mark == Mark::LineAndPoints && own.len() > MOST_MARKERS;
+            let fill = if own.len() > MOST_SOLID { Fill::Translucent } else { Fill::default() };
+            let refused = rows.places(&here[0].facet).filter(|it| it.series == *name && refused[it.line]);
+            let points = with_gaps(&own, refused.map(|it| it.x));
+            let ends: Vec<_> = points.iter().map(|it| it.ends).collect();
+            let points = points.into_iter().map(|it| (it.x, it.y));
+            lines = lines
+                .marked(if dense { Mark::Line } else { mark }, *name, points)
+                .looking(*look)
+                .filled(fill);
             if self.band.is_some() {
-                let ends = own.iter().map(|it| it.ends);
                 lines = if mark == Mark::Points { lines.spread(ends) } else { lines.band(ends) };
             }
         }
@@ -529,64 +465,25 @@ impl Drawing {
     }
 }
 
-/// The panels and series in which something has a value: what is without one everywhere is no part of a stack.
-fn parts(rows: &Rows) -> HashSet<(&str, &str)> {
-    rows.all.iter().map(|it| (it.facet.as_str(), it.series.as_str())).collect()
+/// A point of a curve, or a gap in it.
+struct Point {
+    x: f64,
+    y: Option<f64>,
+    ends: Option<(f64, f64)>,
 }
 
-/// Of stacks: what is no part since it has no value, and that others have parts without one.
-fn partly(rows: &Rows, panels: &[String]) -> Vec<String> {
-    let known = parts(rows);
-    let mut said = Vec::new();
-    for part in distinct(rows.places.iter().map(|it| it.series.clone())) {
-        let lacks = |it: &&String| {
-            !known.contains(&(it.as_str(), part.as_str())) && rows.places(it).any(|it| it.series == part)
-        };
-        let without: Vec<&str> = panels.iter().filter(lacks).map(String::as_str).collect();
-        if without.len() == panels.len() {
-            said.push(format!("`{part}` has no value and is left out."));
-        } else if !without.is_empty() {
-            said.push(format!("`{part}` has no value in {} and is left out there.", without.join(", ")));
-        }
-    }
-    let some = |panel: &String| {
-        let without = without_a_part(rows, panel);
-        rows.places(panel).any(|it| it.known && without.contains(it.group.as_str()))
+/// Rows in the order of `x`, and a gap wherever a point between two of them was refused: a line there would say
+/// that there is an answer.
+fn with_gaps(own: &[&&Row], refused: impl Iterator<Item = f64>) -> Vec<Point> {
+    let points = own.iter().map(|it| Point { x: it.x, y: Some(it.y), ends: it.ends });
+    let between = |x: &f64| {
+        let after = own.partition_point(|it| it.x < *x);
+        0 < after && own.get(after).is_some_and(|it| *x < it.x)
     };
-    if panels.iter().any(some) {
-        said.push("n/a where a part has no value.".to_owned());
-    }
-    said
-}
-
-/// Bars of a panel of which nobody knows how long they are: a part has no value that has one elsewhere.
-fn without_a_part<'a>(rows: &'a Rows, panel: &str) -> HashSet<&'a str> {
-    let known = parts(rows);
-    let has: HashSet<(&str, &str)> =
-        rows.places(panel).filter(|it| it.known).map(|it| (it.group.as_str(), it.series.as_str())).collect();
-    let lacks = |it: &&Place| {
-        known.contains(&(it.facet.as_str(), it.series.as_str()))
-            && !has.contains(&(it.group.as_str(), it.series.as_str()))
-    };
-    rows.places(panel).filter(lacks).map(|it| it.group.as_str()).collect()
-}
-
-/// That points of these lines, of so many in all, have no value; nothing if there are none.
-fn lacking(table: &Table, lines: &[usize], all: usize, and_are: &str) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let errors = table.text("error").unwrap_or_default();
-    let refused = lines.iter().filter(|it| errors.get(**it).is_some_and(Option::is_some)).count();
-    let (have, are) = if lines.len() == 1 { ("has", "is") } else { ("have", "are") };
-    let what = if refused == lines.len() { "answer" } else { "value" };
-    let also = if and_are.is_empty() { String::new() } else { format!(" and {are}{and_are}") };
-    let why = match refused {
-        0 => String::new(),
-        it if it == lines.len() => " (column `error`)".to_owned(),
-        it => format!(" (column `error` of {it})"),
-    };
-    format!("{} of {all} points {have} no {what}{also}{why}.", lines.len())
+    let gaps = refused.filter(between).map(|x| Point { x, y: None, ends: None });
+    let mut all: Vec<Point> = points.chain(gaps).collect();
+    all.sort_by(|one, other| one.x.total_cmp(&other.x));
+    all
 }
 
 fn scale(log: bool) -> Scale {
@@ -723,25 +620,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_keeps_its_place() {
-        let texts = |it: [&str; 4]| Column::Text(it.map(|it| Some(it.to_owned())).to_vec());
-        let table = Table::from_columns([
-            ("pim.registers", Column::Int([8, 8, 16, 16].map(Some).to_vec())),
-            ("format", texts(["int8", "int4", "int8", "int4"])),
-            ("speedup", Column::Float(vec![None, None, Some(5.0), None])),
-            ("error", Column::Text(vec![Some("a".into()), Some("a".into()), None, Some("a".into())])),
-        ])
-        .unwrap();
-        let drawing = Drawing::of("pim.registers", "speedup").series("format");
-        let heat = drawing.clone().kind(Kind::Heatmap).draw(&table).unwrap();
-        let Chart::HeatMap(map) = &heat.panels[0].chart else { panic!("a heat map") };
-        assert_eq!((map.columns.len(), map.rows.len()), (2, 2));
-        assert_eq!(map.values, [[None, Some(5.0)], [None, None]]);
-        let lines = drawing.draw(&table).unwrap();
-        assert_eq!(lines.caption, "3 of 4 points have no answer and are left out (column `error`).");
-    }
-
-    #[test]
     fn a_front_is_a_staircase_and_a_legend_of_numbers_counts_up() {
         let edge = staircase(&[(1.0, Some(4.0)), (2.0, Some(3.0))], false);
         assert_eq!(edge, [(1.0, Some(4.0)), (2.0, Some(4.0)), (2.0, Some(3.0))]);
@@ -803,50 +681,6 @@ mod tests {
     }
 
     #[test]
-    fn missing_values_are_counted_with_and_without_an_error() {
-        let y = [Some(1.0), Some(2.0), None, Some(4.0), Some(5.0)];
-        let table = |error: Option<[Option<&str>; 5]>, y: [Option<f64>; 5]| {
-            let x = [1.0, 2.0, 3.0, 4.0, 5.0].map(Some);
-            let error = error.map(|it| ("error", Column::Text(it.map(|it| it.map(str::to_owned)).to_vec())));
-            let columns = [("x", numbers(&x)), ("y", numbers(&y))];
-            Table::from_columns(columns.into_iter().chain(error)).unwrap()
-        };
-        let caption = |it: &Table, drawing: Drawing| drawing.draw(it).unwrap().caption;
-        let lines = Drawing::of("x", "y");
-        assert_eq!(caption(&table(None, y), lines.clone()), "1 of 5 points has no value and is left out.");
-        let why = [None, None, Some("a"), None, None];
-        assert_eq!(
-            caption(&table(Some(why), y), lines.clone()),
-            "1 of 5 points has no answer and is left out (column `error`)."
-        );
-        let two = [Some(1.0), None, None, Some(4.0), Some(5.0)];
-        assert_eq!(
-            caption(&table(Some(why), two), lines.clone()),
-            "2 of 5 points have no value and are left out (column `error` of 1)."
-        );
-        // Where there is no `x`, nothing has a place to say it.
-        let swapped = Drawing::of("y", "x").kind(Kind::Bars);
-        assert_eq!(caption(&table(None, y), swapped), "1 of 5 points has no value and is left out.");
-        assert_eq!(caption(&table(None, y), lines.kind(Kind::Bars)), "");
-    }
-
-    #[test]
-    fn a_series_that_was_refused_keeps_its_bars_places() {
-        let table = Table::from_columns([
-            ("x", texts(&["p", "p", "p", "q", "q", "q"])),
-            ("kind", texts(&["a", "b", "c", "a", "b", "c"])),
-            ("y", numbers(&[Some(1.0), None, Some(3.0), Some(4.0), None, Some(6.0)])),
-        ])
-        .unwrap();
-        let figure = Drawing::of("x", "y").series("kind").draw(&table).unwrap();
-        let Chart::GroupedBars(bars) = &figure.panels[0].chart else { panic!("bars") };
-        let names: Vec<&str> = bars.series.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!((names, &bars.series[1].values), (vec!["a", "b", "c"], &vec![None, None]));
-        let svg = figure.svg().unwrap();
-        assert_eq!(svg.matches(">n/a<").count(), 2);
-    }
-
-    #[test]
     fn a_series_looks_alike_in_all_panels() {
         let rows = [("m", "a"), ("m", "b"), ("m", "c"), ("n", "b"), ("n", "c"), ("o", "c"), ("o", "a")];
         let table = |missing: &str| {
@@ -896,95 +730,5 @@ mod tests {
         drawing.draw(&table).unwrap().svg().unwrap();
         let error = Drawing::of("x", "y").series("kind").draw(&table).unwrap_err().to_string();
         assert!(error.starts_with("`kind` makes 20 series"), "{error}");
-    }
-
-    #[test]
-    fn a_sum_with_an_unknown_part_is_unknown() {
-        let table = |q: [Option<f64>; 3]| {
-            Table::from_columns([
-                ("x", texts(&["a", "b", "c"])),
-                ("p_ns", numbers(&[Some(1.0), Some(2.0), None])),
-                ("q_ns", numbers(&q)),
-            ])
-            .unwrap()
-        };
-        let y = vec!["p_ns".to_owned(), "q_ns".to_owned()];
-        let drawing = Drawing { y, ..Drawing::of("x", "") }.kind(Kind::Stacked);
-        let drawn = |q| {
-            let figure = drawing.draw(&table(q)).unwrap();
-            let Chart::StackedBars(bars) = &figure.panels[0].chart else { panic!("a stack") };
-            let values =
-                bars.series.iter().map(|it| (it.name.clone(), it.values.clone())).collect::<Vec<_>>();
-            (values, figure.caption.clone(), figure.svg().unwrap().matches(">n/a<").count())
-        };
-        let part = |name: &str, values: [Option<f64>; 3]| (name.to_owned(), values.to_vec());
-        let (values, caption, told) = drawn([Some(2.0), None, None]);
-        assert_eq!(values, [part("p", [Some(1.0), None, None]), part("q", [Some(2.0), None, None])]);
-        assert_eq!((caption.as_str(), told), ("n/a where a part has no value.", 2));
-        // What has no value anywhere is no part, and that is said.
-        let (values, caption, told) = drawn([None; 3]);
-        assert_eq!(values, [part("p", [Some(1.0), Some(2.0), None])]);
-        assert_eq!((caption.as_str(), told), ("`q` has no value and is left out.", 1));
-        let error = drawing.draw(&table([None, None, Some(1.0)])).unwrap_err().to_string();
-        assert!(error.contains("give 0 where there is no such part"), "{error}");
-    }
-
-    #[test]
-    fn a_part_without_a_value_in_one_panel_is_none_there() {
-        let table = Table::from_columns([
-            ("x", texts(&["a", "b", "a", "b"])),
-            ("system", texts(&["pim", "pim", "cxl", "cxl"])),
-            ("p_ns", numbers(&[1.0, 2.0, 3.0, 4.0].map(Some))),
-            ("link_ns", numbers(&[None, None, Some(1.0), Some(2.0)])),
-        ])
-        .unwrap();
-        let y = vec!["p_ns".to_owned(), "link_ns".to_owned()];
-        let drawing = Drawing { y, ..Drawing::of("x", "").facet("system") }.kind(Kind::Stacked);
-        let figure = drawing.draw(&table).unwrap();
-        assert_eq!(figure.caption, "`link` has no value in pim and is left out there.");
-        assert!(!figure.svg().unwrap().contains(">n/a<"));
-    }
-
-    #[test]
-    fn many_narrow_cells_without_a_value_are_counted_below() {
-        let of = |count: u32| {
-            let all: Vec<f64> = (0..count).map(f64::from).collect();
-            let y: Vec<_> = all.iter().map(|it| (*it < 2.0 || 3.0 < *it).then_some(*it)).collect();
-            Table::from_columns([
-                ("x", numbers(&all.iter().copied().map(Some).collect::<Vec<_>>())),
-                ("row", texts(&vec!["r"; all.len()])),
-                ("y", numbers(&y)),
-            ])
-            .unwrap()
-        };
-        for kind in [Kind::Heatmap, Kind::Bars] {
-            let caption = |count: u32| {
-                let figure = Drawing::of("x", "y").series("row").kind(kind).draw(&of(count)).unwrap();
-                figure.svg().unwrap();
-                figure.caption
-            };
-            assert_eq!(caption(24), "");
-            assert_eq!(caption(80), "2 of 80 points have no value.");
-        }
-    }
-
-    #[test]
-    fn a_front_leaves_out_what_breaks_the_constraints() {
-        let table = Table::from_columns([
-            ("time_ns", numbers(&[1.0, 2.0, 3.0, 4.0].map(Some))),
-            ("cost_usd", numbers(&[1.0, 4.0, 2.0, 1.5].map(Some))),
-            ("feasible", Column::Bool([false, true, true, true].map(Some).to_vec())),
-        ])
-        .unwrap();
-        let figure = Drawing::of("time_ns", "cost_usd").kind(Kind::Front).draw(&table).unwrap();
-        let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("points") };
-        let edge = &lines.curves.last().unwrap().points;
-        assert_eq!((edge[0], *edge.last().unwrap()), ((2.0, Some(4.0)), (4.0, Some(1.5))));
-        assert_eq!(lines.curves[0].points, [(1.0, Some(1.0))]);
-        assert_eq!(
-            figure.caption,
-            "1 of 4 points (hollow) does not keep all constraints and is not on the front (column `feasible`)."
-        );
-        figure.svg().unwrap();
     }
 }

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::export;
 use crate::labels::{Prefix, counted_label, short_label};
 
+/// More panels beside each other have no room in a column of a page.
+const PANELS_OF_COLUMN: usize = 4;
+
 /// What of a table is drawn, and how.
 ///
 /// ```
@@ -98,6 +101,12 @@ impl Drawing {
     pub fn label(mut self, column: impl Into<String>, text: impl Into<String>) -> Self {
         self.labels.insert(column.into(), text.into());
         self
+    }
+
+    /// How many panels stand beside each other: as evenly filled rows as they take.
+    pub(crate) fn in_row(&self, panels: usize) -> usize {
+        let most = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
+        panels.div_ceil(panels.div_ceil(most))
     }
 
     /// A column's name as an axis says it.

@@ -24,6 +24,7 @@ mod find;
 mod kept;
 mod labels;
 mod looks;
+mod missing;
 mod notebook;
 mod presets;
 mod rows;

@@ -20,6 +20,8 @@ pub struct Rows {
     pub nowhere: Vec<usize>,
     /// Whether `x` holds numbers.
     pub numeric: bool,
+    /// How they are drawn.
+    pub kind: Kind,
     /// What is written across is this many of the column's.
     pub across: Prefix,
     /// What is written up is this many of the columns'.
@@ -30,6 +32,8 @@ pub struct Rows {
 pub struct Place {
     /// Which of the table.
     pub line: usize,
+    /// As of a [`Row`].
+    pub x: f64,
     pub group: String,
     pub series: String,
     /// The number that `series` is, if it holds numbers and there is one `y`.
@@ -105,6 +109,7 @@ impl Rows {
                 let facet = of_row(&facet, row).unwrap_or_default();
                 places.push(Place {
                     line: row,
+                    x,
                     group: group.clone(),
                     series: series.clone(),
                     rank,
@@ -142,12 +147,16 @@ impl Rows {
         let up = suits(&drawing.y, |it| it.y);
         let across = std::slice::from_ref(&drawing.x);
         let across = suits(if numeric { across } else { &[] }, |it| it.x);
+        for place in &mut places {
+            place.x *= across.factor;
+        }
         for row in &mut all {
             row.x *= across.factor;
             row.y *= up.factor;
             row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
         }
-        Ok(Self { all, places, nowhere, numeric, across, up })
+        let kind = drawing.kind.unwrap_or(if numeric { Kind::Lines } else { Kind::Bars });
+        Ok(Self { all, places, nowhere, numeric, kind, across, up })
     }
 }
 

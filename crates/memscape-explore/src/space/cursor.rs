@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn study<S: Study>(&mut self) -> Result<S, Error> {
         match &mut self.tree {
             Ok(tree) => {
-                let study = S::deserialize(tree)?;
+                let study = S::deserialize(tree).map_err(|it| self.plan.anatomy.told(it))?;
                 self.check()?;
                 Ok(study)
             }

@@ -6,7 +6,9 @@ use super::shard::Shard;
 use super::store::{Run, Store};
 use crate::control::Control;
 use crate::error::Error;
+use crate::parameters::Parameters;
 use crate::registry::DynStudy;
+use crate::space::{Cursor, Key, Keys, Space};
 use crate::sweep::Sweep;
 use crate::table::Table;
 
@@ -25,10 +27,19 @@ pub struct Differing {
     pub now: Option<String>,
 }
 
+/// What came of asking kept points again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AskedAgain {
+    /// How many were asked.
+    pub points: u64,
+    /// Those whose answer differs: of a model that was changed without its version, for example.
+    pub differing: Vec<Differing>,
+    /// How many are other points now, with another answer: a description that they name has changed since.
+    pub renamed: u64,
+}
+
 impl Store {
-    /// Asks about so many points of a question again, spread over its files, and returns how
-    /// many it were and those whose answer differs: of a model that was changed without its
-    /// version, for example.
+    /// Asks about so many points of a question again, spread over its files.
     ///
     /// # Errors
     /// [`Error::File`] if the store cannot be read.
@@ -38,26 +49,41 @@ impl Store {
         run: &Run,
         points: usize,
         control: &dyn Control,
-    ) -> Result<(u64, Vec<Differing>), Error> {
+    ) -> Result<AskedAgain, Error> {
         let shards = Shard::all(&run.folder)?;
         let each = points.div_ceil(shards.len().max(1)).max(1);
-        let (mut asked, mut differing) = (0, Vec::new());
+        let mut again = AskedAgain::default();
         for shard in shards {
             let Some(table) = self.read(&shard, Shard::table, control)? else { continue };
+            let Some(keys) = self.read(&shard, Shard::keys, control)? else { continue };
             let asked_here = each.min(table.height());
             for row in (0..asked_here).map(|it| it * table.height() / asked_here) {
                 if control.cancelled() {
-                    return Ok((asked, differing));
+                    return Ok(again);
                 }
-                if let Some((column, kept, now)) = difference(study, run, &table, row)? {
-                    differing.push(Differing { file: shard.path.clone(), row, column, kept, now });
+                let layers = run.manifest.origin.point(&table, row)?;
+                if let Some((column, kept, now)) = difference(study, run, &table, row, &layers)? {
+                    if key(study, run, &layers)? == Some(keys[row]) {
+                        let file = shard.path.clone();
+                        again.differing.push(Differing { file, row, column, kept, now });
+                    } else {
+                        again.renamed += 1;
+                    }
                 }
-                asked += 1;
-                control.advanced(asked, points as u64);
+                again.points += 1;
+                control.advanced(again.points, points as u64);
             }
         }
-        Ok((asked, differing))
+        Ok(again)
     }
+}
+
+/// The key of a point by what its names stand for now; none if they stand for nothing.
+fn key(study: &dyn DynStudy, run: &Run, layers: &[Parameters]) -> Result<Option<Key>, Error> {
+    let asker = study.asker();
+    let Ok(plan) = asker.plan(layers, &Space::default()) else { return Ok(None) };
+    let keys = Keys::new(&plan, run.manifest.origin.edition.key());
+    Ok(Some(keys.at(&plan, &Cursor::at(&plan, Vec::new()))))
 }
 
 /// The first column in which a row is not what the study says now.
@@ -66,11 +92,11 @@ fn difference(
     run: &Run,
     table: &Table,
     row: usize,
+    layers: &[Parameters],
 ) -> Result<Option<(String, Option<String>, Option<String>)>, Error> {
     let origin = &run.manifest.origin;
-    let layers = origin.point(table, row)?;
     let kept = |name: &str| Ok::<_, Error>(table.rows(row, 1).text(name)?.swap_remove(0));
-    let now = match study.sweep(&layers.into_iter().fold(Sweep::default(), Sweep::over), &()) {
+    let now = match study.sweep(&layers.iter().cloned().fold(Sweep::default(), Sweep::over), &()) {
         Ok(now) => now,
         // A base that is wrong is refused; as a point it is a row with the same reason.
         Err(error) => {

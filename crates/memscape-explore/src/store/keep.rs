@@ -62,7 +62,6 @@ impl<'a> Keeper<'a> {
             finished: None,
             checksum: String::new(),
         };
-        let seed = Key::from_str_radix(&question.edition().id(), 16).unwrap_or_default();
         Ok(Self {
             plan,
             asker,
@@ -70,7 +69,7 @@ impl<'a> Keeper<'a> {
             store,
             control,
             note: Origin::brief(question).note()?,
-            keys: Keys::new(plan, seed),
+            keys: Keys::new(plan, question.edition().key()),
             known: Known::new(store, control, &folder).with_own_blocks(),
             filled: Filled { question: question.id().to_owned(), ..Filled::default() },
             folder,

@@ -26,7 +26,7 @@ mod store;
 mod tidy;
 mod to_file;
 
-pub use asking::Differing;
+pub use asking::{AskedAgain, Differing};
 pub(crate) use block::Cut;
 pub(crate) use fill::Filler;
 pub use fill::{Filled, Lacking, Written};

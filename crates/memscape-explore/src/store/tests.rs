@@ -376,9 +376,10 @@ fn kept_answers_are_held_against_those_of_now() {
         .axis("rows", 1..=100);
     kept.ask(&sweep);
     let run = kept.store.run("").unwrap();
-    assert_eq!(kept.store.ask_again(&READ, &run, 10_000, &()).unwrap(), (1200, vec![]));
-    let (asked, differing) = kept.store.ask_again(&READ, &run, 50, &()).unwrap();
-    assert!((50..60).contains(&asked) && differing.is_empty(), "{asked}: {differing:?}");
+    let all = kept.store.ask_again(&READ, &run, 10_000, &()).unwrap();
+    assert_eq!(all, AskedAgain { points: 1200, ..AskedAgain::default() });
+    let some = kept.store.ask_again(&READ, &run, 50, &()).unwrap();
+    assert!((50..60).contains(&some.points) && some.differing.is_empty(), "{some:?}");
     // The same file with one answer changed, as if it had been written so.
     let times_of = |it: Shard| {
         let Ok((table, keys)) = it.table().and_then(|table| Ok((table, it.keys()?))) else {
@@ -394,10 +395,28 @@ fn kept_answers_are_held_against_those_of_now() {
     let changed = table.with_column("time_ns", crate::table::Column::Float(times)).unwrap();
     shard.remove().unwrap();
     Shard::write(&run.folder, &shard.address, false, &changed, &keys, "{}").unwrap();
-    let (_, differing) = kept.store.ask_again(&READ, &run, 10_000, &()).unwrap();
+    let differing = kept.store.ask_again(&READ, &run, 10_000, &()).unwrap().differing;
     assert_eq!(differing.len(), 1);
     assert_eq!((differing[0].row, differing[0].column.as_str()), (at, "time_ns"));
     assert_eq!(differing[0].kept.as_deref(), Some("1.5"));
+}
+
+/// A description that has changed makes other points; the kept ones are not wrong.
+#[test]
+fn points_of_a_description_that_has_changed_are_other_points() {
+    let kept = Kept::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.toml");
+    let write =
+        |banks: u32| fs::write(&file, format!("base = \"fast\"\n[parameters]\nbanks = {banks}\n")).unwrap();
+    write(8);
+    let base = Parameters::from_iter([("memory".to_owned(), json!(file.to_str().unwrap()))]);
+    kept.ask(&Sweep::of(base).axis("rows", 1..=10));
+    let run = kept.store.run("").unwrap();
+    let again = |it: &Run| kept.store.ask_again(&READ, it, 100, &()).unwrap();
+    assert_eq!(again(&run), AskedAgain { points: 10, ..AskedAgain::default() });
+    write(4);
+    assert_eq!(again(&run), AskedAgain { points: 10, renamed: 10, differing: vec![] });
 }
 
 #[test]

@@ -43,12 +43,14 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
 }
 
 /// The plan by which prompt and reply are fastest. Where hot neurons are loaded after
-/// the prompt, no more are than pay.
+/// the prompt, no more are than pay; nor where what was missed is computed late, which the DIMMs may do sooner
+/// than a GPU that is launched for it.
 fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<'a>, Plan) {
     let sparse = hermes.work.shape.sparse_bytes();
     let capacity = capacity.min(sparse);
     let mut capacities = vec![capacity];
-    if (hermes.policy.prompt, hermes.policy.exchange) == (PromptStage::Reload, Exchange::UntilLevel) {
+    let chosen = hermes.policy.prompt == PromptStage::Reload || hermes.policy.missed == Missed::Late;
+    if chosen && hermes.policy.exchange == Exchange::UntilLevel {
         capacities.extend(LOADED.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
     }
     let reply = f64::from(hermes.work.generated) * hermes.work.layers();

@@ -140,7 +140,7 @@ pub struct InferenceAnswer {
     pub predictor_ns: f64,
     /// The feed-forward networks, with their synchronisation, over a step
     pub mlp_ns: f64,
-    /// Sparse blocks on the GPU, over a step
+    /// Sparse blocks on the GPU, over a step; of systems that do not divide them, all matrices
     pub gpu_ns: f64,
     /// Sparse blocks on the slowest DIMM (or the host), over a step
     pub cold_ns: f64,
@@ -156,7 +156,7 @@ pub struct InferenceAnswer {
     pub resident_share: f64,
     /// Share of sparse neurons that the GPU holds
     pub hot_share_used: f64,
-    /// Share of read neurons that the GPU reads
+    /// Of the bytes of neurons that are read, those that the GPU reads
     pub gpu_read_share: f64,
     /// Share of multiply-accumulates that the DIMMs (or the host) do
     pub cold_compute_share: f64,
@@ -164,9 +164,9 @@ pub struct InferenceAnswer {
     pub imbalance: f64,
     /// The same over a window; null for the closed form
     pub window_imbalance: Option<f64>,
-    /// Neurons that the GPU fetches per token
+    /// Neurons that the GPU fetches per step, which is a token of each sequence
     pub swaps_per_token: f64,
-    /// Neurons that change DIMM per token
+    /// Neurons that change DIMM per step
     pub moves_per_token: f64,
     /// Time to move them over the links, as a share of the run
     pub link_migration_share: f64,

@@ -92,7 +92,7 @@ pub struct PredictorAnswer {
     pub precision: f64,
     /// Share of neurons that are active
     pub density: f64,
-    /// Share of read neurons that the GPU reads
+    /// Of neurons that are read, whatever their size, those that the GPU reads
     pub gpu_read_share: f64,
     /// Fullest DIMM over the mean, over a window's cold work
     pub window_imbalance: f64,

@@ -183,11 +183,23 @@ impl PromptCost {
     /// Bytes that all of it moves: with weights as they are stored, and as wide as they are multiplied
     /// where that is more.
     fn moved_bytes(&self) -> [f64; 2] {
+        let written = self.written_bytes();
+        self.read_bytes().map(|read| read + written)
+    }
+
+    /// Bytes that it reads, in the same two ways; of what is no product, all that is moved.
+    #[must_use]
+    pub fn read_bytes(&self) -> [f64; 2] {
         let products = [self.layers, self.outside];
-        let beside = self.other_bytes + products.iter().map(|it| it.written_bytes).sum::<f64>();
         let stored: f64 = products.iter().map(|it| it.stored_read_bytes).sum();
         let widened: f64 = products.iter().map(|it| it.read_bytes).sum();
-        [beside + stored, beside + widened]
+        [stored, widened].map(|it| it + self.other_bytes)
+    }
+
+    /// Bytes that its products write.
+    #[must_use]
+    pub fn written_bytes(&self) -> f64 {
+        self.layers.written_bytes + self.outside.written_bytes
     }
 }
 
@@ -341,7 +353,9 @@ impl InferenceStudy {
     /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn bytes(&self, stored: Weights<'_>, it: &Operator, sequences: f64) -> f64 {
-        let weights = stored.operator_bits(it) as f64;
+        // Matrices are read once for all; each sequence looks up rows of its own.
+        let times = if it.kind == OperatorKind::Matrix { 1.0 } else { sequences };
+        let weights = times * stored.operator_bits(it) as f64;
         let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
         let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
         let vectors = it.vector_weight_elements as f64;

@@ -93,7 +93,7 @@ pub enum HardwareError {
         row_bytes: u64,
     },
     /// A value beyond any PIM unit.
-    #[error("`{key}` is {given:e}; at most {max:e} is allowed")]
+    #[error("`{key}` is {given}; at most {max} is allowed")]
     TooLarge {
         /// The parameter.
         key: &'static str,
@@ -103,7 +103,7 @@ pub enum HardwareError {
         max: f64,
     },
     /// A command ratio below 1 or not a number.
-    #[error("`pim.command_ratio` is {given:e}; it must be from 1 (as fast as plain reads) to 1000")]
+    #[error("`pim.command_ratio` is {given}; it must be from 1 (as fast as plain reads) to 1000")]
     CommandRatio {
         /// As given.
         given: f64,

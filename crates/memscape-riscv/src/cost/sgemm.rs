@@ -9,7 +9,7 @@ use super::memory::{Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, gemv_step, micro_kernel};
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
 use crate::hardware::{Core, LINE_BYTES};
-use crate::mapping::quant::block_bytes;
+use crate::mapping::quant::{BLOCK, stored_bytes};
 use crate::number::float;
 
 /// Who multiplies.
@@ -77,8 +77,8 @@ impl Sgemm {
         let zero = Nanoseconds::ZERO;
         let mut cost = SgemmCost { dequantise: zero, pack: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
-            let moved = self.gemm.weight_bytes(Format::FP32).0 / block_bytes(Format::FP32);
-            let moved = Bytes(moved.saturating_mul(dequantised_bytes(self.format)));
+            let blocks = self.gemm.m().saturating_mul(self.gemm.k().div_ceil(BLOCK as u64));
+            let moved = Bytes(blocks.saturating_mul(dequantised_bytes(self.format)));
             cost.dequantise = dequantise(core, self.format) * weights + rates.dram.time_of(moved);
         }
         match self.method {
@@ -120,7 +120,7 @@ impl Sgemm {
     /// Time to read the weights from memory, and to read the inputs and write the result where the
     /// nearest level has room for all three.
     fn operands(&self, rates: &Rates) -> Nanoseconds {
-        let weights = self.gemm.weight_bytes(self.format);
+        let weights = stored_bytes(&self.gemm, self.format);
         let vectors = self.vector_bytes();
         let level = rates.level(Bytes(weights.0.saturating_add(vectors.0)));
         rates.dram.time_of(weights) + rates.read(vectors, level)

@@ -2,8 +2,9 @@
 
 use half::f16;
 use memscape_study::Implied;
+use memscape_units::Bytes;
 use memscape_workload::weights::main_format;
-use memscape_workload::{Format, Llm, PartialBlocks, WeightFormat};
+use memscape_workload::{Format, Gemm, Llm, PartialBlocks, WeightFormat};
 use serde::Deserializer;
 
 /// Weights per block.
@@ -69,6 +70,15 @@ pub const fn block_bytes(format: Format) -> u64 {
 #[must_use]
 pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
     rows * columns.div_ceil(BLOCK as u64) * block_bytes(format)
+}
+
+/// Bytes of a product's weights: rows of blocks are padded to whole ones, single numbers are not.
+#[must_use]
+pub fn stored_bytes(gemm: &Gemm, format: Format) -> Bytes {
+    match format {
+        Format::FP32 => gemm.weight_bytes(format),
+        _ => Bytes(matrix_bytes(gemm.m(), gemm.k(), format)),
+    }
 }
 
 /// The format of most weights of a model's file, if there is code for it.

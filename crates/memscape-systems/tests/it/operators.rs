@@ -1,5 +1,7 @@
 //! The operators of a model, one by one, on all platforms.
 
+use std::collections::BTreeMap;
+
 use memscape_explore::Table;
 use memscape_systems::compare::{Workload, compare, platform, platforms};
 use memscape_systems::operators::operators;
@@ -72,6 +74,47 @@ fn operators_have_the_work_that_the_model_says() {
     assert_eq!(scores.f64("operations").unwrap(), [Some(2.0 * 16.0 * 2048.0 * (512.0 + 64.0))]);
     let norms = token.filter("operator", "attention_norm").unwrap();
     assert_eq!(norms.f64("operations_per_byte").unwrap(), [None], "it reads no weights of matrices");
+}
+
+/// Layers with a window and experts are the model's, each once, however a study tells of them.
+#[test]
+fn operations_of_a_pass_are_the_models_on_every_platform() {
+    for model in ["gemma-3-1b", "phi-3-mini", "mixtral-8x7b", "gpt-oss-20b"] {
+        let workload = Workload { prompt_tokens: 777, generated_tokens: 33, ..Workload::of(model) };
+        let told = operators(&workload, &platforms(), &()).unwrap();
+        let texts = ["platform", "pass", "operator"].map(|it| told.text(it).unwrap());
+        let [operations, attained, allowed] =
+            ["operations", "attained_gops", "allowed_gops"].map(|it| told.f64(it).unwrap());
+        let mut sums: BTreeMap<(String, String), f64> = BTreeMap::new();
+        let mut before = None;
+        for row in 0..told.height() {
+            let [Some(platform), Some(pass), Some(operator)] = texts.each_ref().map(|it| it[row].clone())
+            else {
+                continue;
+            };
+            if let (Some(attained), Some(allowed)) = (attained[row], allowed[row]) {
+                assert!(
+                    attained <= allowed * 1.000_001,
+                    "{model}, {platform}: {pass} {operator} {attained} of {allowed}"
+                );
+            }
+            // A row for each part of an operator.
+            let here = Some((platform.clone(), pass.clone(), operator.clone()));
+            if here != before {
+                *sums.entry((pass, platform)).or_default() += operations[row].unwrap_or(0.0);
+            }
+            before = here;
+        }
+        for pass in ["prompt", "token"] {
+            let all: Vec<_> = sums.iter().filter(|it| it.0.0 == pass).collect();
+            assert!(3 < all.len(), "{model}: {} platforms answer", all.len());
+            let most = all.iter().map(|it| *it.1).fold(0.0, f64::max);
+            for ((_, platform), sum) in all {
+                // Some studies leave out what is not multiplied, such as norms.
+                assert!(*sum > 0.96 * most, "{model}, {platform}: {pass} {sum} of {most}");
+            }
+        }
+    }
 }
 
 #[test]
