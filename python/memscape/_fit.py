@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
 from memscape._given import check, ended
 from memscape._progress import Progress
+from memscape._table import framed
 
 if TYPE_CHECKING:
     import polars
@@ -26,7 +28,7 @@ class Fit:
     standard_errors
         How well each is known; ``None`` where the measurements do not tell.
     rms
-        Root mean square of the errors.
+        Root mean square of the errors: relative, or in standard deviations if these were given.
     points
         A row for each measured number: ``column``, ``measured``, ``model``, and
         ``error``: relative, or in standard deviations if these were given.
@@ -54,7 +56,7 @@ class Fit:
 
 def fit(
     study: str,
-    measured: polars.DataFrame | Iterable[Mapping[str, Any]],
+    measured: Any,
     free: Mapping[str, Any],
     base: Mapping[str, Any] | None = None,
     *,
@@ -67,12 +69,13 @@ def fit(
     study
         Its name, such as ``"cxl.inference"``.
     measured
-        A row for each point that was measured. Columns that the study answers, such
-        as ``"token_ns"``, are measurements; all others are parameters by dotted path.
+        A row for each point that was measured: a table, columns as a dict of lists, or rows as
+        dicts. Columns that the study answers, such as ``"token_ns"``, are measurements; all others
+        are parameters by dotted path.
     free
         The parameters to be found: ``(min, max)`` by dotted path, or a dict with
-        ``min``, ``max`` and, if wanted, ``start``, ``log`` (equal ratios are equally
-        likely) and ``integer``.
+        ``min`` and ``max`` (or ``from`` and ``to``, as an axis has them) and, if wanted, ``start``, ``log``
+        (equal ratios are equally likely) and ``integer``: ``{"from": 1, "to": 16, "integer": True}``.
     base
         Parameters of every point, as for :func:`memscape.run`.
     sigma
@@ -102,13 +105,16 @@ def fit(
     check(fit, locals())
     import polars
 
-    rows = measured.to_dicts() if isinstance(measured, polars.DataFrame) else [dict(row) for row in ended(measured)]
+    is_table = isinstance(measured, (polars.DataFrame, Mapping)) or hasattr(measured, "__arrow_c_stream__")
+    rows = framed(measured).to_dicts() if is_table else [dict(row) for row in ended(measured)]
     answered = {column["name"] for column in _memscape.describe(study).columns}
     points: list[tuple[dict[str, Any], str, float, float | None]] = []
     for row in rows:
         point = {path: value for path, value in row.items() if path not in answered}
         numbers = {column: value for column, value in row.items() if column in answered and value is not None}
         points += [(point, column, value, (sigma or {}).get(column)) for column, value in numbers.items()]
+    if not points:
+        raise _memscape.MemscapeError(_unmeasured(study, dict.fromkeys(name for row in rows for name in row), answered))
     with Progress(f"fit {study}") as progress:
         found = _memscape.fit(study, dict(base or {}), points, [_free(*it) for it in free.items()], progress)
     parameters = found["parameters"]
@@ -125,10 +131,29 @@ _POINT = ("column", "measured", "model", "error")
 _RANGE = {"min", "max", "start", "log", "integer"}
 
 
+def _unmeasured(study: str, names: Iterable[str], answered: set[str]) -> str:
+    """Says why there is nothing to fit to."""
+    told = []
+    for it in names:
+        near = get_close_matches(it, answered, 1)
+        told.append(f"`{it}`" + (f" (did you mean `{near[0]}`?)" if near else ""))
+    if not told:
+        return "there is nothing to fit to: no row was measured"
+    return (
+        f"there is nothing to fit to: `{study}` answers none of the columns {', '.join(told)}; "
+        f'`memscape.describe("{study}")` lists what it does'
+    )
+
+
 def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool, bool]:
     """Reads one range as the engine takes it."""
-    it = dict(given) if isinstance(given, Mapping) else dict(zip(("min", "max"), given, strict=False))
-    if not {"min", "max"} <= set(it) <= _RANGE or (not isinstance(given, Mapping) and len(given) != 2):
+    if isinstance(given, Mapping):
+        it = {{"from": "min", "to": "max"}.get(key, key): value for key, value in given.items()}
+    elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        it = dict(zip(("min", "max"), given, strict=True))
+    else:
+        it = {}
+    if not {"min", "max"} <= set(it) <= _RANGE:
         raise _memscape.MemscapeError(
             f"free parameter `{path}` = {given!r}: expected (min, max), or a dict of min, max and, if wanted, "
             "start, log and integer"

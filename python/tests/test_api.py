@@ -19,6 +19,20 @@ from memscape._progress import Progress
 BANKS = "memory.banks_per_channel"
 
 
+def test_fits_take_tables_and_name_what_is_misspelt():
+    seen = {"prompt_tokens": [128, 512], "token_ns": [3.2e6, 3.3e6]}
+    free = {"link.flit_share": {"from": 0.5, "to": 1.0}}
+    found = ms.fit("cxl.inference", seen, free)
+    assert found == ms.fit("cxl.inference", pl.DataFrame(seen), {"link.flit_share": (0.5, 1.0)})
+    assert 0.5 <= found.values["link.flit_share"] <= 1.0
+    wrong = pl.DataFrame(seen).rename({"token_ns": "tokens_ns"})
+    with pytest.raises(ms.MemscapeError, match=r"`tokens_ns` \(did you mean `token_ns`\?\)"):
+        ms.fit("cxl.inference", wrong, free)
+    for bad in (0.5, "low", {"min": 1}, (1, 2, 3)):
+        with pytest.raises(ms.MemscapeError, match=r"expected \(min, max\)"):
+            ms.fit("cxl.inference", seen, {"link.flit_share": bad})
+
+
 def test_a_point_of_a_sweep_is_the_answer_of_a_run():
     table = ms.sweep("pim.gemv", {BANKS: [8, 16]}, {"model": "opt-6.7b"})
     assert table.columns[0] == BANKS

@@ -398,8 +398,8 @@ pub struct Plot {
     #[arg(long, value_name = "NAME=VALUE")]
     pub reference: Vec<String>,
     /// Columns of the least and the greatest each point may be, drawn around it.
-    #[arg(long, value_name = "LEAST,GREATEST", value_delimiter = ',', num_args = 2)]
-    pub band: Vec<String>,
+    #[arg(long, value_name = "LEAST,GREATEST")]
+    pub band: Option<String>,
     /// For a front: a column of which more is better.
     #[arg(long, value_name = "COLUMN")]
     pub maximize: Vec<String>,

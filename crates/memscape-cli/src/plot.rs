@@ -39,7 +39,7 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
         kind: kind.as_deref().map(Kind::named).transpose().map_err(Failure::of)?,
         log: Log::named(&log).map_err(Failure::of)?,
         reference: reference.iter().map(|it| named(it)).collect::<Result<_, _>>()?,
-        band: <[String; 2]>::try_from(band).ok(),
+        band: band.as_deref().map(two_columns).transpose()?,
         maximize,
         labels: label.iter().map(|it| called(it)).collect::<Result<_, _>>()?,
         title,
@@ -63,6 +63,16 @@ fn called(text: &str) -> Result<(String, String), Failure> {
     })
 }
 
+/// `least,greatest`.
+fn two_columns(text: &str) -> Result<[String; 2], Failure> {
+    let columns: Vec<String> = text.split(',').map(|it| it.trim().to_owned()).collect();
+    <[String; 2]>::try_from(columns).map_err(|_| {
+        Failure::BadInput(format!(
+            "--band {text}: expected two columns with a comma between, such as low,high"
+        ))
+    })
+}
+
 /// `name=value`, or `name=from..to`.
 fn named(text: &str) -> Result<(String, Line), Failure> {
     let line = |value: &str| match value.split_once("..") {
@@ -75,4 +85,15 @@ fn named(text: &str) -> Result<(String, Line), Failure> {
             "--reference {text}: expected a name and a number, such as peak=51.2, or two, such as phones=8..12"
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_columns;
+
+    #[test]
+    fn a_band_is_of_two_columns() {
+        assert_eq!(two_columns("low, high").ok(), Some(["low".to_owned(), "high".to_owned()]));
+        assert!(two_columns("low").is_err() && two_columns("low,high,low,high").is_err());
+    }
 }

@@ -173,7 +173,10 @@ fn read_files(path: &Path, takes: &Takes) -> Result<Vec<File>, String> {
     };
     if about.is_dir() {
         if !takes.folders {
-            return Err(format!("it is a folder; give {}", endings(takes)));
+            let inside = fs::read_dir(path).map_err(|it| it.to_string())?.flatten().map(|it| it.path());
+            let first = inside.filter(|it| wanted(it)).min();
+            let such_as = first.map_or(String::new(), |it| format!(", such as {}", it.display()));
+            return Err(format!("it is a folder; give {}{such_as}", endings(takes)));
         }
         let entries = fs::read_dir(path).map_err(|it| it.to_string())?;
         let paths = entries.map(|it| it.map(|it| it.path())).collect::<Result<Vec<_>, _>>();

@@ -461,7 +461,7 @@ fn a_bad_description_is_told_with_its_file() {
     insta::assert_snapshot!(error("typo.toml"), @r#"`memory` = "FOLDER/typo.toml": `memory`: there is no `bank` in it; did you mean `banks`?"#);
     insta::assert_snapshot!(error("bad.toml"), @r#"`memory` = "FOLDER/bad.toml": `banks` = -1: expected a whole number from 0 to 4294967295"#);
     insta::assert_snapshot!(error("notes.txt"), @r#"`memory` = "FOLDER/notes.txt": expected a file that ends in `.toml`"#);
-    insta::assert_snapshot!(error(""), @r#"`memory` = "FOLDER/": it is a folder; give a file that ends in `.toml`"#);
+    insta::assert_snapshot!(error(""), @r#"`memory` = "FOLDER/": it is a folder; give a file that ends in `.toml`, such as FOLDER/bad.toml"#);
     assert!(error("broken.toml").contains("TOML parse error at line 1"), "{}", error("broken.toml"));
 }
 

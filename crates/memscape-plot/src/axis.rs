@@ -415,5 +415,5 @@ pub(crate) fn draw_names(scene: &mut Scene, area: Rect, names: &Labels, label: &
     names.draw_below(scene, area);
     let y = area.bottom + names.height() + 1.5 + Font::LABEL.cap() / 2.0;
     let (x, _) = area.centre();
-    scene.write((x, y), Align::Middle, Font::LABEL, label);
+    scene.write((x, y), Align::Middle, Font::LABEL.fitted(label, 1.1 * area.width()), label);
 }

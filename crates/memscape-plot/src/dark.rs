@@ -72,5 +72,6 @@ fn turned(Colour { red, green, blue }: Colour) -> Colour {
     let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
     let shift = i16::from(u8::MAX) - i16::from(most) - i16::from(least);
     let turn = |it: u8| u8::try_from((i16::from(it) + shift).clamp(0, 255)).unwrap_or(it);
-    Colour { red: turn(red), green: turn(green), blue: turn(blue) }.mix(GROUND, 0.1)
+    // The lightest end of a ramp would be the ground's own.
+    Colour { red: turn(red), green: turn(green), blue: turn(blue) }.mix(GROUND, 0.1).mix(LIGHT, 0.2)
 }

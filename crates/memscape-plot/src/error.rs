@@ -83,6 +83,17 @@ pub enum PlotError {
         /// The text.
         text: String,
     },
+    /// A plot that nobody could read.
+    #[error(
+        "`{what}`: names and numbers beside the plot leave {left:.0} points across for it; shorten the names, draw fewer \
+         panels, or make the figure wider"
+    )]
+    Narrow {
+        /// What the plot shows.
+        what: String,
+        /// What is left, in points.
+        left: f64,
+    },
     /// The drawing library failed.
     #[error("cannot draw: {0}")]
     Backend(String),

@@ -22,6 +22,9 @@ use crate::table::TextTable;
 use crate::tiles::TileGrid;
 use crate::tornado::Tornado;
 
+/// Less across a plot, in points, is none.
+const NARROWEST: f64 = 16.0;
+
 /// A figure: panels in a grid, under an optional title, over an optional caption.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Figure {
@@ -351,6 +354,16 @@ impl Figure {
             page.write_lines(Font::TITLE, &self.title, "title", 2.0);
         }
         let (per_row, width) = self.row();
+        for panel in &self.panels {
+            let plot = panel.chart.plot();
+            let Margins { left, right, .. } = plot.margins(width, 88.0);
+            if width - left - right < NARROWEST {
+                return Err(PlotError::Narrow {
+                    what: plot.subject(),
+                    left: (width - left - right).max(0.0),
+                });
+            }
+        }
         let heading = self.heading(width);
         let shared = self.shared_legend();
         if let Some(entries) = &shared {

@@ -35,6 +35,9 @@ pub struct HeatMap {
     pub reach: Option<(f64, f64)>,
 }
 
+/// Share of a panel that the rows' names may take.
+const MOST_FOR_NAMES: f64 = 0.4;
+
 impl HeatMap {
     fn known(&self) -> impl Iterator<Item = f64> {
         self.values.iter().flatten().copied().flatten()
@@ -59,8 +62,35 @@ impl HeatMap {
         Labels::fit(&self.columns, width / self.columns.len() as f64)
     }
 
-    fn row_room(&self) -> f64 {
-        self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max) + 4.0
+    /// What the rows' names take of a panel.
+    fn row_room(&self, panel: f64) -> f64 {
+        let widest = self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max);
+        widest.min(MOST_FOR_NAMES * panel) + 4.0
+    }
+
+    /// What stands up beside the names.
+    fn row_label_room(&self) -> f64 {
+        if self.row_label.is_empty() { 0.0 } else { Font::LABEL.line() + 1.5 }
+    }
+
+    /// The width of the panel of which a plot is this wide.
+    fn panel(&self, plot: f64) -> f64 {
+        let beside = self.row_label_room() + self.bar_room() + 4.0;
+        let widest = self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max);
+        (plot + beside + widest).min((plot + beside) / (1.0 - MOST_FOR_NAMES)).max(plot)
+    }
+
+    /// Where the colour bar has a mark: at round numbers, or at its ends if there is but one of them.
+    fn bar_ticks(&self) -> Vec<(f64, String)> {
+        let span = self.span();
+        let round = span.ticks(4).into_iter().filter(|it| span.holds(it.value));
+        let round: Vec<_> = round.map(|it| (it.value, it.label)).collect();
+        match extent_of(self.known().chain(self.reach.into_iter().flat_map(|it| [it.0, it.1]))) {
+            Some((low, high)) if round.len() < 2 && low < high => {
+                [low, high].map(|it| (it, three(it))).to_vec()
+            }
+            _ => round,
+        }
     }
 
     fn draw_bar(&self, scene: &mut Scene, area: Rect) {
@@ -72,10 +102,10 @@ impl HeatMap {
             let rect = Rect { top: at(slice + 1), bottom: at(slice) + 0.1, ..bar };
             scene.fill(rect, ramp((f64::from(slice) + 0.5) / f64::from(slices)));
         }
-        for tick in span.ticks(4).into_iter().filter(|it| span.holds(it.value)) {
-            let y = bar.bottom - span.share(tick.value) * bar.height();
+        for (value, label) in self.bar_ticks() {
+            let y = bar.bottom - span.share(value) * bar.height();
             scene.line((bar.right, y), (bar.right + 1.8, y), SPINE_WIDTH, INK);
-            scene.write((bar.right + 3.0, y), Align::Start, Font::TICK, tick.label);
+            scene.write((bar.right + 3.0, y), Align::Start, Font::TICK, label);
         }
         let x = bar.right + self.bar_room() - 14.0 - Font::LABEL.cap() / 2.0 - 2.0;
         let font = Font::LABEL.fitted(&self.value_label, area.height() + 4.0);
@@ -83,8 +113,7 @@ impl HeatMap {
     }
 
     fn bar_room(&self) -> f64 {
-        let ticks = self.span().ticks(4);
-        let widest = ticks.iter().map(|it| Font::TICK.width(&it.label)).fold(0.0, f64::max);
+        let widest = self.bar_ticks().iter().map(|it| Font::TICK.width(&it.1)).fold(0.0, f64::max);
         let label = if self.value_label.is_empty() { 2.0 } else { Font::LABEL.line() + 3.0 };
         14.0 + 3.0 + widest + label
     }
@@ -135,14 +164,14 @@ impl Plot for HeatMap {
     }
 
     fn margins(&self, width: f64, _height: f64) -> Margins {
-        let label = if self.row_label.is_empty() { 0.0 } else { Font::LABEL.line() + 1.5 };
-        let (left, right) = (self.row_room() + label, self.bar_room());
+        let (left, right) = (self.row_room(width) + self.row_label_room(), self.bar_room());
         let below = if self.column_label.is_empty() { 0.0 } else { Font::LABEL.line() };
         Margins { left, right, top: 3.0, bottom: self.names(width - left - right).height() + below }
     }
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
         let span = self.span();
+        let names = self.row_room(self.panel(area.width()));
         let (wide, high) = (area.width() / self.columns.len() as f64, area.height() / self.rows.len() as f64);
         let widest = self.known().map(|it| Font::VALUE.width(&self.text(it))).fold(0.0, f64::max);
         let font = Font::VALUE.sized((Font::VALUE.size * (wide - 2.0) / widest).min(0.8 * high).min(6.4));
@@ -167,10 +196,10 @@ impl Plot for HeatMap {
                     None => draw_no_value(scene, cell),
                 }
             }
-            let font = Font::TICK.sized(Font::TICK.size.min(high));
+            let font = Font::TICK.sized(Font::TICK.size.min(high)).fitted(&self.rows[row], names - 4.0);
             scene.write((area.left - 3.0, top + high / 2.0), Align::End, font, self.rows[row].as_str());
         }
-        let x = area.left - self.row_room() - Font::LABEL.line() / 2.0;
+        let x = area.left - names - Font::LABEL.line() / 2.0;
         let font = Font::LABEL.fitted(&self.row_label, area.height() + 4.0);
         scene.write_up((x, area.centre().1), Align::Middle, font, self.row_label.as_str());
         draw_names(scene, area, &self.names(area.width()), &self.column_label);

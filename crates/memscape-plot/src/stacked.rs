@@ -226,7 +226,8 @@ impl Plot for StackedBars {
         self.draw_clusters(scene, area, below);
         let clusters = self.cluster_room();
         let label = (area.centre().0, below + clusters + 1.5 + Font::LABEL.cap() / 2.0);
-        scene.write(label, Align::Middle, Font::LABEL, self.x_label.as_str());
+        let font = Font::LABEL.fitted(&self.x_label, 1.1 * area.width());
+        scene.write(label, Align::Middle, font, self.x_label.as_str());
     }
     fn describe(&self) -> String {
         let parts = self.series.iter().map(|it| {

@@ -34,6 +34,10 @@ pub struct Tornado {
     pub ends: Vec<[Option<f64>; 2]>,
     /// What the axis covers besides the bars.
     pub reach: Option<(f64, f64)>,
+    /// What the legend calls the first and the second of the ends, if not the low and the high end of the
+    /// parameter.
+    #[serde(default)]
+    pub called: Option<[String; 2]>,
 }
 
 impl Tornado {
@@ -62,18 +66,28 @@ impl Tornado {
     fn span(&self) -> Span {
         let reach = self.reach.into_iter().flat_map(|it| [it.0, it.1]);
         let (low, high) = extent_of(self.shown().chain(reach)).unwrap_or((0.0, 1.0));
-        // Room for the numbers beside the bars.
-        let room = 0.12 * (high - low);
-        Span::around_values(&Axis::default(), [low - room, high + room].into_iter())
+        Span::around_values(&Axis::default(), [low, high].into_iter())
     }
 
     fn row_room(&self) -> f64 {
         self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max) + 4.0
     }
-}
 
-/// What the ends are called, as the legend has them.
-const ENDS: [&str; 2] = ["At its low end", "At its high end"];
+    /// What the numbers beside the bars may take at the left and at the right.
+    fn value_rooms(&self) -> [f64; 2] {
+        let ends = self.ends.iter().filter_map(|it| extent_of(it.iter().copied().flatten()));
+        let widths = ends.map(|(low, high)| {
+            let width = |told: bool, it: f64| if told { Font::VALUE.width(&three(it)) + 2.4 } else { 0.0 };
+            [width(low < self.base, low), width(self.base < high, high)]
+        });
+        widths.fold([0.0, 0.0], |most, it| [most[0].max(it[0]), most[1].max(it[1])])
+    }
+
+    /// What the ends are called, as the legend has them.
+    fn names_of_ends(&self) -> [String; 2] {
+        self.called.clone().unwrap_or_else(|| ["At its low end", "At its high end"].map(str::to_owned))
+    }
+}
 
 impl Plot for Tornado {
     fn check(&self) -> Result<(), PlotError> {
@@ -99,11 +113,8 @@ impl Plot for Tornado {
     }
 
     fn legend(&self) -> Vec<Entry> {
-        let entry = |(index, name): (usize, &&str)| Entry {
-            name: (*name).to_owned(),
-            key: Key::Patch(distinct(index)),
-        };
-        ENDS.iter().enumerate().map(entry).collect()
+        let entry = |(index, name): (usize, String)| Entry { name, key: Key::Patch(distinct(index)) };
+        self.names_of_ends().into_iter().enumerate().map(entry).collect()
     }
 
     fn plot_height(&self, _width: f64) -> f64 {
@@ -112,7 +123,13 @@ impl Plot for Tornado {
 
     fn margins(&self, _width: f64, _height: f64) -> Margins {
         let last = self.span().ticks(6).last().map_or(0.0, |it| Font::TICK.width(&it.label) / 2.0);
-        Margins { left: self.row_room(), right: last, top: 3.0, bottom: level_room(&self.x_label) }
+        let [left, right] = self.value_rooms();
+        Margins {
+            left: self.row_room() + left,
+            right: last.max(right),
+            top: 3.0,
+            bottom: level_room(&self.x_label),
+        }
     }
 
     fn draw(&self, scene: &mut Scene, area: Rect) {
@@ -123,7 +140,7 @@ impl Plot for Tornado {
         for tick in ticks.iter().filter(|it| !it.label.is_empty()) {
             scene.line((x(tick.value), area.top), (x(tick.value), area.bottom), GRID_WIDTH, GRID);
         }
-        let base = x(self.base);
+        let (base, names) = (x(self.base), area.left - self.value_rooms()[0] - 3.0);
         for (row, (name, ends)) in self.rows.iter().zip(&self.ends).enumerate() {
             let middle = area.top + (row as f64 + 0.5) * high;
             scene.group(name.as_str(), |scene| {
@@ -139,7 +156,7 @@ impl Plot for Tornado {
             });
             self.write_ends(scene, ends, middle, &x);
             let font = Font::TICK.sized(Font::TICK.size.min(high));
-            scene.write((area.left - 3.0, middle), Align::End, font, name.as_str());
+            scene.write((names, middle), Align::End, font, name.as_str());
         }
         scene.line((base, area.top), (base, area.bottom), SPINE_WIDTH, INK);
         scene.line((area.left, area.bottom), (area.right, area.bottom), SPINE_WIDTH, INK);
@@ -153,7 +170,10 @@ impl Plot for Tornado {
     fn describe(&self) -> String {
         let rows = self.rows.iter().zip(&self.ends).map(|(name, [low, high])| {
             let said = |it: &Option<f64>| it.map_or_else(|| "no answer".to_owned(), three);
-            format!("{name} {} at its low and {} at its high end", said(low), said(high))
+            match &self.called {
+                None => format!("{name} {} at its low and {} at its high end", said(low), said(high)),
+                Some([one, other]) => format!("{name} {one} {} and {other} {}", said(low), said(high)),
+            }
         });
         let rows: Vec<String> = rows.collect();
         format!("{} is {} at the base; {}.", self.x_label, three(self.base), rows.join("; "))

@@ -8,14 +8,16 @@ use memscape_plot::{
     Tornado,
 };
 
-use crate::drawing::{Drawing, Kind};
+use crate::drawing::{Drawing, Kind, OF};
 use crate::labels::{Prefix, unit};
 use crate::looks::{Looks, MOST_SERIES, Seen};
 use crate::missing::{is_refused, parts, without_a_part};
-use crate::rows::{Place, Row, Rows, apart, distinct, is_numeric};
+use crate::rows::{Place, Row, Rows, apart, distinct, in_order, is_numeric};
 
 /// The column that a tornado's bars start from.
 const BASE: &str = "base";
+/// The columns of the answers at the low and at the high end of a parameter.
+const ENDS: [&str; 2] = ["at_low", "at_high"];
 
 /// More points make a file that no program shows.
 const MOST_ROWS: usize = 100_000;
@@ -49,15 +51,17 @@ impl Drawing {
                 table.height()
             )));
         }
-        for column in self.labels.keys() {
+        let of = self.subject(table);
+        for column in self.labels.keys().filter(|it| of.as_deref() != Some(it)) {
             table.column(column)?;
         }
         self.check_units()?;
+        self.check_used()?;
         let rows = Rows::of(self, table)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
         figure = figure.title(&self.title).style(self.style).one_legend();
         self.check_band(table)?;
-        let panels = distinct(rows.all.iter().map(|it| it.facet.clone()));
+        let panels = in_order(rows.all.iter().map(|it| (it.facet.clone(), it.facet_rank)));
         if panels.len() > MOST_PANELS {
             return Err(too_many(
                 "panels",
@@ -83,7 +87,7 @@ impl Drawing {
             figure = figure.panel(title, self.chart(table, &rows, &here, &own)?);
         }
         // Panels of a tornado may be of different things.
-        let shared = !self.own_axes && self.kind != Some(Kind::Tornado);
+        let shared = !self.own_axes && self.kind != Some(Kind::Tornado) && !self.is_of_several_units(table);
         Ok(if shared { figure.share_axes() } else { figure })
     }
 
@@ -103,6 +107,37 @@ impl Drawing {
             said(one),
             said(other)
         )))
+    }
+
+    /// Whether panels are of columns in different units, whose numbers have no axis in common.
+    fn is_of_several_units(&self, table: &Table) -> bool {
+        let of =
+            if self.facet.as_deref() == Some(OF) { table.text(OF).unwrap_or_default() } else { Vec::new() };
+        let units = distinct(of.iter().flatten().map(|it| unit(it)));
+        units.len() > 1
+    }
+
+    /// That nothing is asked for that such a figure does not have.
+    fn check_used(&self) -> Result<(), Error> {
+        let Some(kind) = self.kind else { return Ok(()) };
+        let level = matches!(kind, Kind::Bars | Kind::Stacked | Kind::Heatmap | Kind::Tornado);
+        let unused = [
+            (
+                "reference",
+                !self.reference.is_empty(),
+                matches!(kind, Kind::Stacked | Kind::Heatmap | Kind::Tornado),
+            ),
+            ("log` of `x", self.log.x, level),
+            ("log` of `y", self.log.y, matches!(kind, Kind::Stacked | Kind::Tornado)),
+            ("maximize", !self.maximize.is_empty(), kind != Kind::Front),
+        ];
+        match unused.into_iter().find(|it| it.1 && it.2) {
+            Some((what, ..)) => Err(Error::BadChart(format!(
+                "a figure of kind `{}` has no `{what}`; leave it out, or draw another kind",
+                kind.name()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// `own`: the panel's series, and what they look like.
@@ -149,6 +184,7 @@ impl Drawing {
 
     fn y_label(&self, rows: &Rows) -> String {
         match &self.y[..] {
+            [_] if rows.of.is_some() => self.called(rows.of.as_deref().unwrap_or_default(), rows.up),
             [y] => self.called(y, rows.up),
             _ => rows.up.common_label(&self.y),
         }
@@ -222,9 +258,13 @@ impl Drawing {
         let swing =
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
-        let of = table.text("of").ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
+        let of = table.text(OF).ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
         let of = of.map_or_else(|| self.y_label(all), |it| self.called(&it, all.up));
-        let chart = Tornado::new(of, base);
+        let mut chart = Tornado::new(of, base);
+        // Others are not the answers at the ends of a parameter.
+        if [low.as_str(), high.as_str()] != ENDS {
+            chart.called = Some([low, high].map(|it| self.short(it)));
+        }
         Ok(ends.into_iter().fold(chart, |chart, (name, [low, high])| chart.row(name, low, high)).into())
     }
 
@@ -286,7 +326,7 @@ impl Drawing {
             ));
         };
         let columns = self.groups(all, here)?;
-        let rows = distinct(all.places(&here[0].facet).map(|it| it.series.clone()));
+        let rows = in_order(all.places(&here[0].facet).map(|it| (it.series.clone(), it.rank)));
         if rows.len() > MOST_GROUPS {
             return Err(too_many("rows", rows.len(), MOST_GROUPS, series));
         }
@@ -416,7 +456,7 @@ impl Drawing {
 
     /// Values of `x`, as names.
     fn groups(&self, rows: &Rows, here: &[&Row]) -> Result<Vec<String>, Error> {
-        let groups = distinct(rows.places(&here[0].facet).map(|it| it.group.clone()));
+        let groups = in_order(rows.places(&here[0].facet).map(|it| (it.group.clone(), it.x)));
         if groups.len() > MOST_GROUPS {
             return Err(too_many("groups", groups.len(), MOST_GROUPS, &self.x));
         }
@@ -637,6 +677,80 @@ mod tests {
         assert_eq!(names, ["channels 2", "channels 8", "channels 16"]);
     }
 
+    /// Those of a search or of joined tables come in no order.
+    #[test]
+    fn numbers_stand_in_their_order_and_texts_as_they_come() {
+        let table = Table::from_columns([
+            ("channels", Column::Int([16, 2, 8, 2].map(Some).to_vec())),
+            ("rows", Column::Int([3, 1, 2, 3].map(Some).to_vec())),
+            ("name", texts(&["c", "a", "b", "a"])),
+            ("y", numbers(&[1.0, 2.0, 3.0, 4.0].map(Some))),
+        ])
+        .unwrap();
+        let figure = Drawing::of("channels", "y").series("rows").kind(Kind::Heatmap).draw(&table).unwrap();
+        let Chart::HeatMap(map) = &figure.panels[0].chart else { panic!("a heat map") };
+        assert_eq!(map.columns, ["2", "8", "16"]);
+        assert_eq!(map.rows, ["1", "2", "3"]);
+        assert_eq!(map.values[2], [Some(4.0), None, Some(1.0)]);
+        let figure = Drawing::of("name", "y").facet("rows").draw(&table).unwrap();
+        let titles: Vec<&str> = figure.panels.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(titles, ["rows 1", "rows 2", "rows 3"]);
+        let figure = Drawing::of("name", "y").series("rows").draw(&table).unwrap();
+        let Chart::GroupedBars(bars) = &figure.panels[0].chart else { panic!("bars") };
+        assert_eq!(bars.groups, ["c", "a", "b"]);
+    }
+
+    #[test]
+    fn what_a_kind_has_not_is_refused() {
+        let asked = |kind, log: &str, reference: bool, maximize: bool| {
+            let line = ("peak".to_owned(), Line::At(5.0));
+            let drawing = Drawing {
+                log: Log::named(log).unwrap(),
+                reference: if reference { vec![line] } else { Vec::new() },
+                maximize: if maximize { vec!["time_ns".to_owned()] } else { Vec::new() },
+                ..Drawing::of("kind", "time_ns").series("memory.banks_per_channel").kind(kind)
+            };
+            drawing.draw(&table()).map(|_| ()).map_err(|it| it.to_string())
+        };
+        for (kind, log, reference, maximize) in [
+            (Kind::Stacked, "", true, false),
+            (Kind::Stacked, "y", false, false),
+            (Kind::Heatmap, "x", false, false),
+            (Kind::Bars, "x", false, false),
+            (Kind::Bars, "", false, true),
+        ] {
+            let error = asked(kind, log, reference, maximize).unwrap_err();
+            assert!(error.contains(&format!("a figure of kind `{}` has no `", kind.name())), "{error}");
+        }
+        assert_eq!(asked(Kind::Heatmap, "y", false, false), Ok(()));
+        assert_eq!(asked(Kind::Bars, "y", true, false), Ok(()));
+    }
+
+    /// What `uncertainty` and `sensitivity` answer says in a column what it is of.
+    #[test]
+    fn values_have_the_unit_of_what_they_are_of() {
+        let table = |of: [&str; 2]| {
+            Table::from_columns([
+                ("x", numbers(&[1.0, 2.0].map(Some))),
+                ("of", texts(&of)),
+                ("value", numbers(&[4e6, 2e6].map(Some))),
+            ])
+            .unwrap()
+        };
+        let figure = Drawing::of("x", "value").draw(&table(["token_ns", "token_ns"])).unwrap();
+        let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
+        assert_eq!((lines.y.label.as_str(), lines.curves[0].points[0].1), ("Token (ms)", Some(4.0)));
+        let labelled = Drawing::of("x", "value").label("token_ns", "Time per token (ns)");
+        assert!(labelled.draw(&table(["token_ns", "token_ns"])).is_ok());
+        // Seconds and nanoseconds share no axis.
+        let reach = |of: [&str; 2]| {
+            let figure = Drawing::of("x", "value").facet("of").draw(&table(of)).unwrap();
+            let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("lines") };
+            lines.y.reach
+        };
+        assert!(reach(["token_ns", "ttft_s"]).is_none() && reach(["token_ns", "total_ns"]).is_some());
+    }
+
     #[test]
     fn bands_and_styles_are_part_of_what_is_asked() {
         let json = r#"{"x": "memory.banks_per_channel", "y": ["time_ns"], "series": "kind", "style": "dark",
@@ -647,7 +761,8 @@ mod tests {
         assert!(figure.svg().unwrap().contains("fill-opacity"), "a band");
         let error = serde_json::from_str::<Drawing>(&json.replace("dark", "drak")).unwrap_err().to_string();
         assert!(error.contains("did you mean `dark`?"), "{error}");
-        let stacked = drawing.kind(Kind::Stacked).draw(&table()).unwrap_err().to_string();
+        let stacked = Drawing { reference: Vec::new(), ..drawing.kind(Kind::Stacked) };
+        let stacked = stacked.draw(&table()).unwrap_err().to_string();
         assert!(stacked.contains("belongs to bars, lines or points"), "{stacked}");
     }
 

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use memscape_explore::Table;
 use memscape_papers::Error;
 use memscape_plot::{Reference, Style};
 use serde::{Deserialize, Serialize};
 
 use crate::export;
 use crate::labels::{Prefix, counted_label, short_label};
+
+/// The column in which a table of intervals or ranges says of what they are.
+pub(crate) const OF: &str = "of";
 
 /// More panels beside each other have no room in a column of a page.
 const PANELS_OF_COLUMN: usize = 4;
@@ -107,6 +111,19 @@ impl Drawing {
     pub(crate) fn in_row(&self, panels: usize) -> usize {
         let most = if self.wide { 2 * PANELS_OF_COLUMN } else { PANELS_OF_COLUMN };
         panels.div_ceil(panels.div_ceil(most))
+    }
+
+    /// What the values of a table of intervals or ranges are of, which it says in the column `of`: none if that is
+    /// several things.
+    pub(crate) fn subject(&self, table: &Table) -> Option<String> {
+        const VALUES: [&str; 8] =
+            ["value", "median", "low", "high", "at_low", "at_high", "least", "greatest"];
+        if !self.y.iter().all(|it| VALUES.contains(&it.as_str()) && !self.labels.contains_key(it)) {
+            return None;
+        }
+        let all = table.text(OF).ok()?;
+        let first = all.first()?.clone()?;
+        all.iter().all(|it| it.as_ref() == Some(&first)).then_some(first)
     }
 
     /// A column's name as an axis says it.

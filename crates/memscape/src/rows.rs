@@ -22,6 +22,8 @@ pub struct Rows {
     pub numeric: bool,
     /// How they are drawn.
     pub kind: Kind,
+    /// The column that the table says its values are of.
+    pub of: Option<String>,
     /// What is written across is this many of the column's.
     pub across: Prefix,
     /// What is written up is this many of the columns'.
@@ -57,6 +59,8 @@ pub struct Row {
     pub y: f64,
     pub series: String,
     pub facet: String,
+    /// The number that `facet` is, if it holds numbers.
+    pub facet_rank: f64,
 }
 
 impl Rows {
@@ -75,6 +79,7 @@ impl Rows {
         let numbers = table.f64(&drawing.x).ok();
         let ranks = drawing.series.as_ref().filter(|_| drawing.y.len() == 1).map(|it| table.f64(it).ok());
         let ranks = ranks.flatten();
+        let facet_ranks = drawing.facet.as_ref().and_then(|it| table.f64(it).ok());
         // A number alone does not say what it is; down a heat map stands the column's name.
         let counted =
             drawing.series.as_ref().filter(|it| drawing.kind != Some(Kind::Heatmap) && is_numeric(table, it));
@@ -107,6 +112,7 @@ impl Rows {
                 let number = |of: &Option<Vec<Option<f64>>>| of.as_ref().and_then(|it| it[row]);
                 let (x, rank) = (number(&numbers).unwrap_or(f64::NAN), number(&ranks).unwrap_or(f64::NAN));
                 let facet = of_row(&facet, row).unwrap_or_default();
+                let facet_rank = number(&facet_ranks).unwrap_or(f64::NAN);
                 places.push(Place {
                     line: row,
                     x,
@@ -118,7 +124,7 @@ impl Rows {
                 });
                 let Some(value) = value else { continue };
                 let (column, ends) = (y.clone(), ends[row]);
-                all.push(Row { line: row, column, ends, x, group, y: value, series, facet });
+                all.push(Row { line: row, column, ends, x, group, y: value, series, facet, facet_rank });
             }
         }
         if all.is_empty() {
@@ -144,7 +150,8 @@ impl Rows {
             let own = columns.iter().any(|it| drawing.labels.contains_key(it));
             if own { Prefix::default() } else { prefix(columns, all.iter().map(of)) }
         };
-        let up = suits(&drawing.y, |it| it.y);
+        let of = drawing.subject(table);
+        let up = suits(of.as_ref().map_or(&drawing.y[..], std::slice::from_ref), |it| it.y);
         let across = std::slice::from_ref(&drawing.x);
         let across = suits(if numeric { across } else { &[] }, |it| it.x);
         for place in &mut places {
@@ -156,7 +163,7 @@ impl Rows {
             row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
         }
         let kind = drawing.kind.unwrap_or(if numeric { Kind::Lines } else { Kind::Bars });
-        Ok(Self { all, places, nowhere, numeric, kind, across, up })
+        Ok(Self { all, places, nowhere, numeric, kind, of, across, up })
     }
 }
 
@@ -215,6 +222,15 @@ pub fn is_numeric(table: &Table, column: &str) -> bool {
 pub fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     all.filter(|it| seen.insert(it.clone())).collect()
+}
+
+/// The same, numbers by their size: those of a search or of joined tables come in no order.
+pub fn in_order(all: impl Iterator<Item = (String, f64)>) -> Vec<String> {
+    let mut all: Vec<(String, f64)> = all.collect();
+    if all.iter().all(|it| !it.1.is_nan()) {
+        all.sort_by(|one, other| one.1.total_cmp(&other.1));
+    }
+    distinct(all.into_iter().map(|it| it.0))
 }
 
 /// As many columns of `candidates`, in their order, as tell all rows of a table apart beside those `asked`

@@ -188,7 +188,7 @@ fn check_free(study: &dyn DynStudy, free: &[FitParameter]) -> Result<(), FitErro
     for it in free.iter().filter(|it| !it.whole) {
         let known = description.parameters.iter().find(|known| known.path == it.key);
         if known.is_some_and(|it| it.default.is_i64() || it.default.is_u64()) {
-            let problem = "it is a whole number; fit it as one".to_owned();
+            let problem = "it is a whole number; fit it as one (`integer`)".to_owned();
             return Err(FitError::BadParameter { key: it.key.clone(), problem });
         }
     }
@@ -446,7 +446,7 @@ mod tests {
         insta::assert_snapshot!(free(FitParameter::new("mode", 0.0, 1.0)), @"free parameter `mode`: `mode` = 0.5: expected enum Mode");
         insta::assert_snapshot!(free(FitParameter::new("memory.trcd_ns", -2.0, 1.0)), @"free parameter `memory.trcd_ns`: `memory.trcd_ns` = -0.5: -0.5 ns is not a time; it must be finite and at least 0");
         insta::assert_snapshot!(free(FitParameter::new("memory.trcd_ns", -1.0, 2.0)), @"measurement 0: `memory.trcd_ns` = -1.0: -1 ns is not a time; it must be finite and at least 0 (at `memory.trcd_ns` = -1)");
-        insta::assert_snapshot!(free(FitParameter::new("memory.banks", 1.0, 9.0)), @"free parameter `memory.banks`: it is a whole number; fit it as one");
+        insta::assert_snapshot!(free(FitParameter::new("memory.banks", 1.0, 9.0)), @"free parameter `memory.banks`: it is a whole number; fit it as one (`integer`)");
         insta::assert_snapshot!(free(FitParameter::new("memory.banks", 1.0, 9.0).whole()), @"measurement 0: `time_ns` came out inf (at `memory.banks` = 1)");
         insta::assert_snapshot!(free(FitParameter { max: -1.0, ..trp() }), @"free parameter `memory.trp_ns`: its range from 0 to -1 is empty; give `min` below `max`");
         insta::assert_snapshot!(error(&[time(json!({}))], &[trp(), trp()]), @"free parameter `memory.trp_ns`: it is given twice; remove one");

@@ -63,7 +63,7 @@ impl Store {
                 }
                 let layers = run.manifest.origin.point(&table, row)?;
                 if let Some((column, kept, now)) = difference(study, run, &table, row, &layers)? {
-                    if key(study, run, &layers)? == Some(keys[row]) {
+                    if key(study, run, &layers) == Some(keys[row]) {
                         let file = shard.path.clone();
                         again.differing.push(Differing { file, row, column, kept, now });
                     } else {
@@ -79,11 +79,11 @@ impl Store {
 }
 
 /// The key of a point by what its names stand for now; none if they stand for nothing.
-fn key(study: &dyn DynStudy, run: &Run, layers: &[Parameters]) -> Result<Option<Key>, Error> {
+fn key(study: &dyn DynStudy, run: &Run, layers: &[Parameters]) -> Option<Key> {
     let asker = study.asker();
-    let Ok(plan) = asker.plan(layers, &Space::default()) else { return Ok(None) };
+    let plan = asker.plan(layers, &Space::default()).ok()?;
     let keys = Keys::new(&plan, run.manifest.origin.edition.key());
-    Ok(Some(keys.at(&plan, &Cursor::at(&plan, Vec::new()))))
+    Some(keys.at(&plan, &Cursor::at(&plan, Vec::new())))
 }
 
 /// The first column in which a row is not what the study says now.

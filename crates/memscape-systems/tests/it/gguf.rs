@@ -108,6 +108,27 @@ fn stacked_tensors_are_multiplied_as_they_are() {
     }
 }
 
+/// What a description says of a parameter beside it holds whichever way the description is changed.
+#[test]
+fn a_field_by_path_says_as_much_as_in_a_description() {
+    let study = study("riscv.inference").unwrap();
+    let run = |given: Value| study.run(&parameters(&given)).unwrap();
+    for (name, stacked) in [("phi-3-mini", false), ("llama-2-7b", true)] {
+        let described = run(json!({ "model": { "base": name, "parameters": { "stacked": stacked } } }));
+        assert_eq!(run(json!({ "model": name, "model.stacked": stacked })), described, "{name}");
+        assert_ne!(run(json!({ "model": name })), described, "{name}");
+        let sweep = Sweep::of(parameters(&json!({ "model": name }))).axis("model.stacked", [false, true]);
+        let times = study.sweep(&sweep, &()).unwrap().f64("token_ns").unwrap();
+        assert_ne!(times[0], times[1], "{name}");
+        let separate = json!({ "model": name, "model.stacked": true, "projections": "separate" });
+        assert_eq!(
+            run(separate),
+            run(json!({ "model": name, "projections": "separate" })),
+            "what is given holds"
+        );
+    }
+}
+
 /// Bytes of the file, not of a format, are what must fit and what a token reads.
 #[test]
 fn stored_bytes_are_what_machines_hold_and_read() {
@@ -116,9 +137,9 @@ fn stored_bytes_are_what_machines_hold_and_read() {
     save(&path, &Writer::model("llama", &tiny(), 100, mixed));
     let stored = described(&path);
     let total = WeightFormat::Stored.of(&stored).unwrap().total_bytes().0;
-    // An NPU's memory holds the largest product of a prompt, too: int8 inputs, int16 results of the gate.
+    // An NPU's memory holds the largest product of a prompt, too, in int8; an accelerator's in fp16.
     let product = 64 * (1024 + 2 * 4096);
-    for (name, beside) in [("npu.inference", product), ("ndp.inference", 0), ("cxl.inference", 0)] {
+    for (name, beside) in [("npu.inference", product), ("ndp.inference", 0), ("cxl.inference", 2 * product)] {
         let it = study(name).unwrap();
         let lengths = json!({ "prompt_tokens": 64, "generated_tokens": 64 });
         let with = |format: &str| {
