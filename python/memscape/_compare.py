@@ -55,7 +55,8 @@ def compare(
         :func:`describe`), ``error`` (why a platform cannot run the model, else null), and
         ``assumptions``: what the row takes for granted and another may not.
 
-        With ``operators``, ``pass``, ``operator``, ``part`` and ``part_ns`` instead: the parts
+        With ``operators``, ``pass``, ``kind`` (projections, MLP, attention, LM head or rest),
+        ``operator``, ``part`` and ``part_ns`` instead: the parts
         of a pass sum to its time in nanoseconds. ``time_ns`` and ``least_ns`` are those of the
         operator and the least that the description allows it, ``operations_per_byte``,
         ``attained_gops`` and ``allowed_gops`` its place under the roofline.

@@ -14,7 +14,7 @@ use crate::study;
 /// What each platform's fastest way to answer takes, operator by operator: a row for each part of each
 /// operator of the prompt and of a token, from the platform's own study. Those of a pass sum to its time.
 ///
-/// `operations` and `operations_per_byte` are the model's own (weights read once for all sequences, keys
+/// `kind` is one of [`KINDS`], or [`REST`]. `operations` and `operations_per_byte` are the model's own (weights read once for all sequences, keys
 /// and values of 16 bits), the same for all platforms but for the format; `least_ns` is what a
 /// description alone leaves of an operator's time where it runs, `allowed_gops` the rate at it. All four
 /// are null for what is no operator's. A platform that cannot run the model has one row, with `error`.
@@ -84,7 +84,23 @@ fn placed(
     Ok(costs.iter().map(|it| work.placed(it, &costs)).collect())
 }
 
-const TEXTS: [&str; 7] = ["platform", "machine", "study", "format", "pass", "operator", "part"];
+/// What operators are to a model, in its order.
+pub const KINDS: [&str; 4] = ["projections", "MLP", "attention", "LM head"];
+/// What is none of these: norms, copies, handing work over.
+pub const REST: &str = "rest";
+
+fn kind(operator: &str) -> &'static str {
+    let first = operator.split('+').next().unwrap_or_default();
+    match first.strip_suffix("_window").unwrap_or(first) {
+        "qkv" | "q" | "k" | "v" | "out" => KINDS[0],
+        "gate_up" | "gate" | "up" | "down" | "fc1" | "fc2" => KINDS[1],
+        "attention_scores" | "attention_values" => KINDS[2],
+        "lm_head" => KINDS[3],
+        _ => REST,
+    }
+}
+
+const TEXTS: [&str; 8] = ["platform", "machine", "study", "format", "pass", "kind", "operator", "part"];
 const NUMBERS: [&str; 7] =
     ["part_ns", "time_ns", "least_ns", "operations", "operations_per_byte", "attained_gops", "allowed_gops"];
 
@@ -104,8 +120,16 @@ impl Rows {
         let (time, least) = (cost.time_ns(), cost.least_ns);
         for (part, part_ns) in &cost.parts {
             let Platform { machine, study, .. } = &platform.parameters;
-            let texts: [&str; TEXTS.len()] =
-                [&platform.name, machine, study, format, cost.pass.name(), &cost.operator, part];
+            let texts: [&str; TEXTS.len()] = [
+                &platform.name,
+                machine,
+                study,
+                format,
+                cost.pass.name(),
+                kind(&cost.operator),
+                &cost.operator,
+                part,
+            ];
             let numbers = [
                 Some(*part_ns),
                 Some(time),

@@ -170,18 +170,20 @@ impl Rows {
 /// A column's texts with short names for descriptions of one's own, which stand in a table so that they are
 /// found again: as an absolute path, or whole. Where two would be called alike, all stay as they are.
 fn named(texts: Vec<Option<String>>) -> Vec<Option<String>> {
+    /// More changes are no name, unless nothing else tells descriptions apart.
+    const MOST: [usize; 2] = [2, 12];
     let all = distinct(texts.iter().flatten().cloned());
-    let short: HashMap<&str, String> = all.iter().map(|it| (it.as_str(), name_of(it))).collect();
-    if distinct(short.values().cloned()).len() < all.len() {
-        return texts;
+    for most in MOST {
+        let short: HashMap<&str, String> = all.iter().map(|it| (it.as_str(), name_of(it, most))).collect();
+        if distinct(short.values().cloned()).len() == all.len() {
+            return texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect();
+        }
     }
-    texts.iter().map(|it| it.as_deref().map(|it| short[it].clone())).collect()
+    texts
 }
 
 /// `gpu.toml` of a path to it; `rtx-4090, memory_gb = 48` of a description that changes one.
-fn name_of(text: &str) -> String {
-    /// More changes are no name.
-    const MOST: usize = 2;
+fn name_of(text: &str, most: usize) -> String {
     if Path::new(text).is_absolute() {
         let file = Path::new(text).file_name().map(|it| it.to_string_lossy().into_owned());
         return file.unwrap_or_else(|| text.to_owned());
@@ -192,8 +194,8 @@ fn name_of(text: &str) -> String {
     else {
         return text.to_owned();
     };
-    let mut parts = vec![name_of(base)];
-    if own.len() <= MOST {
+    let mut parts = vec![name_of(base, most)];
+    if own.len() <= most {
         parts.extend(own.iter().map(|(path, value)| format!("{path} = {value}")));
     } else {
         parts.push("changed".to_owned());
@@ -272,6 +274,13 @@ mod tests {
         let own = r#"{"base":"rtx-4090","parameters":{"memory_gb":48}}"#;
         let file = std::env::temp_dir().join("gpu.toml").to_string_lossy().into_owned();
         assert_eq!(short(&["rtx-4090", own, &file]), ["rtx-4090", "rtx-4090, memory_gb = 48", "gpu.toml"]);
+        // Two that change much are told apart by all that they change.
+        let much = |layers: u32| {
+            let parameters = format!(r#"{{"layers":{layers},"heads":8,"ffn_size":64}}"#);
+            format!(r#"{{"base":"llama-3.2-1b","parameters":{parameters}}}"#)
+        };
+        assert_eq!(short(&[&much(1), "opt-125m"]), ["llama-3.2-1b, changed", "opt-125m"]);
+        assert_eq!(short(&[&much(1), &much(2)])[1], "llama-3.2-1b, layers = 2, heads = 8, ffn_size = 64");
         let other = std::env::temp_dir().join("other").join("gpu.toml").to_string_lossy().into_owned();
         assert_eq!(short(&[&file, &other]), [file.as_str(), &other]);
     }

@@ -6,27 +6,12 @@ use memscape_explore::{Column, Parameters, Table};
 use memscape_plot::{Axis, Figure, Fill, Lines, StackedBars};
 use memscape_study::Pass;
 use memscape_systems::compare::{Workload, platforms};
-use memscape_systems::operators::operators;
+use memscape_systems::operators::{KINDS, REST, operators};
 use rayon::prelude::*;
 
 use super::common::{MODEL, colour, machines_with, question};
 use crate::error::Error;
 use crate::sweeps::{concat, distinct};
-
-/// What operators are to a model, in its order.
-const KINDS: [&str; 4] = ["projections", "MLP", "attention", "LM head"];
-/// What is none of these: norms, copies, handing work over.
-const REST: &str = "rest";
-
-fn kind(operator: &str) -> &'static str {
-    match operator.split('+').next().unwrap_or_default() {
-        "qkv" | "q" | "k" | "v" | "out" => KINDS[0],
-        "gate_up" | "gate" | "up" | "down" | "fc1" | "fc2" => KINDS[1],
-        "attention_scores" | "attention_values" => KINDS[2],
-        "lm_head" => KINDS[3],
-        _ => REST,
-    }
-}
 
 pub fn table(changed: &Parameters) -> Result<Table, Error> {
     // One prompt, and the mean token of its reply.
@@ -36,9 +21,7 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
         .with_max_len(1)
         .map(|it| operators(&asked, std::slice::from_ref(&it), &()))
         .collect();
-    let table = concat(tables.into_iter().map(|it| Ok(it?)))?;
-    let kinds = table.text("operator")?.into_iter().map(|it| it.map(|it| kind(&it).to_owned()));
-    Ok(table.with_column("kind", Column::Text(kinds.collect()))?)
+    concat(tables.into_iter().map(|it| Ok(it?)))
 }
 
 /// A panel for each machine: its ways to run the model share it.
