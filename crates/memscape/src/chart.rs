@@ -56,8 +56,8 @@ impl Drawing {
             table.column(column)?;
         }
         self.check_units()?;
-        self.check_used()?;
         let rows = Rows::of(self, table)?;
+        self.check_used(rows.kind)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
         figure = figure.title(&self.title).style(self.style).one_legend();
         self.check_band(table)?;
@@ -118,8 +118,7 @@ impl Drawing {
     }
 
     /// That nothing is asked for that such a figure does not have.
-    fn check_used(&self) -> Result<(), Error> {
-        let Some(kind) = self.kind else { return Ok(()) };
+    fn check_used(&self, kind: Kind) -> Result<(), Error> {
         let level = matches!(kind, Kind::Bars | Kind::Stacked | Kind::Heatmap | Kind::Tornado);
         let unused = [
             (
