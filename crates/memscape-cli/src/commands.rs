@@ -49,7 +49,9 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Studies => list(out),
         Command::Describe { name, diff: None } => describe::describe(&name, out),
         Command::Describe { name, diff: Some(other) } => describe::diff(&name, &other, out),
-        Command::Run { study, overrides, row, json } => run(&study, &overrides.parameters, row, json, out),
+        Command::Run { study, overrides, row, json } => {
+            run(&study, &overrides.parameters, row, json, out, err)
+        }
         Command::Show { table, json } => origin::show(&table, json, out),
         Command::Sweep { file, out: table, store: Some(folder), .. } => {
             sweep::into_store(&file, &folder, table.as_deref(), quiet, err)
@@ -131,6 +133,7 @@ fn run(
     row: Option<usize>,
     json: bool,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let (row, changed) = if let Some(row) = row {
         let asked = origin::point(Path::new(name), row, &parameters::parse(overrides)?)?;
@@ -142,9 +145,10 @@ fn run(
         (study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?, None)
     };
     if let Some(column) = changed {
-        eprintln!(
-            "memscape: `{column}` is another in the table: a description that it names has changed since, or the model"
-        );
+        writeln!(
+            err,
+            "`{column}` is another in the table: a description that it names has changed since, or the model"
+        )?;
     }
     if json {
         let row: Parameters = row.into_iter().collect();

@@ -573,6 +573,23 @@ fn a_table_says_where_it_comes_from() {
     assert!(refused(&["show", &place("study.toml")]).contains(".parquet or .csv"));
 }
 
+/// A row's answer is of what its names stand for now, which is said where it is another.
+#[test]
+fn a_row_whose_description_has_changed_says_so() {
+    let (folder, own) = file("own.toml", "base = \"opt-125m\"\n[parameters]\nlayers = 8\n");
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let text = "study = \"pim.inference\"\n[base]\nmodel = \"own.toml\"\n[axes]\nprompt_tokens = [64, 128]\n";
+    fs::write(place("study.toml"), text).unwrap();
+    done(&["--quiet", "sweep", &place("study.toml"), "-o", &place("out.parquet")]);
+    let before = done(&["run", &place("out.parquet"), "--row", "1"]);
+    fs::write(&own, "base = \"opt-125m\"\n[parameters]\nlayers = 16\n").unwrap();
+    let (code, out, err) = memscape(&["run", &place("out.parquet"), "--row", "1"]);
+    assert!(code == DONE && out != before, "{out}");
+    assert!(err.contains("is another in the table: a description that it names has changed"), "{err}");
+    // Something else is asked then.
+    done(&["run", &place("out.parquet"), "--row", "1", "generated_tokens=4"]);
+}
+
 #[test]
 fn a_page_by_itself_holds_a_grid_or_a_table() {
     let text = "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\n[axes]\nsplit_k = [1, 2]\n";

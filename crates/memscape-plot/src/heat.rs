@@ -62,10 +62,13 @@ impl HeatMap {
         Labels::fit(&self.columns, width / self.columns.len() as f64)
     }
 
+    fn widest_name(&self) -> f64 {
+        self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max)
+    }
+
     /// What the rows' names take of a panel.
     fn row_room(&self, panel: f64) -> f64 {
-        let widest = self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max);
-        widest.min(MOST_FOR_NAMES * panel) + 4.0
+        self.widest_name().min(MOST_FOR_NAMES * panel) + 4.0
     }
 
     /// What stands up beside the names.
@@ -76,8 +79,7 @@ impl HeatMap {
     /// The width of the panel of which a plot is this wide.
     fn panel(&self, plot: f64) -> f64 {
         let beside = self.row_label_room() + self.bar_room() + 4.0;
-        let widest = self.rows.iter().map(|it| Font::TICK.width(it)).fold(0.0, f64::max);
-        (plot + beside + widest).min((plot + beside) / (1.0 - MOST_FOR_NAMES)).max(plot)
+        (plot + beside + self.widest_name()).min((plot + beside) / (1.0 - MOST_FOR_NAMES)).max(plot)
     }
 
     /// Where the colour bar has a mark: at round numbers, or at its ends if there is but one of them.
