@@ -135,21 +135,23 @@ fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let (row, changed) = if let Some(row) = row {
-        let asked = origin::point(Path::new(name), row, &parameters::parse(overrides)?)?;
-        let now = asked.study.run_layers(&asked.layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?;
-        let changed = asked.difference(&now);
-        (now, changed)
-    } else {
-        let (study, layers) = question(name, overrides)?;
-        (study.run_layers(&layers.iter().collect::<Vec<_>>()).map_err(Failure::of)?, None)
+    let kept = row.map(|row| origin::Asked::of(Path::new(name), row)).transpose()?;
+    let (study, layers) = match &kept {
+        Some(kept) => {
+            (kept.study, kept.layers.iter().cloned().chain([parameters::parse(overrides)?]).collect())
+        }
+        None => question(name, overrides)?,
     };
-    if let Some(column) = changed {
+    let now = study.run_layers(&layers.iter().collect::<Vec<_>>());
+    // With something else asked it may well be another.
+    let same = kept.filter(|_| overrides.is_empty());
+    if let Some(column) = same.and_then(|it| it.changed(&now)) {
         writeln!(
             err,
             "`{column}` is another in the table: a description that it names has changed since, or the model"
         )?;
     }
+    let row = now.map_err(Failure::of)?;
     if json {
         let row: Parameters = row.into_iter().collect();
         return Ok(writeln!(out, "{}", Value::Object(row))?);

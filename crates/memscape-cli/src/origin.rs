@@ -3,10 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Column, Origin, Table};
+use memscape::explore::{Error, Origin, Row, Table};
 use memscape::prelude::{DynStudy, Parameters, study};
-
-use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -50,40 +48,28 @@ pub fn tell(origin: &Origin, out: &mut dyn Write) -> Result<(), Failure> {
 pub struct Asked {
     pub study: &'static dyn DynStudy,
     pub layers: Vec<Parameters>,
-    /// What it was answered, by column; none if something is changed now.
-    kept: Option<(Table, usize)>,
+    origin: Origin,
+    table: Table,
+    row: usize,
 }
 
 impl Asked {
-    /// In which column the answer of now differs from that in the table.
-    pub fn difference(&self, now: &[(String, Value)]) -> Option<String> {
-        let (kept, row) = self.kept.as_ref()?;
-        let differs = |(name, value): &&(String, Value)| match kept.column(name).ok()? {
-            Column::Float(it) => Some(it[*row] != value.as_f64()),
-            Column::Int(it) => Some(it[*row] != value.as_i64()),
-            Column::Text(it) => Some(it[*row].as_deref() != value.as_str()),
-            Column::Bool(it) => Some(it[*row] != value.as_bool()),
-        };
-        now.iter().find(|it| differs(it) == Some(true)).map(|it| it.0.clone())
+    /// What the table says of it; other parameters may be over its own.
+    pub fn of(path: &Path, row: usize) -> Result<Self, Failure> {
+        let origin = Origin::read(path).map_err(Failure::of)?;
+        if path.extension().is_none_or(|it| it != "parquet") {
+            return Err(Failure::BadInput(format!(
+                "{}: rows are asked again from a .parquet table",
+                path.display()
+            )));
+        }
+        let table = Table::read_parquet(path).map_err(Failure::of)?;
+        let layers = origin.point(&table, row).map_err(Failure::of)?;
+        Ok(Self { study: study(&origin.edition.study).map_err(Failure::of)?, layers, origin, table, row })
     }
-}
 
-/// One row of a table, with the study and the parameters that it is the answer of.
-pub fn point(path: &Path, row: usize, overrides: &Parameters) -> Result<Asked, Failure> {
-    let origin = Origin::read(path).map_err(Failure::of)?;
-    if path.extension().is_none_or(|it| it != "parquet") {
-        return Err(Failure::BadInput(format!(
-            "{}: rows are asked again from a .parquet table",
-            path.display()
-        )));
+    /// In which column the answer of now differs from that in the table.
+    pub fn changed(&self, now: &Result<Row, Error>) -> Option<String> {
+        self.origin.changed(&self.table, self.row, now).map(|it| it.column)
     }
-    let table = Table::read_parquet(path).map_err(Failure::of)?;
-    let mut layers = origin.point(&table, row).map_err(Failure::of)?;
-    layers.push(overrides.clone());
-    // A column that an axis has pushed aside is the axis.
-    let answers: Vec<&str> =
-        table.column_names().into_iter().filter(|it| !origin.axes.iter().any(|axis| axis == it)).collect();
-    let kept =
-        if overrides.is_empty() { Some((table.select(&answers).map_err(Failure::of)?, row)) } else { None };
-    Ok(Asked { study: study(&origin.edition.study).map_err(Failure::of)?, layers, kept })
 }

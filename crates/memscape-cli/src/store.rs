@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Filled, Run, Store};
+use memscape::explore::{Changed, Filled, Run, Store};
 use memscape::is_stale;
 use memscape::prelude::study;
 use serde_json::{Value, json};
@@ -154,14 +154,9 @@ fn ask_again(store: &Store, points: usize, quiet: bool, out: &mut dyn Write) -> 
     }
     for it in &all {
         let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
-        let (kept, now) = (told(&it.kept), told(&it.now));
-        writeln!(
-            out,
-            "differs   {} row {}: {} is {now}, kept is {kept}",
-            it.file.display(),
-            it.row,
-            it.column
-        )?;
+        let Changed { column, kept, now } = &it.changed;
+        let (kept, now) = (told(kept), told(now));
+        writeln!(out, "differs   {} row {}: {column} is {now}, kept is {kept}", it.file.display(), it.row)?;
     }
     writeln!(out, "{asked} points asked again, {} answers differ", all.len())?;
     if renamed > 0 {

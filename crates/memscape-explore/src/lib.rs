@@ -73,7 +73,7 @@ pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};
 pub use guard::{caught, panics};
 pub use laws::{Broken, Checked, Examination, Rule, examine};
-pub use origin::Origin;
+pub use origin::{Changed, Origin};
 pub use parameters::Parameters;
 pub use question::Question;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};

@@ -13,7 +13,8 @@ use crate::lock::Lock;
 use crate::parameters::Parameters;
 use crate::persistence::persistently;
 use crate::question::Question;
-use crate::table::{Column, Table};
+use crate::registry::Row;
+use crate::table::Table;
 
 /// The question that a table answers: in the metadata of Parquet, in `<table>.json` beside
 /// CSV.
@@ -32,6 +33,17 @@ pub struct Origin {
     /// stands.
     #[serde(default)]
     pub asked: Value,
+}
+
+/// A column in which a kept answer is not that of now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The column of the kept table.
+    pub column: String,
+    /// What is kept; none where there is no answer.
+    pub kept: Option<String>,
+    /// What the study says now.
+    pub now: Option<String>,
 }
 
 impl Origin {
@@ -111,11 +123,9 @@ impl Origin {
         }
         let mut own = Parameters::new();
         for path in &self.axes {
-            let value: Value = match table.column(path)? {
-                Column::Float(it) => it[row].into(),
-                Column::Int(it) => it[row].into(),
-                Column::Text(it) => it[row].clone().map_or(Value::Null, read_back),
-                Column::Bool(it) => it[row].into(),
+            let value = match table.column(path)?.value(row) {
+                Value::String(text) => read_back(text),
+                value => value,
             };
             // Null where the axis does not exist; else it is a value, over what the base has.
             if value != Value::Null || !self.may_be_missing(path) {
@@ -123,6 +133,24 @@ impl Origin {
             }
         }
         Ok(self.base.iter().cloned().chain([own]).collect())
+    }
+
+    /// The first column in which a row is not what the study says now. Columns that were left out of the
+    /// table are not compared.
+    #[must_use]
+    pub fn changed(&self, kept: &Table, row: usize, now: &Result<Row, Error>) -> Option<Changed> {
+        let differs = |column: String, now: Value| {
+            let kept = kept.column(&column).ok()?.value(row);
+            (!is_same(&kept, &now)).then(|| Changed { column, kept: told(kept), now: told(now) })
+        };
+        match now {
+            Ok(now) => now.iter().find_map(|(column, now)| {
+                // An axis of the same name has pushed it aside.
+                let aside = self.axes.contains(column);
+                differs(if aside { format!("answer.{column}") } else { column.clone() }, now.clone())
+            }),
+            Err(error) => differs("error".to_owned(), error.to_string().into()),
+        }
     }
 
     /// Whether an axis exists at some points only. A shard does not say: there it may.
@@ -142,11 +170,25 @@ fn read_back(text: String) -> Value {
     found.unwrap_or(Value::String(text))
 }
 
+/// 8 is 8.0: a column has one type, of all its rows.
+fn is_same(a: &Value, b: &Value) -> bool {
+    a == b || a.as_f64().is_some_and(|a| b.as_f64() == Some(a))
+}
+
+fn told(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        value => Some(value.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::space::Space;
     use crate::sweep::Sweep;
+    use crate::table::Column;
 
     #[test]
     fn null_on_an_axis_is_a_value_unless_the_axis_is_missing_there() {

@@ -612,6 +612,20 @@ impl Column {
         self.len() == 0
     }
 
+    /// What stands in a row.
+    ///
+    /// # Panics
+    /// If it has fewer rows.
+    #[must_use]
+    pub fn value(&self, row: usize) -> Value {
+        match self {
+            Self::Float(it) => it[row].into(),
+            Self::Int(it) => it[row].into(),
+            Self::Text(it) => it[row].clone().into(),
+            Self::Bool(it) => it[row].into(),
+        }
+    }
+
     fn into_texts(self) -> Vec<Option<String>> {
         fn printed<T>(values: Vec<Option<T>>, print: impl Fn(T) -> String) -> Vec<Option<String>> {
             values.into_iter().map(|it| it.map(&print)).collect()

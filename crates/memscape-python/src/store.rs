@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memscape::explore::{self, Filled, Search, Space, StudyFile};
+use memscape::explore::{self, Differing, Filled, Search, Space, StudyFile};
 use memscape::prelude::{Control, DynStudy, Parameters, Sweep};
 use memscape::systems;
 use pyo3::prelude::*;
@@ -228,8 +228,8 @@ impl Store {
         let (done, stop) = watched(py, progress, work)?;
         stopped(stop)?;
         let again = done.map_err(explore_error)?;
-        let plain = again.differing.into_iter().map(|it| (it.file, it.row, it.column, it.kept, it.now));
-        Ok((again.points, plain.collect()))
+        let plain = |Differing { file, row, changed: it }| (file, row, it.column, it.kept, it.now);
+        Ok((again.points, again.differing.into_iter().map(plain).collect()))
     }
 
     /// Files removed, and their bytes.

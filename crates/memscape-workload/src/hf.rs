@@ -18,8 +18,8 @@ pub enum HfConfigError {
     Json(#[from] serde_json::Error),
     /// An architecture without a description here.
     #[error(
-        "config.json: `model_type` is {given}; known are opt, llama, mistral, mixtral, qwen2, qwen3, gemma2, \
-         gemma3, gemma3_text, gpt_oss, phi3 and falcon"
+        "config.json: `model_type` is {given}; known are opt, llama, mistral, mixtral, qwen2, qwen3, \
+         qwen3_moe, gemma2, gemma3, gemma3_text, gpt_oss, phi3 and falcon"
     )]
     Architecture {
         /// The value of `model_type`, or `missing`.
@@ -107,6 +107,7 @@ impl Llm {
             "phi3" => config.phi3(),
             "qwen2" => config.qwen2(),
             "qwen3" => config.qwen3(),
+            "qwen3_moe" => config.qwen3_moe(),
             "falcon" => config.falcon(),
             "gemma2" => config.gemma2(),
             // A multimodal model nests its language model.
@@ -130,8 +131,9 @@ struct Absent {
     layers: Option<u32>,
     /// `num_attention_heads`; none if the file must have it.
     heads: Option<u32>,
-    /// `intermediate_size`; none if the file must have it.
-    ffn_size: Option<u32>,
+    /// The key of the width of the feed-forward network, or of each expert's, and its value; none if the
+    /// file must have it.
+    ffn_size: (&'static str, Option<u32>),
     /// `vocab_size`; none if the file must have it.
     vocab_size: Option<u32>,
     /// `num_key_value_heads`; none for as many as query heads.
@@ -149,7 +151,7 @@ const LLAMA: Absent = Absent {
     hidden_size: None,
     layers: None,
     heads: None,
-    ffn_size: None,
+    ffn_size: ("intermediate_size", None),
     vocab_size: None,
     kv_heads: None,
     head_dim: None,
@@ -166,6 +168,18 @@ const QWEN2: Absent = Absent { kv_heads: Some(32), ..LLAMA };
 /// Transformers, `configuration_qwen3.py`: not `hidden_size / heads`.
 const QWEN3: Absent = Absent { head_dim: Some(128), ..QWEN2 };
 
+/// Transformers, `configuration_qwen3_moe.py`: `intermediate_size` is of layers without experts, and
+/// heads are as wide as those of Llama.
+const QWEN3_MOE: Absent = Absent {
+    hidden_size: Some(2048),
+    layers: Some(24),
+    heads: Some(32),
+    ffn_size: ("moe_intermediate_size", Some(768)),
+    vocab_size: Some(151_936),
+    kv_heads: Some(4),
+    ..LLAMA
+};
+
 /// Transformers, `configuration_gemma2.py`.
 const GEMMA2: Absent = Absent {
     kv_heads: Some(4),
@@ -180,7 +194,7 @@ const GEMMA3: Absent = Absent {
     hidden_size: Some(2304),
     layers: Some(26),
     heads: Some(8),
-    ffn_size: Some(9216),
+    ffn_size: ("intermediate_size", Some(9216)),
     vocab_size: Some(262_208),
     ..GEMMA2
 };
@@ -191,6 +205,9 @@ const GPT_OSS: Absent = Absent { kv_heads: Some(8), head_dim: Some(64), ..LLAMA 
 /// `sliding_window` where it is absent, in Mistral, Qwen2, Qwen3, Gemma 2 and
 /// Gemma 3.
 const WINDOW: u32 = 4096;
+
+/// The key of how many experts a layer has.
+const LOCAL_EXPERTS: &str = "num_local_experts";
 
 /// The keys of one model.
 struct Config<'a> {
@@ -301,7 +318,7 @@ impl Config<'_> {
                 Some(head_dim) => head_dim,
                 None => self.split(hidden_size, heads, ", or `head_dim` be given")?,
             },
-            ffn_size: self.required_unless("intermediate_size", absent.ffn_size, MAX_WIDTH)?,
+            ffn_size: self.required_unless(absent.ffn_size.0, absent.ffn_size.1, MAX_WIDTH)?,
             gated: true,
             activation: self.activation(absent.activation.0, absent.activation.1)?,
             vocab_size: self.required_unless("vocab_size", absent.vocab_size, MAX_WIDTH)?,
@@ -337,31 +354,32 @@ impl Config<'_> {
     /// As Mistral, but `sliding_window` is null by default.
     fn mixtral(&self) -> Result<Llm, HfConfigError> {
         let llm = self.without_biases(&MISTRAL)?;
-        let experts = self.experts(&llm, Experts { count: 8, active: 2 })?;
+        let experts = self.experts(&llm, LOCAL_EXPERTS, Experts { count: 8, active: 2 })?;
         let window = self.window(None)?.map(everywhere);
         Ok(Llm { window, experts: Some(experts), ..llm })
     }
 
     /// A mixture's key in a file of an architecture that knows nothing of it.
     fn no_experts(&self) -> Result<(), HfConfigError> {
-        match self.keys.get("num_local_experts") {
+        match self.keys.get(LOCAL_EXPERTS) {
             None | Some(Value::Null | Value::Whole(1)) => Ok(()),
             Some(_) => {
                 let allowed = format!(
                     "1 or absent, since a {} has no experts; a mixture of them is of `model_type` mixtral",
                     self.model_type
                 );
-                Err(self.wrong("num_local_experts", allowed))
+                Err(self.wrong(LOCAL_EXPERTS, allowed))
             }
         }
     }
 
-    fn experts(&self, llm: &Llm, absent: Experts) -> Result<Experts, HfConfigError> {
+    /// Experts, of which the key `counted` says how many there are.
+    fn experts(&self, llm: &Llm, counted: &'static str, absent: Experts) -> Result<Experts, HfConfigError> {
         let most = MAX_EXPERTS.min(MAX_WIDTH / llm.ffn_size);
-        let count = self.number_or("num_local_experts", absent.count, most)?;
+        let count = self.number_or(counted, absent.count, most)?;
         let active = self.number_or("num_experts_per_tok", absent.active, MAX_EXPERTS)?;
         if active > count {
-            let allowed = format!("at most `num_local_experts`, which is {count}");
+            let allowed = format!("at most `{counted}`, which is {count}");
             return Err(self.wrong_or_default("num_experts_per_tok", active, allowed));
         }
         Ok(Experts { count, active })
@@ -375,7 +393,7 @@ impl Config<'_> {
     fn gpt_oss(&self) -> Result<Llm, HfConfigError> {
         let llm = self.llama_like(&GPT_OSS)?;
         let bias = self.flag("attention_bias", true)?;
-        let experts = Some(self.experts(&llm, Experts { count: 128, active: 4 })?);
+        let experts = Some(self.experts(&llm, LOCAL_EXPERTS, Experts { count: 128, active: 4 })?);
         let window = self.alternating(llm.layers, 2, 128)?;
         Ok(Llm { qkv_bias: bias, out_bias: bias, ffn_bias: true, sinks: true, window, experts, ..llm })
     }
@@ -397,6 +415,26 @@ impl Config<'_> {
     fn qwen3(&self) -> Result<Llm, HfConfigError> {
         let llm = self.llama_like(&QWEN3)?;
         Ok(Llm { qk_norm: true, ffn_bias: false, window: self.qwen_window(llm.layers)?, ..llm })
+    }
+
+    /// Experts in every layer, which is all that the published files ask for.
+    ///
+    /// # Source
+    /// Transformers, `configuration_qwen3_moe.py` and `modeling_qwen3_moe.py`.
+    fn qwen3_moe(&self) -> Result<Llm, HfConfigError> {
+        if self.number_or("decoder_sparse_step", 1, MAX_LAYERS)? != 1 {
+            return Err(self.wrong("decoder_sparse_step", "1: every layer has experts"));
+        }
+        if !matches!(self.keys.get("mlp_only_layers"), None | Some(Value::Null | Value::List(0))) {
+            return Err(self.wrong("mlp_only_layers", "an empty list: every layer has experts"));
+        }
+        let llm = self.llama_like(&QWEN3_MOE)?;
+        // As transformers writes it since 5, and before.
+        let counted = if self.keys.get(LOCAL_EXPERTS).is_some() { LOCAL_EXPERTS } else { "num_experts" };
+        let experts = Some(self.experts(&llm, counted, Experts { count: 128, active: 8 })?);
+        let uses = self.flag("use_sliding_window", false)?;
+        let window = if uses { self.window(Some(WINDOW))?.map(everywhere) } else { None };
+        Ok(Llm { qk_norm: true, ffn_bias: false, window, experts, ..llm })
     }
 
     /// The first `max_window_layers` attend to everything, the rest through the

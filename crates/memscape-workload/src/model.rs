@@ -687,6 +687,7 @@ const FILES: &[&str] = embedded!(
     "qwen3-8b",
     "qwen3-14b",
     "qwen3-32b",
+    "qwen3-30b-a3b",
     "gemma-3-1b",
     "gemma-3-4b",
     "gemma-3-12b",

@@ -37,7 +37,7 @@ const HUB: &str = "safetensors metadata, quoted in public code";
 /// Shapes are those of the `config.json` files on Hugging Face (checked against
 /// copies in public code, issues and logs), with most of their other keys.
 #[rustfmt::skip]
-const PUBLISHED: [Published; 26] = published! {
+const PUBLISHED: [Published; 27] = published! {
     "llama-2-7b", "6738415616" + 0, "total as PyTorch counts it; safetensors metadata add 2048 of rotary tables";
     "llama-2-70b", "68976648192" + 0, "total as PyTorch counts it; safetensors metadata add 5120 of rotary tables";
     "llama-3.1-8b", "8030261248" + 0, HUB;
@@ -54,6 +54,7 @@ const PUBLISHED: [Published; 26] = published! {
     "qwen2.5-7b", "7615616512" + 0, HUB;
     "qwen2.5-14b", "14770033664" + 0, HUB;
     "qwen3-8b", "8190735360" + 0, HUB;
+    "qwen3-30b-a3b", "30532122624" + 0, HUB;
     "gemma-2-2b", "2614341888" + 0, HUB;
     "gemma-2-9b", "9241705984" + 0, HUB;
     "gemma-2-27b", "27227128320" + 0, HUB;
@@ -507,6 +508,32 @@ fn experts_do_not_change_what_a_prompt_computes() {
             .sum();
         assert_eq!(in_layers(mixtral.prefill_operators(tokens, Projections::Merged).unwrap()), one_by_one);
     }
+}
+
+/// `intermediate_size` is of layers without experts, and transformers 5 counts experts under another key.
+#[test]
+fn experts_of_qwen3_have_a_width_of_their_own() {
+    let qwen = published("qwen3-30b-a3b");
+    assert_eq!((qwen.ffn_size, qwen.experts.map(|it| (it.count, it.active))), (768, Some((128, 8))));
+    let text = |changes: &[(&str, &str)]| with("qwen3-30b-a3b", changes);
+    let renamed = [("num_experts", ""), ("num_local_experts", "128"), ("mlp_only_layers", "null")];
+    assert_eq!(read(&text(&renamed)), qwen);
+    assert_eq!(
+        read(&text(&[("moe_intermediate_size", ""), ("num_experts", "")])),
+        qwen,
+        "as transformers has it"
+    );
+    let error = |key, value| message(&text(&[(key, value)]));
+    assert_eq!(
+        error("mlp_only_layers", "[0]"),
+        "config.json: `mlp_only_layers` is a list of 1; it must be an empty list: every layer has experts"
+    );
+    assert!(
+        error("decoder_sparse_step", "2").starts_with("config.json: `decoder_sparse_step` is 2; it must be")
+    );
+    assert!(error("num_experts_per_tok", "129").ends_with("at most `num_experts`, which is 128"));
+    let windows = windows(&text(&[("use_sliding_window", "true"), ("sliding_window", "512")]));
+    assert_eq!(windows, (48, 48, Some(512)), "every layer's");
 }
 
 /// One expert that is always taken is a dense model and its router.

@@ -6,11 +6,10 @@ use super::shard::Shard;
 use super::store::{Run, Store};
 use crate::control::Control;
 use crate::error::Error;
+use crate::origin::Changed;
 use crate::parameters::Parameters;
 use crate::registry::DynStudy;
 use crate::space::{Cursor, Key, Keys, Space};
-use crate::sweep::Sweep;
-use crate::table::Table;
 
 /// A kept answer that the study gives otherwise now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +18,8 @@ pub struct Differing {
     pub file: PathBuf,
     /// The row there.
     pub row: usize,
-    /// The first column that differs.
-    pub column: String,
-    /// What is kept; none where there is no answer.
-    pub kept: Option<String>,
-    /// What the study says now.
-    pub now: Option<String>,
+    /// What differs.
+    pub changed: Changed,
 }
 
 /// What came of asking kept points again.
@@ -62,10 +57,10 @@ impl Store {
                     return Ok(again);
                 }
                 let layers = run.manifest.origin.point(&table, row)?;
-                if let Some((column, kept, now)) = difference(study, run, &table, row, &layers)? {
+                let now = study.run_layers(&layers.iter().collect::<Vec<_>>());
+                if let Some(changed) = run.manifest.origin.changed(&table, row, &now) {
                     if key(study, run, &layers) == Some(keys[row]) {
-                        let file = shard.path.clone();
-                        again.differing.push(Differing { file, row, column, kept, now });
+                        again.differing.push(Differing { file: shard.path.clone(), row, changed });
                     } else {
                         again.renamed += 1;
                     }
@@ -84,34 +79,4 @@ fn key(study: &dyn DynStudy, run: &Run, layers: &[Parameters]) -> Option<Key> {
     let plan = asker.plan(layers, &Space::default()).ok()?;
     let keys = Keys::new(&plan, run.manifest.origin.edition.key());
     Some(keys.at(&plan, &Cursor::at(&plan, Vec::new())))
-}
-
-/// The first column in which a row is not what the study says now.
-fn difference(
-    study: &dyn DynStudy,
-    run: &Run,
-    table: &Table,
-    row: usize,
-    layers: &[Parameters],
-) -> Result<Option<(String, Option<String>, Option<String>)>, Error> {
-    let origin = &run.manifest.origin;
-    let kept = |name: &str| Ok::<_, Error>(table.rows(row, 1).text(name)?.swap_remove(0));
-    let now = match study.sweep(&layers.iter().cloned().fold(Sweep::default(), Sweep::over), &()) {
-        Ok(now) => now,
-        // A base that is wrong is refused; as a point it is a row with the same reason.
-        Err(error) => {
-            let (kept, now) = (kept("error")?, Some(error.to_string()));
-            return Ok((kept != now).then(|| ("error".to_owned(), kept, now)));
-        }
-    };
-    for column in now.column_names() {
-        // An axis of the same name has pushed it aside.
-        let aside = origin.axes.iter().any(|it| it == column);
-        let name = if aside { format!("answer.{column}") } else { column.to_owned() };
-        let (kept, now) = (kept(&name)?, now.text(column)?.swap_remove(0));
-        if kept != now {
-            return Ok(Some((name, kept, now)));
-        }
-    }
-    Ok(None)
 }

@@ -397,8 +397,9 @@ fn kept_answers_are_held_against_those_of_now() {
     Shard::write(&run.folder, &shard.address, false, &changed, &keys, "{}").unwrap();
     let differing = kept.store.ask_again(&READ, &run, 10_000, &()).unwrap().differing;
     assert_eq!(differing.len(), 1);
-    assert_eq!((differing[0].row, differing[0].column.as_str()), (at, "time_ns"));
-    assert_eq!(differing[0].kept.as_deref(), Some("1.5"));
+    let Differing { row, changed, .. } = &differing[0];
+    assert_eq!((*row, changed.column.as_str()), (at, "time_ns"));
+    assert_eq!(changed.kept.as_deref(), Some("1.5"));
 }
 
 /// A description that has changed makes other points; the kept ones are not wrong.

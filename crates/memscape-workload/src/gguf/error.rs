@@ -102,8 +102,8 @@ pub enum GgufError {
     },
     /// An architecture without a description here.
     #[error(
-        "`general.architecture` is {given}; known are llama (Llama, Mistral, Mixtral), qwen2, qwen3, gemma2, gemma3, phi3 \
-         and falcon"
+        "`general.architecture` is {given}; known are llama (Llama, Mistral, Mixtral), qwen2, qwen3, qwen3moe, gemma2, \
+         gemma3, phi3 and falcon"
     )]
     Architecture {
         /// Its value, or `missing`.

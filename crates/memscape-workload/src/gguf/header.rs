@@ -113,6 +113,7 @@ const KEPT: &[&str] = &[
     ".context_length",
     ".embedding_length",
     ".expert_count",
+    ".expert_feed_forward_length",
     ".expert_used_count",
     ".feed_forward_length",
     ".rope.scaling.factor",

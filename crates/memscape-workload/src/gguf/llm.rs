@@ -16,7 +16,7 @@ use crate::stored::Stored;
 impl Llm {
     /// Reads a model from the beginning of a GGUF file, or of all parts of one that is split:
     /// Llama (and what shares its architecture, such as Mistral and Mixtral), Qwen2 and 2.5,
-    /// Qwen3, Gemma 2 and 3, Phi-3 and Falcon. How its weights are stored stands in
+    /// Qwen3 with and without experts, Gemma 2 and 3, Phi-3 and Falcon. How its weights are stored stands in
     /// [`Llm::stored`].
     ///
     /// Every tensor must be there in the shape that the keys and the others make it, and none
@@ -53,6 +53,8 @@ struct Family {
     /// Norms before and after attention and feed-forward network.
     sandwich: bool,
     window: Windows,
+    /// The key of the width of the feed-forward network, or of each expert's.
+    ffn_size: &'static str,
 }
 
 /// Which layers have the sliding window.
@@ -70,6 +72,7 @@ const LLAMA: Family = Family {
     activation: Activation::Silu,
     sandwich: false,
     window: Windows::None,
+    ffn_size: "feed_forward_length",
 };
 
 /// llama.cpp attends to everything in models of architecture `llama`, Mistral among them,
@@ -79,6 +82,7 @@ const FAMILIES: &[(&str, Family)] = &[
     ("llama", LLAMA),
     ("qwen2", LLAMA),
     ("qwen3", LLAMA),
+    ("qwen3moe", Family { ffn_size: "expert_feed_forward_length", ..LLAMA }),
     ("phi3", LLAMA),
     (
         "gemma2",
@@ -168,7 +172,7 @@ impl<'a> Model<'a> {
             heads,
             kv_heads,
             head_dim,
-            ffn_size: self.number("feed_forward_length", MAX_WIDTH)?,
+            ffn_size: self.number(self.family.ffn_size, MAX_WIDTH)?,
             gated,
             activation,
             vocab_size,

@@ -20,6 +20,7 @@ const KNOWN: &[&str] = &[
     "alibi",
     "attention_bias",
     "bias",
+    "decoder_sparse_step",
     "do_layer_norm_before",
     "enable_bias",
     "factor",
@@ -35,10 +36,13 @@ const KNOWN: &[&str] = &[
     "max_position_embeddings",
     "max_window_layers",
     "mlp_bias",
+    "mlp_only_layers",
     "model_type",
+    "moe_intermediate_size",
     "multi_query",
     "new_decoder_architecture",
     "num_attention_heads",
+    "num_experts",
     "num_experts_per_tok",
     "num_hidden_layers",
     "num_key_value_heads",
@@ -82,6 +86,8 @@ pub(super) enum Value {
     Text(String),
     /// `layer_types`.
     Layers(LayerTypes),
+    /// Another list, of so many.
+    List(u64),
     /// `text_config`, or how rotary positions are scaled.
     Nested(Keys),
     /// Anything that no key holds, as a message shows it.
@@ -96,7 +102,7 @@ impl fmt::Display for Value {
             Self::Whole(number) => number.fmt(f),
             Self::Real(number) => write!(f, "{number:?}"),
             Self::Text(text) => write!(f, "{text:?}"),
-            Self::Layers(layers) => write!(f, "a list of {}", layers.length),
+            Self::Layers(LayerTypes { length, .. }) | Self::List(length) => write!(f, "a list of {length}"),
             Self::Nested(_) => f.write_str("an object"),
             Self::Other(shown) => f.write_str(shown),
         }
@@ -270,11 +276,7 @@ impl<'de> Visitor<'de> for ValueOf {
         while list.next_element::<IgnoredAny>()?.is_some() {
             layers.length += 1;
         }
-        Ok(if self.lists {
-            Value::Layers(layers)
-        } else {
-            Value::Other(format!("a list of {}", layers.length))
-        })
+        Ok(if self.lists { Value::Layers(layers) } else { Value::List(layers.length) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {

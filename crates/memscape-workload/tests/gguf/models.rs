@@ -21,6 +21,7 @@ fn architecture(name: &str) -> Option<&'static str> {
         ("mistral", "llama"),
         ("mixtral", "llama"),
         ("qwen2", "qwen2"),
+        ("qwen3-30b-a3b", "qwen3moe"),
         ("qwen3", "qwen3"),
         ("gemma-3", "gemma3"),
         ("phi-3", "phi3"),

@@ -49,7 +49,10 @@ impl Writer {
             (own("block_count"), Held::U32(llm.layers)),
             (own("context_length"), Held::U32(8192)),
             (own("embedding_length"), Held::U32(llm.hidden_size)),
-            (own("feed_forward_length"), Held::U32(llm.ffn_size)),
+            (
+                own("feed_forward_length"),
+                Held::U32(if architecture == "qwen3moe" { 6144 } else { llm.ffn_size }),
+            ),
             (own("attention.head_count"), Held::U32(llm.heads)),
             (own("attention.layer_norm_rms_epsilon"), Held::F32(1e-5)),
             (
@@ -72,6 +75,10 @@ impl Writer {
         if let Some(experts) = llm.experts {
             keys.push((own("expert_count"), Held::U32(experts.count)));
             keys.push((own("expert_used_count"), Held::U32(experts.active)));
+            // Mixtral has no other networks, so that its files say it once.
+            if architecture != "llama" {
+                keys.push((own("expert_feed_forward_length"), Held::U32(llm.ffn_size)));
+            }
         }
         let mut file = Self::new(keys);
         let (hidden, vocabulary) = (u64::from(llm.hidden_size), u64::from(llm.vocab_size));
