@@ -37,6 +37,7 @@ pub use hardware::precision::Precision;
 pub use mapping::design::{Design, DesignError};
 pub use mapping::designs::{DESIGNS, KernelDesign};
 pub use mapping::tile::{OutputBuffers, Tile, TileError};
+pub use study::attention::PromptAttention;
 pub use study::balance::{BalanceAnswer, BalanceStudy};
 pub use study::gemm::{GemmAnswer, GemmStudy};
 pub use study::inference::{InferenceAnswer, InferenceStudy, PromptCost};

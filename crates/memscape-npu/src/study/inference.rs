@@ -18,6 +18,7 @@ use crate::hardware::precision::Precision;
 use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
+use crate::study::attention::PromptAttention;
 use crate::study::laws;
 use crate::study::slots;
 use crate::study::workload::{ProductTraffic, Solved, Strategy, WorkloadStudy};
@@ -32,8 +33,7 @@ use crate::study::workload::{ProductTraffic, Solved, Strategy, WorkloadStudy};
 ///
 /// # Source
 /// The published work times products only. What is between them is read so: attention runs
-/// on the array, at the rate of the layers' products while a prompt is read, and shares what configures the
-/// array with them; norms,
+/// on the array, while a prompt is read as [`PromptAttention`] says; norms,
 /// activations and residuals stream through the same port; cores widen stored weights as they
 /// load them, beside multiplying.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +65,8 @@ pub struct InferenceStudy {
     pub memory_gb: MemoryGb,
     /// Which design computes which product of the prompt
     pub strategy: Strategy,
+    /// How the array computes the prompt's attention
+    pub prompt_attention: PromptAttention,
     /// The NPU
     pub device: Device,
     /// Types of a product's inputs and output: `int8-int8`, `int8-int16`, `int8-int32`, `bf16-bf16`
@@ -281,6 +283,7 @@ impl Default for InferenceStudy {
             handed: Handed::Layers,
             memory_gb: MemoryGb(32.0),
             strategy: it.strategy,
+            prompt_attention: PromptAttention::Fused,
             device: it.device,
             precision: it.precision,
             m_ct: it.m_ct,
@@ -334,7 +337,15 @@ impl InferenceStudy {
     /// # Errors
     /// As of `npu.workload`: a model with experts.
     pub fn product_bytes(&self) -> Result<Bytes, StudyError> {
-        self.products().product_bytes(self.batch.into())
+        let products = self.products();
+        let mut most = products.product_bytes(self.batch.into())?.0;
+        if self.prompt_attention == PromptAttention::Products {
+            let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
+            for it in operators.iter().filter(|it| it.kind == OperatorKind::Attention) {
+                most = most.max(products.attention_product(it)?.bytes());
+            }
+        }
+        Ok(Bytes(most))
     }
 
     /// Weights once, the keys and values of all sequences at their end, and the largest product.
@@ -434,27 +445,38 @@ impl InferenceStudy {
         Ok(streams)
     }
 
-    /// What the prompts stream and multiply beside weights: attention at the rate of the layers' products.
+    /// What the prompts stream and multiply beside weights: attention at the rate of the layers' products, or as
+    /// products of its own.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn prompt_streams(&self, stored: Weights<'_>, layer_tops: f64) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let peak = self.device.peak_tops(&self.device.mmul(self.precision)?) * 1e3;
         let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
         let others = operators.into_iter().filter(|it| it.kind != OperatorKind::Matrix);
+        let products = self.products();
+        let by_products = self.prompt_attention == PromptAttention::Products;
         let stream = |it: Operator| {
             let (count, part) = (it.count as f64, part_of(it.kind));
             let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
-            let bytes = count * self.bytes(stored, &it, batch);
-            Streamed {
-                name: it.name,
-                part,
-                at_peak: count * operations / peak,
-                compute: count * operations / (layer_tops * 1e3),
-                stream: bytes / gb_s,
-                bytes,
+            let mut bytes = count * self.bytes(stored, &it, batch);
+            let mut compute = count * operations / (layer_tops * 1e3);
+            if by_products && part == PassPart::Attention {
+                let (time, moved) = products.attention(&it, self.batch)?;
+                (compute, bytes) = (time.as_f64(), moved);
+            } else if by_products {
+                bytes += count * batch * self.score_bytes(&it);
             }
+            let at_peak = count * operations / peak;
+            Ok(Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes })
         };
-        Ok(others.map(stream).collect())
+        others.map(stream).collect()
+    }
+
+    /// Bytes that a softmax reads and writes where scores are results and inputs of products.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn score_bytes(&self, it: &Operator) -> f64 {
+        let [inputs, results] = [self.precision.input_bytes(), self.precision.output_bytes()].map(f64::from);
+        it.score_read_elements as f64 * results + it.score_written_elements as f64 * inputs
     }
 
     /// Prompt and token, operator by operator.

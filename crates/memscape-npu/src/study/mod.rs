@@ -1,5 +1,6 @@
 //! The questions, one a file.
 
+pub mod attention;
 pub mod balance;
 pub mod gemm;
 pub mod inference;

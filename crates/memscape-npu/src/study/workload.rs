@@ -187,7 +187,7 @@ pub enum WorkloadError {
 
 impl WorkloadError {
     /// Why no design computes a prompt of such products.
-    fn no_design(gemm: &GemmStudy, obstacle: Obstacle) -> Self {
+    pub(super) fn no_design(gemm: &GemmStudy, obstacle: Obstacle) -> Self {
         let (device, precision) = (&gemm.device, gemm.precision);
         match obstacle {
             Obstacle::L1 => {

@@ -1,0 +1,159 @@
+//! A prompt's attention on the array, as products like those with weights.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use memscape_study::StudyError;
+use memscape_units::Nanoseconds;
+use memscape_workload::{Gemv, Operator};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::best::{Demanded, Designs};
+use crate::study::gemm::GemmStudy;
+use crate::study::workload::{Strategy, WorkloadError, WorkloadStudy};
+
+/// How the array computes a prompt's attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptAttention {
+    /// By one kernel that keeps scores on the array, leaves out the masked half, and multiplies at the rate of the
+    /// layers' products: the least that it may take
+    Fused,
+    /// As products in designs of their own, the heads that share keys and values at once: scores go to DRAM,
+    /// through the softmax and back, and what is masked is multiplied, too
+    Products,
+}
+
+/// Scores or values as products: those of one size of a sequence's heads and layers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct AttentionProduct {
+    gemm: GemmStudy,
+    /// How many there are for each key-value head of a layer.
+    blocks: u64,
+    /// Whether they are scores.
+    scores: bool,
+}
+
+impl AttentionProduct {
+    /// Bytes of inputs and results of one, which DRAM holds while it is computed.
+    pub(super) fn bytes(&self) -> u64 {
+        let [m, k, n] = self.gemm.size().map(u128::from);
+        let (inputs, results) = (self.gemm.precision.input_bytes(), self.gemm.precision.output_bytes());
+        let bytes = (m * k + k * n) * u128::from(inputs) + m * n * u128::from(results);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl WorkloadStudy {
+    /// Scores or values of a prompt as products.
+    ///
+    /// Of layers with a window, as many tokens at once as it has: they see twice as many.
+    ///
+    /// # Errors
+    /// If a product has more multiplications than are counted.
+    pub(super) fn attention_product(&self, it: &Operator) -> Result<AttentionProduct, StudyError> {
+        let model = &self.model;
+        let tokens = it.n / model.heads_per_kv_head();
+        let window = model.window.filter(|_| it.name.ends_with("_window"));
+        let rows = window.map_or(tokens, |it| tokens.min(it.tokens.into()));
+        let (seen, head) = (tokens.min(rows.saturating_mul(2)), model.head_dim.into());
+        let scores = it.score_written_elements > 0;
+        let sizes = if scores { Gemv::new(seen, head) } else { Gemv::new(head, seen) };
+        let all = NonZeroU64::new(rows * model.heads_per_kv_head()).unwrap_or(NonZeroU64::MIN);
+        Ok(AttentionProduct { gemm: self.gemm(all, sizes?), blocks: tokens.div_ceil(rows.max(1)), scores })
+    }
+
+    /// What scores or values of so many prompts take as products in their designs, with what configures the
+    /// array in front of each and behind the values; and the bytes that they move.
+    ///
+    /// # Errors
+    /// If no design computes them, or the given one does not.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    pub(super) fn attention(
+        &self,
+        it: &Operator,
+        batch: NonZeroU32,
+    ) -> Result<(Nanoseconds, f64), StudyError> {
+        let AttentionProduct { gemm, blocks, scores } = self.attention_product(it)?;
+        let answer = self.in_its_design(gemm)?.answer_with(1.0)?;
+        let count = it.count as f64 * blocks as f64 * f64::from(batch.get());
+        let layers = it.count as f64 / f64::from(self.model.kv_heads);
+        let configured = match self.strategy {
+            Strategy::OneDesign => 0.0,
+            Strategy::Reconfigured | Strategy::BestPerSize if scores => layers,
+            Strategy::Reconfigured | Strategy::BestPerSize => 2.0 * layers,
+        };
+        let time = Nanoseconds::new(answer.time_ns)? * count + self.device.reconfiguration_ns * configured;
+        Ok((time, (answer.dram_read_bytes + answer.dram_write_bytes) * count))
+    }
+
+    /// A product in the design that the strategy gives it.
+    fn in_its_design(&self, gemm: GemmStudy) -> Result<GemmStudy, StudyError> {
+        if self.strategy != Strategy::BestPerSize {
+            return Ok(gemm);
+        }
+        let base = gemm.design();
+        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
+        let demanded = Demanded { size: gemm.size(), count: 1, b_share: 1.0 };
+        match designs.shared(&[demanded])?[1] {
+            Some((design, _)) => Ok(gemm.with_design(&design)),
+            None => Err(WorkloadError::no_design(&gemm, designs.obstacle(1, |_, _| gemm.size())?).into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memscape_study::Study;
+
+    use super::*;
+    use crate::InferenceStudy;
+
+    fn study(model: &str, prompt_tokens: u64) -> InferenceStudy {
+        InferenceStudy {
+            model: memscape_workload::Model::named(model).unwrap(),
+            prompt_tokens: NonZeroU64::new(prompt_tokens).unwrap(),
+            prompt_attention: PromptAttention::Products,
+            ..InferenceStudy::default()
+        }
+    }
+
+    /// Scores and values are what `npu.gemm` says of their sizes, and between them the softmax streams.
+    #[test]
+    fn attention_as_products_is_its_products() {
+        let products = study("llama-3.2-1b", 2048);
+        let gemm = |m, k, n| {
+            let [m, k, n] = [m, k, n].map(|it| NonZeroU64::new(it).unwrap());
+            let GemmStudy { device, .. } = GemmStudy::default();
+            GemmStudy { m, k, n, device, ..GemmStudy::default() }.answer().unwrap().time_ns * 1e-9
+        };
+        // Four query heads share keys and values.
+        let each = gemm(4 * 2048, 64, 2048) + gemm(4 * 2048, 2048, 64);
+        let answer = products.answer().unwrap();
+        assert!((answer.prompt_attention_s / (16.0 * 8.0 * each) - 1.0).abs() < 1e-9);
+        let fused = InferenceStudy { prompt_attention: PromptAttention::Fused, ..products }.answer().unwrap();
+        assert!(fused.prompt_attention_s < answer.prompt_attention_s);
+        let softmax = answer.prompt_vector_s - fused.prompt_vector_s;
+        let scores = 32.0 * 16.0 * 2048.0 * 2049.0 / 2.0;
+        assert!((softmax * 1e9 * products.device.stream_gb_s() / (2.0 * scores) - 1.0).abs() < 1e-9);
+    }
+
+    /// Layers with a window have as many scores for each token, however long the prompt is.
+    #[test]
+    fn windows_bound_the_products() {
+        let attention = |model, tokens| study(model, tokens).answer().unwrap().prompt_attention_s;
+        let growth = |model| attention(model, 8192) / attention(model, 2048);
+        assert!(growth("llama-3.2-1b") > 8.0);
+        assert!(growth("gemma-3-1b") < 7.0, "{}", growth("gemma-3-1b"));
+    }
+
+    #[test]
+    fn designs_of_their_own_are_faster_and_scores_have_room() {
+        let one = study("llama-3.2-1b", 1024);
+        let best = InferenceStudy { strategy: Strategy::BestPerSize, ..one };
+        let seconds = |it: &InferenceStudy| it.answer().unwrap().prompt_attention_s;
+        assert!(seconds(&best) < seconds(&one), "{} {}", seconds(&best), seconds(&one));
+        let error = study("llama-3.2-1b", 131_072).answer().unwrap_err().to_string();
+        assert!(error.contains("the product's inputs and results"), "{error}");
+    }
+}
