@@ -112,7 +112,7 @@ pub enum System {
     Hermes,
     /// GPU and NDP-DIMMs, without activation sparsity.
     HermesBase,
-    /// GPU and host processor, hot and cold neurons.
+    /// GPU and host processor, hot and cold neurons; as the paper has it with `strategy = "partition"`.
     HermesHost,
     /// Huggingface Accelerate: weights beyond the GPU's memory come over PCIe for each token.
     Accelerate,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::best::{Demanded, Designs, Obstacle};
 use crate::cost::kernel::Kernel;
+use crate::cost::schedule::Bottleneck;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::{ChainError, MAX_SIZE};
@@ -281,6 +282,15 @@ pub(super) struct Solved {
     /// Operations of the layers' products over their time, without what configures the array: each kind in
     /// the design that suits it best, where sizes have their own.
     pub(super) layer_tops: f64,
+    /// The time of products that cores take longest for.
+    pub(super) computing: Nanoseconds,
+}
+
+impl Solved {
+    /// Bytes that all products read and write.
+    pub(super) fn moved_bytes(&self) -> f64 {
+        [self.layers, self.outside].iter().map(|it| it.stored_read_bytes + it.written_bytes).sum()
+    }
 }
 
 /// One kind of product.
@@ -491,6 +501,7 @@ impl WorkloadStudy {
         let mut parts = [nothing; 2];
         let mut layers = (0.0, 0.0);
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
+        let mut computing = Nanoseconds::ZERO;
         for it in &products.kinds {
             let answer = it.answer()?;
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } = answer;
@@ -512,6 +523,9 @@ impl WorkloadStudy {
                 };
             }
             gemms += time;
+            if answer.bottleneck == Bottleneck::Compute {
+                computing += time;
+            }
             operations += it.operations;
             computed += it.operations / useful_share;
             if slowest.0 < time {
@@ -537,7 +551,8 @@ impl WorkloadStudy {
             slowest: slowest.1,
             occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
         };
-        Ok(Solved { answer, layers: inside, outside, layer_tops: layers.0 / layers.1 * 1e-3 })
+        let layer_tops = layers.0 / layers.1 * 1e-3;
+        Ok(Solved { answer, layers: inside, outside, layer_tops, computing })
     }
 
     /// The kernel of products that DRAM brings nothing twice for: the given one, or the fastest of all.

@@ -109,6 +109,7 @@ pub fn token(
     cpu.check()?;
     pim.memory.check()?;
     let layers = u64::from(model.layers);
+    let of_layer = precise(layer_matrices(model)?.len() as u64);
     let Gemvs { weights, head, on_pim } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_reply(model, reply).of_all(sequences);
     let host = HostRates::of(pim, cpu);
@@ -116,8 +117,10 @@ pub fn token(
     let all = once.with_columns(sequences, cpu);
     let host_gemv = host.roofline(all.bytes, all.operations);
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
-    let (attention, overhead) = (attends.time(), cpu.token_overhead().to_picoseconds() * sequences);
-    check_length(host_gemv.ns + attends.ns)?;
+    let products = precise(layers) * of_layer + 1.0;
+    let overhead = cpu.product_overhead() * products;
+    check_length(host_gemv.ns + attends.ns + overhead.as_f64())?;
+    let (attention, overhead) = (attends.time(), overhead.to_picoseconds());
 
     let with_pim = on_pim.and_then(|it| {
         let pim_ns = precise(layers) * host.gemv_ns(&it.layer) + host.gemv_ns(&it.lm_head);

@@ -54,9 +54,10 @@ pub struct Cpu {
     /// Bandwidth that the cores reach when they read in a row, over the peak
     #[schemars(range(min = 1e-6, max = 1.0))]
     pub memory_efficiency: f64,
-    /// What the host adds to each generated token beside its GEMVs
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub token_overhead_ms: f64,
+    /// What the host adds to a generated token for each of its products, on PIM or not: handing it over, and what
+    /// goes on between products; once for all sequences
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub product_overhead_us: f64,
 }
 
 /// Why there is no such processor.
@@ -140,7 +141,7 @@ impl Cpu {
             ("uncached_slowdown", self.uncached_slowdown, 1.0, 1e3),
             ("gemm_block_tokens", self.gemm_block_tokens, 1.0, 1e9),
             ("memory_efficiency", self.memory_efficiency, 1e-6, 1.0),
-            ("token_overhead_ms", self.token_overhead_ms, 0.0, 1e6),
+            ("product_overhead_us", self.product_overhead_us, 0.0, 1e9),
         ] {
             if !(min..=max).contains(&given) {
                 return Err(CpuError::OutOfRange { field, given, min, max });
@@ -181,13 +182,13 @@ impl Cpu {
         milliseconds(self.step_ms)
     }
 
-    /// What each token costs beside its GEMVs.
+    /// What each product of a token costs beside itself.
     ///
     /// # Panics
     /// If the processor has not been checked.
     #[must_use]
-    pub fn token_overhead(&self) -> Nanoseconds {
-        milliseconds(self.token_overhead_ms)
+    pub fn product_overhead(&self) -> Nanoseconds {
+        milliseconds(self.product_overhead_us * 1e-3)
     }
 
     /// Threads that run GEMM.

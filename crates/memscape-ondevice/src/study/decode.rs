@@ -21,7 +21,7 @@ use crate::mapping::layout::Placement;
 /// on the host.
 ///
 /// Whichever does the GEMVs, the host does attention, and what is left is
-/// `cpu.token_overhead_ms`.
+/// `cpu.product_overhead_us` for each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecodeStudy {

@@ -148,7 +148,7 @@ fn a_step_of_many_reads_weights_as_often_as_a_prompt() {
     let of = |batch| {
         let mut study = InferenceStudy { scheme: Scheme::CacheableGemm, ..InferenceStudy::default() };
         endless(&mut study.cpu);
-        (study.cpu.token_overhead_ms, study.batch) = (0.0, tokens(batch));
+        (study.cpu.product_overhead_us, study.batch) = (0.0, tokens(batch));
         study.cpu.gemm_block_tokens = 4.0;
         (study.prompt_tokens, study.generated_tokens) = (tokens(1), tokens(1));
         study.answer().unwrap().host_token_ns

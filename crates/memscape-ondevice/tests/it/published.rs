@@ -268,9 +268,9 @@ fn what_binds_is_what_takes_most() {
     let mut study = InferenceStudy::default();
     let bound = |study: &InferenceStudy| study.answer().unwrap().headline.bound_by;
     assert_eq!(bound(&study), BoundBy::DramBandwidth);
-    study.cpu.token_overhead_ms *= 2.0;
+    study.cpu.product_overhead_us *= 2.0;
     assert_eq!(bound(&study), BoundBy::Host);
-    study.cpu.token_overhead_ms = 0.0;
+    study.cpu.product_overhead_us = 0.0;
     assert_eq!(bound(&study), BoundBy::DramBandwidth);
     (study.pim.input_registers, study.pim.output_registers) = (NonZeroU32::MIN, NonZeroU32::MIN);
     study.placement = Placement::RowBursts;

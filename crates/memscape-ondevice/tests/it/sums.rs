@@ -74,11 +74,11 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn gemv_and_decode(gemv in gemv(), model in model(), overhead in 0.0..20.0_f64) {
+    fn gemv_and_decode(gemv in gemv(), model in model(), overhead in 0.0..200.0_f64) {
         check(&gemv)?;
         let GemvStudy { format, placement, memory, pim, refresh, .. } = gemv;
         let mut decode = DecodeStudy { model, format, placement, memory, pim, refresh, ..DecodeStudy::default() };
-        decode.cpu.token_overhead_ms = overhead;
+        decode.cpu.product_overhead_us = overhead;
         check(&decode)?;
     }
 

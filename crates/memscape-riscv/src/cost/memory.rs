@@ -136,7 +136,7 @@ impl Hierarchy<'_> {
     #[must_use]
     pub fn controllers(&self, placed: &Placed) -> f64 {
         let (all, nodes) = (f64::from(self.memory.channels.get()), f64::from(self.numa.nodes.get()));
-        (f64::from(placed.data_nodes) * (all / nodes).max(1.0)).min(all)
+        (f64::from(placed.data_nodes) * all / nodes).min(all)
     }
 
     /// What all threads together read from DRAM.
