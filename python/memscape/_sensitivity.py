@@ -54,7 +54,8 @@ def sensitivity(
         One row per column asked of and axis: ``of``, ``parameter``, and ``first_order``,
         ``total`` with their ``_low`` and ``_high``; or ``mean_effect``,
         ``mean_absolute_effect`` and ``deviation``; or ``base``, ``at_low``, ``at_high``,
-        ``least``, ``greatest`` and ``swing``; last how many samples had all of their answers.
+        ``least``, ``greatest`` and ``swing``; last how many samples had all of their answers,
+        or how many ``answers`` along an axis a tornado has and how many values are ``refused``.
 
     Raises
     ------

@@ -49,6 +49,7 @@ mod sweep;
 mod table;
 mod table_reader;
 mod table_writer;
+mod texts;
 mod uncertainty;
 mod units;
 mod whole;

@@ -59,7 +59,7 @@ pub struct StudyFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zip: Vec<Parameters>,
     /// What must hold at every point: formulas over parameters and columns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::texts::one_or_many")]
     pub constraints: Vec<String>,
     /// What a search or a front of it looks for, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,6 +203,21 @@ mod tests {
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = [1.0, inf]"), @"cannot read the study file: `axes.x` = inf: expected a finite number");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = 8"), @"axis `x` = 8: expected a list such as [8], or { from, to, step }");
         insta::assert_snapshot!(error("study = \"toy\"\n[axes]\nx = { from = 1 }"), @r#"axis `x` = {"from":1}: give both ends, `from` and `to`"#);
+    }
+
+    #[test]
+    fn a_text_is_a_list_of_one() {
+        let file = |constraints: &str, of: &str| {
+            let text = format!(
+                "study = \"toy\"\nconstraints = {constraints}\n[search]\nminimize = {of}\n[sensitivity]\nof = {of}\n"
+            );
+            StudyFile::parse(&text)
+                .map(|it| (it.constraints, it.search.map(|it| it.minimize), it.sensitivity.map(|it| it.of)))
+        };
+        let lists = file("[\"rows < 9\"]", "[\"time_ns\"]").unwrap();
+        assert_eq!(file("\"rows < 9\"", "\"time_ns\"").unwrap(), lists);
+        let error = file("3", "[]").unwrap_err().to_string();
+        assert!(error.ends_with("invalid type: integer `3`, expected a text or a list of texts"), "{error}");
     }
 
     #[test]

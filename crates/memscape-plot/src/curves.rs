@@ -9,8 +9,8 @@ use crate::legend::{DASH, Entry, Key};
 use crate::numbers::{doubled, from_to, short, three};
 use crate::plot::{Extent, Margins, Plot, extent_of};
 use crate::series::{
-    Reference, check_length, check_references, check_value, draw_bands, draw_published, draw_references,
-    draw_spread, reference_legend, reference_room,
+    Reference, check_length, check_references, check_value, dash_of, draw_bands, draw_published,
+    draw_references, draw_spread, reference_legend, reference_room,
 };
 use crate::style::{
     CURVE_WIDTH, Colour, DISTINCT, EDGE, Font, GRID, GRID_WIDTH, INK, REFERENCE_WIDTH, SPINE_WIDTH, distinct,
@@ -238,9 +238,9 @@ impl Lines {
     fn key(&self, index: usize) -> Key {
         let (colour, marker, fill) = (self.colour(index), self.marker(index), self.curves[index].fill);
         match self.curves[index].mark {
-            Mark::LineAndPoints => Key::Curve { colour, marker: Some((marker, fill)), dashed: false },
-            Mark::Line => Key::Curve { colour, marker: None, dashed: false },
-            Mark::Dashed => Key::Curve { colour, marker: None, dashed: true },
+            Mark::LineAndPoints => Key::Curve { colour, marker: Some((marker, fill)), dash: None },
+            Mark::Line => Key::Curve { colour, marker: None, dash: None },
+            Mark::Dashed => Key::Curve { colour, marker: None, dash: Some(DASH) },
             Mark::Points => Key::Point { colour, marker, fill },
         }
     }
@@ -466,7 +466,12 @@ impl Lines {
         lines.sort_by(|a, b| a.value.total_cmp(&b.value));
         for reference in lines {
             let x = area.left + across.share(reference.value) * area.width();
-            scene.dashes(&[(x, area.top), (x, area.bottom)], DASH, REFERENCE_WIDTH, INK);
+            scene.dashes(
+                &[(x, area.top), (x, area.bottom)],
+                dash_of(&self.upright, reference),
+                REFERENCE_WIDTH,
+                INK,
+            );
             let (text, font) = (three(reference.value), Font::VALUE);
             let half = font.width(&text) / 2.0;
             if free <= x - half {

@@ -7,7 +7,7 @@ use crate::style::{CURVE_WIDTH, Colour, Font, INK, REFERENCE_WIDTH};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Key {
     Patch(Colour),
-    Curve { colour: Colour, marker: Option<(Marker, Fill)>, dashed: bool },
+    Curve { colour: Colour, marker: Option<(Marker, Fill)>, dash: Option<Dash> },
     Point { colour: Colour, marker: Marker, fill: Fill },
 }
 
@@ -18,7 +18,10 @@ pub(crate) struct Entry {
     pub key: Key,
 }
 
-pub(crate) const DASH: (f64, f64) = (3.0, 1.8);
+/// A stroke and the gap behind it.
+pub(crate) type Dash = (f64, f64);
+
+pub(crate) const DASH: Dash = (3.0, 1.8);
 
 const KEY_TO_NAME: f64 = 2.5;
 const BETWEEN: f64 = 9.0;
@@ -40,10 +43,10 @@ impl Key {
                 let rect = Rect { left: x, top: y - 2.7, right: x + 7.0, bottom: y + 2.7 };
                 scene.fill(rect, colour);
             }
-            Self::Curve { colour, marker, dashed } => {
+            Self::Curve { colour, marker, dash } => {
                 let ends = [(x, y), (x + self.width(), y)];
-                if dashed {
-                    scene.dashes(&ends, DASH, REFERENCE_WIDTH, colour);
+                if let Some(dash) = dash {
+                    scene.dashes(&ends, dash, REFERENCE_WIDTH, colour);
                 } else {
                     scene.path(ends.to_vec(), CURVE_WIDTH, colour);
                 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::axis::{Scale, Upright};
 use crate::canvas::{Align, Fill, Marker, Rect, Scene};
 use crate::error::PlotError;
-use crate::legend::{DASH, Entry, Key};
+use crate::legend::{DASH, Dash, Entry, Key};
 use crate::numbers::three;
 use crate::style::{Colour, FADED, Font, GRID, INK, REFERENCE_WIDTH, SPINE_WIDTH, WHITE, distinct};
 
@@ -106,12 +106,33 @@ pub(crate) fn reference_legend(references: &[Reference], colour: impl Fn(usize) 
         if entries.iter().all(|it| it.name != reference.label) {
             let key = match reference.to {
                 Some(_) => Key::Patch(BAND),
-                None => Key::Curve { colour: own.unwrap_or(INK), marker: None, dashed: true },
+                None => Key::Curve {
+                    colour: own.unwrap_or(INK),
+                    marker: None,
+                    dash: Some(dash_of(references, reference)),
+                },
             };
             entries.push(Entry { name: reference.label.clone(), key });
         }
     }
     entries
+}
+
+/// The dashes of a line: those of one colour differ by them, unless they share a name.
+pub(crate) fn dash_of(references: &[Reference], of: &Reference) -> Dash {
+    const DASHES: [Dash; 4] = [DASH, (0.8, 1.4), (7.0, 2.2), (1.6, 3.2)];
+    if of.series.is_some() {
+        return DASH;
+    }
+    let lines = references.iter().filter(|it| it.series.is_none() && it.to.is_none());
+    let mut names: Vec<&str> = Vec::new();
+    for it in lines {
+        if !names.contains(&it.label.as_str()) {
+            names.push(&it.label);
+        }
+    }
+    let place = names.iter().position(|it| *it == of.label).unwrap_or(0);
+    DASHES[place % DASHES.len()]
 }
 
 /// A series' colour, dark enough for a thin line across its bars.
@@ -149,7 +170,8 @@ pub(crate) fn draw_references(
         for reference in references.iter().filter(|it| it.to.is_none()) {
             let y = axis.y(area, reference.value);
             let colour = colour_of(reference);
-            scene.dashes(&[(area.left, y), (area.right, y)], DASH, REFERENCE_WIDTH, colour);
+            let dash = dash_of(references, reference);
+            scene.dashes(&[(area.left, y), (area.right, y)], dash, REFERENCE_WIDTH, colour);
             let value = three(reference.value);
             if ends.iter().all(|it| it.1 != value) {
                 ends.push((y, value, colour));

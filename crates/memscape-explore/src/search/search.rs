@@ -99,10 +99,10 @@ impl Strategy {
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Objectives of which less is better: columns' names, or formulas.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::texts::one_or_many")]
     pub minimize: Vec<String>,
     /// Objectives of which more is better.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::texts::one_or_many")]
     pub maximize: Vec<String>,
     /// How points are chosen; if not given, `descent` for one objective, `nsga2` for
     /// several.

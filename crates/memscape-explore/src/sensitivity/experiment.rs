@@ -97,17 +97,20 @@ impl Experiment<'_> {
     pub fn rows(
         &self,
         columns: Vec<(&str, Vec<Option<f64>>)>,
-        counted: (&str, usize),
+        counted: &[(&str, Vec<usize>)],
     ) -> Result<Table, Error> {
         let names = self.names();
         let of = self.question.of.iter().flat_map(|it| names.iter().map(move |_| Some(it.clone())));
         let parameters = self.question.of.iter().flat_map(|_| names.iter().cloned().map(Some));
         let rows = self.question.of.len() * names.len();
-        let count = i64::try_from(counted.1).ok();
         let mut all =
             vec![("of", Column::Text(of.collect())), ("parameter", Column::Text(parameters.collect()))];
         all.extend(columns.into_iter().map(|(name, values)| (name, Column::Float(values))));
-        all.push((counted.0, Column::Int(vec![count; rows])));
+        for (name, counts) in counted {
+            // Of each axis, whatever column is asked of.
+            let each = counts.iter().cycle().take(rows).map(|it| i64::try_from(*it).ok());
+            all.push((name, Column::Int(each.collect())));
+        }
         let table = Table::from_columns(all)?;
         Ok(if self.control.cancelled() { table.interrupted() } else { table })
     }

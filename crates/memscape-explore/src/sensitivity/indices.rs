@@ -58,7 +58,7 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
         ("total_low", column(1, |it| it.low)),
         ("total_high", column(1, |it| it.high)),
     ];
-    it.rows(columns, ("samples", whole.len()))
+    it.rows(columns, &[("samples", vec![whole.len()])])
 }
 
 /// Answers at both points of a sample, and at the first with one axis of the second.

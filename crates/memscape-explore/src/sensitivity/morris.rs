@@ -48,7 +48,7 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
         ("mean_absolute_effect", effects.iter().map(absolute).collect()),
         ("deviation", effects.iter().map(deviation).collect()),
     ];
-    it.rows(columns, ("paths", whole))
+    it.rows(columns, &[("paths", vec![whole])])
 }
 
 /// Places one after the other, of which each differs from the last in one axis.

@@ -57,6 +57,7 @@ impl SensitivityMethod {
 #[serde(deny_unknown_fields)]
 pub struct Sensitivity {
     /// What they matter to: columns, or formulas.
+    #[serde(deserialize_with = "crate::texts::one_or_many")]
     pub of: Vec<String>,
     /// How they are told apart.
     #[serde(default = "default_method")]

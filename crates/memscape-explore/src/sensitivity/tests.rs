@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Sensitivity, SensitivityMethod, sensitivity};
+use crate::parameters::Parameters;
 use crate::registry::Entry;
 use crate::space::{Range, Space};
 use crate::table::Table;
@@ -129,6 +130,13 @@ fn a_tornado_is_one_parameter_at_a_time() {
     let formula = asked("g * 2 + a", SensitivityMethod::Tornado, 0);
     let [of_formula, of_column] = [&formula, &table].map(|it| it.f64("base").unwrap()[0].unwrap());
     assert!((of_formula - (of_column * 2.0 + 0.5)).abs() < 1e-12, "a formula has a value at the base too");
+    // Of each axis by itself.
+    let (of, method) = (vec!["partial".to_owned()], SensitivityMethod::Tornado);
+    let question = Sensitivity { of, method, samples: 1, seed: 0 };
+    let base = Parameters::from_iter([("a".to_owned(), 0.1.into())]);
+    let partial = sensitivity(&KNOWN, &[base], &unit_cube(), &question, &()).unwrap();
+    assert_eq!(partial.f64("refused").unwrap(), [Some(26.0), Some(0.0), Some(0.0), Some(0.0)]);
+    assert_eq!(partial.f64("answers").unwrap()[..2], [Some(7.0), Some(33.0)]);
 }
 
 #[test]

@@ -42,7 +42,9 @@ pub(super) fn table(base: &[Parameters], it: &Experiment<'_>) -> Result<Table, E
         ("greatest", of(&greatest)),
         ("swing", of(&|all, column| Some(greatest(all, column)? - least(all, column)?))),
     ];
-    it.rows(columns, ("answers", found.iter().flatten().flatten().count()))
+    let answered = |it: &Vec<Values>| it.iter().flatten().count();
+    let refused = found.iter().map(|it| it.len() - answered(it)).collect();
+    it.rows(columns, &[("answers", found.iter().map(answered).collect()), ("refused", refused)])
 }
 
 /// The answers along one axis.

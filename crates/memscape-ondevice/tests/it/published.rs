@@ -9,7 +9,9 @@ use memscape_ondevice::cost::gemv::PimMemory;
 use memscape_ondevice::cost::token::token;
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::Placement;
-use memscape_ondevice::{CapacityStudy, DecodeStudy, GemvStudy, InferenceStudy, LayoutStudy, PrefillStudy};
+use memscape_ondevice::{
+    CapacityStudy, DecodeStudy, GemvStudy, InferenceAnswer, InferenceStudy, LayoutStudy, PrefillStudy,
+};
 use memscape_study::{BoundBy, CostEngine, Study};
 use memscape_workload::{Experts, Llm, Model, Reply};
 
@@ -249,7 +251,11 @@ fn a_batch_shares_weights_on_the_host_alone() {
     let [alone, all] = [1, 3].map(|it| of(Scheme::CacheableGemm, it));
     assert!(all.headline.token_ns < 2.0 * alone.headline.token_ns);
     let [one, three] = [1, 3].map(|it| of(Scheme::Ddb, it));
-    close(3.0 * one.headline.token_ns, three.headline.token_ns);
+    // The host hands over seven products of 16 layers and the head once for all.
+    let handing = 113.0 * InferenceStudy::default().cpu.product_overhead_us * 1e3;
+    let on_pim = |it: &InferenceAnswer| it.headline.token_ns - handing;
+    assert!(on_pim(&one) > 0.5 * one.headline.token_ns);
+    close(3.0 * on_pim(&one), on_pim(&three));
     // Three prompts are copied for once, and multiplied as one.
     assert!(three.headline.ttft_s < 3.0 * one.headline.ttft_s);
     assert!(three.headline.ttft_s > 2.0 * one.headline.ttft_s);
