@@ -145,6 +145,10 @@ coverage: $(MEMSCAPE) ## hold printed numbers against what the models say that t
 	for it in pimnast pim-sherpa npu-gemm riscv-sg2042 hermes; do \
 		$(MEMSCAPE) claims $$it --uncertainty 40 --json > data/calibration/$$it-coverage.json; done
 
+.PHONY: keep-editions
+keep-editions: ## keep what each study answers now at its defaults, once it may answer otherwise
+	EDITIONS=keep cargo test $(CARGO_FLAGS) --test it -- editions
+
 .PHONY: leave-one-out
 leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the others: minutes
 	for it in data/calibration/*.toml; do \

@@ -105,7 +105,18 @@ def test_architecture_says_what_each_crate_uses(crate):
     listed = [row[0] for row in table("Crates")]
     uses = {name for name, kind in packages()[crate] if kind is None and name in packages()}
     expected = ", ".join(short(it) for it in listed if it in uses)
-    assert {row[0]: row[2] for row in table("Crates")}.get(crate) == expected
+    told = {row[0]: row[2] for row in table("Crates")}
+    assert crate in told, f"ARCHITECTURE.md has no row for {crate}"
+    assert told[crate] == expected, f"ARCHITECTURE.md says that {crate} uses `{told[crate]}`; it uses `{expected}`"
+
+
+def test_every_file_of_data_is_embedded():
+    """One that no list names is silently none of the program's."""
+    rust = "".join(it.read_text(encoding="utf-8") for it in sorted((ROOT / "crates").glob("*/src/**/*.rs")))
+    files = [it for it in sorted((ROOT / "data").rglob("*")) if it.suffix in {".toml", ".npz"}]
+    assert len(files) > 80, "data is elsewhere than this test looks"
+    lost = [it for it in files if f'"{it.stem}"' not in rust and f"{it.name}" not in rust]
+    assert not lost, f"no Rust source names {[str(it.relative_to(ROOT)) for it in lost]}"
 
 
 def test_systems_know_neither_each_other_nor_what_sweeps_them():

@@ -22,7 +22,7 @@ pub struct Asked<'a> {
 }
 
 /// A space of each system, with objectives.
-const SPACES: [(&str, &str); 6] = [
+const SPACES: &[(&str, &str)] = &[
     ("pim", include_str!("../../../data/spaces/pim.toml")),
     ("ondevice", include_str!("../../../data/spaces/ondevice.toml")),
     ("ndp", include_str!("../../../data/spaces/ndp.toml")),

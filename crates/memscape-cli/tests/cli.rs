@@ -88,7 +88,10 @@ fn errors_name_what_was_given_and_what_is_allowed() {
         &["trace", "--study", "npu.gemm", "--format", "ramulator"],
     ];
     let told = |arguments: &&[&str]| format!("$ memscape {}\n{}", arguments.join(" "), refused(arguments));
-    insta::assert_snapshot!(calls.iter().map(told).collect::<String>());
+    // How many studies there are is not this test's affair.
+    let others = format!("{} more", memscape::systems::studies().count() - 12);
+    let told = calls.iter().map(told).collect::<String>().replace(&others, "others");
+    insta::assert_snapshot!(told);
 }
 
 /// Counts that no memory holds, and threads that no machine has.

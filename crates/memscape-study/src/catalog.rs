@@ -354,7 +354,7 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
                     self.complete_nested(&mut form, by_name)?;
                     self.complete_typed(form)
                 });
-                both.unwrap_or_else(|error| panic!("a built-in {} is none: {error}", self.kind))
+                both.unwrap_or_else(|error| panic!("a built-in {} cannot be read: {error}", self.kind))
             });
             let (typed, plain) = both.unzip();
             Presets { typed, plain }

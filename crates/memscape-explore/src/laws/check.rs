@@ -4,7 +4,7 @@ use memscape_study::{Effect, Laws, Limited, More, Trend, When};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::draw::{at, fitting};
+use super::draw::{at, fitting, grown};
 use crate::control::Control;
 use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
@@ -218,7 +218,7 @@ impl Court<'_> {
                 .iter()
                 .map(|(path, factor)| {
                     let parameter = self.description.parameters.iter().find(|it| it.path == *path)?;
-                    let value = fitting(&parameter.values, at(&tree, path)?.as_f64()? * factor)?;
+                    let value = grown(&parameter.values, at(&tree, path)?.as_f64()?, *factor)?;
                     Some(((*path).to_owned(), value))
                 })
                 .collect();

@@ -145,6 +145,18 @@ pub(super) fn fitting(values: &Values, number: f64) -> Option<Value> {
     }
 }
 
+/// A number that much larger or smaller, or as far as its range goes; none if that is less than what a limit says that
+/// it does.
+pub(super) fn grown(values: &Values, number: f64, factor: f64) -> Option<Value> {
+    let Values::Number { min, max, .. } = values else { return None };
+    let far = (number * factor).clamp(min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
+    let reached = if factor > 1.0 { far / number } else { number / far };
+    if reached >= ENDLESS { fitting(values, far) } else { None }
+}
+
+/// By how much a resource is at least grown that stands for one without end.
+const ENDLESS: f64 = 2e3;
+
 /// The value at a dotted path.
 pub(super) fn at<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(tree, |it, name| it.get(name))

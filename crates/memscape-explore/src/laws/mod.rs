@@ -325,12 +325,27 @@ impl Tally {
         if complete {
             broken.extend(dead(court, numbers, &parameters, key));
         }
+        let limits = rules.get(&Rule::Limits).map_or(0, |it| it.0);
+        if complete && limits == 0 && points >= POINTS_OF_LIMITS && !court.laws.limits.is_empty() {
+            broken.push(Broken {
+                rule: Rule::Limits,
+                parameter: court.laws.limits[0].grow.first().map_or("", |it| it.0).to_owned(),
+                told: format!(
+                    "none of {points} points could be asked with it so large: its range ends before, or the study \
+                     refuses it"
+                ),
+                commands: vec![format!("memscape describe {}", court.study.name())],
+            });
+        }
         broken.sort_by(|a, b| (a.rule, &a.parameter).cmp(&(b.rule, &b.parameter)));
         let checked = Rule::ALL.into_iter().map(of_rule).chain(parameters.iter().map(of_parameter)).collect();
         let exceptions = court.laws.effects().map(|it| it.except.len() as u64).sum();
         Examination { study: court.study.name(), points, refused, checked, broken, exceptions, complete }
     }
 }
+
+/// Among so many points limits are asked somewhere.
+const POINTS_OF_LIMITS: u64 = 100;
 
 /// Numbers without a law, and laws without a number.
 fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
@@ -361,6 +376,24 @@ fn undeclared(court: &Court<'_>, numbers: &[&Parameter]) -> Vec<Broken> {
         if !is_known {
             let told = format!("a law speaks of it and `{}`, but the study has not both", trend.column);
             all.push(broken(trend.path, &told));
+        }
+    }
+    for limit in court.laws.limits {
+        let parameters = &court.description.parameters;
+        let known = |path: &str| {
+            parameters.iter().any(|it| it.path == path && matches!(it.values, Values::Number { .. }))
+        };
+        for (path, _) in limit.grow.iter().filter(|it| !known(it.0)) {
+            all.push(broken(path, "a limit grows it, but the study has no such number"));
+        }
+        for column in
+            limit.vanish.iter().filter(|it| !court.description.columns.iter().any(|of| of.name == **it))
+        {
+            let of = limit.grow.first().map_or("", |it| it.0);
+            all.push(broken(
+                of,
+                &format!("a limit makes `{column}` vanish, but the study has no such column"),
+            ));
         }
     }
     for effect in court.laws.effects() {
@@ -397,7 +430,10 @@ fn dead(
     let broken = |(path, it): (&String, &Varied)| Broken {
         rule: Rule::Alive,
         parameter: path.clone(),
-        told: format!("{} pairs of answers do not differ by it", it.pairs),
+        told: format!(
+            "{} pairs of answers do not differ by it; let a column show what it does, or declare it unused with a reason",
+            it.pairs
+        ),
         commands: vec![format!("memscape describe {}", court.study.name())],
     };
     parameters.iter().filter(is_dead).map(broken).collect()

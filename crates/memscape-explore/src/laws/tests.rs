@@ -247,6 +247,11 @@ impl Study for Careless {
             faster("printed").except(&[Exception { when: When::is("on", &["false"]), reason: "as printed" }]),
             faster("gone"),
         ]],
+        // One of the range ends before it, the other is of nothing that there is.
+        limits: &[
+            Limit { grow: &[("sly", 1e6)], vanish: &["sums"] },
+            Limit { grow: &[("slyer", 1e6)], vanish: &["sum"] },
+        ],
         ..Laws::NONE
     };
 
@@ -259,8 +264,15 @@ impl Study for Careless {
 #[test]
 fn declarations_are_held_to_the_study() {
     let it = examine(&Entry::<Careless>::new(), &Parameters::new(), 500, 1, &()).unwrap();
-    let expected =
-        [(Rule::Declared, "gone"), (Rule::Declared, "lawless"), (Rule::Alive, "idle"), (Rule::Inert, "sly")];
+    let expected = [
+        (Rule::Declared, "gone"),
+        (Rule::Declared, "lawless"),
+        (Rule::Declared, "sly"),
+        (Rule::Declared, "slyer"),
+        (Rule::Alive, "idle"),
+        (Rule::Inert, "sly"),
+        (Rule::Limits, "sly"),
+    ];
     assert_eq!(broken(&it), expected, "{it}");
     assert_eq!(it.exceptions, 1);
     let exempt = it.checked.iter().find(|it| it.parameter == "printed").unwrap();

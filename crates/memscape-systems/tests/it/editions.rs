@@ -1,7 +1,7 @@
 //! Kept answers are taken for the program's own by version: a study that answers otherwise
 //! has another `Study::MODEL`.
 //!
-//! `EDITIONS=keep cargo test -p memscape-systems --test it editions` keeps what is answered now.
+//! `make keep-editions` keeps what is answered now.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn a_study_that_answers_otherwise_has_another_version() {
     assert!(
         changed.is_empty() && kept.lines().count() == now.lines().count(),
         "these studies answer otherwise than they did: {changed:?}; raise their `Study::MODEL`, unless no release \
-         has answered as before, and then `EDITIONS=keep` keeps what they answer now"
+         has answered as before, and then `make keep-editions` keeps what they answer now"
     );
 }
 

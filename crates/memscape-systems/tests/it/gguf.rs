@@ -198,10 +198,14 @@ fn a_comparison_shows_what_each_platform_makes_of_the_file() {
     let table = ask(Vec::new());
     let errors = table.text("error").unwrap();
     assert!(errors.iter().all(Option::is_none), "{errors:?}");
+    let described = registry().preset_in_file(path.to_str().unwrap()).unwrap();
     let [names, studies, formats] = ["platform", "study", "format"].map(|it| table.text(it).unwrap());
     for ((name, study), format) in names.iter().zip(&studies).zip(&formats) {
         let (name, study) = (name.as_deref().unwrap(), study.as_deref().unwrap());
-        let stored = ["npu", "ndp", "cxl"].iter().any(|it| study.starts_with(it));
+        let implied = memscape_systems::study(study).unwrap().slots().iter().flat_map(|it| it.implied);
+        let stored = implied
+            .filter(|it| it.parameter == "format")
+            .any(|it| (it.value)(&described.parameters) == Some(json!("stored")));
         assert_eq!(format.as_deref() == Some("stored"), stored, "{name}: {format:?}");
     }
     let table = ask(vec!["q6_k".to_owned()]);

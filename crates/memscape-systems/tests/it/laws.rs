@@ -35,7 +35,11 @@ const ALONE: (&str, &str, u64) = ("ndp.inference", r#"{"engine": "closed"}"#, 30
 
 #[test]
 fn every_study_keeps_its_laws() {
-    let all: Vec<&dyn DynStudy> = studies().collect();
+    // One alone, while it is being written: LAWS_STUDY=pim.gemv.
+    let one = std::env::var("LAWS_STUDY").ok();
+    let all: Vec<&dyn DynStudy> =
+        studies().filter(|it| one.as_deref().is_none_or(|one| it.name() == one)).collect();
+    assert!(!all.is_empty(), "there is no study {one:?}");
     let broken: Vec<String> = all.into_par_iter().filter_map(broken_by).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
