@@ -103,6 +103,8 @@ pub struct InferenceAnswer {
     pub beside_bytes: u64,
     /// Operations per second of the prompt's products, without padding
     pub prompt_tops: f64,
+    /// What the prompt would take token by token on PIM, without the array: less, if it is short
+    pub prompt_on_pim_s: Option<f64>,
 }
 
 /// Why there is no reply.
@@ -247,6 +249,14 @@ impl InferenceStudy {
             refresh: self.refresh,
             ..memscape_pim::InferenceStudy::default()
         }
+    }
+
+    /// The prompt as if it were a reply.
+    #[expect(clippy::cast_precision_loss, reason = "tokens in ratio")]
+    fn prompt_on_pim(&self) -> Result<Nanoseconds, StudyError> {
+        let (prompt_tokens, generated_tokens) = (NonZeroU64::MIN, self.prompt_tokens);
+        let reply = memscape_pim::InferenceStudy { prompt_tokens, generated_tokens, ..self.on_pim() };
+        Ok(Nanoseconds::new(reply.step_on_pim()?.time.total().as_ns())? * generated_tokens.get() as f64)
     }
 
     /// Prompt and token, operator by operator, with the copies between.
@@ -404,6 +414,7 @@ impl Study for InferenceStudy {
             kv_bytes: self.kv_bytes().0,
             beside_bytes: self.beside().0,
             prompt_tops: prompt.tops,
+            prompt_on_pim_s: self.prompt_on_pim().ok().map(seconds),
         })
     }
 
@@ -441,6 +452,28 @@ mod tests {
     use super::*;
 
     /// Small enough that the search for designs takes little.
+    /// A prompt of few tokens is a reply's beginning, one of many the array's affair.
+    #[test]
+    fn short_prompts_are_faster_on_pim() {
+        let of = |prompt: u64| {
+            let prompt_tokens = NonZeroU64::new(prompt).unwrap();
+            let answer = InferenceStudy { prompt_tokens, ..InferenceStudy::default() }.answer().unwrap();
+            (answer.headline.ttft_s, answer.prompt_on_pim_s.unwrap())
+        };
+        let ((few, few_on_pim), (many, many_on_pim)) = (of(16), of(1024));
+        assert!(few_on_pim < 0.5 * few, "{few_on_pim} {few}");
+        assert!(many < 0.5 * many_on_pim, "{many_on_pim} {many}");
+        // Sixteen tokens as a reply's, whose context they are themselves.
+        let reply = |tokens| NonZeroU64::new(tokens).unwrap();
+        let whole = InferenceStudy {
+            prompt_tokens: reply(1),
+            generated_tokens: reply(16),
+            ..InferenceStudy::default()
+        };
+        let token_ns = whole.answer().unwrap().headline.token_ns;
+        assert!((few_on_pim / (16.0 * token_ns * 1e-9) - 1.0).abs() < 1e-9);
+    }
+
     fn small() -> InferenceStudy {
         let tokens = NonZeroU64::new(128).unwrap();
         InferenceStudy {

@@ -67,6 +67,9 @@ impl Matrix {
         Self::LmHead,
     ];
 
+    /// Those that are of no layer, in the order they are used.
+    pub const OUTSIDE: [Self; 3] = [Self::ProjectIn, Self::ProjectOut, Self::LmHead];
+
     /// The name, for example `fc1`.
     #[must_use]
     pub const fn name(self) -> &'static str {

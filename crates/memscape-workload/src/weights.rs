@@ -179,8 +179,7 @@ impl WeightFormat {
 /// in single precision.
 fn cut(model: &Llm, kind: GgmlType) -> Option<(Matrix, u64)> {
     let layer = model.layer_matrices(Projections::Separate).map(|it| (it.0, it.1));
-    let beside = [Matrix::ProjectIn, Matrix::ProjectOut, Matrix::LmHead];
-    let beside = beside.into_iter().filter_map(|it| Some((it, model.gemv(it).ok()?)));
+    let beside = Matrix::OUTSIDE.into_iter().filter_map(|it| Some((it, model.gemv(it).ok()?)));
     layer
         .chain(beside)
         .filter(|it| it.0 != Matrix::Router)

@@ -507,7 +507,7 @@ impl WorkloadStudy {
             let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } = answer;
             let count = it.count as f64;
             let time = Nanoseconds::new(time_ns)? * count;
-            let outside = matches!(it.matrix, Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead);
+            let outside = Matrix::OUTSIDE.contains(&it.matrix);
             let of = &mut parts[usize::from(outside)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;

@@ -132,11 +132,12 @@ fn clamped(ns: f64) -> Nanoseconds {
 }
 
 impl Hierarchy<'_> {
-    /// Controllers behind the nodes that hold the weights.
+    /// Controllers behind the nodes that hold the weights. Nodes that share one are as near to it as those that have
+    /// their own.
     #[must_use]
     pub fn controllers(&self, placed: &Placed) -> f64 {
         let (all, nodes) = (f64::from(self.memory.channels.get()), f64::from(self.numa.nodes.get()));
-        (f64::from(placed.data_nodes) * all / nodes).min(all)
+        (f64::from(placed.data_nodes) * (all / nodes).max(1.0)).min(all)
     }
 
     /// What all threads together read from DRAM.

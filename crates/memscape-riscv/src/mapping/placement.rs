@@ -6,8 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::nodes::Nodes;
-use memscape_dram::Dram;
-
 use crate::hardware::{
     Cache, CoreList, DistanceError, LOCAL_DISTANCE, MOST_NODES, Numa, Os, OutOfRange, SlcScope, within,
 };
@@ -135,17 +133,6 @@ pub enum NumaError {
         /// Nodes there are.
         nodes: u32,
     },
-    /// Nodes without a memory controller.
-    #[error(
-        "`memory.channels` is {channels}, but each of the {nodes} nodes has memory and a controller of its own; use {nodes} \
-         channels or more, or fewer `numa.nodes`"
-    )]
-    Controllers {
-        /// Channels there are.
-        channels: u32,
-        /// Nodes there are.
-        nodes: u32,
-    },
     /// Distances that are for another machine.
     #[error(transparent)]
     Distances(#[from] DistanceError),
@@ -254,15 +241,6 @@ fn runs(policy: Policy, threads: u32, bind: Bind, numa: &Numa) -> Result<Runs, N
             Ok(Runs::on(&on[..count as usize], cores_per_node))
         }
     }
-}
-
-/// Checks that each node has memory of its own.
-///
-/// # Errors
-/// [`NumaError::Controllers`] if there are fewer channels than nodes.
-pub const fn check_controllers(memory: &Dram, numa: &Numa) -> Result<(), NumaError> {
-    let (channels, nodes) = (memory.channels.get(), numa.nodes.get());
-    if channels < nodes { Err(NumaError::Controllers { channels, nodes }) } else { Ok(()) }
 }
 
 /// Places threads and pages. What is touched first is touched on the first node that has

@@ -16,7 +16,7 @@ use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
-use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, check_controllers, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{NoCode, check_format, format_with_code, stored_bytes};
 use crate::number::{count, float, long};
 
@@ -158,7 +158,6 @@ impl GemmStudy {
         self.core.check()?;
         self.cache.check()?;
         self.memory.check()?;
-        check_controllers(&self.memory, &self.numa)?;
         self.controller.check()?;
         self.os.check()?;
         let vlen = self.core.vlen_bits;

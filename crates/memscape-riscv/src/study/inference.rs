@@ -27,7 +27,7 @@ use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_lengt
 use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
-use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, check_controllers, place};
+use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
 use crate::mapping::quant::{
     BLOCK, FILE_FORMAT, FormatError, block_bytes, check_stored, file_bytes, format_with_code, matrix_bytes,
 };
@@ -284,7 +284,6 @@ impl InferenceStudy {
         self.core.check()?;
         self.cache.check()?;
         self.memory.check()?;
-        check_controllers(&self.memory, &self.numa)?;
         self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;

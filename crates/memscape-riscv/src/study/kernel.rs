@@ -15,7 +15,7 @@ use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
-use crate::mapping::placement::{Bind, Policy, check_controllers, place};
+use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes};
 use crate::number::{count, float, long};
 
@@ -233,7 +233,6 @@ impl Study for KernelStudy {
         self.core.check()?;
         self.cache.check()?;
         self.memory.check()?;
-        check_controllers(&self.memory, &self.numa)?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
         let row_blocks = gemm.k().div_ceil(BLOCK as u64);

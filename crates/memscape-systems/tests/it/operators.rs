@@ -150,7 +150,8 @@ fn batches_share_the_weights_where_a_system_can() {
     assert!(times(0) < 1.5, "{} {}", names[0], times(0));
     assert!(times(1) < 4.0, "{} {}", names[1], times(1));
     assert!(times(2) > 3.0 && times(2) < 8.0, "{} {}", names[2], times(2));
-    assert!((times(3) - 8.0).abs() < 0.01, "{} {}", names[3], times(3));
+    // What the host hands over it hands over once.
+    assert!(times(3) > 4.0 && times(3) < 8.0, "{} {}", names[3], times(3));
 }
 
 /// Inputs and sums of units at banks cross pins, and take time and energy there.
