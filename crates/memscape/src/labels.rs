@@ -57,7 +57,7 @@ pub fn prefix(columns: &[String], values: impl Iterator<Item = f64>) -> Prefix {
     }
 }
 
-/// A column's name as an axis says it: `memory.trcd_ns` is `Trcd (ns)`.
+/// A column's name as an axis says it: `memory.trcd_ns` is `tRCD (ns)`.
 fn label(column: &str) -> String {
     let (name, unit) = split(column);
     if name == column && name.contains(' ') {
@@ -67,8 +67,12 @@ fn label(column: &str) -> String {
     if unit.is_empty() { name } else { format!("{name} ({unit})") }
 }
 
-/// With a capital letter.
+/// With a capital letter, unless it begins with a name that has its own.
 fn sentence(name: &str) -> String {
+    let first = name.split(' ').next().unwrap_or_default();
+    if first.contains(char::is_uppercase) {
+        return name.to_owned();
+    }
     let mut letters = name.chars();
     letters.next().map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + letters.as_str())
 }
@@ -118,7 +122,25 @@ fn split(column: &str) -> (String, String) {
     let (name, unit) = name_and_unit(column);
     // What is called as its unit, such as `tokens`, says it once.
     let unit = unit.filter(|_| !column.ends_with(name));
-    (name.replace('_', " "), unit.unwrap_or_default())
+    let words: Vec<String> = name.split('_').map(spelled).collect();
+    (words.join(" "), unit.unwrap_or_default())
+}
+
+/// Words that have a spelling of their own.
+const SPELLED: [&str; 37] = [
+    "CPU", "DIMM", "DMA", "DRAM", "FFN", "GEMM", "GEMV", "GPU", "KV", "L1", "L2", "LM", "NDP", "NPU", "NUMA",
+    "PCIe", "PIM", "SLC", "TOPS", "TTFT", "tCCD", "tCK", "tFAW", "tRAS", "tRC", "tRCD", "tREFI", "tRFCab",
+    "tRP", "tRPab", "tRRD", "tRTP", "tRTRS", "tRTW", "tWL", "tWR", "tWTR",
+];
+
+/// A word of a name as it is written, one or several of what it names.
+fn spelled(word: &str) -> String {
+    let own = |it: &str| SPELLED.iter().find(|own| own.eq_ignore_ascii_case(it));
+    match (own(word), word.strip_suffix('s').and_then(own)) {
+        (Some(own), _) => (*own).to_owned(),
+        (None, Some(own)) => format!("{own}s"),
+        (None, None) => word.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +150,12 @@ mod tests {
     #[test]
     fn names_of_columns_become_labels_with_units() {
         for (column, expected) in [
-            ("memory.trcd_ns", "Trcd (ns)"),
+            ("memory.trcd_ns", "tRCD (ns)"),
+            ("ttft_s", "TTFT (s)"),
+            ("kv_bits", "KV (bit)"),
+            ("pim.input_registers", "Input registers"),
+            ("dimms", "DIMMs"),
+            ("prompt_on_pim_s", "Prompt on PIM (s)"),
             ("generation_tokens_per_s", "Generation tokens (tokens/s)"),
             ("tokens_per_s", "Tokens (tokens/s)"),
             ("device.dram.read_gb_s", "Read (GB/s)"),
