@@ -156,7 +156,7 @@ pub struct InferenceAnswer {
     pub prompt_vector_s: f64,
     /// Operations per second of the prompt's products, without padding
     pub prompt_tops: f64,
-    /// Bytes that a step streams
+    /// Bytes that a step moves, weights as they are stored
     pub step_bytes: f64,
     /// Mean context of the generated tokens
     pub context_tokens: u64,
@@ -185,8 +185,8 @@ impl PromptCost {
     /// Bytes that all of it moves: with weights as they are stored, and as wide as they are multiplied
     /// where that is more.
     fn moved_bytes(&self) -> [f64; 2] {
-        let written = self.written_bytes();
-        self.read_bytes().map(|read| read + written)
+        let [layers, outside] = [self.layers, self.outside].map(|it| it.moved_bytes());
+        [0, 1].map(|it| layers[it] + outside[it] + self.other_bytes)
     }
 
     /// Bytes that it reads, in the same two ways; of what is no product, all that is moved.
@@ -379,10 +379,10 @@ impl InferenceStudy {
         (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
     }
 
-    /// One step: the slower of streaming and multiplying, operator after operator; the bytes streamed;
+    /// One step: the slower of streaming and multiplying, operator after operator; the bytes moved, as of a prompt;
     /// and the time of operators that multiply for longer than they stream.
-    fn step(&self) -> Result<(Breakdown<PassPart>, f64, Nanoseconds), StudyError> {
-        let (mut times, mut streamed) = ([0.0; 3], 0.0);
+    fn step(&self) -> Result<(Breakdown<PassPart>, [f64; 2], Nanoseconds), StudyError> {
+        let (mut times, mut moved) = ([0.0; 3], [0.0; 2]);
         let mut computing = 0.0;
         let streams = self.streams()?;
         let products = self.products_of_step(&streams)?;
@@ -391,11 +391,12 @@ impl InferenceStudy {
                 computing += it.compute;
             }
             times[it.part.index()] += it.time();
-            streamed += it.bytes;
+            moved = moved.map(|all| all + it.bytes);
         }
         if let Some((_, solved)) = products {
             times[PassPart::Weights.index()] = solved.answer.time_ns;
-            streamed += solved.moved_bytes();
+            let [layers, outside] = [solved.layers, solved.outside].map(|it| it.moved_bytes());
+            moved = [0, 1].map(|it| moved[it] + layers[it] + outside[it]);
             computing += solved.computing.as_f64();
         }
         let [weights, attention, vector] = times.map(Nanoseconds::new);
@@ -405,7 +406,7 @@ impl InferenceStudy {
             (PassPart::Vector, vector?.to_picoseconds()),
             (PassPart::Dispatch, self.dispatch()?.to_picoseconds()),
         ]);
-        Ok((step, streamed, Nanoseconds::new(computing)?))
+        Ok((step, moved, Nanoseconds::new(computing)?))
     }
 
     /// The products of a step whose vectors memory tiles do not hold while weights stream past them: those of a
@@ -563,9 +564,9 @@ impl InferenceStudy {
 
     /// What the DRAM takes for the prompts, and for a step. The array is charged the time of weights as
     /// wide as they are multiplied; narrower ones may as well be read as they are stored.
-    fn energy(&self, prompt: ([f64; 2], Nanoseconds), step: (f64, Nanoseconds)) -> Option<[Energy; 2]> {
+    fn energy(&self, prompt: ([f64; 2], Nanoseconds), step: ([f64; 2], Nanoseconds)) -> Option<[Energy; 2]> {
         let path = &self.device.dram;
-        Some([path.energy_of(prompt.0, prompt.1)?, path.energy_of([step.0; 2], step.1)?])
+        Some([path.energy_of(prompt.0, prompt.1)?, path.energy_of(step.0, step.1)?])
     }
 }
 
@@ -640,7 +641,7 @@ impl Study for InferenceStudy {
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let read = self.prompt()?;
-        let (step, step_bytes, computing) = self.step()?;
+        let (step, moved, computing) = self.step()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);
         let headline = Headline::of(&Served {
@@ -652,7 +653,7 @@ impl Study for InferenceStudy {
             memory_bytes: memory.0,
             memory_limit_bytes: Some(self.memory_gb.bytes().0),
             bound_by: bound_by(&self.device, &step, computing),
-            energy: self.energy((read.moved_bytes(), prompt), (step_bytes, step_time)),
+            energy: self.energy((read.moved_bytes(), prompt), (moved, step_time)),
             package_w: None,
             cost_usd: None,
         });
@@ -666,7 +667,7 @@ impl Study for InferenceStudy {
             prompt_attention_s: attention.as_f64() * 1e-9,
             prompt_vector_s: vector.as_f64() * 1e-9,
             prompt_tops,
-            step_bytes,
+            step_bytes: moved[0],
             context_tokens: self.reply().mean_context(),
         })
     }
@@ -740,7 +741,7 @@ mod tests {
                 batch: NonZeroU32::new(32).unwrap(),
                 ..InferenceStudy::default()
             };
-            let (step, bytes, _) = study.step().unwrap();
+            let (step, [bytes, _], _) = study.step().unwrap();
             [step.ns(PassPart::Attention), step.total().as_ns(), bytes]
         };
         let reply = of(1, 1023);
@@ -829,6 +830,9 @@ mod tests {
         assert!(weights(256) < 0.9 * prompt(256), "{} {}", weights(256), prompt(256));
         assert!((weights(257) / prompt(257) - 1.0).abs() < 1e-12);
         assert!((weights(1024) / prompt(1024) - 1.0).abs() < 1e-12);
+        // Weights may then be read as wide as they are multiplied, as a prompt's.
+        let bytes = |batch| study(batch).step().unwrap().1;
+        assert!(bytes(256)[0].total_cmp(&bytes(256)[1]).is_eq() && bytes(257)[0] < bytes(257)[1]);
         // Operator by operator, too.
         let told = study(257).operators().unwrap();
         let products = |it: &&OperatorCost| {

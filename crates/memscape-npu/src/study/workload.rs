@@ -272,6 +272,15 @@ pub struct ProductTraffic {
     pub written_bytes: f64,
 }
 
+impl ProductTraffic {
+    /// Bytes read and written: with weights as they are stored, and as wide as they are multiplied where that is
+    /// more.
+    #[must_use]
+    pub fn moved_bytes(&self) -> [f64; 2] {
+        [self.stored_read_bytes, self.read_bytes].map(|read| read + self.written_bytes)
+    }
+}
+
 /// A prompt's products, and what they take.
 pub(super) struct Solved {
     pub(super) answer: WorkloadAnswer,
@@ -284,13 +293,6 @@ pub(super) struct Solved {
     pub(super) layer_tops: f64,
     /// The time of products that cores take longest for.
     pub(super) computing: Nanoseconds,
-}
-
-impl Solved {
-    /// Bytes that all products read and write.
-    pub(super) fn moved_bytes(&self) -> f64 {
-        [self.layers, self.outside].iter().map(|it| it.stored_read_bytes + it.written_bytes).sum()
-    }
 }
 
 /// One kind of product.
