@@ -3,7 +3,6 @@
 use memscape_ondevice::cost::memory::Bandwidth;
 use memscape_ondevice::cost::rates::{Compute, swizzle_ns};
 use memscape_units::{Bytes, Nanoseconds, UnitError};
-use memscape_workload::Gemv;
 use memscape_workload::{Format, Llm, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +41,8 @@ pub enum CacheHandover {
 pub struct LayerWeights {
     /// Layers, all alike.
     pub layers: u64,
-    /// Bytes of the matrices of one layer, as they are stored.
+    /// Bytes of the matrices of one layer, as they are stored: of all experts, since a copy that is ahead of
+    /// the array does not know which of them it will need.
     pub layer: Bytes,
     /// Bytes of its largest matrix.
     pub largest: Bytes,
@@ -52,12 +52,11 @@ impl LayerWeights {
     /// Those of a model.
     #[must_use]
     pub fn of(model: &Llm, format: Format, projections: Projections) -> Self {
-        let bytes = |it: Gemv| it.weight_bytes(format).0;
-        let matrices = || model.layer_gemvs(projections).map(move |it| bytes(it.1));
+        let matrices = || model.layer_matrices(projections).map(|it| (it.1.weight_bytes(format).0, it.2));
         Self {
             layers: model.layers.into(),
-            layer: Bytes(matrices().sum()),
-            largest: Bytes(matrices().max().unwrap_or_default()),
+            layer: Bytes(matrices().map(|it| it.0.saturating_mul(it.1)).sum()),
+            largest: Bytes(matrices().map(|it| it.0).max().unwrap_or_default()),
         }
     }
 
@@ -154,6 +153,16 @@ mod tests {
         assert!((of(60.0).as_f64() - 60.0).abs() < 1e-9, "only the first layer's");
         assert!((of(70.0).as_f64() - (70.0 + 10.0 * 10.0)).abs() < 1e-6);
         assert!((Keeping::Owr.exposed(11, ns(100.0), ns(40.0), ns(60.0)).as_f64() - 660.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn all_experts_of_a_layer_are_copied() {
+        let model = memscape_workload::Model::named("mixtral-8x7b").unwrap();
+        let weights = LayerWeights::of(&model, Format::INT8, Projections::Merged);
+        let [attention, router, expert] = [2 * 4096 * 4096 + 2 * 1024 * 4096, 8 * 4096, 3 * 4096 * 14_336];
+        assert_eq!(weights.layer, Bytes(attention + router + 8 * expert));
+        assert_eq!(weights.largest, Bytes(2 * 4096 * 14_336));
+        assert_eq!(Keeping::Ddb.copied(&weights), Bytes(32 * weights.layer.0));
     }
 
     proptest! {

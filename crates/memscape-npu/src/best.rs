@@ -76,7 +76,7 @@ pub enum Obstacle {
 }
 
 /// Which of up to so many products share a design: their combinations are all tried.
-pub const MOST_PRODUCTS: usize = 10;
+pub const MOST_PRODUCTS: usize = 11;
 
 impl Designs<'_> {
     /// The steps that memory tiles hold and whose runs a wrap register can count,

@@ -67,6 +67,9 @@ impl Matrix {
         Self::LmHead,
     ];
 
+    /// Those of a feed-forward network, or of an expert, in the order they are used.
+    pub const FFN: [Self; 6] = [Self::Fc1, Self::Fc2, Self::GateUp, Self::Gate, Self::Up, Self::Down];
+
     /// Those that are of no layer, in the order they are used.
     pub const OUTSIDE: [Self; 3] = [Self::ProjectIn, Self::ProjectOut, Self::LmHead];
 
@@ -385,10 +388,7 @@ impl Llm {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of experts")]
     pub fn weight_reads(&self, operator: &Operator, tokens: u64, sequences: u64) -> f64 {
-        let of_experts = || {
-            let both = [Projections::Merged, Projections::Separate].map(|it| self.ffn_gemvs(it));
-            both.iter().flatten().flatten().any(|it| it.0.name() == operator.name)
-        };
+        let of_experts = || Matrix::FFN.iter().any(|it| it.name() == operator.name);
         match self.experts {
             Some(experts) if of_experts() => {
                 let met = |tokens| experts.touched(self.layers, tokens) as f64;
@@ -432,8 +432,14 @@ impl Llm {
     }
 
     /// Feed-forward networks that `tokens` tokens meet, over all layers: how
-    /// many, and with how many tokens each.
-    fn ffn_instances(&self, tokens: u64) -> [(u64, u64); 2] {
+    /// many, and with how many tokens each. Of experts, some are met by one token more.
+    ///
+    /// ```
+    /// let model = memscape_workload::Model::named("mixtral-8x7b").unwrap();
+    /// assert_eq!(model.ffn_instances(100), [(256, 25), (0, 26)], "all of 32 layers, by two hundred eighths");
+    /// ```
+    #[must_use]
+    pub fn ffn_instances(&self, tokens: u64) -> [(u64, u64); 2] {
         let layers = u64::from(self.layers);
         let Some(experts) = self.experts else { return [(layers, tokens), (0, 0)] };
         let instances = experts.touched(self.layers, tokens);

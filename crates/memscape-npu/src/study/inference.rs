@@ -3,9 +3,9 @@
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
-    Aim, Bound, BoundBy, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Limited, OperatorCost,
-    Part, Pass, Served, Slot, Study, StudyError, TraceFormat, When, either, neutral, operators_form, parts,
-    raises, slower, write_operators,
+    Aim, Bound, Breakdown, CostEngine, Energy, EnergyColumns, Headline, Laws, Limited, OperatorCost, Part,
+    Pass, Served, Slot, Study, StudyError, TraceFormat, When, either, neutral, operators_form, raises,
+    slower, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::weights::AS_STORED;
@@ -20,6 +20,7 @@ use crate::mapping::design::{BLayout, BdReconfiguration};
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::attention::PromptAttention;
 use crate::study::laws;
+use crate::study::pass::{PassPart, Streamed, bound_by, part_of};
 use crate::study::slots;
 use crate::study::workload::{ProductTraffic, Solved, Strategy, WorkloadStudy};
 
@@ -98,9 +99,10 @@ pub struct InferenceStudy {
 pub enum Handed {
     /// Each product, and each layer's attention
     Operators,
-    /// Each layer, and what follows the last
+    /// Each layer, and what follows the last; a layer with experts at two times, since descriptors have addresses
+    /// of those that its router chooses
     Layers,
-    /// All of the token
+    /// All of the token; not with experts
     Token,
 }
 
@@ -117,20 +119,6 @@ impl MemoryGb {
     )]
     fn bytes(self) -> Bytes {
         Bytes((self.0 * 1e9) as u64)
-    }
-}
-
-parts! {
-    /// What a pass over the model takes its time for.
-    pub enum PassPart {
-        /// Products with weights
-        Weights = "weights",
-        /// Keys and values
-        Attention = "attention",
-        /// Norms, activations, residuals
-        Vector = "vector",
-        /// What the host needs to hand work over
-        Dispatch = "dispatch",
     }
 }
 
@@ -226,6 +214,15 @@ pub enum InferenceError {
         /// What there is.
         have: Bytes,
     },
+    /// A token handed over before anyone knows what it takes.
+    #[error(
+        "`handed` = token, but which of the {count} experts of a layer a token meets is known when the layer's router \
+         has answered; use `handed` = layers or operators, or a model without experts"
+    )]
+    HandedToken {
+        /// Experts of a layer.
+        count: u32,
+    },
     /// More rows of a product than are modelled.
     #[error(
         "`prompt_tokens` = {prompt} of each of `batch` = {batch} sequences are {rows} rows of a product, which must be \
@@ -239,35 +236,6 @@ pub enum InferenceError {
         /// Tokens of all.
         rows: u128,
     },
-}
-
-/// An operator that the array streams and multiplies at the same time, in nanoseconds.
-struct Streamed {
-    name: &'static str,
-    part: PassPart,
-    /// Multiplying, if every multiplier were busy.
-    at_peak: f64,
-    compute: f64,
-    stream: f64,
-    bytes: f64,
-}
-
-impl Streamed {
-    /// The slower of both.
-    const fn time(&self) -> f64 {
-        self.compute.max(self.stream)
-    }
-
-    fn told(&self, pass: Pass) -> Result<OperatorCost, StudyError> {
-        let ns = Nanoseconds::new;
-        let least = ns(self.at_peak.max(self.stream))?;
-        let parts = if self.compute > self.stream {
-            [("compute_at_peak", ns(self.at_peak)?), ("kernel", ns((self.compute - self.at_peak).max(0.0))?)]
-        } else {
-            [("read", ns(self.stream)?), ("kernel", Nanoseconds::ZERO)]
-        };
-        Ok(OperatorCost::new(pass, self.name, least, parts))
-    }
 }
 
 impl Default for InferenceStudy {
@@ -305,8 +273,12 @@ impl Default for InferenceStudy {
 }
 
 impl InferenceStudy {
-    /// Checks that the prompts of all sequences are no more rows than a product may have.
-    fn check_rows(&self) -> Result<(), InferenceError> {
+    /// Checks that the host can hand over what it does, and that the prompts of all sequences are no more rows than a
+    /// product may have.
+    fn check(&self) -> Result<(), InferenceError> {
+        if let (Handed::Token, Some(experts)) = (self.handed, self.model.experts) {
+            return Err(InferenceError::HandedToken { count: experts.count });
+        }
         let (prompt, batch) = (self.prompt_tokens.get(), self.batch.get());
         let rows = u128::from(prompt) * u128::from(batch);
         if rows > MAX_SIZE.into() { Err(InferenceError::Rows { prompt, batch, rows }) } else { Ok(()) }
@@ -340,7 +312,7 @@ impl InferenceStudy {
     /// Inputs and results of the prompt's largest product, which DRAM holds while it is computed.
     ///
     /// # Errors
-    /// As of `npu.workload`: a model with experts.
+    /// As of `npu.workload`.
     pub fn product_bytes(&self) -> Result<Bytes, StudyError> {
         let products = self.products();
         let mut most = products.product_bytes(self.batch.into())?.0;
@@ -369,14 +341,19 @@ impl InferenceStudy {
     /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
     fn bytes(&self, stored: Weights<'_>, it: &Operator, sequences: f64) -> f64 {
-        // Matrices are read once for all; each sequence looks up rows of its own.
-        let times = if it.kind == OperatorKind::Matrix { 1.0 } else { sequences };
+        // Matrices are read once for all that meet them; each sequence looks up rows of its own.
+        let times = if it.kind == OperatorKind::Matrix { self.reads(it) } else { sequences };
         let weights = times * stored.operator_bits(it) as f64;
         let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
         let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
         let vectors = it.vector_weight_elements as f64;
         let width = f64::from(self.activation_bits.get());
         (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
+    }
+
+    /// How many matrices a step reads for each that one sequence meets: tokens of others meet other experts.
+    fn reads(&self, it: &Operator) -> f64 {
+        self.model.weight_reads(it, 1, self.batch.get().into())
     }
 
     /// One step: the slower of streaming and multiplying, operator after operator; the bytes moved, as of a prompt;
@@ -434,8 +411,10 @@ impl InferenceStudy {
             Handed::Operators => {
                 let operators = self.model.reply_operators(self.reply(), self.projections)?;
                 let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
-                products.map(|it| it.count as f64).sum::<f64>() + layers
+                products.map(|it| it.count as f64 * self.reads(it)).sum::<f64>() + layers
             }
+            // The host hands over experts once their router has answered.
+            Handed::Layers if self.model.experts.is_some() => 2.0 * layers + 1.0,
             Handed::Layers => layers + 1.0,
             Handed::Token => 1.0,
         };
@@ -457,7 +436,7 @@ impl InferenceStudy {
         for it in self.model.reply_operators(self.reply(), self.projections)? {
             let (count, bytes) = (it.count as f64, self.bytes(stored, &it, batch));
             let vectors = match it.kind {
-                OperatorKind::Matrix => batch,
+                OperatorKind::Matrix => batch / self.reads(&it),
                 // Heads that share keys and values.
                 OperatorKind::Attention => it.n as f64,
                 OperatorKind::Vector => r,
@@ -514,7 +493,7 @@ impl InferenceStudy {
     /// # Errors
     /// As of the study, but that nothing is refused for its size.
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
-        self.check_rows()?;
+        self.check()?;
         let (products, stored) = (self.products(), self.format.of(&self.model)?);
         let heads = NonZeroU64::from(self.batch);
         let mut costs = products.operators(heads, Some(stored))?;
@@ -545,9 +524,9 @@ impl InferenceStudy {
     /// The prompts of all sequences on the array.
     ///
     /// # Errors
-    /// As of `npu.workload`: a model with experts, or a design that does not fit.
+    /// As of `npu.workload`: a design that does not fit.
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
-        self.check_rows()?;
+        self.check()?;
         let stored = self.format.of(&self.model)?;
         let solved = self.products().solve(self.batch.into(), Some(stored))?;
         let Solved { answer: products, layers, outside, layer_tops, .. } = solved;
@@ -567,30 +546,6 @@ impl InferenceStudy {
     fn energy(&self, prompt: ([f64; 2], Nanoseconds), step: ([f64; 2], Nanoseconds)) -> Option<[Energy; 2]> {
         let path = &self.device.dram;
         Some([path.energy_of(prompt.0, prompt.1)?, path.energy_of(step.0, step.1)?])
-    }
-}
-
-fn part_of(kind: OperatorKind) -> PassPart {
-    match kind {
-        OperatorKind::Matrix => PassPart::Weights,
-        OperatorKind::Attention => PassPart::Attention,
-        OperatorKind::Vector => PassPart::Vector,
-    }
-}
-
-/// What takes most of a step: handing over, operators that multiply for longer than they stream, or the
-/// others.
-fn bound_by(device: &Device, step: &Breakdown<PassPart>, computing: Nanoseconds) -> BoundBy {
-    let (handing, computing) = (step[PassPart::Dispatch], computing.to_picoseconds());
-    let streaming = step.total().saturating_sub(handing).saturating_sub(computing);
-    if handing > computing.max(streaming) {
-        BoundBy::Host
-    } else if computing > streaming {
-        BoundBy::Compute
-    } else if device.channels_gb_s() < device.dram.port_gb_s() {
-        BoundBy::Link
-    } else {
-        BoundBy::DramBandwidth
     }
 }
 
@@ -637,7 +592,7 @@ impl Study for InferenceStudy {
     };
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
-        self.check_rows()?;
+        self.check()?;
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let read = self.prompt()?;
@@ -704,6 +659,7 @@ const GIVEN: &[When] = &[When::is_not("strategy", &["best-per-size"])];
 
 #[cfg(test)]
 mod tests {
+    use memscape_study::BoundBy;
     use memscape_workload::Matrix;
 
     use super::*;
@@ -851,6 +807,41 @@ mod tests {
         // What they write and read beside is a per cent.
         assert!(eight.weights_ns < 1.02 * one.weights_ns);
         assert!(eight.attention_ns > 7.9 * one.attention_ns);
+    }
+
+    /// Tokens of several sequences meet more experts than one does, and the host waits for each router.
+    #[test]
+    fn a_step_streams_the_experts_that_its_tokens_meet() {
+        let model = Model::named("mixtral-8x7b").unwrap();
+        let of = |batch, handed| InferenceStudy {
+            model,
+            format: Format::INT8.into(),
+            prompt_tokens: NonZeroU64::MIN,
+            batch: NonZeroU32::new(batch).unwrap(),
+            handed,
+            memory_gb: MemoryGb(64.0),
+            ..InferenceStudy::default()
+        };
+        let weights = |batch| {
+            let streams = of(batch, Handed::Layers).streams().unwrap();
+            let products = streams.iter().filter(|it| it.part == PassPart::Weights);
+            products.map(|it| it.bytes).sum::<f64>()
+        };
+        // Two experts, and 3.5, of three matrices of 4096 by 14 336 in each layer; a per cent of vectors beside.
+        let expert = f64::from(3 * 4096 * 14_336);
+        let more = (weights(2) - weights(1)) / (32.0 * 1.5 * expert);
+        assert!((more - 1.0).abs() < 1e-2, "{more}");
+        let all = weights(64) / (32.0 * 8.0 * expert);
+        assert!((1.0..1.06).contains(&all), "all eight, and 3 % of attention: {all}");
+        let dispatches = |handed| {
+            let study = of(2, handed);
+            study.answer().unwrap().dispatch_ns / study.device.dispatch_ns.as_f64()
+        };
+        assert!((dispatches(Handed::Layers) - 65.0).abs() < 1e-6);
+        // Q with K and V, output, router, attention; two matrices of 3.5 experts; and the head.
+        assert!((dispatches(Handed::Operators) - (32.0 * (4.0 + 7.0) + 1.0)).abs() < 1e-6);
+        let error = of(1, Handed::Token).answer().unwrap_err().to_string();
+        assert!(error.contains("8 experts") && error.contains("`handed` = layers"), "{error}");
     }
 
     #[test]

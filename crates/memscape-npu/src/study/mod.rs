@@ -7,6 +7,7 @@ pub mod inference;
 pub mod kernel;
 mod laws;
 pub mod occupancy;
+pub mod pass;
 pub mod search;
 mod slots;
 pub mod workload;

@@ -111,15 +111,6 @@ pub struct WorkloadAnswer {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// A model whose tokens go different ways.
-    #[error(
-        "`model` has {count} experts, but how many tokens each of them multiplies is not modelled here; use a \
-         model without experts"
-    )]
-    Experts {
-        /// Experts of a layer.
-        count: u32,
-    },
     /// More rows of a product than are modelled.
     #[error(
         "`prompt_tokens` is {tokens}, the rows of a product, which must be from 1 to {MAX_SIZE}; use fewer"
@@ -288,8 +279,8 @@ pub(super) struct Solved {
     pub(super) layers: ProductTraffic,
     /// Those outside of them, the head above all.
     pub(super) outside: ProductTraffic,
-    /// Operations of the layers' products over their time, without what configures the array: each kind in
-    /// the design that suits it best, where sizes have their own.
+    /// Operations of the layers' products over their time, those of experts and what configures the array left
+    /// out: each kind in the design that suits it best, where sizes have their own.
     pub(super) layer_tops: f64,
     /// The time of products that cores take longest for.
     pub(super) computing: Nanoseconds,
@@ -300,7 +291,7 @@ pub(super) struct Solved {
 struct Product {
     matrix: Matrix,
     gemm: GemmStudy,
-    /// How often it is computed in a prompt.
+    /// How often it is computed in a prompt: in each layer, by each expert that some token meets.
     count: u64,
     /// Operations asked for, all together.
     operations: f64,
@@ -322,6 +313,13 @@ impl Product {
     /// The product, its weights read as they are charged.
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
         self.gemm.answer_with(self.b_share())
+    }
+
+    /// Operations that the array is programmed for: of experts, as many for each as for the one that has most.
+    #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
+    fn programmed(&self) -> f64 {
+        let [m, k, n] = self.gemm.size();
+        2.0 * self.count as f64 * m as f64 * k.saturating_mul(n) as f64
     }
 
     /// Bytes that narrower weights leave out if they are read as they are stored.
@@ -353,6 +351,15 @@ impl Products {
         let layers = (0..self.layers).flat_map(move |layer| (self.before..behind).map(move |it| (layer, it)));
         let outside = |kinds: Range<usize>, layer| kinds.map(move |it| (layer, it));
         outside(0..self.before, 0).chain(layers).chain(outside(behind..self.kinds.len(), self.layers))
+    }
+
+    /// How often a layer computes a kind of product: of experts, as evenly as whole numbers allow.
+    fn instances(&self, kind: usize, layer: u64) -> u64 {
+        let Product { count, matrix, .. } = self.kinds[kind];
+        if Matrix::OUTSIDE.contains(&matrix) {
+            return count;
+        }
+        count / self.layers + u64::from(layer < count % self.layers)
     }
 
     /// How often the array is configured anew if the kinds need these configurations. The first
@@ -432,10 +439,12 @@ impl WorkloadStudy {
     /// Bytes that inputs and results of a product take in DRAM, padding left out, where these are most.
     pub(super) fn product_bytes(&self, heads: NonZeroU64) -> Result<Bytes, StudyError> {
         let of = |bytes: u32, elements: u64| u128::from(bytes) * u128::from(elements);
-        let kinds = self.kinds(heads, None)?.kinds.into_iter();
-        let most = kinds.map(|Product { gemm, .. }| {
+        let Products { layers, kinds, .. } = self.kinds(heads, None)?;
+        let most = kinds.into_iter().map(|Product { gemm, count, .. }| {
             let (inputs, results) = (self.precision.input_bytes(), self.precision.output_bytes());
-            u128::from(gemm.m.get()) * (of(inputs, gemm.k.get()) + of(results, gemm.n.get()))
+            // All experts of a layer wait for each other between their matrices.
+            let rows = u128::from(gemm.m.get()) * u128::from(count.div_ceil(layers));
+            rows * (of(inputs, gemm.k.get()) + of(results, gemm.n.get()))
         });
         Ok(Bytes(u64::try_from(most.max().unwrap_or(0)).unwrap_or(u64::MAX)))
     }
@@ -459,15 +468,12 @@ impl WorkloadStudy {
     /// The products in one design.
     #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
     fn kinds(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
-        if let Some(experts) = self.model.experts {
-            return Err(WorkloadError::Experts { count: experts.count }.into());
-        }
         if self.prompt_tokens.get() > MAX_SIZE {
             return Err(WorkloadError::Rows { tokens: self.prompt_tokens.get() }.into());
         }
-        let kind = |matrix, weights: Gemv, tokens: NonZeroU64, count: u64| {
-            let gemm = self.gemm(tokens, weights);
-            let operations = 2.0 * count as f64 * tokens.get() as f64 * weights.macs() as f64;
+        let kind = |matrix, weights: Gemv, rows: NonZeroU64, count: u64, visits: u64| {
+            let gemm = self.gemm(rows, weights);
+            let operations = 2.0 * visits as f64 * weights.macs() as f64;
             let stored_share = stored.map_or(1.0, |it| {
                 let elements = weights.k().saturating_mul(weights.m());
                 let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
@@ -475,18 +481,25 @@ impl WorkloadStudy {
             });
             Product { matrix, gemm, count, operations, configuration: 0, alone: None, stored_share }
         };
-        let layers = u64::from(self.model.layers);
-        let layer = self.model.layer_gemvs(self.projections);
-        let of_prompt = |(matrix, weights), count| kind(matrix, weights, self.prompt_tokens, count);
+        let (layers, tokens) = (u64::from(self.model.layers), self.prompt_tokens);
+        let of_all = |(matrix, weights), count| kind(matrix, weights, tokens, count, count * tokens.get());
+        // Each expert multiplies the tokens that meet it, one more for some: all are given room for these.
+        let [(fewer, each), (more, one_more)] = self.model.ffn_instances(tokens.get());
+        let rows = NonZeroU64::new(if more > 0 { one_more } else { each }).unwrap_or(NonZeroU64::MIN);
+        let of_ffn =
+            |(matrix, weights)| kind(matrix, weights, rows, fewer + more, fewer * each + more * one_more);
         // Only models with embeddings of another size than the layers' have projections of them.
         let outside = |matrix| self.model.gemv(matrix).ok().map(|weights| (matrix, weights));
-        let mut kinds: Vec<_> = outside(Matrix::ProjectIn).map(|it| of_prompt(it, 1)).into_iter().collect();
+        let mut kinds: Vec<_> = outside(Matrix::ProjectIn).map(|it| of_all(it, 1)).into_iter().collect();
         let before = kinds.len();
-        kinds.extend(layer.map(|it| of_prompt(it, layers)));
+        kinds.extend(self.model.layer_matrices(self.projections).map(|(matrix, weights, _)| {
+            let it = (matrix, weights);
+            if Matrix::FFN.contains(&matrix) { of_ffn(it) } else { of_all(it, layers) }
+        }));
         let per_layer = kinds.len() - before;
         if self.lm_head {
             let last = [Matrix::ProjectOut, Matrix::LmHead].into_iter().filter_map(outside);
-            kinds.extend(last.map(|(matrix, weights)| kind(matrix, weights, heads, 1)));
+            kinds.extend(last.map(|(matrix, weights)| kind(matrix, weights, heads, 1, heads.get())));
         }
         Ok(Products { layers, kinds, before, per_layer })
     }
@@ -515,7 +528,9 @@ impl WorkloadStudy {
             of.read_bytes += count * dram_read_bytes;
             of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
-            if !outside {
+            // An expert's rows fill fewer of a block than a layer's.
+            let of_experts = self.model.experts.is_some() && Matrix::FFN.contains(&it.matrix);
+            if !outside && !of_experts {
                 layers.0 += it.operations;
                 // What else runs at the layers' rate reads no weights, however wide these are stored.
                 layers.1 += if it.b_share() > 1.0 {
@@ -529,7 +544,7 @@ impl WorkloadStudy {
                 computing += time;
             }
             operations += it.operations;
-            computed += it.operations / useful_share;
+            computed += it.programmed() / useful_share;
             if slowest.0 < time {
                 slowest = (time, it.matrix);
             }
@@ -667,7 +682,7 @@ impl WorkloadStudy {
                 span(configuring, "configure", reconfiguration);
             }
             loaded = Some(product.configuration);
-            span(multiplying, product.matrix.name(), times[kind]);
+            span(multiplying, product.matrix.name(), times[kind] * products.instances(kind, layer));
         }
         Ok(())
     }
@@ -775,12 +790,40 @@ mod tests {
         assert_eq!(headless.gemms, 24 * 4 + 1);
     }
 
+    /// 1024 tokens meet all eight experts, two each.
     #[test]
-    fn a_model_with_experts_is_refused() {
-        let llama = WorkloadStudy::default().model;
-        let experts = memscape_workload::Experts { count: 8, active: 2 };
-        let model = Model::of(memscape_workload::Llm { experts: Some(experts), ..*llama }).unwrap();
-        let error = WorkloadStudy { model, ..WorkloadStudy::default() }.answer().unwrap_err();
-        assert!(error.to_string().starts_with("`model` has 8 experts, but"), "{error}");
+    fn each_expert_multiplies_the_tokens_that_meet_it() {
+        let products = WorkloadStudy {
+            model: Model::named("mixtral-8x7b").unwrap(),
+            prompt_tokens: NonZeroU64::new(1024).unwrap(),
+            lm_head: false,
+            ..WorkloadStudy::default()
+        };
+        let answer = products.answer().unwrap();
+        let ns = |matrix, rows| {
+            let rows = NonZeroU64::new(rows).unwrap();
+            products.gemm(rows, products.model.gemv(matrix).unwrap()).answer().unwrap().time_ns
+        };
+        let once: f64 = [Matrix::Qkv, Matrix::Out, Matrix::Router].map(|it| ns(it, 1024)).iter().sum();
+        let expert: f64 = [Matrix::GateUp, Matrix::Down].map(|it| ns(it, 256)).iter().sum();
+        assert!((answer.gemm_ns / (32.0 * (once + 8.0 * expert)) - 1.0).abs() < 1e-9);
+        assert_eq!(answer.gemms, 32 * (3 + 8 * 2));
+        // As many operations as two networks, in blocks that are little more than half full.
+        let each = products.model.layer_gemvs(products.projections).map(|it| it.1.macs()).sum::<u64>();
+        let tops = 2.0 * 32.0 * 1024.0 * u32::try_from(each >> 10).map(f64::from).unwrap() * 1024.0;
+        assert!((answer.tops * answer.time_ns * 1e3 / tops - 1.0).abs() < 1e-6);
+        assert!(answer.useful_share < 0.7, "{}", answer.useful_share);
+    }
+
+    #[test]
+    fn the_timeline_of_experts_lasts_as_long_as_they_take() {
+        let model = Model::named("mixtral-8x7b").unwrap();
+        for tokens in [1, 2, 5] {
+            let prompt_tokens = NonZeroU64::new(tokens).unwrap();
+            let study = WorkloadStudy { model, prompt_tokens, ..WorkloadStudy::default() };
+            let products = study.products(NonZeroU64::MIN, None).unwrap();
+            let told: u64 = products.sequence().map(|(layer, kind)| products.instances(kind, layer)).sum();
+            assert_eq!(told, study.answer().unwrap().gemms);
+        }
     }
 }
