@@ -29,6 +29,8 @@ pub(super) struct Streamed {
     pub(super) compute: f64,
     pub(super) stream: f64,
     pub(super) bytes: f64,
+    /// How often weights stream past vectors that memory tiles do not hold all at once.
+    pub(super) turns: f64,
 }
 
 impl Streamed {
