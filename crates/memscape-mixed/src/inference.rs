@@ -323,7 +323,7 @@ impl InferenceStudy {
         let layers = weights.layers as f64;
         let copied = self.keeping.copied(&weights);
         let copy = swizzle(weights.layer.0 as f64, &self.copy, &bandwidth)?;
-        let moved = prompt.layers.read_bytes + prompt.layers.written_bytes;
+        let moved: f64 = prompt.layers.bus_bytes.iter().sum();
         // The array streams at the memory's own rate; what cores reach of it is theirs.
         let rate = self.machine().device(self.refresh).dram.bus_gb_s();
         let traffic = Nanoseconds::new(moved / layers / rate)?;
@@ -343,9 +343,9 @@ impl InferenceStudy {
         let memory = &self.pim.memory;
         let meter = memory.meter()?;
         let Copier { transactions, together, .. } = self.copy;
-        let written = prompt.written_bytes();
-        let [stored, widened] = prompt.read_bytes().map(|read| meter.stream_of_rows(read, written));
-        let products = stored.up_to(&widened);
+        let (read, written) = (prompt.read_bytes(), prompt.written_bytes());
+        let [least, most] = [0, 1].map(|it| meter.stream_of_rows(read[it], written[it]));
+        let products = least.up_to(&most);
         let copied = |bytes: Bytes, together: u64| {
             swizzle_energy(&meter, memory, bytes.0 as f64, together, transactions.get())
         };

@@ -21,22 +21,28 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     let counts = (1u64..200, 1u64..60, 1u64..=5, 1u64..10, any::<bool>(), any::<bool>());
     let step = (duration(1e6, 4e7), duration(1e6, 4e7), duration(1e4, 1e7));
     let block = (duration(1e5, 2e7), duration(1e3, 2e6), duration(1e5, 2e7), duration(1e5, 1e8));
-    (counts, step, block).prop_map(
+    // Of a bus of whose bandwidth a port has from half to all.
+    let alone = 500_u64..=1000;
+    (counts, step, block, alone).prop_map(
         |(
             (blocks, steps, depth, calls, double, sequential),
             (load, compute, fill),
             (drain, zero, write, descriptors),
+            alone,
         )| {
             Schedule {
                 blocks,
                 steps,
                 load,
+                first_load: Picoseconds(load.0 * alone / 1000),
                 compute,
                 call: Picoseconds(compute.0 / calls),
                 fill: fill.min(compute),
                 drain,
                 zero: zero.min(drain),
                 write,
+                last_write: Picoseconds(write.0 * alone / 1000),
+                block_bytes: [0.0; 2],
                 descriptors,
                 dispatch: Picoseconds(377_400_000),
                 depth,
@@ -99,11 +105,12 @@ proptest! {
     }
 }
 
-/// Nearly always the two are equal to the picosecond.
+/// Nearly always the two are equal to the picosecond, though the first block may be read up to twice as fast as
+/// others.
 #[test]
 fn most_schedules_agree_exactly() {
     let mut runner = TestRunner::deterministic();
     let cases = (0..4_000).map(|_| schedule().new_tree(&mut runner).unwrap().current());
     let off = cases.filter(|it| error(it) != 0.0).count();
-    assert!(off < 40, "{off} of 4000");
+    assert!(off < 80, "{off} of 4000");
 }

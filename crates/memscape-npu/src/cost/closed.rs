@@ -33,7 +33,7 @@ pub fn count(schedule: &Schedule) -> Breakdown<GemmPart> {
     };
     let compute = it.compute * (it.steps * it.blocks);
     let output_wait = it.stall() * (it.blocks - 1);
-    let epilogue = it.drain + it.write;
+    let epilogue = it.drain + it.last_write;
     let accounted = compute + output_wait + epilogue;
     // Waits overlap where something else is the bottleneck: what is left waits for input.
     let output_wait = output_wait.saturating_sub(accounted.saturating_sub(total));
@@ -58,68 +58,95 @@ struct Run<'a> {
 impl Run<'_> {
     fn total(&self) -> Picoseconds {
         let it = self.it;
-        let first = self.first();
-        let end = it.drain + it.write;
-        let period = self.period();
+        let (begin, more) = (it.first_load, self.blocks - 1);
+        let end = it.drain + it.last_write;
         // The longest of: reads alone; products alone or by turns, block by block; and
         // whatever else repeats.
-        let reads = it.load * (self.blocks * it.steps) + it.fill + it.compute;
-        let ladder = it.load
+        let reads = begin * it.steps + it.load * (more * it.steps) + it.fill + it.compute;
+        let ladder = begin
             + it.fill
             + it.compute
-            + self.inner(it.steps - 1) * self.blocks
-            + (it.compute + it.stall()) * (self.blocks - 1);
-        let turns = it.load + it.fill + it.compute + self.inner_turns(self.blocks * it.steps - 1);
-        let repeated = first + period * (self.blocks - 1);
-        let longest = reads.max(ladder).max(turns).max(repeated);
+            + self.inner(begin, it.steps - 1)
+            + (self.inner(it.load, it.steps - 1) + it.compute + it.stall()) * more;
+        let longest = reads.max(ladder).max(self.turns()).max(self.repeated(more));
         if it.bd_reconfiguration == BdReconfiguration::Sequential || self.blocks <= it.depth {
             return longest + end;
         }
         // A block starts when the one `depth` before is written and its descriptors
         // are: round after round, or one set of descriptors after the other.
-        let (rounds, rest) = ((self.blocks - 1) / it.depth, (self.blocks - 1) % it.depth);
-        let around = first + (end + it.descriptors + first) * rounds + period * rest;
-        let serial = first + end + it.descriptors * (self.blocks - it.depth) + first;
+        let (rounds, rest) = (more / it.depth, more % it.depth);
+        let another = self.products_of(it.load);
+        let written = it.drain + it.write;
+        let around = self.repeated(rest) + (written + it.descriptors + another) * rounds;
+        let serial = self.products_of(begin) + written + it.descriptors * (self.blocks - it.depth) + another;
         longest.max(around).max(serial) + end
     }
 
-    /// From the start to the end of the first block's products.
-    fn first(&self) -> Picoseconds {
+    /// From the start to the end of products, so many blocks after the first.
+    fn repeated(&self, more: u64) -> Picoseconds {
         let it = self.it;
-        let reads = it.load * it.steps + it.fill + it.compute;
-        reads.max(it.load + it.fill + it.compute + self.inner(it.steps - 1))
+        let begin = it.first_load;
+        let by_products = self.products_of(begin) + self.products() * more;
+        if more == 0 {
+            return by_products;
+        }
+        // A way along reads has no more of the first block's than its steps.
+        let saved = (it.load - begin) * it.steps;
+        let by_reads = self.products_of(it.load).saturating_sub(saved) + it.load * (it.steps * more);
+        // Where cores are slower than the first block's reads, but not than others: the last read that waits for
+        // its products.
+        let before = (it.steps - 1).max(1);
+        let slowed = begin + it.fill + it.compute + self.inner(begin, before - 1) - it.call;
+        let rest = it.load * (it.steps * (more + 1) - before - 1) + it.fill + it.compute;
+        by_products.max(by_reads).max(slowed + rest)
     }
 
-    /// From one block to the next: what no overlap can hide.
-    fn period(&self) -> Picoseconds {
+    /// From the start of a block's reads, so long for each step, to the end of its products.
+    fn products_of(&self, load: Picoseconds) -> Picoseconds {
         let it = self.it;
-        let products = self.inner(it.steps - 1) + it.compute + it.stall();
-        let reads = it.load * it.steps;
+        let reads = load * it.steps + it.fill + it.compute;
+        reads.max(load + it.fill + it.compute + self.inner(load, it.steps - 1))
+    }
+
+    /// From the start to the last product, by turns of products and reads.
+    fn turns(&self) -> Picoseconds {
+        let it = self.it;
+        let begun = it.first_load + it.fill + it.compute;
+        if self.blocks == 1 {
+            return begun + self.inner_turns(it.first_load, it.steps - 1);
+        }
+        // Every second read of the first block is on the way.
+        let saved = (it.load - it.first_load) * ((it.steps - 1) / 2);
+        (begun + self.inner_turns(it.load, self.blocks * it.steps - 1)).saturating_sub(saved)
+    }
+
+    /// From a block's products to the next one's: what no overlap can hide, but for its reads.
+    fn products(&self) -> Picoseconds {
+        let it = self.it;
+        let products = self.inner(it.load, it.steps - 1) + it.compute + it.stall();
         // The memory tiles' one buffer of C.
-        let output = it.drain + it.write;
-        products.max(reads).max(output)
+        products.max(it.drain + it.write)
     }
 
-    /// The longest way from one product to another, so many steps on.
-    fn inner(&self, steps: u64) -> Picoseconds {
+    /// The longest way from one product to another, so many steps on, each of which is read for so long.
+    fn inner(&self, load: Picoseconds, steps: u64) -> Picoseconds {
         let it = self.it;
         let products = it.compute * steps;
         if steps < 2 {
             return products;
         }
-        let once = self.turn() + it.load.max(it.compute) * (steps - 2);
-        products.max(once).max(self.inner_turns(steps))
+        let once = self.turn(load) + load.max(it.compute) * (steps - 2);
+        products.max(once).max(self.inner_turns(load, steps))
     }
 
     /// As [`Self::inner`], by turns: a read after every product, two steps on.
-    fn inner_turns(&self, steps: u64) -> Picoseconds {
-        let it = self.it;
-        self.turn() * (steps / 2) + it.load.max(it.compute) * (steps % 2)
+    fn inner_turns(&self, load: Picoseconds, steps: u64) -> Picoseconds {
+        self.turn(load) * (steps / 2) + load.max(self.it.compute) * (steps % 2)
     }
 
     /// From a product over a read to the product two steps on.
-    fn turn(&self) -> Picoseconds {
+    fn turn(&self, load: Picoseconds) -> Picoseconds {
         let it = self.it;
-        it.load + it.fill + (it.compute - it.call)
+        load + it.fill + (it.compute - it.call)
     }
 }

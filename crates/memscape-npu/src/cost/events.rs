@@ -78,12 +78,13 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Breakdown<Gemm
             sink(Event { unit: Unit::Commands, block, step: None, start, end: commands });
             ready = [commands; MAX_DEPTH];
         }
+        let [load, write] = it.transfers(block);
         for step in 0..it.steps {
             let mut start = read.max(free[0]);
             if step == 0 {
                 start = start.max(ready[slot]);
             }
-            read = start + it.load;
+            read = start + load;
             sink(Event { unit: Unit::Read, block, step: Some(step), start, end: read });
             let start = core.max(read + it.fill);
             times[GemmPart::InputWait] += start - core;
@@ -103,7 +104,7 @@ pub fn walk(schedule: &Schedule, sink: &mut impl FnMut(Event)) -> Breakdown<Gemm
             OutputBuffers::Double => core.max(drained),
         } + it.zero;
         drained = end;
-        written = end + it.write;
+        written = end + write;
         sink(Event { unit: Unit::Write, block, step: None, start: end, end: written });
         if block + 1 < it.blocks {
             times[GemmPart::OutputWait] += core - before;

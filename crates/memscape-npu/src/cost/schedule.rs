@@ -52,8 +52,10 @@ pub struct Schedule {
     pub blocks: u64,
     /// Steps of the reduction per block.
     pub steps: u64,
-    /// Bringing one step's A and B from DRAM.
+    /// Bringing one step's A and B from DRAM while another block of C leaves.
     pub load: Picoseconds,
+    /// The same for the first block, before which none leaves.
+    pub first_load: Picoseconds,
     /// Multiplying one step.
     pub compute: Picoseconds,
     /// One call of the kernel, of which a step has `k_mt / k_ct`. When the last
@@ -65,8 +67,12 @@ pub struct Schedule {
     pub drain: Picoseconds,
     /// Zeroing a tile of C.
     pub zero: Picoseconds,
-    /// Writing one block of C to DRAM.
+    /// Writing one block of C to DRAM while A and B of another come.
     pub write: Picoseconds,
+    /// The same for the last block, after which none come.
+    pub last_write: Picoseconds,
+    /// Bytes that cross the DRAM's bus for one block, whole lines: read, and written.
+    pub block_bytes: [f64; 2],
     /// Rewriting the descriptors of one block.
     pub descriptors: Picoseconds,
     /// Dispatch of the whole.
@@ -139,19 +145,22 @@ impl Schedule {
         let core = CoreTimes::new(device, design);
         let time = |it: Cycles| device.clock_mhz.time_of(it).to_picoseconds();
         let blocks = blocks_m * blocks_n;
-        let (load, write) = dram_times(device, design, [blocks, steps], b_share);
+        let ([shared, alone], block_bytes) = Transfers::of(device, design, steps, b_share);
         // B's and C's of each column, and A's of each row.
         let descriptors = 2.0 * f64::from(device.columns.get()) + f64::from(device.rows.get());
         let schedule = Self {
             blocks,
             steps,
-            load: load.to_picoseconds(),
+            load: shared.load.to_picoseconds(),
+            first_load: alone.load.to_picoseconds(),
             compute: time(call * (f64::from(design.k_mt) / f64::from(design.tile.k))),
             call: time(call),
             fill: time(core.fill),
             drain: time(core.drain),
             zero: time(core.zero),
-            write: write.to_picoseconds(),
+            write: shared.write.to_picoseconds(),
+            last_write: alone.write.to_picoseconds(),
+            block_bytes,
             descriptors: time(device.bd_cycles * descriptors),
             dispatch: device.dispatch_ns.to_picoseconds(),
             depth: design.bds_in_flight.into(),
@@ -173,6 +182,40 @@ impl Schedule {
         let step = sum([self.load, self.compute, self.fill, Picoseconds::ZERO]);
         let block = step * self.steps as f64 + sum([self.drain, self.zero, self.write, self.descriptors]);
         block * self.blocks as f64
+    }
+
+    /// Whether nothing is written while this block is read: the first, or the first of those that are submitted
+    /// together once all before are written.
+    #[must_use]
+    pub fn begins(&self, block: u64) -> bool {
+        match self.bd_reconfiguration {
+            BdReconfiguration::Overlapped => block == 0,
+            BdReconfiguration::Sequential => block.is_multiple_of(self.depth),
+        }
+    }
+
+    /// Whether nothing is read while this block is written.
+    #[must_use]
+    pub fn ends(&self, block: u64) -> bool {
+        block + 1 == self.blocks || (block + 1 < self.blocks && self.begins(block + 1))
+    }
+
+    /// Time of one step's A and B of a block, and of the block's C.
+    #[must_use]
+    pub fn transfers(&self, block: u64) -> [Picoseconds; 2] {
+        let load = if self.begins(block) { self.first_load } else { self.load };
+        let write = if self.ends(block) { self.last_write } else { self.write };
+        [load, write]
+    }
+
+    /// How long A and B are read, all together.
+    #[must_use]
+    pub fn reading(&self) -> Picoseconds {
+        let begun = match self.bd_reconfiguration {
+            BdReconfiguration::Overlapped => 1,
+            BdReconfiguration::Sequential => self.blocks.div_ceil(self.depth),
+        };
+        self.first_load * (self.steps * begun) + self.load * (self.steps * (self.blocks - begun))
     }
 
     /// What takes longest per block of C.
@@ -227,44 +270,55 @@ impl CoreTimes {
 }
 
 /// Bringing one step's A and B from DRAM, and writing one block of C to it.
-///
-/// While a block of C leaves, the next one's A and B come: the DRAM's bus serves both
-/// (see [`beside`](crate::hardware::dram::DramPath::beside)), but for a single block, before which nothing leaves and
-/// after which nothing comes. Each interface tile moves what its column has of A, of
-/// B and of C through one channel each. Of B that is what lies in DRAM, `b_share` bytes of it for each that is
-/// multiplied.
-#[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
-fn dram_times(
-    device: &Device,
-    design: &Design,
-    [blocks, steps]: [u64; 2],
-    b_share: f64,
-) -> (Nanoseconds, Nanoseconds) {
-    let dram = &device.dram;
-    let (input, output) = (design.precision.input_bytes(), design.precision.output_bytes());
-    let Tile { m, n, .. } = design.tile;
-    let [rows, columns] = [device.rows.get(), device.columns.get()].map(f64::from);
-    // Of one row and of one column.
-    let a = f64::from(m) * f64::from(design.k_mt) * f64::from(input);
-    let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input) * b_share;
-    let c = rows * f64::from(m) * f64::from(n) * f64::from(output);
-    let run = f64::from(design.k_mt) * f64::from(input);
-    let read_a = dram.read_runs(rows * a, run);
-    let read_b = match design.b_layout {
-        BLayout::ColumnMajor => dram.read_runs(columns * b, run * b_share),
-        BLayout::RowMajor => dram.read_chunks(columns * b, whole(f64::from(n * input) * b_share), columns),
-    };
-    let steps = steps as f64;
-    let block =
-        Demand { bytes: (read_a.bytes + read_b.bytes) * steps, port: (read_a.port + read_b.port) * steps };
-    let written = dram.write_chunks(columns * c, n * output);
-    let tiles_of_a = f64::from(device.a_tiles().into_iter().max().unwrap_or(0));
-    let channel =
-        |bytes: f64| device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())));
-    let other = |bytes: f64| if blocks > 1 { bytes } else { 0.0 };
-    let read = dram.beside(block, other(written.bytes)) / steps;
-    let write = dram.beside(written, other(block.bytes));
-    (read.max(channel(tiles_of_a * a)).max(channel(b)), write.max(channel(c)))
+struct Transfers {
+    /// A step's.
+    load: Nanoseconds,
+    /// A block's.
+    write: Nanoseconds,
+}
+
+impl Transfers {
+    /// Both at once, and each alone; and what crosses the bus for a block, read and written.
+    ///
+    /// While a block of C leaves, the next one's A and B come: the DRAM's bus serves both
+    /// (see [`beside`](crate::hardware::dram::DramPath::beside)), but before the first block nothing leaves, and after
+    /// the last nothing comes. Each interface tile moves what its column has of A, of
+    /// B and of C through one channel each. Of B that is what lies in DRAM, `b_share` bytes of it for each that is
+    /// multiplied.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
+    fn of(device: &Device, design: &Design, steps: u64, b_share: f64) -> ([Self; 2], [f64; 2]) {
+        let dram = &device.dram;
+        let (input, output) = (design.precision.input_bytes(), design.precision.output_bytes());
+        let Tile { m, n, .. } = design.tile;
+        let [rows, columns] = [device.rows.get(), device.columns.get()].map(f64::from);
+        // Of one row and of one column.
+        let a = f64::from(m) * f64::from(design.k_mt) * f64::from(input);
+        let b = f64::from(n) * f64::from(design.k_mt) * f64::from(input) * b_share;
+        let c = rows * f64::from(m) * f64::from(n) * f64::from(output);
+        let run = f64::from(design.k_mt) * f64::from(input);
+        let read_a = dram.read_runs(rows * a, run);
+        let read_b = match design.b_layout {
+            BLayout::ColumnMajor => dram.read_runs(columns * b, run * b_share),
+            BLayout::RowMajor => {
+                dram.read_chunks(columns * b, whole(f64::from(n * input) * b_share), columns)
+            }
+        };
+        let steps = steps as f64;
+        let (bytes, port) = (read_a.bytes + read_b.bytes, read_a.port + read_b.port);
+        let block = Demand { bytes: bytes * steps, port: port * steps };
+        let written = dram.write_chunks(columns * c, n * output);
+        let tiles_of_a = f64::from(device.a_tiles().into_iter().max().unwrap_or(0));
+        let channel = |bytes: f64| {
+            device.clock_mhz.time_of(cycles(bytes / f64::from(device.dma_bytes_per_cycle.get())))
+        };
+        let beside = |other: f64| {
+            let read = dram.beside(block, other * written.bytes) / steps;
+            let write = dram.beside(written, other * block.bytes);
+            let load = read.max(channel(tiles_of_a * a)).max(channel(b));
+            Self { load, write: write.max(channel(c)) }
+        };
+        ([1.0, 0.0].map(beside), [block.bytes, written.bytes])
+    }
 }
 
 /// Bytes of a chunk.

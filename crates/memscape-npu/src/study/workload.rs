@@ -261,14 +261,16 @@ pub struct ProductTraffic {
     pub stored_read_bytes: f64,
     /// Bytes of results written to it, padding included.
     pub written_bytes: f64,
+    /// What of `read_bytes` and `written_bytes` crosses the bus: whole lines.
+    pub bus_bytes: [f64; 2],
 }
 
 impl ProductTraffic {
-    /// Bytes read and written: with weights as they are stored, and as wide as they are multiplied where that is
-    /// more.
+    /// Bytes read and written: with weights as they are stored and nothing but what is asked for, and whole lines
+    /// of weights as wide as they are multiplied where that is more.
     #[must_use]
     pub fn moved_bytes(&self) -> [f64; 2] {
-        [self.stored_read_bytes, self.read_bytes].map(|read| read + self.written_bytes)
+        [self.stored_read_bytes + self.written_bytes, self.bus_bytes.iter().sum()]
     }
 }
 
@@ -512,7 +514,13 @@ impl WorkloadStudy {
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let time = Nanoseconds::ZERO;
-        let nothing = ProductTraffic { time, read_bytes: 0.0, stored_read_bytes: 0.0, written_bytes: 0.0 };
+        let nothing = ProductTraffic {
+            time,
+            read_bytes: 0.0,
+            stored_read_bytes: 0.0,
+            written_bytes: 0.0,
+            bus_bytes: [0.0; 2],
+        };
         let mut parts = [nothing; 2];
         let mut layers = (0.0, 0.0);
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
@@ -528,6 +536,8 @@ impl WorkloadStudy {
             of.read_bytes += count * dram_read_bytes;
             of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
+            let bus = it.gemm.bus_bytes(it.b_share())?;
+            of.bus_bytes = [0, 1].map(|it| of.bus_bytes[it] + count * bus[it]);
             // An expert's rows fill fewer of a block than a layer's.
             let of_experts = self.model.experts.is_some() && Matrix::FFN.contains(&it.matrix);
             if !outside && !of_experts {

@@ -144,22 +144,31 @@ impl Hierarchy<'_> {
     ///
     /// A core has some lines on the way at once; each takes the way to the memory and
     /// back, which distance stretches, and the DRAM's latency, and waits at the
-    /// controller for the lines of all cores: never more than the controllers deliver.
+    /// controller for the lines of all cores: never more than the controllers deliver, nor than the ports of the
+    /// system-level cache in front of them, which a line passes that it does not hold.
     #[must_use]
     pub fn dram(&self, placed: &Placed) -> GbPerS {
         let controllers = self.controllers(placed);
         let line = channel_line(self.memory, f64::from(placed.threads) / controllers);
         let way = self.controller.path_ns.as_f64() * placed.stretch(self.numa) + line.latency.as_f64();
-        self.together(placed, way, line.busy.as_f64() / controllers)
+        let way = way.max(self.way_to_slc(placed));
+        self.together(placed, way, (line.busy.as_f64() / controllers).max(self.port(placed)))
     }
 
     /// What all threads together read from the system-level cache, through the ports of
     /// the nodes whose memory it stands for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
-        let ports = f64::from(placed.data_nodes);
-        let busy = float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * ports);
-        self.together(placed, self.cache.slc_ns.as_f64() * placed.stretch(self.numa), busy)
+        self.together(placed, self.way_to_slc(placed), self.port(placed))
+    }
+
+    fn way_to_slc(&self, placed: &Placed) -> f64 {
+        self.cache.slc_ns.as_f64() * placed.stretch(self.numa)
+    }
+
+    /// Nanoseconds that a line takes at the ports of the nodes that hold the weights.
+    fn port(&self, placed: &Placed) -> f64 {
+        float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.data_nodes))
     }
 
     /// Lines of so many nanoseconds' way that pass a place one by one.
@@ -209,6 +218,8 @@ pub struct Rates {
     pub own_l2: Bytes,
     /// Threads.
     pub threads: u32,
+    /// Clusters that they are on, as full as the fullest.
+    pub clusters: f64,
     /// What second-level caches hold while no thread moves, each an equal share.
     pub chunk_l2: Bytes,
     /// System-level cache that may hold the weights.
@@ -222,8 +233,6 @@ impl Rates {
         let cache = hierarchy.cache;
         let keep = |bytes: u64| if placed.stay { bytes } else { 0 };
         let (slc, dram) = (hierarchy.slc(placed), hierarchy.dram(placed));
-        // What memory delivers sooner comes from there.
-        let later = slc.as_f64() < dram.as_f64();
         let threads = u64::from(placed.threads);
         let chunk_l2 = cache.l2_bytes.saturating_mul(threads) / u64::from(placed.in_fullest_cluster);
         Self {
@@ -232,8 +241,9 @@ impl Rates {
             l2: Bytes(keep(chunk_l2)),
             own_l2: Bytes(keep(cache.l2_bytes)),
             threads: placed.threads,
+            clusters: f64::from(placed.threads) / f64::from(placed.in_fullest_cluster),
             chunk_l2: Bytes(chunk_l2),
-            slc_size: Bytes(if later { 0 } else { placed.slc_bytes(cache, hierarchy.numa) }),
+            slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
         }
     }
 
@@ -241,6 +251,14 @@ impl Rates {
     #[must_use]
     pub fn shared_level(&self, bytes: Bytes) -> Level {
         Self { l2: self.own_l2, ..*self }.level(bytes)
+    }
+
+    /// Time to read so many bytes that all threads have packed together: each cluster all of them, of which the others
+    /// packed most.
+    #[must_use]
+    pub fn read_panels(&self, bytes: Bytes) -> Nanoseconds {
+        let level = if bytes <= self.slc_size { Level::Slc } else { Level::Dram };
+        self.read(bytes, level) * (self.clusters - 1.0).max(0.0)
     }
 
     /// The nearest level that holds the chunks that all threads work on, of a matrix of so many rows and bytes. A

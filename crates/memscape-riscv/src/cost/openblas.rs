@@ -70,6 +70,14 @@ pub fn dequantised_bytes(format: Format) -> u64 {
     if format == Format::FP32 { 0 } else { block_bytes(format) + block_bytes(Format::FP32) }
 }
 
+/// Time of one core to pack one input: a load from a column that lies in a row, and a store to its place among four.
+#[must_use]
+pub fn pack_input(core: &Core) -> Nanoseconds {
+    let mut machine = VectorMachine::<false>::new(core.vlen_bits, core.load_bits.get());
+    machine.spill(1, 1);
+    core.cycle() * core.cycles(&machine.counts).total.as_f64()
+}
+
 /// One step of the micro-kernel along the shared dimension: 16 weights and four
 /// inputs make 64 multiply-accumulates.
 fn micro_step(core: &Core) -> Counts {

@@ -6,7 +6,7 @@ use memscape_workload::{Format, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel};
+use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel, pack_input};
 use super::vector::Counts;
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
@@ -139,6 +139,8 @@ pub struct Work {
     pub dequantise: Nanoseconds,
     /// Time of one core to pack a block.
     pub pack: Nanoseconds,
+    /// Time of one core to pack an input.
+    pub pack_input: Nanoseconds,
     /// Bytes per block of the copy that dequantising writes to memory and packing reads back.
     pub copied: u64,
 }
@@ -154,6 +156,7 @@ impl Work {
             columns: MICRO_COLUMNS,
             dequantise: dequantise(core, format) * weights,
             pack: core.pack_ns * weights,
+            pack_input: pack_input(core),
             copied: dequantised_bytes(format).saturating_sub(block_bytes(format)),
         }
     }
@@ -171,6 +174,7 @@ impl Work {
             columns: 1,
             dequantise: none,
             pack: none,
+            pack_input: none,
             copied: 0,
         })
     }
@@ -339,8 +343,11 @@ impl Crew {
         let block = self.block(work, rows, row_blocks);
         let multiply = block * (met * float(vectors.div_ceil(work.columns)));
         let pack = work.pack * float(blocks);
-        let computed = work.dequantise * float(blocks) + pack + multiply;
-        let inputs = if work.kernel == Kernel::Openblas { 0 } else { row_blocks * vectors };
+        let (blas, elements) = (work.kernel == Kernel::Openblas, columns * vectors);
+        let packed_inputs = work.pack_input * float(elements);
+        let computed = work.dequantise * float(blocks) + pack + packed_inputs + multiply;
+        let panels = if blas { self.rates.read_panels(Bytes(4 * elements)) } else { Nanoseconds::ZERO };
+        let inputs = if blas { 0 } else { row_blocks * vectors };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let first = if cold { Level::Dram } else { self.weights };
         let (level, copy_level) = (self.rates.level(bytes), self.rates.level(copy));
@@ -362,7 +369,7 @@ impl Crew {
         };
         let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
         GraphCost {
-            kernel: computed / self.cores() + self.convert * float(inputs),
+            kernel: computed / self.cores() + self.convert * float(inputs) + panels,
             weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
             cached_weights: sum(true),
             read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),
@@ -372,7 +379,7 @@ impl Crew {
     }
 
     /// Attention of so many layers: every query head meets every attended cell twice, keys as queries in half
-    /// precision, values as scores.
+    /// precision, values as scores. Keys and values of new columns are written.
     #[must_use]
     pub fn attention(&self, model: &Llm, columns: &Columns, layers: u64) -> GraphCost {
         let cells = columns.attended * float(layers);
@@ -380,10 +387,12 @@ impl Crew {
         let of_a_cell = Bytes(2 * 2 * model.kv_size());
         let of_all = cells * float(columns.sequences);
         let inputs = float(layers) * float(model.q_size()) + f64::from(model.heads) * cells;
+        let new = float(layers) * float(columns.all);
         GraphCost {
             attention: self.attention * macs / self.cores() + self.halve * (inputs * float(columns.all)),
-            cache: self.rates.dram.time_of(of_a_cell) * of_all,
+            cache: self.rates.dram.time_of(of_a_cell) * (of_all + new),
             read_bytes: float(of_a_cell.0) * of_all,
+            written_bytes: float(of_a_cell.0) * new,
             ..GraphCost::ZERO
         }
     }

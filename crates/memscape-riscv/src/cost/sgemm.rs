@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, gemv_step, micro_kernel};
+use super::openblas::{
+    MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, gemv_step, micro_kernel, pack_input,
+};
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
 use crate::hardware::{Core, LINE_BYTES};
 use crate::mapping::quant::{BLOCK, stored_bytes};
@@ -49,7 +51,7 @@ pub struct Sgemm {
 pub struct SgemmCost {
     /// Dequantising the weights.
     pub dequantise: Nanoseconds,
-    /// Packing the weights.
+    /// Packing the weights, and the inputs.
     pub pack: Nanoseconds,
     /// Multiplying.
     pub multiply: Nanoseconds,
@@ -85,8 +87,12 @@ impl Sgemm {
             Method::Openblas => {
                 // Packing is no faster than the weights, or what they are dequantised into, are read.
                 let bytes = self.gemm.weight_bytes(Format::FP32);
+                let first = if self.format == Format::FP32 { Level::Dram } else { rates.level(bytes) };
                 cost.pack = core.pack_ns * weights;
-                cost.memory = rates.read(bytes, rates.level(bytes)) - cost.pack;
+                cost.memory = rates.read(bytes, first) - cost.pack;
+                let inputs = self.gemm.k().saturating_mul(columns);
+                cost.pack += pack_input(core) * busiest(inputs);
+                cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)));
                 let tiles = busiest(self.micro_tiles());
                 cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
             }
