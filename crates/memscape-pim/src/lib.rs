@@ -28,6 +28,6 @@ pub use mapping::Plan;
 pub use mapping::placement::Placement;
 pub use study::{
     Attention, GemvAnswer, GemvError, GemvStudy, InferenceAnswer, InferenceError, InferenceStudy, LmHead,
-    RegretAnswer, RegretStudy, StepCost, TokenPart,
+    RegretAnswer, RegretStudy, StepCost, System, TokenPart,
 };
 pub use system::{Pim, SYSTEM};

@@ -9,7 +9,8 @@ use memscape_pim::mapping::placement::{CrDegree, TilePolicy};
 use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
 use memscape_study::random::Key;
 use memscape_study::{
-    AnyCatalog, BoundBy, CostEngine, FreeParameter, Study, StudyError, StudyVisitor, System, Timeline,
+    AnyCatalog, BoundBy, CostEngine, FreeParameter, Limited, Pass, Study, StudyError, StudyVisitor, System,
+    Timeline,
 };
 use memscape_units::{Megahertz, Nanoseconds, Picoseconds, Tops};
 use memscape_workload::{Experts, Llm, Matrix, Model, Projections};
@@ -430,6 +431,35 @@ fn what_binds_a_token_is_what_most_of_its_time_waits_for() {
             [slow(study, 2.0 * tops), wide].map(|it| it.answer().unwrap().headline.token_ns);
         assert_eq!(computes < reads, bound_by != BoundBy::DramBandwidth, "{tops} TOPS: {computes} {reads}");
     }
+}
+
+/// A batch that PIM takes one after the other is the processor's where that has it sooner, from PIM's placement.
+#[test]
+fn a_large_batch_is_the_processors() {
+    use memscape_pim::System;
+    let of = |system, batch| {
+        let study = InferenceStudy {
+            system,
+            model: Model::named("opt-1.3b").unwrap(),
+            batch: NonZeroU32::new(batch).unwrap(),
+            prompt_tokens: NonZeroU64::new(16).unwrap(),
+            ..InferenceStudy::default()
+        };
+        for bound in study.bounds().into_iter().filter(|it| it.column == "token_ns") {
+            let Limited::AtLeast(least) = bound.limit else { continue };
+            assert!(study.answer().unwrap().headline.token_ns >= least, "{}", bound.why);
+        }
+        let told = study.operators().unwrap();
+        let token = told.iter().filter(|it| it.pass == Pass::Token).flat_map(|it| &it.parts);
+        let answer = study.answer().unwrap().headline;
+        assert!((token.map(|it| it.1).sum::<f64>() / answer.token_ns - 1.0).abs() < 1e-9);
+        answer
+    };
+    let [pim, faster] = [System::Pim, System::Faster].map(|it| of(it, 1));
+    assert_eq!(pim, faster);
+    let [pim, soc, faster] = [System::Pim, System::Soc, System::Faster].map(|it| of(it, 32));
+    assert!(soc.token_ns < pim.token_ns && faster.token_ns.total_cmp(&soc.token_ns).is_eq());
+    assert_eq!(faster.memory_bytes, pim.memory_bytes, "weights lie as PIM has them");
 }
 
 #[test]

@@ -43,7 +43,6 @@ pub fn table(changed: &Parameters) -> Result<Table, Error> {
     let product = Step { count: graph.mul_mat, syncs: graph.mul_mat * SYNCS_PER_PRODUCT, ms: product_ms };
     let rows: Vec<(&str, Option<Step>)> = graph
         .others()
-        .into_iter()
         .map(|(name, count)| alone(name, count))
         .chain(NO_STEP.map(|it| (it, None)))
         .chain([alone(OTHERS, graph.other_syncs()), ("MUL_MAT", Some(product))])

@@ -85,6 +85,9 @@ pub enum System {
     Pim,
     /// The processor, whose memory then holds no padding.
     Soc,
+    /// PIM or the processor, whichever has a token of all sequences sooner: it reads weights in PIM's placement
+    /// at full rate, once for all
+    Faster,
 }
 
 /// Why there is no reply.
@@ -284,7 +287,14 @@ impl InferenceStudy {
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         let site = &self.site()?;
         let work = self.host_work(site);
-        let on_pim = self.system == System::Pim;
+        let on_pim = match self.system {
+            System::Soc => false,
+            System::Pim => true,
+            System::Faster => {
+                let host = work.cost()?;
+                self.is_on_pim(&self.token_on_pim(site, &self.on_pim()?, &host), &host)
+            }
+        };
         let mut costs: Vec<_> = work.prompt()?.iter().map(|it| it.told(Pass::Prompt)).collect();
         let token = work.token()?;
         let by_host = token.iter().filter(|it| !(on_pim && it.part == TokenPart::Gemv));
@@ -314,7 +324,7 @@ impl InferenceStudy {
         WeightFormat::from(self.format).fits(&self.model)?;
         let it = self.gemv(Matrix::LmHead);
         Ok(match self.system {
-            System::Pim => it.site()?,
+            System::Pim | System::Faster => it.site()?,
             System::Soc => Site::new(&it.machine(), it.refresh)?,
         })
     }
@@ -341,7 +351,7 @@ impl InferenceStudy {
     /// The same if there are any: a processor alone needs none.
     fn on_pim_if_any(&self) -> Result<Option<OnPim>, StudyError> {
         match self.system {
-            System::Pim => self.on_pim().map(Some),
+            System::Pim | System::Faster => self.on_pim().map(Some),
             System::Soc => Ok(self.on_pim().ok()),
         }
     }
@@ -411,6 +421,15 @@ impl InferenceStudy {
         let of_gemvs = traffic_energy(&site.machine, host.weights);
         let energy = and(of_gemvs, traffic_energy(&site.machine, host.beside));
         Token { time: host.token, bound_by: host.bound_by, energy }
+    }
+
+    /// Whether PIM has the layers' matrices, which takes so long with it.
+    fn is_on_pim(&self, with_pim: &Token, host: &Host) -> bool {
+        match self.system {
+            System::Pim => true,
+            System::Soc => false,
+            System::Faster => with_pim.time.total() <= host.token.total(),
+        }
     }
 
     /// What the memory takes for the prompts, and for a token of each sequence.
@@ -541,7 +560,8 @@ impl Study for InferenceStudy {
         let per_layer: u64 = gemvs.map(|it| it.m() * it.k()).sum();
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let work = laws::Work {
-            on_pim: self.system == System::Pim,
+            on_pim: self.system != System::Soc,
+            times: if self.system == System::Pim { f64::from(self.batch.get()) } else { 1.0 },
             weights: per_layer as f64 * f64::from(self.model.layers),
             format: self.format,
             sequences: f64::from(self.batch.get()),
@@ -561,7 +581,7 @@ impl Study for InferenceStudy {
         let (prompt_tokens, generated_tokens) = (self.prompt_tokens.get(), self.generated_tokens.get());
         let site = &self.site()?;
         let on_pim = self.on_pim_if_any()?;
-        let memory_bytes = self.memory_bytes(on_pim.as_ref().filter(|_| self.system == System::Pim))?;
+        let memory_bytes = self.memory_bytes(on_pim.as_ref().filter(|_| self.system != System::Soc))?;
         let host = self.host_work(site).cost()?;
         let with_pim = on_pim.map(|it| self.token_on_pim(site, &it, &host));
         let pim_token = with_pim.as_ref().map(|it| it.time);
@@ -569,10 +589,8 @@ impl Study for InferenceStudy {
             return Err(InferenceError::TooLong.into());
         }
         let (prompt, prompt_energy) = (host.prompt, traffic_energy(&site.machine, host.prompt_traffic));
-        let token = match (self.system, with_pim) {
-            (System::Pim, Some(it)) => it,
-            _ => Self::token_on_host(site, &host),
-        };
+        let on_pim = with_pim.filter(|it| self.is_on_pim(it, &host));
+        let token = on_pim.unwrap_or_else(|| Self::token_on_host(site, &host));
         let step = Nanoseconds::new(token.time.total().as_ns())?;
         let headline = Headline::of(&Served {
             prompt_tokens,

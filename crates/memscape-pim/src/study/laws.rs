@@ -221,9 +221,8 @@ fn least_j(memory: &Dram, bytes: f64) -> f64 {
 /// What no machine of these parts can beat: `layers` matrices of so many weights
 /// for each of `prompt` tokens, and for each generated one.
 pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
-    let Work { on_pim, weights, format, sequences, prompt_tokens, generated_tokens, tops_8bit } = *work;
-    // The processor reads weights once for all sequences.
-    let times = if on_pim { sequences } else { 1.0 };
+    let Work { on_pim, times, weights, format, sequences, prompt_tokens, generated_tokens, tops_8bit } =
+        *work;
     let tops = tops_8bit * 8.0 / format.element_bits() as f64;
     let prompt_s = 2.0 * weights * prompt_tokens / (tops * 1e12);
     let channels_ns = bytes(weights, format) / memory.peak_gb_s().as_f64();
@@ -252,8 +251,10 @@ pub(super) fn inference_bounds(work: &Work, memory: &Dram) -> Vec<Bound> {
 /// What a reply asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
-    /// Whether PIM reads the layers' weights, for each sequence anew.
+    /// Whether PIM may read the layers' weights.
     pub on_pim: bool,
+    /// How often they are read for a token of each sequence: by PIM for each anew.
+    pub times: f64,
     /// Weights of all layers' matrices.
     pub weights: f64,
     /// How they are stored.

@@ -9,5 +9,5 @@ mod site;
 
 pub use gemv::{GemvAnswer, GemvError, GemvStudy};
 pub use host::{Attention, LmHead, TokenPart};
-pub use inference::{InferenceAnswer, InferenceError, InferenceStudy, StepCost};
+pub use inference::{InferenceAnswer, InferenceError, InferenceStudy, StepCost, System};
 pub use regret::{RegretAnswer, RegretStudy};

@@ -2,7 +2,7 @@
 
 use memscape_study::{Breakdown, parts};
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, Llm, Matrix, Projections};
+use memscape_workload::{Format, Gemv, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
@@ -71,16 +71,31 @@ impl GraphCost {
     /// This, and another so often.
     #[must_use]
     pub fn and(self, other: Self, times: u64) -> Self {
-        let times = float(times);
+        let other = other.share(float(times));
         Self {
-            kernel: self.kernel + other.kernel * times,
-            weights: self.weights + other.weights * times,
-            cached_weights: self.cached_weights + other.cached_weights * times,
-            attention: self.attention + other.attention * times,
-            cache: self.cache + other.cache * times,
-            synchronisation: self.synchronisation + other.synchronisation * times,
-            read_bytes: self.read_bytes + other.read_bytes * times,
-            written_bytes: self.written_bytes + other.written_bytes * times,
+            kernel: self.kernel + other.kernel,
+            weights: self.weights + other.weights,
+            cached_weights: self.cached_weights + other.cached_weights,
+            attention: self.attention + other.attention,
+            cache: self.cache + other.cache,
+            synchronisation: self.synchronisation + other.synchronisation,
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+        }
+    }
+
+    /// So much of it.
+    #[must_use]
+    pub fn share(self, of: f64) -> Self {
+        Self {
+            kernel: self.kernel * of,
+            weights: self.weights * of,
+            cached_weights: self.cached_weights * of,
+            attention: self.attention * of,
+            cache: self.cache * of,
+            synchronisation: self.synchronisation * of,
+            read_bytes: self.read_bytes * of,
+            written_bytes: self.written_bytes * of,
         }
     }
 
@@ -206,15 +221,16 @@ impl Software {
         }
     }
 
-    /// Who multiplies a weight matrix of `rows` x `columns` with so many vectors.
+    /// Who multiplies a weight matrix of `rows` x `columns` with so many vectors; one of experts, which an index
+    /// picks, if it is `indexed`.
     #[must_use]
-    pub fn path(&self, rows: u64, columns: u64, vectors: u64) -> Path {
+    pub fn path(&self, rows: u64, columns: u64, vectors: u64, indexed: bool) -> Path {
         let product = Product {
             shape: Shape { shared: columns, dst0: rows, dst1: vectors },
             format: self.code.format,
             first_contiguous: true,
             second_contiguous: true,
-            indexed: false,
+            indexed,
         };
         dispatch(&product, &self.criteria())
     }
@@ -268,7 +284,7 @@ impl Crew {
         let blas = Work::blas(core, asked.format);
         let own = if asked.kernel == Kernel::Openblas { blas } else { Work::of(&asked, core, factor)? };
         let default = match asked.kernel {
-            Kernel::Default | Kernel::Vector | Kernel::Openblas => own,
+            Kernel::Default | Kernel::Vector => own,
             _ => Work::of(&Code { kernel: Kernel::Default, ..asked }, core, factor)?,
         };
         let scalar = Code { kernel: Kernel::Default, format: Format::FP16, ..asked };
@@ -320,17 +336,61 @@ impl Crew {
 
     /// A weight matrix of `rows` x `columns` times `vectors` vectors: computing and
     /// reading, from memory where nobody has read them yet. ggml's own code meets quantised weights with quantised
-    /// inputs. OpenBLAS packs weights, or their dequantised copy, no faster than they are read.
+    /// inputs.
     ///
     /// # Source
     /// ggml (June 2024), `ggml_compute_forward_mul_mat`: in its first phase the first thread
     /// converts all inputs to what the weights' format is multiplied with, and the others wait.
     #[must_use]
     pub fn product(&self, rows: u64, columns: u64, vectors: u64, cold: bool) -> GraphCost {
+        let multiplied = self.multiply([rows, columns], vectors, cold, false);
+        match self.software.path(rows, columns, vectors, false) {
+            Path::Blas => multiplied,
+            Path::Custom | Path::Default => multiplied.and(self.converted(columns, vectors), 1),
+        }
+    }
+
+    /// One matrix of the experts that so many vectors meet in `layers` layers, each times those that meet it.
+    ///
+    /// # Source
+    /// ggml (June 2024), `ggml_compute_forward_mul_mat_id`: the first thread converts all inputs, of which gate and up
+    /// have one for each vector and the matrix after them one for each expert of it; then expert follows expert,
+    /// whose rows all threads share, in chunks as of any product, and nobody waits between.
+    #[must_use]
+    pub fn experts(
+        &self,
+        model: &Llm,
+        (matrix, gemv): (Matrix, Gemv),
+        layers: u64,
+        vectors: u64,
+        cold: bool,
+    ) -> ExpertsCost {
+        let some = Llm { layers: u32::try_from(layers).unwrap_or(u32::MAX), ..*model };
+        let of_each = if layers == 0 || vectors == 0 { [(0, 0); 2] } else { some.ffn_instances(vectors) };
+        let (mut cost, mut instances) = (GraphCost::ZERO, 0);
+        for (count, met) in of_each {
+            cost = cost.and(self.multiply([gemv.m(), gemv.k()], met, cold, true), count);
+            instances += count;
+        }
+        let after = matches!(matrix, Matrix::Down | Matrix::Fc2);
+        let inputs = if after { model.active_ffn_count() } else { 1 };
+        let cost = cost.and(self.converted(gemv.k(), inputs * vectors), layers);
+        ExpertsCost { cost, instances, visits: model.active_ffn_count() * vectors * layers }
+    }
+
+    /// Inputs of so many elements each made what weights are multiplied with.
+    fn converted(&self, elements: u64, inputs: u64) -> GraphCost {
+        let blocks = elements.div_ceil(BLOCK as u64) * inputs;
+        GraphCost { kernel: self.convert * float(blocks), ..GraphCost::ZERO }
+    }
+
+    /// A matrix times vectors that are what it is multiplied with. OpenBLAS packs weights, or their dequantised copy,
+    /// no faster than they are read.
+    fn multiply(&self, [rows, columns]: [u64; 2], vectors: u64, cold: bool, indexed: bool) -> GraphCost {
         if vectors == 0 {
             return GraphCost::ZERO;
         }
-        let work = match self.software.path(rows, columns, vectors) {
+        let work = match self.software.path(rows, columns, vectors, indexed) {
             Path::Blas => &self.blas,
             Path::Custom => &self.custom,
             Path::Default => &self.default,
@@ -347,7 +407,6 @@ impl Crew {
         let packed_inputs = work.pack_input * float(elements);
         let computed = work.dequantise * float(blocks) + pack + packed_inputs + multiply;
         let panels = if blas { self.rates.read_panels(Bytes(4 * elements)) } else { Nanoseconds::ZERO };
-        let inputs = if blas { 0 } else { row_blocks * vectors };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let first = if cold { Level::Dram } else { self.weights };
         let (level, copy_level) = (self.rates.level(bytes), self.rates.level(copy));
@@ -369,7 +428,7 @@ impl Crew {
         };
         let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
         GraphCost {
-            kernel: computed / self.cores() + self.convert * float(inputs) + panels,
+            kernel: computed / self.cores() + panels,
             weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
             cached_weights: sum(true),
             read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),
@@ -417,23 +476,29 @@ impl Crew {
         let count: u64 = graphs.iter().map(|it| it.count).sum();
         let mut operators = Vec::with_capacity(16);
         // `of`: vectors of each product, and products of a graph.
-        let mut product = |matrix: Matrix,
-                           (rows, width): (u64, u64),
-                           of: &dyn Fn(&Columns) -> [(u64, u64); 2],
-                           meetings: u64| {
-            let mut cost = self.meet(meetings * count);
-            let (mut macs, mut bytes) = (0.0, 0.0);
-            for it in graphs {
-                for (vectors, products) in of(&it.columns).into_iter().filter(|it| it.0 > 0) {
-                    let times = products * it.count;
-                    cost = cost.and(self.product(rows, width, vectors, it.cold), times);
-                    macs += float(times) * float(rows * width) * float(vectors);
-                    bytes += float(times) * float(matrix_bytes(rows, width, self.software.code.format));
+        let mut product =
+            |matrix: Matrix, gemv: Gemv, of: &dyn Fn(&Columns) -> [(u64, u64); 2], meetings: u64| {
+                let mut cost = self.meet(meetings * count);
+                let (mut macs, mut bytes) = (0.0, 0.0);
+                let (rows, width) = (gemv.m(), gemv.k());
+                let of_one = float(matrix_bytes(rows, width, self.software.code.format));
+                for it in graphs {
+                    for (vectors, products) in of(&it.columns).into_iter().filter(|it| it.0 > 0) {
+                        let (once, visits, read) = if is_experts(model, matrix) {
+                            let it = self.experts(model, (matrix, gemv), products, vectors, it.cold);
+                            (it.cost, it.visits, it.instances)
+                        } else {
+                            let once = self.product(rows, width, vectors, it.cold);
+                            (GraphCost::ZERO.and(once, products), vectors * products, products)
+                        };
+                        cost = cost.and(once, it.count);
+                        macs += float(it.count) * float(visits) * float(rows * width);
+                        bytes += float(it.count) * float(read) * of_one;
+                    }
                 }
-            }
-            operators.push(GraphOperator { name: matrix.name(), cost, macs, bytes });
-        };
-        for (matrix, gemv) in model.layer_gemvs(projections) {
+                operators.push(GraphOperator { name: matrix.name(), cost, macs, bytes });
+            };
+        for (matrix, gemv, _) in model.layer_matrices(projections) {
             // After its attention, the last layer goes on with the outputs alone.
             let of = |it: &Columns| {
                 if follows_attention(matrix) && it.all > it.outputs {
@@ -442,15 +507,18 @@ impl Crew {
                     [(it.all, layers), (0, 0)]
                 }
             };
-            product(matrix, (gemv.m(), gemv.k()), &of, layers * SYNCS_PER_PRODUCT);
+            product(matrix, gemv, &of, layers * SYNCS_PER_PRODUCT);
         }
-        let [inwards, outwards, head] = outside_layers(model);
-        let (all, outputs) = (|it: &Columns| [(it.all, 1), (0, 0)], |it: &Columns| [(it.outputs, 1), (0, 0)]);
+        let all = |it: &Columns| [(it.all, 1), (0, 0)];
+        let outputs = |it: &Columns| [(it.outputs, 1), (0, 0)];
         if model.projects_embedding() {
-            product(Matrix::ProjectIn, inwards, &all, 0);
-            product(Matrix::ProjectOut, outwards, &outputs, 0);
+            let inwards = model.gemv(Matrix::ProjectIn).into_iter();
+            inwards.for_each(|it| product(Matrix::ProjectIn, it, &all, 0));
+            let outwards = model.gemv(Matrix::ProjectOut).into_iter();
+            outwards.for_each(|it| product(Matrix::ProjectOut, it, &outputs, 0));
         }
-        product(Matrix::LmHead, head, &outputs, SYNCS_PER_PRODUCT);
+        let head = model.gemv(Matrix::LmHead).into_iter();
+        head.for_each(|it| product(Matrix::LmHead, it, &outputs, SYNCS_PER_PRODUCT));
         let mut attention = GraphOperator {
             name: "attention_scores+attention_values",
             cost: self.meet(2 * layers * SYNCS_PER_PRODUCT * count),
@@ -469,6 +537,23 @@ impl Crew {
         operators.push(GraphOperator { name: "rest", cost, macs: 0.0, bytes: 0.0 });
         operators
     }
+}
+
+/// Whether an index picks the matrix from those of a layer's experts.
+#[must_use]
+pub fn is_experts(model: &Llm, matrix: Matrix) -> bool {
+    model.experts.is_some() && Matrix::FFN.contains(&matrix)
+}
+
+/// One matrix of experts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExpertsCost {
+    /// What it takes, threads' meetings left out.
+    pub cost: GraphCost,
+    /// Experts that some vector meets.
+    pub instances: u64,
+    /// Vectors that meet one, of all.
+    pub visits: u64,
 }
 
 /// Operators of graphs of one kind, all together.

@@ -9,7 +9,7 @@ use memscape_study::{Part, Recorder, Span, TrackId};
 use memscape_units::{Nanoseconds, Picoseconds};
 use memscape_workload::{Llm, Projections};
 
-use super::pass::{Crew, GraphCost, GraphPart};
+use super::pass::{Crew, GraphCost, GraphPart, is_experts};
 use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::graph::{Operation, follows_attention, operations};
 use crate::number::float;
@@ -133,11 +133,6 @@ impl<'a> Told<'a> {
 
     fn operation(&mut self, operation: Operation, graphs: &[Graphs], only_outputs: bool) {
         let start = self.at();
-        let half = |cost: GraphCost| GraphCost {
-            attention: cost.attention / 2.0,
-            cache: cost.cache / 2.0,
-            ..GraphCost::ZERO
-        };
         let category = match operation {
             Operation::Product(..) => "product",
             Operation::Scores | Operation::Values => "attention",
@@ -148,9 +143,18 @@ impl<'a> Told<'a> {
         for Graphs { count, columns, cold } in graphs {
             let vectors = if only_outputs { columns.outputs } else { columns.all };
             let once = match operation {
+                // The mean of the layers that are alike.
+                Operation::Product(matrix, gemv) if is_experts(self.model, matrix) => {
+                    let before = u64::from(self.model.layers) - u64::from(columns.all > columns.outputs);
+                    let alike = if only_outputs && columns.all > columns.outputs { 1 } else { before };
+                    let all = self.crew.experts(self.model, (matrix, gemv), alike, vectors, *cold);
+                    all.cost.share(1.0 / float(alike))
+                }
                 Operation::Product(_, gemv) => self.crew.product(gemv.m(), gemv.k(), vectors, *cold),
                 // Keys and values are equally many.
-                Operation::Scores | Operation::Values => half(self.crew.attention(self.model, columns, 1)),
+                Operation::Scores | Operation::Values => {
+                    self.crew.attention(self.model, columns, 1).share(0.5)
+                }
                 Operation::Other(_) => GraphCost::ZERO,
             };
             work = work.and(once, *count);

@@ -96,11 +96,11 @@ impl Run {
     }
 }
 
-/// A model that is not counted: ggml multiplies with experts by an index.
+/// A model that is not counted: ggml multiplies with experts by an index, which the thesis' tables do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the model has {count} experts, {active} of which a token passes through; ggml multiplies with them by an index \
-     (`MUL_MAT_ID`), which is not modelled; use a model without experts"
+     (`MUL_MAT_ID`), which is not counted here; use a model without experts"
 )]
 pub struct MixtureOfExperts {
     count: u32,

@@ -6,7 +6,8 @@ use memscape_workload::{Block, Gemv, Llm, Matrix, Norm, Projections};
 ///
 /// # Source
 /// llama.cpp (June 2024), `llm_build_llama`, and the operations of Table 5.1. Views, reshapes
-/// and row look-ups are one thread's and synchronise nothing.
+/// and row look-ups are one thread's and synchronise nothing, nor does the sum of experts' shares. Experts as in
+/// `llm_build_moe_ffn`: soft-max, order and shares of the router's scores, then their results times shares, added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Graph {
     /// Residuals, and biases of matrices and norms.
@@ -27,7 +28,11 @@ pub struct Graph {
     pub soft_max: u64,
     /// Activation functions.
     pub unary: u64,
-    /// Matrix products.
+    /// Experts in the order of their scores.
+    pub argsort: u64,
+    /// Shares of the chosen ones, of their sum.
+    pub div: u64,
+    /// Matrix products, of experts one for all of a layer.
     pub mul_mat: u64,
 }
 
@@ -42,29 +47,32 @@ impl Graph {
         let layers = u64::from(model.layers);
         let of = |present: bool| u64::from(present);
         let norms = model.block.norms() + 2 * of(model.qk_norm);
-        let matrices = || model.layer_gemvs(projections).map(|it| it.0);
+        let matrices = || model.layer_matrices(projections).map(|it| it.0);
+        let experts = of(model.experts.is_some());
+        let sums = model.active_ffn_count() - 1;
         let biases = matrices().filter(|it| has_bias(model, *it)).count() as u64;
         let last = of(model.final_norm);
         let norm_biases = of(model.norm == Norm::Layer) * (layers * norms + last);
         Self {
-            add: layers * (2 + biases) + norm_biases,
-            mul: layers * (norms + of(model.gated)) + last,
+            add: layers * (2 + biases + sums) + norm_biases,
+            mul: layers * (norms + of(model.gated) + experts) + last,
             norm: layers * norms + last,
             norm_name: norm_operations(model)[0].name(),
             rope: layers * 2 * of(model.rotary()),
             cpy: layers * 2,
             cont: layers,
-            soft_max: layers,
+            soft_max: layers * (1 + experts),
             unary: layers,
+            argsort: layers * experts,
+            div: layers * experts,
             // Two of the products are attention's.
             mul_mat: layers * (matrices().count() as u64 + 2) + 1,
         }
     }
 
-    /// Name and count of each but the matrix products.
-    #[must_use]
-    pub const fn others(&self) -> [(&'static str, u64); 8] {
-        [
+    /// Name and count of each that there is, but the matrix products.
+    pub fn others(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        let all = [
             ("ADD", self.add),
             ("MUL", self.mul),
             (self.norm_name, self.norm),
@@ -73,13 +81,16 @@ impl Graph {
             ("SOFT_MAX", self.soft_max),
             ("ROPE", self.rope),
             ("UNARY", self.unary),
-        ]
+            ("ARGSORT", self.argsort),
+            ("DIV", self.div),
+        ];
+        all.into_iter().filter(|it| it.1 > 0)
     }
 
     /// Synchronisations outside of matrix products.
     #[must_use]
     pub fn other_syncs(&self) -> u64 {
-        self.others().iter().map(|it| it.1).sum()
+        self.others().map(|it| it.1).sum()
     }
 
     /// Synchronisations of the matrix products.
@@ -189,7 +200,7 @@ fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
     };
     let other =
         |all: &mut Vec<Operation>, name, count: usize| all.extend(std::iter::repeat_n(Other(name), count));
-    let gemvs: Vec<(Matrix, Gemv)> = model.layer_gemvs(projections).collect();
+    let gemvs: Vec<(Matrix, Gemv)> = model.layer_matrices(projections).map(|it| (it.0, it.1)).collect();
     // A matrix, then its biases.
     let products = |all: &mut Vec<Operation>, which: fn(Matrix) -> bool| {
         for (matrix, shape) in gemvs.iter().filter(|it| which(it.0)) {
@@ -208,10 +219,17 @@ fn layer(model: &Llm, projections: Projections) -> Vec<Operation> {
     norm(&mut all, after_attention);
     other(&mut all, "ADD", 1);
     norm(&mut all, before_ffn);
-    products(&mut all, |it| follows_attention(it) && !matches!(it, Matrix::Fc2 | Matrix::Down));
+    products(&mut all, |it| it == Matrix::Router);
+    let experts = model.experts.is_some();
+    for name in ["SOFT_MAX", "ARGSORT", "DIV"] {
+        other(&mut all, name, usize::from(experts));
+    }
+    products(&mut all, |it| matches!(it, Matrix::Fc1 | Matrix::GateUp | Matrix::Gate | Matrix::Up));
     other(&mut all, "UNARY", 1);
     other(&mut all, "MUL", usize::from(model.gated));
     products(&mut all, |it| matches!(it, Matrix::Fc2 | Matrix::Down));
+    other(&mut all, "MUL", usize::from(experts));
+    all.extend((1..model.active_ffn_count()).map(|_| Other("ADD")));
     norm(&mut all, after_ffn);
     other(&mut all, "ADD", 1);
     all
@@ -251,7 +269,7 @@ mod tests {
     /// What is walked is what is counted.
     #[test]
     fn a_graph_is_made_of_its_operations() {
-        for model in Model::all().filter(|it| it.experts.is_none()) {
+        for model in Model::all() {
             for projections in [Projections::Merged, Projections::Separate] {
                 let [inwards, layer, behind] = operations(&model, projections);
                 let layers = (0..model.layers).flat_map(|_| &layer);

@@ -17,13 +17,13 @@ use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, T
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
-use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, outside_layers};
+use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_experts, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Numa, Os,
     OutOfRange, within,
 };
-use crate::mapping::census::{MixtureOfExperts, TooLong, check_dense, check_length};
+use crate::mapping::census::{TooLong, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
 use crate::mapping::dispatch::{Build, Path};
 use crate::mapping::graph::Graph;
@@ -227,9 +227,6 @@ pub enum InferenceError {
     /// A format without code, or without such a matrix.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// A model whose products are not modelled.
-    #[error(transparent)]
-    Experts(#[from] MixtureOfExperts),
     /// A run too long to be counted.
     #[error(transparent)]
     TooLong(#[from] TooLong),
@@ -287,7 +284,6 @@ impl InferenceStudy {
         self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
-        check_dense(&self.model)?;
         // What a kernel is written for is said where its code is counted.
         check_stored(self.format, &self.model)?;
         let (prompt, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
@@ -341,7 +337,7 @@ impl InferenceStudy {
         let crew = Crew::new(
             placed,
             software,
-            Bytes(self.weight_bytes()),
+            Bytes(self.matrix_bytes()),
             &self.hierarchy(),
             self.os.sync_ns,
             balancing,
@@ -368,11 +364,13 @@ impl InferenceStudy {
             return 0;
         }
         let (columns, outputs) = (run.most_columns(), run.most_outputs());
-        let layer = self.model.layer_gemvs(self.projections).map(|it| ((it.1.m(), it.1.k()), columns));
+        // Experts are not for BLAS.
+        let layer = self.model.layer_matrices(self.projections).filter(|it| !is_experts(&self.model, it.0));
+        let layer = layer.map(|it| ((it.1.m(), it.1.k()), columns));
         let [inwards, outwards, head] = outside_layers(&self.model);
         layer
             .chain([(inwards, columns), (outwards, outputs), (head, outputs)])
-            .filter(|((rows, shared), columns)| software.path(*rows, *shared, *columns) == Path::Blas)
+            .filter(|((rows, shared), columns)| software.path(*rows, *shared, *columns, false) == Path::Blas)
             .map(|((rows, shared), _)| matrix_bytes(rows, shared, Format::FP32))
             .max()
             .unwrap_or(0)
@@ -442,6 +440,14 @@ impl InferenceStudy {
         let layer: u64 = self.model.layer_gemvs(self.projections).map(|it| bytes(it.1.m(), it.1.k())).sum();
         let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
         u64::from(self.model.layers) * layer + rest
+    }
+
+    /// All matrices, those of every expert too.
+    fn matrix_bytes(&self) -> u64 {
+        let bytes = |rows: u64, columns: u64| matrix_bytes(rows, columns, self.format);
+        let layer = self.model.layer_matrices(self.projections).map(|it| it.2 * bytes(it.1.m(), it.1.k()));
+        let rest: u64 = outside_layers(&self.model).iter().map(|it| bytes(it.0, it.1)).sum();
+        u64::from(self.model.layers) * layer.sum::<u64>() + rest
     }
 
     /// Prompt and token, operator by operator.
@@ -595,7 +601,7 @@ impl Study for InferenceStudy {
     fn bounds(&self) -> Vec<Bound> {
         let peak = self.memory.peak_gb_s();
         // What a cache holds need not come from memory.
-        let held = self.weight_bytes() <= self.cache.most_bytes(&self.numa, self.threads);
+        let held = self.matrix_bytes() <= self.cache.most_bytes(&self.numa, self.threads);
         let read = if held { 0.0 } else { peak.time_of(Bytes(self.weight_bytes())).as_f64() };
         let why = "weights that exceed every cache over the peak of all channels";
         let weights = float(self.weight_bytes() / block_bytes(self.format)) * float(BLOCK as u64);

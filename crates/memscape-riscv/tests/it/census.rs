@@ -217,6 +217,6 @@ fn what_ggml_has_no_code_for_is_refused() {
     assert_eq!(
         error(CensusStudy { model: mixtral, ..base }),
         "the model has 8 experts, 2 of which a token passes through; ggml multiplies with them by an index \
-         (`MUL_MAT_ID`), which is not modelled; use a model without experts"
+         (`MUL_MAT_ID`), which is not counted here; use a model without experts"
     );
 }

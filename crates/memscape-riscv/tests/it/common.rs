@@ -45,7 +45,7 @@ pub fn kernel() -> impl Strategy<Value = Kernel> {
 prop_compose! {
     pub fn study()(
         policy in policy(), kernel in kernel(), threads in 1..65_u32, prompt in 1..200_u64, generated in 1..200_u64,
-        model in prop::sample::select(Model::all().filter(|it| it.experts.is_none() && it.parameters() < 20_000_000_000).collect::<Vec<_>>()),
+        model in prop::sample::select(Model::all().filter(|it| it.parameters() < if it.experts.is_some() { 50_000_000_000 } else { 20_000_000_000 }).collect::<Vec<_>>()),
     ) -> InferenceStudy {
         InferenceStudy {
             policy,

@@ -8,7 +8,7 @@ use memscape_riscv::placement::{Nodes, Policy};
 use memscape_riscv::{CensusStudy, GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
-use memscape_workload::{Experts, Format, Llm, Model};
+use memscape_workload::{Format, Llm, Model};
 
 use crate::common::{ask, count, error, tokens};
 
@@ -88,9 +88,6 @@ fn bad_questions_say_what_to_change() {
         error(InferenceStudy { kernel: Kernel::Openblas, format: Format::INT8, ..base }),
         "llama.cpp has no code here for weights stored as `int8`; there are q4_0, q8_0, fp16 and fp32"
     );
-    let experts = Some(Experts { count: 8, active: 2 });
-    let mixtral = Model::of(Llm { experts, ..*base.model }).unwrap();
-    assert!(error(InferenceStudy { model: mixtral, ..base }).contains("use a model without experts"));
     let mut slow =
         InferenceStudy { prompt_tokens: tokens(1 << 23), context_cells: Some(tokens(1 << 24)), ..base };
     slow.memory.rows = count(1 << 30);

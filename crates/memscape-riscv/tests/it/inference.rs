@@ -52,19 +52,22 @@ proptest! {
         let one = InferenceStudy { context_cells: Some(tokens(1 << 13)), ..study };
         let (one, all) = (ask(one), ask(InferenceStudy { batch: count(batch), ..one }));
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+        // More experts are met by more.
+        let experts = study.model.experts.is_some();
+        let shared = |all: f64, one: f64| if experts { all >= one } else { same(all, one) };
         let times = |whole: f64, part: f64| (whole / part - f64::from(batch)).abs() < 1e-6;
         prop_assert!(same(all.synchronisation_ns, one.synchronisation_ns));
         prop_assert!(times(all.attention_ns, one.attention_ns));
         match study.kernel {
             Kernel::Default | Kernel::Vector => {
-                prop_assert!(same(all.weights_ns, one.weights_ns));
+                prop_assert!(shared(all.weights_ns, one.weights_ns));
                 prop_assert!(times(all.kernel_ns, one.kernel_ns));
             }
             Kernel::Simple | Kernel::Complex => {
                 prop_assert!(all.weights_ns >= one.weights_ns, "again from a cache, at no cost if it is the nearest");
                 prop_assert!(times(all.kernel_ns, one.kernel_ns));
             }
-            Kernel::Openblas => prop_assert!(same(all.weights_ns, one.weights_ns)),
+            Kernel::Openblas => prop_assert!(shared(all.weights_ns, one.weights_ns)),
         }
         let (one, all) = (one.headline, all.headline);
         prop_assert!(all.token_ns >= one.token_ns && all.ttft_s >= one.ttft_s);
@@ -221,7 +224,7 @@ fn attention_reads_no_cells_that_there_are_not() {
 /// Weights outside of the layers are those that the workload crate knows.
 #[test]
 fn a_token_reads_every_matrix_once() {
-    for model in Model::all().filter(|it| it.experts.is_none()) {
+    for model in Model::all() {
         let study = InferenceStudy { model, ..InferenceStudy::default() };
         let mut matrices: Vec<_> =
             model.layer_gemvs(study.projections).map(|it| (it.1, u64::from(model.layers))).collect();
@@ -233,6 +236,52 @@ fn a_token_reads_every_matrix_once() {
         let bytes: u64 = matrices.iter().map(|(it, count)| count * it.m() * it.k().div_ceil(32) * 18).sum();
         assert_eq!(ask(study).weight_bytes, bytes, "{model}");
     }
+}
+
+/// Tokens of several sequences meet more experts than one does, each of which multiplies those that meet it, by
+/// llama.cpp's own code.
+#[test]
+fn experts_are_read_by_the_tokens_that_meet_them() {
+    let model = Model::named("mixtral-8x7b").unwrap();
+    let base = InferenceStudy {
+        model,
+        kernel: Kernel::Default,
+        threads: count(64),
+        policy: Policy::Interleave,
+        context_cells: Some(tokens(1 << 13)),
+        ..InferenceStudy::default()
+    };
+    let of = |study: &InferenceStudy, operator: &str, cause: &str, pass| -> f64 {
+        let operators = study.operators().unwrap();
+        let it = operators.iter().find(|it| it.operator == operator && it.pass == pass).unwrap();
+        it.parts.iter().filter(|it| it.0 == cause).map(|it| it.1).sum()
+    };
+    let [one, two, many] = [1, 2, 64].map(|batch| InferenceStudy { batch: count(batch), ..base });
+    for (study, experts) in [(&two, 3.5), (&many, 8.0)] {
+        let weights = |it| of(it, "gate", "weights", Pass::Token);
+        // Sixteen columns of each are one chunk's.
+        assert!((weights(study) / weights(&one) / (experts / 2.0) - 1.0).abs() < 1e-2, "{experts}");
+        let attention = |it| of(it, "q", "weights", Pass::Token);
+        assert!(attention(study) < 4.1 * attention(&one), "four chunks of columns");
+    }
+    // As many multiplications as two networks, whoever makes them, but for converted inputs.
+    let dense = InferenceStudy { model: "mistral-7b-v0.3".parse().unwrap(), ..base };
+    let kernel = |it| of(it, "down", "kernel", Pass::Token);
+    assert!(
+        (kernel(&one) / (2.0 * kernel(&dense)) - 1.0).abs() < 1e-9,
+        "{} {}",
+        kernel(&one),
+        kernel(&dense)
+    );
+    let long = InferenceStudy { prompt_tokens: tokens(256), ..base };
+    let blas = InferenceStudy { dispatch: Build { blas: true, ..base.dispatch }, ..long };
+    let prompt = |it, operator| of(it, operator, "kernel", Pass::Prompt);
+    assert_ne!(prompt(&blas, "q"), prompt(&long, "q"));
+    assert_eq!(
+        prompt(&blas, "gate"),
+        prompt(&long, "gate"),
+        "an index picks experts, which BLAS knows nothing of"
+    );
 }
 
 /// Computing is multiplying with weights and with the cache, reading is reading both.

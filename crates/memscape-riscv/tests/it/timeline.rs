@@ -34,7 +34,7 @@ proptest! {
     /// the end is when warm-up, prompt and reply are over.
     #[test]
     fn a_timeline_ends_with_the_run(
-        model in prop::sample::select(Model::all().filter(|it| it.experts.is_none()).collect::<Vec<_>>()), merged in any::<bool>(),
+        model in prop::sample::select(Model::all().collect::<Vec<_>>()), merged in any::<bool>(),
         threads in 1..65_u32, policy in prop::sample::select(vec![Policy::Base, Policy::Interleave]),
         prompt in 1..300_u64, generated in 1..600_u64, warm_up in 0..4_u64, batch in 1..4_u32, ubatch in 1..400_u64,
     ) {
