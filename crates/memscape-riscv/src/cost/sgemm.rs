@@ -51,9 +51,9 @@ pub struct Sgemm {
 pub struct SgemmCost {
     /// Dequantising the weights.
     pub dequantise: Nanoseconds,
-    /// Packing the weights, and the inputs.
+    /// Packing the weights.
     pub pack: Nanoseconds,
-    /// Multiplying.
+    /// Multiplying, and packing the inputs.
     pub multiply: Nanoseconds,
     /// Reading and writing what the caches do not hold.
     pub memory: Nanoseconds,
@@ -91,10 +91,10 @@ impl Sgemm {
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, first) - cost.pack;
                 let inputs = self.gemm.k().saturating_mul(columns);
-                cost.pack += pack_input(core) * busiest(inputs);
                 cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)));
                 let tiles = busiest(self.micro_tiles());
                 cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
+                cost.multiply += pack_input(core) * busiest(inputs);
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(core);

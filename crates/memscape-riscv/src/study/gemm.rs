@@ -10,7 +10,7 @@ use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC};
+use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
@@ -71,7 +71,7 @@ pub struct GemmAnswer {
     pub dequantise_ns: f64,
     /// Packing the weights
     pub pack_ns: f64,
-    /// Multiplying
+    /// Multiplying, and packing the inputs
     pub multiply_ns: f64,
     /// Reading and writing what the caches do not hold
     pub memory_ns: f64,
@@ -215,7 +215,7 @@ const EFFECTS: &[&[Effect]] = &[
         unused("core.reduce_cycles", FLOATS),
         unused("core.move_cycles", FLOATS),
         faster("cache.l1_bytes").only(&[When::is("method", &["listing", "blocked"])]),
-        slower("cache.cores_per_cluster").only(&[When::above("threads", 1.0)]),
+        either("cache.cores_per_cluster", CLUSTERS).only(&[When::above("threads", 1.0)]),
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),
         slower("numa.distance*"),

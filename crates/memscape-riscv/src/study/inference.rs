@@ -13,7 +13,7 @@ use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED};
+use super::laws::{BOUND, CLUSTERS, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED};
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
@@ -545,7 +545,7 @@ const EFFECTS: &[&[Effect]] = &[
         unused("core.fma_latency_cycles", "OpenBLAS has sums enough to hide it"),
         slower("core.pack_ns"),
         unused("cache.l1_bytes", "the second-level cache keeps up with the kernels"),
-        slower("cache.cores_per_cluster"),
+        either("cache.cores_per_cluster", CLUSTERS),
         either("numa.nodes", NODES),
         either("numa.cores_per_node", CORES),
         slower("numa.distance*"),

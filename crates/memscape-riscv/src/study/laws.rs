@@ -20,6 +20,9 @@ pub const GROUP: &str = "a wider group takes fewer instructions and leaves more 
 pub const BOUND: &[When] = &[When::is("policy", &["bind-cores", "bind-cores-memory"])];
 /// What nodes are a matter of.
 pub const NODES: &str = "each has fewer of the channels, and all have more system-level cache";
+/// What cores of a cluster are a matter of.
+pub const CLUSTERS: &str =
+    "more cores share a second-level cache, and read what OpenBLAS packs of inputs together";
 /// What cores of a node are a matter of.
 pub const CORES: &str = "threads bound to fewer nodes are nearer, and may share fewer second-level caches";
 
