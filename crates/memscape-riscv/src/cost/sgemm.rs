@@ -53,7 +53,9 @@ pub struct SgemmCost {
     pub dequantise: Nanoseconds,
     /// Packing the weights.
     pub pack: Nanoseconds,
-    /// Multiplying, and packing the inputs.
+    /// Packing the inputs.
+    pub pack_inputs: Nanoseconds,
+    /// Multiplying.
     pub multiply: Nanoseconds,
     /// Reading and writing what the caches do not hold.
     pub memory: Nanoseconds,
@@ -63,7 +65,7 @@ impl SgemmCost {
     /// All of it.
     #[must_use]
     pub fn total(&self) -> Nanoseconds {
-        self.dequantise + self.pack + self.multiply + self.memory
+        self.dequantise + self.pack + self.pack_inputs + self.multiply + self.memory
     }
 }
 
@@ -77,7 +79,8 @@ impl Sgemm {
         let busiest = |units: u64| float(units.div_ceil(cores.into()));
         let weights = busiest(self.gemm.m()) * shared;
         let zero = Nanoseconds::ZERO;
-        let mut cost = SgemmCost { dequantise: zero, pack: zero, multiply: zero, memory: zero };
+        let mut cost =
+            SgemmCost { dequantise: zero, pack: zero, pack_inputs: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
             let blocks = self.gemm.m().saturating_mul(self.gemm.k().div_ceil(BLOCK as u64));
             let moved = Bytes(blocks.saturating_mul(dequantised_bytes(self.format)));
@@ -94,7 +97,7 @@ impl Sgemm {
                 cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)));
                 let tiles = busiest(self.micro_tiles());
                 cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
-                cost.multiply += pack_input(core) * busiest(inputs);
+                cost.pack_inputs = pack_input(core) * busiest(inputs);
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(core);

@@ -100,10 +100,11 @@ fn inputs_are_packed_and_read_by_all() {
         let format = Format::FP32;
         GemmStudy { format, threads: count(threads), policy, ..shape }.answer().unwrap()
     };
-    let multiply = |m, n| of(m, n, 1, Policy::NoBalancing).multiply_ns;
-    // As many products, but 255 times as many inputs, of a load and a store each.
-    let more = multiply(16, 4096) - multiply(4096, 16);
-    assert!(more > 4080.0 * 4096.0 * 0.5, "{more}");
+    let pack = |n, threads| of(16, n, threads, Policy::NoBalancing).pack_inputs_ns;
+    let slots = pack(4096, 1) * 2.0 / (4096.0 * 4096.0);
+    assert!((slots - 1.0).abs() < 1e-9, "a load beside a store, in a cycle of two gigahertz: {slots}");
+    assert!((pack(16, 1) * 256.0 / pack(4096, 1) - 1.0).abs() < 1e-9);
+    assert!((pack(4096, 64) * 64.0 / pack(4096, 1) - 1.0).abs() < 1e-9);
     let memory = |policy| of(4096, 512, 64, policy).memory_ns;
     let panels = 15.0 * 4096.0 * 512.0 * 4.0;
     assert!(memory(Policy::NoBalancing) * 25.6 > panels && memory(Policy::Interleave) * 102.4 > panels);
