@@ -119,13 +119,15 @@ impl Link {
 }
 
 impl Expander {
-    /// Peak rate of all modules.
+    /// Peak rate of all modules, less the time in which they are refreshed.
     ///
     /// # Panics
-    /// Never: both factors are positive and finite.
+    /// If the memory has not been checked.
     #[must_use]
     pub fn bandwidth(&self) -> GbPerS {
-        GbPerS::new(self.memory.peak_gb_s().as_f64() * f64::from(self.channels.get())).expect("positive")
+        let left = 1.0 - self.memory.refresh_share();
+        let all = self.memory.peak_gb_s().as_f64() * f64::from(self.channels.get()) * left;
+        GbPerS::new(all).expect("a checked memory")
     }
 
     /// Bytes of all modules.

@@ -66,6 +66,7 @@ fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> S
         // Calls are a thread's work, as most of a copy is.
         transfer_cause: Causes::of([(BoundBy::Host, calls), (rates.pageable_cause(1.0), copies)]).largest(),
         predictor: rates.gpu_dense(predictor_weights),
+        held: 1.0 - away,
         bytes: brought,
         passes: 1.0,
     }

@@ -39,6 +39,8 @@ pub(super) struct Step {
     /// What takes longest of a transfer.
     pub transfer_cause: BoundBy,
     pub predictor: Nanoseconds,
+    /// Share of sparse neurons that the GPU holds for it.
+    pub held: f64,
     /// Bytes brought to the GPU.
     pub bytes: f64,
     /// Passes of the host over them before.
@@ -81,6 +83,7 @@ impl Offloaded {
             hidden: if transfer > Nanoseconds::ZERO { all - transfer } else { Nanoseconds::ZERO },
             transfer_cause: self.rates.pageable_cause(self.passes),
             predictor: Nanoseconds::ZERO,
+            held: self.resident,
             bytes,
             passes: self.passes,
         }
@@ -122,7 +125,7 @@ impl Offloaded {
         Ok(Account {
             pcie: it.transfer,
             gpu: it.gpu,
-            hot_share: self.resident,
+            hot_share: it.held,
             traffic: Some(Traffic { prompt: of_prompt, step: of_step }),
             ..Account::dense(prompt, parts, bound_by, self.held)
         })

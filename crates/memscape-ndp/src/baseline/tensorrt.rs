@@ -23,13 +23,15 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let sum = Sum { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
     #[expect(clippy::cast_precision_loss, reason = "a model's width")]
     let vector = shape.hidden as f64 * FP16;
-    let sums = |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector) * (SUMS * work.layers());
+    let sums =
+        |tokens: u32| sum.of(f64::from(tokens) * one.batch * vector).map(|it| it * (SUMS * work.layers()));
     let weights = shape.multiplied_bytes() / shape.weight_bytes;
     let (reading, launches) = (all.gpu_dense(weights), all.launches(shape));
     let attention = heads.gpu_attention(shape, work.layers(), work.mean_context());
     let waiting = launches - (reading + attention);
     let fc = reading + waiting;
-    let (of_prompt, of_token) = (sums(work.prompt), sums(1));
+    let [hops, crossing] = sums(1);
+    let [of_prompt, of_token] = [sums(work.prompt), [hops, crossing]].map(|[hops, bytes]| hops + bytes);
     let prompt = Prompt {
         compute: all.prompt_on_gpu(&heads, shape, work.prompt),
         transfer: of_prompt,
@@ -47,7 +49,9 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
         (all.gpu_dense_cause(), reading),
         (BoundBy::CommandIssue, if waiting > Nanoseconds::ZERO { launches } else { waiting }),
         (heads.gpu_attention_cause(shape), attention),
-        (BoundBy::Link, of_token),
+        // A faster bus shortens what is on it, and no hop.
+        (BoundBy::Synchronisation, hops),
+        (BoundBy::Link, crossing),
     ]);
     let account = Account::dense(prompt, step, bound_by.largest(), held);
     Ok(Account { gpu: fc, pcie: of_token, ..account })
@@ -66,12 +70,15 @@ struct Sum {
 impl Sum {
     /// Adding up what each has of so many bytes, so that all have the sum: once around a ring to add and once to
     /// tell, a part of the bytes at a time; or up a tree to add and down to tell, all of them.
-    fn of(&self, bytes: f64) -> Nanoseconds {
+    ///
+    /// * returns what hops take, and what bytes take on the bus
+    fn of(&self, bytes: f64) -> [Nanoseconds; 2] {
         let hops = |count: f64, bytes: f64| {
-            (self.hop + Nanoseconds::saturating(bytes / self.bytes_per_ns)) * (2.0 * count)
+            [self.hop, Nanoseconds::saturating(bytes / self.bytes_per_ns)].map(|it| it * (2.0 * count))
         };
         let ring = hops(self.gpus - 1.0, bytes / self.gpus);
         let tree = hops(self.gpus.log2().ceil(), bytes);
-        if tree < ring { tree } else { ring }
+        let time = |it: [Nanoseconds; 2]| it[0] + it[1];
+        if time(tree) < time(ring) { tree } else { ring }
     }
 }

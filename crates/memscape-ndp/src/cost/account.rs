@@ -81,7 +81,7 @@ pub struct Account {
     pub imbalance: f64,
     /// The same over a window.
     pub window_imbalance: Option<f64>,
-    /// Share of the active neurons' bytes that were not predicted.
+    /// Share of the bytes of neurons that any sequence activates that were not predicted.
     pub missed: f64,
     /// Neurons fetched by the GPU.
     pub swaps: f64,

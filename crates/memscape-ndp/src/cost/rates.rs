@@ -129,6 +129,8 @@ pub struct Rates {
     pub cold_bytes_per_ns: f64,
     /// What it gives to anybody else, over PCIe or to a thread: no more than the modules' pins carry.
     pub given_bytes_per_ns: f64,
+    /// What one module of it gives.
+    pub module_bytes_per_ns: f64,
     /// Multiply-accumulates of all DIMMs, or of the host's cores.
     pub cold_macs_per_ns: f64,
     /// FP16 values of a softmax, on all DIMMs or the host.
@@ -178,12 +180,14 @@ impl Rates {
                 (dimm.bandwidth_gb_s() * count, dimm.macs_per_ns() * count, count, Nanoseconds::ZERO)
             }
             ColdSide::Host => {
-                let memory = host.bandwidth_gb_s.as_f64() * host.bandwidth_efficiency.as_f64();
+                // Plain DIMMs: the host reads no more than their pins carry.
+                let memory = host.bandwidth_gb_s.as_f64().min(machine.pins_gb_s());
+                let memory = memory * host.bandwidth_efficiency.as_f64();
                 (memory, host.fp32_tops.as_f64() * 1e3 / 2.0, 1.0, host.dispatch_us.into())
             }
         };
         let given_bytes_per_ns = match cold {
-            ColdSide::Dimms => cold_bytes_per_ns.min(dimm.pins_gb_s() * count),
+            ColdSide::Dimms => cold_bytes_per_ns.min(machine.pins_gb_s()),
             ColdSide::Host => cold_bytes_per_ns,
         };
         let softmax_per_ns = match cold {
@@ -202,6 +206,7 @@ impl Rates {
             cache_bytes_per_ns: host.cache_gb_s.as_f64(),
             cold_bytes_per_ns,
             given_bytes_per_ns,
+            module_bytes_per_ns: (cold_bytes_per_ns / dimms).min(dimm.pins_gb_s()),
             cold_macs_per_ns,
             softmax_per_ns,
             dimms,
@@ -251,8 +256,7 @@ impl Rates {
     /// and to write, over the pins of one DIMM.
     #[must_use]
     pub fn host_move(&self, bytes: f64) -> Nanoseconds {
-        let pins = self.given_bytes_per_ns / self.dimms;
-        self.copy_call + at(2.0 * bytes, self.copy_bytes_per_ns.min(pins))
+        self.copy_call + at(2.0 * bytes, self.copy_bytes_per_ns.min(self.module_bytes_per_ns))
     }
 
     /// How much faster a neuron moves between DIMMs over the links than through the

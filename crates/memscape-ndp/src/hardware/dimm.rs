@@ -81,7 +81,8 @@ impl Interleave {
 
 impl Dimm {
     /// Bandwidth between the ranks and the center buffer: that of one rank's
-    /// stream, times the ranks. Rows are opened ahead in other banks.
+    /// stream, times the ranks. Rows are opened ahead in other banks. Refreshes take no time, as what the free
+    /// parameters were fitted beside has none of them.
     #[must_use]
     pub fn bandwidth_gb_s(&self) -> f64 {
         self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64() * f64::from(self.ranks.get())

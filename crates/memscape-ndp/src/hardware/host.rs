@@ -18,6 +18,9 @@ pub struct Host {
     pub bandwidth_gb_s: GbPerS,
     /// Share of the peak that it reaches
     pub bandwidth_efficiency: Efficiency,
+    /// DIMMs that share a channel, and so its pins; modules that have channels of their own share none
+    #[schemars(range(min = 1, max = 16))]
+    pub dimms_per_channel: NonZeroU32,
     /// Peak of all its cores, in single precision
     pub fp32_tops: Tops,
     /// Bandwidth of its last-level cache

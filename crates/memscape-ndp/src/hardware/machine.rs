@@ -45,6 +45,19 @@ pub struct Machine {
     pub activity: ActivityLaw,
 }
 
+impl Machine {
+    /// What all modules' pins carry together: DIMMs of one channel take turns on it.
+    #[must_use]
+    pub fn pins_gb_s(&self) -> f64 {
+        let modules = self.dimms.get();
+        let apart = match self.dimm.units {
+            Some(_) => modules,
+            None => modules.div_ceil(self.host.dimms_per_channel.get()),
+        };
+        self.dimm.pins_gb_s() * f64::from(apart)
+    }
+}
+
 /// What kernels and software reach.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -82,14 +82,14 @@ fn longest_first(
 }
 
 /// Local search in one block: takes work out of the slowest device.
-struct Search {
+struct Search<'a> {
+    block: &'a Block<'a>,
     bytes: Vec<f64>,
     work: Vec<Work>,
     /// Neurons of each device.
     members: Vec<Vec<usize>>,
     /// Work of each device.
     load: Vec<Work>,
-    fixed: Vec<f64>,
 }
 
 /// Neurons that change places: out of the slowest device, and back into it.
@@ -102,8 +102,8 @@ struct Exchange {
     time: f64,
 }
 
-impl Search {
-    fn new(block: &Block, device: &[Device], bins: &Bins) -> Self {
+impl<'a> Search<'a> {
+    fn new(block: &'a Block<'a>, device: &[Device], bins: &Bins) -> Self {
         let mut members = vec![Vec::new(); bins.free.len()];
         let mut load = vec![Work::default(); bins.free.len()];
         let bytes: Vec<f64> = (0..device.len()).map(|it| block.bytes.of(it)).collect();
@@ -113,13 +113,11 @@ impl Search {
             let load = &mut load[usize::from(*device)];
             *load = load.plus(work[neuron]);
         }
-        let mut fixed = vec![0.0; bins.free.len()];
-        fixed[0] = block.fixed();
-        Self { bytes, work, members, load, fixed }
+        Self { block, bytes, work, members, load }
     }
 
     fn time(&self, device: usize, load: Work, bins: &Bins) -> f64 {
-        self.fixed[device] + bins.speed[device].time(load)
+        if device == 0 { self.block.on_gpu(bins.speed[0], load) } else { bins.speed[device].time(load) }
     }
 
     fn run(mut self, device: &mut [Device], bins: &mut Bins) {
@@ -143,6 +141,10 @@ impl Search {
                     bins.free[to] -= self.bytes[*neuron];
                     device[*neuron] = Device::try_from(to).expect("at most 4096 DIMMs");
                 }
+            }
+            // Of what was added and taken away again, no rounding is left to wait for.
+            if self.members[0].is_empty() {
+                self.load[0] = Work::default();
             }
         }
     }

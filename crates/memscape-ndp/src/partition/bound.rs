@@ -79,7 +79,7 @@ fn choices(block: &Block, devices: &Devices) -> Vec<Choice> {
     }
     let rest = on_dimms(&work, &devices.dimms());
     let choice = |set: usize| Choice {
-        time: (block.fixed() + devices.gpu().time(work[set])).max(rest[sets - 1 - set]),
+        time: block.on_gpu(devices.gpu(), work[set]).max(rest[sets - 1 - set]),
         bytes: bytes[set],
     };
     let mut all: Vec<Choice> = (0..sets).map(choice).filter(|it| it.bytes <= devices.gpu_capacity).collect();

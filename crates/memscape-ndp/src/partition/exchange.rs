@@ -58,7 +58,7 @@ impl State<'_> {
                 cold = cold.plus(work);
             }
         }
-        let gpu = self.block.fixed() + devices.gpu().time(gpu);
+        let gpu = self.block.on_gpu(devices.gpu(), gpu);
         let slowest = loads.iter().zip(&dimms).fold(gpu, |it: f64, (load, speed)| it.max(speed.time(*load)));
         (slowest, gpu.max(devices.together().time(cold)))
     }

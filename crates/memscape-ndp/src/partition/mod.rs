@@ -11,7 +11,8 @@
 //!    GPU set of a block is a prefix by activity, because that takes the most
 //!    work per byte. Its cost over the prefix is convex, so one price per GPU
 //!    byte, shared by all blocks, divides the capacity. The Lagrangian value at
-//!    any price is a lower bound of the integer optimum; small blocks are priced with
+//!    any price is a lower bound of the integer optimum. Of a block that the DIMMs are done with before a
+//!    GPU could be, it is their time without one. Small blocks are priced with
 //!    whole neurons, since dividing one of ten would say little (`bound.rs`).
 //! 2. *Whole*: prefixes are rounded down and the remaining capacity is filled;
 //!    where there are so few neurons that each counts, exchanges between blocks

@@ -13,7 +13,7 @@ pub struct Block<'a> {
     /// How many sequences multiply each, per token; of two neurons the one that is read more often is
     /// multiplied more often, and more often per reading. None for one sequence.
     pub multiplied: Option<&'a [f32]>,
-    /// Time of the GPU whatever it computes, such as synchronisation.
+    /// Time of the GPU whatever it computes, such as synchronisation; none where it computes nothing.
     pub gpu_fixed: Nanoseconds,
 }
 
@@ -63,7 +63,7 @@ pub type Device = u16;
 pub struct Partition {
     /// Device of each neuron, per block.
     pub device: Vec<Vec<Device>>,
-    /// Sum over blocks of the slowest device's time.
+    /// Sum over blocks of the slowest device's time; a GPU that has nothing to do takes none.
     pub objective: Nanoseconds,
     /// No placement is faster than this.
     pub lower_bound: Nanoseconds,
@@ -184,6 +184,11 @@ impl Work {
         self.map(other, |a, b| a - b)
     }
 
+    /// Whether nothing is read, nor multiplied.
+    pub fn is_none(self) -> bool {
+        self.read <= 0.0 && self.multiplied <= 0.0
+    }
+
     pub fn sum(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::default(), Self::plus)
     }
@@ -225,6 +230,11 @@ impl Block<'_> {
     /// The GPU's fixed time in seconds, which go with bytes per second.
     pub(super) fn fixed(&self) -> f64 {
         self.gpu_fixed.as_f64() * 1e-9
+    }
+
+    /// Seconds of the GPU: nobody waits for one that has nothing to do.
+    pub(super) fn on_gpu(&self, gpu: Speed, work: Work) -> f64 {
+        if work.is_none() { 0.0 } else { self.fixed() + gpu.time(work) }
     }
 
     /// Bytes times how often they are read and multiplied.

@@ -47,7 +47,8 @@ pub(super) struct AtPrice {
     prefix: usize,
 }
 
-/// Walks the prefix until the next neuron costs the GPU more than it saves.
+/// Walks the prefix until the next neuron costs the GPU more than it saves, unless the DIMMs are done with
+/// all of the block before a GPU could be that had anything to do.
 ///
 /// Taking a neuron saves its reading or its multiplying on the DIMMs, whichever
 /// binds them, until the GPU is the slower side, and costs `price` for each byte;
@@ -55,6 +56,10 @@ pub(super) struct AtPrice {
 /// the prefix. The last one is divided where GPU and DIMMs would be level, or
 /// where what binds the DIMMs changes.
 pub(super) fn at_price(block: &Block, ordered: &Ordered, gpu: Speed, dimms: Speed, price: f64) -> AtPrice {
+    let idle = dimms.time(ordered.total);
+    if idle <= block.fixed() {
+        return AtPrice { value: idle, bytes: 0.0, prefix: 0 };
+    }
     let (mut on_gpu, mut cold, mut bytes, mut prefix) = (Work::default(), ordered.total, 0.0, 0);
     let time = |on_gpu: Work, cold: Work| (block.fixed() + gpu.time(on_gpu)).max(dimms.time(cold));
     let mut value = time(on_gpu, cold);
@@ -189,9 +194,8 @@ pub(super) fn whole_prefixes(
             if bytes + size > devices.gpu_capacity {
                 return None;
             }
-            let time = |on_gpu: Work| {
-                (blocks[it].fixed() + gpu.time(on_gpu)).max(dimms.time(ordered[it].total.less(on_gpu)))
-            };
+            let time =
+                |on_gpu: Work| blocks[it].on_gpu(gpu, on_gpu).max(dimms.time(ordered[it].total.less(on_gpu)));
             Some((it, (time(on_gpu[it]) - time(on_gpu[it].plus(work))) / size, work, size))
         };
         let best = (0..blocks.len()).filter_map(gain).max_by(|a, b| a.1.total_cmp(&b.1));

@@ -89,7 +89,7 @@ fn objective(blocks: &[Block], devices: &Devices, device: &[Vec<Device>]) -> f64
                 let work = &mut work[usize::from(*device)];
                 *work = work.plus(block.work(neuron));
             }
-            let gpu = block.fixed() + devices.gpu().time(work[0]);
+            let gpu = block.on_gpu(devices.gpu(), work[0]);
             work[1..]
                 .iter()
                 .zip(devices.dimms())

@@ -173,11 +173,11 @@ impl BlockCost {
         };
         let handed = |time: Nanoseconds| (room(time) / held.neurons.max(1e-300)).min(1.0);
         let all = Shared { handed: 0.0, gpu: gpu(0.0), cold };
-        if exchange == Exchange::Unchecked || (held.neurons > 0.0 && all.gpu <= cold) {
-            return all;
-        }
         if held.neurons <= 0.0 {
             return Shared { gpu: Nanoseconds::ZERO, ..all };
+        }
+        if exchange == Exchange::Unchecked || all.gpu <= cold {
+            return all;
         }
         let (mut low, mut high) = (cold.as_f64(), all.gpu.as_f64());
         for _ in 0..HALVINGS {

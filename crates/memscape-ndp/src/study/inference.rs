@@ -178,9 +178,10 @@ pub struct InferenceAnswer {
     pub prediction_accuracy: Option<f64>,
     /// Share of active neurons that are predicted; null where nothing is
     pub prediction_recall: Option<f64>,
-    /// Share of the active neurons' work that was not predicted, and so was late or left out
+    /// Of the bytes of neurons that any sequence activates, those that were not predicted, and so were late or
+    /// left out: each neuron once, however many sequences of a batch need it
     pub missed_share: f64,
-    /// The predictor's state table, in units of 1024 bytes
+    /// The predictor's state table, in units of 1024 bytes: one for all sequences, of what any of them activates
     pub state_table_kib: f64,
     /// Its correlation table, in units of 1024 bytes
     pub correlation_table_kib: f64,

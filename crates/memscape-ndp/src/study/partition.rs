@@ -107,7 +107,7 @@ impl ProfiledLaw {
 /// What `ndp.partition` answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PartitionAnswer {
-    /// Sum over blocks of the slower of GPU and slowest DIMM
+    /// Sum over blocks of the slower of GPU, if it has anything to do, and slowest DIMM
     pub objective_ms: f64,
     /// No partition is faster than this
     pub lower_bound_ms: f64,

@@ -82,6 +82,9 @@ pub struct HostSpeed {
     pub bandwidth_gb_s: GbPerS,
     /// Share of the peak that it reaches
     pub bandwidth_efficiency: Efficiency,
+    /// DIMMs that share a channel, and so its pins
+    #[schemars(range(min = 1, max = 16))]
+    pub dimms_per_channel: NonZeroU32,
     /// Peak of all its cores, in single precision
     pub fp32_tops: Tops,
     /// Handing one active neuron to a core, one after the other
@@ -141,8 +144,8 @@ impl From<Dimm> for DimmSpeed {
 
 impl From<Host> for HostSpeed {
     fn from(it: Host) -> Self {
-        let Host { bandwidth_gb_s, bandwidth_efficiency, fp32_tops, dispatch_us, .. } = it;
-        Self { bandwidth_gb_s, bandwidth_efficiency, fp32_tops, dispatch_us }
+        let Host { bandwidth_gb_s, bandwidth_efficiency, dimms_per_channel, fp32_tops, dispatch_us, .. } = it;
+        Self { bandwidth_gb_s, bandwidth_efficiency, dimms_per_channel, fp32_tops, dispatch_us }
     }
 }
 
@@ -195,8 +198,15 @@ pub(super) fn machine(
         ..machine.dimm
     };
     machine.dimms = dimms;
-    let HostSpeed { bandwidth_gb_s, bandwidth_efficiency, fp32_tops, dispatch_us } = *host;
-    machine.host = Host { bandwidth_gb_s, bandwidth_efficiency, fp32_tops, dispatch_us, ..machine.host };
+    let HostSpeed { bandwidth_gb_s, bandwidth_efficiency, dimms_per_channel, fp32_tops, dispatch_us } = *host;
+    machine.host = Host {
+        bandwidth_gb_s,
+        bandwidth_efficiency,
+        dimms_per_channel,
+        fp32_tops,
+        dispatch_us,
+        ..machine.host
+    };
     let KernelSpeed { gpu_usable, gpu_bandwidth_efficiency, gpu_compute_efficiency, sync_us, launch_us } =
         *overhead;
     machine.overhead = Overhead {

@@ -232,3 +232,46 @@ fn a_prompts_attention_is_shared_by_no_more_gpus_than_there_are_heads() {
         assert!((gpu_ns / expected - 1.0).abs() < 1e-9, "{gpus}: {gpu_ns} {expected}");
     }
 }
+
+/// Sums of five GPUs go over eight hops of 35 us each, and bytes that take little beside: a faster bus gains
+/// nothing. With free hops and long vectors it does.
+#[test]
+fn hops_of_a_sum_are_no_bytes_on_the_bus() {
+    let base = [("system", json!("tensorrt-llm")), ("gpu", gpu("a100-40gb")), ("gpus", json!(5))];
+    let of = |changes: &[(&str, Value)]| answer(&[&base[..], changes].concat());
+    let gain = |base: &[(&str, Value)], change: (&str, Value)| {
+        of(base).headline.token_ns / of(&[base, &[change]].concat()).headline.token_ns
+    };
+    let bus = || ("gpu.pcie_gb_s", json!(6400));
+    assert_eq!(of(&[]).headline.bound_by, BoundBy::Synchronisation);
+    assert!(gain(&[], bus()) < 1.01 && gain(&[], ("overhead.hop_us", json!(0.35))) > 1.5);
+    let wide = [("batch", json!(256)), ("overhead.hop_us", json!(0.01)), ("gpu.pcie_gb_s", json!(8))];
+    assert_eq!(of(&wide).headline.bound_by, BoundBy::Link);
+    assert!(gain(&wide, ("overhead.hop_us", json!(0))) < 1.01 && gain(&wide, bus()) > 1.5);
+}
+
+/// Dense weights, predictors and the cache come first where active neurons are copied one by one; where all that does
+/// not fit is copied whole, as FlexGen does, all have the same share of the room.
+#[test]
+fn deja_vu_tells_the_share_of_the_step_that_it_takes() {
+    let study = InferenceStudy::default();
+    let of = |system: &str, call_us: f64| {
+        answer(&[
+            ("system", json!(system)),
+            ("model", json!("opt-30b")),
+            ("host.copy_call_us", json!(call_us)),
+        ])
+        .hot_share_used
+    };
+    // 48 layers of 7168 features: three matrices of QKV and two of the network are sparse; the projection, the head
+    // of 50272 words, and predictors from 7168 to 3 * 7168 + 28672 neurons are whole.
+    let [layers, hidden] = [48.0, 7168.0];
+    let sparse = layers * hidden * (3.0 * hidden + 2.0 * 4.0 * hidden);
+    let predictors = study.overhead.predictor_rank.as_f64() * layers * 7.0 * hidden;
+    let whole = layers * hidden * hidden + 50_272.0 * hidden + predictors;
+    let cache = layers * 2.0 * hidden * 256.0;
+    let room = 24e9 * study.overhead.gpu_usable.as_f64() / 2.0 - whole - cache;
+    let found = of("deja-vu", study.host.copy_call_us.as_f64());
+    assert!((found / (room / sparse) - 1.0).abs() < 0.01, "{found} {}", room / sparse);
+    assert_eq!(of("deja-vu", 1e5), of("flexgen", 1e5));
+}

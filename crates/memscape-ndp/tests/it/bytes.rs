@@ -33,16 +33,62 @@ fn a_prompt_leaves_no_more_keys_and_values_than_its_windows_keep() {
 /// Ranks are read at the same time inside a module; what leaves it shares one bus.
 #[test]
 fn weights_leave_a_module_no_faster_than_its_pins_carry() {
-    let of = |dimms: u32, units: Value| {
+    let of = |dimms: u32, each: u32, units: Value| {
         let base = [("model", json!("opt-13b")), ("dimms", json!(dimms)), ("dimm.units", units)];
-        answer(&base).headline.ttft_s
+        answer(&[&base[..], &[("host.dimms_per_channel", json!(each))]].concat()).headline.ttft_s
     };
-    let at_banks = |gb_s: f64| of(8, json!({ "channels": 1, "channel_gb_s": gb_s }));
-    assert!((at_banks(0.25) / at_banks(0.5) - 2.0).abs() < 1e-6);
-    // One DDR4-3200 module gives 25.6 GB/s, three more than PCIe takes.
-    let (one, two, three) = (of(1, Value::Null), of(2, Value::Null), of(3, Value::Null));
-    assert!((one / two - 2.0).abs() < 1e-6, "{one} {two}");
-    assert!(three < two && (three - of(8, Value::Null)).abs() < 1e-9, "{two} {three}");
+    let at_banks = |gb_s: f64, each: u32| of(8, each, json!({ "channels": 1, "channel_gb_s": gb_s }));
+    assert!((at_banks(0.25, 1) / at_banks(0.5, 1) - 2.0).abs() < 1e-6);
+    // Modules with channels of their own share none.
+    assert_eq!(at_banks(0.25, 2), at_banks(0.25, 1));
+    // One DDR4-3200 channel gives 25.6 GB/s, three more than PCIe takes.
+    for each in [1, 2] {
+        let channels = |it: u32| of(it * each, each, Value::Null);
+        let (one, two, three) = (channels(1), channels(2), channels(3));
+        assert!((one / two - 2.0).abs() < 1e-6, "{one} {two}");
+        assert!(three < two && (three - channels(8)).abs() < 1e-9, "{two} {three}");
+        assert_eq!(of(each + 1, each, Value::Null), two);
+    }
+}
+
+/// A host reads plain DIMMs over the same pins: of one DDR4-3200 module 80 % of 25.6 GB/s, of eight in four channels
+/// its own 89.6.
+#[test]
+fn a_host_reads_no_faster_than_the_pins_of_its_dimms_carry() {
+    let of = |system: &str, dimms: u32, changes: &[(&str, Value)]| {
+        let base = [
+            ("system", json!(system)),
+            ("model", json!("opt-6.7b")),
+            ("dimm.capacity_gb", json!(256)),
+            ("dimms", json!(dimms)),
+            ("gpu.memory_gb", json!(4)),
+            ("gpu.pcie_gb_s", json!(1000)),
+            ("host.copy_gb_s", json!(1e6)),
+            ("host.copy_call_us", json!(0)),
+            // Accelerate computes beside.
+            ("gpu.fp16_tops", json!(1e5)),
+            ("gpu.bandwidth_gb_s", json!(1e5)),
+            ("overhead.launch_us", json!(0)),
+        ];
+        answer(&[&base[..], changes].concat())
+    };
+    for system in ["hermes-host", "flexgen", "accelerate", "deja-vu"] {
+        let ttft = |dimms: u32| of(system, dimms, &[]).headline.ttft_s;
+        let (one, four, eight) = (ttft(1), ttft(4), ttft(8));
+        assert!((one / four - 2.0).abs() < 1e-3, "{system}: {one} {four}");
+        assert!((one / eight - 89.6 / 25.6).abs() < 1e-2, "{system}: {one} {eight}");
+        assert_eq!(ttft(64), eight);
+    }
+    // The host's cores, too.
+    let cold = |dimms: u32| of("hermes-host", dimms, &[("host.dispatch_us", json!(0))]).attention_ns;
+    assert!((cold(1) / cold(4) - 2.0).abs() < 1e-2);
+    let partition = |dimms: u32| {
+        let model = serde_json::to_value(memscape_workload::Model::named("opt-1.3b").unwrap()).unwrap();
+        let alone = [("hot_share", json!(0.0)), ("host.dispatch_us", json!(0)), ("dimms", json!(dimms))];
+        let host = [("model", model), ("system", json!("hermes-host"))];
+        ask::<PartitionStudy>(&[&alone[..], &host].concat()).unwrap().objective_ms
+    };
+    assert!((partition(1) / partition(8) - 89.6 / 25.6).abs() < 1e-6);
 }
 
 /// The partition knows the units of its DIMMs: their inputs and sums take time too.

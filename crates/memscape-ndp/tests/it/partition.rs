@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
+use crate::common::changed;
+
 fn seconds(it: f64) -> Nanoseconds {
     Nanoseconds::new(it * 1e9).unwrap()
 }
@@ -66,12 +68,17 @@ impl Instance {
         self.bytes[block][neuron] * f64::from(self.frequency[block][neuron]) / bandwidth
     }
 
+    /// What a GPU that has something to do takes beside it.
+    fn fixed(&self, busy: bool) -> f64 {
+        if busy { self.fixed } else { 0.0 }
+    }
+
     /// Eq. 1 to 7, said plainly.
     fn objective(&self, device: &[Vec<u16>]) -> f64 {
         let dimms = self.devices.dimm_bandwidth.len();
         let slowest = |(block, device): (usize, &Vec<u16>)| {
             let mut time = vec![[0.0; 2]; dimms + 1];
-            time[0] = [self.fixed; 2];
+            time[0] = [self.fixed(device.contains(&0)); 2];
             for (neuron, it) in device.iter().enumerate() {
                 add(&mut time[usize::from(*it)], self.times(block, neuron, usize::from(*it)));
             }
@@ -89,6 +96,8 @@ impl Instance {
             // In microseconds, so that numbers are near 1.
             let slowest = problem.add_var(1.0, (0.0, f64::INFINITY));
             let mut work: Vec<Vec<(Variable, f64)>> = vec![vec![(slowest, -1.0)]; dimms + 1];
+            let busy = problem.add_integer_var(0.0, (0, 1));
+            work[0].push((busy, self.fixed * 1e6));
             for neuron in 0..self.bytes[block].len() {
                 let places: Vec<Variable> =
                     (0..=dimms).map(|_| problem.add_integer_var(0.0, (0, 1))).collect();
@@ -96,12 +105,12 @@ impl Instance {
                     work[device].push((*place, self.time(block, neuron, device) * 1e6));
                     held[device].push((*place, self.bytes[block][neuron] * 1e-6));
                 }
+                problem.add_constraint([(places[0], 1.0), (busy, -1.0)], ComparisonOp::Le, 0.0);
                 let one: Vec<(Variable, f64)> = places.into_iter().map(|it| (it, 1.0)).collect();
                 problem.add_constraint(one, ComparisonOp::Eq, 1.0);
             }
-            for (device, work) in work.into_iter().enumerate() {
-                let fixed = if device == 0 { self.fixed * 1e6 } else { 0.0 };
-                problem.add_constraint(work, ComparisonOp::Le, -fixed);
+            for work in work {
+                problem.add_constraint(work, ComparisonOp::Le, 0.0);
             }
         }
         let capacities = std::iter::once(&self.devices.gpu_capacity).chain(&self.devices.dimm_capacity);
@@ -185,8 +194,22 @@ prop_compose! {
     }
 }
 
+/// Beside GPUs that some blocks had better not wait for: the DIMMs are done in about 80 us.
+fn far(of: impl Strategy<Value = Instance>) -> impl Strategy<Value = Instance> {
+    (of, 0.0_f64..2e-4).prop_map(|(instance, fixed)| Instance { fixed, ..instance })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_partition_beside_a_far_gpu_keeps_the_rules(instance in prop_oneof![far(instances(6, 40, 4)), far(batches(6, 40, 4))]) {
+        let found = solve(&instance.blocks(), &instance.devices).unwrap();
+        check_rules(&instance, &found);
+        // What needs no GPU is feasible: level DIMMs, but for the longest of their neurons.
+        let idle: Vec<Vec<u16>> = vec![vec![1; 40]; 6];
+        prop_assert!(lower_bound_s(&found) <= instance.objective(&idle));
+    }
 
     #[test]
     fn a_partition_for_a_batch_keeps_the_rules(instance in batches(6, 40, 4)) {
@@ -249,7 +272,9 @@ proptest! {
     /// What may never happen is a bound above the optimum, or an objective below.
     /// How near the optimum a placement is: `nearly_all_tiny_instances_are_solved`.
     #[test]
-    fn agreement_with_an_integer_programme(instance in instances(2, 6, 2)) {
+    fn agreement_with_an_integer_programme(
+        instance in prop_oneof![instances(2, 6, 2), far(instances(2, 6, 2))]
+    ) {
         let found = solve(&instance.blocks(), &instance.devices).unwrap();
         let optimum = instance.integer_optimum();
         prop_assert!(lower_bound_s(&found) <= optimum * (1.0 + 1e-6), "{} {optimum}", lower_bound_s(&found));
@@ -263,9 +288,11 @@ fn exhaustive_optimum(instance: &Instance) -> f64 {
         let neurons = instance.bytes[block].len();
         let mut all: Vec<([f64; 3], f64)> = (0..3_usize.pow(u32::try_from(neurons).unwrap()))
             .map(|code| {
-                let (mut bytes, mut time) = ([0.0; 3], [[instance.fixed; 2], [0.0; 2], [0.0; 2]]);
+                let place = |neuron: usize| code / 3_usize.pow(u32::try_from(neuron).unwrap()) % 3;
+                let fixed = instance.fixed((0..neurons).any(|it| place(it) == 0));
+                let (mut bytes, mut time) = ([0.0; 3], [[fixed; 2], [0.0; 2], [0.0; 2]]);
                 for neuron in 0..neurons {
-                    let device = code / 3_usize.pow(u32::try_from(neuron).unwrap()) % 3;
+                    let device = place(neuron);
                     bytes[device] += instance.bytes[block][neuron];
                     add(&mut time[device], instance.times(block, neuron, device));
                 }
@@ -322,6 +349,33 @@ fn nearly_all_tiny_instances_are_solved() {
 fn no_placement_of_a_batch_is_below_the_bound() {
     let above = above_optimum(batches(2, 6, 2), 300);
     assert!(above[270] < 0.05, "{}", above[270]);
+}
+
+/// And for GPUs that blocks had better not wait for.
+#[test]
+fn no_placement_beside_a_far_gpu_is_below_the_bound() {
+    for above in [above_optimum(far(instances(2, 6, 2)), 300), above_optimum(far(batches(2, 6, 2)), 300)] {
+        assert!(above[270] < 0.05, "{}", above[270]);
+    }
+}
+
+/// A GPU that is asked later than the DIMMs are done is best left idle, and is not waited for then: what they take
+/// without one, whatever it had room for.
+#[test]
+fn a_gpu_that_is_left_idle_takes_no_time() {
+    let of = |sync_us: f64, hot_share: f64| {
+        let overhead = ("overhead.sync_us", serde_json::json!(sync_us));
+        let model = ("model", serde_json::to_value(Model::named("opt-1.3b").unwrap()).unwrap());
+        changed::<PartitionStudy>(&[model, overhead, ("hot_share", serde_json::json!(hot_share))])
+            .answer()
+            .unwrap()
+    };
+    let (far, none) = (of(1e5, 0.5), of(5.0, 0.0));
+    assert_eq!((far.gpu_neuron_share, none.gpu_neuron_share), (0.0, 0.0));
+    assert!((far.objective_ms / none.objective_ms - 1.0).abs() < 1e-9, "{far:?} {none:?}");
+    assert!(far.gap < 1e-3 && far.lower_bound_ms <= far.objective_ms, "{far:?}");
+    // 24 layers of two blocks, each with 200 ms there and back, are no bound.
+    assert!(far.lower_bound_ms < 1.0, "{far:?}");
 }
 
 /// By hand: the hottest twentieth of either block's neurons on a GPU that is done long before level DIMMs,

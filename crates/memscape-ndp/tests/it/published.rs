@@ -24,6 +24,8 @@ fn published_dimm() {
     ];
     assert_eq!(row.map(|it| cycles(it).to_string()), ["76", "24", "24", "24"]);
     assert!((dimm.macs_per_ns() - 64.0).abs() < 1e-12);
+    // Two DIMMs on each of four channels of DDR4-3200.
+    assert!((MACHINES.get("hermes").pins_gb_s() - 4.0 * 25.6).abs() < 1e-9);
 }
 
 #[test]
