@@ -40,7 +40,8 @@ impl PimDelays {
     ///
     /// A write's data leaves the bus CWL and a burst after its command, and tWTR
     /// or tWR counts from there; a read's arrives CL and a burst after it, and two
-    /// clocks later the bus may turn.
+    /// clocks later the bus may turn. A row that has been read may close after tRTP: by
+    /// then its data have left it, however long the unit takes with them.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub fn new(memory: &Dram, pim: &PimTiming) -> Self {
@@ -67,7 +68,7 @@ impl PimDelays {
             } else {
                 bus
             },
-            read_to_close: m.trtp_ns.to_picoseconds().max(slot),
+            read_to_close: m.trtp_ns.to_picoseconds().max(bus),
             spill_to_close: (written + m.twr_ns).to_picoseconds().max(slot),
             bus,
             close_to_open: m.trp_ab_ns.to_picoseconds().max(bus),
@@ -133,5 +134,16 @@ mod tests {
         assert_eq!(delays.slot, Picoseconds(4_267));
         let slow = PimTiming { command: Nanoseconds::new(9.0).unwrap(), ..PimTiming::NONE };
         assert_eq!(PimDelays::new(&memory, &slow).slot, Picoseconds(9_000));
+    }
+
+    /// A slow unit has what it read; its row need not stay open for it.
+    #[test]
+    fn a_row_closes_as_soon_after_a_read_as_its_datasheet_says() {
+        let memory = *MEMORIES.get("lpddr5x-7500");
+        let slow = PimTiming { command: Nanoseconds::new(50.0).unwrap(), ..PimTiming::NONE };
+        assert_eq!(PimDelays::new(&memory, &slow).read_to_close, memory.trtp_ns.to_picoseconds());
+        let at_once = Dram { trtp_ns: Nanoseconds::ZERO, ..memory };
+        let delays = PimDelays::new(&at_once, &slow);
+        assert_eq!(delays.read_to_close, delays.bus, "commands follow each other on the bus");
     }
 }
