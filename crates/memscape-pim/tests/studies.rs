@@ -182,6 +182,42 @@ fn refresh_strikes_both_sides_in_the_mean() {
     assert!((token / (f64::from(inference.model.layers) * layer) - 1.0).abs() < 1e-9);
 }
 
+/// A spill writes a burst of 32 bytes, whether it carries the sums of one row or of sixteen.
+#[test]
+fn the_processor_reads_the_words_that_spills_write() {
+    let fixed = |tile| {
+        let tile = TilePolicy::Fixed(count(tile));
+        GemvStudy { placement: Placement::FixedTile, tile, ..GemvStudy::default() }
+            .answer()
+            .unwrap()
+            .soc_reduction_ns
+    };
+    // 12288 rows of 4096 columns: 256 / tile columns to a tile, a burst for each tile, 120 GB/s.
+    let bursts = 12_288.0 * 16.0;
+    for tile in [1, 4, 16] {
+        assert!((fixed(tile) - bursts * 32.0 / 120.0).abs() < 1.0, "{tile}: {}", fixed(tile));
+    }
+    let split = |split_k, charge_reduction| GemvStudy {
+        model: Model::named("opt-125m").unwrap(),
+        gemv: Matrix::Out,
+        placement: Placement::Pimnast,
+        split_k: count(split_k),
+        charge_reduction,
+        ..GemvStudy::default()
+    };
+    // Two parts of 768 rows, four to a word; eight parts in full words.
+    for (split_k, tile, words) in [(2, 4, 2 * 768 / 4), (8, 16, 8 * 768 / 16)] {
+        let [with, without] = [true, false].map(|it| split(split_k, it).answer().unwrap());
+        assert_eq!(with.m_tile, tile);
+        let bytes = f64::from(words) * 32.0;
+        assert!((with.soc_reduction_ns - bytes / 120.0).abs() < 1e-3, "{}", with.soc_reduction_ns);
+        let energy = GemvStudy::default().memory.energy.unwrap();
+        let io = with.energy.energy_io_j.unwrap() - without.energy.energy_io_j.unwrap();
+        let by_hand = bytes * 8.0 * energy.io_pj_per_bit.value * 1e-12;
+        assert!((io / by_hand - 1.0).abs() < 1e-9, "{io} {by_hand}");
+    }
+}
+
 /// Where the processor does not reach the rate of a burst, it is that much slower.
 #[test]
 fn no_speedup_is_above_its_rooflines() {

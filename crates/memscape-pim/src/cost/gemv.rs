@@ -46,15 +46,15 @@ pub fn time_on_pim(
     Ok(cost)
 }
 
-/// Reading partial sums back over the memory bus, which takes longer than adding
-/// them.
+/// Reading so many bytes of partial sums back over the memory bus, which takes longer
+/// than adding them.
 ///
 /// # Panics
 /// Never: a count over a bandwidth is a time.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
-pub fn reduction(partial_sums: u64, sum_bits: u32, bandwidth: GbPerS) -> Picoseconds {
-    Nanoseconds::new(partial_sums as f64 * f64::from(sum_bits) / 8.0 / bandwidth.as_f64())
+pub fn reduction(bytes: u64, bandwidth: GbPerS) -> Picoseconds {
+    Nanoseconds::new(bytes as f64 / bandwidth.as_f64())
         .expect("a quotient of finite positive numbers")
         .to_picoseconds()
 }

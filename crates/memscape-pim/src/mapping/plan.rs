@@ -433,6 +433,14 @@ impl Plan {
         self.tile.m.div_ceil(self.sums_per_spill)
     }
 
+    /// Bytes of the words that all spills write: a whole column access each, however few sums
+    /// of a row-block it carries. The processor reads no less of them.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        let row_blocks = self.gemv.m().div_ceil(self.tile.m) * self.split_k * self.chunks;
+        row_blocks * self.spill_words() * self.lanes * self.format.element_bits() / 8
+    }
+
     /// Whether blocks of weights and inputs share scale factors.
     #[must_use]
     pub fn has_scales(&self) -> bool {

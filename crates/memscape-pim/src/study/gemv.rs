@@ -337,24 +337,22 @@ impl GemvStudy {
     pub(super) fn solve(&self, site: &Site) -> Result<Solved, GemvError> {
         let plan = self.plan_on(site)?;
         let mut cost = time_on_pim(&plan, &site.machine, &site.delays, self.engine, site.refresh)?;
-        cost.time[GemvPart::SocReduction] =
-            reduction(self.partial_sums(&plan), self.pim.sum_bits.get(), site.bandwidth);
+        cost.time[GemvPart::SocReduction] = reduction(self.partial_sum_bytes(&plan), site.bandwidth);
         let soc = soc_time(&plan, &self.soc, site.bandwidth);
         Ok(Solved { plan, cost, soc })
     }
 
-    /// Partial sums that the processor is charged for.
-    fn partial_sums(&self, plan: &Plan) -> u64 {
+    /// Bytes of partial sums that the processor is charged for.
+    fn partial_sum_bytes(&self, plan: &Plan) -> u64 {
         let partial = plan.split_k * plan.chunks;
         let charged = partial > 1 && (self.charge_reduction || plan.chunks > 1);
-        if charged { partial * plan.gemv.m() } else { 0 }
+        if charged { plan.spilled_bytes() } else { 0 }
     }
 
     /// What the processor reads of partial sums.
     #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
     pub(super) fn reduction_traffic(&self, plan: &Plan) -> Traffic {
-        let bits = f64::from(self.pim.sum_bits.get());
-        Traffic { read: self.partial_sums(plan) as f64 * bits / 8.0, written: 0.0 }
+        Traffic { read: self.partial_sum_bytes(plan) as f64, written: 0.0 }
     }
 
     /// What the memory takes for it all, on PIM.
