@@ -218,6 +218,30 @@ fn the_processor_reads_the_words_that_spills_write() {
     }
 }
 
+/// The registers hold the 256 inputs of a column of tiles, and an eighth of OPT-125M's.
+#[test]
+fn inputs_that_registers_hold_are_sent_once() {
+    let fixed = GemvStudy { placement: Placement::FixedTile, ..GemvStudy::default() };
+    let slot = fixed.machine().pim_delays().slot.as_ns();
+    let answer = fixed.answer().unwrap();
+    assert!(answer.row_blocks_per_bank > answer.cr_degree_used.into());
+    // 16 columns of tiles, eight registers each.
+    assert!((answer.input_vector_ns - 16.0 * 8.0 * slot).abs() < 1e-6, "{}", answer.input_vector_ns);
+    let split = GemvStudy {
+        model: Model::named("opt-125m").unwrap(),
+        placement: Placement::Pimnast,
+        split_k: count(8),
+        ..fixed
+    };
+    let answer = split.answer().unwrap();
+    assert_eq!((answer.row_blocks_per_bank, answer.cr_degree_used), (9, 4));
+    assert!((answer.input_vector_ns - 3.0 * slot).abs() < 1e-6, "{}", answer.input_vector_ns);
+    for study in [fixed, split] {
+        let events = GemvStudy { engine: CostEngine::Events, ..study };
+        assert_eq!(study.answer().unwrap(), events.answer().unwrap());
+    }
+}
+
 /// Where the processor does not reach the rate of a burst, it is that much slower.
 #[test]
 fn no_speedup_is_above_its_rooflines() {

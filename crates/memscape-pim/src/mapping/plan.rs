@@ -421,6 +421,25 @@ impl Plan {
         (self.k() - burst * self.burst_inputs).min(self.burst_inputs)
     }
 
+    /// Whether the input registers hold all inputs of a chunk at once, so that its passes after
+    /// the first find them there.
+    #[must_use]
+    pub fn keeps_inputs(&self) -> bool {
+        self.bursts() == 1
+    }
+
+    /// Passes for which inputs are sent, over all chunks.
+    #[must_use]
+    pub fn sending_passes(&self) -> u64 {
+        if self.keeps_inputs() { self.chunks } else { self.chunks * self.passes() }
+    }
+
+    /// Whether inputs are sent for a pass of a chunk.
+    #[must_use]
+    pub fn sends_inputs(&self, pass: u64) -> bool {
+        pass == 0 || !self.keeps_inputs()
+    }
+
     /// Register writes of a burst of `inputs`, the scale register's included.
     #[must_use]
     pub fn register_writes(&self, inputs: u64) -> u64 {
