@@ -84,27 +84,8 @@ impl PimDelays {
         self.close_to_open + self.open_to_access
     }
 
-    /// What all-bank refreshes add to a busy time that begins with an interval: every
-    /// tREFI that it lasts, rows close, are refreshed and open again.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
-    pub fn refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
-        let [_, cost, _] = self.refresh_terms(memory, busy);
-        #[expect(clippy::cast_precision_loss, reason = "a count of refreshes")]
-        let due = self.refreshes(memory, busy) as f64;
-        Picoseconds((due * cost).round() as u64)
-    }
-
-    /// How many those refreshes are.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
-    pub fn refreshes(&self, memory: &Dram, busy: Picoseconds) -> u64 {
-        let [interval, cost, busy] = self.refresh_terms(memory, busy);
-        // The n-th is due when n intervals less n - 1 refreshes of work are done.
-        ((busy - cost) / (interval - cost).max(1.0)).max(0.0).floor() as u64
-    }
-
-    /// The same in the mean over many such times, one after the other.
+    /// What all-bank refreshes add to a busy time, one of many one after the other: every tREFI
+    /// that they last, rows close, are refreshed and open again.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
     pub fn mean_refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {

@@ -138,39 +138,33 @@ impl PimMemory {
         Ok(layouts.min_by_key(|it| closed_form(it, &delays).total()).unwrap_or(all))
     }
 
-    /// The time of a matrix that lies so, right after a refresh.
+    /// The mean time of a matrix that lies so, one GEMV among many.
+    ///
+    /// Either way refreshes stall it for as long as they take by themselves. On the walked
+    /// stream they fall on some change of rows, or not at all where that is short.
     ///
     /// # Errors
     /// [`GemvError`] if the stream cannot be walked.
     pub fn time(&self, layout: &Layout, engine: CostEngine) -> Result<Breakdown<GemvPart>, GemvError> {
-        let delays = delays(&self.memory);
-        let mut parts = closed_form(layout, &delays);
-        match engine {
-            CostEngine::Closed if self.refresh => {
-                parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
-            }
-            CostEngine::Closed => {}
-            CostEngine::Events => {
-                let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
-                let busy = walk(RefreshPolicy::Off)?;
-                // What the stream takes beyond the count would be waiting for rows.
-                let untold = busy.saturating_sub(parts.total());
-                parts[GemvPart::RowOpen] += untold;
-                if self.refresh {
-                    parts[GemvPart::Refresh] = walk(self.refresh_policy())?.saturating_sub(busy);
-                }
-            }
+        let mut parts = closed_form(layout, &delays(&self.memory));
+        if engine == CostEngine::Events {
+            let walked = on_engine(layout, &self.memory, RefreshPolicy::Off, &mut ())?;
+            // What the stream takes beyond the count would be waiting for rows.
+            let untold = walked.saturating_sub(parts.total());
+            parts[GemvPart::RowOpen] += untold;
         }
-        Ok(parts)
+        Ok(self.with_refreshes(parts))
     }
 
-    /// The mean time of a matrix that lies so, one GEMV among many.
+    /// The same in closed form, which always has an answer.
     #[must_use]
     pub fn mean_time(&self, layout: &Layout) -> Breakdown<GemvPart> {
-        let delays = delays(&self.memory);
-        let mut parts = closed_form(layout, &delays);
+        self.with_refreshes(closed_form(layout, &delays(&self.memory)))
+    }
+
+    fn with_refreshes(&self, mut parts: Breakdown<GemvPart>) -> Breakdown<GemvPart> {
         if self.refresh {
-            parts[GemvPart::Refresh] = delays.mean_refresh(&self.memory, parts.total());
+            parts[GemvPart::Refresh] = delays(&self.memory).mean_refresh(&self.memory, parts.total());
         }
         parts
     }

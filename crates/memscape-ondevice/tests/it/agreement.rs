@@ -10,10 +10,10 @@ use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::{Layout, Placement};
 use memscape_ondevice::mapping::schedule::{Counts, Op, for_each};
 use memscape_ondevice::mapping::stages::Split;
-use memscape_ondevice::{Overlap, PrefillStudy, RooflineStudy};
+use memscape_ondevice::{DecodeStudy, GemvStudy, Overlap, PrefillStudy, RooflineStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::Nanoseconds;
-use memscape_workload::{Element, Gemv};
+use memscape_workload::{Element, Gemv, Matrix};
 use proptest::prelude::*;
 
 use crate::count;
@@ -95,6 +95,37 @@ proptest! {
         .unwrap();
         prop_assert_eq!(counts, Counts::of(&layout));
     }
+}
+
+/// Refreshes too: in the mean they strike a short GEMV as they do a long one.
+#[test]
+fn the_layers_of_a_token_are_the_sum_of_their_gemvs() {
+    let matrices = [Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Gate, Matrix::Up, Matrix::Down];
+    for refresh in [false, true] {
+        let layers_ns = DecodeStudy { refresh, ..DecodeStudy::default() }.answer().unwrap().layers_ns;
+        for engine in [CostEngine::Closed, CostEngine::Events] {
+            let of = |gemv| GemvStudy { gemv, refresh, engine, ..GemvStudy::default() };
+            let layer: f64 = matrices.iter().map(|it| of(*it).answer().unwrap().time_ns).sum();
+            // Each is a whole number of picoseconds.
+            assert!((16.0 * layer / layers_ns - 1.0).abs() < 1e-8, "{layer} {layers_ns}");
+        }
+    }
+}
+
+/// A GEMV shorter than the time between two refreshes has its share of them.
+#[test]
+fn a_short_gemv_is_refreshed_in_the_mean() {
+    let of = |refresh| GemvStudy {
+        m: NonZeroU64::new(512),
+        k: NonZeroU64::new(600),
+        refresh,
+        ..GemvStudy::default()
+    };
+    let (with, memory) = (of(true).answer().unwrap(), of(true).memory);
+    let (interval, busy) = (memory.trefi_ns.as_f64(), of(false).answer().unwrap().time_ns);
+    assert!(busy < interval);
+    let cost = memory.trfc_ab_ns.as_f64() + delays(&memory).row_open().as_ns();
+    assert!((with.refresh_ns - busy * cost / (interval - cost)).abs() < 1e-3, "{}", with.refresh_ns);
 }
 
 /// Reads of weights come in the order in which the layout numbers them.
