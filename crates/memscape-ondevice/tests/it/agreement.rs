@@ -97,6 +97,45 @@ proptest! {
     }
 }
 
+/// 15 registers serve 128 bursts of a row in nine turns, 8 of them in 16.
+#[test]
+fn any_number_of_input_registers_is_of_use() {
+    let of = |input_registers| {
+        let mut study = GemvStudy {
+            m: NonZeroU64::new(512),
+            k: NonZeroU64::new(2048),
+            placement: Placement::RowBursts,
+            refresh: false,
+            ..GemvStudy::default()
+        };
+        study.pim.output_registers = count(1);
+        study.pim.input_registers = count(input_registers);
+        study.answer().unwrap()
+    };
+    assert_eq!(of(15).input_registers_used, 15);
+    assert!(of(15).time_ns < of(8).time_ns);
+    // 14 and 15 need ten and nine turns; 19 serve as many in seven as 20 or 21.
+    assert_eq!([of(19), of(20), of(21)].map(|it| it.input_registers_used), [19; 3]);
+}
+
+proptest! {
+    #[test]
+    fn more_input_registers_are_never_slower(
+        memory in memory(),
+        pim in blocks(),
+        placement in placement(),
+        (m, k) in (1_u64..2000, 1_u64..3000),
+    ) {
+        prop_assume!(memory.check().is_ok());
+        let (m, k) = (NonZeroU64::new(m), NonZeroU64::new(k));
+        let study = GemvStudy { m, k, memory, pim, placement, refresh: false, ..GemvStudy::default() };
+        let mut more = study;
+        more.pim.input_registers = count(pim.input_registers.get() + 1);
+        let [few, more] = [study, more].map(|it| it.answer().unwrap().time_ns);
+        prop_assert!(more <= few, "{few} {more}");
+    }
+}
+
 /// Refreshes too: in the mean they strike a short GEMV as they do a long one.
 #[test]
 fn the_layers_of_a_token_are_the_sum_of_their_gemvs() {
