@@ -182,6 +182,15 @@ fn refresh_strikes_both_sides_in_the_mean() {
     assert!((token / (f64::from(inference.model.layers) * layer) - 1.0).abs() < 1e-9);
 }
 
+/// A bank in each bank group, and rows of 16 bursts: two groups take turns while the others open rows.
+#[test]
+fn a_processor_beside_few_banks_reads_at_the_peak() {
+    let (m, k) = (NonZeroU64::new(4096), NonZeroU64::new(4096));
+    let memory = Dram { banks_per_channel: count(4), row_bytes: count(512), ..GemvStudy::default().memory };
+    let soc_time_ns = GemvStudy { m, k, memory, ..GemvStudy::default() }.answer().unwrap().soc_time_ns;
+    assert!((soc_time_ns / (4096.0 * 4096.0 / 120.0) - 1.0).abs() < 1e-9, "{soc_time_ns}");
+}
+
 /// A spill writes a burst of 32 bytes, whether it carries the sums of one row or of sixteen.
 #[test]
 fn the_processor_reads_the_words_that_spills_write() {

@@ -34,15 +34,6 @@ impl Placement {
         }
     }
 
-    /// Rows of the matrix that a burst of so many elements spans.
-    #[must_use]
-    pub const fn burst_rows(self, lanes: u64) -> u64 {
-        match self {
-            Self::ColumnBursts => lanes,
-            Self::RowBursts => 1,
-        }
-    }
-
     /// Bursts that a copy takes of a DRAM row before it leaves the row, if it takes so many
     /// columns of a matrix together, of elements of so many bits.
     ///
