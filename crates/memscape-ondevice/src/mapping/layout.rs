@@ -50,8 +50,8 @@ impl Placement {
             Self::ColumnBursts => bursts,
             Self::RowBursts => {
                 let run = u64::from(pim.input_registers.get());
-                let lines = lines_per_pass(pim, lanes, element_bits, burst_bits);
-                bursts.min(run) * (u64::from(columns) / run).min(lines).max(1)
+                let most = lines_per_pass(pim, lanes, element_bits, burst_bits);
+                bursts.min(run) * (u64::from(columns) / run).min(most).max(1)
             }
         }
     }
