@@ -248,8 +248,8 @@ fn all_bank_column_rules(rules: &mut Constraints, dram: &Dram, pim: &PimTiming) 
     let mut pair = |name, from, to, delay| rules.pair(name, from, to, Scope::Rank, delay);
     pair("tRTP", Mac, PreAll, dram.trtp_ns);
     pair("tWR", Spill, PreAll, dram.write_to_precharge());
-    // A column access keeps its bank busy for a column cycle.
-    for (from, to) in [(Mac, PreAll), (Spill, PreAll), (RegWrite, Ref), (Alu, Ref)] {
+    // What a spill writes leaves its registers in a slot of its unit; what is read is out of the row by tRTP.
+    for (from, to) in [(Spill, PreAll), (RegWrite, Ref), (Alu, Ref)] {
         pair("tCCD_L", from, to, dram.tccd_l());
         pair("PIM unit", from, to, pim.command);
     }

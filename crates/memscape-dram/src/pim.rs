@@ -40,7 +40,8 @@ impl PimDelays {
     ///
     /// A write's data leaves the bus CWL and a burst after its command, and tWTR
     /// or tWR counts from there; a read's arrives CL and a burst after it, and two
-    /// clocks later the bus may turn.
+    /// clocks later the bus may turn. A row that has been read may close after tRTP: by
+    /// then its data have left it, however long the unit takes with them.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub fn new(memory: &Dram, pim: &PimTiming) -> Self {
@@ -67,7 +68,7 @@ impl PimDelays {
             } else {
                 bus
             },
-            read_to_close: m.trtp_ns.to_picoseconds().max(slot),
+            read_to_close: m.trtp_ns.to_picoseconds().max(bus),
             spill_to_close: (written + m.twr_ns).to_picoseconds().max(slot),
             bus,
             close_to_open: m.trp_ab_ns.to_picoseconds().max(bus),
@@ -83,27 +84,8 @@ impl PimDelays {
         self.close_to_open + self.open_to_access
     }
 
-    /// What all-bank refreshes add to a busy time that begins with an interval: every
-    /// tREFI that it lasts, rows close, are refreshed and open again.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
-    pub fn refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
-        let [_, cost, _] = self.refresh_terms(memory, busy);
-        #[expect(clippy::cast_precision_loss, reason = "a count of refreshes")]
-        let due = self.refreshes(memory, busy) as f64;
-        Picoseconds((due * cost).round() as u64)
-    }
-
-    /// How many those refreshes are.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of refreshes")]
-    pub fn refreshes(&self, memory: &Dram, busy: Picoseconds) -> u64 {
-        let [interval, cost, busy] = self.refresh_terms(memory, busy);
-        // The n-th is due when n intervals less n - 1 refreshes of work are done.
-        ((busy - cost) / (interval - cost).max(1.0)).max(0.0).floor() as u64
-    }
-
-    /// The same in the mean over many such times, one after the other.
+    /// What all-bank refreshes add to a busy time, one of many one after the other: every tREFI
+    /// that they last, rows close, are refreshed and open again.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
     pub fn mean_refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
@@ -133,5 +115,16 @@ mod tests {
         assert_eq!(delays.slot, Picoseconds(4_267));
         let slow = PimTiming { command: Nanoseconds::new(9.0).unwrap(), ..PimTiming::NONE };
         assert_eq!(PimDelays::new(&memory, &slow).slot, Picoseconds(9_000));
+    }
+
+    /// A slow unit has what it read; its row need not stay open for it.
+    #[test]
+    fn a_row_closes_as_soon_after_a_read_as_its_datasheet_says() {
+        let memory = *MEMORIES.get("lpddr5x-7500");
+        let slow = PimTiming { command: Nanoseconds::new(50.0).unwrap(), ..PimTiming::NONE };
+        assert_eq!(PimDelays::new(&memory, &slow).read_to_close, memory.trtp_ns.to_picoseconds());
+        let at_once = Dram { trtp_ns: Nanoseconds::ZERO, ..memory };
+        let delays = PimDelays::new(&at_once, &slow);
+        assert_eq!(delays.read_to_close, delays.bus, "commands follow each other on the bus");
     }
 }

@@ -12,7 +12,9 @@ use crate::engine::{Address, Command, Engine, ProtocolError, RowState, Sink};
 /// How a sequential stream spreads over the banks of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Every access goes to the next bank group: the mapping for bandwidth.
+    /// Every access goes to the next bank group: the mapping for bandwidth. Where there are
+    /// too few banks to open rows in while others are read, fewer bank groups take turns,
+    /// so that those of the next rows have nothing else to do.
     Interleaved,
     /// A whole row of one bank, then a row of another bank group: every access
     /// but a row's first waits for its own bank group.
@@ -22,7 +24,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The digits of its address map, lowest first.
+    /// The digits of its address map, lowest first; of [`Pattern::Interleaved`], if all bank
+    /// groups take turns.
     #[must_use]
     pub const fn order(self) -> [Field; 6] {
         use Field::{Bank, BankGroup, Channel, Column, Rank, Row};
@@ -41,14 +44,26 @@ impl Pattern {
     pub fn addresses(self, dram: &Dram) -> impl Iterator<Item = Address> + use<> {
         let map = AddressMap::new(dram, self.order());
         let bursts = dram.capacity().0 / u64::from(dram.column_bytes());
-        (0..).map(move |access: u64| map.decode(access % bursts).expect("below the capacity").address())
+        let [groups, columns] = [dram.bank_groups.get(), dram.columns_per_row()].map(u64::from);
+        let together = if self == Self::Interleaved { groups_in_turn(dram).into() } else { groups };
+        // Rows of `together` banks in turn, then of as many next to them.
+        let turned = move |access: u64| {
+            let (rows, in_rows) = (access / (together * columns), access % (together * columns));
+            let row = rows * together + in_rows % together;
+            row % groups + groups * (in_rows / together + columns * (row / groups))
+        };
+        (0..).map(move |access: u64| {
+            let access = access % bursts;
+            let burst = if together < groups { turned(access) } else { access };
+            map.decode(burst).expect("below the capacity").address()
+        })
     }
 
     /// The bandwidth a channel sustains on this stream of reads, without
     /// refresh; refresh takes at least [`Dram::refresh_share`] of it.
     ///
     /// Interleaved: the bus (burst), `tCCD_S`, or `tCCD_L` shared by the bank
-    /// groups. Row by row: `tCCD_L`, but for the first access of a row. Rows are
+    /// groups that take turns, as many as are best. Row by row: `tCCD_L`, but for the first access of a row. Rows are
     /// opened ahead in other banks, so long as those have had their tRC, activates
     /// obey tRRD and tFAW, and each command takes a clock. Row conflict: one access
     /// per tRC, or tRCD + tRTP + tRP, tRRD or `tCCD_L` where that is longer.
@@ -63,38 +78,63 @@ impl Pattern {
 
     /// The mean time of an access.
     fn access_ns(self, dram: &Dram) -> f64 {
-        let (short, long) = (dram.tccd_s().as_f64(), dram.tccd_l().as_f64());
-        let (groups, columns) = (f64::from(dram.bank_groups.get()), f64::from(dram.columns_per_row()));
-        // A row's own commands, each at least a clock after the one before.
-        let in_turn = [dram.trcd_ns, dram.trtp_ns, dram.trp_ns].map(|it| it.max(dram.tck()).as_f64());
-        let in_turn = in_turn.iter().sum::<f64>();
-        // Banks that take turns access by access, and the time of one such turn.
-        let (together, turn) = match self {
-            Self::Interleaved => (groups, long.max(groups * short)),
-            Self::RowByRow => (1.0, long),
+        match self {
+            Self::Interleaved => in_turn_ns(dram, groups_in_turn(dram)),
+            Self::RowByRow => in_turn_ns(dram, 1),
             Self::RowConflict => {
                 let activates = dram.trrd_s_ns.max(dram.trrd_l_ns).as_f64().max(dram.tfaw_ns.as_f64() / 4.0);
-                return in_turn.max(dram.trc().as_f64()).max(long).max(activates);
+                own_commands_ns(dram).max(dram.trc().as_f64()).max(dram.tccd_l().as_f64()).max(activates)
             }
-        };
-        let to_last = (columns - 1.0) * turn;
-        let to_next_row = if together < groups { short } else { turn };
-        let banks = f64::from(dram.banks_per_channel.get());
-        let row_cycle = in_turn + to_last;
-        let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
-        let rows = (to_last + to_next_row)
-            .max(row_cycle.max(dram.trc().as_f64()) * together / banks)
-            .max(together * (columns + 2.0) * dram.tck().as_f64())
-            .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / f64::from(dram.ranks.get()));
-        // The last row of a rank is followed by the first of the next.
-        let between_ranks = if dram.ranks.get() > 1 {
-            (dram.burst() + dram.trtrs_ns).as_f64() - to_next_row.min(short)
-        } else {
-            0.0
-        };
-        let rows_per_rank = banks / f64::from(dram.ranks.get());
-        (rows + between_ranks.max(0.0) * together / rows_per_rank) / (columns * together)
+        }
     }
+}
+
+/// How many bank groups an interleaved stream goes through before it comes back to the
+/// first: of all powers of two that which is fastest, of equals the most. `tCCD_L` over
+/// `tCCD_S` of them keep the bus busy; more leave fewer banks to open rows in.
+fn groups_in_turn(dram: &Dram) -> u32 {
+    // Sums of the same times in another order are equal.
+    const ROUNDING: f64 = 1e-9;
+    let all = dram.bank_groups.get();
+    let fewer = std::iter::successors(Some(all / 2), |it| Some(it / 2)).take_while(|it| *it > 0);
+    fewer.fold(
+        all,
+        |best, it| {
+            if in_turn_ns(dram, it) < in_turn_ns(dram, best) * (1.0 - ROUNDING) { it } else { best }
+        },
+    )
+}
+
+/// A row's own commands, each at least a clock after the one before.
+fn own_commands_ns(dram: &Dram) -> f64 {
+    [dram.trcd_ns, dram.trtp_ns, dram.trp_ns].map(|it| it.max(dram.tck()).as_f64()).iter().sum()
+}
+
+/// The mean time of an access of a stream over whole rows, of which those of `together` bank
+/// groups take turns access by access.
+fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
+    let (short, long) = (dram.tccd_s().as_f64(), dram.tccd_l().as_f64());
+    let (groups, columns) = (f64::from(dram.bank_groups.get()), f64::from(dram.columns_per_row()));
+    let together = f64::from(together);
+    let turn = long.max(together * short);
+    let to_last = (columns - 1.0) * turn;
+    // The next rows are in other groups, if there are any.
+    let to_next_row = if together < groups { together * short } else { turn };
+    let banks = f64::from(dram.banks_per_channel.get());
+    let row_cycle = own_commands_ns(dram) + to_last;
+    let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
+    let rows = (to_last + to_next_row)
+        .max(row_cycle.max(dram.trc().as_f64()) * together / banks)
+        .max(together * (columns + 2.0) * dram.tck().as_f64())
+        .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / f64::from(dram.ranks.get()));
+    // The last row of a rank is followed by the first of the next.
+    let between_ranks = if dram.ranks.get() > 1 {
+        (dram.burst() + dram.trtrs_ns).as_f64() - to_next_row.min(short)
+    } else {
+        0.0
+    };
+    let rows_per_rank = banks / f64::from(dram.ranks.get());
+    (rows + between_ranks.max(0.0) * together / rows_per_rank) / (columns * together)
 }
 
 /// What [`serve`] did.

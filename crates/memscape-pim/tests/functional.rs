@@ -11,6 +11,7 @@ use memscape_pim::mapping::layout::{BankByte, Interleaving};
 use memscape_pim::mapping::placement::{
     CrDegree, Placement, Policy, RegisterRule, TileOrder, TilePolicy, preferred_page_bytes, tile_order,
 };
+use memscape_pim::mapping::schedule::{Op, for_each};
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
 
@@ -259,6 +260,45 @@ fn a_wrong_order_gives_a_wrong_vector() {
     assert_eq!(execute(&plan, &memory, &numbers.operands()).unwrap(), reference);
     memory.exchange_words(1, (0, 3), (0, 4));
     assert_ne!(execute(&plan, &memory, &numbers.operands()).unwrap(), reference);
+}
+
+/// Later passes of a chunk multiply with what the first has written.
+#[test]
+fn inputs_stay_in_their_registers_for_all_passes_of_a_chunk() {
+    let memory = small_memory(0, 1, 2048);
+    for (placement, format, split_k) in [
+        (Placement::FixedTile, "int8", 1),
+        (Placement::Pimnast, "int8", 1),
+        (Placement::Pimnast, "mx-int8-b32", 1),
+    ] {
+        let policy = Policy {
+            placement,
+            tile: TilePolicy::Fixed(count(2)),
+            cr_degree: CrDegree::Fixed(count(2)),
+            split_k: count(split_k),
+            register_rule: RegisterRule::Accumulators,
+        };
+        let format: Format = format.parse().unwrap();
+        let gemv = Gemv::new(40, if placement == Placement::FixedTile { 256 } else { 128 }).unwrap();
+        let machine = machine(&memory, pim(24, 8, 1, CrossLane::LaneShift), 256);
+        let plan = Plan::new(gemv, format, &machine, &policy).unwrap();
+        assert!(plan.keeps_inputs() && plan.passes() > 2, "{plan:?}");
+        let (mut inputs, mut scales) = (0, 0);
+        for_each(&plan, |op| {
+            match op {
+                Op::WriteInputs { count, .. } => inputs += count,
+                Op::WriteInputScales => scales += 1,
+                _ => {}
+            }
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        assert_eq!((inputs, scales), (gemv.k(), if plan.has_scales() { plan.chunks } else { 0 }));
+        let numbers = Numbers::new(gemv, format, 7);
+        let memory = Memory::place(&plan, &numbers.operands()).unwrap();
+        let sums = execute(&plan, &memory, &numbers.operands()).unwrap();
+        assert_eq!(sums, numbers.reference(gemv, format));
+    }
 }
 
 #[test]

@@ -183,6 +183,75 @@ fn refresh_strikes_both_sides_in_the_mean() {
     assert!((token / (f64::from(inference.model.layers) * layer) - 1.0).abs() < 1e-9);
 }
 
+/// A bank in each bank group, and rows of 16 bursts: two groups take turns while the others open rows.
+#[test]
+fn a_processor_beside_few_banks_reads_at_the_peak() {
+    let (m, k) = (NonZeroU64::new(4096), NonZeroU64::new(4096));
+    let memory = Dram { banks_per_channel: count(4), row_bytes: count(512), ..GemvStudy::default().memory };
+    let soc_time_ns = GemvStudy { m, k, memory, ..GemvStudy::default() }.answer().unwrap().soc_time_ns;
+    assert!((soc_time_ns / (4096.0 * 4096.0 / 120.0) - 1.0).abs() < 1e-9, "{soc_time_ns}");
+}
+
+/// A spill writes a burst of 32 bytes, whether it carries the sums of one row or of sixteen.
+#[test]
+fn the_processor_reads_the_words_that_spills_write() {
+    let fixed = |tile| {
+        let tile = TilePolicy::Fixed(count(tile));
+        GemvStudy { placement: Placement::FixedTile, tile, ..GemvStudy::default() }
+            .answer()
+            .unwrap()
+            .soc_reduction_ns
+    };
+    // 12288 rows of 4096 columns: 256 / tile columns to a tile, a burst for each tile, 120 GB/s.
+    let bursts = 12_288.0 * 16.0;
+    for tile in [1, 4, 16] {
+        assert!((fixed(tile) - bursts * 32.0 / 120.0).abs() < 1.0, "{tile}: {}", fixed(tile));
+    }
+    let split = |split_k, charge_reduction| GemvStudy {
+        model: Model::named("opt-125m").unwrap(),
+        gemv: Matrix::Out,
+        placement: Placement::Pimnast,
+        split_k: count(split_k),
+        charge_reduction,
+        ..GemvStudy::default()
+    };
+    // Two parts of 768 rows, four to a word; eight parts in full words.
+    for (split_k, tile, words) in [(2, 4, 2 * 768 / 4), (8, 16, 8 * 768 / 16)] {
+        let [with, without] = [true, false].map(|it| split(split_k, it).answer().unwrap());
+        assert_eq!(with.m_tile, tile);
+        let bytes = f64::from(words) * 32.0;
+        assert!((with.soc_reduction_ns - bytes / 120.0).abs() < 1e-3, "{}", with.soc_reduction_ns);
+        let energy = GemvStudy::default().memory.energy.unwrap();
+        let io = with.energy.energy_io_j.unwrap() - without.energy.energy_io_j.unwrap();
+        let by_hand = bytes * 8.0 * energy.io_pj_per_bit.value * 1e-12;
+        assert!((io / by_hand - 1.0).abs() < 1e-9, "{io} {by_hand}");
+    }
+}
+
+/// The registers hold the 256 inputs of a column of tiles, and an eighth of OPT-125M's.
+#[test]
+fn inputs_that_registers_hold_are_sent_once() {
+    let fixed = GemvStudy { placement: Placement::FixedTile, ..GemvStudy::default() };
+    let slot = fixed.machine().pim_delays().slot.as_ns();
+    let answer = fixed.answer().unwrap();
+    assert!(answer.row_blocks_per_bank > answer.cr_degree_used);
+    // 16 columns of tiles, eight registers each.
+    assert!((answer.input_vector_ns - 16.0 * 8.0 * slot).abs() < 1e-6, "{}", answer.input_vector_ns);
+    let split = GemvStudy {
+        model: Model::named("opt-125m").unwrap(),
+        placement: Placement::Pimnast,
+        split_k: count(8),
+        ..fixed
+    };
+    let answer = split.answer().unwrap();
+    assert_eq!((answer.row_blocks_per_bank, answer.cr_degree_used), (9, 4));
+    assert!((answer.input_vector_ns - 3.0 * slot).abs() < 1e-6, "{}", answer.input_vector_ns);
+    for study in [fixed, split] {
+        let events = GemvStudy { engine: CostEngine::Events, ..study };
+        assert_eq!(study.answer().unwrap(), events.answer().unwrap());
+    }
+}
+
 /// Where the processor does not reach the rate of a burst, it is that much slower.
 #[test]
 fn no_speedup_is_above_its_rooflines() {
@@ -361,6 +430,35 @@ fn the_best_placement_is_never_slower_than_the_printed_one() {
             }
         }
     }
+}
+
+/// Nor than any tile, with the words of partial sums that the processor reads.
+#[test]
+fn the_best_placement_knows_what_partial_sums_take() {
+    let mut lower = 0;
+    for (name, split) in [("opt-125m", 2), ("opt-125m", 4), ("opt-2.7b", 2), ("opt-2.7b", 8)] {
+        for gemv in [Matrix::Qkv, Matrix::Out, Matrix::Fc1, Matrix::Fc2] {
+            let mut best = GemvStudy {
+                model: Model::named(name).unwrap(),
+                gemv,
+                split_k: count(split),
+                charge_reduction: true,
+                ..GemvStudy::default()
+            };
+            // Sums of low tiles cost nothing to fold.
+            best.pim.cross_lane = CrossLane::Tree;
+            let answer = best.answer().unwrap();
+            for tile in 0..8 {
+                let fixed = GemvStudy { tile: TilePolicy::Fixed(count(1 << tile)), ..best };
+                let Ok(fixed) = fixed.answer() else { continue };
+                assert!(answer.time_ns <= fixed.time_ns, "{name} {gemv:?} {split} {tile}");
+                lower += u32::from(
+                    fixed.time_ns - fixed.soc_reduction_ns < answer.time_ns - answer.soc_reduction_ns,
+                );
+            }
+        }
+    }
+    assert!(lower > 0, "in some a lower tile is faster but for the sums");
 }
 
 #[test]

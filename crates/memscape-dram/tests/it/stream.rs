@@ -128,8 +128,40 @@ fn a_long_row_cycle_limits_every_stream() {
     }
 }
 
+/// A bank in each of four groups: if all took turns, none would be left to open rows in.
+#[test]
+fn few_banks_reach_the_peak_if_fewer_groups_take_turns() {
+    let count = |it: u32| it.try_into().unwrap();
+    let dram = Dram { banks_per_channel: count(4), row_bytes: count(512), ..preset("lpddr5x-7500") };
+    let peak = dram.channel_gb_s().as_f64();
+    let formula = Pattern::Interleaved.bandwidth_gb_s(&dram).as_f64();
+    assert!((formula / peak - 1.0).abs() < 1e-12, "{formula} of {peak} GB/s");
+    let reached = gb_s(&dram, Pattern::Interleaved, 100_000, RefreshPolicy::Off);
+    assert!((reached / peak - 1.0).abs() < 2e-4, "{reached} of {peak} GB/s");
+
+    // Still each burst of a channel comes once before any comes again.
+    let few = Dram { rows: count(16), ..dram };
+    let bursts = 4 * 16 * usize::try_from(few.columns_per_row()).unwrap();
+    let stream = || Pattern::Interleaved.addresses(&few).map(|it| format!("{it:?}"));
+    assert_eq!(stream().take(bursts).collect::<std::collections::HashSet<_>>().len(), bursts);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn more_banks_are_never_slower(dram in any_dram(), short_rows in 6_u32..12) {
+        let row_bytes = (1_u32 << short_rows).max(dram.column_bytes());
+        let dram = Dram { row_bytes: row_bytes.try_into().unwrap(), ..dram };
+        let banks = (2 * dram.banks_per_channel.get()).try_into().unwrap();
+        for pattern in [Pattern::RowByRow, Pattern::Interleaved, Pattern::RowConflict] {
+            let [few, many] = [dram, Dram { banks_per_channel: banks, ..dram }]
+                .map(|it| pattern.bandwidth_gb_s(&it).as_f64());
+            prop_assert!(few <= many * (1.0 + 1e-8), "{pattern:?}: {few} {many}");
+        }
+        let [rows, interleaved] = [Pattern::RowByRow, Pattern::Interleaved].map(|it| it.bandwidth_gb_s(&dram));
+        prop_assert!(rows.as_f64() <= interleaved.as_f64() * (1.0 + 1e-8));
+    }
 
     /// Over any timings no controller is beyond the formula, and one that looks far
     /// enough ahead comes close where a row takes as long as preparing another: it

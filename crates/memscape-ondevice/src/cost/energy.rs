@@ -53,13 +53,13 @@ impl PimEnergy<'_> {
         let Some(meter) = self.memory.meter() else { return Ok(None) };
         let weights = match prompt.scheme {
             Scheme::NonCacheableGemm => {
-                let run = gathered_run(self.memory, prompt.together);
+                let run = gathered_run(self.memory, prompt.run_bursts);
                 meter.stream(prefill.gemm_read_bytes, 0.0, run)
             }
             _ => meter.stream_of_rows(prefill.gemm_read_bytes, 0.0),
         };
         let (copied, transactions) = (float(prefill.copied.0), cpu.copy_transactions.get());
-        let swizzled = swizzle_energy(&meter, self.memory, copied, prompt.together, transactions);
+        let swizzled = swizzle_energy(&meter, self.memory, copied, prompt.run_bursts, transactions);
         let reads = (attention.query_bytes / cpu.gemm_block_tokens).max(attention.cache_bytes);
         let attends = meter.stream_of_rows(reads, attention.cache_bytes);
         let idle = self.idle(prefill.time.total());
@@ -81,7 +81,7 @@ impl PimEnergy<'_> {
     }
 }
 
-/// A swizzled copy of so many bytes: it reads the weights as they lie, `together` bursts of each
+/// A swizzled copy of so many bytes: it reads the weights as they lie, `run_bursts` of each
 /// row, and writes them in the host's order; what transactions it takes beyond these two, which a checked
 /// machine has, are reads.
 #[must_use]
@@ -89,16 +89,16 @@ pub fn swizzle_energy(
     meter: &Meter<'_>,
     memory: &Dram,
     bytes: f64,
-    together: u64,
+    run_bursts: u64,
     transactions: u32,
 ) -> Energy {
     let read_again = bytes * (f64::from(transactions) - 2.0);
-    meter.stream(bytes, 0.0, gathered_run(memory, together)) + meter.stream_of_rows(read_again, bytes)
+    meter.stream(bytes, 0.0, gathered_run(memory, run_bursts)) + meter.stream_of_rows(read_again, bytes)
 }
 
 /// Bytes of a row that a copy takes before it goes on to another.
-fn gathered_run(memory: &Dram, together: u64) -> f64 {
-    let columns = u32::try_from(together).unwrap_or(u32::MAX).min(memory.columns_per_row());
+fn gathered_run(memory: &Dram, run_bursts: u64) -> f64 {
+    let columns = u32::try_from(run_bursts).unwrap_or(u32::MAX).min(memory.columns_per_row());
     f64::from(columns) * f64::from(memory.column_bytes())
 }
 

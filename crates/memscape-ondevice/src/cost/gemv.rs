@@ -114,7 +114,7 @@ impl PimMemory {
         self.format.scale().is_none()
     }
 
-    /// Where the weights of a matrix lie: for as many input registers, a power of two, as are best.
+    /// Where the weights of a matrix lie: for as many input registers as are best.
     ///
     /// With more of them, inputs are written less often; but where writing them hides
     /// the opening of a row, a half or a quarter of them can be better.
@@ -131,46 +131,37 @@ impl PimMemory {
         }
         let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;
         let delays = delays(&self.memory);
-        // Whoever has more of them has all that fewer have.
-        let most = 1 << all.input_registers.max(1).ilog2();
-        let halves = std::iter::successors(Some(most), |it| Some(it / 2).filter(|it| *it > 0));
-        let layouts = halves.map(|input_registers| Layout { input_registers, ..all });
+        let layouts = register_counts(&all).map(|input_registers| Layout { input_registers, ..all });
         Ok(layouts.min_by_key(|it| closed_form(it, &delays).total()).unwrap_or(all))
     }
 
-    /// The time of a matrix that lies so, right after a refresh.
+    /// The mean time of a matrix that lies so, one GEMV among many.
+    ///
+    /// Either way refreshes stall it for as long as they take by themselves. On the walked
+    /// stream they fall on some change of rows, or not at all where that is short.
     ///
     /// # Errors
     /// [`GemvError`] if the stream cannot be walked.
     pub fn time(&self, layout: &Layout, engine: CostEngine) -> Result<Breakdown<GemvPart>, GemvError> {
-        let delays = delays(&self.memory);
-        let mut parts = closed_form(layout, &delays);
-        match engine {
-            CostEngine::Closed if self.refresh => {
-                parts[GemvPart::Refresh] = delays.refresh(&self.memory, parts.total());
-            }
-            CostEngine::Closed => {}
-            CostEngine::Events => {
-                let walk = |refresh| on_engine(layout, &self.memory, refresh, &mut ());
-                let busy = walk(RefreshPolicy::Off)?;
-                // What the stream takes beyond the count would be waiting for rows.
-                let untold = busy.saturating_sub(parts.total());
-                parts[GemvPart::RowOpen] += untold;
-                if self.refresh {
-                    parts[GemvPart::Refresh] = walk(self.refresh_policy())?.saturating_sub(busy);
-                }
-            }
+        let mut parts = closed_form(layout, &delays(&self.memory));
+        if engine == CostEngine::Events {
+            let walked = on_engine(layout, &self.memory, RefreshPolicy::Off, &mut ())?;
+            // What the stream takes beyond the count would be waiting for rows.
+            let untold = walked.saturating_sub(parts.total());
+            parts[GemvPart::RowOpen] += untold;
         }
-        Ok(parts)
+        Ok(self.with_refreshes(parts))
     }
 
-    /// The mean time of a matrix that lies so, one GEMV among many.
+    /// The same in closed form, which always has an answer.
     #[must_use]
     pub fn mean_time(&self, layout: &Layout) -> Breakdown<GemvPart> {
-        let delays = delays(&self.memory);
-        let mut parts = closed_form(layout, &delays);
+        self.with_refreshes(closed_form(layout, &delays(&self.memory)))
+    }
+
+    fn with_refreshes(&self, mut parts: Breakdown<GemvPart>) -> Breakdown<GemvPart> {
         if self.refresh {
-            parts[GemvPart::Refresh] = delays.mean_refresh(&self.memory, parts.total());
+            parts[GemvPart::Refresh] = delays(&self.memory).mean_refresh(&self.memory, parts.total());
         }
         parts
     }
@@ -180,6 +171,22 @@ impl PimMemory {
     pub fn refresh_policy(&self) -> RefreshPolicy {
         if self.refresh { RefreshPolicy::all_bank(&self.memory) } else { RefreshPolicy::Off }
     }
+}
+
+/// Counts of input registers to choose from, those that whoever has more of them has too: powers
+/// of two, since so do rows end, and of all that make as many input tiles the least, whose
+/// tiles are the most alike.
+fn register_counts(all: &Layout) -> impl Iterator<Item = u64> + use<> {
+    let inputs = input_writes(all, all.line_bursts());
+    let most = all.input_registers.max(1);
+    let halves = std::iter::successors(Some(1 << most.ilog2()), |it| Some(it / 2).filter(|it| *it > 0));
+    // The least for as many tiles, then the least for one more of them, and so on.
+    let fewer = std::iter::successors(Some(most.min(inputs)), move |it| {
+        let tiles = inputs.div_ceil(*it);
+        Some(inputs.div_ceil(tiles + 1).min(it - 1)).filter(|it| *it > 0)
+    });
+    let least = fewer.map(move |it| inputs.div_ceil(inputs.div_ceil(it)));
+    halves.chain(least.filter(|it| !it.is_power_of_two()))
 }
 
 /// The delays of PIM commands on this memory. As a command reaches every bank

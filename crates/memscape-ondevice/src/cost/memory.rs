@@ -15,10 +15,11 @@ pub struct Bandwidth {
 
 impl Bandwidth {
     /// That of a checked memory, of whose peak the cores reach a share of `efficiency`, or what its
-    /// refreshes leave where that is less; a copy takes `together` columns of the matrix before it goes on.
+    /// refreshes leave where that is less; a copy takes `together` bursts of a DRAM row before it leaves it.
     ///
     /// A stream takes all bursts of each row. In the PIM-aware layout neighbours in a column lie in
-    /// other rows of the same banks, so a row gives `together` bursts and is left. A row takes the
+    /// other rows of the same banks, or apart in one, so a row gives few bursts and is left
+    /// ([`crate::mapping::layout::Placement::run_bursts`]). A row takes the
     /// longest of its bursts on the data bus, its commands on the command bus, a clock each, its share
     /// of the window of four activates or the time between two, which the ranks share, and the time
     /// until its bank can open another one, which the banks share.

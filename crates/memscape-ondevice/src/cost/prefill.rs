@@ -46,8 +46,8 @@ pub struct Prompt {
     pub scheme: Scheme,
     /// Where they lie.
     pub region: Region,
-    /// Columns that a swizzled copy takes before it goes on.
-    pub together: u64,
+    /// Bursts of a DRAM row that a swizzled copy takes before it leaves the row.
+    pub run_bursts: u64,
     /// Which steps pay a fixed cost.
     pub step_cost: StepCost,
     /// How the first feed-forward matrix is divided among copies.
@@ -128,7 +128,7 @@ impl Prompt {
         if self.scheme == Scheme::NonCacheableGemm && self.region == Region::Cacheable {
             return Err(PrefillError::Cached);
         }
-        let bandwidth = Bandwidth::of(memory, cpu.memory_efficiency, self.together, self.refresh);
+        let bandwidth = Bandwidth::of(memory, cpu.memory_efficiency, self.run_bursts, self.refresh);
         let estimate = self.estimate_s(cpu, &bandwidth)?;
         if estimate < LONGEST_S {
             let Self { step_cost, region, format, .. } = *self;

@@ -24,6 +24,39 @@ pub enum Placement {
     RowBursts,
 }
 
+impl Placement {
+    /// Columns of the matrix that a burst of so many elements spans.
+    #[must_use]
+    pub const fn burst_columns(self, lanes: u64) -> u64 {
+        match self {
+            Self::ColumnBursts => 1,
+            Self::RowBursts => lanes,
+        }
+    }
+
+    /// Bursts that a copy takes of a DRAM row before it leaves the row, if it takes so many
+    /// columns of a matrix together, of elements of so many bits.
+    ///
+    /// Of column bursts, those columns: a unit's next line is in another row. Row bursts hold
+    /// several columns each, and the lines of a pass, between which a unit has only as many
+    /// bursts of one as it has input registers, lie in one DRAM row. A matrix whose units
+    /// have fewer lines, or for which fewer registers are best, is not asked for.
+    #[must_use]
+    pub fn run_bursts(self, together: u64, element_bits: u64, memory: &Dram, pim: &PimBlocks) -> u64 {
+        let (burst_bits, columns) = (8 * u64::from(memory.column_bytes()), memory.columns_per_row());
+        let lanes = (burst_bits / element_bits).max(1);
+        let bursts = together.div_ceil(self.burst_columns(lanes));
+        match self {
+            Self::ColumnBursts => bursts,
+            Self::RowBursts => {
+                let run = u64::from(pim.input_registers.get());
+                let most = lines_per_pass(pim, lanes, element_bits, burst_bits);
+                bursts.min(run) * (u64::from(columns) / run).min(most).max(1)
+            }
+        }
+    }
+}
+
 /// A weight matrix in the PIM-aware layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -114,6 +147,16 @@ pub enum LayoutError {
 /// The least width of a sum, as of `PIMnast`'s registers; wider elements have sums as wide as they are.
 const SUM_BITS: u64 = 16;
 
+/// Output registers that the sums of a burst of elements fill.
+fn line_registers(lanes: u64, element_bits: u64, burst_bits: u64) -> u64 {
+    (lanes * element_bits.max(SUM_BITS)).div_ceil(burst_bits)
+}
+
+/// Lines whose sums the output registers hold.
+fn lines_per_pass(pim: &PimBlocks, lanes: u64, element_bits: u64, burst_bits: u64) -> u64 {
+    u64::from(pim.output_registers.get()) / line_registers(lanes, element_bits, burst_bits)
+}
+
 /// A burst as its unit sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
@@ -161,9 +204,9 @@ impl Layout {
         if lanes == 0 || !burst_bits.is_power_of_two() || !burst_bits.is_multiple_of(element.bits()) {
             return Err(LayoutError::Lanes { burst_bits, element });
         }
-        let line_registers = (lanes * element.bits().max(SUM_BITS)).div_ceil(burst_bits);
+        let line_registers = line_registers(lanes, element.bits(), burst_bits);
         let have = pim.output_registers.get();
-        let lines_per_pass = u64::from(have) / line_registers;
+        let lines_per_pass = lines_per_pass(pim, lanes, element.bits(), burst_bits);
         if lines_per_pass == 0 {
             return Err(LayoutError::Sums { element, need: line_registers, have });
         }

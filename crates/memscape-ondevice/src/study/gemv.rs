@@ -40,7 +40,8 @@ pub struct GemvStudy {
     pub pim: PimBlocks,
     /// Whether refresh is on
     pub refresh: bool,
-    /// Closed form, or the command stream on the DRAM engine: equal but for refresh
+    /// Closed form, or the command stream on the DRAM engine: equal. Refresh counts as stalls of
+    /// its own in both, in the mean; the trace shows what they meet
     pub engine: CostEngine,
 }
 
@@ -49,8 +50,7 @@ pub struct GemvStudy {
 pub struct GemvAnswer {
     /// Time on PIM, everything included
     pub time_ns: f64,
-    /// Time on PIM without refreshes, which fall where they fall: closed form and events differ in
-    /// them alone
+    /// Time on PIM without refreshes
     pub busy_ns: f64,
     /// Time of the host to read the weights at peak bandwidth
     pub host_peak_ns: f64,
@@ -68,7 +68,7 @@ pub struct GemvAnswer {
     pub drain_ns: f64,
     /// Writing sums to DRAM
     pub sums_ns: f64,
-    /// All-bank refreshes
+    /// All-bank refreshes, in the mean over many such products
     pub refresh_ns: f64,
     /// Reading and adding partial sums on the host at its peak bandwidth
     pub host_sums_ns: f64,

@@ -48,8 +48,8 @@ pub struct InferenceStudy {
     pub format: Format,
     /// How weights in the PIM-aware layout are used by the host
     pub scheme: Scheme,
-    /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving so many
-    /// bursts before the copy goes on; no more than a row has
+    /// Columns of a matrix that a swizzled copy takes together, each DRAM row giving the bursts
+    /// that hold them before the copy goes on; no more than a row has
     pub together: NonZeroU64,
     /// How the first feed-forward matrix is divided among the copies beside Q, K, V and O
     pub ff0_split: Split,
@@ -132,7 +132,7 @@ impl InferenceStudy {
             format: self.format,
             scheme: self.scheme,
             region: Region::NonCacheable,
-            together: self.together.get(),
+            run_bursts: self.run_bursts(),
             step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),
@@ -148,6 +148,12 @@ impl InferenceStudy {
             placement: self.placement,
             refresh: self.refresh,
         }
+    }
+
+    /// Bursts of a DRAM row that a copy takes at a time.
+    fn run_bursts(&self) -> u64 {
+        let Self { together, format, memory, pim, .. } = self;
+        self.placement.run_bursts(together.get(), format.element_bits(), memory, pim)
     }
 
     const fn reply(&self) -> Reply {

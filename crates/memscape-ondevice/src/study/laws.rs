@@ -1,7 +1,9 @@
 //! What more of each parameter does, study by study.
 
 use memscape_dram::energy::TRENDS;
-use memscape_study::{Aim, Effect, Engines, Laws, When, either, faster, neutral, raises, slower, unused};
+use memscape_study::{
+    Aim, Effect, Engines, Exception, Laws, When, either, faster, neutral, raises, slower, unused,
+};
 
 const COPIES: &[When] = &[When::is("scheme", &["ddb", "owr"])];
 const READS_PIM_AWARE: &[When] = &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"])];
@@ -51,11 +53,8 @@ const COPIED: &[Effect] = &[
 ];
 
 /// The units at the banks.
-const UNITS: &[Effect] = &[
-    faster("pim.input_registers"),
-    either("pim.output_registers", REGISTERS),
-    either("pim.banks_per_block", FEWER_UNITS),
-];
+const UNITS: &[Effect] =
+    &[either("pim.output_registers", REGISTERS), either("pim.banks_per_block", FEWER_UNITS)];
 
 /// The memory, as units at all banks read it.
 const PIM_MEMORY: &[Effect] = &[
@@ -132,6 +131,7 @@ pub(super) const GEMV: Laws = Laws {
         UNITS,
         PIM_MEMORY,
         &[
+            faster("pim.input_registers"),
             slower("m"),
             slower("k"),
             unused("memory.ranks", ONE_RANK),
@@ -153,6 +153,7 @@ pub(super) const DECODE: Laws = Laws {
         UNITS,
         PIM_MEMORY,
         &[
+            faster("pim.input_registers"),
             slower("context_tokens"),
             unused("cpu.step_ms", NO_PROMPT),
             unused("cpu.gemm_block_tokens", NO_PROMPT),
@@ -179,6 +180,13 @@ const NO_COPIES: &[Effect] = &[
     unused("cpu.copy_transactions", NO_PROMPT),
 ];
 
+/// Of row bursts, a DRAM row has those of fewer lines the more of each it has.
+const LONG_RUNS: &[Exception] = &[Exception {
+    when: When::is("placement", &["row-bursts"]),
+    reason: "inputs that serve more bursts of a line leave room for fewer lines in a DRAM row, of which a copy takes a \
+             burst each",
+}];
+
 /// Of `ondevice.inference`.
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
@@ -189,6 +197,7 @@ pub(super) const INFERENCE: Laws = Laws {
         UNITS,
         PIM_MEMORY,
         &[
+            faster("pim.input_registers").except(LONG_RUNS),
             slower("prompt_tokens"),
             slower("generated_tokens"),
             slower("batch"),

@@ -36,8 +36,8 @@ pub struct LayoutStudy {
     /// The order in which the host reads the matrix back
     pub host_order: HostOrder,
     /// Columns (or rows) of the host's matrix that the copy takes together, reading across them
-    /// before it goes on, no more than the matrix has; 1 is strictly the host's order, which opens a
-    /// DRAM row for nearly every burst
+    /// before it goes on, no more than the matrix has, and no fewer columns than a burst holds; 1 is
+    /// strictly the host's order, which opens a DRAM row for nearly every burst of one column
     pub together: NonZeroU64,
     /// How addresses spread over the DRAM, lowest first: bit slices such as
     /// `column:2 channel:* column:* bank:* rank:* row:*`, hashes such as `bank0^row0` behind
@@ -164,7 +164,9 @@ impl LayoutStudy {
         let by_line = self.host_order == HostOrder::RowMajor;
         let (lines, bursts) = (layout.lines(), layout.line_bursts());
         let (outer, inner) = if by_line { (lines, bursts) } else { (bursts, lines) };
-        let together = self.together.get().min(outer);
+        // A line is taken as a whole, and so is a burst, however few of its columns are asked for.
+        let spans = if by_line { 1 } else { self.placement.burst_columns(layout.lanes) };
+        let together = self.together.get().div_ceil(spans).min(outer);
         let groups = (0..outer.div_ceil(together)).map(|it| it * together..outer.min((it + 1) * together));
         groups
             .flat_map(|group| (0..inner).flat_map(move |it| group.clone().map(move |outer| (outer, it))))

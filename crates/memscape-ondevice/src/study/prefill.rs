@@ -154,7 +154,7 @@ impl PrefillStudy {
             format: self.format,
             scheme: self.scheme,
             region: self.region,
-            together: self.together.get(),
+            run_bursts: self.together.get(),
             step_cost: self.step_cost,
             ff0_split: self.ff0_split,
             buffer: self.buffer_bytes.map(|it| Bytes(it.get())),

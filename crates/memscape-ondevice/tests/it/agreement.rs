@@ -10,10 +10,10 @@ use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::{Layout, Placement};
 use memscape_ondevice::mapping::schedule::{Counts, Op, for_each};
 use memscape_ondevice::mapping::stages::Split;
-use memscape_ondevice::{Overlap, PrefillStudy, RooflineStudy};
+use memscape_ondevice::{DecodeStudy, GemvStudy, Overlap, PrefillStudy, RooflineStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::Nanoseconds;
-use memscape_workload::{Element, Gemv};
+use memscape_workload::{Element, Gemv, Matrix};
 use proptest::prelude::*;
 
 use crate::count;
@@ -95,6 +95,76 @@ proptest! {
         .unwrap();
         prop_assert_eq!(counts, Counts::of(&layout));
     }
+}
+
+/// 15 registers serve 128 bursts of a row in nine turns, 8 of them in 16.
+#[test]
+fn any_number_of_input_registers_is_of_use() {
+    let of = |input_registers| {
+        let mut study = GemvStudy {
+            m: NonZeroU64::new(512),
+            k: NonZeroU64::new(2048),
+            placement: Placement::RowBursts,
+            refresh: false,
+            ..GemvStudy::default()
+        };
+        study.pim.output_registers = count(1);
+        study.pim.input_registers = count(input_registers);
+        study.answer().unwrap()
+    };
+    assert_eq!(of(15).input_registers_used, 15);
+    assert!(of(15).time_ns < of(8).time_ns);
+    // 14 and 15 need ten and nine turns; 19 serve as many in seven as 20 or 21.
+    assert_eq!([of(19), of(20), of(21)].map(|it| it.input_registers_used), [19; 3]);
+}
+
+proptest! {
+    #[test]
+    fn more_input_registers_are_never_slower(
+        memory in memory(),
+        pim in blocks(),
+        placement in placement(),
+        (m, k) in (1_u64..2000, 1_u64..3000),
+    ) {
+        prop_assume!(memory.check().is_ok());
+        let (m, k) = (NonZeroU64::new(m), NonZeroU64::new(k));
+        let study = GemvStudy { m, k, memory, pim, placement, refresh: false, ..GemvStudy::default() };
+        let mut more = study;
+        more.pim.input_registers = count(pim.input_registers.get() + 1);
+        let [few, more] = [study, more].map(|it| it.answer().unwrap().time_ns);
+        prop_assert!(more <= few, "{few} {more}");
+    }
+}
+
+/// Refreshes too: in the mean they strike a short GEMV as they do a long one.
+#[test]
+fn the_layers_of_a_token_are_the_sum_of_their_gemvs() {
+    let matrices = [Matrix::Q, Matrix::K, Matrix::V, Matrix::Out, Matrix::Gate, Matrix::Up, Matrix::Down];
+    for refresh in [false, true] {
+        let layers_ns = DecodeStudy { refresh, ..DecodeStudy::default() }.answer().unwrap().layers_ns;
+        for engine in [CostEngine::Closed, CostEngine::Events] {
+            let of = |gemv| GemvStudy { gemv, refresh, engine, ..GemvStudy::default() };
+            let layer: f64 = matrices.iter().map(|it| of(*it).answer().unwrap().time_ns).sum();
+            // Each is a whole number of picoseconds.
+            assert!((16.0 * layer / layers_ns - 1.0).abs() < 1e-8, "{layer} {layers_ns}");
+        }
+    }
+}
+
+/// A GEMV shorter than the time between two refreshes has its share of them.
+#[test]
+fn a_short_gemv_is_refreshed_in_the_mean() {
+    let of = |refresh| GemvStudy {
+        m: NonZeroU64::new(512),
+        k: NonZeroU64::new(600),
+        refresh,
+        ..GemvStudy::default()
+    };
+    let (with, memory) = (of(true).answer().unwrap(), of(true).memory);
+    let (interval, busy) = (memory.trefi_ns.as_f64(), of(false).answer().unwrap().time_ns);
+    assert!(busy < interval);
+    let cost = memory.trfc_ab_ns.as_f64() + delays(&memory).row_open().as_ns();
+    assert!((with.refresh_ns - busy * cost / (interval - cost)).abs() < 1e-3, "{}", with.refresh_ns);
 }
 
 /// Reads of weights come in the order in which the layout numbers them.

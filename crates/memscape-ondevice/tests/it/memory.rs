@@ -1,14 +1,15 @@
 //! Does the memory hold, and give, what is computed with?
 
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use memscape_ondevice::cost::footprint::PadTo;
-use memscape_ondevice::hardware::Cpu;
+use memscape_ondevice::hardware::{Cpu, PimBlocks};
 use memscape_ondevice::mapping::Scheme;
-use memscape_ondevice::mapping::layout::Placement;
+use memscape_ondevice::mapping::layout::{Layout, Placement};
 use memscape_ondevice::{CapacityStudy, InferenceStudy, PrefillStudy};
 use memscape_study::Study;
-use memscape_workload::Model;
+use memscape_workload::{Element, Gemv, Model};
 
 use crate::count;
 
@@ -157,6 +158,69 @@ fn a_step_of_many_reads_weights_as_often_as_a_prompt() {
     for (batch, reads) in [(1, 1.0), (4, 1.0), (8, 2.0), (64, 16.0)] {
         assert!((of(batch) / of(1) / reads - 1.0).abs() < 1e-3, "{batch}: {}", of(batch) / of(1));
     }
+}
+
+/// How many bursts a bank gives, in the mean, before it opens another row, where each column of bursts
+/// is read over all lines, `together` columns of the matrix at once.
+#[expect(clippy::cast_precision_loss, reason = "a few bursts")]
+fn bursts_of_an_opening(layout: &Layout, together: u64) -> f64 {
+    let bursts = together.div_ceil(layout.placement.burst_columns(layout.lanes)).min(layout.line_bursts());
+    let (mut open, mut openings) = (HashMap::new(), 0);
+    for first in (0..layout.line_bursts()).step_by(usize::try_from(bursts).unwrap()) {
+        let columns = first..layout.line_bursts().min(first + bursts);
+        for (line, burst) in (0..layout.lines()).flat_map(|line| columns.clone().map(move |it| (line, it))) {
+            let at = layout.place(layout.slot(line, burst));
+            openings += u64::from(open.insert((at.channel, at.bank), at.row) != Some(at.row));
+        }
+    }
+    (layout.lines() * layout.line_bursts()) as f64 / openings as f64
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a few bursts")]
+fn a_copy_takes_as_many_bursts_of_a_row_as_lie_in_it() {
+    let InferenceStudy { memory, pim, .. } = InferenceStudy::default();
+    for placement in [Placement::ColumnBursts, Placement::RowBursts] {
+        // Half a row of a bank has four lines of 16 bursts, if each has as many inputs.
+        for input_registers in [8, 16] {
+            let pim = PimBlocks { input_registers: count(input_registers), ..pim };
+            let gemv = Gemv::new(8192, 2048).unwrap();
+            let layout = Layout::new(gemv, Element::Bf16, placement, &memory, &pim, 0).unwrap();
+            for together in [1, 8, 16, 32, 64] {
+                let said = placement.run_bursts(together, 16, &memory, &pim).min(64);
+                let counted = bursts_of_an_opening(&layout, together);
+                assert!(
+                    (counted / said as f64 - 1.0).abs() < 0.02,
+                    "{placement:?} {together}: {said} {counted}"
+                );
+            }
+        }
+    }
+}
+
+/// Each of eight lines in a row gives a burst, which holds 16 columns, or one gives a burst of each of
+/// eight columns.
+#[test]
+fn a_copy_of_row_bursts_is_as_fast_as_its_rows_give_it() {
+    let of = |placement, together| {
+        let together = tokens(together);
+        let mut study = InferenceStudy { placement, together, ..InferenceStudy::default() };
+        (study.cpu.copy_gb_s, study.cpu.memory_efficiency) = (1e3, 1.0);
+        let prompt_j = |it: &InferenceStudy| {
+            let no_reply = InferenceStudy { scheme: Scheme::FacilO, ..it.clone() };
+            let energy =
+                |it: &InferenceStudy| it.answer().unwrap().headline.energy.energy_activate_j.unwrap();
+            energy(it) - energy(&no_reply)
+        };
+        (study.answer().unwrap().headline.ttft_s, prompt_j(&study))
+    };
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    let (rows, columns, one) =
+        (of(Placement::RowBursts, 1), of(Placement::ColumnBursts, 8), of(Placement::ColumnBursts, 1));
+    assert!(near(rows.0, columns.0) && near(rows.1, columns.1), "{rows:?} {columns:?}");
+    assert!(rows.0 < one.0 && rows.1 < one.1, "{rows:?} {one:?}");
+    let more = of(Placement::RowBursts, 17);
+    assert!(more.0 <= rows.0 && more.1 < rows.1, "{more:?}");
 }
 
 #[test]

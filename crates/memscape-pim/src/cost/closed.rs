@@ -1,5 +1,7 @@
 //! The closed form: the command stream counted without walking it.
 
+use std::collections::VecDeque;
+
 use memscape_dram::{Kind, PimDelays};
 use memscape_units::Picoseconds;
 
@@ -21,31 +23,36 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
         return None;
     }
     let mut sum = GemvCost::default();
-    let mut start = Start { row_blocks: 0, offset: 0, closable: None };
-    // Most passes begin as the one before did.
-    let mut last: Option<(Start, GemvCost, Start)> = None;
+    let mut start = Start { row_blocks: 0, offset: 0, sends: true, closable: None };
+    // Most passes begin as one of the last few did.
+    let mut known: VecDeque<(Start, GemvCost, Start)> = VecDeque::with_capacity(KNOWN);
     for pass in (0..plan.chunks).flat_map(|_| 0..plan.passes()) {
-        start.row_blocks = plan.pass_row_blocks(pass);
-        let (_, cost, end) = match last {
-            Some(same) if same.0 == start => same,
-            _ => {
-                let pass = Pass::new(plan, t, row_words, &start);
-                let mut cost = GemvCost::default();
-                let closable = Some(pass.add_to(&mut cost, start.closable));
-                // Column-major passes all begin at the first row.
-                let offset = if plan.is_column_major() { 0 } else { (start.offset + pass.words) % row_words };
-                (start, cost, Start { offset, closable, ..start })
+        (start.row_blocks, start.sends) = (plan.pass_row_blocks(pass), plan.sends_inputs(pass));
+        let same = known.iter().find(|it| it.0 == start).copied();
+        let (_, cost, end) = same.unwrap_or_else(|| {
+            let pass = Pass::new(plan, t, row_words, &start);
+            let mut cost = GemvCost::default();
+            let closable = Some(pass.add_to(&mut cost, start.closable));
+            // Column-major passes all begin at the first row.
+            let offset = if plan.is_column_major() { 0 } else { (start.offset + pass.words) % row_words };
+            let new = (start, cost, Start { offset, closable, ..start });
+            if known.len() == KNOWN {
+                known.pop_back();
             }
-        };
+            known.push_front(new);
+            new
+        });
         sum.time += cost.time;
         sum.commands += cost.commands;
-        last = Some((start, cost, end));
         start = end;
     }
     // Every command is counted with the slot before it, but the first has none.
     sum.time[GemvPart::Spill] += start.closable.unwrap_or_default() + t.close_to_open - t.slot;
     Some(sum)
 }
+
+/// Passes that are remembered: chunks of a few passes begin at some words of a row.
+const KNOWN: usize = 16;
 
 /// From opening a row until all its words are read and it can close, whatever else it waits for.
 fn whole_row(words: u64, t: &PimDelays) -> Picoseconds {
@@ -66,6 +73,8 @@ struct Start {
     row_blocks: u64,
     /// Weight words of the open DRAM row that come before its first.
     offset: u64,
+    /// Whether it sends inputs, rather than find them in the registers.
+    sends: bool,
     /// From the last spill before it until that row can close; no row before the first pass.
     closable: Option<Picoseconds>,
 }
@@ -86,6 +95,8 @@ struct Pass<'a> {
     row_words: u64,
     /// Weight words of the open DRAM row that come before the first.
     offset: u64,
+    /// Whether inputs are sent first; else the registers have them all.
+    sends: bool,
     words: u64,
     /// Words of one visit of a row-block in a full burst, and in the ragged last.
     visit: u64,
@@ -117,7 +128,7 @@ struct Gap {
 
 impl<'a> Pass<'a> {
     fn new(plan: &'a Plan, t: &'a PimDelays, row_words: u64, start: &Start) -> Self {
-        let Start { row_blocks, offset, .. } = *start;
+        let Start { row_blocks, offset, sends, .. } = *start;
         let (event, event_bursts) = match (plan.event_inputs, plan.burst_inputs) {
             (0, _) => (0, 0),
             (event, burst) if event <= burst => (plan.words(event), 0),
@@ -129,6 +140,7 @@ impl<'a> Pass<'a> {
             row_blocks,
             row_words,
             offset,
+            sends,
             words: row_blocks * plan.row_block_words(),
             visit: plan.words(plan.burst_inputs),
             ragged_visit: plan.words(plan.k() % plan.burst_inputs),
@@ -148,7 +160,7 @@ impl<'a> Pass<'a> {
         let last_writes = plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
         let full_writes = plan.register_writes(plan.burst_inputs);
         let first_writes = if plan.bursts() > 1 { full_writes } else { last_writes };
-        let writes = full_writes * (plan.bursts() - 1) + last_writes;
+        let writes = if self.sends { full_writes * (plan.bursts() - 1) + last_writes } else { 0 };
         let events =
             if plan.has_scales() { self.row_blocks * plan.k().div_ceil(plan.event_inputs) } else { 0 };
         let swaps = self.row_blocks * plan.bursts() * plan.visit_swaps(self.row_blocks);
@@ -158,7 +170,11 @@ impl<'a> Pass<'a> {
         sum.time[GemvPart::Swap] += t.slot * swaps;
         sum.time[GemvPart::CrossLane] += t.slot * (self.row_blocks * plan.fold_commands());
 
-        let first = self.enter(first_writes, closable.is_some());
+        let first = if self.sends {
+            self.enter(first_writes, closable.is_some())
+        } else {
+            self.enter_with_inputs(closable.unwrap_or_default())
+        };
         sum.commands[Kind::Mac] += self.words + events * plan.scale_loads();
         sum.commands[Kind::RegWrite] += writes;
         sum.commands[Kind::Alu] +=
@@ -166,7 +182,8 @@ impl<'a> Pass<'a> {
 
         let wait = first.next - t.slot;
         if let Some(closable) = closable {
-            sum.time[GemvPart::Spill] += closable + t.bus - t.slot + wait;
+            let until_writes = if self.sends { closable + t.bus - t.slot } else { Picoseconds::ZERO };
+            sum.time[GemvPart::Spill] += until_writes + wait;
         } else {
             let opening = wait.min(t.open_to_access);
             sum.time[GemvPart::RowOpen] += opening;
@@ -188,6 +205,13 @@ impl<'a> Pass<'a> {
         let closing =
             if output_row { t.close_to_open.saturating_sub(since_close) } else { Picoseconds::ZERO };
         let open = t.write_to_row.max(closing);
+        Gap { open, next: (open + t.open_to_access).max(t.write_to_read) }
+    }
+
+    /// From the last spill before to the first word, if no inputs are sent between.
+    fn enter_with_inputs(&self, closable: Picoseconds) -> Gap {
+        let t = self.t;
+        let open = closable + t.close_to_open;
         Gap { open, next: (open + t.open_to_access).max(t.write_to_read) }
     }
 

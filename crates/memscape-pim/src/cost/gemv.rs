@@ -46,15 +46,15 @@ pub fn time_on_pim(
     Ok(cost)
 }
 
-/// Reading partial sums back over the memory bus, which takes longer than adding
-/// them.
+/// Reading so many bytes of partial sums back over the memory bus, which takes longer
+/// than adding them.
 ///
 /// # Panics
 /// Never: a count over a bandwidth is a time.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
-pub fn reduction(partial_sums: u64, sum_bits: u32, bandwidth: GbPerS) -> Picoseconds {
-    Nanoseconds::new(partial_sums as f64 * f64::from(sum_bits) / 8.0 / bandwidth.as_f64())
+pub fn reduction(bytes: u64, bandwidth: GbPerS) -> Picoseconds {
+    Nanoseconds::new(bytes as f64 / bandwidth.as_f64())
         .expect("a quotient of finite positive numbers")
         .to_picoseconds()
 }
@@ -64,11 +64,11 @@ pub fn reduction(partial_sums: u64, sum_bits: u32, bandwidth: GbPerS) -> Picosec
 #[must_use]
 pub fn least_time(plan: &Plan, delays: &PimDelays) -> Picoseconds {
     let row_blocks = plan.row_blocks * plan.chunks;
-    let passes = plan.passes() * plan.chunks;
+    let (passes, sending) = (plan.passes() * plan.chunks, plan.sending_passes());
     let full = plan.register_writes(plan.burst_inputs) * (plan.bursts() - 1);
     let writes = full + plan.register_writes(plan.inputs_of_burst(plan.bursts() - 1));
     let per_row_block = plan.row_block_words() + plan.fold_commands() + plan.spill_words();
-    let commands = passes * writes + row_blocks * per_row_block;
+    let commands = sending * writes + row_blocks * per_row_block;
     // The switches between input bursts and reads; rows may open meanwhile.
     let switches = passes * (plan.bursts() - 1);
     let turn = (delays.read_to_write + delays.write_to_read).saturating_sub(delays.slot * 2);

@@ -421,6 +421,25 @@ impl Plan {
         (self.k() - burst * self.burst_inputs).min(self.burst_inputs)
     }
 
+    /// Whether the input registers hold all inputs of a chunk at once, so that its passes after
+    /// the first find them there.
+    #[must_use]
+    pub fn keeps_inputs(&self) -> bool {
+        self.bursts() == 1
+    }
+
+    /// Passes for which inputs are sent, over all chunks.
+    #[must_use]
+    pub fn sending_passes(&self) -> u64 {
+        if self.keeps_inputs() { self.chunks } else { self.chunks * self.passes() }
+    }
+
+    /// Whether inputs are sent for a pass of a chunk.
+    #[must_use]
+    pub fn sends_inputs(&self, pass: u64) -> bool {
+        pass == 0 || !self.keeps_inputs()
+    }
+
     /// Register writes of a burst of `inputs`, the scale register's included.
     #[must_use]
     pub fn register_writes(&self, inputs: u64) -> u64 {
@@ -431,6 +450,14 @@ impl Plan {
     #[must_use]
     pub fn spill_words(&self) -> u64 {
         self.tile.m.div_ceil(self.sums_per_spill)
+    }
+
+    /// Bytes of the words that all spills write: a whole column access each, however few sums
+    /// of a row-block it carries. The processor reads no less of them.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        let row_blocks = self.gemv.m().div_ceil(self.tile.m) * self.split_k * self.chunks;
+        row_blocks * self.spill_words() * self.lanes * self.format.element_bits() / 8
     }
 
     /// Whether blocks of weights and inputs share scale factors.

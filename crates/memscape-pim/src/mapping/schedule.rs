@@ -165,14 +165,8 @@ pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Re
         for burst in 0..plan.bursts() {
             let first = chunk * plan.k() + burst * plan.burst_inputs;
             let inputs = plan.inputs_of_burst(burst);
-            let mut sent = 0;
-            while sent < inputs {
-                let count = (inputs - sent).min(plan.inputs_per_write);
-                emit(Op::WriteInputs { first: first + sent, count, starts_burst: sent == 0 })?;
-                sent += count;
-            }
-            if plan.has_scales() {
-                emit(Op::WriteInputScales)?;
+            if plan.sends_inputs(pass) {
+                send(plan, first, inputs, &mut emit)?;
             }
             for row_block in 0..row_blocks {
                 visit(&mut weights, (pass, row_block), first, inputs, &mut emit)?;
@@ -193,6 +187,22 @@ pub fn for_each<E>(plan: &Plan, mut emit: impl FnMut(Op) -> Result<(), E>) -> Re
         weights.open = None;
     }
     Ok(())
+}
+
+/// Puts the inputs of a burst into registers, with their scale factors.
+fn send<E>(
+    plan: &Plan,
+    first: u64,
+    inputs: u64,
+    emit: &mut impl FnMut(Op) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut sent = 0;
+    while sent < inputs {
+        let count = (inputs - sent).min(plan.inputs_per_write);
+        emit(Op::WriteInputs { first: first + sent, count, starts_burst: sent == 0 })?;
+        sent += count;
+    }
+    if plan.has_scales() { emit(Op::WriteInputScales) } else { Ok(()) }
 }
 
 /// Where the next weight word lies.

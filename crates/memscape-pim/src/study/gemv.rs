@@ -258,7 +258,8 @@ impl GemvStudy {
             if best.as_ref().is_some_and(|it| it.0 <= least) {
                 break;
             }
-            let time = time_on_pim(&candidate, machine, delays, CostEngine::Closed, false)?.time.total();
+            let on_pim = time_on_pim(&candidate, machine, delays, CostEngine::Closed, false)?.time.total();
+            let time = on_pim + self.reduction(&candidate, site);
             if best.as_ref().is_none_or(|it| time < it.0) {
                 best = Some((time, candidate));
             }
@@ -297,7 +298,7 @@ impl GemvStudy {
     /// The placements to choose from that fit, with the least time that each can
     /// take, least first.
     fn candidates(&self, gemv: Gemv, site: &Site) -> Vec<(Picoseconds, Plan)> {
-        let Site { machine, delays, .. } = site;
+        let Site { machine, .. } = site;
         let policy = self.policy();
         // A fixed tile still leaves the degree to choose.
         let any_tile = policy.tile == TilePolicy::Auto && policy.placement == Placement::Best;
@@ -323,7 +324,8 @@ impl GemvStudy {
                 }
             }
         }
-        let mut candidates: Vec<_> = candidates.into_iter().map(|it| (least_time(&it, delays), it)).collect();
+        let least = |it: &Plan| least_time(it, &site.delays) + self.reduction(it, site);
+        let mut candidates: Vec<_> = candidates.into_iter().map(|it| (least(&it), it)).collect();
         candidates.sort_by_key(|it| it.0);
         candidates
     }
@@ -337,24 +339,27 @@ impl GemvStudy {
     pub(super) fn solve(&self, site: &Site) -> Result<Solved, GemvError> {
         let plan = self.plan_on(site)?;
         let mut cost = time_on_pim(&plan, &site.machine, &site.delays, self.engine, site.refresh)?;
-        cost.time[GemvPart::SocReduction] =
-            reduction(self.partial_sums(&plan), self.pim.sum_bits.get(), site.bandwidth);
+        cost.time[GemvPart::SocReduction] = self.reduction(&plan, site);
         let soc = soc_time(&plan, &self.soc, site.bandwidth);
         Ok(Solved { plan, cost, soc })
     }
 
-    /// Partial sums that the processor is charged for.
-    fn partial_sums(&self, plan: &Plan) -> u64 {
+    /// Bytes of partial sums that the processor is charged for.
+    fn partial_sum_bytes(&self, plan: &Plan) -> u64 {
         let partial = plan.split_k * plan.chunks;
         let charged = partial > 1 && (self.charge_reduction || plan.chunks > 1);
-        if charged { partial * plan.gemv.m() } else { 0 }
+        if charged { plan.spilled_bytes() } else { 0 }
+    }
+
+    /// Its time to read them, which a lower tile makes more: fewer sums to a word.
+    fn reduction(&self, plan: &Plan, site: &Site) -> Picoseconds {
+        reduction(self.partial_sum_bytes(plan), site.bandwidth)
     }
 
     /// What the processor reads of partial sums.
     #[expect(clippy::cast_precision_loss, reason = "sums stay far below 2^53")]
     pub(super) fn reduction_traffic(&self, plan: &Plan) -> Traffic {
-        let bits = f64::from(self.pim.sum_bits.get());
-        Traffic { read: self.partial_sums(plan) as f64 * bits / 8.0, written: 0.0 }
+        Traffic { read: self.partial_sum_bytes(plan) as f64, written: 0.0 }
     }
 
     /// What the memory takes for it all, on PIM.
