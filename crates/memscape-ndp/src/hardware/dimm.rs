@@ -81,11 +81,12 @@ impl Interleave {
 
 impl Dimm {
     /// Bandwidth between the ranks and the center buffer: that of one rank's
-    /// stream, times the ranks. Rows are opened ahead in other banks. Refreshes take no time, as what the free
-    /// parameters were fitted beside has none of them.
+    /// stream, times the ranks. Rows are opened ahead in other banks; a rank gives nothing while it is
+    /// refreshed.
     #[must_use]
     pub fn bandwidth_gb_s(&self) -> f64 {
-        self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64() * f64::from(self.ranks.get())
+        let stream = self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64();
+        stream * f64::from(self.ranks.get()) * (1.0 - self.memory.refresh_share())
     }
 
     /// Ranks of `memory` as it is described that hold what the DIMM does.

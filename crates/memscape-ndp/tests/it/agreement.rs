@@ -206,8 +206,10 @@ fn agreement_of_a_rank_with_the_dram_engine() {
         let reads = interleave.pattern().addresses(&dimm.memory).take(40_000).map(|it| Kind::Rd.at(it));
         let served = stream::serve(&mut engine, reads, 64, &mut ()).unwrap();
         let walked = served.bandwidth_gb_s(&dimm.memory).unwrap().as_f64() * f64::from(dimm.ranks.get());
-        // The first access of a row, in another bank group, need not wait for tCCD_L.
-        assert!((dimm.bandwidth_gb_s() / expected - 1.0).abs() < 5e-3);
+        // The first access of a row, in another bank group, need not wait for tCCD_L. The engine was not asked for
+        // refreshes: 350 of each 7800 ns.
+        let between_refreshes = dimm.bandwidth_gb_s() / (1.0 - 350.0 / 7800.0);
+        assert!((between_refreshes / expected - 1.0).abs() < 5e-3);
         // The first rows are opened with nothing to hide behind.
         assert!((walked / expected - 1.0).abs() < 0.01, "{interleave:?}: {walked}");
     }
