@@ -10,7 +10,7 @@ use memscape_riscv::hardware::{Distances, LINE_BYTES};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::placement::{Bind, Placed, Policy, place};
 use memscape_riscv::quant::BLOCK;
-use memscape_units::{Megahertz, Nanoseconds};
+use memscape_units::{GbPerS, Megahertz, Nanoseconds, UnitError};
 use serde::Serialize;
 
 use super::kernels::HostKernel;
@@ -99,6 +99,10 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
     study.numa.cores_per_node = count(cores);
     study.numa.distances = Distances::uniform(20).map_err(|it| FitError::Model(it.to_string()))?;
     study.memory.channels = NonZeroU32::MIN;
+    // What is measured has passed all caches.
+    let unlimited = |it: UnitError| FitError::Model(it.to_string());
+    study.cache.slc_ns = Nanoseconds::new(0.01).map_err(unlimited)?;
+    study.cache.slc_gb_s_per_node = GbPerS::new(1e6).map_err(unlimited)?;
     Ok(study)
 }
 

@@ -97,8 +97,10 @@ impl Run<'_> {
         // its products.
         let before = (it.steps - 1).max(1);
         let slowed = begin + it.fill + it.compute + self.inner(begin, before - 1) - it.call;
-        let rest = it.load * (it.steps * (more + 1) - before - 1) + it.fill + it.compute;
-        by_products.max(by_reads).max(slowed + rest)
+        let left = it.steps * (more + 1) - before - 1;
+        let rest = it.load * left + it.fill + it.compute;
+        let caught = if left > 0 { slowed + rest } else { Picoseconds::ZERO };
+        by_products.max(by_reads).max(caught)
     }
 
     /// From the start of a block's reads, so long for each step, to the end of its products.

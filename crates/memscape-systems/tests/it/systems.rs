@@ -417,7 +417,7 @@ fn a_sum_over_gpus_takes_hops() {
     };
     let (one, five, many) = (token("llama-3.2-1b", 1), token("llama-3.2-1b", 5), token("llama-3.2-1b", 64));
     assert!(one.1 == 0.0 && five.1 > 0.0, "one GPU tells nobody");
-    assert!(many.0 > five.0 && many.2 == json!("link"), "{many:?}");
+    assert!(many.0 > five.0 && many.2 == json!("synchronisation"), "{many:?}");
     assert!(token("llama-2-70b", 8).0 < token("llama-2-70b", 5).0, "a large model gains");
 }
 
