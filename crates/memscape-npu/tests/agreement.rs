@@ -68,14 +68,13 @@ proptest! {
 
     /// The closed form takes the longest of some paths, so it is never above; with
     /// fewer than five steps per block and fewer than three blocks under way, paths
-    /// that zigzag between blocks are longer. Where the first block is read faster
-    /// than others, so are some that begin to wait for reads on the way: of two million schedules of five steps or more
-    /// 80 are off by more than 1 %, none by more than 2.4 %.
+    /// that zigzag between blocks are longer. Of two million schedules
+    /// of one draw, four with five steps or more were off by more than 1 %, and none by more than 1.5 %.
     #[test]
-    fn closed_form_is_within_three_percent_of_the_events(schedule in schedule()) {
+    fn closed_form_is_within_two_percent_of_the_events(schedule in schedule()) {
         let error = error(&schedule);
         prop_assert!(error <= 0.0, "{error}");
-        prop_assert!(-0.03 <= error || schedule.steps < 5, "{error}");
+        prop_assert!(-0.02 <= error || schedule.steps < 5, "{error}");
     }
 
     /// Where the time went adds up to when the last event is over.
@@ -114,5 +113,5 @@ fn most_schedules_agree_exactly() {
     let mut runner = TestRunner::deterministic();
     let cases = (0..4_000).map(|_| schedule().new_tree(&mut runner).unwrap().current());
     let off = cases.filter(|it| error(it) != 0.0).count();
-    assert!(off < 80, "{off} of 4000");
+    assert!(off < 40, "{off} of 4000");
 }

@@ -77,8 +77,12 @@ impl Run<'_> {
         let (rounds, rest) = (more / it.depth, more % it.depth);
         let another = self.products_of(it.load);
         let written = it.drain + it.write;
-        let around = self.repeated(rest) + (written + it.descriptors + another) * rounds;
-        let serial = self.products_of(begin) + written + it.descriptors * (self.blocks - it.depth) + another;
+        // What is left of rounds follows the first block, or another.
+        let period = self.products().max(it.load * it.steps);
+        let first = self.products_of(begin);
+        let around =
+            self.repeated(rest).max(first + period * rest) + (written + it.descriptors + another) * rounds;
+        let serial = first + written + it.descriptors * (self.blocks - it.depth) + another;
         longest.max(around).max(serial) + end
     }
 
@@ -93,13 +97,10 @@ impl Run<'_> {
         // A way along reads has no more of the first block's than its steps.
         let saved = (it.load - begin) * it.steps;
         let by_reads = self.products_of(it.load).saturating_sub(saved) + it.load * (it.steps * more);
-        // Where cores are slower than the first block's reads, but not than others: the last read that waits for
-        // its products.
+        // From the last product of the first block that reads of another wait for.
         let before = (it.steps - 1).max(1);
-        let slowed = begin + it.fill + it.compute + self.inner(begin, before - 1) - it.call;
-        let left = it.steps * (more + 1) - before - 1;
-        let rest = it.load * left + it.fill + it.compute;
-        let caught = if left > 0 { slowed + rest } else { Picoseconds::ZERO };
+        let slowed = begin + it.fill + it.compute + self.inner(begin, before - 1);
+        let caught = slowed + self.inner(it.load, it.steps * (more + 1) - before);
         by_products.max(by_reads).max(caught)
     }
 
