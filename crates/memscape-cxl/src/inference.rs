@@ -283,7 +283,8 @@ impl InferenceStudy {
     /// Checks what the types do not.
     fn check(&self) -> Result<(), StudyError> {
         self.link.check()?;
-        Ok(self.expander.memory.check()?)
+        self.expander.memory.check_bursts().map_err(|it| it.at("expander.memory"))?;
+        Ok(())
     }
 
     fn passes(&self) -> Result<(Placement, Pass, Pass), StudyError> {

@@ -136,6 +136,22 @@ pub enum DramError {
     },
 }
 
+/// Why there is no such device, and of which part of a machine it is.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("`{path}`: {error}")]
+pub struct MemoryError {
+    path: &'static str,
+    error: DramError,
+}
+
+impl DramError {
+    /// The same of the memory that a study has at `path`.
+    #[must_use]
+    pub const fn at(self, path: &'static str) -> MemoryError {
+        MemoryError { path, error: self }
+    }
+}
+
 /// DRAM devices: those of `data/hardware/dram`, and the form of a user's own.
 ///
 /// ```
@@ -159,6 +175,12 @@ const FILES: &[&str] = &[
     include_str!("../../../data/hardware/dram/ndp-dimm-rank.toml"),
 ];
 
+/// Timings that contradict others and that nothing depends on where rows are only read.
+pub const UNUSED_BY_READS: &[&str] = &["trp_ab_ns", "trrd_s_ns", "twtr_s_ns"];
+
+/// The same where all banks of a channel do the same at the same time.
+pub const UNUSED_BY_ALL_BANKS: &[&str] = &["trrd_s_ns", "twtr_s_ns"];
+
 impl Dram {
     /// Checks that the numbers can describe one device.
     ///
@@ -177,6 +199,44 @@ impl Dram {
         self.check_clock()?;
         self.check_order()?;
         self.check_energy()
+    }
+
+    /// Checks the numbers for who only moves bursts and waits for refreshes, and cannot change what rows take.
+    ///
+    /// # Errors
+    /// As [`Dram::check`].
+    pub fn check_bursts(&self) -> Result<(), DramError> {
+        self.check_organisation()?;
+        self.check_magnitudes()?;
+        self.check_clock()?;
+        rule(
+            self.trfc_ab_ns.to_picoseconds() < self.trefi_ns.to_picoseconds(),
+            "tRFCab < tREFI",
+            "the device would only refresh; check the units",
+            || format!("trfc_ab_ns = {}, but trefi_ns = {}", self.trfc_ab_ns, self.trefi_ns),
+        )?;
+        self.check_energy()
+    }
+
+    /// The same device for who depends on nothing of the `unused` timings: those that could contradict another
+    /// give way to it, since a user who changes that one cannot change both.
+    #[must_use]
+    pub fn easing(mut self, unused: &[&str]) -> Self {
+        let quarter = Nanoseconds::new(self.tfaw_ns.as_f64() / 4.0).unwrap_or(self.tfaw_ns);
+        for name in unused {
+            match *name {
+                "trp_ns" => self.trp_ns = self.trp_ns.min(self.trp_ab_ns),
+                "trp_ab_ns" => self.trp_ab_ns = self.trp_ab_ns.max(self.trp_ns),
+                "trrd_s_ns" => self.trrd_s_ns = self.trrd_s_ns.min(self.trrd_l_ns).min(quarter),
+                "twtr_s_ns" => self.twtr_s_ns = self.twtr_s_ns.min(self.twtr_l_ns),
+                "trefi_ns" => {
+                    let between = self.trp_ab_ns + self.trfc_ab_ns + self.tras_ns;
+                    self.trefi_ns = self.trefi_ns.max(between + self.tck());
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     fn check_organisation(&self) -> Result<(), DramError> {

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::MEMORIES;
+use memscape_dram::{MEMORIES, UNUSED_BY_ALL_BANKS};
 use memscape_npu::{DEVICES, Device, GemmStudy, Precision, PromptCost, Strategy};
 use memscape_ondevice::cost::energy::swizzle_energy;
 use memscape_pim::cost::idle_energy;
@@ -198,8 +198,9 @@ struct Transfers {
 impl InferenceStudy {
     /// The machine without the workload.
     #[must_use]
-    pub const fn machine(&self) -> Machine {
-        Machine { npu: self.npu, pim: self.pim, copy: self.copy }
+    pub fn machine(&self) -> Machine {
+        let memory = self.pim.memory.easing(UNUSED_BY_ALL_BANKS);
+        Machine { npu: self.npu, pim: pim::Machine { memory, ..self.pim }, copy: self.copy }
     }
 
     /// The same on the NPU alone, which has the one memory behind it.

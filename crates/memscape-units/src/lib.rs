@@ -409,6 +409,12 @@ impl Nanoseconds {
     pub const fn max(self, other: Self) -> Self {
         Self(self.0.max(other.0))
     }
+
+    /// The earlier, or shorter, of the two.
+    #[must_use]
+    pub const fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
 }
 
 impl AddAssign for Nanoseconds {

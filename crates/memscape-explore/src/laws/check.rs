@@ -10,6 +10,7 @@ use crate::describe::{Description, Parameter, Values};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::registry::{DynStudy, Row};
+use crate::units::{power_of_time, unit_of};
 
 /// What can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -35,11 +36,14 @@ pub enum Rule {
     Engines,
     /// A resource without end leaves the others' bound.
     Limits,
+    /// All times twice as long and all rates half as high make an answer twice as slow, and nothing else of it
+    /// different: no time hides in the model.
+    Clock,
 }
 
 impl Rule {
     /// All of them, in the order of a report.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Declared,
         Self::Monotone,
         Self::Alive,
@@ -50,6 +54,7 @@ impl Rule {
         Self::Bounds,
         Self::Engines,
         Self::Limits,
+        Self::Clock,
     ];
 
     /// As in a table.
@@ -66,6 +71,7 @@ impl Rule {
             Self::Bounds => "bounds",
             Self::Engines => "engines",
             Self::Limits => "limits",
+            Self::Clock => "clock",
         }
     }
 }
@@ -97,6 +103,12 @@ pub(super) struct Seen {
 
 /// Rounding to whole picoseconds, and sums of floats in another order.
 const ROUNDING: f64 = 1e-6;
+
+/// So much slower, a picosecond is nothing even to the fastest memory that is drawn.
+const SLOWED: f64 = 64.0;
+
+/// What picoseconds are then, and what is counted in whole ones.
+const CLOCK_ROUNDING: f64 = 1e-3;
 
 /// A study and what there is to know about it.
 pub(super) struct Court<'a> {
@@ -131,6 +143,7 @@ impl Court<'_> {
         self.bounds(point, row, seen);
         self.engines(point, seen);
         self.limits(point, row, seen);
+        self.clock(point, seen);
     }
 
     fn sane(&self, row: &Row, seen: &mut Seen) {
@@ -237,6 +250,62 @@ impl Court<'_> {
                 }
             }
         }
+    }
+
+    /// Asks the same machine, slowed down once and twice as much: no unit is the model's own.
+    fn clock(&self, point: &Parameters, seen: &mut Seen) {
+        let Ok(tree) = self.study.tree(&[point, self.fixed]) else { return };
+        let changes = [SLOWED, 2.0 * SLOWED].map(|by| self.slowed(&tree, by));
+        let [Some(once), Some(twice)] = &changes else { return };
+        let (Ok(once), Ok(twice)) = (self.run(point, once), self.run(point, twice)) else { return };
+        seen.asked.push(Rule::Clock);
+        // Where rounding decides between two mappings of nearly the same cost, their parts may differ.
+        let is_same = |it: &(String, Value)| it.1.is_f64() || twice.iter().any(|of| of == it);
+        let same_mapping = once.iter().all(is_same);
+        for column in &self.description.columns {
+            let is_aim = self.laws.aim.is_some_and(|it| it.column == column.name);
+            // Over how many years a price is spread is the owner's.
+            let is_physical = |unit: &&str| !unit.ends_with("/USD");
+            let unit = column.unit.as_deref().filter(|_| is_aim || same_mapping).filter(is_physical);
+            let Some(unit) = unit else { continue };
+            let (Some(a), Some(b)) = (number(&once, &column.name), number(&twice, &column.name)) else {
+                continue;
+            };
+            let expected = a * 2_f64.powi(power_of_time(unit));
+            if (b - expected).abs() > CLOCK_ROUNDING * expected.abs().max(b.abs()) {
+                let told = format!("`{}` goes from {a} to {b} {unit}, not to {expected}", column.name);
+                let changes = changes.into_iter().flatten().collect();
+                let parameter = String::new();
+                seen.found.push(Found { rule: Rule::Clock, parameter, told, changes });
+                return;
+            }
+        }
+    }
+
+    /// Every time of the machine so many times as long, every rate that much lower.
+    fn slowed(&self, tree: &Value, by: f64) -> Option<Parameters> {
+        let mut changed = Parameters::new();
+        for it in &self.description.parameters {
+            if let Some(table) = at(tree, &it.path).and_then(Value::as_object) {
+                // What is null unless a machine has it.
+                let numbers = table.iter().filter_map(|(name, value)| Some((name, value.as_f64()?)));
+                changed.extend(numbers.filter_map(|(name, now)| {
+                    let power = power_of_time(&unit_of(name)?);
+                    (power != 0).then(|| (format!("{}.{name}", it.path), json!(now * by.powi(power))))
+                }));
+                continue;
+            }
+            let power = it.unit.as_deref().map_or(0, power_of_time);
+            if power == 0 {
+                continue;
+            }
+            let Some(now) = at(tree, &it.path).and_then(Value::as_f64) else { continue };
+            let slowed = now * by.powi(power);
+            // A whole number may have no half.
+            let value = fitting(&it.values, slowed).filter(|it| it.as_f64() == Some(slowed))?;
+            changed.insert(it.path.clone(), value);
+        }
+        (!changed.is_empty()).then_some(changed)
     }
 
     /// More and less of one parameter.

@@ -246,7 +246,7 @@ impl InferenceStudy {
     /// # Errors
     /// [`NdpError::Memory`] if the memory's numbers contradict each other.
     pub fn machine(&self) -> Result<Machine, NdpError> {
-        self.dimm.memory.check()?;
+        self.dimm.memory.check_bursts()?;
         Ok(Machine {
             gpu: self.gpu,
             dimm: self.dimm,

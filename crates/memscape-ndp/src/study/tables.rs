@@ -170,7 +170,7 @@ pub(super) fn machine(
     host: &HostSpeed,
     overhead: &KernelSpeed,
 ) -> Result<Machine, NdpError> {
-    dimm.memory.check()?;
+    dimm.memory.check_bursts()?;
     let mut machine = *MACHINES.get("hermes");
     let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = *gpu;
     machine.gpu = Gpu { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s, ..machine.gpu };

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use memscape_study::{Energy, EnergyPart, Estimate, Graded};
-use memscape_units::{GbPerS, MeanBytes, Nanoseconds};
+use memscape_units::{GbPerS, MeanBytes, Megahertz, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ pub struct DramPath {
     /// Unit of access
     pub line_bytes: NonZeroU16,
     /// Data rate of the DRAM, whose bus both ports share; a port alone reads with no more than `read_gb_s`
-    pub data_rate_mt_s: NonZeroU16,
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub data_rate_mt_s: Megahertz,
     /// Width of the DRAM's bus, all channels together
     pub bus_bytes: NonZeroU16,
     /// What the DRAM takes of energy; null where nothing is known of it
@@ -57,7 +58,7 @@ impl DramPath {
     /// Bandwidth of the DRAM's bus.
     #[must_use]
     pub fn bus_gb_s(&self) -> f64 {
-        let own = f64::from(self.data_rate_mt_s.get()) * f64::from(self.bus_bytes.get()) * 1e-3;
+        let own = self.data_rate_mt_s.as_f64() * f64::from(self.bus_bytes.get()) * 1e-3;
         self.memory_gb_s.map_or(own, GbPerS::as_f64)
     }
 

@@ -1,6 +1,6 @@
 //! How much DRAM each way of keeping the weights takes.
 
-use memscape_dram::{Dims, Dram, DramError};
+use memscape_dram::{Dims, Dram, DramError, UNUSED_BY_ALL_BANKS};
 use memscape_units::Bytes;
 use memscape_workload::{
     Format, Gemv, Llm, Matrix, NoSuchMatrix, OperatorError, PartialBlocks, WeightFormat,
@@ -198,7 +198,7 @@ pub fn kept_bytes(
         let it = Footprint::of(model, keeping, memory, pim)?;
         return Ok(Bytes(it.total().0.saturating_add(it.sums.0)));
     }
-    memory.check()?;
+    memory.easing(UNUSED_BY_ALL_BANKS).check()?;
     Ok(keeping.format.storage_bytes(model.parameters()))
 }
 
@@ -236,7 +236,7 @@ impl Footprint {
         memory: &Dram,
         pim: &PimBlocks,
     ) -> Result<Self, FootprintError> {
-        memory.check()?;
+        memory.easing(UNUSED_BY_ALL_BANKS).check()?;
         let Keeping { format, scheme, padding, .. } = *keeping;
         let layers = u64::from(model.layers);
         let matrices = layer_matrices(model)?.into_iter().map(|it| (it.1, padding.layers, layers));

@@ -1,6 +1,6 @@
 //! How long a prompt takes, by scheme.
 
-use memscape_dram::{Dram, DramError};
+use memscape_dram::{Dram, DramError, UNUSED_BY_READS};
 use memscape_study::{Breakdown, Recorder, parts};
 use memscape_units::{Bytes, Picoseconds};
 use memscape_workload::{Format, Gemv, Llm, Matrix, OperatorError};
@@ -124,7 +124,7 @@ impl Prompt {
     pub fn rates(&self, cpu: &Cpu, memory: &Dram) -> Result<Rates, PrefillError> {
         const LONGEST_S: f64 = 1e5;
         cpu.check()?;
-        memory.check()?;
+        memory.easing(UNUSED_BY_READS).check()?;
         if self.scheme == Scheme::NonCacheableGemm && self.region == Region::Cacheable {
             return Err(PrefillError::Cached);
         }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::Dram;
+use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
 use memscape_study::{Bound, Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Model, Reply};
@@ -95,7 +95,8 @@ impl Default for DecodeStudy {
 impl DecodeStudy {
     fn pim_memory(&self) -> PimMemory {
         PimMemory {
-            memory: self.memory,
+            // All banks close at once.
+            memory: self.memory.easing(UNUSED_BY_ALL_BANKS).easing(&["trp_ns"]),
             pim: self.pim,
             format: self.format,
             placement: self.placement,
@@ -112,7 +113,7 @@ impl DecodeStudy {
             padding: Padding::default(),
             placement: self.placement,
         };
-        let weights = kept_bytes(&self.model, &keeping, &self.memory, &self.pim)?.0;
+        let weights = kept_bytes(&self.model, &keeping, &self.pim_memory().memory, &self.pim)?.0;
         let cache = cache_bytes(&self.model, self.context_tokens.saturating_add(1), 1).0;
         Ok(Bytes(weights.saturating_add(cache)))
     }

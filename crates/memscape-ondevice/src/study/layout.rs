@@ -148,7 +148,10 @@ impl LayoutStudy {
     /// # Errors
     /// [`StudyError`] says what does not fit.
     pub fn layout(&self) -> Result<(Layout, BurstMap), StudyError> {
-        self.memory.check().map_err(LayoutStudyError::Memory)?;
+        self.memory
+            .easing(&["trp_ab_ns", "twtr_s_ns", "trefi_ns"])
+            .check()
+            .map_err(LayoutStudyError::Memory)?;
         if self.format.scale().is_some() {
             return Err(LayoutStudyError::Scaled(self.format).into());
         }

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::Dram;
+use memscape_dram::{Dram, UNUSED_BY_READS};
 use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError, Timeline};
 use memscape_units::{Bytes, Picoseconds};
 use memscape_workload::{Format, Model};
@@ -172,7 +172,7 @@ impl PrefillStudy {
 
     /// What weights, buffers, the keys and values of a prompt and its largest product take, if there is as much.
     fn memory_bytes(&self, prompt: &Prompt) -> Result<Bytes, StudyError> {
-        self.memory.check().map_err(PrefillError::from)?;
+        self.memory.easing(UNUSED_BY_READS).check().map_err(PrefillError::from)?;
         let product = product_bytes(&self.model, prompt.tokens, 1).map_err(PrefillError::from)?;
         let (buffer, tokens) = (prompt.buffer_bytes()?, prompt.tokens);
         let kept = prefill_bytes(&self.model, prompt.layers, self.format, self.scheme, buffer, tokens);

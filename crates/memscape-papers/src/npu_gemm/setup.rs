@@ -55,7 +55,7 @@ fn quantities(device: &Device, study: &GemmStudy) -> Vec<(&'static str, f64, &'s
         ("descriptors in flight", 3.0 * depth, ""),
         ("reconfiguration", device.reconfiguration_ns.as_f64() * 1e-6, "ms"),
         ("DRAM bandwidth of long reads", device.dram.read_gb_s.as_f64(), "GB/s"),
-        ("DRAM data rate", f64::from(device.dram.data_rate_mt_s.get()), "MT/s"),
+        ("DRAM data rate", device.dram.data_rate_mt_s.as_f64(), "MT/s"),
         ("run that saturates reads", device.dram.run_bytes.as_f64(), "B"),
         ("dispatch", device.dispatch_ns.as_f64() * 1e-6, "ms"),
         ("command processor per descriptor", device.bd_cycles.as_f64(), "cycles"),

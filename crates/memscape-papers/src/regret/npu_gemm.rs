@@ -59,7 +59,7 @@ fn balance(changed: &Parameters, machine: &Machine) -> Result<BalanceStudy, Erro
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
     let scaled = |of: f64, factor: f64| json!((of * factor) as u64);
     let l1 = scaled(f64::from(l1_bytes.get()), machine.l1);
-    let data_rate = scaled(f64::from(dram.data_rate_mt_s.get()), machine.dram);
+    let data_rate = json!(dram.data_rate_mt_s.as_f64() * machine.dram);
     parameters.extend([
         ("device.dram.read_gb_s".to_owned(), json!(dram.read_gb_s.as_f64() * machine.dram)),
         ("device.dram.data_rate_mt_s".to_owned(), data_rate),

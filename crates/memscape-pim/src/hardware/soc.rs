@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Soc {
     /// Peak compute rate for 8-bit operands; half of it for 16-bit, twice for 4-bit, which is the narrowest
+    #[schemars(extend("unit" = "TOPS"))]
     pub tops_8bit: Tops,
 }
 

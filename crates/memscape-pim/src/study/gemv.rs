@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy};
+use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy, UNUSED_BY_ALL_BANKS};
 use memscape_study::{
     Bound, CostEngine, Energy, EnergyColumns, Estimate, Laws, Recorder, Slot, Study, StudyError, TraceFormat,
 };
@@ -197,9 +197,9 @@ impl Default for GemvStudy {
 impl GemvStudy {
     /// The machine.
     #[must_use]
-    pub const fn machine(&self) -> Machine {
+    pub fn machine(&self) -> Machine {
         let Self { memory, interleave_bytes, pim, soc, .. } = *self;
-        Machine { memory, interleave_bytes, pim, soc }
+        Machine { memory: memory.easing(UNUSED_BY_ALL_BANKS), interleave_bytes, pim, soc }
     }
 
     /// What decides the placement.

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, DramError, MEMORIES};
+use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, Effect, Laws, Limit, Slot, Study, StudyError, When, either, faster, slower, unused,
 };
@@ -123,7 +123,7 @@ pub enum GemmError {
     #[error(transparent)]
     Numa(#[from] NumaError),
     /// Numbers that describe no DRAM.
-    #[error(transparent)]
+    #[error("`memory`: {0}")]
     Dram(#[from] DramError),
     /// A number the model is not for.
     #[error(transparent)]
@@ -159,7 +159,7 @@ impl GemmStudy {
     fn check(&self) -> Result<Sgemm, GemmError> {
         self.core.check()?;
         self.cache.check()?;
-        self.memory.check()?;
+        self.memory.easing(UNUSED_BY_READS).check()?;
         self.controller.check()?;
         self.os.check()?;
         let vlen = self.core.vlen_bits;

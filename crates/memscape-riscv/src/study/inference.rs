@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, DramError, MEMORIES};
+use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
     OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, lowers,
@@ -219,7 +219,7 @@ pub enum InferenceError {
     #[error(transparent)]
     Numa(#[from] NumaError),
     /// Numbers that describe no DRAM.
-    #[error(transparent)]
+    #[error("`memory`: {0}")]
     Dram(#[from] DramError),
     /// A number the model is not for.
     #[error(transparent)]
@@ -280,7 +280,7 @@ impl InferenceStudy {
     fn check(&self) -> Result<Conversation, InferenceError> {
         self.core.check()?;
         self.cache.check()?;
-        self.memory.check()?;
+        self.memory.easing(UNUSED_BY_READS).check()?;
         self.controller.check()?;
         self.os.check()?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;

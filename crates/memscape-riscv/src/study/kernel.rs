@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_dram::{Dram, MEMORIES};
+use memscape_dram::{Dram, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, slower, unused};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Gemm};
@@ -232,7 +232,7 @@ impl Study for KernelStudy {
     fn answer(&self) -> Result<KernelAnswer, StudyError> {
         self.core.check()?;
         self.cache.check()?;
-        self.memory.check()?;
+        self.memory.easing(UNUSED_BY_READS).check().map_err(|it| it.at("memory"))?;
         self.controller.check()?;
         let gemm = Gemm::new(self.m.get(), self.k.get(), self.n.get())?;
         let row_blocks = gemm.k().div_ceil(BLOCK as u64);

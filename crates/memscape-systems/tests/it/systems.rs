@@ -572,3 +572,47 @@ fn a_format_without_a_layout_on_pim_is_refused_wherever_there_is_one() {
     let cached = json!({ "format": "q4_0", "scheme": "cacheable-gemm" });
     assert!(number("ondevice.capacity", "total_bytes", &cached) > 0.0);
 }
+
+/// A refusal names what can be changed: no timing of a description that the study says is none of its parameters.
+#[test]
+fn a_refusal_names_parameters_alone() {
+    let mut refused = 0;
+    for study in studies() {
+        let parameters = study.describe().parameters;
+        let times = parameters.iter().filter(|it| it.path.ends_with("_ns"));
+        let changes = times.flat_map(|it| {
+            let now = it.default.as_f64().filter(|now| *now > 0.0);
+            now.into_iter().flat_map(|now| [0.2, 5.0].map(|by| (it.path.clone(), json!(now * by))))
+        });
+        for (path, value) in changes {
+            let Err(error) = study.run(&Parameters::from_iter([(path.clone(), value)])) else { continue };
+            let error = error.to_string();
+            refused += 1;
+            let words = error.split(|it: char| !it.is_ascii_alphanumeric() && !"_.".contains(it));
+            for word in words.filter(|it| it.ends_with("_ns")) {
+                let is_one = |it: &memscape_explore::Parameter| {
+                    it.path == word || it.path.ends_with(&format!(".{word}"))
+                };
+                assert!(parameters.iter().any(is_one), "{}: `{path}`: {error}", study.name());
+            }
+        }
+    }
+    assert!(refused > 10, "{refused} refusals");
+}
+
+/// A memory's timings can be swept alone where nothing depends on those that they would contradict.
+#[test]
+fn a_timing_is_swept_without_those_that_nothing_depends_on() {
+    let with = |name: &str, path: &str, ns: f64| number(name, "tokens_per_s", &json!({ path: ns }));
+    // A longer precharge than all banks' of the preset, a shorter window than four of its activates.
+    assert!(with("riscv.inference", "memory.trp_ns", 30.0) < with("riscv.inference", "memory.trp_ns", 13.75));
+    assert!(with("pim.inference", "memory.tfaw_ns", 8.0) >= with("pim.inference", "memory.tfaw_ns", 20.0));
+    assert!(
+        with("ondevice.inference", "memory.tfaw_ns", 8.0)
+            >= with("ondevice.inference", "memory.tfaw_ns", 20.0)
+    );
+    assert!(
+        with("cxl.inference", "expander.memory.trefi_ns", 380.0)
+            < with("cxl.inference", "expander.memory.trefi_ns", 7800.0)
+    );
+}
