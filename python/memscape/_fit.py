@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from memscape import _memscape
@@ -108,11 +109,17 @@ def fit(
     is_table = isinstance(measured, (polars.DataFrame, Mapping)) or hasattr(measured, "__arrow_c_stream__")
     rows = framed(measured).to_dicts() if is_table else [dict(row) for row in ended(measured)]
     answered = {column["name"] for column in _memscape.describe(study).columns}
+    for column in sigma or {}:
+        if column not in answered:
+            raise _memscape.MemscapeError(f"`sigma` of {_unknown(column, answered)}: `{study}` does not answer it")
     points: list[tuple[dict[str, Any], str, float, float | None]] = []
     for row in rows:
         point = {path: value for path, value in row.items() if path not in answered}
         numbers = {column: value for column, value in row.items() if column in answered and value is not None}
         points += [(point, column, value, (sigma or {}).get(column)) for column, value in numbers.items()]
+    for _, column, value, _ in points:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise _memscape.MemscapeError(f"`{column}` = {value!r}: expected a number")
     if not points:
         raise _memscape.MemscapeError(_unmeasured(study, dict.fromkeys(name for row in rows for name in row), answered))
     with Progress(f"fit {study}") as progress:
@@ -133,16 +140,19 @@ _RANGE = {"min", "max", "start", "log", "integer"}
 
 def _unmeasured(study: str, names: Iterable[str], answered: set[str]) -> str:
     """Says why there is nothing to fit to."""
-    told = []
-    for it in names:
-        near = get_close_matches(it, answered, 1)
-        told.append(f"`{it}`" + (f" (did you mean `{near[0]}`?)" if near else ""))
+    told = [_unknown(it, answered) for it in names]
     if not told:
         return "there is nothing to fit to: no row was measured"
     return (
         f"there is nothing to fit to: `{study}` answers none of the columns {', '.join(told)}; "
         f'`memscape.describe("{study}")` lists what it does'
     )
+
+
+def _unknown(name: str, answered: set[str]) -> str:
+    """Names a column that is none, and the nearest that is one."""
+    near = get_close_matches(name, answered, 1)
+    return f"`{name}`" + (f" (did you mean `{near[0]}`?)" if near else "")
 
 
 def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool, bool]:

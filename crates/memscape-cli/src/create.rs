@@ -12,7 +12,11 @@ use crate::failure::Failure;
 /// a pipe, is written as it is.
 pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let bad = |error: io::Error| {
-        Failure::BadInput(format!("cannot write `{}`: {error}; choose another with --out", path.display()))
+        let told = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::BadInput(format!("cannot write `{}`: {told}; choose another with --out", path.display()))
     };
     if path.metadata().is_ok_and(|it| !it.is_file()) {
         return write(&mut File::create(path).map_err(bad)?);

@@ -8,7 +8,7 @@ use memscape_explore::{Column, Table};
 use memscape_plot::style::Width;
 use memscape_plot::{Chart, Figure, TextTable};
 
-use crate::claims::{Aggregate, Bound, Claim, Query, Transform, ask, cells};
+use crate::claims::{Aggregate, Bound, Claim, Query, Transform, ask_beside, cells};
 use crate::error::Error;
 use crate::experiment::Experiment;
 
@@ -211,7 +211,7 @@ fn table_cells(
             continue;
         }
         // A number that the model does not say is no fault of the claim.
-        let computed = ask(&claim.id, query, table).ok();
+        let computed = ask_beside(&claim.id, query, table, &|_| None).ok();
         if computed.is_some_and(|it| !same(text, it)) {
             continue;
         }

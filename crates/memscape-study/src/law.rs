@@ -95,7 +95,7 @@ fn covers(law: &str, path: &str) -> bool {
 /// };
 /// assert_eq!(LAWS.trends_of("memory.trefi_ns").count(), 1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// The parameter's dotted path; all that begin so if it ends in `*`.
     pub path: &'static str,
@@ -103,18 +103,28 @@ pub struct Trend {
     pub column: &'static str,
     /// Whether more of the parameter is never less of the column, rather than never more.
     pub rises: bool,
+    /// Where it is said: all of these hold.
+    pub only: &'static [When],
+}
+
+impl Trend {
+    /// The same, said of points alone at which all of these hold.
+    #[must_use]
+    pub const fn only(self, only: &'static [When]) -> Self {
+        Self { only, ..self }
+    }
 }
 
 /// More of the parameter is never less of the column.
 #[must_use]
 pub const fn raises(path: &'static str, column: &'static str) -> Trend {
-    Trend { path, column, rises: true }
+    Trend { path, column, rises: true, only: &[] }
 }
 
 /// More of the parameter is never more of the column.
 #[must_use]
 pub const fn lowers(path: &'static str, column: &'static str) -> Trend {
-    Trend { path, column, rises: false }
+    Trend { path, column, rises: false, only: &[] }
 }
 
 /// The column that matters.

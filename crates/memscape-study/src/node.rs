@@ -343,6 +343,7 @@ fn plain(expected: &str) -> String {
     match expected {
         "a boolean" => "true or false".to_owned(),
         "a string" | "str" => "a text".to_owned(),
+        "a sequence" => "a list".to_owned(),
         _ if expected.starts_with("struct ") => "a table".to_owned(),
         _ => expected.to_owned(),
     }
@@ -434,7 +435,7 @@ impl<'de> Deserializer<'de> for &mut Node {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match self {
@@ -445,6 +446,7 @@ impl<'de> Deserializer<'de> for &mut Node {
             Node::Table(it) if it.values.len() == 1 => {
                 visitor.visit_enum(Variant { name: &it.names[0], value: &mut it.values[0] })
             }
+            _ if !variants.is_empty() => Err(Fault::new(format!("expected {}", one_of(variants)))),
             _ => self.deserialize_any(visitor),
         }
     }

@@ -316,12 +316,13 @@ impl Llm {
     }
 
     /// Key and value elements that the cache holds after `tokens`, a window's
-    /// layers holding no more than the window.
+    /// layers holding no more than the window; [`u64::MAX`] where they are more than that.
     #[must_use]
     pub fn kv_cache_elements(&self, tokens: u64) -> u64 {
         let windowed = self.window.map_or(tokens, |it| tokens.min(it.tokens.into()));
         let global_layers = u64::from(self.layers) - self.window_layers();
-        2 * self.kv_size() * (global_layers * tokens + self.window_layers() * windowed)
+        let met = global_layers.saturating_mul(tokens).saturating_add(self.window_layers() * windowed);
+        met.saturating_mul(2 * self.kv_size())
     }
 
     /// Feed-forward networks of one layer: its experts, or 1.

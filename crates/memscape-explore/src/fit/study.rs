@@ -141,6 +141,9 @@ pub fn fit_study(
     free: &[FitParameter],
     control: &dyn Control,
 ) -> Result<StudyFit, FitError<AtMeasurement>> {
+    for it in free {
+        it.check().map_err(|problem| FitError::BadParameter { key: it.key.clone(), problem })?;
+    }
     check_free(study, free)?;
     check_measurements(study, measurements, free)?;
     let question = Question { study, base, free, points: distinct(measurements), measurements };
@@ -200,14 +203,17 @@ fn check_measurements(
     measurements: &[Measurement],
     free: &[FitParameter],
 ) -> Result<(), FitError<AtMeasurement>> {
-    let columns: Vec<String> = study.describe().columns.into_iter().map(|it| it.name).collect();
+    let columns = study.describe().columns;
     let keys: HashSet<&str> = free.iter().map(|it| it.key.as_str()).collect();
     let sigma = measurements.first().is_some_and(|it| it.sigma.is_some());
     for (row, it) in measurements.iter().enumerate() {
         let bad = |problem: String| Err(FitError::BadMeasurement { row, problem });
-        if !columns.contains(&it.column) {
-            let known = columns.iter().map(String::as_str);
+        let Some(column) = columns.iter().find(|known| known.name == it.column) else {
+            let known = columns.iter().map(|it| it.name.as_str());
             return bad(Unknown::new("column", it.column.as_str(), known).to_string());
+        };
+        if let Some(unit) = column.unit.as_deref().filter(|_| it.value < 0.0) {
+            return bad(format!("`{}` = {} {unit}: expected a number, at least 0", it.column, it.value));
         }
         if let Err(problem) = it.check() {
             return bad(problem);

@@ -357,7 +357,7 @@ impl Court<'_> {
                 seen.exempt += 1;
                 continue;
             }
-            for trend in self.laws.trends_of(&parameter.path) {
+            for trend in self.laws.trends_of(&parameter.path).filter(|it| it.only.iter().all(holds)) {
                 seen.asked.push(Rule::Monotone);
                 seen.found.extend(against(trend, less, more).map(|told| found(Rule::Monotone, told)));
             }

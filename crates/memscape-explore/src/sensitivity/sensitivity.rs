@@ -51,6 +51,11 @@ fn sensitivity_in(
 ) -> Result<Table, Error> {
     let asker = study.asker();
     let objectives: Vec<Objective> = question.of.iter().map(Objective::minimize).collect();
+    if objectives.is_empty() {
+        return Err(Error::BadSweep(
+            "there is no column whose sensitivity is asked for; name at least one (`of`)".to_owned(),
+        ));
+    }
     Objective::check(&objectives)?;
     let plan = asker.plan(base, space)?;
     if plan.dimensions.is_empty() {

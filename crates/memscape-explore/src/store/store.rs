@@ -95,6 +95,12 @@ impl Store {
                 ));
             }
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(&folder, &error)),
+            Ok(false) if !folder.join(SIGN).exists() => {
+                return Err(Error::file(
+                    &folder,
+                    &"this folder is no store and not empty; give an empty or a new one",
+                ));
+            }
             Ok(false) => return Self::existing(folder),
             Err(_) | Ok(true) => {}
         }
@@ -129,11 +135,12 @@ impl Store {
         let folder = folder.into();
         let path = folder.join(SIGN);
         if !path.exists() {
-            return Err(if folder.is_dir() {
-                Error::file(&folder, &"this folder is no store and not empty; give an empty or a new one")
+            let told = if folder.is_dir() {
+                "this folder is no store; name the one that a sweep has filled"
             } else {
-                Error::file(&folder, &"there is no store here; a sweep makes one")
-            });
+                "there is no store here; a sweep makes one"
+            };
+            return Err(Error::file(&folder, &told));
         }
         let text = read_text(&path).map_err(|it| Error::file(&path, &it))?;
         let sign: Sign = serde_json::from_str(&text)

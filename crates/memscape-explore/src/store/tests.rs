@@ -432,6 +432,9 @@ fn a_folder_of_something_else_is_no_store() {
     );
     let file = told(&path("full").join("thesis.tex"));
     assert!(file.ends_with("this is a file; a store is a folder: give an empty or a new one"), "{file}");
+    // Who only reads is not told to give an empty one.
+    let error = Store::existing(path("full")).unwrap_err().to_string();
+    assert!(error.ends_with("this folder is no store; name the one that a sweep has filled"), "{error}");
     let error = Store::existing(path("none")).unwrap_err().to_string();
     assert!(error.ends_with("there is no store here; a sweep makes one"), "{error}");
     // Another process is about to say that it is one.

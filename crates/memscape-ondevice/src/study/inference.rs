@@ -38,10 +38,13 @@ pub struct InferenceStudy {
     /// Language model
     pub model: Model,
     /// Tokens of the prompt of each sequence
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated after it
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub generated_tokens: NonZeroU64,
     /// Sequences at the same time: one after the other on PIM, together on the host
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch: NonZeroU64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`
     #[serde(deserialize_with = "format_on_phone")]

@@ -30,6 +30,7 @@ pub struct PrefillStudy {
     /// Decoder layers to run; all of the model's if not given
     pub layers: Option<NonZeroU64>,
     /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// How weights are stored: `bf16`, `fp16`, `int8`, `int4`, or scaled blocks
     #[serde(deserialize_with = "format_on_phone")]

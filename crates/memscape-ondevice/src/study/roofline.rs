@@ -16,6 +16,7 @@ use crate::hardware::{HOSTS, Host};
 #[serde(deny_unknown_fields)]
 pub struct RooflineStudy {
     /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// Peak compute rate over peak bandwidth, for weights of two bytes
     #[schemars(range(min = 1e-3, max = 1e6))]

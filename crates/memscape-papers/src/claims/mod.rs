@@ -11,6 +11,6 @@ pub use claim::{Bound, Claim, Role, Sort};
 pub use printed::Printed;
 pub use published::{Bar, Published, published};
 pub use query::{Aggregate, Query, Transform};
-pub(crate) use query::{ask, cells};
+pub(crate) use query::{ask_beside, cells};
 pub use report::{Blind, Held, Report, Total, report};
 pub use verdict::{Verdict, evaluate, evaluate_with};

@@ -22,6 +22,9 @@ pub struct Query {
     /// aggregate where there are no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<BTreeMap<String, Value>>,
+    /// Divide by what another claim prints: another's measurement, which a claim is relative to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_claim: Option<String>,
     /// The column.
     pub column: String,
     /// Columns that form groups, whose means are aggregated; without, each row.
@@ -78,7 +81,20 @@ pub enum Transform {
 }
 
 /// The number that a claim's query finds.
-pub(crate) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> {
+///
+/// * `printed`: what other claims print
+pub(crate) fn ask_beside(
+    id: &str,
+    query: &Query,
+    table: &Table,
+    printed: &dyn Fn(&str) -> Option<f64>,
+) -> Result<f64, Error> {
+    let Some(other) = &query.over_claim else { return ask(id, query, table, 1.0) };
+    let bad = || Error::BadQuery { id: id.to_owned(), problem: format!("there is no claim `{other}`") };
+    ask(id, query, table, printed(other).ok_or_else(bad)?)
+}
+
+fn ask(id: &str, query: &Query, table: &Table, unit: f64) -> Result<f64, Error> {
     let bad = |problem: String| Error::BadQuery { id: id.to_owned(), problem };
     let groups = |filter| groups(query, table, filter).map_err(|it| bad(it.to_string()));
     let own = groups(&query.filter)?;
@@ -106,6 +122,7 @@ pub(crate) fn ask(id: &str, query: &Query, table: &Table) -> Result<f64, Error> 
             }
         }
     };
+    let aggregate = aggregate / unit;
     let result = query.scale
         * match query.transform {
             Transform::None => aggregate,
@@ -203,7 +220,8 @@ mod tests {
 
     fn check(query: &str, expected: Result<f64, &str>) {
         let query: Query = toml::from_str(query).unwrap();
-        let found = ask("toy", &query, &table()).map_err(|it| it.to_string());
+        let printed = |id: &str| (id == "toy.other").then_some(4.0);
+        let found = ask_beside("toy", &query, &table(), &printed).map_err(|it| it.to_string());
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 
@@ -233,6 +251,14 @@ mod tests {
         let ratio = "experiment = 'e'\ncolumn = 'x'\nwhere = { series = 'b' }\nover = { series = 'a' }\n";
         check(&format!("{ratio}aggregate = 'max'\ntransform = 'minus-one'\nscale = 100"), Ok(100.0));
         check("experiment = 'e'\ncolumn = 'x'\nwhere = { series = 'b' }\naggregate = 'spread'", Ok(0.9));
+    }
+
+    #[test]
+    fn a_gain_is_over_what_another_claim_prints() {
+        let base =
+            "experiment = 'e'\ncolumn = 'x'\naggregate = 'max'\ntransform = 'minus-one'\nscale = 100\n";
+        check(&format!("{base}over_claim = 'toy.other'"), Ok(400.0));
+        check(&format!("{base}over_claim = 'toy.none'"), Err("claim `toy`: there is no claim `toy.none`"));
     }
 
     #[test]

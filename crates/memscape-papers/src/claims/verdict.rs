@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::claim::{Bound, Claim, Role, Sort};
 use super::printed::Printed;
-use super::query::ask;
+use super::query::ask_beside;
 use crate::error::Error;
 use crate::papers::{experiments, select};
 
@@ -101,9 +101,10 @@ pub fn evaluate_with(claims: &[Claim], changed: &Parameters) -> Result<Vec<Verdi
     let table = |id: &String| Ok((id.clone(), select(&[id])?[0].table_with(changed)?));
     let tables: BTreeMap<String, Table> =
         asked.into_iter().collect::<Vec<_>>().into_par_iter().map(table).collect::<Result<_, Error>>()?;
+    let printed = |id: &str| claims.iter().find(|it| it.id == id).map(|it| it.value.number());
     let say = |claim: &Claim| {
         let computed = match &claim.query {
-            Some(query) => Some(ask(&claim.id, query, &tables[&query.experiment])?),
+            Some(query) => Some(ask_beside(&claim.id, query, &tables[&query.experiment], &printed)?),
             None => None,
         };
         Ok(Verdict::new(claim, computed))

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct PimUnit {
     /// Registers per unit, for the input vector and the sums together
+    #[schemars(range(min = 1, max = 1024))]
     pub registers: NonZeroU32,
     /// Width of one register
     pub register_bits: NonZeroU32,
@@ -28,9 +29,11 @@ pub struct PimUnit {
     /// When rows may be opened after register writes
     pub row_after_write: RowAfterWrite,
     /// Time that the host adds to each switch from reading to writing, beyond the DRAM's own
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub host_turnaround_ns: Nanoseconds,
     /// PIM commands per accumulator register to exchange the sums of one row-block for
     /// another's; 0 if a MAC command could name any register
+    #[schemars(range(min = 0, max = 1000))]
     pub swap_commands: u32,
     /// What a multiply-accumulate takes for each bit of its weight, an operation on registers for each
     /// bit of a word; null where nothing is known of it

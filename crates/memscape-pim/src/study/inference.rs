@@ -37,10 +37,13 @@ pub struct InferenceStudy {
     /// How weights are stored: `int8`, `int4`, `fp16`, or scaled blocks such as `mx-int8-b32`
     pub format: Format,
     /// Tokens of the prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated after it
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub generated_tokens: NonZeroU64,
     /// Sequences at the same time: one after the other on PIM, together on the processor
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch: NonZeroU32,
     /// Width of one element of the key-value cache
     pub kv_bits: NonZeroU32,

@@ -118,9 +118,16 @@ pub(super) const GEMV: Laws = Laws {
     ..Laws::NONE
 };
 
+/// The faster of both is chosen by time, and may take less energy where it takes over.
+const ONE_SIDE: &[When] = &[When::is_not("system", &["faster"])];
+
 pub(super) const INFERENCE: Laws = Laws {
     aim: Some(Aim::less("total_s")),
-    trends: &[TRENDS, ENERGY, &[raises("generated_tokens", "energy_j"), raises("batch", "energy_j")]],
+    trends: &[
+        TRENDS,
+        ENERGY,
+        &[raises("generated_tokens", "energy_j"), raises("batch", "energy_j").only(ONE_SIDE)],
+    ],
     effects: &[
         MACHINE,
         &[

@@ -84,11 +84,14 @@ pub struct InferenceStudy {
     /// Cores to bind to in place of nodes, for policies that bind, as `numactl` lists them: `0-7,16-23`
     pub bind_cores: Option<CoreList>,
     /// Tokens of each prompt
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub prompt_tokens: NonZeroU64,
     /// Tokens generated of each sequence. llama.cpp does not evaluate the last one, and `task_clock_ms` leaves it
     /// out; prompt and reply have a step for each, as on all machines
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub generated_tokens: NonZeroU64,
     /// Sequences at once: their prompts are one batch, and each step is one token of all
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch: NonZeroU32,
     /// Tokens of the warm-up; 0 without one
     pub warm_up_tokens: u64,
