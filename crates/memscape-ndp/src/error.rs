@@ -1,7 +1,7 @@
 //! Why a system has no answer.
 
 use crate::activity::LawError;
-use crate::partition::PartitionError;
+use crate::partition::{MOST_PLACES, PartitionError};
 use crate::work::WorkError;
 
 /// Why a system has no answer.
@@ -20,6 +20,17 @@ pub enum NdpError {
     /// No placement.
     #[error(transparent)]
     Partition(#[from] PartitionError),
+    /// More neurons and devices than are solved in ten seconds.
+    #[error(
+        "{neurons} neurons of `model` on {devices} devices are too many; their product may be at most {MOST_PLACES}; {}",
+        fewer_places(*neurons, *devices)
+    )]
+    Places {
+        /// Neurons of all layers.
+        neurons: usize,
+        /// The GPU and the DIMMs, or the host.
+        devices: usize,
+    },
     /// More than the DIMMs hold.
     #[error(
         "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb} GB {} {:.1} GB: {:.1} GB short; {}",
@@ -38,14 +49,17 @@ pub enum NdpError {
     },
     /// What every token needs whole does not fit the GPU.
     #[error(
-        "output projections and LM head take {need_gb:.1} GB, but the GPU can hold {have_gb:.1} GB: {:.1} GB short; \
-         raise `gpu.memory_gb` or `overhead.gpu_usable`", need_gb - have_gb
+        "output projections and LM head take {need_gb:.1} GB, but the GPU can hold {have_gb:.1} GB, as weights can take \
+         {usable} of its memory (`overhead.gpu_usable`): {:.1} GB short; {}", need_gb - have_gb,
+        enough_memory(*need_gb, *usable)
     )]
     Dense {
         /// What is needed.
         need_gb: f64,
         /// What there is.
         have_gb: f64,
+        /// Share of the GPU's memory that weights can take.
+        usable: f64,
     },
     /// TensorRT-LLM needs all weights on GPUs.
     #[error(
@@ -63,8 +77,24 @@ pub enum NdpError {
         /// GPUs that would do.
         needed: u32,
     },
+    /// Fewer tokens than are looked at together.
+    #[error(
+        "`{parameter}` looks at {need} generated tokens together, but `generated_tokens` is {have}; raise it to {need} at \
+         least, or lower `{parameter}`"
+    )]
+    FewTokens {
+        /// Tokens that there are.
+        have: usize,
+        /// Tokens that are needed.
+        need: usize,
+        /// The parameter that needs them.
+        parameter: &'static str,
+    },
     /// A baseline for one family of models.
-    #[error("{system} supports models with ReLU of their own (OPT) only")]
+    #[error(
+        "{system} supports models with ReLU of their own (OPT) only; give such a `model`, for example \"opt-66b\", or \
+         another `system`"
+    )]
     Unsupported {
         /// The baseline.
         system: &'static str,
@@ -118,6 +148,30 @@ pub enum NdpError {
         /// How long.
         days: f64,
     },
+}
+
+/// Memory of which the usable share suffices; without a share that does, no memory helps.
+fn enough_memory(need_gb: f64, usable: f64) -> String {
+    /// The most memory that a GPU takes.
+    const MOST_GB: f64 = 1e9;
+    let tenths = (need_gb / usable * 10.0).ceil();
+    // The last digit of the product may round below.
+    let enough = if tenths / 10.0 * usable < need_gb { tenths + 1.0 } else { tenths } / 10.0;
+    if enough <= MOST_GB {
+        format!("give `gpu.memory_gb` = {enough} at least, or raise `overhead.gpu_usable`")
+    } else {
+        "raise `overhead.gpu_usable`".to_owned()
+    }
+}
+
+/// The most DIMMs that so many neurons can be dealt to; too many for one DIMM are too many for any.
+fn fewer_places(neurons: usize, devices: usize) -> String {
+    let most = (MOST_PLACES / neurons).saturating_sub(1);
+    if (1..devices - 1).contains(&most) {
+        format!("give `dimms` = {most} at most, or a `model` of fewer neurons")
+    } else {
+        "give a `model` of fewer neurons".to_owned()
+    }
 }
 
 /// So many of a thing.

@@ -21,7 +21,7 @@ mod system;
 pub mod work;
 
 pub use error::NdpError;
-pub use numbers::{Density, Efficiency, MeanNeurons, Share};
+pub use numbers::{Density, Efficiency, MeanNeurons, RatedWatts, Share};
 pub use study::{
     ActivityAnswer, ActivityStudy, InferenceAnswer, InferenceStudy, PartitionAnswer, PartitionStudy,
     PredictorAnswer, PredictorStudy,

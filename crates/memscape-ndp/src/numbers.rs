@@ -63,6 +63,11 @@ number!(
     MeanNeurons, |it| it.is_finite() && it >= 0.0,
     "is no number of neurons; it must be finite and at least 0", "minimum" = 0
 );
+number!(
+    /// A power that a source rates: of 0 W it would say that nothing is taken.
+    RatedWatts, |it| it > 0.0 && it <= 1e9, "W is no rated power; it must be above 0 and at most 1e9",
+    "exclusiveMinimum" = 0, "maximum" = 1e9
+);
 
 /// A count among real numbers.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

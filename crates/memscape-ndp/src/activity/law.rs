@@ -13,7 +13,8 @@ pub enum LawError {
     Density(f64),
     /// The prompt's parts are more than all.
     #[error(
-        "`prompt_drift` {prompt} and `cluster_drift` {cluster} are shares of one variance; their sum must stay below 1"
+        "`activity.prompt_drift` {prompt} and `activity.cluster_drift` {cluster} are shares of one variance; their sum \
+         must stay below 1: lower one of them"
     )]
     Drift {
         /// Share of each prompt.
@@ -22,7 +23,7 @@ pub enum LawError {
         cluster: f64,
     },
     /// No spread at all or an absurd one.
-    #[error("an activity spread of {0}; it must be from 0 to 20")]
+    #[error("`activity.spread` is {0}; it must be from 0 to 20")]
     Spread(f64),
 }
 

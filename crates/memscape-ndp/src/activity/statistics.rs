@@ -226,8 +226,8 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
         density: law.density,
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
         top_share: top / (top + quadrature_between(f64::NEG_INFINITY, limit, |z| law.profiled(z))),
-        // Of no hot neurons, none vary.
-        hot_varied: if hot > 0.0 { 1.0 - stays / hot } else { 0.0 },
+        // Of no hot neurons, none vary; where all are hot, the sum of those that stay may round above them.
+        hot_varied: if hot > 0.0 { (1.0 - stays / hot).max(0.0) } else { 0.0 },
         child_given_parents: Some(law.child_given_parents()),
         token_imbalance: mean(|it| it.token),
         window_imbalance: mean(|it| it.window),

@@ -66,10 +66,11 @@ pub fn on_gpus(machine: &Machine, gpus: u32, work: &Work) -> Result<Held, NdpErr
 ///
 /// # Errors
 /// [`NdpError::Dense`] if nothing is left.
-pub fn hot_capacity(most: Option<Share>, shape: &Shape, usable_bytes: f64) -> Result<f64, NdpError> {
-    let (need, have) = (shape.dense_bytes(), usable_bytes);
+pub fn hot_capacity(most: Option<Share>, shape: &Shape, machine: &Machine) -> Result<f64, NdpError> {
+    let (need, have) = (shape.dense_bytes(), machine.usable_bytes());
     if need > have {
-        return Err(NdpError::Dense { need_gb: need * 1e-9, have_gb: have * 1e-9 });
+        let usable = machine.overhead.gpu_usable.as_f64();
+        return Err(NdpError::Dense { need_gb: need * 1e-9, have_gb: have * 1e-9, usable });
     }
     let most = most.map_or(f64::INFINITY, |it| it.as_f64() * shape.sparse_bytes());
     Ok((have - need).min(most))

@@ -196,7 +196,7 @@ impl Rates {
         };
         let (sync, launch) = (overhead.sync_us.as_f64(), overhead.launch_us.as_f64());
         Self {
-            usable_bytes: gpu.memory_gb.as_f64() * 1e9 * overhead.gpu_usable.as_f64(),
+            usable_bytes: machine.usable_bytes(),
             gpu_bytes_per_ns: gpu.bandwidth_gb_s.as_f64() * overhead.gpu_bandwidth_efficiency.as_f64(),
             // Two operations each, and 10^12 per second are 10^3 per nanosecond.
             gpu_macs_per_ns: gpu.fp16_tops.as_f64() * 1e3 / 2.0 * overhead.gpu_compute_efficiency.as_f64(),

@@ -1,9 +1,11 @@
 //! Graphics cards.
 
 use memscape_study::Catalog;
-use memscape_units::{GbPerS, Gigabytes, Tops, Usd, Watts};
+use memscape_units::{GbPerS, Gigabytes, Tops, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::numbers::RatedWatts;
 
 /// A graphics card.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +23,7 @@ pub struct Gpu {
     pub price_usd: Usd,
     /// What the board takes at most; null where no source says
     #[serde(default)]
-    pub board_w: Option<Watts>,
+    pub board_w: Option<RatedWatts>,
 }
 
 /// Graphics cards: those of `data/hardware/gpu`, and the form of a user's own.

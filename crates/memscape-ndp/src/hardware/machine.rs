@@ -46,6 +46,12 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Bytes of weights that the GPU can hold.
+    #[must_use]
+    pub fn usable_bytes(&self) -> f64 {
+        self.gpu.memory_gb.as_f64() * 1e9 * self.overhead.gpu_usable.as_f64()
+    }
+
     /// What all modules' pins carry together: DIMMs of one channel take turns on it.
     #[must_use]
     pub fn pins_gb_s(&self) -> f64 {

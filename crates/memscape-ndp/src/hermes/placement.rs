@@ -10,7 +10,7 @@ use crate::activity::{BlockKind, Source};
 use crate::cost::{ColdSide, Rates};
 use crate::error::NdpError;
 use crate::numbers::precise;
-use crate::partition::{Block, Device, Devices, Partition, PartitionError, Sizes, solve};
+use crate::partition::{Block, Device, Devices, MOST_PLACES, Partition, PartitionError, Sizes, solve};
 use crate::scheduler::{BlockCost, Exchange, Strategy};
 use crate::work::Shape;
 
@@ -29,7 +29,7 @@ pub(super) struct Placed {
 /// * `room`: bytes of sparse neurons that each DIMM may hold
 ///
 /// # Errors
-/// [`NdpError::Partition`] if neurons do not fit.
+/// [`NdpError::Partition`] if neurons do not fit, [`NdpError::Places`] if they are too many.
 pub fn offline(
     rates: &Rates,
     shape: &Shape,
@@ -37,7 +37,25 @@ pub fn offline(
     capacity: f64,
     room: f64,
 ) -> Result<Partition, NdpError> {
+    check_places(rates, shape)?;
     Ok(solved(rates, shape, &profiles(shape, source), capacity, room)?)
+}
+
+/// Whether neurons and devices are few enough to be solved: asked before the neurons are made, which takes
+/// minutes of too many.
+fn check_places(rates: &Rates, shape: &Shape) -> Result<(), NdpError> {
+    let neurons = shape.layers.saturating_mul(shape.hidden.saturating_add(shape.ffn));
+    let devices = count_dimms(rates) + 1;
+    if neurons.saturating_mul(devices) > MOST_PLACES {
+        return Err(NdpError::Places { neurons, devices });
+    }
+    Ok(())
+}
+
+/// DIMMs that there are; one where the host computes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
+fn count_dimms(rates: &Rates) -> usize {
+    rates.dimms as usize
 }
 
 fn solved(
@@ -103,8 +121,7 @@ fn devices(rates: &Rates, shape: &Shape, capacity: f64, room: f64) -> Devices {
         let of = |it: &BlockCost| it.neuron_bytes / each(it).as_f64() * 1e9;
         of(&cost[0]).max(of(&cost[1]))
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of DIMMs")]
-    let dimms = rates.dimms as usize;
+    let dimms = count_dimms(rates);
     Devices {
         gpu_bandwidth: rate(|it| it.gpu_neuron),
         gpu_multiplies: rate(|it| it.gpu_activation),
@@ -128,6 +145,9 @@ pub(super) fn place(
     dimms: usize,
 ) -> Result<Vec<Placed>, NdpError> {
     let (rates, shape) = (hermes.placing_rates(), &hermes.work.shape);
+    if hermes.policy.exchange == Exchange::Unchecked {
+        check_places(&rates, shape)?;
+    }
     let profile = profiles(shape, source);
     let bytes = |block: usize| rates.block(shape, BlockKind::ALL[block % 2]).neuron_bytes;
     let mut on_gpu: Vec<Vec<bool>> = match hermes.policy.exchange {
@@ -272,5 +292,29 @@ impl Homes {
     fn put(&mut self, dimm: usize, bytes: f64, homes: &mut [Device]) {
         self.free[dimm] -= bytes;
         homes.fill(Device::try_from(dimm + 1).expect("at most 4096 DIMMs"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use memscape_workload::Model;
+
+    use super::*;
+    use crate::hardware::MACHINES;
+
+    /// The number of DIMMs that is advised passes the same check.
+    #[test]
+    fn advised_dimms_are_few_enough() {
+        let shape = Shape::of(&Model::named("llama-2-70b").unwrap(), 16.0);
+        let asked = |dimms| {
+            let dimms = NonZeroU32::new(dimms).unwrap();
+            let machine = crate::hardware::Machine { dimms, ..*MACHINES.get("hermes") };
+            check_places(&Rates::new(&machine, ColdSide::Dimms, 1, shape.weight_bytes), &shape)
+        };
+        assert!(asked(1024).unwrap_err().to_string().contains("give `dimms` = 677 at most"));
+        assert_eq!(asked(677), Ok(()));
+        assert!(asked(678).is_err());
     }
 }

@@ -87,7 +87,7 @@ impl<'a> Hermes<'a> {
     /// # Errors
     /// [`NdpError::Dense`] if nothing is left for them.
     pub fn hot_capacity(&self) -> Result<f64, NdpError> {
-        hot_capacity(self.policy.hot_share, &self.work.shape, self.rates.usable_bytes)
+        hot_capacity(self.policy.hot_share, &self.work.shape, self.machine)
     }
 
     /// DIMMs that there are; one where the host computes.

@@ -29,5 +29,6 @@ mod relaxed;
 mod solve;
 
 pub use instance::{GROUPS, INSTANCES, Instance, InstanceError, InstanceName, Instances};
+pub(crate) use problem::MOST_PLACES;
 pub use problem::{Block, Device, Devices, Partition, PartitionError, Sizes};
 pub use solve::solve;

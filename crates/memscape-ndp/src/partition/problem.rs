@@ -82,7 +82,7 @@ impl Partition {
 }
 
 /// The most neurons times devices: each neuron is held against each device.
-const MOST_PLACES: usize = 2_000_000_000;
+pub(crate) const MOST_PLACES: usize = 2_000_000_000;
 
 /// Why an instance has no placement.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

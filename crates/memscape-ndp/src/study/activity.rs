@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::laws;
 use crate::activity::{
-    BlockKind, Inquiry, RECORDINGS, RecordingName, Source, Statistics, Synthetic, TraceError, expected,
-    measure,
+    BlockKind, Inquiry, RECORDINGS, RecordingName, Source, Statistics, Synthetic, expected, measure,
 };
 use crate::error::NdpError;
 use crate::hardware::{ACTIVITIES, ActivityLaw, MACHINES};
 use crate::numbers::{Density, Share};
-use crate::work::{Activity, Shape, Work, WorkError};
+use crate::work::{Activity, Shape, Work};
 
 /// Statistics of activity: how sparse, how alike from token to token and layer to
 /// layer, how uneven over DIMMs.
@@ -34,7 +33,7 @@ pub struct ActivityStudy {
     #[schemars(range(min = 1, max = 4096))]
     pub layers: Option<NonZeroU32>,
     /// Tokens between those that are compared
-    #[schemars(range(min = 1, max = 1_048_576))]
+    #[schemars(range(min = 1, max = 1_048_575))]
     pub distance: NonZeroU32,
     /// Share of neurons that count as hot
     pub hot_fraction: Share,
@@ -130,18 +129,15 @@ impl ActivityStudy {
             decode: work.generated as usize,
             sequence: self.sequence as usize,
         };
-        let tokens = inquiry.decode;
-        for (need, parameter) in [(inquiry.distance + 1, "distance"), (inquiry.window, "window")] {
-            if tokens < need {
-                return Err(self.too_short("generated tokens", tokens, need, parameter));
-            }
+        // More tokens must do for both.
+        let (need, parameter) = [(inquiry.distance + 1, "distance"), (inquiry.window, "window")]
+            .into_iter()
+            .max_by_key(|it| it.0)
+            .expect("two");
+        if inquiry.decode < need {
+            return Err(NdpError::FewTokens { have: inquiry.decode, need, parameter });
         }
         Ok(inquiry)
-    }
-
-    fn too_short(&self, what: &'static str, have: usize, need: usize, parameter: &'static str) -> NdpError {
-        let name = self.trace.as_ref().map_or_else(|| "the law".to_owned(), |it| it.name.clone());
-        WorkError::from(TraceError::TooShort { name, what, have, need, parameter }).into()
     }
 
     fn statistics(&self) -> Result<Statistics, NdpError> {

@@ -180,7 +180,7 @@ impl PartitionStudy {
         let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
         let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
-        let capacity = hot_capacity(self.hot_share, &shape, rates.usable_bytes)?;
+        let capacity = hot_capacity(self.hot_share, &shape, &machine)?;
         let law = self.activity.law();
         let trace = self.trace.as_ref().map(|it| (it, 0));
         let activity = Activity::new(&shape, trace, law, self.density, self.seed);

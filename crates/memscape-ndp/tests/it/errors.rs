@@ -7,6 +7,8 @@ use memscape_study::{CostEngine, More, Study};
 use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};
 
+use crate::common::changed;
+
 /// The message of a study with parameters changed.
 fn message(changes: &[(&str, Value)]) -> String {
     let mut tree = serde_json::to_value(InferenceStudy::default()).unwrap();
@@ -56,8 +58,10 @@ fn numbers_out_of_range_are_refused() {
     check(&[("gpu.memory_gb", json!(-1.0))], "-1 GB is not a capacity; it must be finite and at least 0");
     check(
         &[("activity.prompt_drift", json!(0.7)), ("activity.cluster_drift", json!(0.3))],
-        "`prompt_drift` 0.7 and `cluster_drift` 0.3 are shares of one variance; their sum must stay below 1",
+        "`activity.prompt_drift` 0.7 and `activity.cluster_drift` 0.3 are shares of one variance; their sum must stay \
+         below 1: lower one of them",
     );
+    check(&[("gpu.board_w", json!(0))], "0 W is no rated power; it must be above 0 and at most 1e9");
     check(&[("remap.window", json!(5000))], "5000 is no window; it must be from 1 to 4095 tokens");
     check(
         &[("overhead.gpu_bandwidth_efficiency", json!(0.0))],
@@ -118,7 +122,11 @@ fn fewer_groups_than_dimms_are_not_expected_values() {
 
 #[test]
 fn baselines_say_which_models_they_support() {
-    check(&[("system", json!("flexgen"))], "FlexGen supports models with ReLU of their own (OPT) only");
+    check(
+        &[("system", json!("flexgen"))],
+        "FlexGen supports models with ReLU of their own (OPT) only; give such a `model`, for example \"opt-66b\", or \
+         another `system`",
+    );
     check(&[("system", json!("deja-vu"))], "Deja Vu supports models with ReLU of their own (OPT) only");
 }
 
@@ -138,6 +146,79 @@ fn a_predictor_of_a_model_that_does_not_fit_says_by_how_much() {
     // The cache of all layers, of which one is walked.
     let found = message(study("opt-66b", 5, 64));
     assert!(found.contains("weights and key-value cache take"), "{found}");
+}
+
+/// What is advised runs, and a tenth of a gigabyte less does not.
+#[test]
+fn advised_memory_of_a_gpu_suffices() {
+    let given = |memory: f64, usable: f64| {
+        message(&[("gpu.memory_gb", json!(memory)), ("overhead.gpu_usable", json!(usable))])
+    };
+    let usable = InferenceStudy::default().overhead.gpu_usable.as_f64();
+    let found = given(11.3, usable);
+    let advised = "1.6 GB short; give `gpu.memory_gb` = 13.3 at least, or raise `overhead.gpu_usable`";
+    assert!(found.ends_with(advised), "{found}");
+    assert!(given(13.3, usable).parse::<f64>().is_ok());
+    assert!(
+        given(13.2, usable).ends_with("give `gpu.memory_gb` = 13.3 at least, or raise `overhead.gpu_usable`")
+    );
+    for tenths in 1..10 {
+        let usable = f64::from(tenths) / 10.0;
+        let found = given(1.0, usable);
+        let enough = found.split("= ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(given(enough, usable).parse::<f64>().is_ok(), "{usable}: {enough}");
+    }
+    // No memory helps.
+    let found = given(24.0, 0.0);
+    assert!(found.ends_with("11.3 GB short; raise `overhead.gpu_usable`"), "{found}");
+}
+
+/// Neurons and devices are counted before the neurons are made.
+#[test]
+fn more_neurons_and_devices_than_are_solved_are_refused_at_once() {
+    let refused =
+        |changes: &[(&str, Value)]| changed::<PartitionStudy>(changes).answer().unwrap_err().to_string();
+    let found = refused(&[("dimms", json!(1024))]);
+    assert_eq!(
+        found,
+        "2949120 neurons of `model` on 1025 devices are too many; their product may be at most 2000000000; give `dimms` \
+         = 677 at most, or a `model` of fewer neurons"
+    );
+    let fewest = refused(&[("dimms", json!(678))]);
+    assert!(fewest.contains("on 679 devices are too many"), "{fewest}");
+
+    let llama = *Model::named("llama-2-70b").unwrap();
+    let narrow = Llm { hidden_size: 1, ffn_size: 16_777_216, kv_heads: 1, ..llama };
+    let started = std::time::Instant::now();
+    let model = serde_json::to_value(narrow).unwrap();
+    let found = refused(&[("model", model)]);
+    assert!(found.ends_with("give a `model` of fewer neurons"), "{found}");
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+}
+
+/// More tokens do, for all that looks at several of them.
+#[test]
+fn too_few_tokens_for_statistics_say_how_many_do() {
+    let base = ActivityStudy { model: Some(Model::named("opt-1.3b").unwrap()), ..ActivityStudy::default() };
+    let number = |it: u32| NonZeroU32::new(it).unwrap();
+    let few = ActivityStudy { generated_tokens: number(3), ..base.clone() };
+    assert_eq!(
+        few.answer().unwrap_err().to_string(),
+        "`window` looks at 5 generated tokens together, but `generated_tokens` is 3; raise it to 5 at least, or lower \
+         `window`"
+    );
+    assert!(ActivityStudy { generated_tokens: number(5), ..base.clone() }.answer().is_ok());
+    let far = ActivityStudy { distance: number(7), ..few };
+    let found = far.answer().unwrap_err().to_string();
+    assert!(found.ends_with("raise it to 8 at least, or lower `distance`"), "{found}");
+    assert!(ActivityStudy { generated_tokens: number(8), ..far }.answer().is_ok());
+}
+
+/// Where all are hot, all of this prompt's are among them.
+#[test]
+fn no_share_is_below_nothing() {
+    let all = ActivityStudy { hot_fraction: 1.0.try_into().unwrap(), ..ActivityStudy::default() };
+    assert_eq!(all.answer().unwrap().hot_varied, 0.0);
 }
 
 /// A ratio to a mean is no less than 1, and no more than what the fullest could have.

@@ -64,7 +64,7 @@ pub struct WithPim {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// PIM does not compute in this format.
+    /// PIM does not compute in this format, or in this memory, whatever the matrix.
     #[error(transparent)]
     NotOnPim(GemvError),
     /// A GEMV has no time.
@@ -377,7 +377,10 @@ impl OnPim {
 }
 
 fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, TokenError> {
-    let layout = pim.layout(shape).map_err(|error| TokenError::Gemv { matrix, error })?;
+    let layout = pim.layout(shape).map_err(|error| match error {
+        GemvError::Layout(_) => TokenError::Gemv { matrix, error },
+        whatever => TokenError::NotOnPim(whatever),
+    })?;
     Ok(GemvCost {
         time: pim.mean_time(&layout),
         commands: Counts::of(&layout).commands(),

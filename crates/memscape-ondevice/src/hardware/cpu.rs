@@ -84,7 +84,8 @@ pub enum CpuError {
     OnChip,
     /// More threads than cores.
     #[error(
-        "`cpu.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its own"
+        "`cpu.{kind}` has {gemm} GEMM and {copy} copy threads on {cores} cores; a thread needs a core of its \
+         own: raise `cpu.{kind}.cores` to {} at least, or use fewer threads", u64::from(*gemm) + u64::from(*copy)
     )]
     Cores {
         /// Which cores.
@@ -96,15 +97,25 @@ pub enum CpuError {
         /// Cores.
         cores: u32,
     },
-    /// A group of threads is empty or unreasonably large.
-    #[error("there are {given} {what}; give `cpu.*.{field}` from 1 to {MAX_THREADS}")]
+    /// A group of threads is empty.
+    #[error("there are 0 {what}; {}", room_for(free, field))]
+    NoThreads {
+        /// What the threads would do.
+        what: &'static str,
+        /// Cores of each kind without a thread.
+        free: [(&'static str, u32); 3],
+        /// The parameter of each kind that says how many there are.
+        field: &'static str,
+    },
+    /// A group of threads is unreasonably large.
+    #[error("there are {given} {what}; lower `{path}`, as at most {MAX_THREADS} are modelled")]
     Threads {
         /// What the threads do.
         what: &'static str,
         /// How many there are.
         given: u64,
         /// The parameter that says how many.
-        field: &'static str,
+        path: &'static str,
     },
     /// More threads of a copy than cores.
     #[error("`cpu.owr_threads` is {given}, but there are {cores} cores; a thread needs a core of its own")]
@@ -114,6 +125,22 @@ pub enum CpuError {
         /// Cores of all kinds.
         cores: u64,
     },
+}
+
+/// Where threads would have cores of their own.
+fn room_for(free: &[(&'static str, u32); 3], field: &str) -> String {
+    let some = free.iter().filter(|it| it.1 > 0);
+    let give: Vec<_> = some
+        .map(|(kind, most)| match most {
+            1 => format!("`cpu.{kind}.{field}` = 1"),
+            _ => format!("`cpu.{kind}.{field}` from 1 to {most}"),
+        })
+        .collect();
+    if give.is_empty() {
+        format!("all cores have other threads: raise `cpu.*.cores` and give `cpu.*.{field}` = 1")
+    } else {
+        format!("give {}", give.join(" or "))
+    }
 }
 
 /// The most threads of one group.
@@ -156,13 +183,22 @@ impl Cpu {
                 return Err(CpuError::Cores { kind, gemm, copy, cores });
             }
         }
-        for (what, given, field) in [
-            ("GEMM threads", self.gemm_threads(), "gemm_threads"),
-            ("copy threads", self.copy_threads(), "copy_threads"),
-            ("threads of a copy without GEMM", u64::from(self.owr_threads.get()), "owr_threads"),
+        let free = self.kinds().map(|(kind, it)| (kind, it.cores - it.gemm_threads - it.copy_threads));
+        for (what, given, field, path) in [
+            ("GEMM threads", self.gemm_threads(), "gemm_threads", "cpu.*.gemm_threads"),
+            ("copy threads", self.copy_threads(), "copy_threads", "cpu.*.copy_threads"),
+            (
+                "threads of a copy without GEMM",
+                u64::from(self.owr_threads.get()),
+                "owr_threads",
+                "cpu.owr_threads",
+            ),
         ] {
-            if !(1..=MAX_THREADS).contains(&given) {
-                return Err(CpuError::Threads { what, given, field });
+            if given == 0 {
+                return Err(CpuError::NoThreads { what, free, field });
+            }
+            if given > MAX_THREADS {
+                return Err(CpuError::Threads { what, given, path });
             }
         }
         let (given, cores) = (self.owr_threads.get(), self.cores());

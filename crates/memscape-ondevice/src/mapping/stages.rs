@@ -76,7 +76,8 @@ pub struct StagePlan {
 pub enum StageError {
     /// A cacheable buffer cannot hold what is computed with at one time.
     #[error(
-        "{matrices} of a layer take {need} B, but a cacheable buffer has {have} B; raise `buffer_bytes` to {need} or use a narrower format"
+        "{matrices} of a layer {} {need} B, but a cacheable buffer has {have} B; give `buffer_bytes` = {need} at least, \
+         null for just as many, or a narrower `format`", if matrices.0.len() == 1 { "takes" } else { "take" }
     )]
     BufferTooSmall {
         /// What it is to hold.

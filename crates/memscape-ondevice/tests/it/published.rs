@@ -96,22 +96,37 @@ fn bad_input_is_told_what_to_change() {
     let small = PrefillStudy { buffer_bytes: NonZeroU64::new(1 << 20), ..base.clone() };
     assert_eq!(
         error(&small),
-        "gate of a layer take 33554432 B, but a cacheable buffer has 1048576 B; raise `buffer_bytes` to 33554432 or use \
-         a narrower format"
+        "gate of a layer takes 33554432 B, but a cacheable buffer has 1048576 B; give `buffer_bytes` = 33554432 at least, \
+         null for just as many, or a narrower `format`"
     );
     let owr =
         |bytes| PrefillStudy { scheme: Scheme::Owr, buffer_bytes: NonZeroU64::new(bytes), ..base.clone() };
     // The largest of its matrices, not the first that is larger than the buffer.
-    assert!(error(&owr(1000)).starts_with("gate of a layer take 33554432 B"), "{}", error(&owr(1000)));
+    assert!(error(&owr(1000)).starts_with("gate of a layer takes 33554432 B"), "{}", error(&owr(1000)));
     let raised = [Scheme::Owr, Scheme::Ddb].map(|scheme| PrefillStudy { scheme, ..owr(33_554_432) });
     assert!(raised.iter().all(|it| it.answer().is_ok()));
     let layers = PrefillStudy { layers: NonZeroU64::new(17), ..base.clone() };
     assert_eq!(error(&layers), "`layers` is 17, but the model has 16");
     let mut threads = base.clone();
     threads.cpu.middle_high.gemm_threads = 1;
-    assert!(error(&threads).starts_with("`cpu.middle_high` has 1 GEMM and 2 copy threads on 2 cores"));
+    assert_eq!(
+        error(&threads),
+        "`cpu.middle_high` has 1 GEMM and 2 copy threads on 2 cores; a thread needs a core of its own: raise \
+         `cpu.middle_high.cores` to 3 at least, or use fewer threads"
+    );
     threads.cpu.middle_high.copy_threads = 0;
-    assert!(error(&threads).starts_with("there are 0 copy threads"));
+    assert_eq!(error(&threads), "there are 0 copy threads; give `cpu.middle_high.copy_threads` = 1");
+    threads.cpu.middle_high.copy_threads = 1;
+    assert!(threads.answer().is_ok(), "{:?}", threads.answer());
+    threads.cpu.middle_high.gemm_threads = 2;
+    threads.cpu.middle_high.copy_threads = 0;
+    assert_eq!(
+        error(&threads),
+        "there are 0 copy threads; all cores have other threads: raise `cpu.*.cores` and give `cpu.*.copy_threads` = 1"
+    );
+    let mut none = base.clone();
+    none.cpu.middle_high.copy_threads = 0;
+    assert_eq!(error(&none), "there are 0 copy threads; give `cpu.middle_high.copy_threads` from 1 to 2");
     let mut rates = base.clone();
     rates.cpu.uncached_slowdown = f64::NAN;
     assert_eq!(error(&rates), "`cpu.uncached_slowdown` is NaN; it must be from 1 to 1000");
@@ -407,4 +422,35 @@ fn the_bandwidth_of_a_gemm_past_the_caches_is_its_own() {
     let by_hand = bytes / (it.gemm_s + it.exposed_s) / 68.264e9;
     assert!((it.gemm_bandwidth_share / by_hand - 1.0).abs() < 1e-4, "{}", it.gemm_bandwidth_share);
     assert!((it.gemm_bandwidth_share - 0.032).abs() < 1e-3, "{}", it.gemm_bandwidth_share);
+}
+
+/// A memory that does nothing but refresh is told as that, of a matrix or of a token.
+#[test]
+fn refreshes_leave_time_or_are_refused() {
+    let slow = |rate: f64, trefi: f64| {
+        let mut memory = GemvStudy::default().memory;
+        memory.data_rate_mt_s = memscape_units::Megahertz::new(rate).unwrap();
+        memory.trefi_ns = memscape_units::Nanoseconds::new(trefi).unwrap();
+        let gemv = GemvStudy { memory, ..GemvStudy::default() }.answer();
+        let decode = DecodeStudy { memory, ..DecodeStudy::default() }.answer();
+        [gemv.map(|it| it.time_ns), decode.map(|it| it.token_ns)].map(|it| it.map_err(|it| it.to_string()))
+    };
+    let given = GemvStudy::default().memory;
+    let (rate, trefi) = (given.data_rate_mt_s.as_f64(), given.trefi_ns.as_f64());
+    for it in slow(1.0, trefi) {
+        let found = it.unwrap_err();
+        assert!(found.starts_with("in each `memory.trefi_ns` of "), "{found}");
+        assert!(found.ends_with("raise `memory.data_rate_mt_s` or `memory.trefi_ns`"), "{found}");
+    }
+    // Either does, as is advised.
+    assert!(slow(1.0, 1e6).iter().chain(&slow(rate, trefi)).all(Result::is_ok));
+}
+
+/// What is true of all matrices does not begin with one of them.
+#[test]
+fn a_memory_of_several_ranks_is_told_of_no_matrix() {
+    let mut study = DecodeStudy::default();
+    study.memory.ranks = NonZeroU32::new(2).unwrap();
+    let found = study.answer().unwrap_err().to_string();
+    assert!(found.starts_with("`memory.ranks` is 2"), "{found}");
 }

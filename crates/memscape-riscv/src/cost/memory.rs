@@ -183,7 +183,7 @@ impl Hierarchy<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the operands take {}, but the memory that the threads may use has {}: {} are missing; use a smaller product or a \
-     narrower `format`, or more memory",
+     narrower `format`, or more `memory.rows`, `memory.banks_per_channel` or `memory.channels`",
     Bytes(*needed), Bytes(*limit), Bytes(needed - limit)
 )]
 pub struct NoRoom {

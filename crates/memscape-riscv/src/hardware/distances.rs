@@ -85,6 +85,9 @@ pub enum DistanceError {
 }
 
 impl Distances {
+    /// Every node as near as the own one, however many there are.
+    pub const LOCAL: Self = Self(Kind::Uniform(LOCAL_DISTANCE));
+
     /// Every remote node at the same distance.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use memscape_units::Watts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::platform::{Cache, Controller, Core, Numa, Os};
+use super::platform::{Cache, Controller, Core, Numa, Os, OutOfRange, within};
 
 /// A many-core RISC-V machine as its tables describe it.
 ///
@@ -49,6 +49,7 @@ pub struct Machine {
     pub os: Os,
     /// What the processor's package takes at most; null where no source says
     #[serde(default)]
+    #[schemars(with = "Option<f64>", range(min = 0.001, max = 1e9))]
     pub package_w: Option<Watts>,
 }
 
@@ -63,8 +64,17 @@ impl Machine {
         self.memory.check().map_err(|it| format!("`memory`: {it}"))?;
         self.cache.check().map_err(|it| it.to_string())?;
         self.controller.check().map_err(|it| it.to_string())?;
-        self.os.check().map_err(|it| it.to_string())
+        self.os.check().map_err(|it| it.to_string())?;
+        check_package(self.package_w).map_err(|it| it.to_string())
     }
+}
+
+/// A package of 0 W would say that nothing is taken.
+///
+/// # Errors
+/// [`OutOfRange`] if it is given as nothing.
+pub(crate) fn check_package(package_w: Option<Watts>) -> Result<(), OutOfRange> {
+    package_w.map_or(Ok(()), |it| within([("package_w", it.as_f64(), 0.001, 1e9)]))
 }
 
 /// `data/calibration/riscv-sg2042.toml`: all free parameters of this model.

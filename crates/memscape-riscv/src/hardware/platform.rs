@@ -16,16 +16,20 @@ use super::distances::Distances;
 #[serde(deny_unknown_fields)]
 pub struct Core {
     /// Clock
+    #[schemars(range(min = 1.0, max = 1e5))]
     pub frequency_mhz: Megahertz,
     /// Bits of one vector register, a power of two from 64 to 1024
+    #[schemars(range(min = 64, max = 1024))]
     pub vlen_bits: u32,
-    /// Vector registers, from 8 on
+    /// Vector registers
+    #[schemars(range(min = 8, max = 4096))]
     pub vector_registers: NonZeroU32,
     /// Instructions decoded per cycle
     pub decode_width: NonZeroU32,
     /// Width of the load pipe
     pub load_bits: NonZeroU32,
     /// Slots of the load pipe that one unaligned vector load of a block takes
+    #[schemars(range(min = 1, max = 100))]
     pub unaligned_load_slots: u32,
     /// Vector and, add, move with an immediate
     #[schemars(range(min = 0.0, max = 100.0))]
@@ -49,6 +53,7 @@ pub struct Core {
     #[schemars(range(min = 0.01, max = 100.0))]
     pub fma_cycles: f64,
     /// From one multiply-accumulate to the next on the same register
+    #[schemars(range(min = 0, max = 1000))]
     pub fma_latency_cycles: u32,
     /// Whether vector loads and vector arithmetic of a kernel run side by side
     pub overlap: Overlap,
@@ -167,9 +172,11 @@ pub enum SlcScope {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Numa {
-    /// Nodes, 1 to 8
+    /// Nodes
+    #[schemars(range(min = 1, max = 8))]
     pub nodes: NonZeroU32,
     /// Cores of each
+    #[schemars(range(min = 1, max = 4096))]
     pub cores_per_node: NonZeroU32,
     /// Which cores are whose, node by node, as `numactl --hardware` lists them
     pub cores: NodeCores,

@@ -36,8 +36,10 @@ pub struct GemmStudy {
     /// Who multiplies
     pub method: Method,
     /// Registers that a vector takes, of `listing` and `blocked`: 1, 2, 4 or 8
+    #[schemars(range(min = 1, max = 8))]
     pub lmul: u32,
     /// Threads
+    #[schemars(range(min = 1, max = 32768))]
     pub threads: NonZeroU32,
     /// How threads and pages are kept to nodes
     pub policy: Policy,

@@ -21,7 +21,7 @@ use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_expert
 use crate::cost::timeline;
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Numa, Os,
-    OutOfRange, within,
+    OutOfRange, check_package, within,
 };
 use crate::mapping::census::{TooLong, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
@@ -62,10 +62,13 @@ pub struct InferenceStudy {
     /// How ggml is built, and what it asks of a product before BLAS may have it
     pub dispatch: Build,
     /// Rows of a tile, of `simple` and `complex`
+    #[schemars(range(min = 1, max = 8))]
     pub tile_rows: NonZeroU32,
     /// Blocks of a tile, of `simple` and `complex`
+    #[schemars(range(min = 1, max = 8))]
     pub tile_blocks: NonZeroU32,
     /// Registers that a vector of bytes takes: 1, 2 or 4
+    #[schemars(range(min = 1, max = 4))]
     pub lmul: u32,
     /// Whether small constants are part of the instruction
     pub immediates: Immediates,
@@ -75,6 +78,7 @@ pub struct InferenceStudy {
     #[schemars(range(min = 0.01, max = 100.0), extend("unit" = "x"))]
     pub compiler_factor: f64,
     /// Threads
+    #[schemars(range(min = 1, max = 32768))]
     pub threads: NonZeroU32,
     /// How threads and pages are kept to nodes
     pub policy: Policy,
@@ -116,6 +120,7 @@ pub struct InferenceStudy {
     /// Operating system and runtime
     pub os: Os,
     /// What the processor's package takes at most; null where no source says
+    #[schemars(with = "Option<f64>", range(min = 0.001, max = 1e9))]
     pub package_w: Option<Watts>,
 }
 
@@ -171,7 +176,8 @@ pub struct InferenceAnswer {
 pub enum InferenceError {
     /// The cache is smaller than the conversation.
     #[error(
-        "{prompt} prompt tokens and {generated} generated ones{} do not fit the {cells} cells of `context_cells`; raise it",
+        "{prompt} prompt tokens and {generated} generated ones{} do not fit the {cells} cells of `context_cells`; raise it to \
+         {needed} at least",
         if *batch == 1 { String::new() } else { format!(" of each of {batch} sequences") }
     )]
     Context {
@@ -183,22 +189,27 @@ pub enum InferenceError {
         generated: u64,
         /// Cells there are.
         cells: u64,
+        /// Cells that would do.
+        needed: u64,
     },
     /// The cache is smaller than the warm-up.
     #[error(
-        "the {warm_up} tokens of `warm_up_tokens` do not fit the {cells} cells of `context_cells`; use fewer, or raise it"
+        "the {warm_up} tokens of `warm_up_tokens` do not fit the {cells} cells of `context_cells`; use fewer, or raise it \
+         to {needed} at least"
     )]
     WarmUp {
         /// Tokens of the warm-up.
         warm_up: u64,
         /// Cells there are.
         cells: u64,
+        /// Cells that would do, for prompts and replies too.
+        needed: u64,
     },
     /// A model and a cache that the memory does not hold.
     #[error(
         "the weights and the graphs' buffers take {} and the key-value cache {}, but the memory that the threads may \
          use has {}: {} are missing; use a smaller model or format, fewer tokens, `ubatch_tokens` or `context_cells`{}, or more \
-         memory",
+         `memory.rows`, `memory.banks_per_channel` or `memory.channels`",
         Bytes(*weights), Bytes(*cache), Bytes(*limit), Bytes(weights.saturating_add(*cache) - limit),
         match bound {
             Some(nodes) => format!(", `policy` = \"bind-cores\" or {nodes}"),
@@ -286,6 +297,7 @@ impl InferenceStudy {
         self.memory.easing(UNUSED_BY_READS).check()?;
         self.controller.check()?;
         self.os.check()?;
+        check_package(self.package_w)?;
         within([("compiler_factor", self.compiler_factor, 0.01, 100.0)])?;
         // What a kernel is written for is said where its code is counted.
         check_stored(self.format, &self.model)?;
@@ -293,11 +305,12 @@ impl InferenceStudy {
         let (batch, warm_up, cells) = (u64::from(self.batch.get()), self.warm_up_tokens, self.cells());
         check_length(prompt.saturating_mul(batch), generated.saturating_mul(batch))?;
         check_length(warm_up, 0)?;
+        let needed = self.least_cells();
         if warm_up > cells {
-            return Err(InferenceError::WarmUp { warm_up, cells });
+            return Err(InferenceError::WarmUp { warm_up, cells, needed });
         }
-        if self.conversation_cells() > cells {
-            return Err(InferenceError::Context { batch, prompt, generated, cells });
+        if needed > cells {
+            return Err(InferenceError::Context { batch, prompt, generated, cells, needed });
         }
         Ok(Conversation {
             warm_up_tokens: warm_up,
@@ -395,10 +408,15 @@ impl InferenceStudy {
         each.saturating_mul(self.batch.get().into())
     }
 
-    /// Cells of the cache: the warm-up's are free again when it is over.
+    /// Cells that do for all: the warm-up's are free again when it is over.
+    fn least_cells(&self) -> u64 {
+        self.conversation_cells().max(self.warm_up_tokens)
+    }
+
+    /// Cells of the cache.
     fn cells(&self) -> u64 {
         let taken = || {
-            let most = self.conversation_cells().max(self.warm_up_tokens);
+            let most = self.least_cells();
             most.checked_next_multiple_of(self.kv_padding.get()).unwrap_or(u64::MAX)
         };
         self.context_cells.map_or_else(taken, NonZeroU64::get)

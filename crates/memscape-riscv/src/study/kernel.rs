@@ -14,7 +14,7 @@ use crate::cost::cycles::CoreCycles;
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
-use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa};
+use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, Distances, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
 use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes};
 use crate::number::{count, float, long};
@@ -37,10 +37,13 @@ pub struct KernelStudy {
     /// Matrices used in turn, so that the caches hold less of each
     pub matrices: NonZeroU32,
     /// Rows of a tile, of `simple` and `complex`
+    #[schemars(range(min = 1, max = 8))]
     pub tile_rows: NonZeroU32,
     /// Blocks of a tile, of `simple` and `complex`
+    #[schemars(range(min = 1, max = 8))]
     pub tile_blocks: NonZeroU32,
     /// Registers that a vector of bytes takes: 1, 2 or 4
+    #[schemars(range(min = 1, max = 4))]
     pub lmul: u32,
     /// Whether small constants are part of the instruction
     pub immediates: Immediates,
@@ -248,7 +251,9 @@ impl Study for KernelStudy {
         let per_block = |of: fn(&Counts) -> u64| mean(&|counts, _| float(of(counts)));
         let core_cycles = mean(&|_, it| it.total.as_f64());
 
-        let placed = place(Policy::NoBalancing, 1, Bind::default(), &self.numa, &self.cache)?;
+        // One core reads its own node, so that distances are none of its matters.
+        let near = Numa { distances: Distances::LOCAL, ..self.numa };
+        let placed = place(Policy::NoBalancing, 1, Bind::default(), &near, &self.cache)?;
         let rates = Rates::of(&placed, &self.hierarchy());
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let memory_bytes = self.memory_bytes(&gemm);

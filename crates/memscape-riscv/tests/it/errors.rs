@@ -67,7 +67,7 @@ fn bad_questions_say_what_to_change() {
         error(large),
         "the weights and the graphs' buffers take 128.479 GiB and the key-value cache 160 MiB, but the memory that the \
          threads may use has 128 GiB: 650.594 MiB are missing; use a smaller model or format, fewer tokens, \
-         `ubatch_tokens` or `context_cells`, or more memory"
+         `ubatch_tokens` or `context_cells`, or more `memory.rows`, `memory.banks_per_channel` or `memory.channels`"
     );
     let mut more_nodes = base;
     more_nodes.numa.nodes = count(8);
@@ -78,7 +78,7 @@ fn bad_questions_say_what_to_change() {
     assert_eq!(
         error(InferenceStudy { batch: count(16), ..base }),
         "10 prompt tokens and 32 generated ones of each of 16 sequences do not fit the 512 cells of `context_cells`; \
-         raise it"
+         raise it to 656 at least"
     );
     assert_eq!(
         error(InferenceStudy { format: Format::FP16, ..base }),
@@ -180,4 +180,88 @@ fn memory_is_the_file_and_the_cache() {
     let long = InferenceStudy { prompt_tokens: tokens(4096), context_cells: Some(tokens(8192)), ..base };
     let none = 2 * (base.model.kv_cache_elements(8192) - base.model.kv_cache_elements(512));
     assert_eq!(ask(long).headline.memory_bytes - it.memory_bytes, none + (1 << 28) - scores);
+}
+
+/// What is advised is accepted, and one cell less is not.
+#[test]
+fn advised_cells_suffice() {
+    let base = InferenceStudy::default();
+    let with = |batch, warm_up_tokens, cells| InferenceStudy {
+        batch: count(batch),
+        warm_up_tokens,
+        context_cells: Some(tokens(cells)),
+        ..base
+    };
+    for (batch, warm_up, few, advised) in
+        [(1, 2, 40, 41), (16, 2, 40, 656), (1, 600, 40, 600), (16, 50, 40, 656)]
+    {
+        let found = error(with(batch, warm_up, few));
+        assert!(found.ends_with(&format!("raise it to {advised} at least")), "{found}");
+        assert!(with(batch, warm_up, advised).answer().is_ok(), "{advised}");
+        assert!(with(batch, warm_up, advised - 1).answer().is_err(), "{advised}");
+    }
+}
+
+/// What one core does not depend on is not asked of it.
+#[test]
+fn distances_are_no_matter_of_one_core() {
+    let base = KernelStudy::default();
+    let mut nodes = base;
+    nodes.numa.nodes = count(8);
+    assert!(nodes.answer().is_ok(), "{:?}", nodes.answer());
+    let mut far = base;
+    far.numa.distances = Distances::uniform(255).unwrap();
+    assert_eq!(far.answer().unwrap(), base.answer().unwrap());
+}
+
+#[test]
+fn a_package_of_nothing_is_refused() {
+    let nothing = Some(memscape_units::Watts::new(0.0).unwrap());
+    let base = InferenceStudy::default();
+    assert_eq!(
+        error(InferenceStudy { package_w: nothing, ..base }),
+        "`package_w` is 0; it must be from 0.001 to 1000000000"
+    );
+    assert!(InferenceStudy { package_w: None, ..base }.answer().is_ok());
+}
+
+#[test]
+fn products_that_the_memory_does_not_hold_name_what_there_could_be_more_of() {
+    let mut kernel = KernelStudy::default();
+    kernel.memory.rows = count(1);
+    let found = kernel.answer().unwrap_err().to_string();
+    let advised = "4.01 MiB are missing; use a smaller product or a narrower `format`, or more `memory.rows`, \
+                   `memory.banks_per_channel` or `memory.channels`";
+    assert!(found.ends_with(advised), "{found}");
+}
+
+/// What a description says of a number is what the model is for.
+#[test]
+fn described_bounds_are_the_true_ones() {
+    fn bounds<S: schemars::JsonSchema>(path: &str) -> [f64; 2] {
+        let mut generator = schemars::generate::SchemaSettings::default()
+            .with(|it| it.inline_subschemas = true)
+            .into_generator();
+        let schema = serde_json::to_value(generator.root_schema_for::<S>()).unwrap();
+        let found = path.split('.').fold(&schema, |it, name| &it["properties"][name]);
+        ["minimum", "maximum"].map(|it| found[it].as_f64().unwrap_or(f64::NAN))
+    }
+    for (path, least, most) in [
+        ("core.frequency_mhz", 1.0, 1e5),
+        ("core.vlen_bits", 64.0, 1024.0),
+        ("core.vector_registers", 8.0, 4096.0),
+        ("core.unaligned_load_slots", 1.0, 100.0),
+        ("core.fma_latency_cycles", 0.0, 1000.0),
+        ("numa.nodes", 1.0, 8.0),
+        ("numa.cores_per_node", 1.0, 4096.0),
+        ("tile_rows", 1.0, 8.0),
+        ("tile_blocks", 1.0, 8.0),
+        ("lmul", 1.0, 4.0),
+        ("threads", 1.0, 32768.0),
+        ("package_w", 0.001, 1e9),
+    ] {
+        assert_eq!(bounds::<InferenceStudy>(path), [least, most], "{path}");
+    }
+    assert_eq!(bounds::<KernelStudy>("tile_rows"), [1.0, 8.0]);
+    assert_eq!(bounds::<GemmStudy>("lmul"), [1.0, 8.0]);
 }

@@ -188,7 +188,8 @@ fn a_warm_up_takes_cells_for_itself() {
     assert!(warm(500, 1).answer().is_ok() && warm(512, 16).answer().is_ok());
     assert_eq!(
         error(warm(513, 1)),
-        "the 513 tokens of `warm_up_tokens` do not fit the 512 cells of `context_cells`; use fewer, or raise it"
+        "the 513 tokens of `warm_up_tokens` do not fit the 512 cells of `context_cells`; use fewer, or raise it \
+         to 513 at least"
     );
     assert!(error(warm(2, 17)).contains("of each of 17 sequences do not fit the 512 cells"));
     let taken = |it: InferenceStudy| ask(InferenceStudy { context_cells: None, ..it }).page_faults;

@@ -107,7 +107,10 @@ fn bindings_are_heard_or_refused() {
     );
     let listed = InferenceStudy { threads: count(8), model: "llama-3.1-70b".parse().unwrap(), ..listed };
     assert!(
-        error(listed).ends_with("`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more memory"),
+        error(listed).ends_with(
+            "`policy` = \"bind-cores\" or `bind_cores` on more nodes, or more `memory.rows`, \
+             `memory.banks_per_channel` or `memory.channels`"
+        ),
         "{}",
         error(listed)
     );
