@@ -33,8 +33,10 @@ pub struct Shape {
     pub ffn: usize,
     /// Its matrices: three if it is gated, else two.
     pub matrices: usize,
-    /// Parameters of the LM head.
+    /// Parameters of the LM head, and of the projections between embeddings of another width and the layers.
     pub head: f64,
+    /// Of these, parameters of the projection in front of the layers.
+    pub project_in: f64,
     /// All parameters.
     pub parameters: f64,
     /// Bytes of one weight, on average; it is multiplied as FP16 all the same.
@@ -48,6 +50,8 @@ impl Shape {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "parameters stay below 2^53")]
     pub fn of(model: &Llm, weight_bits: f64) -> Self {
+        let width = f64::from(model.embedding_width());
+        let project_in = if model.projects_embedding() { width * f64::from(model.hidden_size) } else { 0.0 };
         Self {
             layers: model.layers as usize,
             hidden: model.hidden_size as usize,
@@ -59,7 +63,8 @@ impl Shape {
             windowed: model.window_layers() as f64 / f64::from(model.layers),
             ffn: model.ffn_size as usize,
             matrices: if model.gated { 3 } else { 2 },
-            head: f64::from(model.vocab_size) * f64::from(model.embedding_width()),
+            head: f64::from(model.vocab_size) * width + 2.0 * project_in,
+            project_in,
             parameters: model.parameters() as f64,
             weight_bytes: weight_bits / 8.0,
             native_relu: model.activation == memscape_workload::Activation::Relu,
@@ -87,6 +92,7 @@ impl Shape {
             ffn,
             matrices: 2,
             head: 0.0,
+            project_in: 0.0,
             parameters,
             weight_bytes: weight_bits / 8.0,
             native_relu: true,
@@ -167,7 +173,8 @@ impl Shape {
     #[expect(clippy::cast_precision_loss, reason = "layers")]
     pub fn prompt_weights(&self) -> [f64; 2] {
         let blocks: f64 = BlockKind::ALL.iter().map(|it| self.block_weights(*it)).sum();
-        [self.layers as f64 * (blocks + self.projection_weights()), self.head]
+        let of_last = self.head - self.project_in;
+        [self.layers as f64 * (blocks + self.projection_weights()) + self.project_in, of_last]
     }
 
     /// Tokens of a context that a layer attends to, in the mean of all layers.

@@ -111,7 +111,7 @@ pub fn of_prompt(
 ) -> Vec<OperatorCost> {
     let prompt = &account.prompt;
     let attention = heads.prompt_attention(&work.shape, work.prompt);
-    let head = rates.gpu_dense(work.shape.head);
+    let head = rates.gpu_dense(work.shape.prompt_weights()[1]);
     let layers = prompt.compute - attention - head;
     let transfer = prompt.time() - prompt.load - prompt.compute;
     // All but the last position of a prompt pass by the head.

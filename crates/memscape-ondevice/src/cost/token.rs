@@ -110,14 +110,14 @@ pub fn token(
     pim.memory.check()?;
     let layers = u64::from(model.layers);
     let of_layer = precise(layer_matrices(model)?.len() as u64);
-    let Gemvs { weights, head, on_pim } = Gemvs::of(model, pim)?;
+    let Gemvs { weights, outside, on_pim } = Gemvs::of(model, pim)?;
     let attends_to = Attention::of_reply(model, reply).of_all(sequences);
     let host = HostRates::of(pim, cpu);
-    let once = weights.of(layers).and(Weights::of_matrix(head, pim.format));
+    let once = weights.of(layers).and(outside);
     let all = once.with_columns(sequences, cpu);
     let host_gemv = host.roofline(all.bytes, all.operations);
     let attends = host.roofline(attends_to.cache_bytes, attends_to.operations);
-    let products = precise(layers) * of_layer + 1.0;
+    let products = precise(layers) * of_layer + precise(outer_matrices(model)?.len() as u64);
     let overhead = cpu.product_overhead() * products;
     check_length(host_gemv.ns + attends.ns + overhead.as_f64())?;
     let (attention, overhead) = (attends.time(), overhead.to_picoseconds());
@@ -177,8 +177,7 @@ pub struct TokenGemv {
 pub fn gemvs(model: &Llm, pim: &PimMemory, cpu: &Cpu, sequences: u64) -> Result<Vec<TokenGemv>, TokenError> {
     let host = HostRates::of(pim, cpu);
     let layers = layer_matrices(model)?.into_iter().map(|it| (it, u64::from(model.layers)));
-    let head = (Matrix::LmHead, model.gemv(Matrix::LmHead)?);
-    let all = layers.chain([(head, 1)]);
+    let all = layers.chain(outer_matrices(model)?.into_iter().map(|it| (it, 1)));
     all.map(|((matrix, shape), count)| {
         let it = Weights::of_matrix(shape, pim.format).of(count).with_columns(sequences, cpu);
         let on_host_ns = host.roofline(it.bytes, it.operations).ns;
@@ -328,7 +327,8 @@ impl AddAssign for GemvCost {
 struct Gemvs {
     /// Of one layer.
     weights: Weights,
-    head: Gemv,
+    /// Around the layers.
+    outside: Weights,
     /// Why not, for those who ask for PIM.
     on_pim: Result<OnPim, TokenError>,
 }
@@ -338,6 +338,7 @@ struct Gemvs {
 struct OnPim {
     /// Of one layer.
     layer: GemvCost,
+    /// With the projections of embeddings of another width.
     lm_head: GemvCost,
 }
 
@@ -348,32 +349,39 @@ impl Gemvs {
     }
 
     fn find((model, pim): &(Llm, PimMemory)) -> Result<Self, TokenError> {
-        let head = model.gemv(Matrix::LmHead)?;
-        let matrices = layer_matrices(model)?;
-        let weights = matrices.iter().map(|it| Weights::of_matrix(it.1, pim.format));
-        let weights = weights.fold(Weights::default(), Weights::and);
+        let [layer, outer] = [layer_matrices(model)?, outer_matrices(model)?];
+        let [weights, outside] = [&layer, &outer].map(|matrices| {
+            let weights = matrices.iter().map(|it| Weights::of_matrix(it.1, pim.format));
+            weights.fold(Weights::default(), Weights::and)
+        });
         let on_pim = if pim.computes_in_format() {
-            OnPim::of(&matrices, head, pim)
+            of_all(&layer, pim).and_then(|layer| Ok(OnPim { layer, lm_head: of_all(&outer, pim)? }))
         } else {
             Err(TokenError::NotOnPim(GemvError::Scaled(pim.format)))
         };
-        Ok(Self { weights, head, on_pim })
+        Ok(Self { weights, outside, on_pim })
     }
 }
 
-impl OnPim {
-    fn of(matrices: &[(Matrix, Gemv)], head: Gemv, pim: &PimMemory) -> Result<Self, TokenError> {
-        let mut layer = GemvCost::default();
-        let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
-        for &(matrix, shape) in matrices {
-            // Matrices of one shape take one time.
-            let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
-            let cost = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
-            known.push((shape, cost));
-            layer += cost;
-        }
-        Ok(Self { layer, lm_head: gemv_cost(pim, Matrix::LmHead, head)? })
+/// Matrices around the layers: the LM head, and the projections between embeddings of another width and the layers.
+fn outer_matrices(model: &Llm) -> Result<Vec<(Matrix, Gemv)>, NoSuchMatrix> {
+    let projections: &[Matrix] =
+        if model.projects_embedding() { &[Matrix::ProjectIn, Matrix::ProjectOut] } else { &[] };
+    projections.iter().chain([&Matrix::LmHead]).map(|it| Ok((*it, model.gemv(*it)?))).collect()
+}
+
+/// Some matrices on PIM, one after the other.
+fn of_all(matrices: &[(Matrix, Gemv)], pim: &PimMemory) -> Result<GemvCost, TokenError> {
+    let mut all = GemvCost::default();
+    let mut known: Vec<(Gemv, GemvCost)> = Vec::new();
+    for &(matrix, shape) in matrices {
+        // Matrices of one shape take one time.
+        let found = known.iter().find(|it| it.0 == shape).map(|it| it.1);
+        let cost = found.map_or_else(|| gemv_cost(pim, matrix, shape), Ok)?;
+        known.push((shape, cost));
+        all += cost;
     }
+    Ok(all)
 }
 
 fn gemv_cost(pim: &PimMemory, matrix: Matrix, shape: Gemv) -> Result<GemvCost, TokenError> {
