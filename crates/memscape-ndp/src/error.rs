@@ -17,6 +17,17 @@ pub enum NdpError {
     /// A memory that contradicts itself.
     #[error("`dimm.memory`: {0}")]
     Memory(#[from] memscape_dram::DramError),
+    /// More bank groups than banks, of which a study cannot give more.
+    #[error(
+        "`dimm.memory.bank_groups` is {groups}, but a rank of `dimm.memory` has {banks} banks; give {banks} groups at \
+         most, or another `dimm.memory`"
+    )]
+    BankGroups {
+        /// Bank groups of a rank.
+        groups: u32,
+        /// Its banks.
+        banks: u32,
+    },
     /// No placement.
     #[error(transparent)]
     Partition(#[from] PartitionError),

@@ -8,6 +8,8 @@ use memscape_units::{GbPerS, Gigabytes, Gigahertz, Usd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::NdpError;
+
 /// A DIMM whose center buffer computes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -112,6 +114,15 @@ impl Dimm {
             / f64::from(self.cycles_per_multiply.get())
             * self.clock_ghz.as_f64()
     }
+}
+
+/// Whether there is such a memory, for who only streams from it.
+pub(crate) fn check_memory(memory: &Dram) -> Result<(), NdpError> {
+    let (groups, banks) = (memory.bank_groups.get(), memory.banks_per_channel.get() / memory.ranks.get());
+    if groups > banks.max(1) {
+        return Err(NdpError::BankGroups { groups, banks: banks.max(1) });
+    }
+    Ok(memory.check_bursts()?)
 }
 
 /// DIMMs that compute: those of `data/hardware/ndp/dimms`, and the form of a

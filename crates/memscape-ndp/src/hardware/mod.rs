@@ -11,6 +11,7 @@ mod scheduler;
 
 pub use activity::{ACTIVITIES, ActivityLaw};
 pub use calibration::CALIBRATION;
+pub(crate) use dimm::check_memory;
 pub use dimm::{AtBanks, DIMMS, Dimm, Interleave};
 pub use gpu::{GPUS, Gpu};
 pub use host::{HOSTS, Host};

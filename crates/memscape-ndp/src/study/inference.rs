@@ -23,7 +23,7 @@ use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table
 use crate::error::NdpError;
 use crate::hardware::{
     ACTIVITIES, ActivityLaw, DIMMS, Dimm, GPUS, Gpu, HOSTS, Host, MACHINES, Machine, Overhead, Predictor,
-    Remap,
+    Remap, check_memory,
 };
 use crate::hermes::{self, Hermes, Policy};
 use crate::numbers::{Density, Share};
@@ -246,7 +246,7 @@ impl InferenceStudy {
     /// # Errors
     /// [`NdpError::Memory`] if the memory's numbers contradict each other.
     pub fn machine(&self) -> Result<Machine, NdpError> {
-        self.dimm.memory.check_bursts()?;
+        check_memory(&self.dimm.memory)?;
         Ok(Machine {
             gpu: self.gpu,
             dimm: self.dimm,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::ColdSide;
 use crate::error::NdpError;
-use crate::hardware::{AtBanks, Dimm, Gpu, Host, Interleave, MACHINES, Machine, Overhead};
+use crate::hardware::{AtBanks, Dimm, Gpu, Host, Interleave, MACHINES, Machine, Overhead, check_memory};
 use crate::numbers::{Efficiency, Share};
 
 /// Who computes cold neurons.
@@ -170,7 +170,7 @@ pub(super) fn machine(
     host: &HostSpeed,
     overhead: &KernelSpeed,
 ) -> Result<Machine, NdpError> {
-    dimm.memory.check_bursts()?;
+    check_memory(&dimm.memory)?;
     let mut machine = *MACHINES.get("hermes");
     let GpuSpeed { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s } = *gpu;
     machine.gpu = Gpu { memory_gb, bandwidth_gb_s, fp16_tops, pcie_gb_s, ..machine.gpu };

@@ -45,6 +45,20 @@ fn a_model_that_does_not_fit_says_by_how_much() {
     check(&[("system", json!("tensorrt-llm"))], "GPUs would do");
 }
 
+/// No study has the banks for a parameter.
+#[test]
+fn more_bank_groups_than_banks_are_refused() {
+    let groups = |it: u32| message(&[("dimm.memory.bank_groups", json!(it))]);
+    assert_eq!(
+        groups(32),
+        "`dimm.memory.bank_groups` is 32, but a rank of `dimm.memory` has 8 banks; give 8 groups at most, or another \
+         `dimm.memory`"
+    );
+    assert!(groups(8).parse::<f64>().is_ok(), "{}", groups(8));
+    let partition: PartitionStudy = changed(&[("dimm.memory.bank_groups", json!(32))]);
+    assert!(partition.answer().unwrap_err().to_string().contains("give 8 groups at most"));
+}
+
 #[test]
 fn numbers_out_of_range_are_refused() {
     check(&[("dimms", json!(0))], "expected a nonzero u32");
