@@ -4,13 +4,17 @@ use std::fmt::Debug;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
+use memscape_npu::search::Objective;
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{
-    BalanceStudy, DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy,
+    BalanceStudy, DESIGNS, Device, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, Precision,
+    SearchStudy, WorkloadStudy,
 };
 use memscape_study::{CostEngine, Study, Timeline};
+use memscape_units::Cycles;
 use memscape_workload::{Model, Projections};
 use proptest::prelude::*;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 /// Each column that is a sum is that of its parts.
@@ -166,14 +170,26 @@ fn designs_between_words_are_refused_for_that() {
 fn what_cannot_be_programmed_is_refused() {
     let error = refused(|it| it.device.rows = NonZeroU8::new(8).unwrap());
     let text = "memory tiles need 10 S2MM channels at a time (8 for C, one each for the others), but have 6; use \
-                fewer `device.rows`";
+                `device.memory_channels` = 10 at least, or `device.rows` = 4 at most";
     assert_eq!(error, text);
-    // One row is the least that there is.
+    // Two channels are not for the rows, of which one is the least that there is.
+    let of = |rows, channels| {
+        let mut study = GemmStudy::default();
+        study.device.rows = NonZeroU8::new(rows).unwrap();
+        study.device.memory_channels = NonZeroU8::new(channels).unwrap();
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let error = of(4, 1).unwrap_err();
+    let advice = "use `device.memory_channels` = 6 at least, or 3 of them with `device.rows` = 1";
+    assert!(error.ends_with(advice), "{error}");
+    let error = of(1, 2).unwrap_err();
+    assert!(error.ends_with("but have 2; use `device.memory_channels` = 3 at least"), "{error}");
+    assert_eq!((of(4, 6), of(1, 3)), (Ok(()), Ok(())));
     let error = refused(|it| {
-        it.device.rows = NonZeroU8::MIN;
-        it.device.memory_channels = NonZeroU8::new(2).unwrap();
+        (it.m_ct, it.n_ct, it.k_ct, it.k_mt) = (nz(16), nz(16), nz(8), nz(8));
+        (it.device.rows, it.device.memory_channels) = (NonZeroU8::MAX, NonZeroU8::MAX);
     });
-    assert!(error.ends_with("but have 2; use more `device.memory_channels`"), "{error}");
+    assert!(error.ends_with("but have 255; use `device.rows` = 253 at most"), "{error}");
     let error = refused(|it| it.device.shim_bds = NonZeroU8::new(4).unwrap());
     assert!(error.ends_with("but it has 4; use 1, or more `device.shim_bds`"), "{error}");
     let error = refused(|it| {
@@ -189,6 +205,102 @@ fn what_cannot_be_programmed_is_refused() {
         error.starts_with("a register block of 8 x 2 products needs 2048 bytes of accumulators"),
         "{error}"
     );
+    let advice = "use `device.accumulator_bytes` = 2048 at least, or `device.int8.block_rows` times \
+                  `device.int8.block_columns` = 9 at most";
+    assert!(error.ends_with(advice), "{error}");
+    // Less than one product's.
+    let error = refused(|it| it.device.accumulator_bytes = NonZeroU32::MIN);
+    assert!(error.ends_with("but a core has 1; use `device.accumulator_bytes` = 1024 at least"), "{error}");
+    let error = refused(|it| {
+        (it.precision, it.device.accumulator_bytes) = (Precision::Bf16Bf16, NonZeroU32::new(500).unwrap());
+    });
+    assert!(error.contains("`device.bf16.block_rows` times `device.bf16.block_columns` = "), "{error}");
+    // What a tile is multiplied by, in words.
+    let of = |s| {
+        let mut study = GemmStudy::default();
+        study.device.int8.as_mut().unwrap().s = NonZeroU8::new(s).unwrap();
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let advice = "its contiguous run is 1 B, but addresses are in units of 4 B; use a multiple of 4 elements for \
+                  `device.int8.s` = 1";
+    let error = of(1).unwrap_err();
+    assert!(error.ends_with(advice), "{error}");
+    assert_eq!(of(4), Ok(()));
+    let error = refused(|it| {
+        it.b_layout = BLayout::RowMajor;
+        it.device.int8.as_mut().unwrap().t = NonZeroU8::new(2).unwrap();
+    });
+    assert!(error.ends_with("use a multiple of 4 elements for `device.int8.t` = 2"), "{error}");
+    let error = refused(|it| {
+        it.device.int8.as_mut().unwrap().s = NonZeroU8::MIN;
+        (it.k_ct, it.k_mt) = (nz(1), nz(1));
+    });
+    assert!(error.ends_with("use a multiple of 4 elements for `k_mt` = 1"), "{error}");
+}
+
+/// L1 that holds not even the smallest tile, and the stack that takes it.
+#[test]
+fn what_makes_room_for_a_tile_is_told_in_bytes() {
+    let kernel = |l1_bytes, stack_bytes| {
+        let mut study = KernelStudy::default();
+        study.device.l1_bytes = NonZeroU32::new(l1_bytes).unwrap();
+        study.device.stack_bytes = stack_bytes;
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let error = kernel(1, 1024).unwrap_err();
+    let advice = "but the stack leaves 0 B; use `device.l1_bytes` = 63745 at least, as not even the smallest tile of \
+                  16 x 8 x 16 fits";
+    assert!(error.ends_with(advice), "{error}");
+    assert_eq!(kernel(63_745, 1024), Ok(()));
+    let error = kernel(65_536, 1_000_000_000).unwrap_err();
+    assert!(error.contains("use `device.stack_bytes` = 2815 at most, as"), "{error}");
+    assert_eq!(kernel(65_536, 2815), Ok(()));
+    let search = |stack_bytes| {
+        let mut study = SearchStudy::default();
+        study.device.stack_bytes = stack_bytes;
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let text = "no tile for `int8-int8` fits L1: `device.stack_bytes` = 1000000000 leaves 0 of `device.l1_bytes` = 65536, \
+                but the smallest takes 769 bytes; use `device.stack_bytes` = 64767 at most";
+    assert_eq!(search(1_000_000_000).unwrap_err(), text);
+    assert_eq!(search(64_767), Ok(()));
+    // Room, but not what is asked for beside.
+    let of = |k_ct, objective, port| {
+        let mut study = SearchStudy { k_ct: Some(nz(k_ct)), objective, ..SearchStudy::default() };
+        (study.device.port_bytes_per_cycle, study.device.dma_bytes_per_cycle) = (port, NonZeroU32::MIN);
+        study.device.pipeline_cycles = Cycles::ZERO;
+        study.answer().unwrap_err().to_string()
+    };
+    let error = of(100, Objective::Throughput, NonZeroU32::MAX);
+    assert!(error.starts_with("`k_ct` is 100, which is not a multiple of 8"), "{error}");
+    let text = "no tile for `int8-int8` with `k_ct` = 512 that fits L1 is bound by compute (Eq. 4); use more \
+                `device.dma_bytes_per_cycle`, another `objective` or another `k_ct`";
+    assert_eq!(of(512, Objective::LargestOutput, NonZeroU32::MAX), text);
+}
+
+/// A length is given in 16 bits.
+#[test]
+fn no_multiple_is_advised_that_cannot_be_given() {
+    let error = KernelStudy { k_ct: nz(65_535), ..KernelStudy::default() }.answer().unwrap_err().to_string();
+    assert!(error.ends_with("; use 65528"), "{error}");
+    let error = refused(|it| (it.k_ct, it.k_mt) = (nz(40), nz(65_535)));
+    assert!(error.ends_with("; use 65520"), "{error}");
+}
+
+/// What no clock can follow is refused where it is given, whatever is multiplied.
+#[test]
+fn cycles_of_a_device_have_an_end() {
+    let inline = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
+    let schema = inline.into_generator().into_root_schema_for::<Device>().to_value();
+    for (name, field) in schema["properties"].as_object().unwrap() {
+        if name.ends_with("_cycles") {
+            assert_eq!((&field["minimum"], &field["maximum"]), (&0.0.into(), &1e6.into()), "{name}: {field}");
+        }
+    }
+    let mut study = GemmStudy::default();
+    (study.device.pipeline_cycles, study.device.bd_cycles) =
+        (Cycles::new(1e6).unwrap(), Cycles::new(1e6).unwrap());
+    assert!(study.answer().is_ok());
 }
 
 fn nz(it: u16) -> NonZeroU16 {
