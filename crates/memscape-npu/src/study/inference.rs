@@ -203,6 +203,11 @@ pub struct PromptCost {
 }
 
 impl PromptCost {
+    /// All of it.
+    fn total(&self) -> Nanoseconds {
+        self.weights + self.attention + self.vector
+    }
+
     /// Bytes that all of it moves: with weights as they are stored, and whole lines of them as wide as they are
     /// multiplied where that is more.
     fn moved_bytes(&self) -> [f64; 2] {
@@ -548,11 +553,13 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
         self.check()?;
-        let (products, stored) = (self.products(), self.format.of(&self.model)?);
+        let stored = self.format.of(&self.model)?;
         let heads = NonZeroU64::from(self.batch);
+        let of_prompt = self.planned_prompt()?.0;
+        let products = of_prompt.products();
         let mut costs = products.operators(heads, Some(stored))?;
         let tops = products.solve(heads, Some(stored))?.layer_tops;
-        for it in self.prompt_streams(stored, tops)? {
+        for it in of_prompt.prompt_streams(stored, tops)? {
             costs.push(it.told(Pass::Prompt)?);
         }
         let streams = self.streams()?;
@@ -581,6 +588,27 @@ impl InferenceStudy {
     /// As of `npu.workload`: a design that does not fit.
     pub fn prompt(&self) -> Result<PromptCost, StudyError> {
         self.check()?;
+        Ok(self.planned_prompt()?.1)
+    }
+
+    /// The study with the strategy that its prompt takes, and what that takes. Where attention is products of its own,
+    /// configuring the array for them may take longer than designs of their own gain: one for all is a way to share, too.
+    fn planned_prompt(&self) -> Result<(Self, PromptCost), StudyError> {
+        let best = self.prompt_as_asked()?;
+        if self.strategy == Strategy::BestPerSize && self.prompt_attention == PromptAttention::Products {
+            let shared = Self { strategy: Strategy::OneDesign, ..*self };
+            // A design that cannot compute all of them is none to share.
+            if let Ok(one) = shared.prompt_as_asked()
+                && one.total() < best.total()
+            {
+                return Ok((shared, one));
+            }
+        }
+        Ok((*self, best))
+    }
+
+    /// The prompts of all sequences in designs as the strategy gives them.
+    fn prompt_as_asked(&self) -> Result<PromptCost, StudyError> {
         let stored = self.format.of(&self.model)?;
         let solved = self.products().solve(self.batch.into(), Some(stored))?;
         let Solved { answer: products, layers, outside, layer_tops, .. } = solved;
