@@ -6,7 +6,8 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{
-    BalanceStudy, DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, WorkloadStudy,
+    BalanceStudy, DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers,
+    SearchStudy, WorkloadStudy,
 };
 use memscape_study::{CostEngine, Study, Timeline};
 use memscape_workload::{Model, Projections};
@@ -189,6 +190,15 @@ fn what_cannot_be_programmed_is_refused() {
         error.starts_with("a register block of 8 x 2 products needs 2048 bytes of accumulators"),
         "{error}"
     );
+}
+
+/// A length is given in 16 bits.
+#[test]
+fn no_multiple_is_advised_that_cannot_be_given() {
+    let error = KernelStudy { k_ct: nz(65_535), ..KernelStudy::default() }.answer().unwrap_err().to_string();
+    assert!(error.ends_with("; use 65528"), "{error}");
+    let error = refused(|it| (it.k_ct, it.k_mt) = (nz(40), nz(65_535)));
+    assert!(error.ends_with("; use 65520"), "{error}");
 }
 
 fn nz(it: u16) -> NonZeroU16 {

@@ -15,7 +15,7 @@ use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
 use crate::mapping::design::{BLayout, Design};
 use crate::mapping::dma::{AddressProblem, Channel, Direction, DmaTile, Pattern};
-use crate::mapping::tile::{Tile, TileError};
+use crate::mapping::tile::{Tile, TileError, nearest_multiples};
 
 /// A matrix of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -236,7 +236,7 @@ pub enum ChainError {
     #[error(transparent)]
     Tile(#[from] TileError),
     /// L2 buffers that are no whole number of tiles.
-    #[error("`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}", multiples(*k_mt, *k_ct))]
+    #[error("`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}", nearest_multiples(*k_mt, *k_ct))]
     KMt {
         /// As given.
         k_mt: u32,
@@ -269,12 +269,6 @@ impl ChainError {
     pub const fn is_between_words(&self) -> bool {
         matches!(self, Self::Address { problem: AddressProblem::Granularity { .. }, .. })
     }
-}
-
-fn multiples(given: u32, of: u32) -> String {
-    let below = u64::from(given / of * of);
-    let above = below + u64::from(of);
-    if below == 0 { above.to_string() } else { format!("{above} or {below}") }
 }
 
 /// What all chains of a design are built from.

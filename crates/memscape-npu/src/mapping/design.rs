@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::hardware::device::{Device, Mmul};
 use crate::hardware::precision::Precision;
 use crate::mapping::dma::Direction;
-use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile, TileError};
+use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile, TileError, nearest_multiples};
 
 /// How B lies in DRAM. A and C are row-major.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +85,8 @@ pub enum DesignError {
     Tile(#[from] TileError),
     /// A step that is no whole number of calls.
     #[error(
-        "`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}{}",
-        k_mt / k_ct * k_ct + k_ct,
-        if k_mt > k_ct { format!(" or {}", k_mt / k_ct * k_ct) } else { String::new() }
+        "`k_mt` is {k_mt}, which is not a multiple of `k_ct` = {k_ct}; use {}",
+        nearest_multiples(*k_mt, *k_ct)
     )]
     KMt {
         /// As given.

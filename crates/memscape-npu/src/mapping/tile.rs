@@ -85,6 +85,17 @@ impl std::fmt::Display for Tile {
     }
 }
 
+/// The multiples next to a length, of those that a study takes.
+pub(crate) fn nearest_multiples(given: u32, of: u32) -> String {
+    let below = given / of * of;
+    let above = below.checked_add(of).filter(|it| *it <= u16::MAX.into() || below == 0);
+    match (above, below) {
+        (None, below) => below.to_string(),
+        (Some(above), 0) => above.to_string(),
+        (Some(above), below) => format!("{above} or {below}"),
+    }
+}
+
 /// How many buffers C has in L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -167,9 +178,8 @@ pub enum TileError {
     Instruction(#[from] MmulError),
     /// A dimension is no multiple of the register block.
     #[error(
-        "`{dimension}` is {given}, which is not a multiple of {of} ({why}); use {}{}",
-        given / of * of + of,
-        if given >= of { format!(" or {}", given / of * of) } else { String::new() }
+        "`{dimension}` is {given}, which is not a multiple of {of} ({why}); use {}",
+        nearest_multiples(*given, *of)
     )]
     NotMultiple {
         /// `m_ct`, `k_ct` or `n_ct`.
