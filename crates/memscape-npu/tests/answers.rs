@@ -6,12 +6,14 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{
-    BalanceStudy, DESIGNS, GemmStudy, KernelDesign, KernelStudy, OutputBuffers,
+    BalanceStudy, DESIGNS, Device, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, Precision,
     SearchStudy, WorkloadStudy,
 };
 use memscape_study::{CostEngine, Study, Timeline};
+use memscape_units::Cycles;
 use memscape_workload::{Model, Projections};
 use proptest::prelude::*;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 /// Each column that is a sum is that of its parts.
@@ -190,6 +192,16 @@ fn what_cannot_be_programmed_is_refused() {
         error.starts_with("a register block of 8 x 2 products needs 2048 bytes of accumulators"),
         "{error}"
     );
+    let advice = "use `device.accumulator_bytes` = 2048 at least, or `device.int8.block_rows` times \
+                  `device.int8.block_columns` = 9 at most";
+    assert!(error.ends_with(advice), "{error}");
+    // Less than one product's.
+    let error = refused(|it| it.device.accumulator_bytes = NonZeroU32::MIN);
+    assert!(error.ends_with("but a core has 1; use `device.accumulator_bytes` = 1024 at least"), "{error}");
+    let error = refused(|it| {
+        (it.precision, it.device.accumulator_bytes) = (Precision::Bf16Bf16, NonZeroU32::new(500).unwrap());
+    });
+    assert!(error.contains("`device.bf16.block_rows` times `device.bf16.block_columns` = "), "{error}");
 }
 
 /// A length is given in 16 bits.
@@ -199,6 +211,22 @@ fn no_multiple_is_advised_that_cannot_be_given() {
     assert!(error.ends_with("; use 65528"), "{error}");
     let error = refused(|it| (it.k_ct, it.k_mt) = (nz(40), nz(65_535)));
     assert!(error.ends_with("; use 65520"), "{error}");
+}
+
+/// What no clock can follow is refused where it is given, whatever is multiplied.
+#[test]
+fn cycles_of_a_device_have_an_end() {
+    let inline = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
+    let schema = inline.into_generator().into_root_schema_for::<Device>().to_value();
+    for (name, field) in schema["properties"].as_object().unwrap() {
+        if name.ends_with("_cycles") {
+            assert_eq!((&field["minimum"], &field["maximum"]), (&0.0.into(), &1e6.into()), "{name}: {field}");
+        }
+    }
+    let mut study = GemmStudy::default();
+    (study.device.pipeline_cycles, study.device.bd_cycles) =
+        (Cycles::new(1e6).unwrap(), Cycles::new(1e6).unwrap());
+    assert!(study.answer().is_ok());
 }
 
 fn nz(it: u16) -> NonZeroU16 {

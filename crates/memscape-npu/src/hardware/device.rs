@@ -24,7 +24,7 @@ pub struct Device {
     /// Clock of the array
     pub clock_mhz: Megahertz,
     /// Memory of one compute tile
-    #[schemars(range(min = 1, max = 2_097_152))]
+    #[schemars(range(min = 1, max = MOST_L1_BYTES))]
     pub l1_bytes: NonZeroU32,
     /// One bank of it: a port waits while another has the bank
     pub l1_bank_bytes: NonZeroU32,
@@ -44,12 +44,14 @@ pub struct Device {
     pub bf16: Option<Mmul>,
     /// Software pipeline of a register block, from its first load to the rounding of its last
     /// result, of which one reduction step is overlapped
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub pipeline_cycles: Cycles,
     /// DMA channels of a memory tile, each way
     pub memory_channels: NonZeroU8,
     /// Buffer descriptors of one interface tile
     pub shim_bds: NonZeroU8,
     /// Serial work of the command processor for one buffer descriptor
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub bd_cycles: Cycles,
     /// Operating system, runtime and dispatch of one GEMM, by the host's clock
     pub dispatch_ns: Nanoseconds,
@@ -58,6 +60,9 @@ pub struct Device {
     /// The path from DRAM to the array
     pub dram: DramPath,
 }
+
+/// The largest `l1_bytes`.
+pub(crate) const MOST_L1_BYTES: u32 = 2_097_152;
 
 /// A matrix instruction and the block of them that a kernel keeps in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,6 +119,27 @@ impl Mmul {
         4 * self.block_m() as u64 * self.block_n() as u64
     }
 
+    /// What makes accumulators of so many bytes hold the block of an instruction: more of them, or fewer products where
+    /// one would fit.
+    fn room_for_sums(self, instruction: &str, have: u64) -> String {
+        let asked = self.accumulator_bytes();
+        let one =
+            Self { block_rows: NonZeroU8::MIN, block_columns: NonZeroU8::MIN, ..self }.accumulator_bytes();
+        let more = u32::try_from(asked).map(|it| format!("`device.accumulator_bytes` = {it} at least"));
+        let fewer = (have >= one).then(|| {
+            format!(
+                "`device.{instruction}.block_rows` times `device.{instruction}.block_columns` = {} at most",
+                have / one
+            )
+        });
+        let smaller = || format!("a smaller `device.{instruction}.r` or `device.{instruction}.t`");
+        match (more, fewer) {
+            (Ok(more), Some(fewer)) => format!("{more}, or {fewer}"),
+            (Ok(only), None) | (Err(_), Some(only)) => only,
+            (Err(_), None) => smaller(),
+        }
+    }
+
     /// Cycles that a register block takes for one step of the reduction: its products,
     /// or the conversions of the operands of all its rows and columns.
     #[must_use]
@@ -133,10 +159,12 @@ pub enum MmulError {
     /// A register block that its accumulators do not hold.
     #[error(
         "a register block of {} x {} products needs {asked} bytes of accumulators for its sums, but a core has \
-         {have}; use fewer `block_rows` or `block_columns`, or more `accumulator_bytes`",
-        mmul.block_rows, mmul.block_columns
+         {have}; use {}",
+        mmul.block_rows, mmul.block_columns, mmul.room_for_sums(precision.instruction(), *have)
     )]
     Registers {
+        /// What asks for it.
+        precision: Precision,
         /// The instruction and its block.
         mmul: Mmul,
         /// What the block needs.
@@ -161,7 +189,7 @@ impl Device {
         let asked = mmul.accumulator_bytes();
         let have = self.accumulator_bytes.get().into();
         if asked > have {
-            return Err(MmulError::Registers { mmul, asked, have });
+            return Err(MmulError::Registers { precision, mmul, asked, have });
         }
         Ok(mmul)
     }

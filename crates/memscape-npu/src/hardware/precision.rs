@@ -38,6 +38,15 @@ impl Precision {
         }
     }
 
+    /// The device's matrix instruction that multiplies it: a parameter of `device`.
+    #[must_use]
+    pub const fn instruction(self) -> &'static str {
+        match self {
+            Self::Int8Int8 | Self::Int8Int16 | Self::Int8Int32 => "int8",
+            Self::Bf16Bf16 => "bf16",
+        }
+    }
+
     /// Bytes of one element of A or B.
     #[must_use]
     pub const fn input_bytes(self) -> u32 {
