@@ -169,14 +169,26 @@ fn designs_between_words_are_refused_for_that() {
 fn what_cannot_be_programmed_is_refused() {
     let error = refused(|it| it.device.rows = NonZeroU8::new(8).unwrap());
     let text = "memory tiles need 10 S2MM channels at a time (8 for C, one each for the others), but have 6; use \
-                fewer `device.rows`";
+                `device.memory_channels` = 10 at least, or `device.rows` = 4 at most";
     assert_eq!(error, text);
-    // One row is the least that there is.
+    // Two channels are not for the rows, of which one is the least that there is.
+    let of = |rows, channels| {
+        let mut study = GemmStudy::default();
+        study.device.rows = NonZeroU8::new(rows).unwrap();
+        study.device.memory_channels = NonZeroU8::new(channels).unwrap();
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let error = of(4, 1).unwrap_err();
+    let advice = "use `device.memory_channels` = 6 at least, or 3 of them with `device.rows` = 1";
+    assert!(error.ends_with(advice), "{error}");
+    let error = of(1, 2).unwrap_err();
+    assert!(error.ends_with("but have 2; use `device.memory_channels` = 3 at least"), "{error}");
+    assert_eq!((of(4, 6), of(1, 3)), (Ok(()), Ok(())));
     let error = refused(|it| {
-        it.device.rows = NonZeroU8::MIN;
-        it.device.memory_channels = NonZeroU8::new(2).unwrap();
+        (it.m_ct, it.n_ct, it.k_ct, it.k_mt) = (nz(16), nz(16), nz(8), nz(8));
+        (it.device.rows, it.device.memory_channels) = (NonZeroU8::MAX, NonZeroU8::MAX);
     });
-    assert!(error.ends_with("but have 2; use more `device.memory_channels`"), "{error}");
+    assert!(error.ends_with("but have 255; use `device.rows` = 253 at most"), "{error}");
     let error = refused(|it| it.device.shim_bds = NonZeroU8::new(4).unwrap());
     assert!(error.ends_with("but it has 4; use 1, or more `device.shim_bds`"), "{error}");
     let error = refused(|it| {

@@ -135,12 +135,7 @@ pub enum DesignError {
     #[error(
         "memory tiles need {asked} {direction} channels at a time ({rows_or_tiles} for {matrix}, one each for \
          the others), but have {have}; use {}",
-        match (*rows_or_tiles, *direction) {
-            // Fewer than one row there are not.
-            (1, _) => "more `device.memory_channels`",
-            (_, Direction::Mm2s) => "fewer `device.rows` or another `device.a_column_stride`",
-            (_, Direction::S2mm) => "fewer `device.rows`",
-        }
+        fewer_transfers(*direction, *asked, *have)
     )]
     Channels {
         /// Which way.
@@ -167,6 +162,19 @@ pub enum DesignError {
         /// The precision.
         precision: Precision,
     },
+}
+
+/// What gives each transfer a channel: more of them, or fewer rows. The other matrices have a channel each, whatever the
+/// rows.
+fn fewer_transfers(direction: Direction, asked: u32, have: u32) -> String {
+    let more = (asked <= u8::MAX.into()).then(|| format!("`device.memory_channels` = {asked} at least"));
+    let fewer = match (have, direction) {
+        (..=2, _) if asked == 3 => None,
+        (..=2, _) => Some("3 of them with `device.rows` = 1".to_owned()),
+        (_, Direction::S2mm) => Some(format!("`device.rows` = {} at most", have - 2)),
+        (_, Direction::Mm2s) => Some("fewer `device.rows` or another `device.a_column_stride`".to_owned()),
+    };
+    more.into_iter().chain(fewer).collect::<Vec<_>>().join(", or ")
 }
 
 impl Design {
