@@ -214,6 +214,27 @@ fn what_cannot_be_programmed_is_refused() {
         (it.precision, it.device.accumulator_bytes) = (Precision::Bf16Bf16, NonZeroU32::new(500).unwrap());
     });
     assert!(error.contains("`device.bf16.block_rows` times `device.bf16.block_columns` = "), "{error}");
+    // What a tile is multiplied by, in words.
+    let of = |s| {
+        let mut study = GemmStudy::default();
+        study.device.int8.as_mut().unwrap().s = NonZeroU8::new(s).unwrap();
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let advice = "its contiguous run is 1 B, but addresses are in units of 4 B; use a multiple of 4 elements for \
+                  `device.int8.s` = 1";
+    let error = of(1).unwrap_err();
+    assert!(error.ends_with(advice), "{error}");
+    assert_eq!(of(4), Ok(()));
+    let error = refused(|it| {
+        it.b_layout = BLayout::RowMajor;
+        it.device.int8.as_mut().unwrap().t = NonZeroU8::new(2).unwrap();
+    });
+    assert!(error.ends_with("use a multiple of 4 elements for `device.int8.t` = 2"), "{error}");
+    let error = refused(|it| {
+        it.device.int8.as_mut().unwrap().s = NonZeroU8::MIN;
+        (it.k_ct, it.k_mt) = (nz(1), nz(1));
+    });
+    assert!(error.ends_with("use a multiple of 4 elements for `k_mt` = 1"), "{error}");
 }
 
 /// A length is given in 16 bits.

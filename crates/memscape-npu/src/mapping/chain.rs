@@ -7,6 +7,7 @@
 //! reorder elements so that nobody else has to.
 
 use std::fmt::{self, Write as _};
+use std::num::NonZeroU8;
 
 use memscape_study::Recent;
 use serde::Serialize;
@@ -54,7 +55,11 @@ impl Transfer {
     /// [`ChainError::Address`] says what does not fit.
     pub fn check(&self) -> Result<(), ChainError> {
         let result = self.pattern.check(self.channel.tile, self.element_bytes);
-        result.map_err(|problem| ChainError::Address { transfer: Box::new(self.clone()), problem })
+        result.map_err(|problem| ChainError::Address {
+            transfer: Box::new(self.clone()),
+            problem,
+            chains: None,
+        })
     }
 }
 
@@ -254,12 +259,19 @@ pub enum ChainError {
         padded: u64,
     },
     /// A transfer that no buffer descriptor holds.
-    #[error("{}'s {} cannot be programmed as {}: {problem}", transfer.operand, transfer.channel, transfer.pattern)]
+    #[error(
+        "{}'s {} cannot be programmed as {}: {problem}{}",
+        transfer.operand, transfer.channel, transfer.pattern,
+        chains.as_ref().map(|it| format!(" for {}", it.run(transfer))).unwrap_or_default()
+    )]
     Address {
         /// The transfer.
         transfer: Box<Transfer>,
         /// What does not fit.
         problem: AddressProblem,
+        /// What it is of, where its contiguous run is no whole number of words: that tells the parameters which the run
+        /// is as long as.
+        chains: Option<Box<Chains>>,
     },
 }
 
@@ -307,10 +319,52 @@ impl Chains {
         let [rows, columns] = chains.cores();
         let one = PaddedSize { m: rows * m, k, n: columns * n };
         for load in [chains.a(one, 0), chains.b(one, 0)] {
-            [&load.memory_out, &load.compute].into_iter().try_for_each(Transfer::check)?;
+            [&load.memory_out, &load.compute].into_iter().try_for_each(|it| chains.fits(it))?;
         }
         let store = chains.c(one, 0, 0);
-        store.memory_in.iter().chain([&store.compute, &store.memory_out]).try_for_each(Transfer::check)
+        store.memory_in.iter().chain([&store.compute, &store.memory_out]).try_for_each(|it| chains.fits(it))
+    }
+
+    /// Whether a buffer descriptor holds one of its transfers.
+    fn fits(&self, transfer: &Transfer) -> Result<(), ChainError> {
+        transfer.check().map_err(|error| match error {
+            ChainError::Address { transfer, problem, .. } => {
+                let between_words = matches!(problem, AddressProblem::Granularity { .. });
+                let chains = between_words.then(|| Box::new(*self));
+                ChainError::Address { transfer, problem, chains }
+            }
+            other => other,
+        })
+    }
+
+    /// The parameters that the contiguous run of a transfer is as long as.
+    fn run(&self, transfer: &Transfer) -> String {
+        let Transfer { operand, channel: Channel { tile, direction }, .. } = transfer;
+        let instruction = self.precision.instruction();
+        let of_instruction = |name, it: NonZeroU8| format!("`device.{instruction}.{name}` = {it}");
+        let of_tile = |name, it: u32| format!("`{name}` = {it}");
+        let s = of_instruction("s", self.mmul.s);
+        let [k_ct, n_ct] = [("k_ct", self.tile.k), ("n_ct", self.tile.n)].map(|(name, it)| of_tile(name, it));
+        let along_k = match operand {
+            Operand::A => true,
+            Operand::B => self.b_layout == BLayout::ColumnMajor,
+            Operand::C => false,
+        };
+        let factors = match (tile, operand, direction) {
+            (DmaTile::Interface, ..) if along_k => vec![of_tile("k_mt", self.k_mt)],
+            (DmaTile::Interface, ..) => vec![n_ct],
+            (DmaTile::Memory, _, Direction::Mm2s) if along_k => vec![s],
+            (DmaTile::Memory, _, Direction::S2mm) if along_k => vec![k_ct],
+            (DmaTile::Compute, Operand::A, _) => vec![of_instruction("r", self.mmul.r), s],
+            (DmaTile::Compute, Operand::B, _) if along_k => vec![of_instruction("t", self.mmul.t), s],
+            (DmaTile::Memory, Operand::B, Direction::Mm2s)
+            | (DmaTile::Memory, Operand::C, Direction::S2mm) => {
+                vec![of_instruction("t", self.mmul.t)]
+            }
+            (_, Operand::A | Operand::B, _) => vec![k_ct, n_ct],
+            (_, Operand::C, _) => vec![of_tile("m_ct", self.tile.m), n_ct],
+        };
+        factors.join(" times ")
     }
 
     /// The chains of a design.
@@ -384,9 +438,9 @@ impl Chains {
         };
         // Bases are multiples of strides that are checked here.
         for load in [self.a(padded, 0), self.b(padded, 0)] {
-            load.transfers().into_iter().try_for_each(Transfer::check)?;
+            load.transfers().into_iter().try_for_each(|it| self.fits(it))?;
         }
-        self.c(padded, 0, 0).transfers().into_iter().try_for_each(Transfer::check)?;
+        self.c(padded, 0, 0).transfers().into_iter().try_for_each(|it| self.fits(it))?;
         Ok(padded)
     }
 

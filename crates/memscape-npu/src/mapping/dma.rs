@@ -351,8 +351,7 @@ pub enum AddressProblem {
     },
     /// Addresses between words.
     #[error(
-        "its {} is {bytes} B, but addresses are in units of {word} B; use a multiple of {elements} elements, or \
-         let the core shuffle them",
+        "its {} is {bytes} B, but addresses are in units of {word} B; use a multiple of {elements} elements",
         match what { Address::Base => "base", Address::Run => "contiguous run", Address::Stride => "stride" }
     )]
     Granularity {
@@ -456,8 +455,8 @@ mod tests {
     #[test]
     fn what_cannot_be_programmed_is_told() {
         let error = check(&Pattern::new(0, &[(2, 1), (8, 16)]), DmaTile::Memory, 1).unwrap_err();
-        let text = "its contiguous run is 2 B, but addresses are in units of 4 B; use a multiple of 4 elements, \
-                    or let the core shuffle them";
+        let text =
+            "its contiguous run is 2 B, but addresses are in units of 4 B; use a multiple of 4 elements";
         assert_eq!(error, text);
         assert!(
             check(&Pattern::new(1, &[(2, 1)]), DmaTile::Memory, 2)
