@@ -662,7 +662,7 @@ mod tests {
         });
         for (text, names) in [
             (error(|it| it.rows = NonZeroU8::new(8).unwrap()), "`npu.rows` = 4 at most"),
-            (error(|it| it.l1_bytes = NonZeroU32::new(1000).unwrap()), "more `npu.l1_bytes`"),
+            (error(|it| it.l1_bytes = NonZeroU32::new(1000).unwrap()), "`npu.l1_bytes` = 2049 at least"),
             (error(|it| it.l2_bytes = NonZeroU32::new(1000).unwrap()), "more `npu.l2_bytes`"),
             (error(|it| it.shim_bds = NonZeroU8::new(12).unwrap()), "more `npu.shim_bds`"),
             (endless, "more `npu.dram.read_gb_s`"),

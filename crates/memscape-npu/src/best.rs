@@ -10,7 +10,7 @@ use crate::hardware::device::{Device, MmulError};
 use crate::mapping::chain::{ChainError, Chains};
 use crate::mapping::design::Design;
 use crate::mapping::dma::{DmaTile, WORD_BYTES};
-use crate::mapping::tile::{OutputBuffers, Tile};
+use crate::mapping::tile::{L1Room, OutputBuffers, Tile};
 use crate::search::{Objective, Search, TieBreak};
 
 /// The designs of an array.
@@ -63,8 +63,8 @@ pub struct Demanded {
 /// What keeps every design from some product.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Obstacle {
-    /// L1 holds no tile.
-    L1,
+    /// L1 holds no tile: what it has, and what the smallest takes.
+    L1(L1Room),
     /// Memory tiles hold no step of any.
     L2,
     /// Most that are left have addresses between words, the last of them these, and none can be programmed.
@@ -250,7 +250,9 @@ impl Designs<'_> {
     ) -> Result<Obstacle, MmulError> {
         let kernels = self.by_bound(|_| 0.0)?;
         if kernels.is_empty() {
-            return Ok(Obstacle::L1);
+            let Design { precision, output_buffers, l1_rule, .. } = self.base;
+            let smallest = Tile::smallest(self.device.mmul(precision)?);
+            return Ok(Obstacle::L1(L1Room::of(self.device, smallest, precision, output_buffers, l1_rule)));
         }
         let designs = || kernels.iter().flat_map(|it| self.steps(it.1.tile));
         if designs().next().is_none() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::kernel::Kernel;
 use crate::hardware::device::{Device, MmulError};
 use crate::hardware::precision::Precision;
-use crate::mapping::tile::{L1Rule, L1Use, OutputBuffers, Tile};
+use crate::mapping::tile::{L1Room, L1Rule, L1Use, OutputBuffers, Tile, TileError};
 
 /// What makes a tile better than another; later criteria break ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,36 +85,58 @@ pub enum SearchError {
     /// The device lacks the instruction, or registers for it.
     #[error(transparent)]
     Instruction(#[from] MmulError),
+    /// A reduction that no instruction adds up.
+    #[error(transparent)]
+    Reduction(#[from] TileError),
     /// Nothing fits.
     #[error(
-        "no tile for `{precision}`{} fits {have} bytes of L1 beside the stack{}; use more `device.l1_bytes`{}{}",
-        k_ct.map(|(it, _)| format!(" with `k_ct` = {it}")).unwrap_or_default(),
-        if *compute_bound { " and is bound by compute" } else { "" },
-        if *compute_bound { " or `device.dma_bytes_per_cycle`, or another `objective`" } else { "" },
-        k_ct.map(|(_, s)| format!(", or another `k_ct`, a multiple of {s}")).unwrap_or_default()
+        "no tile for `{precision}`{} fits L1: {room}{}",
+        k_ct.map(|it| format!(" with `k_ct` = {it}")).unwrap_or_default(),
+        k_ct.map_or("", |_| ", or a smaller `k_ct`")
     )]
-    Nothing {
+    NoRoom {
         /// The precision.
         precision: Precision,
-        /// The reduction asked for, and what it must be a multiple of.
-        k_ct: Option<(u32, u32)>,
-        /// Bytes beside the stack.
-        have: u32,
-        /// Whether the objective asks for more than room.
-        compute_bound: bool,
+        /// The reduction asked for.
+        k_ct: Option<u32>,
+        /// What there is, and what the smallest takes.
+        room: L1Room,
+    },
+    /// Tiles, but none that the objective admits.
+    #[error(
+        "no tile for `{precision}`{} that fits L1 is bound by compute (Eq. 4); use more `device.dma_bytes_per_cycle`, \
+         another `objective` or {}",
+        k_ct.map(|it| format!(" with `k_ct` = {it}")).unwrap_or_default(),
+        k_ct.map_or("more `device.l1_bytes`", |_| "another `k_ct`")
+    )]
+    NotBound {
+        /// The precision.
+        precision: Precision,
+        /// The reduction asked for.
+        k_ct: Option<u32>,
     },
 }
 
-impl SearchError {
-    /// L1 holds no tile at all.
-    pub(crate) fn no_room(device: &Device, precision: Precision) -> Self {
-        Self::Nothing { precision, k_ct: None, have: beside_the_stack(device), compute_bound: false }
+impl Search {
+    /// Why there is no tile, or none that it admits.
+    pub(crate) fn nothing(&self, device: &Device, precision: Precision) -> SearchError {
+        let mmul = match device.mmul(precision) {
+            Ok(it) => it,
+            Err(error) => return error.into(),
+        };
+        let smallest = Tile::smallest(mmul);
+        let tile = Tile { k: self.k_ct.unwrap_or(smallest.k), ..smallest };
+        if let Err(error) = tile.mmul(device, precision) {
+            return error.into();
+        }
+        let room = L1Room::of(device, tile, precision, self.output_buffers, self.l1_rule);
+        let k_ct = self.k_ct;
+        if room.suffices() {
+            SearchError::NotBound { precision, k_ct }
+        } else {
+            SearchError::NoRoom { precision, k_ct, room }
+        }
     }
-}
-
-/// Bytes of L1 that the stack leaves.
-fn beside_the_stack(device: &Device) -> u32 {
-    device.l1_bytes.get().saturating_sub(device.stack_bytes)
 }
 
 /// The most tiles that are put in order.
@@ -160,10 +182,7 @@ impl Search {
         })?;
         keep_best(&mut found);
         if found.is_empty() {
-            let s = device.mmul(precision)?.s.get().into();
-            let (k_ct, have) = (self.k_ct.map(|it| (it, s)), beside_the_stack(device));
-            let compute_bound = self.objective.asks_compute_bound();
-            return Err(SearchError::Nothing { precision, k_ct, have, compute_bound });
+            return Err(self.nothing(device, precision));
         }
         Ok(found.into_iter().map(|it| it.1).collect())
     }
@@ -305,9 +324,9 @@ mod tests {
     fn an_impossible_reduction_is_told() {
         let search = Search { objective: Objective::LargestOutput, k_ct: Some(4096), ..EQ_1_TO_5 };
         let error = search.best(DEVICES.get("xdna"), Precision::Int8Int8, 1).unwrap_err();
-        let text = "no tile for `int8-int8` with `k_ct` = 4096 fits 64512 bytes of L1 beside the stack and is bound by \
-                    compute; use more `device.l1_bytes` or `device.dma_bytes_per_cycle`, or another `objective`, or \
-                    another `k_ct`, a multiple of 8";
+        let text = "no tile for `int8-int8` with `k_ct` = 4096 fits L1: `device.stack_bytes` = 1024 leaves 64512 of \
+                    `device.l1_bytes` = 65536, but the smallest takes 262401 bytes; use `device.l1_bytes` = 263425 at \
+                    least, or a smaller `k_ct`";
         assert_eq!(error.to_string(), text);
     }
 }

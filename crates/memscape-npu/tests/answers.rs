@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_npu::mapping::design::{BLayout, BdReconfiguration};
+use memscape_npu::search::Objective;
 use memscape_npu::study::workload::Strategy as Designs;
 use memscape_npu::{
     BalanceStudy, DESIGNS, Device, GemmStudy, KernelDesign, KernelStudy, OutputBuffers, Precision,
@@ -235,6 +236,46 @@ fn what_cannot_be_programmed_is_refused() {
         (it.k_ct, it.k_mt) = (nz(1), nz(1));
     });
     assert!(error.ends_with("use a multiple of 4 elements for `k_mt` = 1"), "{error}");
+}
+
+/// L1 that holds not even the smallest tile, and the stack that takes it.
+#[test]
+fn what_makes_room_for_a_tile_is_told_in_bytes() {
+    let kernel = |l1_bytes, stack_bytes| {
+        let mut study = KernelStudy::default();
+        study.device.l1_bytes = NonZeroU32::new(l1_bytes).unwrap();
+        study.device.stack_bytes = stack_bytes;
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let error = kernel(1, 1024).unwrap_err();
+    let advice = "but the stack leaves 0 B; use `device.l1_bytes` = 63745 at least, as not even the smallest tile of \
+                  16 x 8 x 16 fits";
+    assert!(error.ends_with(advice), "{error}");
+    assert_eq!(kernel(63_745, 1024), Ok(()));
+    let error = kernel(65_536, 1_000_000_000).unwrap_err();
+    assert!(error.contains("use `device.stack_bytes` = 2815 at most, as"), "{error}");
+    assert_eq!(kernel(65_536, 2815), Ok(()));
+    let search = |stack_bytes| {
+        let mut study = SearchStudy::default();
+        study.device.stack_bytes = stack_bytes;
+        study.answer().map(drop).map_err(|it| it.to_string())
+    };
+    let text = "no tile for `int8-int8` fits L1: `device.stack_bytes` = 1000000000 leaves 0 of `device.l1_bytes` = 65536, \
+                but the smallest takes 769 bytes; use `device.stack_bytes` = 64767 at most";
+    assert_eq!(search(1_000_000_000).unwrap_err(), text);
+    assert_eq!(search(64_767), Ok(()));
+    // Room, but not what is asked for beside.
+    let of = |k_ct, objective, port| {
+        let mut study = SearchStudy { k_ct: Some(nz(k_ct)), objective, ..SearchStudy::default() };
+        (study.device.port_bytes_per_cycle, study.device.dma_bytes_per_cycle) = (port, NonZeroU32::MIN);
+        study.device.pipeline_cycles = Cycles::ZERO;
+        study.answer().unwrap_err().to_string()
+    };
+    let error = of(100, Objective::Throughput, NonZeroU32::MAX);
+    assert!(error.starts_with("`k_ct` is 100, which is not a multiple of 8"), "{error}");
+    let text = "no tile for `int8-int8` with `k_ct` = 512 that fits L1 is bound by compute (Eq. 4); use more \
+                `device.dma_bytes_per_cycle`, another `objective` or another `k_ct`";
+    assert_eq!(of(512, Objective::LargestOutput, NonZeroU32::MAX), text);
 }
 
 /// A length is given in 16 bits.

@@ -6,7 +6,7 @@ use memscape_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::device::{Device, Mmul, MmulError};
+use crate::hardware::device::{Device, MOST_L1_BYTES, Mmul, MmulError};
 use crate::hardware::precision::Precision;
 
 /// What one core multiplies at once: `m x k` times `k x n`.
@@ -25,6 +25,12 @@ impl Tile {
     #[must_use]
     pub fn of(m_ct: NonZeroU16, k_ct: NonZeroU16, n_ct: NonZeroU16) -> Self {
         Self { m: m_ct.get().into(), k: k_ct.get().into(), n: n_ct.get().into() }
+    }
+
+    /// The smallest that an instruction multiplies.
+    #[must_use]
+    pub fn smallest(mmul: Mmul) -> Self {
+        Self { m: mmul.block_m(), k: mmul.s.get().into(), n: mmul.block_n() }
     }
 
     /// Multiply-accumulates of one call.
@@ -74,8 +80,10 @@ impl Tile {
         if r#use.fits(device, rule) {
             return Ok(r#use);
         }
-        let have = Bytes(device.l1_bytes.get().saturating_sub(device.stack_bytes).into());
-        Err(TileError::L1 { tile: self, r#use, have })
+        let room = |tile| L1Room::of(device, tile, precision, output, rule);
+        let smallest = Self::smallest(device.mmul(precision)?);
+        let smallest = (smallest, room(smallest).suffices());
+        Err(TileError::L1 { tile: self, r#use, room: room(self), smallest })
     }
 }
 
@@ -169,6 +177,76 @@ impl L1Use {
     }
 }
 
+/// L1 that does not hold what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct L1Room {
+    /// All of it, in bytes.
+    pub l1: u32,
+    /// What of it is the stack's.
+    pub stack: u32,
+    /// What is asked for beside the stack.
+    pub least: u64,
+}
+
+impl L1Room {
+    /// For the buffers of a tile.
+    #[must_use]
+    pub fn of(
+        device: &Device,
+        tile: Tile,
+        precision: Precision,
+        output: OutputBuffers,
+        rule: L1Rule,
+    ) -> Self {
+        let free = match rule {
+            L1Rule::Below => 1,
+            L1Rule::AtMost => 0,
+        };
+        let least = L1Use::of(tile, precision, output).total().saturating_add(free);
+        Self { l1: device.l1_bytes.get(), stack: device.stack_bytes, least }
+    }
+
+    /// What the stack leaves.
+    #[must_use]
+    pub const fn have(self) -> u32 {
+        self.l1.saturating_sub(self.stack)
+    }
+
+    /// Whether it is enough.
+    #[must_use]
+    pub const fn suffices(self) -> bool {
+        self.least <= self.have() as u64
+    }
+
+    /// What makes it so, by more L1 or by less of a stack: the device has a place for both, or for one of them.
+    fn advice(self) -> Option<String> {
+        let Self { l1, stack, least } = self;
+        let l1_bytes = |asked: u64| {
+            (asked <= MOST_L1_BYTES.into()).then(|| format!("`device.l1_bytes` = {asked} at least"))
+        };
+        let more = l1_bytes(least.saturating_add(stack.into()));
+        let less = u64::from(l1).checked_sub(least).map(|it| format!("`device.stack_bytes` = {it} at most"));
+        match (more, less) {
+            (Some(more), Some(less)) => Some(format!("{more} or {less}")),
+            (Some(only), None) | (None, Some(only)) => Some(only),
+            (None, None) => Some(format!("{} and `device.stack_bytes` = 0", l1_bytes(least)?)),
+        }
+    }
+}
+
+impl std::fmt::Display for L1Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { l1, stack, least } = self;
+        let advice = self.advice().unwrap_or_else(|| "smaller register blocks".to_owned());
+        write!(
+            f,
+            "`device.stack_bytes` = {stack} leaves {} of `device.l1_bytes` = {l1}, but the smallest takes {least} bytes; \
+             use {advice}",
+            self.have()
+        )
+    }
+}
+
 /// Why a tile cannot be multiplied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -194,17 +272,23 @@ pub enum TileError {
     /// The buffers do not fit L1.
     #[error(
         "a tile of {tile} needs {} of L1 ({} for A and {} for B, two buffers each, {} for C), but the \
-         stack leaves {have}{}; use a smaller tile or a narrower type",
-        Bytes(r#use.total()), Bytes(r#use.a), Bytes(r#use.b), Bytes(r#use.c),
-        if r#use.total() == have.0 { ", of which one byte must stay free" } else { "" }
+         stack leaves {}{}; use {}",
+        Bytes(r#use.total()), Bytes(r#use.a), Bytes(r#use.b), Bytes(r#use.c), Bytes(room.have().into()),
+        if r#use.total() == u64::from(room.have()) { ", of which one byte must stay free" } else { "" },
+        match room.advice().filter(|_| !smallest.1) {
+            Some(advice) => format!("{advice}, as not even the smallest tile of {} fits", smallest.0),
+            None => "a smaller tile or a narrower type".to_owned(),
+        }
     )]
     L1 {
         /// The tile.
         tile: Tile,
         /// What it needs.
         r#use: L1Use,
-        /// What there is.
-        have: Bytes,
+        /// What there is, and what would be enough.
+        room: L1Room,
+        /// The smallest tile of the precision, and whether that fits.
+        smallest: (Tile, bool),
     },
 }
 

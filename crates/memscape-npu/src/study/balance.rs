@@ -340,7 +340,7 @@ impl BalanceStudy {
         let (device, precision) = (&self.device, self.precision);
         match self.designs().obstacle(1, |design, _| self.size(design)) {
             Err(error) => SearchError::from(error).into(),
-            Ok(Obstacle::L1) => SearchError::no_room(device, precision).into(),
+            Ok(Obstacle::L1(room)) => SearchError::NoRoom { precision, k_ct: None, room }.into(),
             Ok(Obstacle::L2) => {
                 let have = Bytes(device.l2_bytes.get().into());
                 BalanceError::NoStep { precision, have, steps: self.k_mt_steps }

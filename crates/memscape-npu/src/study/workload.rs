@@ -19,7 +19,7 @@ use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration};
-use crate::mapping::tile::{L1Rule, OutputBuffers};
+use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
@@ -126,17 +126,12 @@ pub enum WorkloadError {
     )]
     TooLong,
     /// No tile to choose from.
-    #[error(
-        "no tile for `{precision}` fits L1, which has {have} with {stack} of it for the stack; use more \
-         `device.l1_bytes`"
-    )]
+    #[error("no tile for `{precision}` fits L1: {room}")]
     NoTile {
         /// The precision.
         precision: Precision,
-        /// L1.
-        have: Bytes,
-        /// What is not for tiles.
-        stack: Bytes,
+        /// What there is, and what the smallest takes.
+        room: L1Room,
     },
     /// Tiles, but no step of any.
     #[error(
@@ -182,10 +177,7 @@ impl WorkloadError {
     pub(super) fn no_design(gemm: &GemmStudy, obstacle: Obstacle) -> Self {
         let (device, precision) = (&gemm.device, gemm.precision);
         match obstacle {
-            Obstacle::L1 => {
-                let [have, stack] = [device.l1_bytes.get(), device.stack_bytes].map(|it| Bytes(it.into()));
-                Self::NoTile { precision, have, stack }
-            }
+            Obstacle::L1(room) => Self::NoTile { precision, room },
             Obstacle::L2 => Self::NoStep { precision, have: Bytes(device.l2_bytes.get().into()) },
             Obstacle::Granularity(why) => Self::Words { precision, why: Box::new(why) },
             Obstacle::Descriptors => Self::NoDescriptors { precision },
@@ -761,7 +753,7 @@ mod tests {
         };
         let l1 = error(|it| it.device.l1_bytes = NonZeroU32::new(1200).unwrap());
         assert!(
-            l1.contains("1.172 KiB with 1 KiB of it for the stack") && l1.contains("`device.l1_bytes`"),
+            l1.contains("leaves 176 of `device.l1_bytes` = 1200, but the smallest takes 769 bytes"),
             "{l1}"
         );
         let l2 = error(|it| it.device.l2_bytes = NonZeroU32::new(1000).unwrap());
