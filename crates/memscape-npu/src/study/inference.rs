@@ -1,5 +1,6 @@
 //! The study `npu.inference`: a prompt and a reply on the NPU alone.
 
+use std::fmt;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 
 use memscape_study::{
@@ -112,7 +113,7 @@ pub enum Handed {
 /// Memory in 10^9 bytes, above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct MemoryGb(#[schemars(range(min = 0.001, max = 1e6), extend("unit" = "GB"))] f64);
+pub struct MemoryGb(#[schemars(range(min = 0.001, max = MOST_GB), extend("unit" = "GB"))] f64);
 
 impl MemoryGb {
     #[expect(
@@ -122,6 +123,35 @@ impl MemoryGb {
     )]
     fn bytes(self) -> Bytes {
         Bytes((self.0 * 1e9) as u64)
+    }
+
+    /// The least that holds so many bytes, in whole thousandths; none that a user could give beyond the largest.
+    #[expect(clippy::cast_precision_loss, reason = "above 2^53 there is none")]
+    fn of(bytes: Bytes) -> Option<Self> {
+        let least = bytes.0.div_ceil(1_000_000).max(1);
+        // A thousandth is no binary fraction: the nearest may be a byte short.
+        let mut near = [least, least.saturating_add(1)].map(|it| Self(it as f64 / 1e3)).into_iter();
+        near.find(|it| it.bytes() >= bytes && it.0 <= MOST_GB)
+    }
+}
+
+/// The largest `memory_gb`.
+const MOST_GB: f64 = 1e6;
+
+/// Bytes as a user gives them, to four digits.
+struct Gb(Bytes);
+
+impl fmt::Display for Gb {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to few digits"
+    )]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gb = self.0.0 as f64 * 1e-9;
+        let digits = (3.0 - gb.max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
+        write!(f, "{gb:.digits$} GB")
     }
 }
 
@@ -203,10 +233,10 @@ impl PromptCost {
 pub enum InferenceError {
     /// More than the memory holds.
     #[error(
-        "weights, key-value cache and the largest product take {need}, {cache} of it for keys and values and {product} \
-         for the product's inputs and results, but `memory_gb` allows {have}: {} are missing; use fewer bits, tokens \
-         or sequences, or more memory",
-        Bytes(need.0.saturating_sub(have.0))
+        "weights, key-value cache and the largest product take {}, {} of it for keys and values and {} for the product's \
+         inputs and results, but `memory_gb` allows {}: {} are missing; use {}fewer bits, tokens or sequences",
+        Gb(*need), Gb(*cache), Gb(*product), Gb(*have), Gb(Bytes(need.0.saturating_sub(have.0))),
+        MemoryGb::of(*need).map(|it| format!("`memory_gb` = {} at least, or ", it.0)).unwrap_or_default()
     )]
     Memory {
         /// Weights, cache and product.

@@ -320,7 +320,7 @@ fn memory_holds_inputs_and_results_of_the_largest_product() {
     let cache = study.model.kv_cache_elements(100_128) * 2;
     assert_eq!(study.answer().unwrap().headline.memory_bytes, weights + cache + product);
     let error = of(100_000, 4.0).answer().unwrap_err().to_string();
-    let missing = Bytes(weights + cache + product - 4_000_000_000);
+    let missing = Gb(Bytes(weights + cache + product - 4_000_000_000));
     assert!(error.contains(&format!("{missing} are missing")), "{error}");
     // One token asks the head for more than any layer: 128 256 results.
     assert_eq!(of(1, 32.0).product_bytes().unwrap(), Bytes(2048 + 128_256));
@@ -345,4 +345,26 @@ fn what_does_not_fit_is_refused_with_what_is_missing() {
     let model = Model::named("llama-2-70b").unwrap();
     let error = InferenceStudy { model, ..InferenceStudy::default() }.answer().unwrap_err().to_string();
     assert!(error.contains("`memory_gb`") && error.contains("are missing"), "{error}");
+    // In the unit that memory is asked in, and as much as it takes.
+    let of =
+        |memory_gb| InferenceStudy { memory_gb: MemoryGb(memory_gb), ..InferenceStudy::default() }.answer();
+    let error = of(0.79).unwrap_err().to_string();
+    let text = "weights, key-value cache and the largest product take 0.7976 GB, 0.06711 GB of it for keys and values and \
+                0.03539 GB for the product's inputs and results, but `memory_gb` allows 0.7900 GB: 0.007644 GB are \
+                missing; use `memory_gb` = 0.798 at least, or fewer bits, tokens or sequences";
+    assert_eq!(error, text);
+    assert!(of(0.798).is_ok());
+}
+
+#[test]
+fn memory_that_is_advised_is_enough_to_the_byte() {
+    for bytes in
+        [1, 999_999, 1_000_000, 1_000_001, 797_000_000, 1_001_000_000, 4_035_000_000, 999_999_999_999_999]
+    {
+        let advised = MemoryGb::of(Bytes(bytes)).unwrap();
+        assert!((bytes..=bytes + 2_000_000).contains(&advised.bytes().0), "{bytes} {advised:?}");
+        let typed: f64 = advised.0.to_string().parse().unwrap();
+        assert_eq!(MemoryGb(typed), advised);
+    }
+    assert_eq!(MemoryGb::of(Bytes(u64::MAX)), None);
 }
