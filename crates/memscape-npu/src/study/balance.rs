@@ -162,15 +162,29 @@ pub enum BalanceError {
     },
     /// Designs, but none among the largest tiles.
     #[error(
-        "the iteration has no point: memory tiles of {have} hold no step of the largest tile of any reduction; use {}more \
-         `device.l2_bytes`, or another `k_start`",
-        steps.map_or("", |_| "fewer `k_mt_steps`, ")
+        "the iteration has no point: of no reduction have the largest tiles that `device.l1_bytes` = {l1} holds a step \
+         that memory tiles of {l2} hold and buffer descriptors can describe; {}",
+        if advice.is_empty() { "use another `device` or `precision`".to_owned() }
+        else { format!("use {}", advice.join(", or ")) }
     )]
     NoPoint {
+        /// L1, in bytes.
+        l1: u32,
         /// What a memory tile has.
-        have: Bytes,
-        /// The steps asked for, if any.
-        steps: Option<NonZeroU16>,
+        l2: Bytes,
+        /// What gives it one, each by itself.
+        advice: Vec<String>,
+    },
+    /// Designs, but no tile that the iteration takes.
+    #[error(
+        "the iteration has no point: no tile for `{precision}` of the reductions up to {start} is bound by compute (Eq. \
+         4); use more `device.dma_bytes_per_cycle` or another `k_start`"
+    )]
+    NotBound {
+        /// The precision.
+        precision: Precision,
+        /// The longest reduction.
+        start: u32,
     },
     /// Designs, but none that can be programmed, most for addresses between words.
     #[error("no design for `{precision}` that the memory tiles hold can be programmed; of most, {why}")]
@@ -227,6 +241,9 @@ impl Default for BalanceStudy {
 /// What counts as no gain any more: Sec. 5.2.2 calls less than one percent marginal.
 const MARGINAL: f64 = 0.01;
 
+/// How often L1 is halved to find one whose largest tiles have a design: from the largest L1 to the smallest stack.
+const MOST_HALVES: usize = 12;
+
 impl BalanceStudy {
     fn search(&self, objective: Objective, k_ct: Option<u32>) -> Search {
         Search {
@@ -280,6 +297,62 @@ impl BalanceStudy {
         Some(Timed { ns: designs.time(&kernel, &chosen.design, chosen.size)?, ..chosen })
     }
 
+    /// The reduction of one instruction, and that which the iteration starts from.
+    fn start(&self) -> Result<[u32; 2], BalanceError> {
+        let s = u32::from(self.device.mmul(self.precision).map_err(SearchError::from)?.s.get());
+        let start = match self.k_start {
+            Some(given) => u32::from(given.get()),
+            None => self.search(Objective::Throughput, None).best(&self.device, self.precision, 1)?[0].tile.k,
+        };
+        if start.is_multiple_of(s) { Ok([s, start]) } else { Err(BalanceError::Start { given: start, s }) }
+    }
+
+    /// The largest tile of C that L1 holds of a reduction and that compute bounds.
+    fn largest(&self, k: u32, assumed_efficiency: Option<f64>) -> Option<Kernel> {
+        let search = Search { assumed_efficiency, ..self.search(Objective::LargestOutput, Some(k)) };
+        Some(search.best(&self.device, self.precision, 1).ok()?[0])
+    }
+
+    /// Whether the iteration measures any point.
+    fn has_a_point(&self) -> bool {
+        let Ok([s, start]) = self.start() else { return false };
+        let mut reductions = (1..=start / s).rev().map(|it| it * s);
+        reductions.any(|k| self.largest(k, None).is_some_and(|it| self.saturated(it).is_some()))
+    }
+
+    /// Why the iteration measures none, though there are designs. What helps is found by trying.
+    fn no_point(&self) -> BalanceError {
+        let [s, start] = match self.start() {
+            Ok(it) => it,
+            Err(error) => return error,
+        };
+        if (1..=start / s).all(|it| self.largest(it * s, None).is_none()) {
+            return BalanceError::NotBound { precision: self.precision, start };
+        }
+        let (l1, l2) = (self.device.l1_bytes.get(), self.device.l2_bytes);
+        let on = |change: fn(&mut Device, NonZeroU32), bytes| {
+            let mut other = *self;
+            change(&mut other.device, bytes);
+            other.has_a_point()
+        };
+        let mut advice = Vec::new();
+        if self.k_mt_steps.is_some() && (Self { k_mt_steps: None, ..*self }).has_a_point() {
+            advice.push("fewer `k_mt_steps`".to_owned());
+        }
+        if on(|device, bytes| device.l2_bytes = bytes, NonZeroU32::MAX) {
+            advice.push("more `device.l2_bytes`".to_owned());
+        }
+        if (Self { at_least: NonZeroU32::MIN, ..*self }).has_a_point() {
+            advice.push("a smaller `at_least`".to_owned());
+        }
+        let halves = std::iter::successors(Some(l1 / 2), |it| Some(it / 2)).take(MOST_HALVES);
+        let mut smaller = halves.map_while(NonZeroU32::new);
+        if let Some(it) = smaller.find(|it| on(|device, bytes| device.l1_bytes = bytes, *it)) {
+            advice.push(format!("less `device.l1_bytes`, such as {it}"));
+        }
+        BalanceError::NoPoint { l1, l2: Bytes(l2.get().into()), advice }
+    }
+
     /// The points that the iteration measures, in order; the best is its result.
     ///
     /// Each step shortens the reduction by one instruction's and takes the largest tile
@@ -294,21 +367,13 @@ impl BalanceStudy {
     /// C grows in blocks, so a shorter reduction often has the same tile and only
     /// loses throughput.
     pub fn trace(&self) -> Result<Vec<Point>, BalanceError> {
-        let s = u32::from(self.device.mmul(self.precision).map_err(SearchError::from)?.s.get());
-        let start = match self.k_start {
-            Some(given) => u32::from(given.get()),
-            None => self.search(Objective::Throughput, None).best(&self.device, self.precision, 1)?[0].tile.k,
-        };
-        if !start.is_multiple_of(s) {
-            return Err(BalanceError::Start { given: start, s });
-        }
+        let [s, start] = self.start()?;
         let mut trace: Vec<Point> = Vec::new();
         let mut best = f64::NEG_INFINITY;
         for k in (1..=start / s).rev().map(|it| it * s) {
             let assumed_efficiency = trace.last().map(|it| it.timed.kernel.efficiency());
-            let search = Search { assumed_efficiency, ..self.search(Objective::LargestOutput, Some(k)) };
-            let largest = search.best(&self.device, self.precision, 1);
-            let Some(timed) = largest.ok().and_then(|it| self.saturated(it[0])) else { continue };
+            let largest = self.largest(k, assumed_efficiency);
+            let Some(timed) = largest.and_then(|it| self.saturated(it)) else { continue };
             let outputs = timed.kernel.tile.outputs();
             let grows = trace.last().is_none_or(|it| it.tile().outputs() < outputs);
             if self.iteration == Iteration::UntilComputeBound && !grows {
@@ -393,8 +458,7 @@ impl Study for BalanceStudy {
         // The first of equals, as the iteration would keep it.
         let reached = trace.iter().rev().max_by(|a, b| a.timed.tops().total_cmp(&b.timed.tops()));
         let (best, tried) = self.best()?;
-        let have = Bytes(self.device.l2_bytes.get().into());
-        let reached = *reached.ok_or(BalanceError::NoPoint { have, steps: self.k_mt_steps })?;
+        let reached = *reached.ok_or_else(|| self.no_point())?;
         let (tile, best_tile) = (reached.tile(), best.kernel.tile);
         Ok(BalanceAnswer {
             tops: reached.timed.tops(),
@@ -467,9 +531,41 @@ mod tests {
         assert!(step.contains("fewer `k_mt_steps`"), "{step}");
         // Smaller tiles than the largest have such steps.
         let point = error(|it| it.k_mt_steps = NonZeroU16::new(500));
-        assert!(point.starts_with("the iteration has no point") && point.contains("`k_start`"), "{point}");
+        assert!(
+            point.starts_with("the iteration has no point") && point.contains("fewer `k_mt_steps`"),
+            "{point}"
+        );
         let time = error(|it| it.device.clock_mhz = memscape_units::Megahertz::new(0.001).unwrap());
         assert!(time.contains("`at_least`") && time.contains("`device.clock_mhz`"), "{time}");
+    }
+
+    /// The largest tiles of a large L1 are none that descriptors describe, whatever the memory tiles.
+    #[test]
+    fn an_iteration_without_points_is_told_what_gives_it_one() {
+        let of = |change: fn(&mut BalanceStudy)| {
+            let mut study = BalanceStudy::default();
+            change(&mut study);
+            study.answer().map(drop).map_err(|it| it.to_string())
+        };
+        let large = of(|it| it.device.l1_bytes = NonZeroU32::new(1 << 20).unwrap()).unwrap_err();
+        assert!(
+            large.contains("of no reduction have the largest tiles that `device.l1_bytes` = 1048576"),
+            "{large}"
+        );
+        assert!(large.ends_with("; use less `device.l1_bytes`, such as 262144"), "{large}");
+        assert_eq!(of(|it| it.device.l1_bytes = NonZeroU32::new(1 << 18).unwrap()), Ok(()));
+        let small = of(|it| it.device.l2_bytes = NonZeroU32::new(30_000).unwrap()).unwrap_err();
+        assert!(small.contains("use more `device.l2_bytes`, or less `device.l1_bytes`, such as"), "{small}");
+        // A core that would multiply at its peak.
+        let starved = of(|it| {
+            it.device.l1_bytes = NonZeroU32::new(8192).unwrap();
+            it.device.port_bytes_per_cycle = NonZeroU32::MAX;
+            it.device.pipeline_cycles = memscape_units::Cycles::ZERO;
+            it.device.dma_bytes_per_cycle = NonZeroU32::MIN;
+        });
+        let starved = starved.unwrap_err();
+        let why = "no tile for `int8-int8` of the reductions up to";
+        assert!(starved.contains(why) && starved.contains("more `device.dma_bytes_per_cycle`"), "{starved}");
     }
 
     /// Compute and DRAM meet where the iteration ends.
