@@ -11,6 +11,8 @@ use memscape_units::GbPerS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::names;
+
 /// The cores that copy weights, keys and values. The array computes, so all of them may.
 ///
 /// # Source
@@ -91,7 +93,7 @@ pub enum HardwareError {
     )]
     OnChip,
     /// Memory or PIM units contradict themselves.
-    #[error("of `pim`: {0}")]
+    #[error("{}", names::of_pim(.0))]
     Pim(#[from] pim::HardwareError),
 }
 

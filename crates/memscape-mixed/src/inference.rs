@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{MEMORIES, UNUSED_BY_ALL_BANKS};
-use memscape_npu::{DEVICES, Device, GemmStudy, Precision, PromptCost, Strategy};
+use memscape_npu::{DEVICES, DesignError, Device, GemmStudy, Precision, PromptCost, Strategy};
 use memscape_ondevice::cost::energy::swizzle_energy;
 use memscape_pim::cost::idle_energy;
 use memscape_pim::{StepCost, TokenPart, hardware as pim};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handover::{CacheHandover, Keeping, LayerWeights, straight, swizzle};
 use crate::hardware::{Copier, MACHINES, Machine};
-use crate::laws;
+use crate::{laws, names};
 
 /// A prompt on an NPU, and its reply token by token with the layers' matrices on PIM.
 ///
@@ -115,8 +115,8 @@ pub enum InferenceError {
     #[error(
         "the model takes {need} of memory, {cache} of it for keys and values, {beside} for a second copy of the \
          weights or for buffers and {product} for inputs and results of the largest product, but `pim.memory` has \
-         {have}: {} are missing; use another `keeping`, fewer bits, tokens or sequences, or a memory of more `rows`, \
-         banks or channels",
+         {have}: {} are missing; use another `keeping`, fewer bits, tokens or sequences, or more `pim.memory.rows`, \
+         `pim.memory.banks_per_channel` or `pim.memory.channels`",
         Bytes(need.0.saturating_sub(have.0))
     )]
     Memory {
@@ -133,25 +133,39 @@ pub enum InferenceError {
     },
     /// Fewer buffer descriptors than designs here have in flight, which is no parameter.
     #[error(
-        "an interface tile of the NPU needs {need} buffer descriptors, a third each for A, B and C, but has {have}; \
-         use more `npu.shim_bds`"
+        "an interface tile of the NPU needs {need} buffer descriptors, {} for A and {ahead} each for B and C, but has \
+         {have}; use {}",
+        need - 2 * ahead,
+        if *need > u8::MAX.into() { "more `npu.columns` or fewer `npu.rows`".to_owned() }
+        else { format!("`npu.shim_bds` = {need} at least") }
     )]
     Descriptors {
         /// In flight.
         need: u32,
+        /// Blocks of C submitted ahead.
+        ahead: u32,
         /// Of an interface tile.
         have: u32,
     },
     /// The NPU cannot read the prompt.
     #[error("{0}")]
     Npu(String),
+    /// PIM cannot generate tokens.
+    #[error("{0}")]
+    Pim(String),
 }
 
 impl InferenceError {
     /// An error of `npu.inference` with the names of this study's parameters.
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
     fn of_npu(error: StudyError) -> Self {
-        Self::Npu(error.to_string().replace("`device.", "`npu."))
+        Self::Npu(names::of_npu(&error))
+    }
+
+    /// The same of `pim.inference`.
+    #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+    fn of_pim(error: StudyError) -> Self {
+        Self::Pim(names::of_pim(&error))
     }
 }
 
@@ -223,12 +237,13 @@ impl InferenceStudy {
 
     /// The prompt on the NPU.
     fn prompt(&self) -> Result<PromptCost, InferenceError> {
-        let need = 3 * u32::from(GemmStudy::default().bds_in_flight.get());
-        let have = u32::from(self.npu.shim_bds.get());
-        if need > have {
-            return Err(InferenceError::Descriptors { need, have });
+        match GemmStudy::default().design().check_channels(&self.npu) {
+            Ok(()) => self.on_npu().prompt().map_err(InferenceError::of_npu),
+            Err(DesignError::Descriptors { asked: ahead, each, have }) => {
+                Err(InferenceError::Descriptors { need: ahead * each, ahead, have })
+            }
+            Err(error) => Err(InferenceError::of_npu(error.into())),
         }
-        self.on_npu().prompt().map_err(InferenceError::of_npu)
     }
 
     /// The same on processor and PIM.
@@ -272,8 +287,9 @@ impl InferenceStudy {
         let copies = copies.map(|it| OperatorCost::new(Pass::Prompt, it.0, Nanoseconds::ZERO, [it]));
         let of = |all: Vec<OperatorCost>, pass| all.into_iter().filter(move |it| it.pass == pass);
         let prompt = npu.operators().map_err(InferenceError::of_npu)?;
+        let reply = self.on_pim().operators().map_err(InferenceError::of_pim)?;
         let prompt = of(prompt, Pass::Prompt).chain(copies);
-        Ok(prompt.chain(of(self.on_pim().operators()?, Pass::Token)).collect())
+        Ok(prompt.chain(of(reply, Pass::Token)).collect())
     }
 
     fn weights(&self) -> LayerWeights {
@@ -378,7 +394,7 @@ impl Study for InferenceStudy {
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {
         self.machine().check()?;
-        let step = self.on_pim().step_on_pim()?;
+        let step = self.on_pim().step_on_pim().map_err(InferenceError::of_pim)?;
         let memory = self.memory_bytes(&step)?;
         let prompt = self.prompt()?;
         let moved = self.transfers(&prompt)?;
@@ -663,12 +679,62 @@ mod tests {
         for (text, names) in [
             (error(|it| it.rows = NonZeroU8::new(8).unwrap()), "`npu.rows` = 4 at most"),
             (error(|it| it.l1_bytes = NonZeroU32::new(1000).unwrap()), "`npu.l1_bytes` = 2049 at least"),
+            (error(|it| it.stack_bytes = 1_000_000_000), "`npu.stack_bytes` = 64511 at most"),
             (error(|it| it.l2_bytes = NonZeroU32::new(1000).unwrap()), "more `npu.l2_bytes`"),
-            (error(|it| it.shim_bds = NonZeroU8::new(12).unwrap()), "more `npu.shim_bds`"),
+            (error(|it| it.shim_bds = NonZeroU8::new(12).unwrap()), "`npu.shim_bds` = 15 at least"),
+            (error(|it| it.columns = NonZeroU8::MIN), "`npu.shim_bds` = 30 at least"),
+            (
+                error(|it| it.accumulator_bytes = NonZeroU32::MIN),
+                "use `npu.accumulator_bytes` = 1024 at least",
+            ),
+            (
+                error(|it| it.int8.as_mut().unwrap().s = NonZeroU8::MIN),
+                "use a multiple of 4 elements for `npu.int8.s` = 1",
+            ),
             (endless, "more `npu.dram.read_gb_s`"),
         ] {
-            let foreign = ["device", "k_mt", "bds_in_flight"];
+            let foreign = ["device", "k_mt", "k_ct", "bds_in_flight"];
             assert!(text.contains(names) && !foreign.iter().any(|it| text.contains(it)), "{text}");
         }
+    }
+
+    #[test]
+    fn an_array_answers_where_a_refusal_says_that_it_does() {
+        let answers = |change: fn(&mut Device)| {
+            let mut study = small();
+            change(&mut study.npu);
+            study.answer().map(drop).map_err(|it| it.to_string())
+        };
+        let one_column = |it: &mut Device| {
+            (it.columns, it.shim_bds) = (NonZeroU8::MIN, NonZeroU8::new(30).unwrap());
+        };
+        assert_eq!(answers(one_column), Ok(()));
+        assert_eq!(answers(|it| it.stack_bytes = 64_511), Ok(()));
+        assert_eq!(answers(|it| it.l1_bytes = NonZeroU32::new(2049).unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn memory_with_pim_that_cannot_be_is_told_in_this_studys_names() {
+        let error = |change: fn(&mut pim::Machine)| {
+            let mut study = small();
+            change(&mut study.pim);
+            let [answer, operators] = [study.answer().map(drop), study.operators().map(drop)];
+            let [answer, operators] = [answer, operators].map(|it| it.unwrap_err().to_string());
+            assert_eq!(answer, operators);
+            answer
+        };
+        let registers = error(|it| it.pim.registers = NonZeroU32::new(8).unwrap());
+        assert!(registers.contains("use 1 to 6 `pim.pim.input_registers`"), "{registers}");
+        let bits = error(|it| it.pim.register_bits = NonZeroU32::MIN);
+        assert!(bits.starts_with("`pim.pim.register_bits` is 1, too narrow"), "{bits}");
+        let bus = error(|it| it.memory.bus_bits = NonZeroU32::new(256).unwrap());
+        assert!(
+            bus.starts_with("`pim.interleave_bytes` is 256; it must be a power of two from 512"),
+            "{bus}"
+        );
+        let timing = error(|it| it.memory.trp_ns = Nanoseconds::new(1e6).unwrap());
+        assert!(timing.starts_with("`pim.memory`: DRAM rule `tRPab >= tRP` does not hold"), "{timing}");
+        let ranks = error(|it| it.memory.ranks = NonZeroU32::new(2).unwrap());
+        assert!(ranks.starts_with("`pim.memory.ranks` is 2"), "{ranks}");
     }
 }

@@ -21,6 +21,7 @@ pub mod handover;
 pub mod hardware;
 pub mod inference;
 mod laws;
+mod names;
 
 use memscape_study::{AnyCatalog, Calibration, StudyVisitor, System};
 
