@@ -207,7 +207,7 @@ fn a_refused_trace_leaves_what_there_was() {
 
     let missing = folder.path().join("missing/trace.csv");
     let error = refused(&["trace", "pim.gemv", "m=64", "k=128", "-o", missing.to_str().unwrap()]);
-    assert!(error.contains("missing/trace.csv`: entity not found; choose another"), "{error}");
+    assert!(error.contains("missing/trace.csv`: there is no such folder; choose another"), "{error}");
 }
 
 #[test]

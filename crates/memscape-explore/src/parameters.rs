@@ -90,9 +90,8 @@ impl Anatomy {
 
     /// The study of a full tree, each value within its limits.
     pub(crate) fn read<S: Study>(&self, tree: &mut Node) -> Result<S, Error> {
-        // Ranges first: they say more than that a type has no such number.
-        self.limits.check(tree).map_err(|it| it.at(""))?;
         let study = S::deserialize(&mut *tree).map_err(|it| self.told(it))?;
+        self.limits.check(tree).map_err(|it| it.at(""))?;
         Ok(study)
     }
 

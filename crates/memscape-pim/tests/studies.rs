@@ -286,7 +286,7 @@ fn a_model_that_does_not_fit_is_refused() {
     };
     assert_eq!(
         model("llama-2-70b", "fp16").unwrap_err().to_string(),
-        "the model takes 129.027 GiB of memory, 320 MiB of it for keys and values and 240 MiB for inputs and results of the largest product, but `memory` has 16 GiB: 113.027 GiB are missing; use fewer bits, tokens or sequences, or a memory of more `rows`, banks or channels"
+        "the model takes 129.027 GiB of memory, 320 MiB of it for keys and values and 240 MiB for inputs and results of the largest product, but `memory` has 16 GiB: 113.027 GiB are missing; use fewer bits, tokens or sequences, or more `memory.rows`, `memory.banks_per_channel` or `memory.channels`"
     );
     assert!(model("opt-30b", "int8").is_err());
     assert!(model("opt-30b", "int4").is_ok_and(|it| it < 16 << 30));

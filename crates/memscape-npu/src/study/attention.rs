@@ -159,7 +159,7 @@ mod tests {
         for tokens in [1, 16, 64, 1024] {
             assert!(ttft(tokens, Strategy::BestPerSize) <= ttft(tokens, Strategy::OneDesign), "{tokens}");
         }
-        assert_eq!(ttft(1, Strategy::BestPerSize), ttft(1, Strategy::OneDesign));
+        assert!((ttft(1, Strategy::BestPerSize) / ttft(1, Strategy::OneDesign) - 1.0).abs() < 1e-12);
         let error = study("llama-3.2-1b", 131_072).answer().unwrap_err().to_string();
         assert!(error.contains("the product's inputs and results"), "{error}");
     }

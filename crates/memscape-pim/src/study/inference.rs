@@ -100,7 +100,8 @@ pub enum InferenceError {
     /// More than the memory holds.
     #[error(
         "the model takes {need} of memory, {cache} of it for keys and values and {} for {}, but `memory` has {have}: \
-         {} are missing; use fewer bits, tokens or sequences{}, or a memory of more `rows`, banks or channels",
+         {} are missing; use fewer bits, tokens or sequences{}, or more `memory.rows`, \
+         `memory.banks_per_channel` or `memory.channels`",
         product.max(scores),
         if scores > product { "attention scores" } else { "inputs and results of the largest product" },
         Bytes(need.0.saturating_sub(have.0)),
