@@ -616,3 +616,28 @@ fn a_timing_is_swept_without_those_that_nothing_depends_on() {
             < with("cxl.inference", "expander.memory.trefi_ns", 7800.0)
     );
 }
+
+/// Embeddings narrower than the layers save a little of the head, and cost two projections of more weights, wherever a
+/// model runs.
+#[test]
+fn embeddings_of_another_width_are_projected_everywhere() {
+    let asked = [
+        ("pim.inference", json!({})),
+        ("cxl.inference", json!({})),
+        ("npu.inference", json!({})),
+        ("mixed.inference", json!({})),
+        ("ondevice.inference", json!({ "format": "bf16" })),
+        ("ndp.inference", json!({ "system": "hermes" })),
+        ("ndp.inference", json!({ "system": "tensorrt-llm" })),
+    ];
+    for (name, mut given) in asked {
+        let mut token_ns = |width: u32| {
+            let model = json!({ "model": "llama-3.2-1b", "model.embedding_size": width });
+            given.as_object_mut().unwrap().extend(model.as_object().unwrap().clone());
+            given["prompt_tokens"] = json!(16);
+            given["generated_tokens"] = json!(16);
+            number(name, "token_ns", &given)
+        };
+        assert!(token_ns(2016) > token_ns(2048), "{name} {given}");
+    }
+}
