@@ -107,8 +107,8 @@ const ROUNDING: f64 = 1e-6;
 /// So much slower, a picosecond is nothing even to the fastest memory that is drawn.
 const SLOWED: f64 = 64.0;
 
-/// What picoseconds are then, and what is counted in whole ones.
-const CLOCK_ROUNDING: f64 = 1e-3;
+/// What a picosecond may still do: it turns the order in which a greedy schedule serves what is ready at once.
+const CLOCK_ROUNDING: f64 = 5e-3;
 
 /// A study and what there is to know about it.
 pub(super) struct Court<'a> {
@@ -286,6 +286,10 @@ impl Court<'_> {
     fn slowed(&self, tree: &Value, by: f64) -> Option<Parameters> {
         let mut changed = Parameters::new();
         for it in &self.description.parameters {
+            // The fields of a description are parameters of their own.
+            if matches!(it.values, Values::Description(_)) {
+                continue;
+            }
             if let Some(table) = at(tree, &it.path).and_then(Value::as_object) {
                 // What is null unless a machine has it.
                 let numbers = table.iter().filter_map(|(name, value)| Some((name, value.as_f64()?)));

@@ -128,7 +128,7 @@ impl Study for Bent {
             return Err(TooMuch(self.bytes.get()).into());
         }
         let bend = if self.faults.bends && lanes > 16.0 { lanes } else { 1.0 };
-        let hidden_ns = if self.faults.hides { 5000.0 / lanes } else { 0.0 };
+        let hidden_ns = if self.faults.hides { 500_000.0 / lanes } else { 0.0 };
         let lanes_ns = self.byte_ns * bytes / lanes * bend + hidden_ns;
         let wait_ns = if self.engine == Mode::Events { self.delay_ns.min(0.1 * lanes_ns) } else { 0.0 };
         let sloppy = if self.faults.sloppy && self.engine == Mode::Closed { 0.5 } else { 1.0 };

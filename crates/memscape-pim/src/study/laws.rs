@@ -36,12 +36,8 @@ const WIDER_WORDS: &str = "wider words carry more weights and inputs, and have m
 const SUMS_TAKE_TURNS: &str =
     "reads of partial sums take turns over bank groups, a PIM command waits for them all";
 
-/// Where the read-to-write time is not given, data that comes later lets its command come sooner, and
-/// rows do not wait for the data.
-const OVERLAPPED: &[Exception] = &[Exception {
-    when: When::is("pim.row_after_write", &["overlapped"]),
-    reason: "the later a write's data, the sooner its command may follow a read, and rows open beside it",
-}];
+const LATER_WRITE: &str =
+    "the later a write's data, the sooner it may follow a read; and a row waits for them";
 
 /// What all studies say of machine and placement.
 const MACHINE: &[Effect] = &[
@@ -64,7 +60,7 @@ const MACHINE: &[Effect] = &[
     slower("memory.twr_ns"),
     slower("memory.trtp_ns"),
     slower("memory.cl_ns").only(TURN_NOT_GIVEN),
-    slower("memory.cwl_ns").except(OVERLAPPED),
+    either("memory.cwl_ns", LATER_WRITE),
     slower("memory.tccd_s_ns"),
     slower("memory.tccd_l_ns"),
     slower("memory.trrd_l_ns"),

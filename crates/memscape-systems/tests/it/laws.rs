@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memscape_explore::{DynStudy, Parameters, examine};
+use memscape_explore::{DynStudy, Parameters, Rule, examine};
 use memscape_systems::{studies, study};
 use rayon::prelude::*;
 
@@ -29,6 +29,9 @@ const SHORT: [(&str, &str); 2] = [
     ("ndp.predictor", r#"{"prompt_tokens": 8, "generated_tokens": 8, "layers": 2}"#),
     ("ndp.activity", r#"{"prompt_tokens": 16, "generated_tokens": 8, "layers": 2}"#),
 ];
+
+/// Studies of bytes and counts, none of whose numbers is a time or a rate.
+const TIMELESS: [&str; 4] = ["ondevice.capacity", "ondevice.roofline", "riscv.census", "ndp.activity"];
 
 /// Walks take seconds, the closed form takes milliseconds: more points of it alone.
 const ALONE: (&str, &str, u64) = ("ndp.inference", r#"{"engine": "closed"}"#, 300);
@@ -64,6 +67,12 @@ fn broken_at(study: &dyn DynStudy, fixed: &Parameters, points: u64) -> Option<St
         examine(study, fixed, points, 11, &()).unwrap_or_else(|error| panic!("{}: {error}", study.name()));
     println!("{it}");
     assert!(it.complete);
+    let asked = |rule| it.checked.iter().filter(|it| it.rule == rule).map(|it| it.checks).sum::<u64>();
+    assert!(
+        asked(Rule::Clock) > 0 || TIMELESS.contains(&study.name()),
+        "{}: no clock was slowed",
+        study.name()
+    );
     (!it.broken.is_empty()).then(|| it.to_string())
 }
 
