@@ -104,7 +104,7 @@ pub enum Command {
     },
     /// Answer one study.
     Run {
-        /// A study, a TOML study file, or a row of a .parquet table.
+        /// A study, a TOML study file, or a row of a .parquet or .csv table.
         #[arg(value_name = "STUDY|FILE")]
         study: String,
         #[command(flatten)]

@@ -170,8 +170,12 @@ fn run(
 /// the command line.
 fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, Vec<Parameters>), Failure> {
     let overrides = parameters::parse(overrides)?;
-    if Path::new(name).extension().is_none_or(|it| it != "toml") {
-        return Ok((study(name).map_err(Failure::of)?, vec![overrides]));
+    match Path::new(name).extension().and_then(|it| it.to_str()) {
+        Some("toml") => {}
+        Some("parquet" | "csv") => {
+            return Err(Failure::BadInput(format!("`{name}` is a table; say which row of it: --row 0")));
+        }
+        _ => return Ok((study(name).map_err(Failure::of)?, vec![overrides])),
     }
     let file = read(Path::new(name))?;
     if file.has_axes() {

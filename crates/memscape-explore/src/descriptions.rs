@@ -118,6 +118,8 @@ fn find_below(
     // The outermost one is named by who asks.
     let named = |problem: String| match depth {
         0 => CatalogError::File(problem),
+        // One that is its own base is named once.
+        _ if problem.starts_with(&format!("{}: ", path.display())) => CatalogError::File(problem),
         _ => CatalogError::File(format!("{}: {problem}", path.display())),
     };
     let form = match read_beginning(catalog, &path) {

@@ -40,7 +40,7 @@ pub use mapping::tile::{OutputBuffers, Tile, TileError};
 pub use study::attention::PromptAttention;
 pub use study::balance::{BalanceAnswer, BalanceStudy};
 pub use study::gemm::{GemmAnswer, GemmStudy};
-pub use study::inference::{InferenceAnswer, InferenceStudy, PromptCost};
+pub use study::inference::{HeadOn, InferenceAnswer, InferenceStudy, PromptCost};
 pub use study::kernel::{KernelAnswer, KernelStudy};
 pub use study::search::{SearchAnswer, SearchStudy};
 pub use study::workload::{ProductTraffic, Strategy, WorkloadAnswer, WorkloadStudy};

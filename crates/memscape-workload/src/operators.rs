@@ -70,6 +70,9 @@ impl Matrix {
     /// Those of a feed-forward network, or of an expert, in the order they are used.
     pub const FFN: [Self; 6] = [Self::Fc1, Self::Fc2, Self::GateUp, Self::Gate, Self::Up, Self::Down];
 
+    /// Those that follow the layers: of a prompt, for its last token.
+    pub const AFTER_LAYERS: [Self; 2] = [Self::ProjectOut, Self::LmHead];
+
     /// Those that are of no layer, in the order they are used.
     pub const OUTSIDE: [Self; 3] = [Self::ProjectIn, Self::ProjectOut, Self::LmHead];
 

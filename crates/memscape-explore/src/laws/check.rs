@@ -104,11 +104,15 @@ pub(super) struct Seen {
 /// Rounding to whole picoseconds, and sums of floats in another order.
 const ROUNDING: f64 = 1e-6;
 
-/// So much slower, a picosecond is nothing even to the fastest memory that is drawn.
-const SLOWED: f64 = 64.0;
+/// How many times slower the two machines are whose answers are compared: a time that hides in a model is 4 % of
+/// the rest or more where it shows.
+const SLOWED: [f64; 2] = [4.0, 256.0];
 
-/// What a picosecond may still do: it turns the order in which a greedy schedule serves what is ready at once.
-const CLOCK_ROUNDING: f64 = 5e-3;
+/// What whole picoseconds do to the faster of the two.
+const CLOCK_ROUNDING: f64 = 0.01;
+
+/// No more than a tie of a greedy schedule moves, which a picosecond turns.
+const TIE: f64 = 0.1;
 
 /// A study and what there is to know about it.
 pub(super) struct Court<'a> {
@@ -252,34 +256,58 @@ impl Court<'_> {
         }
     }
 
-    /// Asks the same machine, slowed down once and twice as much: no unit is the model's own.
+    /// Asks the same machine, slowed down little and much: no unit is the model's own.
     fn clock(&self, point: &Parameters, seen: &mut Seen) {
         let Ok(tree) = self.study.tree(&[point, self.fixed]) else { return };
-        let changes = [SLOWED, 2.0 * SLOWED].map(|by| self.slowed(&tree, by));
-        let [Some(once), Some(twice)] = &changes else { return };
-        let (Ok(once), Ok(twice)) = (self.run(point, once), self.run(point, twice)) else { return };
+        let changes = SLOWED.map(|by| self.slowed(&tree, by));
+        let [Some(little), Some(much)] = &changes else { return };
+        let (Ok(little), Ok(much)) = (self.run(point, little), self.run(point, much)) else { return };
         seen.asked.push(Rule::Clock);
         // Where rounding decides between two mappings of nearly the same cost, their parts may differ.
-        let is_same = |it: &(String, Value)| it.1.is_f64() || twice.iter().any(|of| of == it);
-        let same_mapping = once.iter().all(is_same);
+        let is_same = |it: &(String, Value)| it.1.is_f64() || much.iter().any(|of| of == it);
+        let same_mapping = little.iter().all(is_same);
         for column in &self.description.columns {
             let is_aim = self.laws.aim.is_some_and(|it| it.column == column.name);
             // Over how many years a price is spread is the owner's.
             let is_physical = |unit: &&str| !unit.ends_with("/USD");
             let unit = column.unit.as_deref().filter(|_| is_aim || same_mapping).filter(is_physical);
             let Some(unit) = unit else { continue };
-            let (Some(a), Some(b)) = (number(&once, &column.name), number(&twice, &column.name)) else {
+            let power = power_of_time(unit);
+            // As it would be of the machine itself.
+            let own = |row: &Row, by: f64| Some(number(row, &column.name)? / by.powi(power));
+            let [by_little, by_much] = SLOWED;
+            let (Some(a), Some(b)) = (own(&little, by_little), own(&much, by_much)) else { continue };
+            let apart = (b - a).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
+            if apart <= CLOCK_ROUNDING || (apart <= TIE && !self.fades(point, &tree, power, own, [a, b])) {
                 continue;
-            };
-            let expected = a * 2_f64.powi(power_of_time(unit));
-            if (b - expected).abs() > CLOCK_ROUNDING * expected.abs().max(b.abs()) {
-                let told = format!("`{}` goes from {a} to {b} {unit}, not to {expected}", column.name);
-                let changes = changes.into_iter().flatten().collect();
-                let parameter = String::new();
-                seen.found.push(Found { rule: Rule::Clock, parameter, told, changes });
-                return;
             }
+            let told = format!(
+                "`{}` is {a} {unit} times the slowing of a machine {by_little} times slower, and {b} of one {by_much} times slower",
+                column.name
+            );
+            let changes = changes.into_iter().flatten().collect();
+            seen.found.push(Found { rule: Rule::Clock, parameter: String::new(), told, changes });
+            return;
         }
+    }
+
+    /// Whether what two answers are apart halves where the faster machine is half as fast, as the share of a
+    /// constant time does. What a picosecond turns is there or is not.
+    fn fades(
+        &self,
+        point: &Parameters,
+        tree: &Value,
+        power: i32,
+        own: impl Fn(&Row, f64) -> Option<f64>,
+        [little, much]: [f64; 2],
+    ) -> bool {
+        let by = 2.0 * SLOWED[0];
+        let between = self.slowed(tree, by).and_then(|it| self.run(point, &it).ok());
+        let Some(between) = between.and_then(|it| own(&it, by)) else { return false };
+        // A constant adds to a time, not to a rate.
+        let as_time = |it: f64| if power < 0 { it.recip() } else { it };
+        let [little, between, much] = [little, between, much].map(as_time);
+        (0.2..0.8).contains(&((between - much) / (little - much)))
     }
 
     /// Every time of the machine so many times as long, every rate that much lower.

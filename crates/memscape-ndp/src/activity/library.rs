@@ -339,7 +339,10 @@ pub fn parse(files: &[File]) -> Result<Recording, TraceError> {
     let stem = |it: &File| last(&it.name).rsplit_once('.').map_or(it.name.as_str(), |it| it.0).to_owned();
     let stems: Vec<String> = sequences.iter().map(|it| stem(it)).collect();
     let name = match &stems[..] {
-        [] => return Err(TraceError::NoSequence { files: list(&[PROFILE]) }),
+        [] => {
+            let files = if profile.is_empty() { String::new() } else { format!(", only `{PROFILE}`") };
+            return Err(TraceError::NoSequence { files });
+        }
         [only] => only.clone(),
         [first, .., last] => format!("{first} to {last}"),
     };

@@ -109,9 +109,9 @@ pub enum TraceError {
         parameter: &'static str,
     },
     /// No file of a sequence.
-    #[error("there is no .npz file of a sequence, only {files}; give one with the arrays `qkv` and `mlp`")]
+    #[error("there is no .npz file of a sequence{files}; give one with the arrays `qkv` and `mlp`")]
     NoSequence {
-        /// What there is.
+        /// What there is instead, if anything.
         files: String,
     },
     /// A file that is no trace or profile.

@@ -185,7 +185,12 @@ fn a_folder_is_a_recording() {
     assert_eq!(read.name, "trace_00 to trace_11");
 
     let nothing = resolve(&files[2..3]).unwrap_err().to_string();
-    assert!(nothing.starts_with("there is no .npz file of a sequence, only `profile.npz`"), "{nothing}");
+    assert!(
+        nothing.starts_with("there is no .npz file of a sequence, only `profile.npz`; give"),
+        "{nothing}"
+    );
+    let empty = resolve(&[]).unwrap_err().to_string();
+    assert!(empty.starts_with("there is no .npz file of a sequence; give"), "{empty}");
     files[0].bytes = b"PK no".to_vec();
     let damaged = resolve(&files).unwrap_err().to_string();
     assert!(damaged.starts_with("`trace_11.npz`: not a readable .npz file"), "{damaged}");

@@ -194,6 +194,8 @@ pub struct PromptCost {
     pub vector: Nanoseconds,
     /// Operations of the products, without padding, in 10^12 per second.
     pub tops: f64,
+    /// The rate of attention as one kernel, which is that of the layers' products.
+    attention_tops: f64,
     /// The layers' products, with what configures the array.
     pub layers: ProductTraffic,
     /// Those of the head, and of what projects embeddings.
@@ -229,6 +231,132 @@ impl PromptCost {
     pub fn written_bytes(&self) -> [f64; 2] {
         let products = [self.layers, self.outside];
         [products.iter().map(|it| it.written_bytes).sum(), products.iter().map(|it| it.bus_bytes[1]).sum()]
+    }
+}
+
+/// Who multiplies by what follows the layers, for the last token of each prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadOn {
+    /// The array.
+    Array,
+    /// A processor beside it.
+    Processor,
+}
+
+/// Whether it follows the layers, and is asked for one token of a prompt.
+fn follows_layers(it: &Operator) -> bool {
+    Matrix::AFTER_LAYERS.iter().any(|of| of.name() == it.name)
+}
+
+/// How the array multiplies with weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// As `npu.workload` has it: padded to whole tiles.
+    Products,
+    /// Streaming them past vectors, as in a step.
+    Stream,
+}
+
+/// How the prompts of a study meet weights.
+struct Plan {
+    /// With the strategy that products take.
+    study: InferenceStudy,
+    /// Those of the layers, and what is in front of them.
+    layers: By,
+    /// Those that follow, if the array multiplies with them.
+    head: Option<By>,
+}
+
+impl Plan {
+    /// What is computed as products, if anything is.
+    fn products(&self) -> Option<WorkloadStudy> {
+        let lm_head = self.head == Some(By::Products);
+        (self.layers == By::Products).then(|| WorkloadStudy { lm_head, ..self.study.products() })
+    }
+
+    /// The operators that stream.
+    fn streamed(&self) -> Result<Vec<Operator>, StudyError> {
+        let InferenceStudy { model, prompt_tokens, projections, .. } = self.study;
+        let operators = model.prefill_operators(prompt_tokens.get(), projections)?;
+        let streams = |it: &Operator| match it.kind {
+            OperatorKind::Matrix if follows_layers(it) => self.head == Some(By::Stream),
+            OperatorKind::Matrix => self.layers == By::Stream,
+            OperatorKind::Attention | OperatorKind::Vector => false,
+        };
+        Ok(operators.into_iter().filter(streams).collect())
+    }
+
+    fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
+        let streamed = self.streamed()?;
+        if streamed.is_empty() { Ok(Vec::new()) } else { self.study.streams(&streamed, self.tokens()) }
+    }
+
+    const fn tokens(&self) -> u64 {
+        self.study.prompt_tokens.get()
+    }
+
+    /// What it takes beside products and streams: configuring the array for streams that follow products of other
+    /// designs, and handing streams over.
+    fn around(&self) -> Result<[Nanoseconds; 2], StudyError> {
+        let streamed = self.streamed()?;
+        if streamed.is_empty() {
+            return Ok([Nanoseconds::ZERO; 2]);
+        }
+        let study = &self.study;
+        let is_changed = self.layers == By::Products && study.strategy != Strategy::OneDesign;
+        let configuring = if is_changed { study.device.reconfiguration_ns } else { Nanoseconds::ZERO };
+        let layers = if self.layers == By::Stream { study.model.layers } else { 0 };
+        Ok([configuring, study.dispatch_of(&streamed, self.tokens(), layers)])
+    }
+
+    /// All of it; nothing if memory tiles do not hold at once what weights stream past.
+    fn cost(&self) -> Result<Option<PromptCost>, StudyError> {
+        let study = &self.study;
+        let streams = self.streams()?;
+        if streams.iter().any(|it| it.turns > 1.0) {
+            return Ok(None);
+        }
+        let stored = study.format.of(&study.model)?;
+        let heads = NonZeroU64::from(study.batch);
+        let (mut layers, mut outside, mut operations, attention_tops) = match self.products() {
+            Some(products) => {
+                let Solved { answer, layers, outside, layer_tops, .. } =
+                    products.solve(heads, Some(stored))?;
+                (layers, outside, answer.tops * answer.time_ns * 1e3, layer_tops)
+            }
+            None => {
+                let kernel = study.products().kernel(heads)?;
+                let reached = study.device.tops(kernel.macs_per_cycle());
+                (ProductTraffic::NONE, ProductTraffic::NONE, 0.0, reached)
+            }
+        };
+        for it in streams {
+            let is_outside = Matrix::OUTSIDE.iter().any(|of| of.name() == it.name);
+            (if is_outside { &mut outside } else { &mut layers }).stream(&it)?;
+            operations += it.operations;
+        }
+        let [configuring, handing] = self.around()?;
+        let around = if self.layers == By::Stream { &mut layers } else { &mut outside };
+        around.time += configuring + handing;
+        let weights = layers.time + outside.time;
+        let tops = operations / weights.as_f64() * 1e-3;
+        let (mut times, mut other_bytes) = ([0.0; 3], 0.0);
+        for it in study.prompt_streams(stored, attention_tops)? {
+            times[it.part.index()] += it.time();
+            other_bytes += it.bytes;
+        }
+        let [_, attention, vector] = times.map(Nanoseconds::new);
+        let (attention, vector) = (attention?, vector?);
+        Ok(Some(PromptCost {
+            weights,
+            attention,
+            vector,
+            tops,
+            attention_tops,
+            layers,
+            outside,
+            other_bytes,
+        }))
     }
 }
 
@@ -377,11 +505,12 @@ impl InferenceStudy {
         if need > have { Err(InferenceError::Memory { need, cache, product, have }.into()) } else { Ok(need) }
     }
 
-    /// Bytes that one instance moves over the array's way to DRAM, for so many sequences.
+    /// Bytes that one instance moves over the array's way to DRAM for all sequences, its matrix so often.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn bytes(&self, stored: Weights<'_>, it: &Operator, sequences: f64, turns: f64) -> f64 {
-        // Matrices are read for all that meet them at once; each sequence looks up rows of its own.
-        let times = if it.kind == OperatorKind::Matrix { turns * self.reads(it) } else { sequences };
+    fn bytes(&self, stored: Weights<'_>, it: &Operator, times: f64) -> f64 {
+        let sequences = f64::from(self.batch.get());
+        // Each sequence looks up rows of its own.
+        let times = if it.kind == OperatorKind::Matrix { times } else { sequences };
         let weights = times * stored.operator_bits(it) as f64;
         let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
         let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
@@ -390,9 +519,10 @@ impl InferenceStudy {
         (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
     }
 
-    /// How many matrices a step reads for each that one sequence meets: tokens of others meet other experts.
-    fn reads(&self, it: &Operator) -> f64 {
-        self.model.weight_reads(it, 1, self.batch.get().into())
+    /// How many matrices are read for each that so many tokens of one sequence meet: those of others meet other
+    /// experts.
+    fn reads(&self, it: &Operator, tokens: u64) -> f64 {
+        self.model.weight_reads(it, tokens, self.batch.get().into())
     }
 
     /// One step: the slower of streaming and multiplying, operator after operator; the bytes moved, as of a prompt;
@@ -400,7 +530,7 @@ impl InferenceStudy {
     fn step(&self) -> Result<(Breakdown<PassPart>, [f64; 2], Nanoseconds), StudyError> {
         let (mut times, mut moved) = ([0.0; 3], [0.0; 2]);
         let mut computing = 0.0;
-        let streams = self.streams()?;
+        let streams = self.streams_of_step()?;
         let products = self.products_of_step(&streams)?;
         for it in streams.iter().filter(|it| products.is_none() || it.part != PassPart::Weights) {
             if it.compute > it.stream {
@@ -453,26 +583,39 @@ impl InferenceStudy {
     }
 
     /// What a step takes to be handed over.
-    #[expect(clippy::cast_precision_loss, reason = "counts of operators")]
     fn dispatch(&self) -> Result<Nanoseconds, StudyError> {
-        let layers = f64::from(self.model.layers);
+        let operators = self.model.reply_operators(self.reply(), self.projections)?;
+        Ok(self.dispatch_of(&operators, 1, self.model.layers))
+    }
+
+    /// What so many layers, and what follows them, take to be handed over where so many tokens of each sequence stream
+    /// their operators.
+    #[expect(clippy::cast_precision_loss, reason = "counts of operators")]
+    fn dispatch_of(&self, operators: &[Operator], tokens: u64, layers: u32) -> Nanoseconds {
+        let layers = f64::from(layers);
+        let follow = f64::from(u8::from(operators.iter().any(follows_layers)));
         let dispatches = match self.handed {
             Handed::Operators => {
-                let operators = self.model.reply_operators(self.reply(), self.projections)?;
                 let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
-                products.map(|it| it.count as f64 * self.reads(it)).sum::<f64>() + layers
+                products.map(|it| it.count as f64 * self.reads(it, tokens)).sum::<f64>() + layers
             }
             // The host hands over experts once their router has answered.
-            Handed::Layers if self.model.experts.is_some() => 2.0 * layers + 1.0,
-            Handed::Layers => layers + 1.0,
+            Handed::Layers if self.model.experts.is_some() => 2.0 * layers + follow,
+            Handed::Layers => layers + follow,
             Handed::Token => 1.0,
         };
-        Ok(self.device.dispatch_ns * dispatches)
+        self.device.dispatch_ns * dispatches
     }
 
     /// What a step streams and multiplies, operator by operator.
+    fn streams_of_step(&self) -> Result<Vec<Streamed>, StudyError> {
+        self.streams(&self.model.reply_operators(self.reply(), self.projections)?, 1)
+    }
+
+    /// What streams past the vectors of so many tokens of each sequence, which memory tiles hold, and is multiplied
+    /// with them.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
+    fn streams(&self, operators: &[Operator], tokens: u64) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
         let kernel = self.products().kernel(self.batch.into())?;
@@ -483,16 +626,16 @@ impl InferenceStudy {
         // One row of the instruction for each vector; the others multiply nothing.
         let r = f64::from(kernel.mmul.r.get());
         let rate = |vectors: f64| reached * vectors / ((vectors / r).ceil() * r);
-        let mut streams = Vec::new();
-        for it in self.model.reply_operators(self.reply(), self.projections)? {
+        let stream = |it: &Operator| {
             let count = it.count as f64;
-            // Of a matrix, of as many sequences as meet it.
-            let met = batch / self.reads(&it);
+            let reads = self.reads(it, tokens);
+            // Of a matrix, of as many tokens as meet it.
+            let met = batch * it.n as f64 / reads;
             let turns = match it.kind {
                 OperatorKind::Matrix => (met / (room / (it.k * input)).max(1) as f64).ceil().max(1.0),
                 OperatorKind::Attention | OperatorKind::Vector => 1.0,
             };
-            let bytes = self.bytes(stored, &it, batch, turns);
+            let bytes = self.bytes(stored, it, turns * reads);
             let vectors = match it.kind {
                 OperatorKind::Matrix => met / turns,
                 // Heads that share keys and values.
@@ -500,17 +643,18 @@ impl InferenceStudy {
                 OperatorKind::Vector => r,
             };
             let operations = count * batch * it.operations as f64;
-            streams.push(Streamed {
+            Streamed {
                 name: it.name,
                 part: part_of(it.kind),
+                operations,
                 at_peak: operations / peak,
                 compute: operations / rate(vectors.max(1.0)),
                 stream: count * bytes / gb_s,
                 bytes: count * bytes,
                 turns,
-            });
-        }
-        Ok(streams)
+            }
+        };
+        Ok(operators.iter().map(stream).collect())
     }
 
     /// What the prompts stream and multiply beside weights: attention at the rate of the layers' products, or as
@@ -526,7 +670,7 @@ impl InferenceStudy {
         let stream = |it: Operator| {
             let (count, part) = (it.count as f64, part_of(it.kind));
             let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
-            let mut bytes = count * self.bytes(stored, &it, batch, 1.0);
+            let mut bytes = count * self.bytes(stored, &it, 1.0);
             let mut compute = count * operations / (layer_tops * 1e3);
             if by_products && part == PassPart::Attention {
                 let (time, moved) = products.attention(&it, self.batch)?;
@@ -534,8 +678,16 @@ impl InferenceStudy {
             } else if by_products {
                 bytes += count * batch * self.score_bytes(&it);
             }
-            let at_peak = count * operations / peak;
-            Ok(Streamed { name: it.name, part, at_peak, compute, stream: bytes / gb_s, bytes, turns: 1.0 })
+            Ok(Streamed {
+                name: it.name,
+                part,
+                operations: count * operations,
+                at_peak: count * operations / peak,
+                compute,
+                stream: bytes / gb_s,
+                bytes,
+                turns: 1.0,
+            })
         };
         others.map(stream).collect()
     }
@@ -551,18 +703,23 @@ impl InferenceStudy {
     ///
     /// # Errors
     /// As of the study, but that nothing is refused for its size.
-    pub fn operators(&self) -> Result<Vec<OperatorCost>, StudyError> {
+    pub fn operators(&self, head: HeadOn) -> Result<Vec<OperatorCost>, StudyError> {
         self.check()?;
         let stored = self.format.of(&self.model)?;
         let heads = NonZeroU64::from(self.batch);
-        let of_prompt = self.planned_prompt()?.0;
-        let products = of_prompt.products();
-        let mut costs = products.operators(heads, Some(stored))?;
-        let tops = products.solve(heads, Some(stored))?.layer_tops;
-        for it in of_prompt.prompt_streams(stored, tops)? {
+        let none = Nanoseconds::ZERO;
+        let (plan, PromptCost { attention_tops, .. }) = self.planned(head)?;
+        let mut costs = match plan.products() {
+            Some(products) => products.operators(heads, Some(stored))?,
+            None => Vec::new(),
+        };
+        for it in plan.streams()?.iter().chain(&plan.study.prompt_streams(stored, attention_tops)?) {
             costs.push(it.told(Pass::Prompt)?);
         }
-        let streams = self.streams()?;
+        let [configuring, handing] = plan.around()?;
+        let around = [("reconfiguration", configuring), ("dispatch", handing)];
+        costs.extend(around.map(|it| OperatorCost::new(Pass::Prompt, it.0, none, [it])));
+        let streams = self.streams_of_step()?;
         let of_step = self.products_of_step(&streams)?;
         for it in streams.iter().filter(|it| of_step.is_none() || it.part != PassPart::Weights) {
             costs.push(it.told(Pass::Token)?);
@@ -571,8 +728,7 @@ impl InferenceStudy {
             let of_token = |it| OperatorCost { pass: Pass::Token, ..it };
             costs.extend(products.operators(heads, Some(stored))?.into_iter().map(of_token));
         }
-        let dispatch = [("dispatch", self.dispatch()?)];
-        costs.push(OperatorCost::new(Pass::Token, "dispatch", Nanoseconds::ZERO, dispatch));
+        costs.push(OperatorCost::new(Pass::Token, "dispatch", none, [("dispatch", self.dispatch()?)]));
         Ok(costs)
     }
 
@@ -586,41 +742,45 @@ impl InferenceStudy {
     ///
     /// # Errors
     /// As of `npu.workload`: a design that does not fit.
-    pub fn prompt(&self) -> Result<PromptCost, StudyError> {
+    pub fn prompt(&self, head: HeadOn) -> Result<PromptCost, StudyError> {
         self.check()?;
-        Ok(self.planned_prompt()?.1)
+        Ok(self.planned(head)?.1)
     }
 
-    /// The study with the strategy that its prompt takes, and what that takes. Where attention is products of its own,
-    /// configuring the array for them may take longer than designs of their own gain: one for all is a way to share, too.
-    fn planned_prompt(&self) -> Result<(Self, PromptCost), StudyError> {
-        let best = self.prompt_as_asked()?;
-        if self.strategy == Strategy::BestPerSize && self.prompt_attention == PromptAttention::Products {
-            let shared = Self { strategy: Strategy::OneDesign, ..*self };
-            // A design that cannot compute all of them is none to share.
-            if let Ok(one) = shared.prompt_as_asked()
-                && one.total() < best.total()
-            {
-                return Ok((shared, one));
+    /// How the prompts take the least time, and how long.
+    ///
+    /// Few vectors fill a tile of no design: weights stream past them as past those of a step, if memory tiles hold all
+    /// of them at once. Where attention is products of its own, configuring the array for them may take longer than
+    /// designs of their own gain: one for all is a way to share, too.
+    fn planned(&self, head: HeadOn) -> Result<(Plan, PromptCost), StudyError> {
+        let ways: &[(By, Option<By>)] = match head {
+            HeadOn::Array => &[
+                (By::Products, Some(By::Products)),
+                (By::Products, Some(By::Stream)),
+                (By::Stream, Some(By::Stream)),
+            ],
+            HeadOn::Processor => &[(By::Products, None), (By::Stream, None)],
+        };
+        let shares =
+            self.strategy == Strategy::BestPerSize && self.prompt_attention == PromptAttention::Products;
+        let shared = shares.then_some(Self { strategy: Strategy::OneDesign, ..*self });
+        let mut best: Option<(Plan, PromptCost)> = None;
+        for study in [*self].into_iter().chain(shared) {
+            for (layers, head) in ways.iter().copied() {
+                let plan = Plan { study, layers, head };
+                let cost = match plan.cost() {
+                    Ok(Some(cost)) => cost,
+                    Ok(None) => continue,
+                    // A design that cannot compute all of them is none to share.
+                    Err(_) if study.strategy != self.strategy => continue,
+                    Err(error) => return Err(error),
+                };
+                if best.as_ref().is_none_or(|it| cost.total() < it.1.total()) {
+                    best = Some((plan, cost));
+                }
             }
         }
-        Ok((*self, best))
-    }
-
-    /// The prompts of all sequences in designs as the strategy gives them.
-    fn prompt_as_asked(&self) -> Result<PromptCost, StudyError> {
-        let stored = self.format.of(&self.model)?;
-        let solved = self.products().solve(self.batch.into(), Some(stored))?;
-        let Solved { answer: products, layers, outside, layer_tops, .. } = solved;
-        let (mut times, mut other_bytes) = ([products.time_ns, 0.0, 0.0], 0.0);
-        for it in self.prompt_streams(stored, layer_tops)? {
-            times[it.part.index()] += it.time();
-            other_bytes += it.bytes;
-        }
-        let [weights, attention, vector] = times.map(Nanoseconds::new);
-        let (weights, attention, vector) = (weights?, attention?, vector?);
-        let tops = products.tops;
-        Ok(PromptCost { weights, attention, vector, tops, layers, outside, other_bytes })
+        Ok(best.expect("the first way has a cost or an error"))
     }
 
     /// What the DRAM takes for the prompts, and for a step. The array is charged the time of weights as
@@ -643,7 +803,7 @@ impl Study for InferenceStudy {
     ];
 
     const TRACES: &'static [TraceFormat<Self>] =
-        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators()?, out)?))];
+        &[operators_form(|it: &Self, out| Ok(write_operators(&it.operators(HeadOn::Array)?, out)?))];
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("total_s")),
@@ -677,7 +837,7 @@ impl Study for InferenceStudy {
         self.check()?;
         let memory = self.memory_bytes(self.format.of(&self.model)?)?;
         let (prompt_tokens, generated) = (self.prompt_tokens.get(), self.generated_tokens.get());
-        let read = self.prompt()?;
+        let read = self.prompt(HeadOn::Array)?;
         let (step, moved, computing) = self.step()?;
         let PromptCost { weights, attention, vector, tops: prompt_tops, .. } = read;
         let (prompt, step_time) = (weights + attention + vector, Nanoseconds::new(step.total().as_ns())?);

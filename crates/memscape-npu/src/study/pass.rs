@@ -24,6 +24,7 @@ parts! {
 pub(super) struct Streamed {
     pub(super) name: &'static str,
     pub(super) part: PassPart,
+    pub(super) operations: f64,
     /// Multiplying, if every multiplier were busy.
     pub(super) at_peak: f64,
     pub(super) compute: f64,

@@ -7,7 +7,7 @@ use memscape_study::{
     Aim, Bound, CostEngine, Engines, Laws, OperatorCost, Pass, Recorder, Slot, Span, Study, StudyError, When,
     either, slower, unused,
 };
-use memscape_units::{Bytes, Nanoseconds, Picoseconds};
+use memscape_units::{Bytes, Nanoseconds, Picoseconds, UnitError};
 use memscape_workload::{Gemv, Matrix, Model, Projections, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
+use crate::study::pass::Streamed;
 use crate::study::slots::{self, DEFAULT_MODEL};
 
 /// The weight products of a language model's prompt on an NPU, layer by layer.
@@ -258,6 +259,23 @@ pub struct ProductTraffic {
 }
 
 impl ProductTraffic {
+    pub(super) const NONE: Self = Self {
+        time: Nanoseconds::ZERO,
+        read_bytes: 0.0,
+        stored_read_bytes: 0.0,
+        written_bytes: 0.0,
+        bus_bytes: [0.0; 2],
+    };
+
+    /// Adds one that streams; its few results count as read.
+    pub(super) fn stream(&mut self, it: &Streamed) -> Result<(), UnitError> {
+        self.time += Nanoseconds::new(it.time())?;
+        self.read_bytes += it.bytes;
+        self.stored_read_bytes += it.bytes;
+        self.bus_bytes[0] += it.bytes;
+        Ok(())
+    }
+
     /// Bytes read and written: with weights as they are stored and nothing but what is asked for, and whole lines
     /// of weights as wide as they are multiplied where that is more.
     #[must_use]
@@ -492,7 +510,7 @@ impl WorkloadStudy {
         }));
         let per_layer = kinds.len() - before;
         if self.lm_head {
-            let last = [Matrix::ProjectOut, Matrix::LmHead].into_iter().filter_map(outside);
+            let last = Matrix::AFTER_LAYERS.into_iter().filter_map(outside);
             kinds.extend(last.map(|(matrix, weights)| kind(matrix, weights, heads, 1, heads.get())));
         }
         Ok(Products { layers, kinds, before, per_layer })
@@ -505,15 +523,7 @@ impl WorkloadStudy {
         let products = self.products(heads, stored)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
-        let time = Nanoseconds::ZERO;
-        let nothing = ProductTraffic {
-            time,
-            read_bytes: 0.0,
-            stored_read_bytes: 0.0,
-            written_bytes: 0.0,
-            bus_bytes: [0.0; 2],
-        };
-        let mut parts = [nothing; 2];
+        let mut parts = [ProductTraffic::NONE; 2];
         let mut layers = (0.0, 0.0);
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         let mut computing = Nanoseconds::ZERO;

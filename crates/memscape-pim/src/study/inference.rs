@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gemv::{GemvStudy, dynamic_energy};
-use super::host::{Attention, Host, HostWork, LmHead, Paced, TokenPart};
+use super::host::{Attention, Host, HostOperator, HostWork, LmHead, Paced, TokenPart};
 use super::laws;
 use super::site::Site;
 use crate::cost::{GemvPart, Traffic, idle_energy, traffic_energy};
@@ -314,6 +314,22 @@ impl InferenceStudy {
             costs.push(OperatorCost::new(Pass::Token, matrix.name(), Nanoseconds::new(least)?, parts));
         }
         Ok(costs)
+    }
+
+    /// What follows the layers, on the processor: of each token of a reply, and of a prompt for its last one. And what
+    /// that reads and writes.
+    ///
+    /// # Errors
+    /// As of the study, but that nothing is refused for its size.
+    pub fn after_layers(&self) -> Result<(Vec<OperatorCost>, Traffic), StudyError> {
+        let token = self.host_work(&self.site()?).token()?.into_iter();
+        let follow = token.filter(|it| Matrix::AFTER_LAYERS.iter().any(|of| of.name() == it.name));
+        let mut traffic = Traffic::default();
+        let told = |it: HostOperator| {
+            traffic += it.traffic;
+            it.told(Pass::Token)
+        };
+        Ok((follow.map(told).collect(), traffic))
     }
 
     /// What is generated. Time is linear in what each layer attends to, so that its mean gives the mean

@@ -120,7 +120,7 @@ fn a_step_of_many_sequences_takes_turns_or_is_a_prompt_of_as_many_tokens() {
     let (small, whole) = (300 << 10, 512 << 10);
     let weights = |l2_bytes, batch| in_tiles(l2_bytes, batch).answer().unwrap().weights_ns;
     let turns = |batch| {
-        let streams = in_tiles(whole, batch).streams().unwrap();
+        let streams = in_tiles(whole, batch).streams_of_step().unwrap();
         streams.iter().map(|it| it.turns).fold(0.0, f64::max)
     };
     // Two turns begin where the widest matrix' inputs do not fit beside B and C.
@@ -150,7 +150,7 @@ fn a_step_of_many_sequences_takes_turns_or_is_a_prompt_of_as_many_tokens() {
     let bytes = |l2_bytes| in_tiles(l2_bytes, 1344).step().unwrap().1;
     assert!(bytes(whole)[0].total_cmp(&bytes(whole)[1]).is_eq() && bytes(small)[0] < bytes(small)[1]);
     // Operator by operator, too.
-    let told = many.operators().unwrap();
+    let told = many.operators(HeadOn::Array).unwrap();
     let products = |it: &&OperatorCost| {
         let of_weights = ["qkv", "out", "gate_up", "down", "lm_head", "reconfiguration"];
         it.pass == Pass::Token && of_weights.contains(&it.operator.as_str())
@@ -183,7 +183,7 @@ fn a_step_streams_the_experts_that_its_tokens_meet() {
         ..InferenceStudy::default()
     };
     let weights = |batch| {
-        let streams = of(batch, Handed::Layers).streams().unwrap();
+        let streams = of(batch, Handed::Layers).streams_of_step().unwrap();
         let products = streams.iter().filter(|it| it.part == PassPart::Weights);
         products.map(|it| it.bytes).sum::<f64>()
     };
@@ -210,7 +210,7 @@ fn each_sequence_of_a_batch_asks_the_head_once() {
     let prompt = |prompt_tokens, batch| {
         let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
         let batch = NonZeroU32::new(batch).unwrap();
-        InferenceStudy { prompt_tokens, batch, ..InferenceStudy::default() }.prompt().unwrap()
+        InferenceStudy { prompt_tokens, batch, ..InferenceStudy::default() }.prompt(HeadOn::Array).unwrap()
     };
     let (one, many) = (prompt(1 << 15, 1), prompt(1 << 5, 1 << 10));
     assert_eq!(one.layers.time, many.layers.time);
@@ -225,7 +225,7 @@ fn attention_of_a_prompt_does_not_pay_for_configuring() {
     let of = |strategy, ns| {
         let mut study = InferenceStudy { strategy, ..base };
         study.device.reconfiguration_ns = Nanoseconds::new(ns).unwrap();
-        study.prompt().unwrap()
+        study.prompt(HeadOn::Array).unwrap()
     };
     let once = of(Strategy::OneDesign, 1e6);
     let anew = of(Strategy::Reconfigured, 1e6);
@@ -236,13 +236,13 @@ fn attention_of_a_prompt_does_not_pay_for_configuring() {
     assert!(cheap.weights < dear.weights);
     assert_eq!(cheap.attention, dear.attention);
     // Operator by operator, too.
-    let told = InferenceStudy { strategy: Strategy::Reconfigured, ..base }.operators().unwrap();
+    let told = InferenceStudy { strategy: Strategy::Reconfigured, ..base }.operators(HeadOn::Array).unwrap();
     let attention = |all: &[OperatorCost]| -> f64 {
         let of = |it: &&OperatorCost| it.pass == Pass::Prompt && it.operator.starts_with("attention_s");
         all.iter().filter(of).flat_map(|it| &it.parts).map(|it| it.1).sum()
     };
     assert!(attention(&told) > 0.0);
-    assert!((attention(&told) / attention(&base.operators().unwrap()) - 1.0).abs() < 1e-12);
+    assert!((attention(&told) / attention(&base.operators(HeadOn::Array).unwrap()) - 1.0).abs() < 1e-12);
 }
 
 #[test]
@@ -260,21 +260,21 @@ fn a_prompt_takes_the_energy_of_what_its_products_move() {
     // its runs: what `npu.gemm` says of each product.
     let bytes = InferenceStudy { format: Format::INT8.into(), ..base };
     let in_rows = InferenceStudy { b_layout: BLayout::RowMajor, ..bytes };
-    let [prompt, in_rows] = [bytes, in_rows].map(|it| it.prompt().unwrap());
+    let [prompt, in_rows] = [bytes, in_rows].map(|it| it.prompt(HeadOn::Array).unwrap());
     let ([stored, lines], [same, more]) = (prompt.moved_bytes(), in_rows.moved_bytes());
     assert!(certain([stored, same]) && stored < lines && lines < 1.05 * stored, "{stored} {lines}");
     // Half of what is read is B.
-    assert!(1.15 * lines < more && more < stored / 0.7, "{lines} {more}");
+    assert!(1.14 * lines < more && more < stored / 0.7, "{lines} {more}");
     let products = base.products();
     let layer = base.model.layer_gemvs(base.projections);
     let read = |weights| products.gemm(products.prompt_tokens, weights).answer().unwrap().dram_read_bytes;
     let read: f64 = layer.map(|it| read(it.1)).sum::<f64>() * f64::from(base.model.layers);
     assert!(certain([prompt.layers.read_bytes, read]));
     // Half a byte and its scales leave open less than half; two bytes are read as such.
-    let [stored, widened] = base.prompt().unwrap().moved_bytes();
+    let [stored, widened] = base.prompt(HeadOn::Array).unwrap().moved_bytes();
     assert!(stored < widened && widened < 2.0 * stored, "{stored} {widened}");
     let [stored, lines] =
-        InferenceStudy { format: Format::FP16.into(), ..base }.prompt().unwrap().moved_bytes();
+        InferenceStudy { format: Format::FP16.into(), ..base }.prompt(HeadOn::Array).unwrap().moved_bytes();
     assert!(stored > widened && lines < 1.05 * stored);
 }
 
@@ -284,17 +284,17 @@ fn a_prompt_reads_activations_beside_weights_wider_than_they_are_multiplied() {
         let prompt_tokens = NonZeroU64::new(tokens).unwrap();
         let (format, generated_tokens) = (format.into(), NonZeroU64::MIN);
         let study = InferenceStudy { format, prompt_tokens, generated_tokens, ..InferenceStudy::default() };
-        study.prompt().unwrap().weights.as_f64()
+        study.prompt(HeadOn::Processor).unwrap().weights.as_f64()
     };
     // One row of blocks of 448 rows, in bytes: A anew for each block of C, B once, padded to steps of 224 and
-    // blocks of 448; of one layer's Q with K and V, output, gate with up, and down, and of the head.
-    let (layers, blocks) = (16.0, [7.0, 5.0, 37.0, 5.0, 287.0]);
-    let steps = [2240.0, 2240.0, 2240.0, 8288.0, 2240.0];
+    // blocks of 448; of one layer's Q with K and V, output, gate with up, and down.
+    let (layers, blocks) = (16.0, [7.0, 5.0, 37.0, 5.0]);
+    let steps = [2240.0, 2240.0, 2240.0, 8288.0];
     let of = |it: usize| 448.0 * blocks[it] * steps[it];
-    let b = layers * (of(0) + of(1) + of(2) + of(3)) + of(4);
+    let b = layers * (of(0) + of(1) + of(2) + of(3));
     let (a, device) = (b, InferenceStudy::default().device);
-    let floor = (a + 2.0 * b) / device.dram.port_gb_s() + 65.0 * device.dispatch_ns.as_f64();
-    assert!(floor > 0.26e9 && prompt(Format::FP16, 448) > floor, "{} {floor}", prompt(Format::FP16, 448));
+    let floor = (a + 2.0 * b) / device.dram.port_gb_s() + 64.0 * device.dispatch_ns.as_f64();
+    assert!(floor > 0.2e9 && prompt(Format::FP16, 448) > floor, "{} {floor}", prompt(Format::FP16, 448));
     let attention = |format: Format| {
         let prompt_tokens = NonZeroU64::new(4096).unwrap();
         let it = InferenceStudy { format: format.into(), prompt_tokens, ..InferenceStudy::default() };
@@ -336,8 +336,8 @@ fn more_rows_than_a_product_has_are_refused_by_name() {
     let text = "`prompt_tokens` = 16777216 of each of `batch` = 200 sequences are 3355443200 rows of a product, which \
                 must be from 1 to 2147483648; use fewer of either";
     assert_eq!(study.answer().unwrap_err().to_string(), text);
-    assert_eq!(study.prompt().unwrap_err().to_string(), text);
-    assert_eq!(study.operators().unwrap_err().to_string(), text);
+    assert_eq!(study.prompt(HeadOn::Array).unwrap_err().to_string(), text);
+    assert_eq!(study.operators(HeadOn::Array).unwrap_err().to_string(), text);
 }
 
 #[test]
@@ -367,4 +367,58 @@ fn memory_that_is_advised_is_enough_to_the_byte() {
         assert_eq!(MemoryGb(typed), advised);
     }
     assert_eq!(MemoryGb::of(Bytes(u64::MAX)), None);
+}
+
+/// A prompt of few tokens is a step of as many sequences: weights stream past their vectors, and pad no tile.
+#[test]
+fn a_short_prompt_streams_as_a_step_does() {
+    let of = |strategy, prompt_tokens, batch| {
+        let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
+        let (batch, generated_tokens) = (NonZeroU32::new(batch).unwrap(), NonZeroU64::MIN);
+        InferenceStudy { strategy, prompt_tokens, generated_tokens, batch, ..InferenceStudy::default() }
+    };
+    for strategy in [Strategy::OneDesign, Strategy::Reconfigured, Strategy::BestPerSize] {
+        // One token of a prompt is one of a reply: the same weights, handed over the same way.
+        let one = of(strategy, 1, 1).answer().unwrap();
+        let step = (one.weights_ns + one.dispatch_ns) * 1e-9;
+        assert!((one.prompt_weights_s / step - 1.0).abs() < 1e-9, "{} {step}", one.prompt_weights_s);
+        // Sixteen more are vectors beside; only the head is asked for one.
+        let many = of(strategy, 16, 1).answer().unwrap();
+        assert!((1.0..1.05).contains(&(many.prompt_weights_s / one.prompt_weights_s)));
+        // A long one is products.
+        let long = of(strategy, 4096, 1);
+        let plan = long.planned(HeadOn::Array).unwrap().0;
+        assert_eq!((plan.layers, plan.head), (By::Products, Some(By::Stream)));
+    }
+    // Whatever is in between, more tokens are never faster.
+    let ttft = |tokens| of(Strategy::OneDesign, tokens, 1).answer().unwrap().headline.ttft_s;
+    let all = [1, 2, 16, 64, 100, 200, 300, 448, 449, 700, 1000, 1344, 4096].map(ttft);
+    assert!(all.is_sorted(), "{all:?}");
+}
+
+/// The head of a prompt's last token is a token's: it pads no tile, whatever the layers do.
+#[test]
+fn the_head_of_a_prompt_costs_what_it_does_of_a_token() {
+    for strategy in [Strategy::OneDesign, Strategy::BestPerSize] {
+        let study = InferenceStudy { strategy, ..InferenceStudy::default() };
+        let [array, beside] = [HeadOn::Array, HeadOn::Processor].map(|it| study.prompt(it).unwrap());
+        assert_eq!(array.layers, beside.layers);
+        let head = study.streams_of_step().unwrap().into_iter().find(|it| it.name == "lm_head").unwrap();
+        let around = match strategy {
+            Strategy::OneDesign => study.device.dispatch_ns,
+            // The array is configured for it.
+            _ => study.device.dispatch_ns + study.device.reconfiguration_ns,
+        };
+        let ns = head.time() + around.as_f64();
+        assert!(((array.weights.as_f64() - beside.weights.as_f64()) / ns - 1.0).abs() < 1e-6);
+        // Operator by operator, too.
+        let sum = |head| -> f64 {
+            let of_prompt = |it: &OperatorCost| it.pass == Pass::Prompt;
+            let told = study.operators(head).unwrap().into_iter().filter(of_prompt);
+            told.flat_map(|it| it.parts).map(|it| it.1).sum()
+        };
+        for (head, cost) in [(HeadOn::Array, array), (HeadOn::Processor, beside)] {
+            assert!((sum(head) / cost.total().as_f64() - 1.0).abs() < 1e-9);
+        }
+    }
 }
