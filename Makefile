@@ -166,6 +166,7 @@ wheel: $(VENV) ## build the Python wheel
 ifneq ($(PORTABLE),)
 	for it in $(WHEELS)/*.whl; do .venv/bin/auditwheel show $$it && .venv/bin/abi3audit --strict $$it; done
 endif
+	@echo "pip install $$(echo $(WHEELS)/memscape-*.whl)"
 
 .PHONY: sdist
 sdist: $(VENV) ## build the source distribution

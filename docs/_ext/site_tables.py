@@ -198,7 +198,7 @@ def counts(directive: Table) -> list[nodes.Node]:
     rows: list[list[str | nodes.Node]] = []
     for paper in dict.fromkeys(it["source"] for it in report["totals"]):
         totals = [it for it in report["totals"] if it["source"] == paper]
-        facts = [it for it in totals if it["sort"] == "fact"]
+        facts = [it for it in totals if (it["sort"], it["role"]) == ("fact", "predict")]
         bars = [it for it in report["bars"] if it["source"] == paper]
         said = [it for it in report["blind"] if (it["source"], it["sort"]) == (paper, "performance")]
         rows.append(
@@ -230,7 +230,7 @@ def losses(directive: Table) -> list[nodes.Node]:
             value,
             str(len(all_of)),
             str(sum(it < 1 for it in all_of)),
-            f"{statistics.median(all_of):.1f} %",
+            f"{statistics.median_low(all_of):.1f} %",
             f"{max(all_of):.1f} %",
         ]
         for value, all_of in of.items()

@@ -32,7 +32,7 @@ function askKernel(model) {
 async function askServer(question) {
   const reply = await fetch("ask", {
     method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(question),
-  });
+  }).catch((error) => { throw new Error(`${error.message}: is \`memscape explore\` still running?`); });
   const said = await reply.json();
   if (!reply.ok) throw new Error(said.error);
   return said;

@@ -80,8 +80,11 @@ class StudyView {
     return row;
   }
 
+  /** What is shown: of a page that holds a grid, its place on every axis, which the study's defaults need not be. */
   parameters() {
-    return merged(this.spec.given, this.changes);
+    const { grid } = this.spec;
+    const places = grid ? Object.fromEntries(grid.axes.map(({ path, values }) => [path, values[0]])) : {};
+    return merged(merged(this.spec.given, places), this.changes);
   }
 
   change(path, value) {

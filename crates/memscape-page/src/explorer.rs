@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::look::look;
-use crate::steps::{Control, steps, thinned};
+use crate::steps::{Control, same, steps, thinned};
 
 /// Points of a curve; a slider may have more steps.
 const CURVE_POINTS: usize = 49;
@@ -126,22 +126,30 @@ impl Explorer {
         let here = self.values(&changes).and_then(|mut it| it.remove(path));
         let x = thinned(&all, here.as_ref(), CURVE_POINTS);
         changes.remove(path);
-        let sweep = Sweep::of(self.given.clone()).over(changes).axis(path, x.clone());
+        // A slow study answers around the point that is looked at first.
+        let order = outward(x.len(), here.and_then(|here| x.iter().position(|it| same(it, &here))));
+        let swept: Vec<Value> = order.iter().map(|it| x[*it].clone()).collect();
+        let sweep = Sweep::of(self.given.clone()).over(changes).axis(path, swept);
         let table = match self.study.sweep(&sweep, &Patience(Instant::now() + PATIENCE)) {
             Ok(table) => table,
             Err(error) => return Ok(json!({ "error": error.to_string() })),
         };
+        // Places in the table of what was answered, along the curve.
+        let mut rows: Vec<usize> = (0..table.height().min(x.len())).collect();
+        rows.sort_by_key(|it| order[*it]);
+        let along = |all: Vec<Option<f64>>| json!(rows.iter().map(|it| all[*it]).collect::<Vec<_>>());
         let columns: Map<String, Value> = description
             .columns
             .iter()
             .filter(|it| matches!(it.kind, Kind::Float | Kind::Int))
-            .filter_map(|it| Some((it.name.clone(), json!(table.f64(&it.name).ok()?))))
+            .filter_map(|it| Some((it.name.clone(), along(table.f64(&it.name).ok()?))))
             .collect();
+        let errors = errors(&table)?;
         Ok(json!({
             "path": path,
-            "x": &x[..table.height().min(x.len())],
+            "x": rows.iter().map(|it| &x[order[*it]]).collect::<Vec<_>>(),
             "columns": columns,
-            "errors": errors(&table)?,
+            "errors": rows.iter().map(|it| &errors[*it]).collect::<Vec<_>>(),
             "complete": table.is_complete(),
         }))
     }
@@ -211,6 +219,15 @@ pub(crate) fn headline(study: &dyn DynStudy) -> Vec<String> {
     let columns = study.describe().columns.into_iter().map(|it| it.name);
     let others = columns.filter(|it| aim.as_ref() != Some(it) && !is_part(it));
     aim.iter().cloned().chain(others).take(HEADLINE).collect()
+}
+
+/// Places from 0, those nearest to `from` first.
+fn outward(count: usize, from: Option<usize>) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..count).collect();
+    if let Some(from) = from {
+        all.sort_by_key(|it| it.abs_diff(from));
+    }
+    all
 }
 
 /// Why rows have no answer.
@@ -295,9 +312,21 @@ mod tests {
             if let Some(over) = spec["curve"].as_str() {
                 let curve = it.ask(json!({ "parameters": {}, "curve": over })).unwrap();
                 assert_eq!(curve["error"], Value::Null, "{} over {over}", study.name());
-                assert!(!curve["x"].as_array().unwrap().is_empty(), "{} over {over}", study.name());
+                let x = curve["x"].as_array().unwrap();
+                assert!(!x.is_empty(), "{} over {over}", study.name());
+                // In part or not, it is in order and has the point that is looked at.
+                let numbers: Vec<f64> = x.iter().filter_map(Value::as_f64).collect();
+                assert!(numbers.is_sorted(), "{} over {over}: {numbers:?}", study.name());
+                let here = &reply["values"][over];
+                assert!(x.iter().any(|it| same(it, here)), "{} over {over}: no {here}", study.name());
             }
         }
+    }
+
+    #[test]
+    fn a_curve_grows_from_the_point_that_is_looked_at() {
+        assert_eq!(outward(5, Some(3)), [3, 2, 4, 1, 0]);
+        assert_eq!(outward(3, None), [0, 1, 2]);
     }
 
     #[test]

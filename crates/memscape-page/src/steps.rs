@@ -146,6 +146,11 @@ fn rounded(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
 
+/// The same value, whether or not it is written as a whole number.
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
+    one == other || (one.is_number() && one.as_f64() == other.as_f64())
+}
+
 /// At most `most` of the steps, in order, the ends and `here` among them. What is null is
 /// no place on a curve of numbers.
 pub(crate) fn thinned(steps: &[Value], here: Option<&Value>, most: usize) -> Vec<Value> {
@@ -159,9 +164,8 @@ pub(crate) fn thinned(steps: &[Value], here: Option<&Value>, most: usize) -> Vec
         (at - 1) % stride == 0 || at - 1 == last
     });
     let Some(here) = here else { return all };
-    let equal = |it: &Value| it == here || (it.is_number() && it.as_f64() == here.as_f64());
     match here.as_f64() {
-        _ if all.iter().any(equal) => {}
+        _ if all.iter().any(|it| same(it, here)) => {}
         Some(number) if numeric => {
             let place = all.iter().position(|it| it.as_f64() > Some(number)).unwrap_or(all.len());
             all.insert(place, here.clone());

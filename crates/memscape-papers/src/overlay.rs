@@ -337,10 +337,12 @@ fn add_columns(figure: &mut Figure, cells: &[Cell]) {
     }
     if met > 0 {
         let which = if met == cells.len() { "All" } else { "Other" };
-        figure.caption = format!("{} {which} {met} printed values are met to their digits.", figure.caption);
+        let [values, their] = if met == 1 { ["value is", "its"] } else { ["values are", "their"] };
+        figure.caption = format!("{} {which} {met} printed {values} met to {their} digits.", figure.caption);
     }
     if missed > 0 {
-        figure.caption = format!("{} Another {missed} have no room here.", figure.caption);
+        let have = if missed == 1 { "has" } else { "have" };
+        figure.caption = format!("{} Another {missed} {have} no room here.", figure.caption);
     }
 }
 

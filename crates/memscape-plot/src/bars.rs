@@ -402,7 +402,7 @@ impl GroupedBars {
                     for (group, value) in series.published.iter().enumerate() {
                         if let Some(value) = *value {
                             let at = (self.middle(area, group, index), axis.y(area, value));
-                            draw_published(scene, at, radius);
+                            draw_published(scene, at, radius, INK);
                         }
                     }
                 }

@@ -379,9 +379,16 @@ impl Plot for Lines {
             scene.group(name, |scene| self.draw_curve(scene, index, &place));
         }
         if self.curves.iter().any(|it| !it.published.is_empty()) {
+            // One may lie on another curve than its own.
+            let many = self.curves.len() > 1;
             scene.group("published", |scene| {
-                let all = self.curves.iter().flat_map(|it| &it.published);
-                all.for_each(|it| draw_published(scene, place(*it), MARKER + 0.4));
+                for (index, curve) in self.curves.iter().enumerate() {
+                    let colour = if many { self.colour(index) } else { INK };
+                    curve
+                        .published
+                        .iter()
+                        .for_each(|it| draw_published(scene, place(*it), MARKER + 0.4, colour));
+                }
             });
         }
         self.draw_labels(scene, area, &place);

@@ -218,10 +218,10 @@ pub(crate) fn draw_spread(scene: &mut Scene, x: f64, (one, other): (f64, f64), h
 }
 
 /// What others print, as an open diamond.
-pub(crate) fn draw_published(scene: &mut Scene, at: (f64, f64), radius: f64) {
+pub(crate) fn draw_published(scene: &mut Scene, at: (f64, f64), radius: f64, colour: Colour) {
     // Whatever is under it.
     Marker::Diamond.solid(scene, at, radius, WHITE, 1.0);
-    Marker::Diamond.draw(scene, at, radius, INK, Fill::Hollow);
+    Marker::Diamond.draw(scene, at, radius, colour, Fill::Hollow);
 }
 
 /// # Errors

@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
-use memscape_study::{AnyCatalog, CatalogError, File, Find, Form, Preset, Takes, Unknown, list};
+use memscape_study::{AnyCatalog, CatalogError, File, Find, Form, Preset, Takes, Unknown};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};

@@ -309,13 +309,21 @@ impl Plan {
         Ok([configuring, study.dispatch_of(&streamed, self.tokens(), layers)])
     }
 
-    /// All of it; nothing if memory tiles do not hold at once what weights stream past.
-    fn cost(&self) -> Result<Option<PromptCost>, StudyError> {
+    /// Whether what weights stream past, if they do, fills no block of rows: more are products as published.
+    fn pads(&self) -> Result<bool, StudyError> {
         let study = &self.study;
-        let streams = self.streams()?;
-        if streams.iter().any(|it| it.turns > 1.0) {
-            return Ok(None);
-        }
+        let heads = NonZeroU64::from(study.batch);
+        let vectors = match (self.layers, self.head) {
+            (By::Stream, _) => self.tokens().saturating_mul(heads.get()),
+            (By::Products, Some(By::Stream)) => heads.get(),
+            (By::Products, _) => return Ok(true),
+        };
+        let design = study.design_of(&study.products().kernel(heads)?)?;
+        Ok(vectors < design.native(&study.device)[0])
+    }
+
+    fn cost(&self) -> Result<PromptCost, StudyError> {
+        let study = &self.study;
         let stored = study.format.of(&study.model)?;
         let heads = NonZeroU64::from(study.batch);
         let (mut layers, mut outside, mut operations, attention_tops) = match self.products() {
@@ -330,7 +338,7 @@ impl Plan {
                 (ProductTraffic::NONE, ProductTraffic::NONE, 0.0, reached)
             }
         };
-        for it in streams {
+        for it in self.streams()? {
             let is_outside = Matrix::OUTSIDE.iter().any(|of| of.name() == it.name);
             (if is_outside { &mut outside } else { &mut layers }).stream(&it)?;
             operations += it.operations;
@@ -347,16 +355,7 @@ impl Plan {
         }
         let [_, attention, vector] = times.map(Nanoseconds::new);
         let (attention, vector) = (attention?, vector?);
-        Ok(Some(PromptCost {
-            weights,
-            attention,
-            vector,
-            tops,
-            attention_tops,
-            layers,
-            outside,
-            other_bytes,
-        }))
+        Ok(PromptCost { weights, attention, vector, tops, attention_tops, layers, outside, other_bytes })
     }
 }
 
@@ -569,17 +568,21 @@ impl InferenceStudy {
         Ok((solved.answer.time_ns < streaming).then_some((products, solved)))
     }
 
-    /// Bytes of vectors that memory tiles hold beside what a kernel's design keeps there of B and C.
-    fn room_for_vectors(&self, kernel: &Kernel) -> Result<u64, StudyError> {
+    /// The design past whose vectors weights stream: the one that is given, or of a kernel.
+    fn design_of(&self, kernel: &Kernel) -> Result<Design, StudyError> {
         let head = self.model.gemv(Matrix::LmHead)?;
         let given = self.products().gemm(NonZeroU64::MIN, head).design();
-        let design = match self.strategy {
+        Ok(match self.strategy {
             Strategy::OneDesign | Strategy::Reconfigured => given,
             Strategy::BestPerSize => Design { tile: kernel.tile, k_mt: kernel.tile.k, ..given },
-        };
+        })
+    }
+
+    /// Bytes of vectors that memory tiles hold beside what a design keeps there of B and C.
+    fn room_for_vectors(&self, design: &Design) -> u64 {
         let kept = design.l2(&self.device);
         let each = u64::from(self.device.l2_bytes.get()).saturating_sub(kept.b + kept.c);
-        Ok(u64::from(self.device.columns.get()) * each)
+        u64::from(self.device.columns.get()) * each
     }
 
     /// What a step takes to be handed over.
@@ -619,7 +622,7 @@ impl InferenceStudy {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
         let kernel = self.products().kernel(self.batch.into())?;
-        let room = self.room_for_vectors(&kernel)?;
+        let room = self.room_for_vectors(&self.design_of(&kernel)?);
         let input = u64::from(self.precision.input_bytes());
         let peak = self.device.peak_tops(&kernel.mmul) * 1e3;
         let reached = self.device.tops(kernel.macs_per_cycle()) * 1e3;
@@ -749,9 +752,9 @@ impl InferenceStudy {
 
     /// How the prompts take the least time, and how long.
     ///
-    /// Few vectors fill a tile of no design: weights stream past them as past those of a step, if memory tiles hold all
-    /// of them at once. Where attention is products of its own, configuring the array for them may take longer than
-    /// designs of their own gain: one for all is a way to share, too.
+    /// Past vectors that fill no block of rows, weights stream as past those of a step where that takes less. Where
+    /// attention is products of its own, configuring the array for them may take longer than designs of their own
+    /// gain: one for all is a way to share, too.
     fn planned(&self, head: HeadOn) -> Result<(Plan, PromptCost), StudyError> {
         let ways: &[(By, Option<By>)] = match head {
             HeadOn::Array => &[
@@ -768,9 +771,11 @@ impl InferenceStudy {
         for study in [*self].into_iter().chain(shared) {
             for (layers, head) in ways.iter().copied() {
                 let plan = Plan { study, layers, head };
+                if !plan.pads()? {
+                    continue;
+                }
                 let cost = match plan.cost() {
-                    Ok(Some(cost)) => cost,
-                    Ok(None) => continue,
+                    Ok(cost) => cost,
                     // A design that cannot compute all of them is none to share.
                     Err(_) if study.strategy != self.strategy => continue,
                     Err(error) => return Err(error),

@@ -104,7 +104,7 @@ pub fn spread(table: &Table) -> Result<Figure, Error> {
         .columns(1)
         .plot_height_in(1.3)
         .panel("(a) All cases", lines)
-        .panel("(b) Three of them", bars.graded().decimals(1)))
+        .panel("(b) Median, nine of ten, worst", bars.graded().decimals(1)))
 }
 
 #[cfg(test)]

@@ -125,6 +125,7 @@ fn cases(machine: &'static str, model: &str, study: &InferenceStudy) -> Result<V
 
 pub fn plot(table: &Table) -> Result<Figure, Error> {
     let caption = "ggml built with OpenBLAS: products of at least 32 columns go there, the others to llama.cpp's own code. \
-                   Best: each of the thesis' kernels, llama.cpp's own and OpenBLAS, for all products or below 32 columns.";
+                   Best: each of the thesis' kernels, llama.cpp's own and OpenBLAS, for all products or below 32 columns. \
+                   Where lines coincide, the last of the legend is seen.";
     Ok(spread(table)?.caption(caption))
 }
