@@ -685,6 +685,42 @@ fn memory_holds_weights_the_key_value_cache_and_a_product() {
     assert!(long.step_on_pim().unwrap().memory < long.memory.capacity());
 }
 
+fn on(system: &str, study: &InferenceStudy) -> InferenceStudy {
+    let mut asked = serde_json::to_value(study).unwrap();
+    asked["system"] = system.into();
+    serde_json::from_value(asked).unwrap()
+}
+
+/// A matrix lies on PIM, but for what its rows are padded by and its outputs, or beside it, not in both.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+fn no_matrix_is_held_twice() {
+    for lm_head in [LmHead::Soc, LmHead::Pim] {
+        let model = Model::named("llama-3.1-8b").unwrap();
+        let study = InferenceStudy { lm_head, model, ..InferenceStudy::default() };
+        let [pim, host] =
+            ["pim", "soc"].map(|system| on(system, &study).answer().unwrap().headline.memory_bytes as f64);
+        assert!(host < pim && pim < 1.02 * host, "{lm_head:?}: {pim} {host}");
+    }
+}
+
+/// What the description leaves of each matrix is together what it leaves of a token.
+#[test]
+fn matrices_leave_as_much_time_as_a_token() {
+    for batch in [1, 4] {
+        let study = on("pim", &InferenceStudy { batch: count(batch), ..InferenceStudy::default() });
+        let bounds = study.bounds().into_iter().filter(|it| it.column == "token_ns");
+        let whole = bounds.map(|it| if let Limited::AtLeast(it) = it.limit { it } else { 0.0 });
+        let whole = whole.fold(0.0, f64::max);
+        let matrices: Vec<_> = study.model.layer_gemvs(study.projections).map(|it| it.0.name()).collect();
+        let operators = study.operators().unwrap().into_iter();
+        let of_matrices =
+            operators.filter(|it| it.pass == Pass::Token && matrices.contains(&it.operator.as_str()));
+        let sum: f64 = of_matrices.map(|it| it.least_ns).sum();
+        assert!((sum / whole - 1.0).abs() < 1e-9, "{batch}: {sum}, not {whole} ns");
+    }
+}
+
 /// Collects names, and checks that slots' defaults are what `Default` says.
 struct Names(Vec<&'static str>);
 
