@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_pim::hardware::{CALIBRATION, CrossLane, DEFAULT_MACHINE, MACHINES, RowAfterWrite};
-use memscape_pim::mapping::placement::{CrDegree, TilePolicy};
+use memscape_pim::mapping::placement::{CrDegree, RegisterRule, TilePolicy};
 use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
 use memscape_study::random::Key;
 use memscape_study::{
@@ -345,6 +345,26 @@ fn sums_hold_what_they_add_up() {
     let told = of("fp16", 8).unwrap_err().to_string();
     assert!(told.starts_with("`pim.sum_bits` is 8, too narrow to add up elements of 16 bit"), "{told}");
     assert!(of("fp16", 16).is_ok() && of("int8", 8).is_ok());
+}
+
+#[test]
+fn what_a_unit_has_no_place_for_is_refused() {
+    let told = |change: fn(&mut GemvStudy)| {
+        let mut study = GemvStudy::default();
+        change(&mut study);
+        study.answer().unwrap_err().to_string()
+    };
+    let register = told(|it| it.pim.register_bits = count(8));
+    assert!(register.starts_with("`pim.register_bits` is 8, too narrow"), "{register}");
+    let scales = told(|it| {
+        (it.format, it.register_rule) = ("mx-int8-b32".parse().unwrap(), RegisterRule::Printed);
+    });
+    assert!(scales.contains("has no place for the second set of sums"), "{scales}");
+    let burst = told(|it| {
+        it.format = "fp16".parse().unwrap();
+        (it.memory.bus_bits, it.memory.burst_length, it.memory.column_bytes) = (count(8), count(1), None);
+    });
+    assert!(burst.starts_with("a burst of `memory` has 8 bit, too few"), "{burst}");
 }
 
 /// All experts lie in memory, whichever a token meets; more of them take longer.
