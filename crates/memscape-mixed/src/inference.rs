@@ -468,7 +468,6 @@ mod tests {
 
     use super::*;
 
-    /// Small enough that the search for designs takes little.
     /// A prompt of few tokens is a reply's beginning, one of many the array's affair.
     #[test]
     fn short_prompts_are_faster_on_pim() {
@@ -491,6 +490,7 @@ mod tests {
         assert!((few_on_pim / (16.0 * token_ns * 1e-9) - 1.0).abs() < 1e-9);
     }
 
+    /// Small enough that the search for designs takes little.
     fn small() -> InferenceStudy {
         let tokens = NonZeroU64::new(128).unwrap();
         InferenceStudy {
