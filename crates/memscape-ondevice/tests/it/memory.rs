@@ -182,7 +182,8 @@ fn a_prompt_pays_for_what_passes_the_pins() {
 fn a_batch_on_pim_passes_the_pins_as_often_as_it_has_sequences() {
     let io_j = |batch| {
         let [one, two] = [1, 2].map(|it| {
-            let mut study = InferenceStudy { scheme: Scheme::Owr, ..InferenceStudy::default() };
+            let (scheme, placement) = (Scheme::Owr, Placement::RowBursts);
+            let mut study = InferenceStudy { scheme, placement, ..InferenceStudy::default() };
             (study.prompt_tokens, study.generated_tokens, study.batch) =
                 (tokens(1), tokens(it), tokens(batch));
             study.answer().unwrap().headline.energy.energy_io_j.unwrap()
