@@ -724,6 +724,17 @@ fn no_matrix_is_held_twice() {
     }
 }
 
+/// A reply gains what its tokens gain, by Amdahl's law.
+#[test]
+fn a_reply_gains_by_the_share_of_its_tokens() {
+    let study = InferenceStudy::default();
+    let (it, host) = (study.answer().unwrap(), on("soc", &study).answer().unwrap().headline);
+    let share = 1.0 - host.ttft_s / host.total_s;
+    assert!((it.soc_generation_share / share - 1.0).abs() < 1e-6, "{share}");
+    let gain = 1.0 / (1.0 - share + share / it.token_speedup.unwrap());
+    assert!((it.end_to_end_speedup.unwrap() / gain - 1.0).abs() < 1e-6, "{gain}");
+}
+
 /// What the description leaves of each matrix is together what it leaves of a token.
 #[test]
 fn matrices_leave_as_much_time_as_a_token() {
