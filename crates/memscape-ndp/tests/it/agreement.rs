@@ -305,3 +305,33 @@ fn agreement_where_loads_are_skewed() {
         assert!((ratio - 1.0).abs() < 0.1, "{ratio}: {own:?}");
     }
 }
+
+/// What is predicted is as often right by expected values as on a walk, and moves are as many within a
+/// factor of three. An oracle knows what will be active.
+#[test]
+fn agreement_of_predictions() {
+    let of = |strategy, batch| {
+        both(&InferenceStudy {
+            model: Some(Model::named("opt-350m").unwrap()),
+            strategy,
+            batch: number(batch),
+            ..InferenceStudy::default()
+        })
+    };
+    for batch in [1, 4] {
+        let (closed, walked) = of(Strategy::Full, batch);
+        let right = |it: &InferenceAnswer| {
+            [it.prediction_accuracy.unwrap(), it.prediction_recall.unwrap(), 1.0 - it.missed_share]
+        };
+        for (closed, walked) in right(&closed).into_iter().zip(right(&walked)) {
+            assert!((0.5..0.99).contains(&closed) && (closed - walked).abs() < 0.02, "{closed} {walked}");
+        }
+        let moves = closed.moves_per_token / walked.moves_per_token;
+        assert!((1.0 / 3.0..3.0).contains(&moves), "{batch}: {moves}");
+    }
+    let (closed, walked) = of(Strategy::Oracle, 1);
+    for it in [closed, walked] {
+        let told = (it.prediction_accuracy, it.prediction_recall, it.missed_share);
+        assert_eq!(told, (Some(1.0), Some(1.0), 0.0));
+    }
+}
