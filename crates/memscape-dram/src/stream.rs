@@ -119,22 +119,20 @@ fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
     let turn = long.max(together * short);
     let to_last = (columns - 1.0) * turn;
     // The next rows are in other groups, if there are any.
+    let to_next_access = if together < groups { short } else { turn - (together - 1.0) * short };
     let to_next_row = if together < groups { together * short } else { turn };
     let banks = f64::from(dram.banks_per_channel.get());
+    let ranks = f64::from(dram.ranks.get());
+    // The last row of a rank is followed by the first of the next, which only the data bus holds up.
+    let between_ranks =
+        if ranks > 1.0 { (dram.burst() + dram.trtrs_ns).as_f64() - to_next_access } else { 0.0 };
     let row_cycle = own_commands_ns(dram) + to_last;
     let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
-    let rows = (to_last + to_next_row)
+    let rows = (to_last + to_next_row + between_ranks * together / (banks / ranks))
         .max(row_cycle.max(dram.trc().as_f64()) * together / banks)
         .max(together * (columns + 2.0) * dram.tck().as_f64())
-        .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / f64::from(dram.ranks.get()));
-    // The last row of a rank is followed by the first of the next.
-    let between_ranks = if dram.ranks.get() > 1 {
-        (dram.burst() + dram.trtrs_ns).as_f64() - to_next_row.min(short)
-    } else {
-        0.0
-    };
-    let rows_per_rank = banks / f64::from(dram.ranks.get());
-    (rows + between_ranks.max(0.0) * together / rows_per_rank) / (columns * together)
+        .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / ranks);
+    rows / (columns * together)
 }
 
 /// What [`serve`] did.

@@ -503,7 +503,6 @@ mod tests {
 
     use super::*;
 
-    /// Small enough that the search for designs takes little.
     /// A prompt of few tokens is a reply's beginning, one of many the array's affair.
     #[test]
     fn short_prompts_are_faster_on_pim() {
@@ -529,6 +528,7 @@ mod tests {
         assert!((whole.prompt_head_s / (whole.head_ns * 1e-9) - 1.0).abs() < 1e-9, "as of any token");
     }
 
+    /// Small enough that the search for designs takes little.
     fn small() -> InferenceStudy {
         let tokens = NonZeroU64::new(128).unwrap();
         InferenceStudy {

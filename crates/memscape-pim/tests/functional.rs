@@ -195,6 +195,31 @@ proptest! {
     }
 }
 
+/// A DRAM row holds the scales of the weights that end in it, and no more: with a word less of them, they
+/// would have no room.
+#[test]
+fn a_row_holds_the_scales_of_its_weights() {
+    let mut machine = *MACHINES.get(DEFAULT_MACHINE);
+    machine.pim.registers = count(64);
+    let gemv = Gemv::new(4096, 4096).unwrap();
+    let policy = Policy {
+        placement: Placement::Pimnast,
+        tile: TilePolicy::Auto,
+        cr_degree: CrDegree::Auto,
+        split_k: count(1),
+        register_rule: RegisterRule::Accumulators,
+    };
+    for format in ["mx-int8-b32", "mx-int4-b32", "mx-int4-b16-s16", "mx-fp16-b64"] {
+        let plan = Plan::new(gemv, format.parse().unwrap(), &machine, &policy).unwrap();
+        let word_bits = 8 * u64::from(machine.memory.column_bytes());
+        let event = plan.words(plan.event_inputs.min(plan.burst_inputs));
+        let takes = |words: u64| words.div_ceil(event) * plan.event_scale_bits();
+        assert_eq!(plan.row_words + plan.scale_words, u64::from(machine.memory.columns_per_row()));
+        assert!(takes(plan.row_words) <= plan.scale_words * word_bits, "{format}");
+        assert!(takes(plan.row_words + 1) > (plan.scale_words - 1) * word_bits, "{format}");
+    }
+}
+
 /// With one row-block per pass, the order of use is algorithm 2's: unit `i` of the
 /// rearranged buffer is the `i`-th tile in CR order.
 #[test]

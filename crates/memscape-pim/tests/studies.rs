@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_pim::hardware::{CALIBRATION, CrossLane, DEFAULT_MACHINE, MACHINES, RowAfterWrite};
-use memscape_pim::mapping::placement::{CrDegree, TilePolicy};
+use memscape_pim::mapping::placement::{CrDegree, RegisterRule, TilePolicy};
 use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
 use memscape_study::random::Key;
 use memscape_study::{
@@ -347,6 +347,26 @@ fn sums_hold_what_they_add_up() {
     assert!(of("fp16", 16).is_ok() && of("int8", 8).is_ok());
 }
 
+#[test]
+fn what_a_unit_has_no_place_for_is_refused() {
+    let told = |change: fn(&mut GemvStudy)| {
+        let mut study = GemvStudy::default();
+        change(&mut study);
+        study.answer().unwrap_err().to_string()
+    };
+    let register = told(|it| it.pim.register_bits = count(8));
+    assert!(register.starts_with("`pim.register_bits` is 8, too narrow"), "{register}");
+    let scales = told(|it| {
+        (it.format, it.register_rule) = ("mx-int8-b32".parse().unwrap(), RegisterRule::Printed);
+    });
+    assert!(scales.contains("has no place for the second set of sums"), "{scales}");
+    let burst = told(|it| {
+        it.format = "fp16".parse().unwrap();
+        (it.memory.bus_bits, it.memory.burst_length, it.memory.column_bytes) = (count(8), count(1), None);
+    });
+    assert!(burst.starts_with("a burst of `memory` has 8 bit, too few"), "{burst}");
+}
+
 /// All experts lie in memory, whichever a token meets; more of them take longer.
 #[test]
 fn memory_holds_experts_that_no_token_meets() {
@@ -683,6 +703,53 @@ fn memory_holds_weights_the_key_value_cache_and_a_product() {
     assert!(told.contains("GiB for inputs and results of the largest product"), "{told}");
     // What a step of it holds is no prompt's product.
     assert!(long.step_on_pim().unwrap().memory < long.memory.capacity());
+}
+
+fn on(system: &str, study: &InferenceStudy) -> InferenceStudy {
+    let mut asked = serde_json::to_value(study).unwrap();
+    asked["system"] = system.into();
+    serde_json::from_value(asked).unwrap()
+}
+
+/// A matrix lies on PIM, but for what its rows are padded by and its outputs, or beside it, not in both.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "bytes in ratio")]
+fn no_matrix_is_held_twice() {
+    for lm_head in [LmHead::Soc, LmHead::Pim] {
+        let model = Model::named("llama-3.1-8b").unwrap();
+        let study = InferenceStudy { lm_head, model, ..InferenceStudy::default() };
+        let [pim, host] =
+            ["pim", "soc"].map(|system| on(system, &study).answer().unwrap().headline.memory_bytes as f64);
+        assert!(host < pim && pim < 1.02 * host, "{lm_head:?}: {pim} {host}");
+    }
+}
+
+/// A reply gains what its tokens gain, by Amdahl's law.
+#[test]
+fn a_reply_gains_by_the_share_of_its_tokens() {
+    let study = InferenceStudy::default();
+    let (it, host) = (study.answer().unwrap(), on("soc", &study).answer().unwrap().headline);
+    let share = 1.0 - host.ttft_s / host.total_s;
+    assert!((it.soc_generation_share / share - 1.0).abs() < 1e-6, "{share}");
+    let gain = 1.0 / (1.0 - share + share / it.token_speedup.unwrap());
+    assert!((it.end_to_end_speedup.unwrap() / gain - 1.0).abs() < 1e-6, "{gain}");
+}
+
+/// What the description leaves of each matrix is together what it leaves of a token.
+#[test]
+fn matrices_leave_as_much_time_as_a_token() {
+    for batch in [1, 4] {
+        let study = on("pim", &InferenceStudy { batch: count(batch), ..InferenceStudy::default() });
+        let bounds = study.bounds().into_iter().filter(|it| it.column == "token_ns");
+        let whole = bounds.map(|it| if let Limited::AtLeast(it) = it.limit { it } else { 0.0 });
+        let whole = whole.fold(0.0, f64::max);
+        let matrices: Vec<_> = study.model.layer_gemvs(study.projections).map(|it| it.0.name()).collect();
+        let operators = study.operators().unwrap().into_iter();
+        let of_matrices =
+            operators.filter(|it| it.pass == Pass::Token && matrices.contains(&it.operator.as_str()));
+        let sum: f64 = of_matrices.map(|it| it.least_ns).sum();
+        assert!((sum / whole - 1.0).abs() < 1e-9, "{batch}: {sum}, not {whole} ns");
+    }
 }
 
 /// Collects names, and checks that slots' defaults are what `Default` says.

@@ -105,6 +105,30 @@ fn each_rule_fails_by_name_and_with_its_numbers() {
     insta::assert_snapshot!(check(Dram { data_rate_mt_s: slow, ..good }), @"DRAM rule `data_rate_mt_s is in 1..=1e6` does not hold: 0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001 MT/s; give it in millions of transfers per second");
 }
 
+/// Who only moves bursts is spared the rules of rows, and no other.
+#[test]
+fn bursts_alone_do_not_ask_for_rows_that_make_sense() {
+    let good = preset("ddr4-3200");
+    for rows in [
+        Dram { trc_ns: Some(ns(40.0)), ..good },
+        Dram { tras_ns: ns(10.0), ..good },
+        Dram { tfaw_ns: ns(9.0), ..good },
+        Dram { trp_ab_ns: ns(13.0), ..good },
+    ] {
+        assert!(rows.check().is_err() && rows.check_bursts().is_ok(), "{rows:?}");
+    }
+    for other in [
+        Dram { row_bytes: count(8000), ..good },
+        Dram { ranks: count(8), ..good },
+        Dram { transfers_per_clock: count(2048), ..good },
+        Dram { trefi_ns: ns(0.0), ..good },
+        Dram { tck_ns: Some(ns(0.7)), ..good },
+    ] {
+        assert_eq!(other.check_bursts().unwrap_err().to_string(), other.check().unwrap_err().to_string());
+    }
+    assert!(Dram { trfc_ab_ns: good.trefi_ns, ..good }.check_bursts().is_err());
+}
+
 #[test]
 fn a_users_description_is_read_and_checked() {
     let text = include_str!("../../../../data/hardware/dram/ddr4-3200.toml");

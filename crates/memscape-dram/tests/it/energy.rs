@@ -119,6 +119,40 @@ fn a_rank_of_ddr4_takes_what_its_currents_say() {
     }
 }
 
+/// A command to all banks takes what one to each of them would, but for the way to the pins.
+#[test]
+fn all_banks_at_once_take_what_each_of_them_takes() {
+    for preset in MEMORIES.all() {
+        let mut dram = preset.parameters;
+        let takes = dram.energy.as_mut().unwrap();
+        for it in [&mut takes.activate_pj_per_bit, &mut takes.write_pj_per_bit, &mut takes.bank_share] {
+            it.within = 1.0;
+        }
+        let (share, meter) = (takes.bank_share.value, dram.meter().unwrap());
+        let mac = Graded { value: 0.5, within: 1.0, grade: Grade::Prior };
+        let of = |kind, count| meter.commands_of_all(&CommandCounts::from_iter([(kind, count)]), 8.0, mac);
+        let same = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b, "{}: {a}, not {b}", preset.name);
+        let banks = u64::from(dram.banks_per_channel.get() / dram.ranks.get());
+        let activated = [of(Kind::ActAll, 1), of(Kind::Act, banks)].map(|it| it[EnergyPart::Activate].value);
+        same(activated[0], activated[1]);
+        for (near, far) in [(Kind::Mac, Kind::Rd), (Kind::Spill, Kind::Wr)] {
+            let [near, far] = [of(near, 1), of(far, 8)];
+            same(near[EnergyPart::Access].value, share * far[EnergyPart::Access].value);
+            same(near[EnergyPart::Io].value, 0.0);
+        }
+        let weights = f64::from(dram.channels.get() * 8 * dram.column_bytes());
+        for kind in [Kind::Mac, Kind::Alu] {
+            same(of(kind, 1)[EnergyPart::Compute].value, weights * 8.0 * 0.5e-12);
+        }
+        // What is sent to registers goes from the pins to one bank at least, and to all of them at most.
+        let [sent, written] = [of(Kind::RegWrite, 1), of(Kind::Wr, 1)];
+        same(sent[EnergyPart::Io].value, written[EnergyPart::Io].value);
+        let way = (1.0 - share) * written[EnergyPart::Access].value;
+        same(sent[EnergyPart::Access].low, way);
+        same(sent[EnergyPart::Access].high, 8.0 * way);
+    }
+}
+
 #[test]
 fn what_no_energy_can_be_is_refused() {
     let good = preset("ddr4-3200");

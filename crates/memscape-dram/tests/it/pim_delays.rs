@@ -115,4 +115,15 @@ proptest! {
         prop_assert!(t.open_to_open >= dram.trc().to_picoseconds());
         prop_assert!(t.open_to_open >= dram.tfaw_ns.to_picoseconds());
     }
+
+    /// Of all time that passes, refreshes take what one of them costs, rows closed and opened
+    /// again, of its interval.
+    #[test]
+    fn refreshes_take_their_share_of_all_time(dram in any_dram(), unit in any_unit(), us in 1_u64..1_000_000) {
+        let (t, busy) = (PimDelays::new(&dram, &unit), Picoseconds(1_000_000) * us);
+        let refreshed = t.mean_refresh(&dram, busy).as_ns();
+        let one = dram.trfc_ab_ns.as_f64() + t.close_to_open.as_ns() + t.open_to_access.as_ns();
+        let share = refreshed / (busy.as_ns() + refreshed);
+        prop_assert!((share / (one / dram.trefi_ns.as_f64()) - 1.0).abs() < 1e-4, "{share}");
+    }
 }

@@ -1,11 +1,15 @@
 //! Is each rule exact: legal at t, illegal at t - 1?
 
+use std::num::NonZeroU32;
+
 use memscape_dram::{
     Address, Command, Constraint, Constraints, Dram, Engine, Kind, MEMORIES, ProtocolError, RefreshPolicy,
     RowState, Scope, constraints, pim_constraints,
 };
 use memscape_units::{Nanoseconds, Picoseconds};
+use proptest::prelude::*;
 
+use crate::pim_delays::any_dram;
 use crate::{at, pim, preset};
 
 const START: Picoseconds = Picoseconds(1_000_000);
@@ -159,6 +163,65 @@ fn published_cycles_between_commands() {
     both(&[(Act, 0, 0), (Rd, 0, 0), (Wr, 0, 0)], 22 + 22 + 4 + 2 - 16, 15 + 17 + 2 + 2 - 9);
     both(&[(Ref, 0, 0), (Act, 0, 0)], 560, 168);
     both(&[(Act, 0, 0), (PreAll, 0, 0), (Ref, 0, 0)], 52 + 22, 34 + 17);
+}
+
+proptest! {
+    /// The data of an access begin CL or CWL after its command and last a burst. All ranks share the
+    /// bus that they take; one rank's array and its bank groups need more time between them.
+    #[test]
+    fn accesses_follow_as_their_data_allow(one in any_dram(), switch_ns in 0.0..10.0_f64) {
+        use Kind::{Rd, Wr};
+        let four_times = |it: NonZeroU32| it.saturating_mul(NonZeroU32::new(4).unwrap());
+        let dram = Dram {
+            ranks: four_times(one.ranks),
+            banks_per_channel: four_times(one.banks_per_channel),
+            trtrs_ns: Nanoseconds::new(switch_ns).unwrap(),
+            ..one
+        };
+        let rules = constraints(&dram);
+        let ns = Nanoseconds::as_f64;
+        let begins = |kind| if kind == Rd { ns(dram.cl_ns) } else { ns(dram.cwl_ns) };
+        let home = at(0, 0, 0, 0);
+        let mut places = vec![(Address { rank: 1, ..home }, false), (home, true)];
+        if dram.bank_groups.get() > 1 {
+            places.push((Address { bank_group: 1, ..home }, false));
+        }
+        for ((place, same_group), from, to) in
+            places.into_iter().flat_map(|it| [(it, Rd, Rd), (it, Rd, Wr), (it, Wr, Rd), (it, Wr, Wr)])
+        {
+            let mut engine = Engine::new(dram.geometry(), &rules).unwrap();
+            engine.issue(Kind::Act.at(home)).unwrap();
+            if place != home {
+                engine.issue(Kind::Act.at(place)).unwrap();
+            }
+            engine.wait_until(START);
+            let first = engine.issue(from.at(home)).unwrap();
+            let taken = (engine.issue(to.at(place)).unwrap() - first).as_ns();
+            let ends = begins(from) + ns(dram.burst());
+            let group = |far: Nanoseconds, near: Nanoseconds| ns(if same_group { near.max(far) } else { far });
+            let least = match (from, to) {
+                _ if place.rank == 1 => ends + switch_ns - begins(to),
+                (Rd, Wr) => ns(dram.trtw()),
+                (Wr, Rd) => ends + group(dram.twtr_s_ns, dram.twtr_l_ns),
+                _ => ns(dram.burst()).max(group(dram.tccd_s(), dram.tccd_l())),
+            };
+            let least = least.max(rules.command_slot.as_ns());
+            prop_assert!((taken - least).abs() < 1.5e-3, "{from:?} {to:?} {place:?}: {taken}, not {least}");
+        }
+    }
+
+    /// A bank that was opened has had its whole row cycle when it is refreshed.
+    #[test]
+    fn a_row_cycle_ends_before_a_refresh(dram in any_dram()) {
+        use Kind::{Act, Pre, PreAll, Ref};
+        for (close, closing) in [(Pre, dram.trp_ns), (PreAll, dram.trp_ab_ns)] {
+            let mut engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
+            let [opened, closed, refreshed] =
+                [Act, close, Ref].map(|it| engine.issue(it.at(at(0, 0, 0, 0))).unwrap());
+            let least = closed + closing.to_picoseconds().max(engine.command_slot());
+            prop_assert_eq!(refreshed, least.max(opened + dram.trc().to_picoseconds()));
+        }
+    }
 }
 
 #[test]

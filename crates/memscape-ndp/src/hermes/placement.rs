@@ -317,4 +317,19 @@ mod tests {
         assert_eq!(asked(677), Ok(()));
         assert!(asked(678).is_err());
     }
+
+    /// Neighbours that no DIMM has room for together lie where there is some, until all of it is used.
+    #[test]
+    fn neighbours_that_fit_nowhere_are_parted() {
+        let place = |neurons: usize| {
+            let homes = || Homes { free: vec![4.0; 3], groups: Some(5) };
+            let level = homes().level(&vec![0.5; neurons], &vec![false; neurons], 1.0);
+            [level, homes().anywhere(neurons, 1.0, Key::new(7))]
+        };
+        for homes in place(12).map(Result::unwrap) {
+            let on = |dimm: Device| homes.iter().filter(|it| **it == dimm).count();
+            assert_eq!([1, 2, 3].map(on), [4; 3], "{homes:?}");
+        }
+        assert!(place(13).iter().all(Result::is_err));
+    }
 }

@@ -305,3 +305,35 @@ fn agreement_where_loads_are_skewed() {
         assert!((ratio - 1.0).abs() < 0.1, "{ratio}: {own:?}");
     }
 }
+
+/// By expected values as much is predicted right as on a walk, and as much is read and multiplied on either
+/// side; moves are as many within a factor of three. An oracle knows what will be active.
+#[test]
+fn agreement_of_predictions() {
+    let of = |strategy, batch| {
+        both(&InferenceStudy {
+            model: Some(Model::named("llama-3.2-1b").unwrap()),
+            strategy,
+            batch: number(batch),
+            hot_share: Some(0.2.try_into().unwrap()),
+            ..InferenceStudy::default()
+        })
+    };
+    for batch in [1, 4] {
+        let (closed, walked) = of(Strategy::Full, batch);
+        let shares = |it: &InferenceAnswer| {
+            let right = [it.prediction_accuracy, it.prediction_recall].map(Option::unwrap);
+            [right[0], right[1], 1.0 - it.missed_share, it.cold_compute_share, it.gpu_read_share]
+        };
+        for (closed, walked) in shares(&closed).into_iter().zip(shares(&walked)) {
+            assert!((0.1..0.99).contains(&closed) && (closed - walked).abs() < 0.01, "{closed} {walked}");
+        }
+        let moves = closed.moves_per_token / walked.moves_per_token;
+        assert!((1.0 / 3.0..3.0).contains(&moves), "{batch}: {moves}");
+    }
+    let (closed, walked) = of(Strategy::Oracle, 1);
+    for it in [closed, walked] {
+        let told = (it.prediction_accuracy, it.prediction_recall, it.missed_share);
+        assert_eq!(told, (Some(1.0), Some(1.0), 0.0));
+    }
+}

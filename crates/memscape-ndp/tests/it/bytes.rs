@@ -261,3 +261,14 @@ fn nothing_is_bought_for_nothing() {
     let free = answer(&[("gpu.price_usd", json!(0)), ("dimm.price_usd", json!(0))]);
     assert_eq!((free.headline.cost_usd, free.tokens_per_s_per_kusd), (Some(0.0), None));
 }
+
+/// Modules multiply, and pass each other what they have, only where they have units of their own to.
+#[test]
+fn a_host_leaves_modules_nothing_but_reading() {
+    let takes = |system| {
+        let it = answer(&[("model", json!("opt-350m")), ("system", json!(system))]).headline.energy;
+        [it.energy_compute_j, it.energy_link_j].map(Option::unwrap)
+    };
+    assert!(takes("hermes").iter().all(|it| *it > 0.0));
+    assert_eq!(takes("hermes-host"), [0.0; 2]);
+}

@@ -36,6 +36,25 @@ fn a_prompts_head_is_multiplied_once() {
     }
 }
 
+/// A pass is what its operators take.
+#[test]
+fn operators_are_the_whole() {
+    for system in ["hermes", "hermes-host", "hermes-base", "accelerate", "flexgen", "deja-vu", "tensorrt-llm"]
+    {
+        let own = [
+            ("model", json!("opt-125m")),
+            ("system", json!(system)),
+            ("prompt_tokens", json!(64)),
+            ("generated_tokens", json!(16)),
+        ];
+        let it = answer(&own).headline;
+        for (pass, whole) in [(Pass::Prompt, it.ttft_s * 1e9), (Pass::Token, it.token_ns)] {
+            let sum: f64 = operators(&own, pass).iter().map(OperatorCost::time_ns).sum();
+            assert!((sum / whole - 1.0).abs() < 1e-6, "{system} {pass:?}: {sum}, not {whole} ns");
+        }
+    }
+}
+
 /// GPUs add up what they have behind attention and behind the feed-forward network; no head has sums.
 #[test]
 fn sums_are_those_of_two_matrices() {
@@ -84,4 +103,20 @@ fn a_token_takes_what_a_prompt_of_one_does() {
         ("generated_tokens", json!(100)),
     ]);
     assert_eq!(small.headline.bound_by, memscape_study::BoundBy::DramBandwidth);
+}
+
+/// Kernels are launched while others run: a token that waits for them waits no longer where attention reads
+/// more meanwhile.
+#[test]
+fn launches_hide_what_runs_meanwhile() {
+    let token_ns = |prompt: u32| {
+        let own = [
+            ("model", json!("opt-125m")),
+            ("system", json!("tensorrt-llm")),
+            ("prompt_tokens", json!(prompt)),
+            ("generated_tokens", json!(1)),
+        ];
+        answer(&own).headline.token_ns
+    };
+    assert!((token_ns(256) / token_ns(16) - 1.0).abs() < 1e-9, "{} {}", token_ns(256), token_ns(16));
 }

@@ -309,7 +309,7 @@ fn buffer(model: &Llm, keeping: &Keeping) -> Result<(u64, bool), FootprintError>
         (Some(given), _) => given.0,
         // The paper gives double buffering two buffers of one matrix each, which must
         // hold the matrices of attention together.
-        (None, Scheme::Ddb) => single.max(double),
+        (None, Scheme::Ddb) => double,
         (None, _) => single,
     };
     let needed = match keeping.scheme {

@@ -104,24 +104,27 @@ mod tests {
         assert!((two / (2.0 * spaced) - 1.0).abs() < 1e-12, "each rank has activates of its own: {two}");
     }
 
-    /// A stream over rows of two bursts waits for its one bank at every row.
+    /// A stream over rows of few bursts waits for its one bank at every row: for its cycle, or until what is
+    /// read of it has left.
     #[test]
     fn a_stream_is_not_faster_than_its_rows_open() {
         let phone = *MEMORIES.get("lpddr5x-8533");
         let whole = Bandwidth::of(&phone, 1.0, 1, false);
         assert_eq!(whole.stream.to_bits(), phone.peak_gb_s().as_f64().to_bits(), "enough banks");
         let count = |it| NonZeroU32::new(it).unwrap();
-        let two = 2 * phone.column_bytes();
-        let single =
-            Dram { banks_per_channel: count(1), bank_groups: count(1), row_bytes: count(two), ..phone };
         let ns = Nanoseconds::as_f64;
-        let reads = ns(phone.trcd_ns) + ns(single.tccd_l()) + ns(phone.trtp_ns) + ns(phone.trp_ns);
-        let by_hand = f64::from(phone.channels.get() * two) / reads.max(ns(phone.trc()));
-        let it = Bandwidth::of(&single, 1.0, 1, false);
-        assert!((it.stream / by_hand - 1.0).abs() < 1e-12, "{} {by_hand}", it.stream);
-        assert!(
-            it.gather < it.stream
-                && Bandwidth::of(&single, 1.0, 2, false) == Bandwidth { gather: it.stream, ..it }
-        );
+        for bursts in [2, 32] {
+            let row = bursts * phone.column_bytes();
+            let single =
+                Dram { banks_per_channel: count(1), bank_groups: count(1), row_bytes: count(row), ..phone };
+            let last = ns(phone.trcd_ns) + f64::from(bursts - 1) * ns(single.tccd_l());
+            let reads = last + ns(phone.trtp_ns) + ns(phone.trp_ns);
+            assert_eq!(reads > ns(phone.trc()), bursts > 2);
+            let by_hand = f64::from(phone.channels.get() * row) / reads.max(ns(phone.trc()));
+            let it = Bandwidth::of(&single, 1.0, 1, false);
+            assert!((it.stream / by_hand - 1.0).abs() < 1e-12, "{} {by_hand}", it.stream);
+            let together = Bandwidth::of(&single, 1.0, bursts.into(), false);
+            assert!(it.gather < it.stream && together == Bandwidth { gather: it.stream, ..it });
+        }
     }
 }

@@ -261,7 +261,6 @@ pub fn one_by_one(
             for thread in 0..copiers {
                 threads.busy(thread, Task::Copy(step), now, copied);
             }
-            now = copied;
             for thread in 0..rates.gemm_threads() {
                 let end = copied + rates.gemm_share(thread, gemv, work.tokens).length;
                 threads.busy(thread, Task::Gemm(step), copied, end);

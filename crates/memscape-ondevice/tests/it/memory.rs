@@ -143,6 +143,56 @@ fn a_prompt_reads_keys_and_values_of_all_its_tokens() {
     assert!((attention_s / (bytes / stream * 1e-9) - 1.0).abs() < 1e-3, "{attention_s}");
 }
 
+/// Weights pass the pins once for each block of tokens; keys and values are written once, and read as
+/// often, but never less than once. A swizzled copy passes them as often as it has transactions.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "parameters in ratio")]
+fn a_prompt_pays_for_what_passes_the_pins() {
+    let io_bytes = |scheme, block, transactions| {
+        let mut study = InferenceStudy { scheme, prompt_tokens: tokens(16), ..InferenceStudy::default() };
+        study.cpu.gemm_block_tokens = block;
+        study.cpu.copy_transactions = count(transactions);
+        let takes = study.memory.energy.unwrap().io_pj_per_bit.value * 8e-12;
+        let [one, two] = [1, 2].map(|it| {
+            study.generated_tokens = tokens(it);
+            study.answer().unwrap().headline.energy.energy_io_j.unwrap() / takes
+        });
+        // Without its one token, of which the second reads as much and itself.
+        2.0 * one - two
+    };
+    let model = InferenceStudy::default().model;
+    let layers = f64::from(model.layers);
+    let weights = 2.0 * layers * model.layer_matrix_parameters() as f64;
+    let cached = 2.0 * 2.0 * layers * model.kv_size() as f64;
+    for (scheme, block, transactions, weights_pass, tokens_read) in [
+        (Scheme::CacheableGemm, 64.0, 2, 1.0, 16.0),
+        (Scheme::CacheableGemm, 16.0, 2, 1.0, 16.0),
+        (Scheme::CacheableGemm, 4.0, 2, 4.0, f64::from((1..=16).sum::<u32>()) / 4.0),
+        (Scheme::Owr, 64.0, 2, 1.0 + 2.0, 16.0),
+        (Scheme::Owr, 64.0, 5, 1.0 + 5.0, 16.0),
+    ] {
+        let bytes = weights_pass * weights + (16.0 + tokens_read - 1.0) * cached;
+        let paid = io_bytes(scheme, block, transactions);
+        assert!((paid / bytes - 1.0).abs() < 1e-9, "{scheme:?}, blocks of {block}: {paid}, not {bytes}");
+    }
+}
+
+/// PIM blocks take one sequence after the other, whose partial sums are the host's to read.
+#[test]
+fn a_batch_on_pim_passes_the_pins_as_often_as_it_has_sequences() {
+    let io_j = |batch| {
+        let [one, two] = [1, 2].map(|it| {
+            let (scheme, placement) = (Scheme::Owr, Placement::RowBursts);
+            let mut study = InferenceStudy { scheme, placement, ..InferenceStudy::default() };
+            (study.prompt_tokens, study.generated_tokens, study.batch) =
+                (tokens(1), tokens(it), tokens(batch));
+            study.answer().unwrap().headline.energy.energy_io_j.unwrap()
+        });
+        two - one
+    };
+    assert!((io_j(8) / io_j(1) / 8.0 - 1.0).abs() < 1e-9, "{} {}", io_j(8), io_j(1));
+}
+
 /// A step's columns are a prompt's to a GEMM.
 #[test]
 fn a_step_of_many_reads_weights_as_often_as_a_prompt() {

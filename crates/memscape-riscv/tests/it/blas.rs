@@ -5,7 +5,7 @@ use memscape_riscv::dispatch::Build;
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::quant::file_bytes;
 use memscape_riscv::placement::Policy;
-use memscape_riscv::{GemmStudy, InferenceStudy};
+use memscape_riscv::{GemmAnswer, GemmStudy, InferenceStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
 use memscape_workload::{Format, Llm, Model};
@@ -187,4 +187,19 @@ fn openblas_multiplies_whole_micro_kernels() {
     };
     assert_eq!(with(32_001), with(32_016));
     assert!(with(32_000) < with(32_001));
+}
+
+/// SGEMV makes one column at a time, without padding it to a micro-kernel's four, from weights that are
+/// read for each of them.
+#[test]
+fn a_gemv_takes_each_column_by_itself() {
+    let of = |method, n| {
+        let shape = GemmStudy { m: tokens(16384), k: tokens(4096), n: tokens(n), ..GemmStudy::default() };
+        GemmStudy { method, format: Format::FP32, threads: count(64), ..shape }.answer().unwrap()
+    };
+    let [one, five] = [1, 5].map(|n| of(Method::OpenblasGemv, n));
+    assert!((five.multiply_ns / one.multiply_ns - 5.0).abs() < 1e-9);
+    let time = |it: &GemmAnswer| it.multiply_ns + it.memory_ns;
+    assert!((time(&five) / time(&one) - 5.0).abs() < 0.05, "{} of {}", time(&five), time(&one));
+    assert!(one.multiply_ns < of(Method::Openblas, 1).multiply_ns, "it multiplies by no padding");
 }

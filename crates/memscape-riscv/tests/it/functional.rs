@@ -1,6 +1,7 @@
 //! Blocks against ggml's, kernels against the reference product, all on real numbers.
 
 use memscape_riscv::cost::sgemm::listing;
+use memscape_riscv::hardware::MACHINES;
 use memscape_riscv::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use memscape_riscv::quant::{QuantError, dequantise_q4_0, dequantise_q8_0, quantise_q4_0, quantise_q8_0};
 use memscape_workload::{Format, Gemm, ScalePlace};
@@ -218,7 +219,14 @@ fn published_instruction_counts_of_a_compiler() {
 #[test]
 fn kernels_that_do_not_exist_are_refused() {
     let good = Code::as_printed(Kernel::Complex);
-    let error = |code: Code| code.per_tile().unwrap_err().to_string();
+    let core = MACHINES.get("sg2042").core;
+    let error = |code: Code| {
+        let told = code.per_tile().unwrap_err();
+        assert_eq!(code.multiply(&[0; 18], &[0; 34], 1, 1).unwrap_err(), told);
+        assert_eq!(code.tiles(&core, 1, 1).unwrap_err(), told);
+        assert_eq!(code.laid_out_for(&core).unwrap_err(), told);
+        told.to_string()
+    };
     assert_eq!(
         error(Code { format: Format::Q8_0, ..good }),
         "the kernel `complex` does not multiply q8_0; it is written for q4_0: use `kernel` = \"default\""

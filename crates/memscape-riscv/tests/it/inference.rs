@@ -7,7 +7,7 @@ use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
 use memscape_riscv::placement::Policy;
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
-use memscape_study::{BoundBy, Pass, Study};
+use memscape_study::{BoundBy, Limited, Pass, Study};
 use memscape_workload::{Matrix, Model};
 use proptest::prelude::*;
 
@@ -237,6 +237,38 @@ fn a_token_reads_every_matrix_once() {
         let bytes: u64 = matrices.iter().map(|(it, count)| count * it.m() * it.k().div_ceil(32) * 18).sum();
         assert_eq!(ask(study).weight_bytes, bytes, "{model}");
     }
+}
+
+/// Operators together leave no less time to a token than the whole does: few columns wait for the weights,
+/// many for the products. What a longer context adds are its keys and values.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+fn operators_read_and_multiply_what_a_token_does() {
+    let of = |batch, prompt| InferenceStudy {
+        threads: count(64),
+        batch: count(batch),
+        prompt_tokens: tokens(prompt),
+        generated_tokens: tokens(1),
+        context_cells: Some(tokens(1 << 15)),
+        ..InferenceStudy::default()
+    };
+    let least = |study: &InferenceStudy, attends: bool| -> f64 {
+        let operators = study.operators().unwrap().into_iter().filter(|it| it.pass == Pass::Token);
+        operators.filter(|it| it.operator.starts_with("attention") == attends).map(|it| it.least_ns).sum()
+    };
+    for batch in [1, 1024] {
+        let study = of(batch, 1);
+        let bounds = study.bounds().into_iter().filter(|it| it.column == "token_ns");
+        let whole = bounds.map(|it| if let Limited::AtLeast(it) = it.limit { it } else { 0.0 });
+        let whole = whole.fold(0.0, f64::max);
+        let sum = least(&study, false);
+        assert!((sum / whole - 1.0).abs() < 1e-9, "{batch}: {sum}, not {whole} ns");
+    }
+    let [short, long] = [of(1, 1024), of(1, 4096)];
+    let model = short.model;
+    let added = 3072.0 * f64::from(model.layers) * 2.0 * 2.0 * model.kv_size() as f64;
+    let taken = (least(&long, true) - least(&short, true)) * long.memory.peak_gb_s().as_f64();
+    assert!((taken / added - 1.0).abs() < 1e-9, "{taken}, not {added} B");
 }
 
 /// Tokens of several sequences meet more experts than one does, each of which multiplies those that meet it, by

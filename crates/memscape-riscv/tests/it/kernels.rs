@@ -3,6 +3,7 @@
 use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::hardware::MACHINES;
 use memscape_riscv::kernels::Kernel;
+use memscape_riscv::mapping::quant::{FORMATS, block_bytes};
 use memscape_riscv::{GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_workload::Format;
@@ -136,6 +137,45 @@ fn no_vector_is_wider_than_a_block() {
     };
     for vlen_bits in [128, 1024] {
         assert!((multiply(128, vlen_bits) / multiply(16, vlen_bits) - 8.0).abs() < 1e-9);
+    }
+}
+
+/// Of a block each byte is loaded once, by llama.cpp's own code and by vectors.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a block")]
+fn a_kernel_loads_each_weight_once() {
+    let by_default = FORMATS.into_iter().map(|it| (Kernel::Default, it));
+    for (kernel, format) in
+        by_default.chain([(Kernel::Vector, Format::Q8_0), (Kernel::Complex, Format::Q4_0)])
+    {
+        let it = KernelStudy { kernel, format, ..KernelStudy::default() }.answer().unwrap();
+        assert_eq!(it.weight_bytes, block_bytes(format) as f64, "{kernel:?} {format}");
+    }
+}
+
+/// Vectors of floats take a slot of the load unit for each of its widths: SGEMV loads a weight and an input
+/// for each product, the listings an input, and OpenBLAS sixteen weights for 64 products.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "products in ratio")]
+fn vectors_of_floats_wait_for_the_width_of_loads() {
+    for (method, floats) in [
+        (Method::Listing, 1.0),
+        (Method::Blocked, 1.0),
+        (Method::OpenblasGemv, 2.0),
+        (Method::Openblas, 0.25),
+    ] {
+        let base = GemmStudy { method, ..GemmStudy::default() };
+        let products = (base.m.get() * base.k.get() * base.n.get()) as f64 / f64::from(base.threads.get());
+        let cycles = |bits, fma_cycles| {
+            let mut it = base;
+            (it.core.load_bits, it.core.fma_cycles) = (count(bits), fma_cycles);
+            it.answer().unwrap().multiply_ns / base.core.cycle().as_f64() / products
+        };
+        let [wide, half, quarter] = [128, 64, 32].map(|bits| cycles(bits, 2.0));
+        // Four products in a register of the C920.
+        assert!((cycles(128, 6.0) - wide - (6.0 - 2.0) / 4.0).abs() < 1e-9, "{method:?}: {wide}");
+        assert!(((half - wide) / (floats * 32.0 / 128.0) - 1.0).abs() < 1e-9, "{method:?}: {wide} {half}");
+        assert!(((quarter - half) / (half - wide) - 2.0).abs() < 1e-9, "{method:?}: {half} {quarter}");
     }
 }
 
