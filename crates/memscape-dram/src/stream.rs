@@ -162,7 +162,9 @@ impl Served {
 ///
 /// An open-page controller with a window of `lookahead` accesses (at least
 /// one): it prepares the rows of coming accesses whenever that neither delays
-/// the access at the head nor closes a row that an earlier one still needs.
+/// the access at the head nor closes a row that an earlier one still needs. Where
+/// accesses follow each other so closely that a command to a row never fits between
+/// them, it takes the next one's slot.
 ///
 /// # Errors
 /// [`ProtocolError`] if an access has no place in the channel.
@@ -204,7 +206,10 @@ pub fn serve(
             let in_use =
                 command.kind == Kind::Pre && window.range(..prepared).any(|it| same_bank(it.at, command.at));
             let slot = engine.command_slot();
-            if !in_use && engine.earliest(&command)?.at + slot <= engine.earliest(&head)?.at {
+            let (ready, head_ready) = (engine.earliest(&command)?.at, engine.earliest(&head)?.at);
+            // Accesses that leave no slot between them would keep rows closed until nothing else is left.
+            let is_crowded = served.is_some_and(|it| head_ready < it.last + slot + slot);
+            if !in_use && (ready + slot <= head_ready || (is_crowded && ready <= head_ready)) {
                 engine.issue_into(command, sink)?;
                 continue;
             }

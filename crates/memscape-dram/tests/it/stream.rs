@@ -146,6 +146,28 @@ fn few_banks_reach_the_peak_if_fewer_groups_take_turns() {
     assert_eq!(stream().take(bursts).collect::<std::collections::HashSet<_>>().len(), bursts);
 }
 
+/// Bursts of one command slot each leave none for commands to rows, which take one before no row is left open: each row
+/// costs its columns and two slots more. A controller that waits for a free one stands still at each row.
+#[test]
+fn a_crowded_command_bus_opens_rows_in_time() {
+    let count = |it: u32| it.try_into().unwrap();
+    let dram = Dram { transfers_per_clock: count(16), row_bytes: count(512), ..preset("lpddr5x-7500") };
+    assert!((dram.burst().as_f64() / dram.tck().as_f64() - 1.0).abs() < 1e-12);
+    let formula = Pattern::Interleaved.bandwidth_gb_s(&dram).as_f64();
+    let columns = f64::from(dram.columns_per_row());
+    assert!((formula / dram.channel_gb_s().as_f64() - columns / (columns + 2.0)).abs() < 1e-9, "{formula}");
+    let reached = gb_s(&dram, Pattern::Interleaved, 50_000, RefreshPolicy::Off);
+    assert!((reached / formula - 1.0).abs() < 0.02, "{reached} of {formula} GB/s");
+    // Nor does a picosecond decide whether a slot is free.
+    let of = |share: f64| {
+        let trtrs_ns = Nanoseconds::new(share * dram.tck().as_f64()).unwrap();
+        let ranks = Dram { ranks: count(2), banks_per_channel: count(32), trtrs_ns, ..dram };
+        gb_s(&ranks, Pattern::Interleaved, 50_000, RefreshPolicy::Off)
+    };
+    let [below, above] = [0.998, 1.002].map(of);
+    assert!((below / above - 1.0).abs() < 0.01, "{below} {above}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
