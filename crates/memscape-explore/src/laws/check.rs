@@ -111,9 +111,6 @@ const SLOWED: [f64; 2] = [4.0, 256.0];
 /// What whole picoseconds do to the faster of the two.
 const CLOCK_ROUNDING: f64 = 0.01;
 
-/// No more than a tie of a greedy schedule moves, which a picosecond turns.
-const TIE: f64 = 0.1;
-
 /// A study and what there is to know about it.
 pub(super) struct Court<'a> {
     pub(super) study: &'a dyn DynStudy,
@@ -278,7 +275,7 @@ impl Court<'_> {
             let [by_little, by_much] = SLOWED;
             let (Some(a), Some(b)) = (own(&little, by_little), own(&much, by_much)) else { continue };
             let apart = (b - a).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-            if apart <= CLOCK_ROUNDING || (apart <= TIE && !self.fades(point, &tree, power, own, [a, b])) {
+            if apart <= CLOCK_ROUNDING || !self.fades(point, &tree, power, own, [a, b]) {
                 continue;
             }
             let told = format!(
