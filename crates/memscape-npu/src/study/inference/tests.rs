@@ -2,6 +2,7 @@
 
 use memscape_study::BoundBy;
 
+use super::prompt::By;
 use super::*;
 use crate::study::search::SearchStudy;
 
@@ -375,7 +376,7 @@ fn a_short_prompt_streams_as_a_step_does() {
     let of = |strategy, prompt_tokens, batch| {
         let prompt_tokens = NonZeroU64::new(prompt_tokens).unwrap();
         let (batch, generated_tokens) = (NonZeroU32::new(batch).unwrap(), NonZeroU64::MIN);
-        InferenceStudy { strategy, prompt_tokens, generated_tokens, batch, ..InferenceStudy::default() }
+        InferenceStudy { prompt_tokens, generated_tokens, batch, strategy, ..InferenceStudy::default() }
     };
     for strategy in [Strategy::OneDesign, Strategy::Reconfigured, Strategy::BestPerSize] {
         // One token of a prompt is one of a reply: the same weights, handed over the same way.
@@ -387,7 +388,7 @@ fn a_short_prompt_streams_as_a_step_does() {
         assert!((1.0..1.05).contains(&(many.prompt_weights_s / one.prompt_weights_s)));
         // A long one is products.
         let long = of(strategy, 4096, 1);
-        let plan = long.planned(HeadOn::Array).unwrap().0;
+        let plan = Plan::best(&long, HeadOn::Array).unwrap().0;
         assert_eq!((plan.layers, plan.head), (By::Products, Some(By::Stream)));
     }
     // Whatever is in between, more tokens are never faster.
