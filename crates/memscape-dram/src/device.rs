@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use memscape_study::{Catalog, Graded};
-use memscape_units::{Bytes, GbPerS, Megahertz, Nanoseconds, Picoseconds, UnitError};
+use memscape_units::{Bytes, GbPerS, MtPerS, Nanoseconds, Picoseconds, UnitError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct Dram {
     pub burst_length: NonZeroU32,
     /// Transfers per second of one data pin, in millions.
     #[schemars(range(min = 1.0, max = 1e6))]
-    pub data_rate_mt_s: Megahertz,
+    pub data_rate_mt_s: MtPerS,
     /// Transfers of one data pin in one period of the command clock (CK): 2 for DDR and HBM, 8 for
     /// LPDDR5 with WCK:CK = 4:1
     #[schemars(range(min = 1, max = 1024))]
@@ -469,7 +469,7 @@ impl Dram {
     pub fn on_whole_clock(&self) -> Result<Self, UnitError> {
         // What is whole but for rounding is whole.
         let picoseconds = (self.tck().as_f64() * 1e3 - 1e-6).ceil();
-        let data_rate_mt_s = Megahertz::new(f64::from(self.transfers_per_clock.get()) * 1e6 / picoseconds)?;
+        let data_rate_mt_s = MtPerS::new(f64::from(self.transfers_per_clock.get()) * 1e6 / picoseconds)?;
         Self { data_rate_mt_s, tck_ns: None, ..*self }.in_whole_cycles()
     }
 

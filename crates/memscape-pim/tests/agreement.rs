@@ -7,7 +7,7 @@ use memscape_pim::cost::{CommandStream, closed_form, least_time};
 use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit, RowAfterWrite};
 use memscape_pim::mapping::Plan;
 use memscape_pim::mapping::placement::{CrDegree, Placement, Policy, RegisterRule, TilePolicy};
-use memscape_units::{Megahertz, Nanoseconds};
+use memscape_units::{MtPerS, Nanoseconds};
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -45,7 +45,7 @@ fn memory() -> impl Strategy<Value = Dram> {
             channels: count(1 << channels),
             bank_groups: count(1 << groups.min(banks)),
             banks_per_channel: count(1 << banks),
-            data_rate_mt_s: Megahertz::new(rate).unwrap(),
+            data_rate_mt_s: MtPerS::new(rate).unwrap(),
             cl_ns: ns(cl),
             cwl_ns: ns(cwl),
             twtr_l_ns: ns(turn),

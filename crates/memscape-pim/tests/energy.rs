@@ -4,7 +4,7 @@ use memscape_dram::Dram;
 use memscape_pim::{GemvAnswer, GemvStudy, InferenceStudy, Placement};
 use memscape_study::random::Key;
 use memscape_study::{CostEngine, Grade, Graded, Study};
-use memscape_units::{Megahertz, Nanoseconds};
+use memscape_units::{MtPerS, Nanoseconds};
 use memscape_workload::{Matrix, Model};
 
 fn answer(study: &GemvStudy) -> GemvAnswer {
@@ -59,7 +59,7 @@ fn both_engines_take_the_same_energy() {
 fn the_same_work_on_a_slower_clock_is_not_less_energy() {
     for study in studies().map(|it| GemvStudy { refresh: false, placement: Placement::Pimnast, ..it }) {
         let Ok(fast) = study.answer() else { continue };
-        let rate = Megahertz::new(study.memory.data_rate_mt_s.as_f64() / 4.0).unwrap();
+        let rate = MtPerS::new(study.memory.data_rate_mt_s.as_f64() / 4.0).unwrap();
         let memory = Dram { data_rate_mt_s: rate, ..study.memory };
         let slow = answer(&GemvStudy { memory, ..study });
         assert!(dynamic_j(&slow) >= dynamic_j(&fast) * (1.0 - 1e-12));

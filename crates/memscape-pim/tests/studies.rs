@@ -12,7 +12,7 @@ use memscape_study::{
     AnyCatalog, BoundBy, CostEngine, FreeParameter, Limited, Pass, Study, StudyError, StudyVisitor, System,
     Timeline,
 };
-use memscape_units::{Megahertz, Nanoseconds, Picoseconds, Tops};
+use memscape_units::{MtPerS, Nanoseconds, Picoseconds, Tops};
 use memscape_workload::{Experts, Llm, Matrix, Model, Projections};
 use serde_json::Value;
 
@@ -259,7 +259,7 @@ fn no_speedup_is_above_its_rooflines() {
     assert!((printed.roofline_speedup - 6.9997).abs() < 1e-4, "{}", printed.roofline_speedup);
     let one = NonZeroU32::MIN;
     let single = Dram { banks_per_channel: one, bank_groups: one, ..GemvStudy::default().memory };
-    let fast = Dram { data_rate_mt_s: Megahertz::new(1e6).unwrap(), ..GemvStudy::default().memory };
+    let fast = Dram { data_rate_mt_s: MtPerS::new(1e6).unwrap(), ..GemvStudy::default().memory };
     for memory in [single, fast] {
         let study = GemvStudy { memory, ..GemvStudy::default() };
         let it = study.answer().unwrap();
@@ -544,7 +544,7 @@ fn what_binds_a_token_is_what_most_of_its_time_waits_for() {
         let answer = study.answer().unwrap();
         assert_eq!(answer.headline.bound_by, bound_by, "{tops} TOPS");
         let mut wide = study;
-        wide.memory.data_rate_mt_s = Megahertz::new(2.0 * study.memory.data_rate_mt_s.as_f64()).unwrap();
+        wide.memory.data_rate_mt_s = MtPerS::new(2.0 * study.memory.data_rate_mt_s.as_f64()).unwrap();
         let [computes, reads] =
             [slow(study, 2.0 * tops), wide].map(|it| it.answer().unwrap().headline.token_ns);
         assert_eq!(computes < reads, bound_by != BoundBy::DramBandwidth, "{tops} TOPS: {computes} {reads}");

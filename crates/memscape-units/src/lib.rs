@@ -105,7 +105,11 @@ quantity!(
     GbPerS, "GB/s", "bandwidth", "above 0", 1e-6..=1e9, |it| it > 0.0
 );
 quantity!(
-    /// A clock or data rate of 10^6 per second, finite and positive.
+    /// A data rate of 10^6 transfers per second, finite and positive.
+    MtPerS, "MT/s", "data rate", "above 0", 1.0..=1e6, |it| it > 0.0
+);
+quantity!(
+    /// A clock of 10^6 per second, finite and positive.
     Megahertz, "MHz", "frequency", "above 0", 1e-3..=1e7, |it| it > 0.0
 );
 quantity!(

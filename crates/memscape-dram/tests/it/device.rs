@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use memscape_dram::{Dram, MEMORIES};
 use memscape_study::{AnyCatalog, CatalogError, File};
-use memscape_units::{GbPerS, Megahertz, Nanoseconds};
+use memscape_units::{GbPerS, MtPerS, Nanoseconds};
 
 use crate::preset;
 
@@ -101,7 +101,7 @@ fn each_rule_fails_by_name_and_with_its_numbers() {
     insta::assert_snapshot!(check(Dram { banks_per_channel: count(1 << 20), ..good }), @"DRAM rule `banks_per_channel <= 65536` does not hold: banks_per_channel = 1048576; use fewer banks");
     insta::assert_snapshot!(check(Dram { trcd_ns: ns(1e300), ..good }), @"DRAM rule `a timing is 0, or from 0.001 to 1e9 ns` does not hold: trcd_ns = 1e300 ns; give it in nanoseconds, not in seconds");
     insta::assert_snapshot!(check(Dram { trefi_ns: ns(0.0), ..good }), @"DRAM rule `the burst, tCK and tREFI are above 0` does not hold: trefi_ns = 0 ns; give times in nanoseconds");
-    let slow = Megahertz::new(1e-300).unwrap();
+    let slow = MtPerS::new(1e-300).unwrap();
     insta::assert_snapshot!(check(Dram { data_rate_mt_s: slow, ..good }), @"DRAM rule `data_rate_mt_s is in 1..=1e6` does not hold: 0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001 MT/s; give it in millions of transfers per second");
 }
 
@@ -187,7 +187,7 @@ fn a_trace_counts_in_whole_clocks() {
 fn the_data_rate_can_change_alone() {
     let dram = preset("lpddr5x-7500");
     for (rate, tck) in [(6400.0, 1.25), (7500.0, 16.0 / 15.0), (8533.0, 8.0 / 8.533)] {
-        let dram = Dram { data_rate_mt_s: Megahertz::new(rate).unwrap(), ..dram };
+        let dram = Dram { data_rate_mt_s: MtPerS::new(rate).unwrap(), ..dram };
         dram.check().unwrap();
         assert!((dram.tck().as_f64() - tck).abs() < 1e-9);
         assert_eq!((dram.tccd_s(), dram.tccd_l()), (dram.burst(), dram.burst() + dram.burst()));

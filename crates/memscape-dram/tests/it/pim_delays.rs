@@ -1,7 +1,7 @@
 //! Does the closed form derive the delays that the engine finds from its rules?
 
 use memscape_dram::{Address, Dram, Engine, Kind, PimDelays, PimTiming, pim_constraints};
-use memscape_units::{Megahertz, Nanoseconds, Picoseconds};
+use memscape_units::{MtPerS, Nanoseconds, Picoseconds};
 use proptest::prelude::*;
 
 use crate::preset;
@@ -30,7 +30,7 @@ pub fn any_dram() -> impl Strategy<Value = Dram> {
             banks_per_channel: count(organisation.1),
             burst_length: count(organisation.2),
             transfers_per_clock: count(organisation.3),
-            data_rate_mt_s: Megahertz::new(organisation.4).unwrap(),
+            data_rate_mt_s: MtPerS::new(organisation.4).unwrap(),
             trcd_ns: ns(rows.0),
             trp_ns: ns(rows.1),
             trp_ab_ns: ns(rows.1 + rows.2),

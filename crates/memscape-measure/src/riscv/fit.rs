@@ -10,7 +10,7 @@ use memscape_riscv::hardware::{Distances, LINE_BYTES};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::placement::{Bind, Placed, Policy, place};
 use memscape_riscv::quant::BLOCK;
-use memscape_units::{GbPerS, Megahertz, Nanoseconds, UnitError};
+use memscape_units::{GbPerS, MtPerS, Nanoseconds, UnitError};
 use serde::Serialize;
 
 use super::kernels::HostKernel;
@@ -109,7 +109,7 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
 /// A memory that delivers `gb_s` to any number of threads at once.
 fn ideal(memory: &Dram, gb_s: f64) -> Result<Dram, FitError> {
     let bytes = f64::from(memory.bus_bits.get()) / 8.0;
-    let data_rate_mt_s = Megahertz::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
+    let data_rate_mt_s = MtPerS::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
     let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.period() * 2.0);
     Ok(Dram {
         data_rate_mt_s,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use memscape_study::{Energy, EnergyPart, Estimate, Graded};
-use memscape_units::{GbPerS, MeanBytes, Megahertz, Nanoseconds};
+use memscape_units::{GbPerS, MeanBytes, MtPerS, Nanoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct DramPath {
     pub line_bytes: NonZeroU16,
     /// Data rate of the DRAM, whose bus both ports share; a port alone reads with no more than `read_gb_s`
     #[schemars(range(min = 1.0, max = 1e6))]
-    pub data_rate_mt_s: Megahertz,
+    pub data_rate_mt_s: MtPerS,
     /// Width of the DRAM's bus, all channels together
     pub bus_bytes: NonZeroU16,
     /// What the DRAM takes of energy; null where nothing is known of it

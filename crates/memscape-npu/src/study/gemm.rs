@@ -384,7 +384,7 @@ mod tests {
             ..default
         };
         // 50 GB/s, as much as a port takes by itself.
-        study.device.dram.data_rate_mt_s = memscape_units::Megahertz::new(3125.0).unwrap();
+        study.device.dram.data_rate_mt_s = memscape_units::MtPerS::new(3125.0).unwrap();
         let port = 50.0;
         let c = 4.0 * 4.0 * 8.0 * f64::from(m_ct.get()) * f64::from(n_ct.get());
         let (written, answer) = (c / port, study.answer().unwrap());

@@ -429,7 +429,7 @@ fn the_bandwidth_of_a_gemm_past_the_caches_is_its_own() {
 fn refreshes_leave_time_or_are_refused() {
     let slow = |rate: f64, trefi: f64| {
         let mut memory = GemvStudy::default().memory;
-        memory.data_rate_mt_s = memscape_units::Megahertz::new(rate).unwrap();
+        memory.data_rate_mt_s = memscape_units::MtPerS::new(rate).unwrap();
         memory.trefi_ns = memscape_units::Nanoseconds::new(trefi).unwrap();
         let gemv = GemvStudy { memory, ..GemvStudy::default() }.answer();
         let decode = DecodeStudy { memory, ..DecodeStudy::default() }.answer();

@@ -19,7 +19,7 @@ proptest! {
     #[test]
     fn more_memory_is_never_slower(study in study(), more in 1.0..4.0_f64) {
         let mut faster = study;
-        faster.memory.data_rate_mt_s = memscape_units::Megahertz::new(3200.0 * more).unwrap();
+        faster.memory.data_rate_mt_s = memscape_units::MtPerS::new(3200.0 * more).unwrap();
         prop_assert!(token_ns(faster) <= token_ns(study));
         let mut wider = study;
         wider.memory.channels = count(8);
@@ -52,7 +52,7 @@ fn one_core_reads_as_measured() {
     assert!((hierarchy.dram(&placed).as_f64() - 5.0).abs() < 5e-4, "{}", hierarchy.dram(&placed));
     assert!((hierarchy.slc(&placed).as_f64() - 11.6).abs() < 1e-2, "{}", hierarchy.slc(&placed));
     let mut slow = *memory;
-    slow.data_rate_mt_s = memscape_units::Megahertz::new(40.0).unwrap();
+    slow.data_rate_mt_s = memscape_units::MtPerS::new(40.0).unwrap();
     let slow = Hierarchy { memory: &slow, ..hierarchy };
     assert!(slow.dram(&placed).as_f64() < 0.32, "no more than the controllers deliver");
 }
