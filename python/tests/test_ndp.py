@@ -32,6 +32,19 @@ def optimum(size, frequency, bandwidth, capacity):
     return highs.getObjectiveValue()
 
 
+def test_what_is_on_a_dimm_of_an_instance_is_on_that_dimm(tmp_path):
+    """All neurons are on the GPU or on some DIMM, however many the usual machine has."""
+    size, frequency = np.full((2, 4), 5e6), np.full((2, 4), 0.5)
+    for dimms in [1, 2, 5]:
+        file = tmp_path / f"{dimms}.npz"
+        rates, rooms = [748.8e9, *[89.6e9] * dimms], [1e7, *[4e7] * dimms]
+        np.savez(file, size=size, freq=frequency, bw=np.array(rates), cap=np.array(rooms))
+        found = ms.run("ndp.partition", instance=file)
+        on_dimms = 0.04 - found["gpu_gb"]
+        assert found["emptiest_dimm_gb"] <= on_dimms / dimms * (1 + 1e-9)
+        assert found["fullest_dimm_gb"] >= on_dimms / dimms * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_partition_agrees_with_highs(seed):
     random = np.random.default_rng(seed)

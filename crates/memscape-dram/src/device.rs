@@ -549,25 +549,15 @@ impl Dram {
     }
 
     /// How long one burst occupies the data bus.
-    ///
-    /// # Panics
-    /// Never: a product of positive numbers is positive.
     #[must_use]
     pub fn burst(&self) -> Nanoseconds {
-        let transfers = f64::from(self.burst_length.get());
-        let span = (transfers * self.data_rate_mt_s.period().as_f64()).min(f64::MAX);
-        Nanoseconds::new(span).expect("a clamped product of positive numbers")
+        self.data_rate_mt_s.time_of(self.burst_length.get())
     }
 
     /// Period of the command clock: transfers per clock over the data rate.
-    ///
-    /// # Panics
-    /// Never: a product of positive numbers is positive.
     #[must_use]
     pub fn tck(&self) -> Nanoseconds {
-        let transfers = f64::from(self.transfers_per_clock.get());
-        let span = (transfers * self.data_rate_mt_s.period().as_f64()).min(f64::MAX);
-        Nanoseconds::new(span).expect("a clamped product of positive numbers")
+        self.data_rate_mt_s.time_of(self.transfers_per_clock.get())
     }
 
     /// `tCCD_S`: the burst, unless the device declares more.

@@ -46,8 +46,7 @@ impl PimDelays {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub fn new(memory: &Dram, pim: &PimTiming) -> Self {
         let m = memory;
-        let transfers = |count: u32| m.data_rate_mt_s.period() * f64::from(count);
-        let (burst, clock) = (transfers(m.burst_length.get()), transfers(m.transfers_per_clock.get()));
+        let (burst, clock) = (m.burst(), m.tck());
         let column_cycle = match m.tccd_l_ns {
             Some(declared) => declared.max(burst),
             None if m.bank_groups.get() == 1 => burst,

@@ -241,6 +241,14 @@ impl GbPerS {
     }
 }
 
+impl MtPerS {
+    /// The time of so many transfers, one after the other.
+    #[must_use]
+    pub fn time_of(self, transfers: u32) -> Nanoseconds {
+        Nanoseconds((f64::from(transfers) * (1e3 / self.0)).min(f64::MAX))
+    }
+}
+
 impl Megahertz {
     /// The time of so many cycles.
     #[must_use]
@@ -498,6 +506,8 @@ mod tests {
             (Cycles(4.0), Cycles::ZERO)
         );
         assert_eq!(Megahertz(500.0).time_of(cycles), Nanoseconds(12.0));
+        assert_eq!(MtPerS(8000.0).time_of(16), Nanoseconds(2.0));
+        assert!(MtPerS(f64::MIN_POSITIVE).time_of(u32::MAX).0.is_finite());
         assert_eq!(GbPerS(8.0).useful(0.25), GbPerS(2.0));
         assert_eq!(Nanoseconds::from(Picoseconds(1_500)), Nanoseconds(1.5));
         assert_eq!(time * f64::MAX, Nanoseconds(f64::MAX));

@@ -110,7 +110,7 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
 fn ideal(memory: &Dram, gb_s: f64) -> Result<Dram, FitError> {
     let bytes = f64::from(memory.bus_bits.get()) / 8.0;
     let data_rate_mt_s = MtPerS::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
-    let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.period() * 2.0);
+    let (none, tck) = (Nanoseconds::ZERO, data_rate_mt_s.time_of(2));
     Ok(Dram {
         data_rate_mt_s,
         transfers_per_clock: const { NonZeroU32::new(2).unwrap() },

@@ -27,18 +27,15 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     // What either takes grows with its share, so that no part is faster than both of these.
     let divided = |computed: f64| Divided::of(machine, &rates, shape, held, weights, computed);
     let (theirs, ours) = (divided(0.0), divided(resident));
-    let Divided { computed, gpu, cold, pins, merging, inputs, carried, fed } =
+    let Divided { computed, gpu, cold, pins, merging, inputs, waits, transfers, carried, fed } =
         if ours.time() < theirs.time() { ours } else { theirs };
     let mlp_weights = shape.block_weights(BlockKind::Mlp) * layers;
-    let exchanges = layers * 2.0;
-    let crossing = BlockKind::ALL.map(|it| rates.block_activations(shape, it));
-    let transfers = crossing.into_iter().sum::<Nanoseconds>() * layers;
     let attention = rates.attention(shape, work.mean_context()) * layers;
     let cold_weights = weights * (1.0 - computed);
     let step = step([
         (StepPart::Fc, gpu + cold),
         (StepPart::Attention, attention),
-        (StepPart::Communication, rates.exchange * exchanges + merging + inputs + transfers),
+        (StepPart::Communication, waits + merging + inputs + transfers),
         (StepPart::Predictor, Nanoseconds::ZERO),
     ])?;
     let prompt = rates.prompt(stage, work, resident * multiplied);
@@ -64,7 +61,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         (rates.gpu_dense_cause(), gpu),
         (rates.cold_dense_cause(), cold - pins),
         (rates.attention_cause(shape), attention),
-        (BoundBy::Synchronisation, rates.exchange * exchanges),
+        (BoundBy::Synchronisation, waits),
         (BoundBy::Link, transfers + merging + inputs + pins),
     ])
     .largest();
@@ -94,6 +91,10 @@ struct Divided {
     merging: Nanoseconds,
     /// What each module's units need, whatever they multiply.
     inputs: Nanoseconds,
+    /// Meeting a GPU that has something to compute, twice in a layer.
+    waits: Nanoseconds,
+    /// Its inputs and results over PCIe.
+    transfers: Nanoseconds,
     /// Bytes over pins for what is multiplied.
     carried: f64,
     /// DIMMs that share what they multiply.
@@ -108,10 +109,17 @@ impl Divided {
         let gpu = rates.gpu_dense(weights * computed);
         let cold_weights = weights * (1.0 - computed);
         let none = Nanoseconds::ZERO;
+        let crossing = || BlockKind::ALL.map(|it| rates.block_activations(shape, it)).into_iter();
+        let [waits, transfers] = if computed > 0.0 {
+            [rates.exchange * (2.0 * layers), crossing().sum::<Nanoseconds>() * layers]
+        } else {
+            [none; 2]
+        };
         // Units that multiply no weights need no inputs of blocks, and have no sums of them.
         if cold_weights <= 0.0 {
             let [cold, pins, merging, inputs] = [none; 4];
-            return Self { computed, gpu, cold, pins, merging, inputs, carried: 0.0, fed: 0.0 };
+            let (carried, fed) = (0.0, 0.0);
+            return Self { computed, gpu, cold, pins, merging, inputs, waits, transfers, carried, fed };
         }
         // All neurons of what the DIMMs compute are active, for each sequence.
         let of_block = |it: &BlockKind| {
@@ -143,12 +151,14 @@ impl Divided {
             pins: pins * (f64::from(dimms) / f64::from(fed)),
             merging,
             inputs: rates.inputs(shape).into_iter().sum::<Nanoseconds>() * layers,
+            waits,
+            transfers,
             carried,
             fed: f64::from(fed),
         }
     }
 
     fn time(&self) -> Nanoseconds {
-        self.gpu + self.cold + self.merging + self.inputs
+        self.gpu + self.cold + self.merging + self.inputs + self.waits + self.transfers
     }
 }

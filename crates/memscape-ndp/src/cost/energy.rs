@@ -23,8 +23,9 @@ pub fn energy(machine: &Machine, traffic: &Traffic, [prompt, step]: [Nanoseconds
 fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Energy> {
     let meter = machine.dimm.memory.meter()?;
     let dimms = f64::from(machine.dimms.get());
-    // Ranks stand by, and bits are refreshed: of as many dies as hold what the DIMM does.
-    let (ranks, full) = (f64::from(machine.dimm.ranks.get()), machine.dimm.full_ranks());
+    // Ranks stand by, those of as many dies as hold what the DIMM does, and bits are refreshed.
+    let full = machine.dimm.full_ranks();
+    let ranks = f64::from(machine.dimm.ranks.get()).max(full);
     let idle = (meter.standby(time) * ranks + meter.refresh(time) * full) * dimms;
     let mut energy = meter.stream_of_rows(work.read, work.written) + idle;
     if work.linked > 0.0 {

@@ -224,8 +224,10 @@ impl Study for PartitionStudy {
         let neurons: u64 = found.device.iter().map(|it| it.len() as u64).sum();
         let hot: u64 = found.device.iter().flatten().map(|it| u64::from(*it == 0)).sum();
         let dimms = &found.bytes[1..];
-        // A host's memory is one, interleaved over all DIMMs.
-        let each = 1e-9 / (precise(u64::from(self.dimms.get())) / precise(dimms.len() as u64));
+        // A host's memory is one, interleaved over all DIMMs; an instance has as many as it says.
+        let devices = precise(dimms.len() as u64);
+        let modules = if self.instance.is_some() { devices } else { precise(u64::from(self.dimms.get())) };
+        let each = 1e-9 / (modules / devices);
         Ok(PartitionAnswer {
             objective_ms: found.objective.as_f64() * 1e-6,
             lower_bound_ms: found.lower_bound.as_f64() * 1e-6,

@@ -91,6 +91,27 @@ fn nothing_is_merged_that_no_dimm_multiplied() {
     }
 }
 
+/// Banks that multiply all weights faster than the GPU leave it nothing: no step waits for it, however long that takes.
+#[test]
+fn a_gpu_that_multiplies_nothing_is_not_waited_for() {
+    let pim = serde_json::to_value(memscape_ndp::hardware::MACHINES.get("hermes-pim")).unwrap();
+    let of = |sync_us: f64, model: &str| {
+        answer(&[
+            ("model", json!(model)),
+            ("system", json!("hermes-base")),
+            ("dimm", pim["dimm"].clone()),
+            ("dimms", json!(16)),
+            ("overhead.sync_us", json!(sync_us)),
+        ])
+    };
+    for model in ["qwen3-1.7b", "llama-2-7b"] {
+        let (never, long) = (of(0.0, model), of(50.0, model));
+        assert!(long.gpu_read_share <= 0.0 && long.gpu_ns <= 0.0, "{model}");
+        assert!(never.headline.token_ns.total_cmp(&long.headline.token_ns).is_eq(), "{model}");
+        assert_ne!(long.headline.bound_by, BoundBy::Synchronisation, "{model}");
+    }
+}
+
 /// Weights of a model of Llama's kind that are multiplied: matrices of all layers, and the head.
 fn multiplied([layers, hidden, kv, ffn, vocabulary]: [u64; 5]) -> f64 {
     (layers * hidden * (2 * hidden + 2 * kv + 3 * ffn) + vocabulary * hidden) as f64

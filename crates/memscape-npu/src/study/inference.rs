@@ -31,7 +31,7 @@ use crate::study::workload::{Solved, Strategy, WorkloadStudy};
 mod prompt;
 
 pub use prompt::{HeadOn, PromptCost};
-use prompt::{Plan, follows_layers};
+use prompt::{Plan, follows_layers, is_outside};
 
 /// A prompt, and a reply generated token by token, on an NPU.
 ///
@@ -417,26 +417,33 @@ impl InferenceStudy {
     /// What a step takes to be handed over.
     fn dispatch(&self) -> Result<Nanoseconds, StudyError> {
         let operators = self.model.reply_operators(self.reply(), self.projections)?;
-        Ok(self.dispatch_of(&operators, 1, self.model.layers))
+        Ok(self.dispatch_of(&operators, 1))
     }
 
-    /// What so many layers, and what follows them, take to be handed over where so many tokens of each sequence stream
-    /// their operators.
+    /// What layers, and what follows them, take to be handed over where so many tokens of each sequence stream
+    /// these operators.
     #[expect(clippy::cast_precision_loss, reason = "counts of operators")]
-    fn dispatch_of(&self, operators: &[Operator], tokens: u64, layers: u32) -> Nanoseconds {
-        let layers = f64::from(layers);
-        let follow = f64::from(u8::from(operators.iter().any(follows_layers)));
+    fn dispatch_of(&self, operators: &[Operator], tokens: u64) -> Nanoseconds {
+        let matrices = || operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
+        let layers = f64::from(self.model.layers);
+        // The host hands over experts once their router has answered.
+        let are_experts = matrices().any(|it| self.is_of_experts(it));
+        let is_rest = |it: &Operator| !self.is_of_experts(it) && !is_outside(it);
+        let rest = matrices().any(is_rest);
+        let of = |any: bool| f64::from(u8::from(any));
         let dispatches = match self.handed {
             Handed::Operators => {
-                let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
-                products.map(|it| it.count as f64 * self.reads(it, tokens)).sum::<f64>() + layers
+                matrices().map(|it| it.count as f64 * self.reads(it, tokens)).sum::<f64>() + of(rest) * layers
             }
-            // The host hands over experts once their router has answered.
-            Handed::Layers if self.model.experts.is_some() => 2.0 * layers + follow,
-            Handed::Layers => layers + follow,
+            Handed::Layers => (of(rest) + of(are_experts)) * layers + of(matrices().any(follows_layers)),
             Handed::Token => 1.0,
         };
         self.device.dispatch_ns * dispatches
+    }
+
+    /// Whether it is a matrix of experts.
+    fn is_of_experts(&self, it: &Operator) -> bool {
+        self.model.experts.is_some() && Matrix::FFN.iter().any(|of| of.name() == it.name)
     }
 
     /// What a step streams and multiplies, operator by operator.
@@ -542,7 +549,7 @@ impl InferenceStudy {
         let none = Nanoseconds::ZERO;
         let (plan, PromptCost { attention_tops, .. }) = Plan::best(self, head)?;
         let mut costs = match plan.products() {
-            Some(products) => products.operators(heads, Some(stored))?,
+            Some(products) => products.operators(heads, Some(stored), plan.streamed())?,
             None => Vec::new(),
         };
         for it in plan.streams()?.iter().chain(&plan.study.prompt_streams(stored, attention_tops)?) {
@@ -558,7 +565,7 @@ impl InferenceStudy {
         }
         if let Some((products, _)) = of_step {
             let of_token = |it| OperatorCost { pass: Pass::Token, ..it };
-            costs.extend(products.operators(heads, Some(stored))?.into_iter().map(of_token));
+            costs.extend(products.operators(heads, Some(stored), &[])?.into_iter().map(of_token));
         }
         costs.push(OperatorCost::new(Pass::Token, "dispatch", none, [("dispatch", self.dispatch()?)]));
         Ok(costs)

@@ -357,6 +357,14 @@ struct Products {
 }
 
 impl Products {
+    /// Takes away those of some matrices.
+    fn leave_out(&mut self, but: &[Matrix]) {
+        let kept = |of: &[Product]| of.iter().filter(|it| !but.contains(&it.matrix)).count();
+        let layer = self.before..self.before + self.per_layer;
+        (self.before, self.per_layer) = (kept(&self.kinds[..self.before]), kept(&self.kinds[layer]));
+        self.kinds.retain(|it| !but.contains(&it.matrix));
+    }
+
     /// All products in their order, layer after layer; each with the number of its layer and of its kind.
     fn sequence(&self) -> impl Iterator<Item = (u64, usize)> {
         let behind = self.before + self.per_layer;
@@ -463,7 +471,18 @@ impl WorkloadStudy {
 
     /// The products, each in its design.
     fn products(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
+        self.products_but(heads, stored, &[])
+    }
+
+    /// The same without some that are no products.
+    fn products_but(
+        &self,
+        heads: NonZeroU64,
+        stored: Option<Weights<'_>>,
+        but: &[Matrix],
+    ) -> Result<Products, StudyError> {
         let mut products = self.kinds(heads, stored)?;
+        products.leave_out(but);
         match self.strategy {
             Strategy::OneDesign => {}
             Strategy::Reconfigured => {
@@ -518,9 +537,19 @@ impl WorkloadStudy {
 
     /// What the products take. The head is asked for the last token of so many prompts; weights that are stored
     /// wider than they are multiplied are read so.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(super) fn solve(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Solved, StudyError> {
-        let products = self.products(heads, stored)?;
+        self.solve_but(heads, stored, &[])
+    }
+
+    /// The same without some that are no products.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub(super) fn solve_but(
+        &self,
+        heads: NonZeroU64,
+        stored: Option<Weights<'_>>,
+        but: &[Matrix],
+    ) -> Result<Solved, StudyError> {
+        let products = self.products_but(heads, stored, but)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut parts = [ProductTraffic::NONE; 2];
@@ -634,8 +663,9 @@ impl WorkloadStudy {
         &self,
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
+        but: &[Matrix],
     ) -> Result<Vec<OperatorCost>, StudyError> {
-        let products = self.products(heads, stored)?;
+        let products = self.products_but(heads, stored, but)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
             let answer = it.answer()?;

@@ -74,8 +74,8 @@ pub struct LayoutAnswer {
     pub padding_bytes: u64,
     /// Bursts in a row that the copy finds at consecutive addresses, on average
     pub run_bursts: f64,
-    /// Bandwidth that the DRAM sustains when the weights are read so, one burst at a time and refresh
-    /// left out: a limit to the swizzled copy
+    /// Bandwidth that the DRAM sustains when one stream reads the weights so, burst by burst, by a controller that
+    /// opens rows in the stream's order, and refresh left out: several threads that copy may get more
     pub read_gb_s: f64,
     /// That over the peak
     pub read_efficiency: f64,

@@ -76,6 +76,11 @@ pub(super) fn follows_layers(it: &Operator) -> bool {
     Matrix::AFTER_LAYERS.iter().any(|of| of.name() == it.name)
 }
 
+/// Whether it is of no layer.
+pub(super) fn is_outside(it: &Operator) -> bool {
+    Matrix::OUTSIDE.iter().any(|of| of.name() == it.name)
+}
+
 /// How the array multiplies with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
@@ -89,8 +94,10 @@ pub(super) enum By {
 pub(super) struct Plan {
     /// With the strategy that products take.
     pub(super) study: InferenceStudy,
-    /// Those of the layers, and what is in front of them.
+    /// Those of the layers but for experts, and what is in front of them.
     pub(super) layers: By,
+    /// Those of experts, each of which meets some of the tokens.
+    pub(super) experts: By,
     /// Those that follow, if the array multiplies with them.
     pub(super) head: Option<By>,
 }
@@ -102,32 +109,31 @@ impl Plan {
     /// attention is products of its own, configuring the array for them may take longer than designs of their own
     /// gain: one for all is a way to share, too.
     pub(super) fn best(asked: &InferenceStudy, head: HeadOn) -> Result<(Self, PromptCost), StudyError> {
-        let ways: &[(By, Option<By>)] = match head {
-            HeadOn::Array => &[
-                (By::Products, Some(By::Products)),
-                (By::Products, Some(By::Stream)),
-                (By::Stream, Some(By::Stream)),
-            ],
-            HeadOn::Processor => &[(By::Products, None), (By::Stream, None)],
+        let of_layers = [(By::Products, By::Products), (By::Products, By::Stream), (By::Stream, By::Stream)];
+        let heads: &[Option<By>] = match head {
+            HeadOn::Array => &[Some(By::Products), Some(By::Stream)],
+            HeadOn::Processor => &[None],
         };
         let may_share =
             asked.strategy == Strategy::BestPerSize && asked.prompt_attention == PromptAttention::Products;
         let shared = may_share.then_some(InferenceStudy { strategy: Strategy::OneDesign, ..*asked });
         let mut best: Option<(Self, PromptCost)> = None;
         for study in [*asked].into_iter().chain(shared) {
-            for (layers, head) in ways.iter().copied() {
-                let plan = Self { study, layers, head };
-                if !plan.pads()? {
-                    continue;
-                }
-                let cost = match plan.cost() {
-                    Ok(cost) => cost,
-                    // A design that cannot compute all of them is none to share.
-                    Err(_) if study.strategy != asked.strategy => continue,
-                    Err(error) => return Err(error),
-                };
-                if best.as_ref().is_none_or(|it| cost.total() < it.1.total()) {
-                    best = Some((plan, cost));
+            for (layers, experts) in of_layers {
+                for head in heads.iter().copied() {
+                    let plan = Self { study, layers, experts, head };
+                    if !plan.pads()? {
+                        continue;
+                    }
+                    let cost = match plan.cost() {
+                        Ok(cost) => cost,
+                        // A design that cannot compute all of them is none to share.
+                        Err(_) if study.strategy != asked.strategy => continue,
+                        Err(error) => return Err(error),
+                    };
+                    if best.as_ref().is_none_or(|it| cost.total() < it.1.total()) {
+                        best = Some((plan, cost));
+                    }
                 }
             }
         }
@@ -140,12 +146,18 @@ impl Plan {
         (self.layers == By::Products).then(|| WorkloadStudy { lm_head, ..self.study.products() })
     }
 
+    /// Matrices of layers that products leave out.
+    pub(super) fn streamed(&self) -> &'static [Matrix] {
+        if self.experts == By::Stream && self.study.model.experts.is_some() { &Matrix::FFN } else { &[] }
+    }
+
     /// The operators that stream.
-    fn streamed(&self) -> Result<Vec<Operator>, StudyError> {
-        let InferenceStudy { model, prompt_tokens, projections, .. } = self.study;
-        let operators = model.prefill_operators(prompt_tokens.get(), projections)?;
+    fn streaming(&self) -> Result<Vec<Operator>, StudyError> {
+        let InferenceStudy { model, projections, .. } = self.study;
+        let operators = model.prefill_operators(self.tokens(), projections)?;
         let streams = |it: &Operator| match it.kind {
             OperatorKind::Matrix if follows_layers(it) => self.head == Some(By::Stream),
+            OperatorKind::Matrix if self.study.is_of_experts(it) => self.experts == By::Stream,
             OperatorKind::Matrix => self.layers == By::Stream,
             OperatorKind::Attention | OperatorKind::Vector => false,
         };
@@ -153,36 +165,56 @@ impl Plan {
     }
 
     pub(super) fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
-        let streamed = self.streamed()?;
-        if streamed.is_empty() { Ok(Vec::new()) } else { self.study.streams(&streamed, self.tokens()) }
+        let streaming = self.streaming()?;
+        if streaming.is_empty() { Ok(Vec::new()) } else { self.study.streams(&streaming, self.tokens()) }
     }
 
     const fn tokens(&self) -> u64 {
         self.study.prompt_tokens.get()
     }
 
-    /// What it takes beside products and streams: configuring the array for streams that follow products of other
-    /// designs, and handing streams over.
+    /// What it takes beside products and streams: configuring the array between these and products of other designs,
+    /// and handing streams over.
     pub(super) fn around(&self) -> Result<[Nanoseconds; 2], StudyError> {
-        let streamed = self.streamed()?;
-        if streamed.is_empty() {
+        let streaming = self.streaming()?;
+        if streaming.is_empty() {
             return Ok([Nanoseconds::ZERO; 2]);
         }
         let study = &self.study;
-        let is_changed = self.layers == By::Products && study.strategy != Strategy::OneDesign;
-        let configuring = if is_changed { study.device.reconfiguration_ns } else { Nanoseconds::ZERO };
-        let layers = if self.layers == By::Stream { study.model.layers } else { 0 };
-        Ok([configuring, study.dispatch_of(&streamed, self.tokens(), layers)])
+        let changes = match (self.layers, self.experts, self.head) {
+            (By::Stream, ..) => 0.0,
+            // To each layer's experts, and back from all but the last.
+            (By::Products, By::Stream, _) if !self.streamed().is_empty() => {
+                2.0 * f64::from(study.model.layers) - 1.0
+            }
+            (By::Products, ..) => 1.0,
+        };
+        let configuring = match study.strategy {
+            Strategy::OneDesign => Nanoseconds::ZERO,
+            Strategy::Reconfigured | Strategy::BestPerSize => study.device.reconfiguration_ns * changes,
+        };
+        Ok([configuring, study.dispatch_of(&streaming, self.tokens())])
     }
 
-    /// Whether what weights stream past, if they do, fills no block of rows: more are products as published.
+    /// Whether it is a way at all: what weights stream past, if they do, fills no block of rows. More are products as
+    /// published.
     fn pads(&self) -> Result<bool, StudyError> {
         let study = &self.study;
         let heads = NonZeroU64::from(study.batch);
-        let vectors = match (self.layers, self.head) {
-            (By::Stream, _) => self.tokens().saturating_mul(heads.get()),
-            (By::Products, Some(By::Stream)) => heads.get(),
-            (By::Products, _) => return Ok(true),
+        let tokens = self.tokens().saturating_mul(heads.get());
+        let vectors = match (self.layers, self.experts, self.head) {
+            // One vector where many stream is no product.
+            (By::Stream, _, Some(By::Products)) => return Ok(false),
+            (By::Stream, ..) => tokens,
+            (By::Products, By::Stream, _) if study.model.experts.is_none() => return Ok(false),
+            (By::Products, By::Stream, head) => {
+                // As many as the expert meets that meets most.
+                let [(_, each), (more, one_more)] = study.model.ffn_instances(tokens);
+                let most = if more > 0 { one_more } else { each };
+                if head == Some(By::Stream) { most.max(heads.get()) } else { most }
+            }
+            (By::Products, By::Products, Some(By::Stream)) => heads.get(),
+            (By::Products, By::Products, _) => return Ok(true),
         };
         let design = study.design_of(&study.products().kernel(heads)?)?;
         Ok(vectors < design.native(&study.device)[0])
@@ -193,21 +225,22 @@ impl Plan {
         let stored = study.format.of(&study.model)?;
         let heads = NonZeroU64::from(study.batch);
         let (mut layers, mut outside, mut operations, attention_tops) = if let Some(it) = self.products() {
-            let Solved { answer, layers, outside, layer_tops, .. } = it.solve(heads, Some(stored))?;
+            let Solved { answer, layers, outside, layer_tops, .. } =
+                it.solve_but(heads, Some(stored), self.streamed())?;
             (layers, outside, answer.tops * answer.time_ns * 1e3, layer_tops)
         } else {
             let kernel = study.products().kernel(heads)?;
             let reached = study.device.tops(kernel.macs_per_cycle());
             (ProductTraffic::NONE, ProductTraffic::NONE, 0.0, reached)
         };
+        let of_layers = self.layers == By::Stream || !self.streamed().is_empty();
         for it in self.streams()? {
             let is_outside = Matrix::OUTSIDE.iter().any(|of| of.name() == it.name);
             (if is_outside { &mut outside } else { &mut layers }).stream(&it)?;
             operations += it.operations;
         }
         let [configuring, handing] = self.around()?;
-        let around = if self.layers == By::Stream { &mut layers } else { &mut outside };
-        around.time += configuring + handing;
+        (if of_layers { &mut layers } else { &mut outside }).time += configuring + handing;
         let weights = layers.time + outside.time;
         let tops = operations / weights.as_f64() * 1e-3;
         let (mut times, mut other_bytes) = ([0.0; 3], 0.0);

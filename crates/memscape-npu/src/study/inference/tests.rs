@@ -391,6 +391,18 @@ fn a_short_prompt_streams_as_a_step_does() {
         let plan = Plan::best(&long, HeadOn::Array).unwrap().0;
         assert_eq!((plan.layers, plan.head), (By::Products, Some(By::Stream)));
     }
+    // Each of Qwen3's 128 experts meets 28 of 448 tokens: they stream though the tokens fill a block.
+    let mixture = |tokens| {
+        let model = Model::named("qwen3-30b-a3b").unwrap();
+        let memory_gb = MemoryGb(64.0);
+        let study = InferenceStudy { model, memory_gb, ..of(Strategy::OneDesign, tokens, 1) };
+        let (plan, cost) = Plan::best(&study, HeadOn::Array).unwrap();
+        ((plan.layers, plan.experts), cost.total())
+    };
+    let (few, some, many) = (mixture(447), mixture(448), mixture(16_384));
+    assert_eq!([few.0, some.0], [(By::Stream, By::Stream), (By::Products, By::Stream)]);
+    assert!(few.1 < some.1 && some.1 < few.1 * 1.5, "{:?} {:?}", few.1, some.1);
+    assert_eq!(many.0, (By::Products, By::Products));
     // Whatever is in between, more tokens are never faster.
     let ttft = |tokens| of(Strategy::OneDesign, tokens, 1).answer().unwrap().headline.ttft_s;
     let all = [1, 2, 16, 64, 100, 200, 300, 448, 449, 700, 1000, 1344, 4096].map(ttft);
