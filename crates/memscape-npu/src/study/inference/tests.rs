@@ -2,7 +2,6 @@
 
 use memscape_study::BoundBy;
 
-use super::prompt::By;
 use super::*;
 use crate::study::search::SearchStudy;
 
