@@ -89,7 +89,7 @@ impl Step {
 
     /// Whether it is of no layer: such stay beside the accelerator.
     fn is_outside(&self) -> bool {
-        Matrix::OUTSIDE.iter().any(|it| it.name() == self.name)
+        Matrix::is_among(self.name, &Matrix::OUTSIDE)
     }
 }
 

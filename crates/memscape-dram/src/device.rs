@@ -45,7 +45,6 @@ pub struct Dram {
     #[schemars(range(min = 1, max = 1_048_576))]
     pub burst_length: NonZeroU32,
     /// Transfers per second of one data pin, in millions.
-    #[schemars(range(min = 1.0, max = 1e6))]
     pub data_rate_mt_s: MtPerS,
     /// Transfers of one data pin in one period of the command clock (CK): 2 for DDR and HBM, 8 for
     /// LPDDR5 with WCK:CK = 4:1

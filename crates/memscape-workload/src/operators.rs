@@ -76,6 +76,12 @@ impl Matrix {
     /// Those that are of no layer, in the order they are used.
     pub const OUTSIDE: [Self; 3] = [Self::ProjectIn, Self::ProjectOut, Self::LmHead];
 
+    /// Whether one of these has the name, for example of an operator.
+    #[must_use]
+    pub fn is_among(name: &str, all: &[Self]) -> bool {
+        all.iter().any(|it| it.name() == name)
+    }
+
     /// The name, for example `fc1`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -391,7 +397,7 @@ impl Llm {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of experts")]
     pub fn weight_reads(&self, operator: &Operator, tokens: u64, sequences: u64) -> f64 {
-        let of_experts = || Matrix::FFN.iter().any(|it| it.name() == operator.name);
+        let of_experts = || Matrix::is_among(operator.name, &Matrix::FFN);
         match self.experts {
             Some(experts) if of_experts() => {
                 let met = |tokens| experts.touched(self.layers, tokens) as f64;

@@ -22,7 +22,6 @@ pub struct DramPath {
     /// Unit of access
     pub line_bytes: NonZeroU16,
     /// Data rate of the DRAM, whose bus both ports share; a port alone reads with no more than `read_gb_s`
-    #[schemars(range(min = 1.0, max = 1e6))]
     pub data_rate_mt_s: MtPerS,
     /// Width of the DRAM's bus, all channels together
     pub bus_bytes: NonZeroU16,

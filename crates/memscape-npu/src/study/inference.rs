@@ -245,12 +245,7 @@ pub enum HeadOn {
 
 /// Whether it follows the layers, and is asked for one token of a prompt.
 fn follows_layers(it: &Operator) -> bool {
-    Matrix::AFTER_LAYERS.iter().any(|of| of.name() == it.name)
-}
-
-/// Whether it is of no layer.
-fn is_outside(it: &Operator) -> bool {
-    Matrix::OUTSIDE.iter().any(|of| of.name() == it.name)
+    Matrix::is_among(it.name, &Matrix::AFTER_LAYERS)
 }
 
 /// How the array multiplies with weights.
@@ -294,7 +289,7 @@ impl Plan {
             for (layers, experts) in of_layers {
                 for head in heads.iter().copied() {
                     let plan = Self { study, layers, experts, head };
-                    if !plan.pads()? {
+                    if !plan.is_way()? {
                         continue;
                     }
                     let cost = match plan.cost() {
@@ -370,7 +365,7 @@ impl Plan {
 
     /// Whether it is a way at all: what weights stream past, if they do, fills no block of rows. More are products as
     /// published.
-    fn pads(&self) -> Result<bool, StudyError> {
+    fn is_way(&self) -> Result<bool, StudyError> {
         let study = &self.study;
         let heads = NonZeroU64::from(study.batch);
         let tokens = self.tokens().saturating_mul(heads.get());
@@ -398,7 +393,7 @@ impl Plan {
         let heads = NonZeroU64::from(study.batch);
         let (mut layers, mut outside, mut operations, attention_tops) = if let Some(it) = self.products() {
             let Solved { answer, layers, outside, layer_tops, .. } =
-                it.solve_but(heads, Some(stored), self.streamed())?;
+                it.solve(heads, Some(stored), self.streamed())?;
             (layers, outside, answer.tops * answer.time_ns * 1e3, layer_tops)
         } else {
             let kernel = study.products().kernel(heads)?;
@@ -407,7 +402,7 @@ impl Plan {
         };
         let of_layers = self.layers == By::Stream || !self.streamed().is_empty();
         for it in self.streams()? {
-            let is_outside = Matrix::OUTSIDE.iter().any(|of| of.name() == it.name);
+            let is_outside = Matrix::is_among(it.name, &Matrix::OUTSIDE);
             (if is_outside { &mut outside } else { &mut layers }).stream(&it)?;
             operations += it.operations;
         }
@@ -629,7 +624,7 @@ impl InferenceStudy {
         }
         let products =
             WorkloadStudy { prompt_tokens: NonZeroU32::from(self.batch).into(), ..self.products() };
-        let solved = products.solve(self.batch.into(), Some(self.format.of(&self.model)?))?;
+        let solved = products.solve(self.batch.into(), Some(self.format.of(&self.model)?), &[])?;
         let weights = streams.iter().filter(|it| it.part == PassPart::Weights);
         let streaming: f64 = weights.map(Streamed::time).sum();
         Ok((solved.answer.time_ns < streaming).then_some((products, solved)))
@@ -666,7 +661,7 @@ impl InferenceStudy {
         let layers = f64::from(self.model.layers);
         // The host hands over experts once their router has answered.
         let are_experts = matrices().any(|it| self.is_of_experts(it));
-        let is_rest = |it: &Operator| !self.is_of_experts(it) && !is_outside(it);
+        let is_rest = |it: &Operator| !self.is_of_experts(it) && !Matrix::is_among(it.name, &Matrix::OUTSIDE);
         let rest = matrices().any(is_rest);
         let of = |any: bool| f64::from(u8::from(any));
         let dispatches = match self.handed {
@@ -681,7 +676,7 @@ impl InferenceStudy {
 
     /// Whether it is a matrix of experts.
     fn is_of_experts(&self, it: &Operator) -> bool {
-        self.model.experts.is_some() && Matrix::FFN.iter().any(|of| of.name() == it.name)
+        self.model.experts.is_some() && Matrix::is_among(it.name, &Matrix::FFN)
     }
 
     /// What a step streams and multiplies, operator by operator.

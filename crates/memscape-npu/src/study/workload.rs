@@ -469,13 +469,8 @@ impl WorkloadStudy {
         Ok(Bytes(u64::try_from(most.max().unwrap_or(0)).unwrap_or(u64::MAX)))
     }
 
-    /// The products, each in its design.
-    fn products(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
-        self.products_but(heads, stored, &[])
-    }
-
-    /// The same without some that are no products.
-    fn products_but(
+    /// The products but for those of some matrices, each in its design.
+    fn products(
         &self,
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
@@ -535,21 +530,16 @@ impl WorkloadStudy {
         Ok(Products { layers, kinds, before, per_layer })
     }
 
-    /// What the products take. The head is asked for the last token of so many prompts; weights that are stored
-    /// wider than they are multiplied are read so.
-    pub(super) fn solve(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Solved, StudyError> {
-        self.solve_but(heads, stored, &[])
-    }
-
-    /// The same without some that are no products.
+    /// What the products take, but for those of some matrices. The head is asked for the last token of so many prompts;
+    /// weights that are stored wider than they are multiplied are read so.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(super) fn solve_but(
+    pub(super) fn solve(
         &self,
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
         but: &[Matrix],
     ) -> Result<Solved, StudyError> {
-        let products = self.products_but(heads, stored, but)?;
+        let products = self.products(heads, stored, but)?;
         let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut parts = [ProductTraffic::NONE; 2];
@@ -665,7 +655,7 @@ impl WorkloadStudy {
         stored: Option<Weights<'_>>,
         but: &[Matrix],
     ) -> Result<Vec<OperatorCost>, StudyError> {
-        let products = self.products_but(heads, stored, but)?;
+        let products = self.products(heads, stored, but)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
             let answer = it.answer()?;
@@ -699,7 +689,7 @@ impl WorkloadStudy {
     /// Tells what the array does when: product after product, and what configures it in
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
-        let products = self.products(NonZeroU64::MIN, None)?;
+        let products = self.products(NonZeroU64::MIN, None, &[])?;
         let time = |it: &Product| Ok(Nanoseconds::new(it.gemm.answer()?.time_ns)?.to_picoseconds());
         let times = products.kinds.iter().map(time).collect::<Result<Vec<_>, StudyError>>()?;
         let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
@@ -760,7 +750,7 @@ impl Study for WorkloadStudy {
     const TIMELINE: Option<fn(&Self, &mut dyn Recorder) -> Result<(), StudyError>> = Some(Self::record);
 
     fn answer(&self) -> Result<WorkloadAnswer, StudyError> {
-        Ok(self.solve(NonZeroU64::MIN, None)?.answer)
+        Ok(self.solve(NonZeroU64::MIN, None, &[])?.answer)
     }
 
     fn bounds(&self) -> Vec<Bound> {
@@ -863,7 +853,7 @@ mod tests {
         for tokens in [1, 2, 5] {
             let prompt_tokens = NonZeroU64::new(tokens).unwrap();
             let study = WorkloadStudy { model, prompt_tokens, ..WorkloadStudy::default() };
-            let products = study.products(NonZeroU64::MIN, None).unwrap();
+            let products = study.products(NonZeroU64::MIN, None, &[]).unwrap();
             let told: u64 = products.sequence().map(|(layer, kind)| products.instances(kind, layer)).sum();
             assert_eq!(told, study.answer().unwrap().gemms);
         }

@@ -323,7 +323,7 @@ impl InferenceStudy {
     /// As of the study, but that nothing is refused for its size.
     pub fn after_layers(&self) -> Result<(Vec<OperatorCost>, Traffic), StudyError> {
         let token = self.host_work(&self.site()?).token()?.into_iter();
-        let follow = token.filter(|it| Matrix::AFTER_LAYERS.iter().any(|of| of.name() == it.name));
+        let follow = token.filter(|it| Matrix::is_among(it.name, &Matrix::AFTER_LAYERS));
         let mut traffic = Traffic::default();
         let told = |it: HostOperator| {
             traffic += it.traffic;
