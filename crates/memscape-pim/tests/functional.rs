@@ -195,6 +195,17 @@ proptest! {
     }
 }
 
+/// What the paper does, and chooses by itself.
+fn pimnast() -> Policy {
+    Policy {
+        placement: Placement::Pimnast,
+        tile: TilePolicy::Auto,
+        cr_degree: CrDegree::Auto,
+        split_k: count(1),
+        register_rule: RegisterRule::Accumulators,
+    }
+}
+
 /// A DRAM row holds the scales of the weights that end in it, and no more: with a word less of them, they
 /// would have no room.
 #[test]
@@ -202,13 +213,7 @@ fn a_row_holds_the_scales_of_its_weights() {
     let mut machine = *MACHINES.get(DEFAULT_MACHINE);
     machine.pim.registers = count(64);
     let gemv = Gemv::new(4096, 4096).unwrap();
-    let policy = Policy {
-        placement: Placement::Pimnast,
-        tile: TilePolicy::Auto,
-        cr_degree: CrDegree::Auto,
-        split_k: count(1),
-        register_rule: RegisterRule::Accumulators,
-    };
+    let policy = pimnast();
     for format in ["mx-int8-b32", "mx-int4-b32", "mx-int4-b16-s16", "mx-fp16-b64"] {
         let plan = Plan::new(gemv, format.parse().unwrap(), &machine, &policy).unwrap();
         let word_bits = 8 * u64::from(machine.memory.column_bytes());
@@ -387,13 +392,7 @@ fn baselines_refuse_what_they_do_not_know() {
 #[test]
 fn input_registers_are_honoured_or_refused() {
     let mut machine = *MACHINES.get(DEFAULT_MACHINE);
-    let policy = Policy {
-        placement: Placement::Pimnast,
-        tile: TilePolicy::Auto,
-        cr_degree: CrDegree::Auto,
-        split_k: count(1),
-        register_rule: RegisterRule::Accumulators,
-    };
+    let policy = pimnast();
     let gemv = Gemv::new(16_384, 4096).unwrap();
     let mut plan = |registers: u32| {
         machine.pim.input_registers = count(registers);
