@@ -55,7 +55,10 @@ fn benches(criterion: &mut Criterion) {
         bench.iter(|| {
             let mut engine = Engine::new(ddr4.geometry(), &constraints(&ddr4)).expect("checked rules");
             let reads = Pattern::Interleaved.addresses(&ddr4).take(accesses).map(|it| Kind::Rd.at(it));
-            black_box(stream::serve(&mut engine, reads, 64, &mut ()).expect("a legal stream"))
+            black_box(
+                stream::serve(&mut engine, reads, 64, stream::Policy::InOrder, &mut ())
+                    .expect("a legal stream"),
+            )
         });
     });
     group.finish();

@@ -6,7 +6,7 @@
 
 use std::io::{BufWriter, Write, stdout};
 
-use memscape_dram::stream::serve;
+use memscape_dram::stream::{Policy, serve};
 use memscape_dram::{
     Address, AddressMap, Dram, Engine, Field, Kind, MEMORIES, Pattern, Place, RefreshPolicy, constraints,
 };
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::new(dram.geometry(), &constraints(dram))?;
     let mut engine = engine.with_refresh(RefreshPolicy::all_bank(dram))?;
     let all = addresses(&pattern, dram)?.take(reads).map(|at| Kind::Rd.at(at));
-    let served = serve(&mut engine, all, 32, &mut ())?;
+    let served = serve(&mut engine, all, 32, Policy::FirstReady, &mut ())?;
     let clocks = served.last.saturating_sub(served.first).as_ns() / dram.tck().as_f64();
     let between = f64::from(u32::try_from(served.accesses)?.max(2) - 1);
     eprintln!("{pattern},{reads},{:.3}", clocks / between);

@@ -583,6 +583,14 @@ impl Dram {
         self.trc_ns.unwrap_or(self.tras_ns + self.trp_ns)
     }
 
+    /// Mean time between activates of a rank whose bank groups take turns: a quarter of the window of
+    /// four, which holds four `tRRD_S`, or `tRRD_L` shared by the bank groups.
+    #[must_use]
+    pub fn activate_ns(&self) -> f64 {
+        let of_group = self.trrd_l_ns.as_f64() / f64::from(self.bank_groups.get());
+        of_group.max(self.tfaw_ns.as_f64() / 4.0)
+    }
+
     /// tRTW: read command to write command.
     #[must_use]
     pub fn trtw(&self) -> Nanoseconds {

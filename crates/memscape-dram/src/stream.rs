@@ -1,6 +1,6 @@
 //! Address streams, and the bandwidth they can reach.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use memscape_units::{GbPerS, Picoseconds};
 
@@ -82,8 +82,8 @@ impl Pattern {
             Self::Interleaved => in_turn_ns(dram, groups_in_turn(dram)),
             Self::RowByRow => in_turn_ns(dram, 1),
             Self::RowConflict => {
-                let activates = dram.trrd_s_ns.max(dram.trrd_l_ns).as_f64().max(dram.tfaw_ns.as_f64() / 4.0);
-                own_commands_ns(dram).max(dram.trc().as_f64()).max(dram.tccd_l().as_f64()).max(activates)
+                let activates = dram.trrd_l_ns.as_f64().max(dram.activate_ns());
+                own_commands_ns(dram).max(row_cycle_ns(dram)).max(dram.tccd_l().as_f64()).max(activates)
             }
         }
     }
@@ -110,6 +110,11 @@ fn own_commands_ns(dram: &Dram) -> f64 {
     [dram.trcd_ns, dram.trtp_ns, dram.trp_ns].map(|it| it.max(dram.tck()).as_f64()).iter().sum()
 }
 
+/// From an activate of a bank to its next: a precharge comes a clock before it at least.
+fn row_cycle_ns(dram: &Dram) -> f64 {
+    dram.trc().max(dram.tras_ns + dram.trp_ns.max(dram.tck())).as_f64()
+}
+
 /// The mean time of an access of a stream over whole rows, of which those of `together` bank
 /// groups take turns access by access.
 fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
@@ -126,12 +131,11 @@ fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
     // The last row of a rank is followed by the first of the next, which only the data bus holds up.
     let between_ranks =
         if ranks > 1.0 { (dram.burst() + dram.trtrs_ns).as_f64() - to_next_access } else { 0.0 };
-    let row_cycle = own_commands_ns(dram) + to_last;
-    let activate = if groups > 1.0 { dram.trrd_s_ns } else { dram.trrd_s_ns.max(dram.trrd_l_ns) };
+    let read_cycle = own_commands_ns(dram) + to_last;
     let rows = (to_last + to_next_row + between_ranks * together / (banks / ranks))
-        .max(row_cycle.max(dram.trc().as_f64()) * together / banks)
+        .max(read_cycle.max(row_cycle_ns(dram)) * together / banks)
         .max(together * (columns + 2.0) * dram.tck().as_f64())
-        .max(together * activate.as_f64().max(dram.tfaw_ns.as_f64() / 4.0) / ranks);
+        .max(together * dram.activate_ns() / ranks);
     rows / (columns * together)
 }
 
@@ -157,12 +161,21 @@ impl Served {
     }
 }
 
-/// Serves column accesses (RD, WR) in order, opening and closing rows as
-/// needed.
+/// Which of the waiting accesses a controller serves next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The one that came first, though a later one could be served before it.
+    InOrder,
+    /// Of the first one of each bank that which can be served first, of equals that which came first
+    /// (FR-FCFS, with the accesses of a bank in order).
+    FirstReady,
+}
+
+/// Serves column accesses (RD, WR), opening and closing rows as needed.
 ///
 /// An open-page controller with a window of `lookahead` accesses (at least
-/// one): it prepares the rows of coming accesses whenever that neither delays
-/// the access at the head nor closes a row that an earlier one still needs. Where
+/// one): it prepares the rows of coming accesses, bank by bank as each may, whenever that neither delays
+/// the access to be served next nor closes a row that an earlier one still needs. Where
 /// accesses follow each other so closely that a command to a row never fits between
 /// them, it takes the next one's slot.
 ///
@@ -175,57 +188,177 @@ pub fn serve(
     engine: &mut Engine,
     accesses: impl IntoIterator<Item = Command>,
     lookahead: usize,
+    policy: Policy,
     sink: &mut impl Sink,
 ) -> Result<Served, ProtocolError> {
     let mut accesses = accesses.into_iter();
-    let mut window: VecDeque<Command> = VecDeque::new();
+    let mut window = Window::default();
     let mut served: Option<Served> = None;
-    // The accesses at the head of the window whose rows are open.
-    let mut prepared = 0;
     let mut refreshes = engine.refreshes();
     loop {
-        window.extend(accesses.by_ref().take(lookahead.max(1) - window.len()));
-        let Some(head) = window.front().copied() else { break };
-        assert!(matches!(head.kind, Kind::Rd | Kind::Wr), "{head} is not a column access");
+        for access in accesses.by_ref().take(lookahead.max(1) - window.waiting) {
+            assert!(matches!(access.kind, Kind::Rd | Kind::Wr), "{access} is not a column access");
+            window.push(engine, access)?;
+        }
         if refreshes != engine.refreshes() {
-            (refreshes, prepared) = (engine.refreshes(), 0);
+            refreshes = engine.refreshes();
+            window.look_again(engine)?;
         }
-        while let Some(access) = window.get(prepared)
-            && engine.row(access.at)? == RowState::Open(access.at.row)
-        {
-            prepared += 1;
-        }
-        let next = window.get(prepared).map(|it| row_command(engine, it)).transpose()?;
-        if prepared == 0 {
-            if let Some(command) = next {
-                engine.issue_into(command, sink)?;
+        let row = first_ready(&mut window.shut, engine, row_command)?;
+        let access = match policy {
+            Policy::InOrder => window.oldest(engine)?,
+            Policy::FirstReady => first_ready(&mut window.open, engine, |_, access| Ok(access))?,
+        };
+        let slot = engine.command_slot();
+        match (row, access) {
+            (Some(row), access) if access.as_ref().is_none_or(|it| goes_before(&row, it, slot, served)) => {
+                window.prepare(engine, &row, sink)?;
             }
-            continue;
-        }
-        if let Some(command) = next {
-            let in_use =
-                command.kind == Kind::Pre && window.range(..prepared).any(|it| same_bank(it.at, command.at));
-            let slot = engine.command_slot();
-            let (ready, head_ready) = (engine.earliest(&command)?.at, engine.earliest(&head)?.at);
-            // Accesses that leave no slot between them would keep rows closed until nothing else is left.
-            let is_crowded = served.is_some_and(|it| head_ready < it.last + slot + slot);
-            if !in_use && (ready + slot <= head_ready || (is_crowded && ready <= head_ready)) {
-                engine.issue_into(command, sink)?;
-                continue;
+            (_, Some(access)) => {
+                let at = window.serve(engine, &access, sink)?;
+                let Served { accesses, first, .. } =
+                    served.unwrap_or(Served { accesses: 0, first: at, last: at });
+                served = Some(Served { accesses: accesses + 1, first, last: at });
             }
+            (_, None) => break,
         }
-        let at = engine.issue_into(head, sink)?;
-        window.pop_front();
-        prepared -= 1;
-        let Served { accesses, first, .. } = served.unwrap_or(Served { accesses: 0, first: at, last: at });
-        served = Some(Served { accesses: accesses + 1, first, last: at });
     }
     let now = engine.now();
     Ok(served.unwrap_or(Served { accesses: 0, first: now, last: now }))
 }
 
-/// What the row of `access` needs next.
-fn row_command(engine: &Engine, access: &Command) -> Result<Command, ProtocolError> {
+/// Whether a command to a row takes the slot before that of the next access.
+fn goes_before(row: &Next, access: &Next, slot: Picoseconds, served: Option<Served>) -> bool {
+    // Accesses that leave no slot between them would keep rows closed until nothing else is left.
+    let is_crowded = served.is_some_and(|it| access.at < it.last + slot + slot);
+    row.at + slot <= access.at || (is_crowded && row.at <= access.at)
+}
+
+/// The accesses that a controller sees.
+#[derive(Default)]
+struct Window {
+    /// Those of each bank, as they came.
+    of_bank: BTreeMap<Bank, VecDeque<Waiting>>,
+    /// The first of each bank whose row is open.
+    open: Vec<Waiting>,
+    /// The first of each other bank.
+    shut: Vec<Waiting>,
+    /// How many wait.
+    waiting: usize,
+    /// How many came.
+    count: u64,
+}
+
+/// Rank, bank group and bank.
+type Bank = (u32, u32, u32);
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    access: Command,
+    /// How many came before it.
+    turn: u64,
+    /// Its next command comes no earlier.
+    not_before: Picoseconds,
+}
+
+/// A command that can be issued.
+struct Next {
+    /// Which of those that wait needs it.
+    index: usize,
+    command: Command,
+    at: Picoseconds,
+}
+
+impl Window {
+    fn push(&mut self, engine: &Engine, access: Command) -> Result<(), ProtocolError> {
+        let came = Waiting { access, turn: self.count, not_before: Picoseconds::ZERO };
+        self.count += 1;
+        self.waiting += 1;
+        let of_bank = self.of_bank.entry(bank(access.at)).or_default();
+        of_bank.push_back(came);
+        if of_bank.len() == 1 { self.look_at(engine, came) } else { Ok(()) }
+    }
+
+    /// Notes the first access of a bank.
+    fn look_at(&mut self, engine: &Engine, first: Waiting) -> Result<(), ProtocolError> {
+        let is_open = engine.row(first.access.at)? == RowState::Open(first.access.at.row);
+        (if is_open { &mut self.open } else { &mut self.shut }).push(first);
+        Ok(())
+    }
+
+    /// After a refresh has closed rows.
+    fn look_again(&mut self, engine: &Engine) -> Result<(), ProtocolError> {
+        self.open.clear();
+        self.shut.clear();
+        let firsts: Vec<_> = self.of_bank.values().filter_map(|it| it.front().copied()).collect();
+        firsts.into_iter().try_for_each(|it| self.look_at(engine, it))
+    }
+
+    /// The access that came first, if its row is open.
+    fn oldest(&self, engine: &Engine) -> Result<Option<Next>, ProtocolError> {
+        let open = self.open.iter().enumerate().min_by_key(|(_, it)| it.turn);
+        let Some((index, oldest)) =
+            open.filter(|(_, oldest)| self.shut.iter().all(|it| oldest.turn < it.turn))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Next { index, command: oldest.access, at: engine.earliest(&oldest.access)?.at }))
+    }
+
+    /// Issues a command to a row of those that are shut.
+    fn prepare(
+        &mut self,
+        engine: &mut Engine,
+        next: &Next,
+        sink: &mut impl Sink,
+    ) -> Result<(), ProtocolError> {
+        engine.issue_into(next.command, sink)?;
+        if next.command.kind == Kind::Act {
+            self.open.push(self.shut.swap_remove(next.index));
+        }
+        Ok(())
+    }
+
+    /// Serves one of those that are open, and says when.
+    fn serve(
+        &mut self,
+        engine: &mut Engine,
+        next: &Next,
+        sink: &mut impl Sink,
+    ) -> Result<Picoseconds, ProtocolError> {
+        let at = engine.issue_into(next.command, sink)?;
+        self.open.swap_remove(next.index);
+        self.waiting -= 1;
+        let of_bank = self.of_bank.entry(bank(next.command.at)).or_default();
+        of_bank.pop_front();
+        if let Some(first) = of_bank.front().copied() {
+            self.look_at(engine, first)?;
+        }
+        Ok(at)
+    }
+}
+
+/// Of the commands that those that wait need, which can be issued first; of equals that of the first to come.
+fn first_ready(
+    waiting: &mut [Waiting],
+    engine: &Engine,
+    needs: impl Fn(&Engine, Command) -> Result<Command, ProtocolError>,
+) -> Result<Option<Next>, ProtocolError> {
+    loop {
+        let first = waiting.iter_mut().enumerate().min_by_key(|(_, it)| (it.not_before, it.turn));
+        let Some((index, first)) = first else { return Ok(None) };
+        let command = needs(engine, first.access)?;
+        let at = engine.earliest(&command)?.at;
+        // Commands in between only make it later.
+        if at <= first.not_before {
+            return Ok(Some(Next { index, command, at }));
+        }
+        first.not_before = at;
+    }
+}
+
+/// What the row of an access needs next.
+fn row_command(engine: &Engine, access: Command) -> Result<Command, ProtocolError> {
     let kind = match engine.row(access.at)? {
         RowState::Open(_) => Kind::Pre,
         RowState::Closed | RowState::Suspended(_) => Kind::Act,
@@ -233,6 +366,6 @@ fn row_command(engine: &Engine, access: &Command) -> Result<Command, ProtocolErr
     Ok(kind.at(access.at))
 }
 
-fn same_bank(a: Address, b: Address) -> bool {
-    (a.rank, a.bank_group, a.bank) == (b.rank, b.bank_group, b.bank)
+fn bank(at: Address) -> Bank {
+    (at.rank, at.bank_group, at.bank)
 }

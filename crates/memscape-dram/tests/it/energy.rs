@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use memscape_dram::stream::serve;
+use memscape_dram::stream::{Policy, serve};
 use memscape_dram::{
     CommandCounts, Dram, Engine, Kind, MEMORIES, Pattern, PimWork, RefreshPolicy, constraints,
 };
@@ -23,7 +23,7 @@ fn issued(
     let mut engine = engine.with_refresh(refresh).unwrap();
     let reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
     let mut counts = CommandCounts::default();
-    let served = serve(&mut engine, reads, 64, &mut counts).unwrap();
+    let served = serve(&mut engine, reads, 64, Policy::InOrder, &mut counts).unwrap();
     (counts, served.last)
 }
 

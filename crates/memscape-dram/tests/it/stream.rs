@@ -1,8 +1,10 @@
 //! Does the whole match the closed formula?
 
-use memscape_dram::stream::{Served, serve};
-use memscape_dram::{Address, Dram, Engine, Kind, MEMORIES, Pattern, RefreshPolicy, constraints};
-use memscape_units::Nanoseconds;
+use memscape_dram::stream::{Policy, Served, serve};
+use memscape_dram::{
+    Address, AddressMap, Dram, Engine, Kind, MEMORIES, Origin, Pattern, RefreshPolicy, constraints,
+};
+use memscape_units::{Nanoseconds, Picoseconds};
 use proptest::prelude::*;
 
 use crate::pim_delays::any_dram;
@@ -12,7 +14,7 @@ fn read(dram: &Dram, pattern: Pattern, accesses: usize, refresh: RefreshPolicy) 
     let engine = Engine::new(dram.geometry(), &constraints(dram)).unwrap();
     let mut engine = engine.with_refresh(refresh).unwrap();
     let reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
-    serve(&mut engine, reads, 64, &mut ()).unwrap()
+    serve(&mut engine, reads, 64, Policy::InOrder, &mut ()).unwrap()
 }
 
 /// Bandwidth once the first rows are open, which takes tRRD each.
@@ -20,8 +22,8 @@ fn gb_s(dram: &Dram, pattern: Pattern, accesses: usize, refresh: RefreshPolicy) 
     let engine = Engine::new(dram.geometry(), &constraints(dram)).unwrap();
     let mut engine = engine.with_refresh(refresh).unwrap();
     let mut reads = pattern.addresses(dram).take(accesses).map(|it| Kind::Rd.at(it));
-    serve(&mut engine, reads.by_ref().take(100), 64, &mut ()).unwrap();
-    serve(&mut engine, reads, 64, &mut ()).unwrap().bandwidth_gb_s(dram).unwrap().as_f64()
+    serve(&mut engine, reads.by_ref().take(100), 64, Policy::InOrder, &mut ()).unwrap();
+    serve(&mut engine, reads, 64, Policy::InOrder, &mut ()).unwrap().bandwidth_gb_s(dram).unwrap().as_f64()
 }
 
 /// Exactly the pins' peak: not one burst slot is lost over many rows.
@@ -96,7 +98,8 @@ fn ranks_share_the_bus() {
         bank_group: it / 2 % 4,
         ..Address::default()
     });
-    let served = serve(&mut engine, alternating.map(|it| Kind::Rd.at(it)), 8, &mut ()).unwrap();
+    let served =
+        serve(&mut engine, alternating.map(|it| Kind::Rd.at(it)), 8, Policy::InOrder, &mut ()).unwrap();
     // Burst 2.5 ns + tRTRS 0.625 ns for 64 bytes; the start opens eight rows.
     let reached = served.bandwidth_gb_s(&dram).unwrap().as_f64();
     assert!((reached / (64.0 / 3.125) - 1.0).abs() < 0.02, "{reached}");
@@ -185,9 +188,8 @@ proptest! {
         prop_assert!(rows.as_f64() <= interleaved.as_f64() * (1.0 + 1e-8));
     }
 
-    /// Over any timings no controller is beyond the formula, and one that looks far
-    /// enough ahead comes close where a row takes as long as preparing another: it
-    /// prepares one at a time.
+    /// Over any timings no controller that keeps the order is beyond the formula, and one that sees so many
+    /// accesses ahead that a row is prepared meanwhile comes close.
     #[test]
     fn the_formula_is_the_best_that_any_device_reaches(
         dram in any_dram(),
@@ -207,51 +209,108 @@ proptest! {
             let formula = pattern.bandwidth_gb_s(&dram).as_f64();
             let mut engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
             let reads = pattern.addresses(&dram).take(20_000).map(|it| Kind::Rd.at(it));
-            let reached = serve(&mut engine, reads, 5_000, &mut ()).unwrap().bandwidth_gb_s(&dram).unwrap();
+            let reached = serve(&mut engine, reads, 5_000, Policy::InOrder, &mut ()).unwrap().bandwidth_gb_s(&dram).unwrap();
             let share = reached.as_f64() / formula;
-            prop_assert!(share < 1.02, "{pattern:?}: {share} of {formula} GB/s");
+            let prepares = (dram.trc() + dram.trtp_ns + dram.trp_ns + dram.trrd_l_ns + dram.tfaw_ns).as_f64();
+            let access_ns = f64::from(dram.column_bytes()) / formula;
+            // The first rows were opened before the first access counts.
+            let head_start = 2.0 * prepares / (20_000.0 * access_ns);
+            prop_assert!(share < 1.01 + head_start, "{pattern:?}: {share} of {formula} GB/s");
             if pattern == Pattern::RowConflict {
-                // Exact, where a row stays closed for a clock anyway.
-                prop_assert!(dram.trp_ns < dram.tck() || share > 0.98, "{share} of {formula} GB/s");
+                prop_assert!(share > 0.98, "{share} of {formula} GB/s");
                 continue;
             }
             let row_ns = f64::from(dram.columns_per_row()) * dram.tccd_l().max(dram.tck()).as_f64();
-            let prepares = (dram.trc() + dram.trtp_ns + dram.trp_ns + dram.trrd_l_ns + dram.tfaw_ns).as_f64();
             // Rows that take turns are all prepared in the time of one.
             let rows = if pattern == Pattern::Interleaved { f64::from(dram.bank_groups.get()) } else { 1.0 };
-            prop_assert!(row_ns < rows * prepares || share > 0.8, "{pattern:?}: {share} of {formula} GB/s");
+            // Where preparing takes longer, rows of several banks are prepared at once, greedily.
+            let least = if row_ns < rows * prepares { 0.6 } else { 0.8 };
+            prop_assert!(5_000.0 * access_ns < 2.0 * prepares || share > least, "{pattern:?}: {share} of {formula} GB/s");
         }
     }
 }
 
-/// Reads of a backlog beside `DRAMsim3`, refreshes included (`data/agreement/README.md`).
+/// Reads of a backlog beside `DRAMsim3`, refreshes included (`data/agreement/README.md`): with room for one, it keeps the
+/// order of the stream, with 32 it serves what is ready.
 #[test]
 fn streams_take_as_long_as_in_dramsim3() {
     let dram = preset("ddr4-3200");
-    let ours = |pattern: Pattern| {
-        let served = read(&dram, pattern, 70_000, RefreshPolicy::all_bank(&dram));
+    let clocks = |addresses: &mut dyn Iterator<Item = Address>, policy, lookahead| {
+        let engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
+        let mut engine = engine.with_refresh(RefreshPolicy::all_bank(&dram)).unwrap();
+        let reads = addresses.take(70_000).map(|it| Kind::Rd.at(it));
+        let served = serve(&mut engine, reads, lookahead, policy, &mut ()).unwrap();
         #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let accesses = (served.accesses - 1) as f64;
         served.last.saturating_sub(served.first).as_ns() / dram.tck().as_f64() / accesses
     };
+    let (map, bursts) = (
+        AddressMap::new(&dram, Pattern::RowByRow.order()),
+        dram.capacity().0 / u64::from(dram.column_bytes()),
+    );
+    let key = memscape_study::random::Key::new(1);
+    let random = || (0..).map(|it| map.decode(key.bits(it) % bursts).unwrap().address());
+
     let text = include_str!("../../../../data/agreement/dramsim3.csv");
     let mut compared = 0;
     for line in text.lines().skip(1) {
         let [name, queue, _, theirs] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let pattern = match name {
-            "interleaved" => Pattern::Interleaved,
-            "row-by-row" => Pattern::RowByRow,
-            "row-conflict" => Pattern::RowConflict,
-            _ => continue,
+        let (policy, lookahead) =
+            if queue == "1" { (Policy::InOrder, 64) } else { (Policy::FirstReady, queue.parse().unwrap()) };
+        let ours = match name {
+            "interleaved" => clocks(&mut Pattern::Interleaved.addresses(&dram), policy, lookahead),
+            "row-by-row" => clocks(&mut Pattern::RowByRow.addresses(&dram), policy, lookahead),
+            "row-conflict" => clocks(&mut Pattern::RowConflict.addresses(&dram), policy, lookahead),
+            "random" => clocks(&mut random(), policy, lookahead),
+            _ => panic!("{line}"),
         };
-        let error = ours(pattern) / theirs.parse::<f64>().unwrap() - 1.0;
-        // With a queue, reads of the next row overtake those that wait for their bank group.
-        if (name, queue) == ("row-by-row", "32") {
-            assert!((0.3..0.5).contains(&error), "{line}: {error}");
-        } else {
-            assert!(error.abs() < 0.02, "{line}: {error}");
-        }
+        let error = ours / theirs.parse::<f64>().unwrap() - 1.0;
+        let most = match (name, queue) {
+            // Beside its room for one, it has a queue of one command for each bank; ours has none.
+            ("random", "1") => 0.15,
+            // Its queues of eight commands for each bank hold more than its 32 transactions.
+            ("row-by-row", "32") => 0.1,
+            _ => 0.03,
+        };
+        assert!(error.abs() < most, "{line}: {ours}, {error}");
         compared += 1;
     }
-    assert_eq!(compared, 6);
+    assert_eq!(compared, 8);
+}
+
+/// What is ready first goes first, but not before what came earlier to its own bank; each access is served once.
+#[test]
+fn what_is_ready_overtakes_other_banks_only() {
+    let dram = preset("lpddr5x-7500");
+    let key = memscape_study::random::Key::new(2);
+    let map = AddressMap::new(&dram, Pattern::RowByRow.order());
+    let addresses: Vec<_> =
+        (0..5_000).map(|it| map.decode(key.bits(it) % (1 << 20)).unwrap().address()).collect();
+    let time = |policy, lookahead| {
+        let engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
+        let mut engine = engine.with_refresh(RefreshPolicy::all_bank(&dram)).unwrap();
+        let mut seen = Vec::new();
+        let mut sink = |_: Picoseconds, command: &memscape_dram::Command, _: Origin| {
+            if command.kind == Kind::Rd {
+                seen.push(command.at);
+            }
+        };
+        let reads = addresses.iter().map(|it| Kind::Rd.at(*it));
+        let served = serve(&mut engine, reads, lookahead, policy, &mut sink).unwrap();
+        (served.last, seen)
+    };
+    let (in_order, as_came) = time(Policy::InOrder, 64);
+    assert_eq!(as_came, addresses);
+    let (first_ready, reordered) = time(Policy::FirstReady, 64);
+    assert_ne!(reordered, addresses);
+    let bank = |it: &Address| (it.rank, it.bank_group, it.bank);
+    let by_bank = |all: &[Address]| {
+        let mut all = all.to_vec();
+        all.sort_by_key(bank);
+        all
+    };
+    assert_eq!(by_bank(&reordered), by_bank(&addresses), "a stable sort keeps the order within a bank");
+    assert!(first_ready.0 * 3 < in_order.0 * 2, "{first_ready} {in_order}");
+    // With room for one there is nothing to choose.
+    assert_eq!(time(Policy::FirstReady, 1), time(Policy::InOrder, 1));
 }

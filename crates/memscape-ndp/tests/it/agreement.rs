@@ -204,7 +204,7 @@ fn agreement_of_a_rank_with_the_dram_engine() {
         dimm.interleave = interleave;
         let mut engine = DramEngine::new(dimm.memory.geometry(), &constraints(&dimm.memory)).unwrap();
         let reads = interleave.pattern().addresses(&dimm.memory).take(40_000).map(|it| Kind::Rd.at(it));
-        let served = stream::serve(&mut engine, reads, 64, &mut ()).unwrap();
+        let served = stream::serve(&mut engine, reads, 64, stream::Policy::InOrder, &mut ()).unwrap();
         let walked = served.bandwidth_gb_s(&dimm.memory).unwrap().as_f64() * f64::from(dimm.ranks.get());
         // The first access of a row, in another bank group, need not wait for tCCD_L. The engine was not asked for
         // refreshes: 350 of each 7800 ns.

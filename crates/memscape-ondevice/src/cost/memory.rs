@@ -32,9 +32,8 @@ impl Bandwidth {
         // An address map spreads a stream over as many banks as there are.
         let access_ns = ns(memory.tccd_s()).max(ns(memory.tccd_l()) / groups);
         let ranks = f64::from(memory.ranks.get());
-        // It spreads rows over bank groups too, where there are any.
-        let apart = if groups > 1.0 { memory.trrd_s_ns } else { memory.trrd_s_ns.max(memory.trrd_l_ns) };
-        let activate_ns = ns(apart).max(ns(memory.tfaw_ns) / 4.0) / ranks;
+        // It spreads rows over bank groups too.
+        let activate_ns = memory.activate_ns() / ranks;
         let rate = |columns: u32| {
             let bursts = f64::from(columns);
             let reads = ns(memory.trcd_ns) + (bursts - 1.0) * ns(memory.tccd_l());
@@ -96,7 +95,7 @@ mod tests {
 
         let one = Dram { bank_groups: NonZeroU32::MIN, ..phone };
         let far = |memory: Dram| Dram { trrd_l_ns: Nanoseconds::new(20.0).unwrap(), ..memory };
-        assert_eq!(rate(&far(phone)).to_bits(), rate(&phone).to_bits(), "the next is in another group");
+        assert_eq!(rate(&far(phone)).to_bits(), rate(&phone).to_bits(), "the next four are in other groups");
         let spaced = by_hand(&one, 20.0);
         assert!((rate(&far(one)) / spaced - 1.0).abs() < 1e-12, "{} {spaced}", rate(&far(one)));
         let ranks = NonZeroU32::new(2).unwrap();

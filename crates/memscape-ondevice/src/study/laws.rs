@@ -10,7 +10,6 @@ const OWR: &[When] = &[When::is("scheme", &["owr"])];
 const UNCACHED: &[When] =
     &[When::is("scheme", &["ddb", "owr", "non-cacheable-gemm"]), When::is("region", &["non-cacheable"])];
 const ON_HOST: &[When] = &[When::is("scheme", &["cacheable-gemm"])];
-const UNGROUPED: &[When] = &[When::below("memory.bank_groups", 2.0)];
 const REFRESHED: &[When] = &[When::is("refresh", &["true"])];
 
 const TURNAROUNDS: &str = "what turnarounds take from the cores is in cpu.memory_efficiency";
@@ -111,7 +110,7 @@ pub(super) const PREFILL: Laws = Laws {
             slower("memory.tccd_s_ns"),
             slower("memory.tccd_l_ns"),
             unused("memory.trrd_s_ns", FOUR_ACTIVATES),
-            slower("memory.trrd_l_ns").only(UNGROUPED),
+            slower("memory.trrd_l_ns"),
             slower("memory.tfaw_ns"),
             faster("memory.trefi_ns"),
             slower("memory.trfc_ab_ns"),

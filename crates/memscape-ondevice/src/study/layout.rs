@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::stream::serve;
+use memscape_dram::stream::{Policy, serve};
 use memscape_dram::{Command, Dram, DramError, Engine, Kind, Place, constraints};
 use memscape_study::{Laws, Slot, Study, StudyError};
 use memscape_units::Picoseconds;
@@ -75,7 +75,7 @@ pub struct LayoutAnswer {
     /// Bursts in a row that the copy finds at consecutive addresses, on average
     pub run_bursts: f64,
     /// Bandwidth that the DRAM sustains when one stream reads the weights so, burst by burst, by a controller that
-    /// opens rows in the stream's order, and refresh left out: several threads that copy may get more
+    /// sees 64 reads ahead, opens their rows and serves first what is ready first; refresh left out
     pub read_gb_s: f64,
     /// That over the peak
     pub read_efficiency: f64,
@@ -129,6 +129,9 @@ impl Default for LayoutStudy {
 /// Bursts of the host's stream that are walked: enough for every row and bank to
 /// come up many times.
 const SAMPLE: usize = 1 << 15;
+
+/// Reads that the controller sees ahead; queues of 32 to 64 are usual.
+const LOOKAHEAD: usize = 64;
 
 impl LayoutStudy {
     /// The matrix asked for.
@@ -191,7 +194,7 @@ impl LayoutStudy {
 
     fn serve(&self, reads: impl Iterator<Item = Command>) -> Result<Picoseconds, StudyError> {
         let mut engine = Engine::new(self.memory.geometry(), &constraints(&self.memory))?;
-        Ok(serve(&mut engine, reads, 64, &mut ())?.last)
+        Ok(serve(&mut engine, reads, LOOKAHEAD, Policy::FirstReady, &mut ())?.last)
     }
 }
 

@@ -98,9 +98,7 @@ pub fn channel_line(memory: &Dram, streams: f64) -> ChannelLine {
     let column = ns(memory.burst()).max(ns(memory.tccd_s())).max(ns(memory.tccd_l()) / groups);
     let reopen = ns(memory.trcd_ns) + ns(memory.trtp_ns) + ns(memory.trp_ns);
     let cycle = ns(memory.trc()).max(reopen) / banks;
-    // The window of four activates holds four tRRD_S.
-    let window = (ns(memory.tfaw_ns) / 4.0).max(ns(memory.trrd_l_ns) / groups) / ranks;
-    let open = cycle.max(window);
+    let open = cycle.max(memory.activate_ns() / ranks);
     let busy = (bursts * column + opened * open) / (1.0 - memory.refresh_share());
     let access = ns(memory.cl_ns) + bursts * ns(memory.burst());
     let latency = access + opened * (ns(memory.trp_ns) + ns(memory.trcd_ns));
