@@ -12,7 +12,7 @@ use crate::columns::Columns;
 use crate::control::{Control, next_breath};
 use crate::error::Error;
 use crate::schema::Shape;
-use crate::space::{Axis, Cursor, Dimension, FEASIBLE, Judge, Plan, Verdict, digits_of};
+use crate::space::{Axis, Cursor, Dimension, FEASIBLE, Judge, Plan, digits_of};
 
 /// Rows of a space, counted without the points that constraints over parameters leave
 /// out.
@@ -200,7 +200,7 @@ fn feasible(plan: &Plan<'_>, rows: &Rows, columns: &Columns) -> Result<Vec<bool>
         let mut cursor = Cursor::new(plan, plan.place(rows.at(*first)));
         for row in part {
             cursor.go_to(plan.place(rows.at(*row)));
-            judged.push(judge.verdict(&cursor, columns, *row, &mut Vec::new()) == Verdict::Fine);
+            judged.push(judge.verdict(&cursor, columns, *row, &mut Vec::new()).is_feasible());
         }
         judged
     };

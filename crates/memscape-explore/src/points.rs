@@ -81,7 +81,7 @@ pub(crate) fn table(
     all.extend(plan.columns_at(points.iter()));
     all.extend(plan.named_apart(columns).into_polars());
     if !plan.checks.is_empty() {
-        let feasible = verdicts.iter().map(|it| Some(*it == Verdict::Fine)).collect();
+        let feasible = verdicts.iter().map(|it| Some(it.is_feasible())).collect();
         all.push(Column::Bool(feasible).into_polars(FEASIBLE.to_owned())?);
     }
     let goals = judge.goals();
@@ -91,7 +91,7 @@ pub(crate) fn table(
         }
         let value = |(row, verdict): (usize, &Verdict)| {
             let value = values[row * goals + index];
-            (*verdict != Verdict::NoAnswer).then_some(if maximize { -value } else { value })
+            verdict.is_valued().then_some(if maximize { -value } else { value })
         };
         let column = Column::Float(verdicts.iter().enumerate().map(value).collect());
         all.push(column.into_polars(name.to_owned())?);

@@ -258,12 +258,23 @@ impl Operator {
             Self::Subtract => one - other,
             Self::Multiply => one * other,
             Self::Divide => one / other,
-            Self::DivideFloor => (one / other).floor(),
-            // As in Python, of the divisor's sign.
-            Self::Remainder => one - other * (one / other).floor(),
+            Self::DivideFloor => divided(one, other).0,
+            Self::Remainder => divided(one, other).1,
             Self::Power => one.powf(other),
         }
     }
+}
+
+/// Quotient and remainder as of Python's floats: the remainder is exact and of the divisor's sign, and the
+/// quotient is the whole number that belongs to it, which a rounded `one / other` may exceed.
+fn divided(one: f64, other: f64) -> (f64, f64) {
+    let rest = one % other;
+    if other == 0.0 || !rest.is_finite() || other.is_infinite() {
+        return ((one / other).floor(), one - other * (one / other).floor());
+    }
+    let is_below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
+    let rest = if is_below { rest + other } else { rest };
+    (((one - rest) / other).round(), if rest == 0.0 { 0.0_f64.copysign(other) } else { rest })
 }
 
 impl Function {

@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
         let before = self.best.values.len();
         let verdict = self.judge.verdict(cursor, columns, row, &mut self.best.values);
         self.seen.allowed += 1;
-        self.seen.answered += u64::from(verdict != Verdict::NoAnswer);
+        self.seen.answered += u64::from(verdict.is_valued());
         if verdict == Verdict::Fine {
             self.seen.feasible += 1;
             self.best.places.push(cursor.place());

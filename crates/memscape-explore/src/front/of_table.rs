@@ -199,8 +199,8 @@ fn numbers(table: &Table, formula: &str) -> Result<Vec<Option<f64>>, Error> {
     if table.column_names().contains(&formula) {
         return finite(formula, table.f64(formula)?);
     }
-    let formula = OverTable::new(table, formula, Sort::Number, "an objective is")?;
-    Ok((0..table.height()).map(|row| formula.number(row)).collect())
+    let over = OverTable::new(table, formula, Sort::Number, "an objective is")?;
+    finite(formula, (0..table.height()).map(|row| over.number(row)).collect())
 }
 
 fn finite(name: &str, values: Vec<Option<f64>>) -> Result<Vec<Option<f64>>, Error> {
@@ -229,7 +229,11 @@ impl OverTable {
         let expression = Expression::parse(formula)?;
         let mut columns = Vec::new();
         for (index, name) in expression.names().enumerate() {
-            let column = table.column(name).map_err(|it| expression.fault_at(index, it.to_string()))?;
+            // As over a space, where a parameter may be called so, too.
+            let bare = name.strip_prefix("answer.").filter(|it| table.column_names().contains(it));
+            let column = table
+                .column(bare.unwrap_or(name))
+                .map_err(|it| expression.fault_at(index, it.to_string()))?;
             columns.push(match column {
                 Column::Float(values) => Column::Float(finite(name, values)?),
                 other => other,
@@ -250,7 +254,10 @@ impl OverTable {
     }
 
     fn number(&self, row: usize) -> Option<f64> {
-        self.expression.value(&self.data(row)).number()
+        match self.expression.value(&self.data(row)) {
+            Datum::Number(it) => Some(it),
+            _ => None,
+        }
     }
 
     fn holds(&self, row: usize) -> bool {

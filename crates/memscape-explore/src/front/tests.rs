@@ -148,6 +148,12 @@ fn what_has_no_front_says_why() {
     insta::assert_snapshot!(front(&table(), &[], &[]).unwrap_err(), @"there is no objective; name at least one to minimize or maximize");
     insta::assert_snapshot!(Objective::all(&["a"], &["a"]).unwrap_err(), @"`a` is an objective twice; remove one");
     insta::assert_snapshot!(hypervolume(&table(), &goals("tokens"), Some(&[1.0, 2.0]), &[]).unwrap_err(), @"the reference has 2 values for 1 objectives; give one for each");
+    insta::assert_snapshot!(front(&table(), &goals("tokens * 1e308 * 1e10"), &[]).unwrap_err(), @"column `tokens * 1e308 * 1e10`: row 0 is inf; leave such rows out, or make them null");
+    let named = front(&table(), &goals("answer.tokens"), &[]).unwrap();
+    assert_eq!(
+        named.f64("tokens").unwrap(),
+        front(&table(), &goals("tokens"), &[]).unwrap().f64("tokens").unwrap()
+    );
     let nan = polars::prelude::DataFrame::new(1, vec![polars::prelude::Column::new("x".into(), [f64::NAN])])
         .unwrap();
     insta::assert_snapshot!(front(&Table::from_frame(nan), &goals("x"), &[]).unwrap_err(), @"column `x`: row 0 is NaN; leave such rows out, or make them null");

@@ -173,7 +173,7 @@ impl<'a> Evaluator<'a> {
                 let score = match verdict {
                     Verdict::Fine => Score::Fine(row),
                     Verdict::Breaks(count) => Score::Breaks(*count),
-                    Verdict::NoAnswer => Score::NoAnswer,
+                    Verdict::NoAnswer | Verdict::NoValue(_) => Score::NoAnswer,
                 };
                 self.points.push(point.clone());
                 self.known.insert(point.clone(), score);

@@ -114,6 +114,20 @@ fn the_front_of_a_search_s_table_is_the_search_s_own() {
     assert_eq!(error, "no row is left: `feasible` holds in 0 of 200 rows; loosen one, or give another table");
 }
 
+/// Whether constraints hold is a matter of the answer, not of what is asked for.
+#[test]
+fn a_row_without_an_objective_is_feasible_all_the_same() {
+    let question = Search { minimize: vec!["per_way_ns".to_owned()], budget: 50, ..Search::default() };
+    let table = run(&space().constraint("time_ns >= 40"), &question);
+    let held: Vec<bool> = table.f64("time_ns").unwrap().into_iter().map(|it| it.unwrap() >= 40.0).collect();
+    let three: Vec<bool> =
+        table.f64("rows_per_bank").unwrap().into_iter().map(|it| it.unwrap() >= 3.0).collect();
+    assert!(table.f64("per_way_ns").unwrap().iter().all(Option::is_none) && held.contains(&true));
+    let both: Vec<bool> = held.iter().zip(&three).map(|(one, other)| *one && *other).collect();
+    assert_eq!(bools(&table, "feasible"), both);
+    assert!(!bools(&table, "on_front").contains(&true));
+}
+
 #[test]
 fn a_search_depends_on_its_seed_and_not_on_threads() {
     for method in SAMPLERS.into_iter().chain(CLIMBERS) {

@@ -76,7 +76,7 @@ impl Experiment<'_> {
     pub fn said(&self, done: &Answered) -> Vec<Values> {
         let goals = self.judge.goals();
         let say = |(row, verdict): (usize, &Verdict)| {
-            if *verdict == Verdict::NoAnswer {
+            if !verdict.is_valued() {
                 self.refused.get_or_init(|| self.reason(done, row));
                 return None;
             }

@@ -79,11 +79,25 @@ const MOST_OBJECTIVES: usize = 10;
 /// What became of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It has no answer, or no value of an objective.
+    /// It has no answer.
     NoAnswer,
+    /// It has no value of an objective; whether it keeps the constraints all the same.
+    NoValue(bool),
     /// So many constraints do not hold.
     Breaks(u32),
     Fine,
+}
+
+impl Verdict {
+    /// Whether there is a value of each objective.
+    pub(crate) fn is_valued(self) -> bool {
+        matches!(self, Self::Breaks(_) | Self::Fine)
+    }
+
+    /// Whether the constraints hold, with or without objectives.
+    pub(crate) fn is_feasible(self) -> bool {
+        matches!(self, Self::NoValue(true) | Self::Fine)
+    }
 }
 
 /// Constraints over answers, and objectives.
@@ -137,18 +151,19 @@ impl<'p> Judge<'p> {
             return Verdict::NoAnswer;
         }
         let here = Here { cursor, columns, row };
+        let broken = self.checks.iter().filter(|it| !it.holds(|source| here.datum(source))).count();
         let before = values.len();
         for (goal, maximize) in &self.goals {
             let value = goal.value(|it| here.datum(it), Datum::number);
             let Some(value) = value.or(self.each.then_some(f64::NAN)) else {
                 values.truncate(before);
-                return Verdict::NoAnswer;
+                return Verdict::NoValue(broken == 0);
             };
             values.push(if *maximize { -value } else { value });
         }
-        match self.checks.iter().filter(|it| !it.holds(|source| here.datum(source))).count() {
+        match broken {
             0 => Verdict::Fine,
-            broken => Verdict::Breaks(u32::try_from(broken).unwrap_or(u32::MAX)),
+            _ => Verdict::Breaks(u32::try_from(broken).unwrap_or(u32::MAX)),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};
 use crate::registry::DynStudy;
-use crate::space::{Axes, Judge, Linked, Objective, Space, Verdict, digits_of};
+use crate::space::{Axes, Judge, Linked, Objective, Space, digits_of};
 use crate::table::{Column, Table};
 
 /// A question about how far answers may be off.
@@ -247,7 +247,7 @@ impl Asked<'_> {
                 let points: Vec<Point> =
                     (0..all.len() as u64).map(|it| digits_of(&plan, it).into()).collect();
                 let done = answered(&plan, &self.asker, &Judge::new(&plan, &[])?, &points);
-                let mut refused = done.verdicts.iter().map(|it| *it == Verdict::NoAnswer);
+                let mut refused = done.verdicts.iter().map(|it| !it.is_valued());
                 if !refused.clone().all(|it| it) {
                     all.retain(|_| refused.next() != Some(true));
                 }
@@ -292,7 +292,7 @@ impl Asked<'_> {
             let done = answered(&drawing, &self.asker, &judge, &asked);
             values.extend(done.verdicts.iter().enumerate().flat_map(|(row, verdict)| {
                 let own = done.values[row * goals..][..goals].iter();
-                own.map(|it| (*verdict != Verdict::NoAnswer && !it.is_nan()).then_some(*it))
+                own.map(|it| (verdict.is_valued() && !it.is_nan()).then_some(*it))
             }));
             for all in values.chunks_exact(each * goals) {
                 let of_goal = |goal: usize| interval(&series, |draw| all[draw * goals + goal]);
