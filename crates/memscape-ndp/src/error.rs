@@ -44,7 +44,7 @@ pub enum NdpError {
     },
     /// More than the DIMMs hold.
     #[error(
-        "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb} GB {} {:.1} GB: {:.1} GB short; {}",
+        "weights and key-value cache take {need_gb:.1} GB, but {} of {capacity_gb:.1} GB {} {:.1} GB: {:.1} GB short; {}",
         several(*dimms, "DIMM"), hold(*dimms), f64::from(*dimms) * capacity_gb, need_gb - f64::from(*dimms) * capacity_gb,
         would_do(*needed, "DIMM", "dimm.capacity_gb")
     )]

@@ -59,10 +59,13 @@ impl<T> Preset<T> {
 
     fn differs_openly(&self, path: &str, mine: &Value, other: &Value) -> bool {
         if let (Value::Object(mine), Value::Object(other)) = (mine, other) {
-            return mine.iter().all(|(key, value)| {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                self.differs_openly(&path, value, other.get(key).unwrap_or(&Value::Null))
-            });
+            // A number that stands with its own factor is open by it.
+            let has_factor = ["value", "within", "grade"].iter().all(|it| mine.contains_key(*it));
+            return has_factor
+                || mine.iter().all(|(key, value)| {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    self.differs_openly(&path, value, other.get(key).unwrap_or(&Value::Null))
+                });
         }
         let open = [Grade::Reading, Grade::Prior, Grade::Calibrated].map(Some);
         mine == other || open.contains(&self.grade(path))
@@ -246,7 +249,9 @@ impl Form {
         };
         let open = |path: &&String| {
             let grade = find_source(&form.sources, path).and_then(Grade::of)?;
-            let said = form.intervals.contains_key(*path) || says_itself(path);
+            // No answer is asked of what else a fact may be.
+            let is_fact = path.starts_with("facts.");
+            let said = is_fact || form.intervals.contains_key(*path) || says_itself(path);
             (grade.is_open() && !said).then(|| ((*path).clone(), grade))
         };
         match paths.iter().find_map(|it| open(&it)) {

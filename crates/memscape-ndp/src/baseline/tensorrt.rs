@@ -1,7 +1,7 @@
 //! TensorRT-LLM: weights on several GPUs.
 
 use memscape_study::BoundBy;
-use memscape_units::Nanoseconds;
+use memscape_units::{GbPerS, Nanoseconds};
 
 use crate::cost::{Account, Causes, ColdSide, Prompt, Rates, StepPart, on_gpus, step};
 use crate::error::NdpError;
@@ -9,8 +9,8 @@ use crate::hardware::Machine;
 use crate::work::{FP16, Work};
 
 /// TensorRT-LLM: each GPU has its share of every matrix and reads it at the same time as the others; behind
-/// attention and behind the feed-forward block all add up what each has over PCIe, around a ring or up and down a
-/// tree, whichever takes less. Kernels are launched while others run.
+/// attention and behind the feed-forward block all add up what each has over the links between them, else over PCIe,
+/// around a ring or up and down a tree, whichever takes less. Kernels are launched while others run.
 ///
 /// # Errors
 /// [`NdpError::Gpus`] if the GPUs do not hold model and cache.
@@ -20,7 +20,8 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     let one = Rates::new(machine, ColdSide::Dimms, work.batch, shape.weight_bytes);
     let count = f64::from(gpus);
     let (all, heads) = (one.of_gpus(gpus), one.of_heads(gpus, shape));
-    let sum = Sum { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: one.pcie_bytes_per_ns };
+    let link = machine.gpu.link_gb_s.map_or(one.pcie_bytes_per_ns, GbPerS::as_f64);
+    let sum = Sum { gpus: count, hop: machine.overhead.hop_us.into(), bytes_per_ns: link };
     #[expect(clippy::cast_precision_loss, reason = "a model's width")]
     let vector = shape.hidden as f64 * FP16;
     let sums =

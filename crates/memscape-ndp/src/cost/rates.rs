@@ -486,7 +486,8 @@ impl Rates {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "layers")]
     pub fn launches(&self, shape: &Shape) -> Nanoseconds {
-        /// Kernels of a layer.
+        /// Kernels of a layer whose element-wise work is fused into its products: norm with projections, attention,
+        /// output, norm with gate and up, activation, down. A count of ours: no source prints one.
         const KERNELS: f64 = 6.0;
         self.launch * (shape.layers as f64 * KERNELS)
     }

@@ -33,8 +33,9 @@ pub struct Dimm {
     pub clock_ghz: Gigahertz,
     /// FP16 units of each kind (exponential, add, multiply) for softmax and ReLU
     pub activation_units: NonZeroU32,
-    /// Price of one
-    pub price_usd: Usd,
+    /// Price of one; null takes what is published of this very DIMM, if anything is
+    #[serde(default)]
+    pub price_usd: Option<Usd>,
     /// What a multiply-accumulate takes for each of the 16 bits of its FP16 weight; null where nothing is
     /// known of it
     #[serde(default)]

@@ -19,9 +19,13 @@ pub struct Gpu {
     pub fp16_tops: Tops,
     /// Bandwidth to the host's memory with pinned pages
     pub pcie_gb_s: GbPerS,
-    /// Price of one
-    pub price_usd: Usd,
-    /// What the board takes at most; null where no source says
+    /// Bandwidth from one card to another, each way; null where they meet over PCIe alone
+    #[serde(default)]
+    pub link_gb_s: Option<GbPerS>,
+    /// Price of one; null takes what is published of this very card, if anything is
+    #[serde(default)]
+    pub price_usd: Option<Usd>,
+    /// What the board takes at most; null takes what is published of this very card, if anything is
     #[serde(default)]
     pub board_w: Option<RatedWatts>,
 }

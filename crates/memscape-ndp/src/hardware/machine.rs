@@ -78,7 +78,7 @@ pub struct Overhead {
     pub sync_us: Microseconds,
     /// Launch of one kernel
     pub launch_us: Microseconds,
-    /// One hop of a sum over several GPUs, from one to the next over PCIe, beside its bytes
+    /// One hop of a sum over several GPUs, from one to the next, beside its bytes
     pub hop_us: Microseconds,
     /// Inner width of the low-rank predictors of Deja Vu
     #[schemars(range(min = 0.0, max = 16384.0))]

@@ -8,7 +8,7 @@ use memscape_study::{
     Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, OperatorCost, Recorder,
     Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
-use memscape_units::{GbPerS, Nanoseconds};
+use memscape_units::{GbPerS, Nanoseconds, Usd};
 use memscape_workload::weights::AS_STORED;
 use memscape_workload::{Format, MODELS, Model, WeightFormat};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use crate::hardware::{
     Remap, check_memory,
 };
 use crate::hermes::{self, Hermes, Policy};
-use crate::numbers::{Density, Share};
+use crate::numbers::{Density, RatedWatts, Share};
 use crate::scheduler::{Exchange, Missed, Strategy};
 use crate::work::{Activity, Shape, Work};
 
@@ -370,14 +370,24 @@ impl InferenceStudy {
 
     /// What GPU and DIMMs cost; none if a part is not one that can be bought, or has no price that is known.
     fn price_usd(&self) -> Option<f64> {
-        let gpus = of_whole(&GPUS, &self.gpu, |it| it.price_usd)?.as_f64() * f64::from(self.gpus.get());
+        let gpus =
+            self.of_gpu("price_usd", self.gpu.price_usd.map(Usd::as_f64))? * f64::from(self.gpus.get());
         match self.system {
             System::TensorrtLlm => return Some(gpus),
             System::Hermes | System::HermesBase => {}
             // Beside DIMMs that do not compute, whose price no source gives.
             System::HermesHost | System::Accelerate | System::Flexgen | System::DejaVu => return None,
         }
-        Some(gpus + of_whole(&DIMMS, &self.dimm, |it| it.price_usd)?.as_f64() * f64::from(self.dimms.get()))
+        let given = self.dimm.price_usd.map(Usd::as_f64);
+        let dimm =
+            given.or_else(|| published(&DIMMS, &Dimm { price_usd: None, ..self.dimm }, "price_usd"))?;
+        Some(gpus + dimm * f64::from(self.dimms.get()))
+    }
+
+    /// What is given of the card as a whole, or else published of it.
+    fn of_gpu(&self, fact: &str, given: Option<f64>) -> Option<f64> {
+        let card = Gpu { price_usd: None, board_w: None, ..self.gpu };
+        given.or_else(|| published(&GPUS, &card, fact))
     }
 
     fn headline(&self, machine: &Machine, work: &Work, account: &Account) -> Headline {
@@ -395,9 +405,9 @@ impl InferenceStudy {
             memory_limit_bytes: Some(bytes(account.held.limit)),
             bound_by: account.bound_by,
             energy: account.traffic.as_ref().and_then(of_dimms),
-            package_w: of_whole(&GPUS, &self.gpu, |it| it.board_w)
-                .flatten()
-                .map(|it| it.as_f64() * f64::from(self.gpus.get())),
+            package_w: self
+                .of_gpu("board_w", self.gpu.board_w.map(RatedWatts::as_f64))
+                .map(|it| it * f64::from(self.gpus.get())),
             cost_usd: self.price_usd(),
         })
         .of_modules()
@@ -509,13 +519,11 @@ impl Study for InferenceStudy {
     }
 }
 
-/// What a source says of a part as a whole, such as its price: one that was changed, and not in what is open
-/// of it anyway, cannot have it, unless it was said anew.
-fn of_whole<T, V>(catalog: &Catalog<T>, part: &T, of: fn(&T) -> V) -> Option<V>
+/// What is published of a part as a whole, such as its price: of one that was changed, but for what is open of
+/// it anyway, nothing is.
+fn published<T>(catalog: &Catalog<T>, part: &T, fact: &str) -> Option<f64>
 where
     T: Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync,
-    V: PartialEq,
 {
-    let known = || catalog.all().iter().filter(|it| of(&it.parameters) == of(part));
-    (known().next().is_none() || known().any(|it| it.parameters == *part || it.is_of(part))).then(|| of(part))
+    catalog.all().iter().find(|it| it.is_of(part))?.facts.get(fact)?.as_f64()
 }

@@ -97,6 +97,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     better("gpu.bandwidth_gb_s"),
     better("gpu.fp16_tops"),
     better("gpu.pcie_gb_s"),
+    faster("gpu.link_gb_s").only(TENSORRT),
     neutral("gpu.price_usd"),
     neutral("gpu.board_w"),
     neutral("dimm.memory.energy.*"),

@@ -254,8 +254,8 @@ fn a_prompts_attention_is_shared_by_no_more_gpus_than_there_are_heads() {
     }
 }
 
-/// Sums of five GPUs go over eight hops of 35 us each, and bytes that take little beside: a faster bus gains
-/// nothing. With free hops and long vectors it does.
+/// Sums of five GPUs go over eight hops of 35 us each, and bytes that take little beside: faster links gain
+/// nothing. With free hops and long vectors they do; PCIe does not matter where there are links.
 #[test]
 fn hops_of_a_sum_are_no_bytes_on_the_bus() {
     let base = [("system", json!("tensorrt-llm")), ("gpu", gpu("a100-40gb")), ("gpus", json!(5))];
@@ -263,11 +263,13 @@ fn hops_of_a_sum_are_no_bytes_on_the_bus() {
     let gain = |base: &[(&str, Value)], change: (&str, Value)| {
         of(base).headline.token_ns / of(&[base, &[change]].concat()).headline.token_ns
     };
-    let bus = || ("gpu.pcie_gb_s", json!(6400));
+    let bus = || ("gpu.link_gb_s", json!(6400));
     assert_eq!(of(&[]).headline.bound_by, BoundBy::Synchronisation);
     assert!(gain(&[], bus()) < 1.01 && gain(&[], ("overhead.hop_us", json!(0.35))) > 1.5);
-    let wide = [("batch", json!(256)), ("overhead.hop_us", json!(0.01)), ("gpu.pcie_gb_s", json!(8))];
+    let wide = [("batch", json!(256)), ("overhead.hop_us", json!(0.01)), ("gpu.link_gb_s", json!(8))];
     assert_eq!(of(&wide).headline.bound_by, BoundBy::Link);
+    let over_pcie = [&wide[..2], &[("gpu.link_gb_s", json!(null)), ("gpu.pcie_gb_s", json!(8))]].concat();
+    assert_eq!(of(&over_pcie), of(&[&wide[..], &[("gpu.pcie_gb_s", json!(8))]].concat()));
     assert!(gain(&wide, ("overhead.hop_us", json!(0))) < 1.01 && gain(&wide, bus()) > 1.5);
 }
 

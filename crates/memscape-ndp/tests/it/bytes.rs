@@ -249,7 +249,7 @@ fn late_fetches_are_communication_over_pcie() {
 fn refreshing_takes_energy_by_what_the_dimms_hold() {
     let of =
         |changes: &[(&str, Value)]| answer(&[&[("model", json!("llama-2-13b"))], changes].concat()).headline;
-    let (once, larger) = (of(&[]), of(&[("dimm.capacity_gb", json!(128))]));
+    let [once, larger] = [32, 128].map(|it| of(&[("dimm.capacity_gb", json!(it))]));
     let refresh_j = |it: &memscape_study::Headline| it.energy.energy_refresh_j.unwrap();
     assert_eq!(once.total_s, larger.total_s);
     assert!((refresh_j(&larger) / refresh_j(&once) - 4.0).abs() < 1e-9);

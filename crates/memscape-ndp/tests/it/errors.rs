@@ -36,7 +36,7 @@ fn check(changes: &[(&str, Value)], expected: &str) {
 fn a_model_that_does_not_fit_says_by_how_much() {
     check(
         &[("dimms", json!(4))],
-        "weights and key-value cache take 138.0 GB, but 4 DIMMs of 32 GB hold 128.0 GB: 10.0 GB short; 5 DIMMs would do",
+        "weights and key-value cache take 138.0 GB, but 4 DIMMs of 34.4 GB hold 137.4 GB: 0.6 GB short; 5 DIMMs would do",
     );
     check(
         &[("gpu.memory_gb", json!(8))],
@@ -156,9 +156,9 @@ fn a_predictor_of_a_model_that_does_not_fit_says_by_how_much() {
     };
     let message = |it: PredictorStudy| it.answer().unwrap_err().to_string();
     let found = message(study("llama-2-70b", 4, 1));
-    assert!(found.contains("10.0 GB short; 5 DIMMs would do"), "{found}");
+    assert!(found.contains("0.6 GB short; 5 DIMMs would do"), "{found}");
     // The cache of all layers, of which one is walked.
-    let found = message(study("opt-66b", 5, 64));
+    let found = message(study("opt-66b", 5, 96));
     assert!(found.contains("weights and key-value cache take"), "{found}");
 }
 

@@ -87,6 +87,21 @@ fn published_cost() {
     other.gpu.fp16_tops = 3300.0.try_into().unwrap();
     let headline = other.answer().unwrap().headline;
     assert_eq!((headline.cost_usd, headline.energy_package_limit_j), (None, None));
+    // But for what is given, be it as much as some card's; a price alone makes it no other.
+    let (price, board) = (1599.0.try_into().unwrap(), 400.0.try_into().unwrap());
+    other.gpu.price_usd = Some(price);
+    let headline = other.answer().unwrap().headline;
+    assert_eq!((headline.cost_usd, headline.energy_package_limit_j), (answer.headline.cost_usd, None));
+    let mut known = InferenceStudy::default();
+    known.gpu.board_w = Some(board);
+    let headline = known.answer().unwrap().headline;
+    assert_eq!(headline.cost_usd, answer.headline.cost_usd);
+    let limits = [headline, answer.headline].map(|it| it.energy_package_limit_j.unwrap());
+    assert!((limits[0] / limits[1] - 400.0 / 450.0).abs() < 1e-12, "{limits:?}");
+    // Nor do energies of its memory that are known within a factor.
+    let mut drawn = InferenceStudy::default();
+    drawn.dimm.memory.energy.as_mut().unwrap().activate_pj_per_bit.value *= 1.1;
+    assert_eq!(drawn.answer().unwrap().headline.cost_usd, answer.headline.cost_usd);
 }
 
 #[test]
