@@ -17,6 +17,7 @@ fn readings() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         ("`pim.row_after_write = overlapped`", vec![("pim.row_after_write", json!("overlapped"))]),
         ("`pim.cross_lane = lane-shift-last`", vec![("pim.cross_lane", json!("lane-shift-last"))]),
         ("`pim.cross_lane = any-shift`", vec![("pim.cross_lane", json!("any-shift"))]),
+        ("`memory.trtp_ns = 5.367` (without the burst)", vec![("memory.trtp_ns", json!(5.367))]),
         ("`memory.trtp_ns = 0` (hidden behind the slot)", vec![("memory.trtp_ns", json!(0.0))]),
         ("`refresh = true`", vec![("refresh", json!(true))]),
         ("`charge_reduction = true`", vec![("charge_reduction", json!(true))]),

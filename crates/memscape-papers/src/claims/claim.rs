@@ -29,6 +29,10 @@ pub struct Claim {
     pub bound: Option<Bound>,
     /// What it is to the model.
     pub role: Role,
+    /// Why no number is fitted to it, though the model is calibrated to it: it chose a reading,
+    /// or follows from claims that are fitted to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfitted: Option<String>,
     /// What it takes to say it.
     #[serde(default)]
     pub sort: Sort,
@@ -97,7 +101,7 @@ pub enum Bound {
 pub enum Role {
     /// A fact that the model takes.
     Input,
-    /// Fixes a free parameter.
+    /// Fixed a free parameter, or chose a reading.
     Calibrate,
     /// The model should yield it.
     Predict,
