@@ -277,7 +277,7 @@ fn refresh_interrupts_a_pim_stream() {
     // MACs at 18000 + k 4267: the 20th would start at 103340, after 100000.
     assert_eq!(log[20], (18_000 + 19 * 4_267, "MAC"));
     let [close, refresh, open, mac] = [&log[21], &log[22], &log[23], &log[24]];
-    let closed = 18_000 + 19 * 4_267 + 5_367;
+    let closed = 18_000 + 19 * 4_267 + 9_633;
     assert_eq!(*close, (closed.max(100_000), "PREA"));
     assert_eq!(*refresh, (close.0 + 21_000, "REFab"));
     assert_eq!(*open, (refresh.0 + 280_000, "ACTAB"));
