@@ -168,7 +168,9 @@ def test_left_out_tables_are_of_the_fit_as_it_is():
     files = sorted((ROOT / "data/calibration").glob(f"*{docs_numbers.LEAVE_ONE_OUT}"))
     papers = {it.name.removesuffix(docs_numbers.LEAVE_ONE_OUT) for it in files}
     assert papers == {it.stem for it in (ROOT / "data/calibration").glob("*.toml")}
-    claims = (it for it in report()["claims"] if it["role"] == "calibrate")
+    texts = "".join(it.read_text(encoding="utf-8") for it in (ROOT / "data/published").glob("*.toml"))
+    unfitted = {re.search(r'^id = "(.*)"', it, re.M)[1] for it in texts.split("[[claim]]") if "\nunfitted = " in it}
+    claims = (it for it in report()["claims"] if it["role"] == "calibrate" and it["id"] not in unfitted)
     fitted = {it["id"]: it for it in claims if it["id"].split(".")[0] in papers}
     seen = [it for file in files for it in pl.read_csv(file, schema_overrides={"published": pl.String}).to_dicts()]
     assert {it["claim"] for it in seen} == set(fitted)

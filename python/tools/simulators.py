@@ -110,6 +110,7 @@ class Memory(NamedTuple):
     columns: int
     bus_bits: int
     burst_length: int
+    refresh_share: float
     clocks: dict[str, int]
 
     @property
@@ -165,6 +166,7 @@ def described(programs: Programs, name: str) -> Memory:
         columns=int(said["row_bytes"]) // burst_bytes,
         bus_bits=int(said["bus_bits"]),
         burst_length=int(said["burst_length"]),
+        refresh_share=said["trfc_ab_ns"] / said["trefi_ns"],
         clocks=of,
     )
 
@@ -177,7 +179,9 @@ def closed_form(programs: Programs, memory: Memory, pattern: str) -> float:
         return max(of["trc"], of["trcd"] + of["trtp"] + of["trp"])
     asked = [f"dimm.memory={memory.name}", f"dimm.interleave={interleave}", "dimm.ranks=1"]
     said = json.loads(output([programs.memscape, "run", "--json", "--quiet", "ndp.inference", *asked]))
-    return float(memory.burst_bytes / (said["dimm_bandwidth_gb_s"] * memory.clock_ns))
+    # What is said is what refreshes leave.
+    left = 1 - memory.refresh_share
+    return float(left * memory.burst_bytes / (said["dimm_bandwidth_gb_s"] * memory.clock_ns))
 
 
 def places(memory: Memory, pattern: str) -> Iterator[Place]:
