@@ -73,14 +73,11 @@ const WIDER: &str =
 const COLUMN: &str = "it is bus_bits x burst_length / 8";
 const CLOCK: &str = "it is transfers_per_clock over the data rate";
 
-/// Rows open behind others, unless there is one bank alone, as of units that stand at banks.
-const ONE_BANK: &[When] = &[When::below("dimm.memory.banks_per_channel", 2.0)];
-
 /// A rank, whose rows are streamed.
 pub(super) const RANK: &[Effect] = &[
     unused(
         "dimm.memory.*",
-        "a stream of whole rows is paced by the bus, by what is between column accesses and by refreshes, and by rows of one bank",
+        "a stream of whole rows is paced by the bus, by what is between column accesses and by refreshes, and by opening rows where banks are too few to do that meanwhile",
     ),
     unused("dimm.memory.tck_ns", CLOCK),
     either("dimm.memory.bank_groups", TURNS),
@@ -187,9 +184,9 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("dimm.memory.data_rate_mt_s"),
     slower("dimm.memory.tccd_s_ns"),
     slower("dimm.memory.tccd_l_ns"),
-    slower("dimm.memory.trcd_ns").only(ONE_BANK),
-    slower("dimm.memory.trtp_ns").only(ONE_BANK),
-    slower("dimm.memory.trp_ns").only(ONE_BANK),
+    slower("dimm.memory.trcd_ns"),
+    slower("dimm.memory.trtp_ns"),
+    slower("dimm.memory.trp_ns"),
     faster("dimm.memory.trefi_ns"),
     slower("dimm.memory.trfc_ab_ns"),
     faster("dimm.ranks").except(UNITS),
