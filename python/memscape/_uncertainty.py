@@ -52,7 +52,8 @@ def uncertainty(
     polars.DataFrame
         One row per point and column asked of: the axes, ``of``, ``value`` (as :func:`run`
         says it), ``median``, ``low`` and ``high`` (a 20th of the draws is below, a 20th
-        above), ``from_calibration``, ``from_priors`` and ``from_readings`` (half of the way
+        above; where a number stands at the end of its interval, ``value`` may be at theirs or
+        beyond), ``from_calibration``, ``from_priors`` and ``from_readings`` (half of the way
         from low to high if nothing else were in doubt), and ``draws`` that had an answer.
 
     Raises
@@ -65,7 +66,7 @@ def uncertainty(
     --------
     >>> import memscape as ms
     >>> row = ms.uncertainty("pim.gemv", of="time_ns", base={"model": "opt-6.7b"}).row(0, named=True)
-    >>> row["low"] < row["value"] < row["high"]
+    >>> row["low"] < row["median"] < row["high"]
     True
     """
     check(uncertainty, locals())
