@@ -617,13 +617,14 @@ impl InferenceStudy {
     }
 
     /// The products of a step whose weights stream several times past its vectors, if as many tokens of a prompt
-    /// take less.
+    /// take less. The host hands over steps as `handed` says, whichever way they are computed.
     fn products_of_step(&self, streams: &[Streamed]) -> Result<Option<(WorkloadStudy, Solved)>, StudyError> {
         if streams.iter().all(|it| it.turns <= 1.0) {
             return Ok(None);
         }
-        let products =
+        let mut products =
             WorkloadStudy { prompt_tokens: NonZeroU32::from(self.batch).into(), ..self.products() };
+        products.device.dispatch_ns = Nanoseconds::ZERO;
         let solved = products.solve(self.batch.into(), Some(self.format.of(&self.model)?), &[])?;
         let weights = streams.iter().filter(|it| it.part == PassPart::Weights);
         let streaming: f64 = weights.map(Streamed::time).sum();
