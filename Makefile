@@ -142,8 +142,8 @@ docs-numbers: $(MEMSCAPE) ## rewrite the totals that README, docs and CHANGELOG 
 # Hermes' walks take minutes for each draw, so that it has fewer.
 .PHONY: coverage
 coverage: $(MEMSCAPE) ## hold printed numbers against what the models say that they may be: seconds, Hermes a quarter of an hour
-	for it in pimnast pim-sherpa npu-gemm riscv-sg2042 hermes; do \
-		$(MEMSCAPE) claims $$it --uncertainty 40 --json > data/calibration/$$it-coverage.json; done
+	for it in data/calibration/*.toml; do \
+		$(MEMSCAPE) claims "$$(basename $$it .toml)" --uncertainty 40 --json > "$${it%.toml}-coverage.json"; done
 
 .PHONY: keep-editions
 keep-editions: ## keep what each study answers now at its defaults, once it may answer otherwise

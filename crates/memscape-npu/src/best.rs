@@ -223,17 +223,31 @@ impl Designs<'_> {
     }
 
     /// The kernel of most operations per second that can compute products of all these sizes, whatever their
-    /// steps read and write.
+    /// steps read and write: of all kernels, and of those that take so many rows at once, where these are others.
+    /// None if no kernel can.
     ///
     /// # Errors
     /// [`MmulError`] if the device lacks the instruction.
-    pub fn fastest_kernel(&self, sizes: &[[u64; 3]]) -> Result<Option<Kernel>, MmulError> {
-        let computes = |kernel: &Kernel| {
+    pub fn fastest_kernels(
+        &self,
+        sizes: &[[u64; 3]],
+        rows: impl IntoIterator<Item = u64>,
+    ) -> Result<Vec<Kernel>, MmulError> {
+        let computes = |kernel: &&Kernel| {
             let all = |it: &Design| sizes.iter().all(|size| self.programmable(it, *size));
             self.reaches_cores(kernel.tile) && self.steps(kernel.tile).any(|it| all(&it))
         };
-        let kernels = self.by_bound(|it| it.macs_per_cycle().recip())?;
-        Ok(kernels.into_iter().map(|it| it.1).find(computes))
+        let by_rate = self.by_bound(|it| it.macs_per_cycle().recip())?;
+        let takes = |kernel: &Kernel| u64::from(kernel.tile.m) * u64::from(self.device.rows.get());
+        let mut found: Vec<Kernel> = Vec::new();
+        for rows in [0].into_iter().chain(rows) {
+            let known = found.iter().any(|it| takes(it) >= rows);
+            let mut others = by_rate.iter().map(|it| &it.1).filter(|it| takes(it) >= rows);
+            if !known && let Some(it) = others.find(computes) {
+                found.push(*it);
+            }
+        }
+        Ok(found)
     }
 
     /// What keeps every design from one of the products, where something does.

@@ -83,13 +83,14 @@ impl Interleave {
 }
 
 impl Dimm {
-    /// Bandwidth between the ranks and the center buffer: that of one rank's
-    /// stream, times the ranks. Rows are opened ahead in other banks; a rank gives nothing while it is
-    /// refreshed.
+    /// Bandwidth between the ranks and the center buffer: that of the stream of a
+    /// rank's channel, times channels and ranks. Rows are opened ahead in other banks; a rank gives nothing while it
+    /// is refreshed.
     #[must_use]
     pub fn bandwidth_gb_s(&self) -> f64 {
         let stream = self.interleave.pattern().bandwidth_gb_s(&self.memory).as_f64();
-        stream * f64::from(self.ranks.get()) * (1.0 - self.memory.refresh_share())
+        let channels = f64::from(self.memory.channels.get());
+        stream * channels * f64::from(self.ranks.get()) * (1.0 - self.memory.refresh_share())
     }
 
     /// Ranks of `memory` as it is described that hold what the DIMM does.

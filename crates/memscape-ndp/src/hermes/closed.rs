@@ -9,11 +9,10 @@ use super::sparse::{Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
-use crate::normal::quantile;
+use crate::normal::{of_largest, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
-    largest_of, mean,
+    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy, mean,
 };
 
 /// What the sparse blocks do, and the plan by which they are fastest.
@@ -302,7 +301,7 @@ impl<'a> Expectation<'a> {
         if self.hermes.policy.missed == Missed::Late && it.missed() > 0.0 {
             let each = it.activations / it.active.max(1e-300);
             let late = |neurons: f64| load(neurons, neurons * each);
-            let of = |apart: f64| Uneven { apart, together: 0.0 };
+            let of = |apart: f64| Uneven { apart, ..Uneven::default() };
             let chance = Chance { cold: of(it.cold_missed), groups: 1.0, all: of(it.missed()) };
             passes.push((1.0, self.side(block, late(it.held_missed), late(it.cold_missed), chance, dimms)));
         }
@@ -315,7 +314,7 @@ impl<'a> Expectation<'a> {
             strategy: self.question.strategy,
             groups: self.hermes.policy.groups.map_or(f64::INFINITY, |it| f64::from(it.get())),
             clusters: f64::from(self.question.law.clusters),
-            dimms: precise(plan.dimms as u64),
+            dimms: plan.dimms,
         }
     }
 
@@ -324,13 +323,13 @@ impl<'a> Expectation<'a> {
     fn side(&self, block: &Block, held: Load, cold: Load, chance: Chance, dimms: usize) -> Side {
         let count = precise(dimms as u64);
         let mean = Load { neurons: cold.neurons / count, activations: cold.activations / count };
-        let most = mean.neurons * chance.groups + chance.cold.fullest(block.count, mean.neurons, count);
+        let most = mean.neurons * chance.groups + chance.cold.fullest(block.count, mean.neurons, dimms);
         let factor = (most.min(cold.neurons) / mean.neurons.max(1e-300)).max(1.0);
         let slowest =
             block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
         let each = held.neurons / count;
-        let deviation = chance.all.deviation(block.count, mean.neurons + each, count);
-        let room = |time| handed(block.cost.room(time, mean, held), each, deviation, count);
+        let deviation = chance.all.deviation(block.count, mean.neurons + each, dimms);
+        let room = |time| handed(block.cost.room(time, mean, held), each, deviation, dimms);
         let shared = block.cost.share(held, self.hermes.policy.exchange, slowest, room);
         let mut side = Side { held, cold, dimms: count, shared, level: Nanoseconds::ZERO };
         let [_, all] = side.loads();
@@ -433,7 +432,9 @@ impl<'a> Expectation<'a> {
         let unknown = of_each(it.offline_variance - it.cold_variance) + before.cold.together * mean.powi(2);
         let changed = of_each(it.cold_variance).sqrt() * self.change;
         let first = (unknown + changed.powi(2)).sqrt();
-        let (top, all) = (largest_of(count), mean_deviation(count));
+        // Of deviations from the mean of all, of which each is a part.
+        let top = of_largest(plan.dimms, |z| z) / (1.0 - 1.0 / count).max(0.5).sqrt();
+        let all = (2.0 / std::f64::consts::PI).sqrt();
         let odd = mean * (before.groups - 1.0);
         let per_token = |first: f64, later: f64| {
             (1.0 + first + (windows - 1.0) * (1.0 + later)) / f64::from(self.question.generated)
@@ -460,11 +461,6 @@ fn change_between_windows(window: u32, stay: f64) -> f64 {
         across += pairs * (correlation(window + distance) + correlation(window - distance));
     }
     (2.0 * (within - across).max(0.0)).sqrt() / length
-}
-
-/// Expected distance from the mean of `count` standard normal numbers.
-fn mean_deviation(count: f64) -> f64 {
-    (2.0 / std::f64::consts::PI * (1.0 - 1.0 / count)).sqrt()
 }
 
 /// Relative difference of the two sides that counts as level.

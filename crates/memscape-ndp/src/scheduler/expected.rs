@@ -12,7 +12,7 @@ use super::policy::Strategy;
 use super::population::{EVENTS, Representative, cluster_variance, population};
 use crate::activity::Law;
 use crate::hardware::{Predictor, Rule};
-use crate::normal::{quadrature, quantile};
+use crate::normal::quadrature;
 
 /// Tokens after which the exchange has settled.
 const SETTLED: u32 = 128;
@@ -634,13 +634,4 @@ fn exchange(wanted: &Scores, held: &Scores, hot: usize, budget: f64) -> (Scores,
 #[must_use]
 pub fn union(law: &Law, batch: f64) -> f64 {
     quadrature(|z| 1.0 - (1.0 - law.profiled(z)).powf(batch))
-}
-
-/// Expected largest of `count` standard normal numbers.
-///
-/// # Source
-/// G. Blom, "Statistical Estimates and Transformed Beta-Variables", 1958.
-#[must_use]
-pub fn largest_of(count: f64) -> f64 {
-    if count < 2.0 { 0.0 } else { quantile((count - 0.375) / (count + 0.25)) }
 }

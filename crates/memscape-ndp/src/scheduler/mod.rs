@@ -11,7 +11,7 @@ mod token;
 mod walk;
 
 pub use block::{BlockCost, Load, Shared, Split};
-pub use expected::{Answers, Expected, FETCHES, Phase, Question, largest_of, mean, union};
+pub use expected::{Answers, Expected, FETCHES, Phase, Question, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};
 pub(crate) use walk::whole;

@@ -21,6 +21,7 @@ use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
+use crate::mapping::designs::DESIGNS;
 use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::attention::PromptAttention;
 use crate::study::laws;
@@ -272,18 +273,15 @@ struct Plan {
 impl Plan {
     /// How the prompts take the least time, and how long.
     ///
-    /// Past vectors that fill no block of rows, weights stream as past those of a step where that takes less. Where
-    /// attention is products of its own, configuring the array for them may take longer than designs of their own
-    /// gain: one for all is a way to share, too.
+    /// Weights stream as past the vectors of a step where that takes less. Configuring the array for attention, or
+    /// for what streams, may take longer than designs of their own gain: one for all is a way to share, too.
     fn best(asked: &InferenceStudy, head: HeadOn) -> Result<(Self, PromptCost), StudyError> {
         let of_layers = [(By::Products, By::Products), (By::Products, By::Stream), (By::Stream, By::Stream)];
         let heads: &[Option<By>] = match head {
             HeadOn::Array => &[Some(By::Products), Some(By::Stream)],
             HeadOn::Processor => &[None],
         };
-        let may_share =
-            asked.strategy == Strategy::BestPerSize && asked.prompt_attention == PromptAttention::Products;
-        let shared = may_share.then_some(InferenceStudy { strategy: Strategy::OneDesign, ..*asked });
+        let shared = if asked.strategy == Strategy::BestPerSize { asked.sharing(head)? } else { Vec::new() };
         let mut best: Option<(Self, PromptCost)> = None;
         for study in [*asked].into_iter().chain(shared) {
             for (layers, experts) in of_layers {
@@ -333,7 +331,10 @@ impl Plan {
 
     fn streams(&self) -> Result<Vec<Streamed>, StudyError> {
         let streaming = self.streaming()?;
-        if streaming.is_empty() { Ok(Vec::new()) } else { self.study.streams(&streaming, self.tokens()) }
+        match self.vectors().filter(|_| !streaming.is_empty()) {
+            Some(vectors) => self.study.streams(&streaming, self.tokens(), &self.kernels(vectors)?),
+            None => Ok(Vec::new()),
+        }
     }
 
     const fn tokens(&self) -> u64 {
@@ -363,28 +364,44 @@ impl Plan {
         Ok([configuring, study.dispatch_of(&streaming, self.tokens())])
     }
 
-    /// Whether it is a way at all: what weights stream past, if they do, fills no block of rows. More are products as
-    /// published.
-    fn is_way(&self) -> Result<bool, StudyError> {
+    /// How many vectors weights stream past, 0 if none do; nothing if it is no way at all.
+    fn vectors(&self) -> Option<u64> {
         let study = &self.study;
-        let heads = NonZeroU64::from(study.batch);
-        let tokens = self.tokens().saturating_mul(heads.get());
-        let vectors = match (self.layers, self.experts, self.head) {
+        let heads = u64::from(study.batch.get());
+        let tokens = self.tokens().saturating_mul(heads);
+        match (self.layers, self.experts, self.head) {
             // One vector where many stream is no product.
-            (By::Stream, _, Some(By::Products)) => return Ok(false),
-            (By::Stream, ..) => tokens,
-            (By::Products, By::Stream, _) if study.model.experts.is_none() => return Ok(false),
+            (By::Stream, _, Some(By::Products)) => None,
+            (By::Stream, ..) => Some(tokens),
+            (By::Products, By::Stream, _) if study.model.experts.is_none() => None,
             (By::Products, By::Stream, head) => {
                 // As many as the expert meets that meets most.
                 let [(_, each), (more, one_more)] = study.model.ffn_instances(tokens);
                 let most = if more > 0 { one_more } else { each };
-                if head == Some(By::Stream) { most.max(heads.get()) } else { most }
+                Some(if head == Some(By::Stream) { most.max(heads) } else { most })
             }
-            (By::Products, By::Products, Some(By::Stream)) => heads.get(),
-            (By::Products, By::Products, _) => return Ok(true),
-        };
-        let design = study.design_of(&study.products().kernel(heads)?)?;
-        Ok(vectors < design.native(&study.device)[0])
+            (By::Products, By::Products, Some(By::Stream)) => Some(heads),
+            (By::Products, By::Products, _) => Some(0),
+        }
+    }
+
+    /// The kernels past whose vectors weights may stream: no more than a block of rows. More are products as
+    /// published.
+    fn kernels(&self, vectors: u64) -> Result<Vec<Kernel>, StudyError> {
+        let study = &self.study;
+        let mut kernels = study.products().kernels(study.batch.into(), vectors)?;
+        let rows = u64::from(study.device.rows.get());
+        kernels.retain(|it| u64::from(it.tile.m) * rows >= vectors);
+        Ok(kernels)
+    }
+
+    /// Whether it is a way at all.
+    fn is_way(&self) -> Result<bool, StudyError> {
+        match self.vectors() {
+            None => Ok(false),
+            Some(0) => Ok(true),
+            Some(vectors) => Ok(!self.kernels(vectors)?.is_empty()),
+        }
     }
 
     fn cost(&self) -> Result<PromptCost, StudyError> {
@@ -396,8 +413,8 @@ impl Plan {
                 it.solve(heads, Some(stored), self.streamed())?;
             (layers, outside, answer.tops * answer.time_ns * 1e3, layer_tops)
         } else {
-            let kernel = study.products().kernel(heads)?;
-            let reached = study.device.tops(kernel.macs_per_cycle());
+            let fastest = study.products().kernels(heads, 1)?;
+            let reached = study.device.tops(fastest[0].macs_per_cycle());
             (ProductTraffic::NONE, ProductTraffic::NONE, 0.0, reached)
         };
         let of_layers = self.layers == By::Stream || !self.streamed().is_empty();
@@ -535,6 +552,30 @@ impl InferenceStudy {
             bds_in_flight: self.bds_in_flight,
             engine: CostEngine::Closed,
         }
+    }
+
+    /// The same with one design for all that the prompts compute: each of those that suit its products best, and of
+    /// those that are published.
+    fn sharing(&self, head: HeadOn) -> Result<Vec<Self>, StudyError> {
+        let products = WorkloadStudy { lm_head: head == HeadOn::Array, ..self.products() };
+        let mut designs = products.chosen(self.batch.into(), Some(self.format.of(&self.model)?))?;
+        if self.prompt_attention == PromptAttention::Products {
+            let operators = self.model.prefill_operators(self.prompt_tokens.get(), self.projections)?;
+            designs.extend(products.chosen_for_attention(&operators)?);
+        }
+        let published = DESIGNS.all().iter().map(|it| it.parameters);
+        let published = published.filter(|it| it.precision == self.precision);
+        let tiles = designs.iter().map(|it| [it.m_ct, it.k_ct, it.n_ct, it.k_mt]);
+        let tiles = tiles.chain(published.map(|it| [it.m_ct, it.k_ct, it.n_ct, it.k_mt]));
+        let with = |[m_ct, k_ct, n_ct, k_mt]: [NonZeroU16; 4]| Self {
+            strategy: Strategy::OneDesign,
+            m_ct,
+            k_ct,
+            n_ct,
+            k_mt,
+            ..*self
+        };
+        Ok(tiles.map(with).collect())
     }
 
     /// Inputs and results of the prompt's largest product, which DRAM holds while it is computed.
@@ -682,17 +723,42 @@ impl InferenceStudy {
 
     /// What a step streams and multiplies, operator by operator.
     fn streams_of_step(&self) -> Result<Vec<Streamed>, StudyError> {
-        self.streams(&self.model.reply_operators(self.reply(), self.projections)?, 1)
+        let operators = self.model.reply_operators(self.reply(), self.projections)?;
+        let kernels = self.products().kernels(self.batch.into(), self.batch.get().into())?;
+        self.streams(&operators, 1, &kernels)
     }
 
     /// What streams past the vectors of so many tokens of each sequence, which memory tiles hold, and is multiplied
-    /// with them.
+    /// with them, by the kernel that takes the least time.
+    fn streams(
+        &self,
+        operators: &[Operator],
+        tokens: u64,
+        kernels: &[Kernel],
+    ) -> Result<Vec<Streamed>, StudyError> {
+        let mut best: Option<(f64, Vec<Streamed>)> = None;
+        for kernel in kernels {
+            let streams = self.streams_by(kernel, operators, tokens)?;
+            let time = streams.iter().map(Streamed::time).sum();
+            if best.as_ref().is_none_or(|it| time < it.0) {
+                best = Some((time, streams));
+            }
+        }
+        Ok(best.map(|it| it.1).unwrap_or_default())
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn streams(&self, operators: &[Operator], tokens: u64) -> Result<Vec<Streamed>, StudyError> {
+    fn streams_by(
+        &self,
+        kernel: &Kernel,
+        operators: &[Operator],
+        tokens: u64,
+    ) -> Result<Vec<Streamed>, StudyError> {
         let (batch, gb_s) = (f64::from(self.batch.get()), self.device.stream_gb_s());
         let stored = self.format.of(&self.model)?;
-        let kernel = self.products().kernel(self.batch.into())?;
-        let room = self.room_for_vectors(&self.design_of(&kernel)?);
+        let design = self.design_of(kernel)?;
+        // Cores keep sums of a block's rows, memory tiles all inputs of these.
+        let (rows, room) = (design.native(&self.device)[0], self.room_for_vectors(&design));
         let input = u64::from(self.precision.input_bytes());
         let peak = self.device.peak_tops(&kernel.mmul) * 1e3;
         let reached = self.device.tops(kernel.macs_per_cycle()) * 1e3;
@@ -705,7 +771,7 @@ impl InferenceStudy {
             // Of a matrix, of as many tokens as meet it.
             let met = batch * it.n as f64 / reads;
             let turns = match it.kind {
-                OperatorKind::Matrix => (met / (room / (it.k * input)).max(1) as f64).ceil().max(1.0),
+                OperatorKind::Matrix => (met / (room / (it.k * input)).clamp(1, rows) as f64).ceil().max(1.0),
                 OperatorKind::Attention | OperatorKind::Vector => 1.0,
             };
             let bytes = self.bytes(stored, it, turns * reads);

@@ -316,15 +316,9 @@ struct Product {
 }
 
 impl Product {
-    /// What reading a weight is charged, over what it takes as it is multiplied: narrower ones are taken to
-    /// lie there as they are multiplied.
-    const fn b_share(&self) -> f64 {
-        self.stored_share.max(1.0)
-    }
-
     /// The product, its weights read as they are charged.
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
-        self.gemm.answer_with(self.b_share())
+        self.gemm.answer_with(self.stored_share)
     }
 
     /// Operations that the array is programmed for: of experts, as many for each as for the one that has most.
@@ -341,7 +335,7 @@ impl Product {
         let reads = (of.padded_m / native_m) as f64;
         let input = f64::from(self.gemm.precision.input_bytes());
         let weights = of.padded_k as f64 * of.padded_n as f64 * input * reads;
-        weights * (self.b_share() - self.stored_share)
+        weights * (self.stored_share - self.stored_share)
     }
 }
 
@@ -407,7 +401,7 @@ impl Products {
         let demanded: Vec<_> = self
             .kinds
             .iter()
-            .map(|it| Demanded { size: it.gemm.size(), count: it.count, b_share: it.b_share() })
+            .map(|it| Demanded { size: it.gemm.size(), count: it.count, b_share: it.stored_share })
             .collect();
         let shared = designs.shared(&demanded)?;
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -491,6 +485,21 @@ impl WorkloadStudy {
         Ok(products)
     }
 
+    /// One product of each design that the products take.
+    pub(super) fn chosen(
+        &self,
+        heads: NonZeroU64,
+        stored: Option<Weights<'_>>,
+    ) -> Result<Vec<GemmStudy>, StudyError> {
+        let mut chosen: Vec<GemmStudy> = Vec::new();
+        for it in self.products(heads, stored, &[])?.kinds {
+            if chosen.iter().all(|known| known.design() != it.gemm.design()) {
+                chosen.push(it.gemm);
+            }
+        }
+        Ok(chosen)
+    }
+
     /// The products in one design.
     #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
     fn kinds(&self, heads: NonZeroU64, stored: Option<Weights<'_>>) -> Result<Products, StudyError> {
@@ -557,15 +566,15 @@ impl WorkloadStudy {
             of.read_bytes += count * dram_read_bytes;
             of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
-            let bus = it.gemm.bus_bytes(it.b_share())?;
+            let bus = it.gemm.bus_bytes(it.stored_share)?;
             of.bus_bytes = [0, 1].map(|it| of.bus_bytes[it] + count * bus[it]);
             // An expert's rows fill fewer of a block than a layer's.
             let of_experts = self.model.experts.is_some() && Matrix::FFN.contains(&it.matrix);
             if !outside && !of_experts {
                 layers.0 += it.operations;
                 // What else runs at the layers' rate reads no weights, however wide these are stored.
-                layers.1 += if it.b_share() > 1.0 {
-                    it.gemm.answer_with(1.0)?.time_ns * count
+                layers.1 += if it.stored_share.total_cmp(&1.0).is_ne() {
+                    self.in_its_design(it.gemm)?.answer_with(1.0)?.time_ns * count
                 } else {
                     it.alone.unwrap_or(time.as_f64())
                 };
@@ -603,18 +612,24 @@ impl WorkloadStudy {
         Ok(Solved { answer, layers: inside, outside, layer_tops, computing })
     }
 
-    /// The kernel of products that DRAM brings nothing twice for: the given one, or the fastest of all.
-    pub(super) fn kernel(&self, heads: NonZeroU64) -> Result<Kernel, StudyError> {
+    /// The kernels of products that DRAM brings nothing twice for: the given one, or the fastest of all, and those
+    /// that take so many vectors in fewer turns.
+    pub(super) fn kernels(&self, heads: NonZeroU64, vectors: u64) -> Result<Vec<Kernel>, StudyError> {
+        /// Whose kernels are faster where they are.
+        const MOST_TURNS: u64 = 8;
         let kinds = self.kinds(heads, None)?.kinds;
         let first = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let base = first.design();
         if self.strategy != Strategy::BestPerSize {
-            return Ok(Kernel::new(&self.device, self.precision, base.tile, self.output_buffers)?);
+            let given = Kernel::new(&self.device, self.precision, base.tile, self.output_buffers)?;
+            return Ok(vec![given]);
         }
         let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
         let sizes: Vec<_> = kinds.iter().map(|it| it.gemm.size()).collect();
-        if let Some(kernel) = designs.fastest_kernel(&sizes)? {
-            return Ok(kernel);
+        let kernels =
+            designs.fastest_kernels(&sizes, (1..=MOST_TURNS).rev().map(|it| vectors.div_ceil(it)))?;
+        if !kernels.is_empty() {
+            return Ok(kernels);
         }
         let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
         Err(WorkloadError::no_design(&first, obstacle).into())

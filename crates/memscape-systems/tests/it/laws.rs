@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use memscape_explore::{DynStudy, Parameters, Rule, examine};
+use memscape_study::More;
 use memscape_systems::{studies, study};
 use rayon::prelude::*;
+use serde_json::{Map, Value, json};
 
 /// Points of each study; `memscape laws --points` looks at more.
 const POINTS: u64 = 1000;
@@ -74,6 +76,95 @@ fn broken_at(study: &dyn DynStudy, fixed: &Parameters, points: u64) -> Option<St
         study.name()
     );
     (!it.broken.is_empty()).then(|| it.to_string())
+}
+
+/// What is declared unused is refused where it is given by itself, but a description holds it: no answer may depend
+/// on it there, also where rows are short and banks are few, so that opening them takes long.
+#[test]
+fn what_is_unused_moves_nothing() {
+    let all: Vec<&dyn DynStudy> = studies().collect();
+    let moved: Vec<(u64, Vec<String>)> = all.into_par_iter().map(moved_by_the_unused).collect();
+    let compared: u64 = moved.iter().map(|it| it.0).sum();
+    assert!(compared > 2000, "{compared}");
+    let moved: Vec<String> = moved.into_iter().flat_map(|it| it.1).collect();
+    assert!(moved.is_empty(), "{}", moved.join("\n"));
+}
+
+/// How many pairs of answers were compared, and what of them differs.
+fn moved_by_the_unused(study: &dyn DynStudy) -> (u64, Vec<String>) {
+    let short = SHORT.iter().find(|it| it.0 == study.name());
+    let short: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
+    let is_unused = |path: &str| {
+        study.laws().effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
+            && !study.slots().iter().any(|it| it.path == path)
+    };
+    let (mut compared, mut moved) = (0, Vec::new());
+    for slot in study.slots() {
+        for preset in slot.catalog.presets() {
+            let strained = [("row_bytes", 1.0 / 16.0), ("banks_per_channel", 0.25)];
+            let strained = strained.into_iter().filter_map(|(name, by)| {
+                let number = preset.parameters.get(name)?.as_f64()?;
+                Some((name.to_owned(), fitting(&preset.parameters[name], number * by)))
+            });
+            for own in [Map::new(), strained.collect()] {
+                let with = |more: &Map<String, Value>| {
+                    let mut fields = own.clone();
+                    fields.extend(more.clone());
+                    let it = json!({"base": preset.name, "parameters": fields});
+                    study.run_layers(&[&short, &Parameters::from_iter([(slot.path.to_owned(), it)])])
+                };
+                let Ok(before) = with(&Map::new()) else { continue };
+                for (field, value) in leaves(&preset.parameters) {
+                    let path = if slot.whole { field.clone() } else { format!("{}.{field}", slot.path) };
+                    if !is_unused(&path) {
+                        continue;
+                    }
+                    for by in [1.0 / 16.0, 0.25, 4.0, 16.0] {
+                        let other = fitting(value, value.as_f64().unwrap_or_default() * by);
+                        let Ok(after) = with(&nested(&field, other)) else { continue };
+                        compared += 1;
+                        // The price of a machine is that of this very one.
+                        let differs = |(a, b): &(&(String, Value), &(String, Value))| {
+                            a != b && !a.0.contains("usd") && !b.1.is_null()
+                        };
+                        if let Some((a, b)) = before.iter().zip(&after).find(differs) {
+                            let of = format!("{} {}={}", study.name(), slot.path, preset.name);
+                            moved.push(format!(
+                                "{of}, {own:?}: `{path}` times {by} moves `{}`: {} {}",
+                                a.0, a.1, b.1
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    (compared, moved)
+}
+
+/// The numbers of a description, by their dotted paths.
+fn leaves(table: &Value) -> Vec<(String, &Value)> {
+    let mut all = Vec::new();
+    for (name, value) in table.as_object().into_iter().flatten() {
+        if value.is_number() {
+            all.push((name.clone(), value));
+        }
+        all.extend(leaves(value).into_iter().map(|(rest, it)| (format!("{name}.{rest}"), it)));
+    }
+    all
+}
+
+/// A number of the same kind.
+#[expect(clippy::cast_possible_truncation, reason = "far below 2^53")]
+fn fitting(like: &Value, number: f64) -> Value {
+    if like.is_f64() { json!(number) } else { json!(number.round().max(1.0) as i64) }
+}
+
+/// The table that has this value at a dotted path.
+fn nested(path: &str, value: Value) -> Map<String, Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |it| (it.0, Some(it.1)));
+    let value = rest.map_or_else(|| value.clone(), |rest| Value::Object(nested(rest, value.clone())));
+    Map::from_iter([(first.to_owned(), value)])
 }
 
 /// More exceptions than these would be another model. One that several parameters share

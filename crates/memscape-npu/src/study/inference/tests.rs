@@ -134,8 +134,9 @@ fn a_step_of_many_sequences_takes_turns_or_is_a_prompt_of_as_many_tokens() {
         let all = [64, 128, fit, fit + 1, 256, 300, 448, 512, 600, 1024, 2048, 4032];
         for (batch, next) in all.iter().zip(&all[1..]) {
             assert!(weights(l2_bytes, *batch) <= weights(l2_bytes, *next), "{batch}");
-            // Rows of an instruction may be full or not.
-            assert!(weights(l2_bytes, 2 * batch) <= 2.01 * weights(l2_bytes, *batch), "{batch} twice");
+            // Rows of an instruction, and turns, may be full or not.
+            let ratio = weights(l2_bytes, 2 * batch) / weights(l2_bytes, *batch);
+            assert!(ratio <= 2.02, "{batch} twice: {ratio}");
         }
     }
     // Of 1344 rows, three whole blocks, products read weights as often.
@@ -234,10 +235,10 @@ fn attention_of_a_prompt_does_not_pay_for_configuring() {
     let anew = of(Strategy::Reconfigured, 1e6);
     assert!(anew.weights > once.weights);
     assert_eq!(anew.attention, once.attention);
-    // Nor where it makes kinds share a design.
+    // Where it makes all share a design, attention is computed in that, too.
     let [cheap, dear] = [0.0, 1e9].map(|ns| of(Strategy::BestPerSize, ns));
-    assert!(cheap.weights < dear.weights);
-    assert_eq!(cheap.attention, dear.attention);
+    assert!(cheap.weights < dear.weights && dear.weights.as_f64() < 1.05 * cheap.weights.as_f64());
+    assert!(cheap.attention <= dear.attention && dear.attention.as_f64() < 1.05 * cheap.attention.as_f64());
     // Operator by operator, too.
     let told = InferenceStudy { strategy: Strategy::Reconfigured, ..base }.operators(HeadOn::Array).unwrap();
     let attention = |all: &[OperatorCost]| -> f64 {
@@ -304,9 +305,9 @@ fn a_prompt_reads_activations_beside_weights_wider_than_they_are_multiplied() {
         it.answer().unwrap().prompt_attention_s
     };
     assert!((attention(Format::FP16) / attention(Format::INT8) - 1.0).abs() < 1e-12, "it reads no weights");
-    // A byte and its scale are a sixteenth wider, narrower ones as wide as they are multiplied.
-    assert!(prompt(Format::Q8_0, 448) >= prompt(Format::INT8, 448));
-    assert!((prompt(Format::INT8, 448) / prompt(Format::Q4_0, 448) - 1.0).abs() < 1e-12);
+    // A byte and its scale are a sixteenth wider than a byte, four bits and theirs are narrower.
+    let of = |format| prompt(format, 449);
+    assert!(of(Format::Q8_0) > of(Format::INT8) && of(Format::INT8) > of(Format::Q4_0));
 }
 
 #[test]
@@ -393,7 +394,7 @@ fn a_short_prompt_streams_as_a_step_does() {
         let plan = Plan::best(&long, HeadOn::Array).unwrap().0;
         assert_eq!((plan.layers, plan.head), (By::Products, Some(By::Stream)));
     }
-    // Each of Qwen3's 128 experts meets 28 of 448 tokens: they stream though the tokens fill a block.
+    // Each of Qwen3's 128 experts meets 28 or 29 of 449 tokens: they stream though the tokens are more than a block.
     let mixture = |tokens| {
         let model = Model::named("qwen3-30b-a3b").unwrap();
         let memory_gb = MemoryGb(64.0);
@@ -401,7 +402,7 @@ fn a_short_prompt_streams_as_a_step_does() {
         let (plan, cost) = Plan::best(&study, HeadOn::Array).unwrap();
         ((plan.layers, plan.experts), cost.total())
     };
-    let (few, some, many) = (mixture(447), mixture(448), mixture(16_384));
+    let (few, some, many) = (mixture(448), mixture(449), mixture(16_384));
     assert_eq!([few.0, some.0], [(By::Stream, By::Stream), (By::Products, By::Stream)]);
     assert!(few.1 < some.1 && some.1 < few.1 * 1.5, "{:?} {:?}", few.1, some.1);
     assert_eq!(many.0, (By::Products, By::Products));
@@ -425,7 +426,12 @@ fn the_head_of_a_prompt_costs_what_it_does_of_a_token() {
             _ => study.device.dispatch_ns + study.device.reconfiguration_ns,
         };
         let ns = head.time() + around.as_f64();
-        assert!(((array.weights.as_f64() - beside.weights.as_f64()) / ns - 1.0).abs() < 1e-6);
+        let took = (array.weights.as_f64() - beside.weights.as_f64()) / ns;
+        match strategy {
+            Strategy::OneDesign => assert!((took - 1.0).abs() < 1e-6, "{took}"),
+            // Or streams past the vectors of a design that the products take.
+            _ => assert!((0.5..1.0 + 1e-6).contains(&took), "{took}"),
+        }
         // Operator by operator, too.
         let sum = |head| -> f64 {
             let of_prompt = |it: &OperatorCost| it.pass == Pass::Prompt;
@@ -435,5 +441,60 @@ fn the_head_of_a_prompt_costs_what_it_does_of_a_token() {
         for (head, cost) in [(HeadOn::Array, array), (HeadOn::Processor, beside)] {
             assert!((sum(head) / cost.total().as_f64() - 1.0).abs() < 1e-9);
         }
+    }
+}
+
+/// A better machine has other designs that are fastest, none of which may forbid what was faster; one more token is
+/// not twice as long.
+#[test]
+fn the_best_way_is_best() {
+    let of = |precision, tokens| InferenceStudy {
+        strategy: Strategy::BestPerSize,
+        precision,
+        prompt_tokens: NonZeroU64::new(tokens).unwrap(),
+        generated_tokens: NonZeroU64::MIN,
+        ..InferenceStudy::default()
+    };
+    let ttft = |it: &InferenceStudy| it.answer().unwrap().headline.ttft_s;
+    for (precision, tokens) in
+        [(Precision::Int8Int8, 130), (Precision::Bf16Bf16, 100), (Precision::Int8Int32, 200)]
+    {
+        let mut before = f64::INFINITY;
+        for dma_bytes_per_cycle in [4, 5, 8, 12, 16] {
+            let mut study = of(precision, tokens);
+            study.device.dma_bytes_per_cycle = NonZeroU16::new(dma_bytes_per_cycle).unwrap().into();
+            let now = ttft(&study);
+            assert!(now <= before * (1.0 + 1e-9), "{precision:?} {dma_bytes_per_cycle}: {before} {now}");
+            before = now;
+        }
+    }
+    let xdna2 = |tokens| {
+        let device = crate::DEVICES.find("xdna2").unwrap().parameters;
+        ttft(&InferenceStudy { device, ..of(Precision::Bf16Bf16, tokens) })
+    };
+    let tokens =
+        [1, 8, 64, 96, 128, 191, 192, 193, 256, 320, 384, 448, 449, 512, 600, 768, 1024, 2048].map(xdna2);
+    assert!(tokens.windows(2).all(|it| it[0] <= it[1] * (1.0 + 1e-9)), "{tokens:?}");
+    assert!(xdna2(192) < 1.05 * xdna2(191));
+    // No design but those that are chosen: what is given is not asked.
+    let given =
+        |k_mt| InferenceStudy { k_mt: NonZeroU16::new(k_mt).unwrap(), ..of(Precision::Int8Int8, 130) };
+    for prompt_attention in [PromptAttention::Fused, PromptAttention::Products] {
+        let of = |k_mt| ttft(&InferenceStudy { prompt_attention, ..given(k_mt) });
+        assert!(of(224).total_cmp(&of(448)).is_eq());
+    }
+    // Nor is one design for all faster, whose tile a user finds.
+    let best = ttft(&of(Precision::Bf16Bf16, 512));
+    for it in DESIGNS.all().iter().map(|it| it.parameters).filter(|it| it.precision == Precision::Bf16Bf16) {
+        let (m_ct, k_ct, n_ct, k_mt) = (it.m_ct, it.k_ct, it.n_ct, it.k_mt);
+        let one = InferenceStudy {
+            strategy: Strategy::OneDesign,
+            m_ct,
+            k_ct,
+            n_ct,
+            k_mt,
+            ..of(Precision::Bf16Bf16, 512)
+        };
+        assert!(one.answer().map_or(f64::INFINITY, |it| it.headline.ttft_s) >= best * (1.0 - 1e-9));
     }
 }
