@@ -304,9 +304,11 @@ def front(
     kept = opened(store, executor)
     if kept is None:
         with Progress(of) as progress:
-            table, _, complete = _memscape.front_of(spec, progress)
+            table, unanswered, complete = _memscape.front_of(spec, progress)
     else:
-        table, complete = kept._front(whole, spec, executor)
+        table, unanswered, complete = kept._front(whole, spec, executor)
+    for text in unanswered:
+        remark(text)
     if not complete:
         remark("interrupted: the front is that of the points looked at until then")
     return table

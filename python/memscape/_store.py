@@ -141,8 +141,8 @@ class Store:
 
     def _front(
         self, points: dict[str, Any], spec: dict[str, Any], executor: Executor | None
-    ) -> tuple[polars.DataFrame, bool]:
-        """The front of these points, and whether all were looked at."""
+    ) -> tuple[polars.DataFrame, list[str], bool]:
+        """The front of these points, values of axes of which it says nothing, and whether all were looked at."""
         if executor is not None:
             _memscape.Store.check_front((spec, os.getcwd()))
             self._fill(points, executor, TASKS)

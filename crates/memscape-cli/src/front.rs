@@ -110,6 +110,9 @@ fn of_space(
         found.feasible,
         found.table.height()
     )?;
+    for it in found.unanswered.iter().filter(|_| !quiet) {
+        writeln!(err, "{it}")?;
+    }
     let mut columns: Vec<&str> = space.paths().collect();
     let names: Vec<&str> =
         goals.iter().map(|it| it.formula.as_str()).filter(|it| !columns.contains(it)).collect();

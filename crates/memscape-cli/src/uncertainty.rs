@@ -44,7 +44,10 @@ pub fn uncertainty(
         keep(&found, Some(&Origin::of(&asked.map_err(Failure::of)?)), path, quiet, err)?;
     }
     if found.height() > 0 {
-        show(&found, &found.column_names(), found.height(), out)?;
+        let refused = found.text("error").is_ok_and(|it| it.iter().any(Option::is_some));
+        let columns: Vec<&str> =
+            found.column_names().into_iter().filter(|it| refused || *it != "error").collect();
+        show(&found, &columns, found.height(), out)?;
     }
     if found.is_complete() { Ok(()) } else { Err(Failure::Interrupted) }
 }

@@ -111,21 +111,20 @@ pub fn compare<'py>(
     told(py, &answered(py, progress, work)?)
 }
 
-/// What nothing in a finite space is better than: the table, counts of points, and whether
+/// What nothing in a finite space is better than: the table, values of axes of which it says nothing, and whether
 /// all were looked at.
 #[pyfunction]
 pub fn front_of<'py>(
     py: Python<'py>,
     spec: &Bound<'py, PyDict>,
     progress: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyAny>, [u64; 4], bool)> {
+) -> PyResult<(Bound<'py, PyAny>, Vec<String>, bool)> {
     let spec = value::study_file(spec)?;
     let (study, base, space) = of_space(&spec)?;
     let goals = spec.search.unwrap_or_default().objectives().map_err(explore_error)?;
     let work = move |control: &dyn Control| explore::front_of(study, &base, &space, &goals, control);
     let found = answered(py, progress, work)?;
-    let counts = [found.points, found.allowed, found.answered, found.feasible];
-    Ok((arrow::to_python(py, found.table.frame())?, counts, found.table.is_complete()))
+    Ok((arrow::to_python(py, found.table.frame())?, found.unanswered, found.table.is_complete()))
 }
 
 /// The rows of any table that no other row dominates.

@@ -115,7 +115,7 @@ impl Store {
         py: Python<'py>,
         spec: Spec<'py>,
         progress: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<String>, bool)> {
         let Asked { study, base, space, search } = asked(&spec)?;
         let goals = search.objectives().map_err(explore_error)?;
         let store = self.0.clone();
@@ -123,7 +123,7 @@ impl Store {
         let (found, stop) = watched(py, progress, work)?;
         let (front, _) = found.map_err(explore_error)?;
         heard(py, stop)?;
-        Ok((arrow::to_python(py, front.table.frame())?, front.table.is_complete()))
+        Ok((arrow::to_python(py, front.table.frame())?, front.unanswered, front.table.is_complete()))
     }
 
     /// Which blocks of a question are not there: their folder, rows in all, rows of a block,

@@ -363,8 +363,9 @@ impl Drawing {
                 return Err(self.ambiguous(table, &format!("{}", two[0].x), name));
             }
             // Markers on each of many points hide the line.
-            let dense = mark == Mark::LineAndPoints && own.len() > MOST_MARKERS;
-            let fill = if own.len() > MOST_SOLID { Fill::Translucent } else { Fill::default() };
+            let most = rows.most_of(name);
+            let dense = mark == Mark::LineAndPoints && most > MOST_MARKERS;
+            let fill = if most > MOST_SOLID { Fill::Translucent } else { Fill::default() };
             let refused = rows.places(&here[0].facet).filter(|it| it.series == *name && refused[it.line]);
             let points = with_gaps(&own, refused.map(|it| it.x));
             let ends: Vec<_> = points.iter().map(|it| it.ends).collect();
@@ -396,7 +397,7 @@ impl Drawing {
             let (kept, broken): (Vec<&&Row>, Vec<&&Row>) =
                 here.iter().filter(|it| it.series == *name).partition(|it| feasible[it.line]);
             let points = |of: &[&&Row]| of.iter().map(|it| (it.x, it.y)).collect::<Vec<_>>();
-            let fill = if kept.len() > MOST_SOLID { Fill::Translucent } else { Fill::Solid };
+            let fill = if rows.most_of(name) > MOST_SOLID { Fill::Translucent } else { Fill::Solid };
             if !broken.is_empty() {
                 lines = lines.points("", points(&broken)).looking(*look).filled(Fill::Hollow);
             }

@@ -64,6 +64,15 @@ pub struct Row {
 }
 
 impl Rows {
+    /// How many of a series stand in the panel that has most of them: it looks alike in all.
+    pub fn most_of(&self, series: &str) -> usize {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for it in self.all.iter().filter(|it| it.series == series) {
+            *counts.entry(&it.facet).or_default() += 1;
+        }
+        counts.into_values().max().unwrap_or(0)
+    }
+
     /// Where rows of a panel stand.
     pub fn places<'a>(&'a self, facet: &str) -> impl Iterator<Item = &'a Place> {
         self.places.iter().filter(move |it| it.facet == facet)

@@ -9,6 +9,7 @@ use crate::asker::Asker;
 use crate::columns::Columns;
 use crate::control::{Control, paced};
 use crate::error::Error;
+use crate::expression::Datum;
 use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered, table};
@@ -30,6 +31,8 @@ pub struct Front {
     pub answered: u64,
     /// Those of them that keep the constraints over answers.
     pub feasible: u64,
+    /// Values of axes with which no allowed point has an answer, and why one has none: a front says nothing of them.
+    pub unanswered: Vec<String>,
 }
 
 /// Looks at every point of a finite space and keeps what no other point dominates: the
@@ -126,8 +129,49 @@ pub(super) fn told(
     let designs = best.designs.iter().map(|it| i64::try_from(*it).ok()).collect();
     let table = table(plan, judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
     let table = Table::new(table.into_frame(), complete);
-    let Seen { allowed, answered, feasible } = *seen;
-    Ok(Front { table, points: plan.size()?, allowed, answered, feasible })
+    let Seen { allowed, answered, feasible, .. } = *seen;
+    let unanswered = if complete { unanswered(plan, asker, seen) } else { Vec::new() };
+    Ok(Front { table, points: plan.size()?, allowed, answered, feasible, unanswered })
+}
+
+/// What a front says nothing of.
+fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, seen: &Seen) -> Vec<String> {
+    /// More say no more.
+    const MOST_TOLD: usize = 5;
+    let mut told = Vec::new();
+    let mut more = 0;
+    for (dimension, met) in plan.dimensions.iter().zip(&seen.met) {
+        for (digit, met) in (0..).zip(met) {
+            let Met::Refused(place) = *met else { continue };
+            if told.len() == MOST_TOLD {
+                more += 1;
+                continue;
+            }
+            let values =
+                dimension.axes.iter().map(|it| format!("`{}` = {}", it.path, text(&it.datum(digit))));
+            let values = values.collect::<Vec<_>>().join(" and ");
+            let mut cursor = Cursor::new(plan, place);
+            let mut columns = asker.empty();
+            asker.push(&mut cursor, &mut columns);
+            let why = columns.into_row().err();
+            let why = why.unwrap_or_else(|| "an objective is null or not a finite number there".to_owned());
+            told.push(format!("no point with {values} has an answer; the first says: {why}"));
+        }
+    }
+    if more > 0 {
+        told.push(format!("nor have points with {more} more values of axes"));
+    }
+    told
+}
+
+/// A value of an axis.
+fn text(value: &Datum<'_>) -> String {
+    match value {
+        Datum::Bool(it) => it.to_string(),
+        Datum::Number(it) => it.to_string(),
+        Datum::Text(it) => (*it).to_owned(),
+        Datum::Null => "null".to_owned(),
+    }
 }
 
 /// Why none of the allowed points is a design.
@@ -174,6 +218,20 @@ pub(super) struct Seen {
     allowed: u64,
     answered: u64,
     feasible: u64,
+    /// What has been met with each value of each dimension of the space.
+    met: Vec<Vec<Met>>,
+}
+
+/// What has been met with a value of an axis.
+#[derive(Clone, Copy, Default)]
+enum Met {
+    /// No allowed point.
+    #[default]
+    Nothing,
+    /// Points without an answer, the first of which stands here.
+    Refused(u64),
+    /// A point with an answer.
+    Answered,
 }
 
 impl Seen {
@@ -181,6 +239,36 @@ impl Seen {
         self.allowed += other.allowed;
         self.answered += other.answered;
         self.feasible += other.feasible;
+        if self.met.is_empty() {
+            self.met.clone_from(&other.met);
+            return;
+        }
+        for (own, met) in self.met.iter_mut().flatten().zip(other.met.iter().flatten()) {
+            *own = match (*own, *met) {
+                (Met::Answered, _) | (_, Met::Answered) => Met::Answered,
+                (Met::Refused(one), Met::Refused(other)) => Met::Refused(one.min(other)),
+                (Met::Nothing, it) | (it, Met::Nothing) => it,
+            };
+        }
+    }
+
+    /// Notes which values of axes an allowed point has.
+    fn note(&mut self, plan: &Plan<'_>, cursor: &Cursor<'_>, is_answered: bool) {
+        /// Nobody names more values by hand.
+        const MOST_VALUES: u64 = 256;
+        if self.met.is_empty() {
+            let noted = |length: u64| if length <= MOST_VALUES { length } else { 0 };
+            let lengths = plan.dimensions.iter().map(|it| noted(it.length.unwrap_or(0)));
+            self.met = lengths.map(|it| vec![Met::Nothing; usize::try_from(it).unwrap_or(0)]).collect();
+        }
+        for (met, digit) in self.met.iter_mut().zip(cursor.digits()) {
+            let Some(met) = usize::try_from(*digit).ok().and_then(|it| met.get_mut(it)) else { continue };
+            match met {
+                Met::Answered | Met::Refused(_) if !is_answered => {}
+                Met::Nothing if !is_answered => *met = Met::Refused(cursor.place()),
+                _ => *met = Met::Answered,
+            }
+        }
     }
 }
 
@@ -300,6 +388,7 @@ impl<'a> Walk<'a> {
         let verdict = self.judge.verdict(cursor, columns, row, &mut self.best.values);
         self.seen.allowed += 1;
         self.seen.answered += u64::from(verdict.is_valued());
+        self.seen.note(self.plan, cursor, verdict.is_valued());
         if verdict == Verdict::Fine {
             self.seen.feasible += 1;
             self.best.places.push(cursor.place());

@@ -14,7 +14,7 @@ use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};
 use crate::registry::DynStudy;
-use crate::space::{Axes, Judge, Linked, Objective, Space, digits_of};
+use crate::space::{Axes, Cursor, Judge, Linked, Objective, Plan, Space, digits_of};
 use crate::table::{Column, Table};
 
 /// A question about how far answers may be off.
@@ -51,7 +51,8 @@ const MOST_ANSWERS: u64 = 50_000_000;
 /// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above; the value
 /// need not be between them where a number stands at the end of its interval),
 /// `from_calibration`, `from_priors` and `from_readings` (half of the way from `low` to
-/// `high` if nothing else were in doubt), and `draws`: how many had an answer.
+/// `high` if nothing else were in doubt), `draws`: how many had an answer, and `error`: why the
+/// point has none, else null.
 ///
 /// # Errors
 /// [`Error::BadSweep`] for a space with constraints or conditions, or too few or too many
@@ -102,9 +103,10 @@ fn uncertainty_in(
         let layers: Vec<Parameters> = base.iter().cloned().chain([given]).collect();
         let watched = Watched { control, before: done.points.len() as u64, size };
         let together = Asked { asker, layers: &layers, of: &of, question, watched };
-        let complete = together.answer(&parts.inner, |inner, spreads| {
+        let complete = together.answer(&parts.inner, |inner, spreads, error| {
             done.points.push(parts.join(&outer, inner));
             done.spreads.extend(spreads);
+            done.errors.push(error);
         })?;
         if !complete {
             break;
@@ -128,6 +130,9 @@ fn uncertainty_in(
     }
     let draws = Column::Int(done.spreads.iter().map(|it| i64::try_from(it.draws).ok()).collect());
     all.push(draws.into_polars("draws".to_owned())?);
+    let errors =
+        Column::Text(done.errors.iter().flat_map(|it| std::iter::repeat_n(it.clone(), of.len())).collect());
+    all.push(errors.into_polars("error".to_owned())?);
     let table = Table::new(polars::prelude::DataFrame::new(rows, all)?, true);
     Ok(if complete { table } else { table.interrupted() })
 }
@@ -153,6 +158,8 @@ fn columns_of(
 struct Done {
     points: Vec<Point>,
     spreads: Vec<Interval>,
+    /// Why a point has no answer.
+    errors: Vec<Option<String>>,
 }
 
 /// One column at one point.
@@ -260,9 +267,20 @@ impl Asked<'_> {
         Ok(possible)
     }
 
-    /// Calls `told` with the digits and intervals of each point of `space`; whether all
+    /// Why a point has no answer, if it has none.
+    fn refusal(&self, plan: &Plan<'_>, digits: &[u64]) -> Option<String> {
+        let mut columns = self.asker.empty();
+        self.asker.push(&mut Cursor::at(plan, digits.to_vec()), &mut columns);
+        columns.into_row().err()
+    }
+
+    /// Calls `told` with the digits and intervals of each point of `space`, and with why it has no answer; whether all
     /// were asked.
-    fn answer(&self, space: &Space, mut told: impl FnMut(&[u64], Vec<Interval>)) -> Result<bool, Error> {
+    fn answer(
+        &self,
+        space: &Space,
+        mut told: impl FnMut(&[u64], Vec<Interval>, Option<String>),
+    ) -> Result<bool, Error> {
         let moved: Vec<&str> = space.paths().collect();
         let doubts = doubts(self.asker.anatomy, &self.layers.iter().collect::<Vec<_>>(), &moved)?;
         let doubts = self.possible(space, doubts)?;
@@ -296,7 +314,14 @@ impl Asked<'_> {
             }));
             for all in values.chunks_exact(each * goals) {
                 let of_goal = |goal: usize| interval(&series, |draw| all[draw * goals + goal]);
-                told(&digits_of(&plan, point), (0..goals).map(of_goal).collect());
+                let (digits, intervals) =
+                    (digits_of(&plan, point), (0..goals).map(of_goal).collect::<Vec<_>>());
+                let error = if intervals.iter().all(|it| it.value.is_none()) {
+                    self.refusal(&plan, &digits)
+                } else {
+                    None
+                };
+                told(&digits, intervals, error);
                 point += 1;
             }
             values.drain(..values.len() / (each * goals) * (each * goals));

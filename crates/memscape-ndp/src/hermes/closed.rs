@@ -9,7 +9,7 @@ use super::sparse::{Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
-use crate::normal::{of_largest, quantile};
+use crate::normal::{of_largest, quadrature_between, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
     Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy, mean,
@@ -43,12 +43,15 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
 
 /// The plan by which prompt and reply are fastest. Where hot neurons are loaded after
 /// the prompt, no more are than pay; nor where what was missed is computed late, which the DIMMs may do sooner
-/// than a GPU that is launched for it.
+/// than a GPU that is launched for it; nor where several sequences multiply the mean of what the GPU holds, which it
+/// hands over a part of, more often than the coldest.
 fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<'a>, Plan) {
     let sparse = hermes.work.shape.sparse_bytes();
     let capacity = capacity.min(sparse);
     let mut capacities = vec![capacity];
-    let chosen = hermes.policy.prompt == PromptStage::Reload || hermes.policy.missed == Missed::Late;
+    let chosen = hermes.policy.prompt == PromptStage::Reload
+        || hermes.policy.missed == Missed::Late
+        || hermes.work.batch > 1;
     if chosen && hermes.policy.exchange == Exchange::UntilLevel {
         capacities.extend(LOADED.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
     }
@@ -64,9 +67,8 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
     (expectation, plan)
 }
 
-/// Shares of the sparse neurons that may be loaded after a prompt, beside all that
-/// fit.
-const LOADED: [f64; 8] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.55];
+/// Shares of the sparse neurons that the GPU may hold, beside all that fit.
+const LOADED: [f64; 11] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75];
 
 /// What is expected of the blocks of a step.
 struct Expectation<'a> {
@@ -143,8 +145,8 @@ impl<'a> Expectation<'a> {
             Exchange::Unchecked => {
                 let rates = hermes.placing_rates();
                 let costs = BlockKind::ALL.map(|it| rates.block(shape, it));
-                let offline = Question { strategy: Strategy::Partition, ..question }.answers();
-                hot_shares(&offline, &costs, neurons, layers, capacity / layers, rates.dimms)
+                let offline = |hot| offline(&law, f64::from(hermes.work.batch), hot);
+                hot_shares(offline, &costs, neurons, capacity / layers, rates.dimms)
             }
         };
         let block = |it: BlockKind| {
@@ -466,25 +468,32 @@ fn change_between_windows(window: u32, stay: f64) -> f64 {
 /// Relative difference of the two sides that counts as level.
 const LEVEL: f64 = 1e-4;
 
+/// What the offline profile expects of a block whose hottest neurons, as a share of all, the GPU holds, and of the
+/// rest: as a walk's partition has it, each by itself and each sequence by itself.
+fn offline(law: &Law, batch: f64, hot: f64) -> [Load; 2] {
+    let any = |z: f64| -(batch * (-law.profiled(z)).ln_1p()).exp_m1();
+    let of = |from, to| Load {
+        neurons: quadrature_between(from, to, any),
+        activations: batch * quadrature_between(from, to, |z| law.profiled(z)),
+    };
+    let coldest = quantile(1.0 - hot);
+    [of(coldest, f64::INFINITY), of(f64::NEG_INFINITY, coldest)]
+}
+
 /// As printed: how much of each block goes to the GPU, until both sides are level
 /// by offline activity, or until it is full, then the same share of both blocks.
 fn hot_shares(
-    offline: &Answers,
+    offline: impl Fn(f64) -> [Load; 2],
     blocks: &[BlockCost; 2],
     neurons: [f64; 2],
-    layers: f64,
     capacity: f64,
     dimms: f64,
 ) -> [f64; 2] {
     let lead = |block: usize, hot: f64| {
         let (cost, count) = (&blocks[block], neurons[block]);
-        let it = mean(&offline.answer(hot, 0, layers));
-        let load = |neurons: f64, activations: f64, devices: f64| Load {
-            neurons: neurons * count / devices,
-            activations: activations * count / devices,
-        };
-        let gpu = cost.gpu(load(it.held, it.held_activations, 1.0)).as_f64();
-        let cold = cost.cold(load(it.cold, it.cold_activations, dimms)).as_f64();
+        let [held, cold] = offline(hot);
+        let gpu = cost.gpu(Load::default().plus(held, count)).as_f64();
+        let cold = cost.cold(Load::default().plus(cold, count / dimms)).as_f64();
         (cold - gpu) / cold.max(gpu)
     };
     let bytes = [0, 1].map(|it: usize| neurons[it] * blocks[it].neuron_bytes);

@@ -211,8 +211,7 @@ impl PromptCost {
         self.weights + self.attention + self.vector
     }
 
-    /// Bytes that all of it moves: with weights as they are stored, and whole lines of them as wide as they are
-    /// multiplied where that is more.
+    /// Bytes that all of it moves: nothing but what is asked for, and whole lines.
     fn moved_bytes(&self) -> [f64; 2] {
         let [layers, outside] = [self.layers, self.outside].map(|it| it.moved_bytes());
         [0, 1].map(|it| layers[it] + outside[it] + self.other_bytes)
@@ -222,9 +221,9 @@ impl PromptCost {
     #[must_use]
     pub fn read_bytes(&self) -> [f64; 2] {
         let products = [self.layers, self.outside];
-        let stored: f64 = products.iter().map(|it| it.stored_read_bytes).sum();
+        let asked: f64 = products.iter().map(|it| it.read_bytes).sum();
         let lines: f64 = products.iter().map(|it| it.bus_bytes[0]).sum();
-        [stored, lines].map(|it| it + self.other_bytes)
+        [asked, lines].map(|it| it + self.other_bytes)
     }
 
     /// Bytes that its products write, in the same two ways.
@@ -886,8 +885,7 @@ impl InferenceStudy {
         Ok(Plan::best(self, head)?.1)
     }
 
-    /// What the DRAM takes for the prompts, and for a step. The array is charged the time of weights as
-    /// wide as they are multiplied; narrower ones may as well be read as they are stored.
+    /// What the DRAM takes for the prompts, and for a step.
     fn energy(&self, prompt: ([f64; 2], Nanoseconds), step: ([f64; 2], Nanoseconds)) -> Option<[Energy; 2]> {
         let path = &self.device.dram;
         Some([path.energy_of(prompt.0, prompt.1)?, path.energy_of(step.0, step.1)?])

@@ -27,6 +27,9 @@ pub(super) const BANKS: &str = "it decides which buffers of A and B share a bank
 /// Of the instruction and its register block, where tiles are searched.
 pub(super) const GRID: &str = "larger blocks keep more in registers and leave fewer tiles to choose from";
 
+/// Of the instruction's sizes, where the tile is given.
+pub(super) const WORDS: &str = "it multiplies more at once, but operands that are no whole numbers of what a port loads take one more load";
+
 /// Where the instruction for integers works.
 pub(super) const INT8: &[When] = &[When::is_not("precision", &["bf16-bf16"])];
 
@@ -58,8 +61,10 @@ pub(super) const DEVICE: &[Effect] = &[
     slower("device.dispatch_ns"),
     faster("device.dram.*"),
     slower("device.dram.run_bytes"),
-    slower("device.dram.line_bytes"),
+    either("device.dram.line_bytes", LINES),
 ];
+
+const LINES: &str = "a longer line brings more that nobody asked for, unless chunks are whole numbers of it";
 
 /// How far the closed form may be from the events: few steps per block, where the
 /// longest path zigzags between blocks.

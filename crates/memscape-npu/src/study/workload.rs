@@ -247,11 +247,8 @@ impl WorkloadStudy {
 pub struct ProductTraffic {
     /// Time on the array, dispatch included.
     pub time: Nanoseconds,
-    /// Bytes of weights and activations read from DRAM, padding included: weights as wide as they are
-    /// multiplied, which is what time is charged for, or as they are stored if that is wider.
+    /// Bytes of weights and activations read from DRAM, padding included: weights as they are stored.
     pub read_bytes: f64,
-    /// The same with all weights as they are stored.
-    pub stored_read_bytes: f64,
     /// Bytes of results written to it, padding included.
     pub written_bytes: f64,
     /// What of `read_bytes` and `written_bytes` crosses the bus: whole lines.
@@ -259,28 +256,21 @@ pub struct ProductTraffic {
 }
 
 impl ProductTraffic {
-    pub(super) const NONE: Self = Self {
-        time: Nanoseconds::ZERO,
-        read_bytes: 0.0,
-        stored_read_bytes: 0.0,
-        written_bytes: 0.0,
-        bus_bytes: [0.0; 2],
-    };
+    pub(super) const NONE: Self =
+        Self { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0, bus_bytes: [0.0; 2] };
 
     /// Adds one that streams; its few results count as read.
     pub(super) fn stream(&mut self, it: &Streamed) -> Result<(), UnitError> {
         self.time += Nanoseconds::new(it.time())?;
         self.read_bytes += it.bytes;
-        self.stored_read_bytes += it.bytes;
         self.bus_bytes[0] += it.bytes;
         Ok(())
     }
 
-    /// Bytes read and written: with weights as they are stored and nothing but what is asked for, and whole lines
-    /// of weights as wide as they are multiplied where that is more.
+    /// Bytes read and written: nothing but what is asked for, and whole lines.
     #[must_use]
     pub fn moved_bytes(&self) -> [f64; 2] {
-        [self.stored_read_bytes + self.written_bytes, self.bus_bytes.iter().sum()]
+        [self.read_bytes + self.written_bytes, self.bus_bytes.iter().sum()]
     }
 }
 
@@ -326,16 +316,6 @@ impl Product {
     fn programmed(&self) -> f64 {
         let [m, k, n] = self.gemm.size();
         2.0 * self.count as f64 * m as f64 * k.saturating_mul(n) as f64
-    }
-
-    /// Bytes that narrower weights leave out if they are read as they are stored.
-    #[expect(clippy::cast_precision_loss, reason = "sizes are limited to 2^31")]
-    fn saved_bytes(&self, of: &GemmAnswer) -> f64 {
-        let [native_m, ..] = self.gemm.design().native(&self.gemm.device);
-        let reads = (of.padded_m / native_m) as f64;
-        let input = f64::from(self.gemm.precision.input_bytes());
-        let weights = of.padded_k as f64 * of.padded_n as f64 * input * reads;
-        weights * (self.stored_share - self.stored_share)
     }
 }
 
@@ -564,7 +544,6 @@ impl WorkloadStudy {
             let of = &mut parts[usize::from(outside)];
             of.time += time;
             of.read_bytes += count * dram_read_bytes;
-            of.stored_read_bytes += count * (dram_read_bytes - it.saved_bytes(&answer));
             of.written_bytes += count * dram_write_bytes;
             let bus = it.gemm.bus_bytes(it.stored_share)?;
             of.bus_bytes = [0, 1].map(|it| of.bus_bytes[it] + count * bus[it]);

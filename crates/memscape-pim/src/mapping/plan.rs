@@ -662,8 +662,10 @@ fn choose_tile(
 ) -> Result<TileShape, PlanError> {
     let tile = match (policy.placement, policy.tile) {
         (Placement::ColumnMajor, _) => {
-            // As much of an interleaving unit as the registers hold, at least a word.
-            let mut m = tile_elements;
+            // As much of an interleaving unit, or of a column if that is shorter, as the registers hold, at least a
+            // word.
+            let column = gemv.m().checked_next_power_of_two().unwrap_or(tile_elements);
+            let mut m = tile_elements.min(column.max(registers.lanes));
             while m > registers.lanes && !registers.fit(m) {
                 m /= 2;
             }

@@ -40,13 +40,17 @@ const ALONE: (&str, &str, u64) = ("ndp.inference", r#"{"engine": "closed"}"#, 30
 
 #[test]
 fn every_study_keeps_its_laws() {
-    // One alone, while it is being written: LAWS_STUDY=pim.gemv.
+    let broken: Vec<String> = asked_about().into_par_iter().filter_map(broken_by).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// All studies, or one alone, while it is being written: LAWS_STUDY=pim.gemv.
+fn asked_about() -> Vec<&'static dyn DynStudy> {
     let one = std::env::var("LAWS_STUDY").ok();
     let all: Vec<&dyn DynStudy> =
         studies().filter(|it| one.as_deref().is_none_or(|one| it.name() == one)).collect();
     assert!(!all.is_empty(), "there is no study {one:?}");
-    let broken: Vec<String> = all.into_par_iter().filter_map(broken_by).collect();
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    all
 }
 
 #[test]
@@ -78,29 +82,33 @@ fn broken_at(study: &dyn DynStudy, fixed: &Parameters, points: u64) -> Option<St
     (!it.broken.is_empty()).then(|| it.to_string())
 }
 
+/// Whose answer takes a second.
+const SMALL: (&str, &str) = ("ndp.partition", r#"{"model": "opt-125m"}"#);
+
 /// What is declared unused is refused where it is given by itself, but a description holds it: no answer may depend
 /// on it there, also where rows are short and banks are few, so that opening them takes long.
 #[test]
 fn what_is_unused_moves_nothing() {
-    let all: Vec<&dyn DynStudy> = studies().collect();
-    let moved: Vec<(u64, Vec<String>)> = all.into_par_iter().map(moved_by_the_unused).collect();
+    let moved: Vec<(u64, Vec<String>)> = asked_about().into_par_iter().map(moved_by_the_unused).collect();
     let compared: u64 = moved.iter().map(|it| it.0).sum();
-    assert!(compared > 2000, "{compared}");
+    assert!(compared > 500 || std::env::var_os("LAWS_STUDY").is_some(), "{compared}");
     let moved: Vec<String> = moved.into_iter().flat_map(|it| it.1).collect();
     assert!(moved.is_empty(), "{}", moved.join("\n"));
 }
 
 /// How many pairs of answers were compared, and what of them differs.
 fn moved_by_the_unused(study: &dyn DynStudy) -> (u64, Vec<String>) {
-    let short = SHORT.iter().find(|it| it.0 == study.name());
+    let short = SHORT.iter().chain(&[SMALL]).find(|it| it.0 == study.name());
     let short: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
     let is_unused = |path: &str| {
         study.laws().effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
             && !study.slots().iter().any(|it| it.path == path)
     };
+    let is_slow = FEWER.iter().any(|it| it.0 == study.name());
+    let (presets, factors) = if is_slow { (1, &[16.0][..]) } else { (3, &[1.0 / 16.0, 16.0][..]) };
     let (mut compared, mut moved) = (0, Vec::new());
     for slot in study.slots() {
-        for preset in slot.catalog.presets() {
+        for preset in slot.catalog.presets().iter().take(presets) {
             let strained = [("row_bytes", 1.0 / 16.0), ("banks_per_channel", 0.25)];
             let strained = strained.into_iter().filter_map(|(name, by)| {
                 let number = preset.parameters.get(name)?.as_f64()?;
@@ -113,13 +121,17 @@ fn moved_by_the_unused(study: &dyn DynStudy) -> (u64, Vec<String>) {
                     let it = json!({"base": preset.name, "parameters": fields});
                     study.run_layers(&[&short, &Parameters::from_iter([(slot.path.to_owned(), it)])])
                 };
-                let Ok(before) = with(&Map::new()) else { continue };
-                for (field, value) in leaves(&preset.parameters) {
+                let unused = leaves(&preset.parameters).into_iter().filter_map(|(field, value)| {
                     let path = if slot.whole { field.clone() } else { format!("{}.{field}", slot.path) };
-                    if !is_unused(&path) {
-                        continue;
-                    }
-                    for by in [1.0 / 16.0, 0.25, 4.0, 16.0] {
+                    is_unused(&path).then_some((path, field, value))
+                });
+                let mut unused = unused.peekable();
+                if unused.peek().is_none() {
+                    continue;
+                }
+                let Ok(before) = with(&Map::new()) else { continue };
+                for (path, field, value) in unused {
+                    for by in factors.iter().copied() {
                         let other = fitting(value, value.as_f64().unwrap_or_default() * by);
                         let Ok(after) = with(&nested(&field, other)) else { continue };
                         compared += 1;

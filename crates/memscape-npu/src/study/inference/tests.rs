@@ -150,7 +150,7 @@ fn a_step_of_many_sequences_takes_turns_or_is_a_prompt_of_as_many_tokens() {
     let step = weights(small, 1344);
     assert!((step / prompt.answer.time_ns - 1.0).abs() < 1e-12, "{step} {}", prompt.answer.time_ns);
     assert!(weights(whole, 1344) < step);
-    // Weights may then be read as wide as they are multiplied, as a prompt's.
+    // Products touch lines in part, as a prompt's do.
     let bytes = |l2_bytes| in_tiles(l2_bytes, 1344).step().unwrap().1;
     assert!(bytes(whole)[0].total_cmp(&bytes(whole)[1]).is_eq() && bytes(small)[0] < bytes(small)[1]);
     // Operator by operator, too.
