@@ -74,6 +74,15 @@ def test_the_front_of_a_space_is_that_of_its_table():
     assert set(best["time_ns"]) == set(table["time_ns"])
 
 
+def test_a_front_says_of_which_listed_values_it_knows_nothing():
+    axes = {"memory.banks_per_channel": [8, 16], "placement": ["pimnast", "columns-first"]}
+    with pytest.warns(
+        UserWarning, match="no point with `placement` = columns-first has an answer; the first says: .*columns-first"
+    ):
+        known = ms.front("pim.gemv", axes, minimize=["time_ns"])
+    assert set(known["placement"]) == {"pimnast"}
+
+
 def test_any_table_has_a_front():
     table = pl.DataFrame({"a": [1, 2, 3, None], "b": [3.0, 1.0, 2.0, 0.0], "ok": [True, True, True, True]})
     with pytest.warns(UserWarning, match="1 of 4 rows have no `a`") as warned:

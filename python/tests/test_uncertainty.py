@@ -86,3 +86,10 @@ def test_a_description_of_ones_own_brings_its_own_doubts(tmp_path):
 def test_bad_questions_are_refused(change, message):
     with pytest.raises(ms.MemscapeError, match=message):
         ms.uncertainty("pim.gemv", **{"of": "time_ns", **change})
+
+
+def test_a_point_without_an_answer_says_why():
+    formats = {"format": ["int8", "bad"]}
+    table = ms.sweep("pim.gemv", formats, base={"model": "opt-6.7b"}, uncertainty=20)
+    assert table["error"][0] is None and table["value"][0] > 0
+    assert table["value"][1] is None and table["draws"][1] == 0 and "bad" in table["error"][1]

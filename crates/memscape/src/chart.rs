@@ -677,6 +677,27 @@ mod tests {
         assert_eq!(names, ["channels 2", "channels 8", "channels 16"]);
     }
 
+    /// So many points that they let each other through do so in each panel, also where a series has few.
+    #[test]
+    fn a_series_is_as_solid_in_all_panels() {
+        let table = Table::from_columns([
+            ("x", numbers(&(0..130).map(|it| Some(f64::from(it))).collect::<Vec<_>>())),
+            ("y", numbers(&vec![Some(1.0); 130])),
+            ("panel", texts(&[vec!["p"; 101], vec!["q"; 29]].concat())),
+            ("s", texts(&["one"; 130])),
+        ])
+        .unwrap();
+        let drawing = Drawing::of("x", "y").series("s").facet("panel");
+        for kind in [Kind::Points, Kind::Front] {
+            let figure = drawing.clone().kind(kind).draw(&table).unwrap();
+            let fills = figure.panels.iter().map(|it| {
+                let Chart::Lines(lines) = &it.chart else { panic!("points") };
+                lines.curves.iter().find(|it| it.name == "one").unwrap().fill
+            });
+            assert_eq!(fills.collect::<Vec<_>>(), [Fill::Translucent; 2]);
+        }
+    }
+
     /// Those of a search or of joined tables come in no order.
     #[test]
     fn numbers_stand_in_their_order_and_texts_as_they_come() {

@@ -14,7 +14,9 @@ use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered, table};
 use crate::registry::DynStudy;
-use crate::space::{Cursor, Judge, Objective, Plan, Space, Verdict, digits_of, nothing_allowed};
+use crate::space::{
+    Cursor, Dimension, Judge, Objective, Plan, Space, Values, Verdict, digits_of, nothing_allowed,
+};
 use crate::table::{Column, Table};
 
 /// What nothing in a space is better than, and how much has been looked at.
@@ -31,7 +33,7 @@ pub struct Front {
     pub answered: u64,
     /// Those of them that keep the constraints over answers.
     pub feasible: u64,
-    /// Values of axes with which no allowed point has an answer, and why one has none: a front says nothing of them.
+    /// Values that axes list with which no allowed point has an answer, and why one has none: a front says nothing of them.
     pub unanswered: Vec<String>,
 }
 
@@ -254,12 +256,15 @@ impl Seen {
 
     /// Notes which values of axes an allowed point has.
     fn note(&mut self, plan: &Plan<'_>, cursor: &Cursor<'_>, is_answered: bool) {
-        /// Nobody names more values by hand.
-        const MOST_VALUES: u64 = 256;
+        /// Nobody names more values by hand, and the ends of a range may be anywhere.
+        const MOST_VALUES: usize = 256;
         if self.met.is_empty() {
-            let noted = |length: u64| if length <= MOST_VALUES { length } else { 0 };
-            let lengths = plan.dimensions.iter().map(|it| noted(it.length.unwrap_or(0)));
-            self.met = lengths.map(|it| vec![Met::Nothing; usize::try_from(it).unwrap_or(0)]).collect();
+            let is_listed =
+                |it: &Dimension| it.axes.iter().all(|it| matches!(it.values, Values::Listed { .. }));
+            let length = |it: &Dimension| usize::try_from(it.length.unwrap_or(0)).unwrap_or(usize::MAX);
+            let noted =
+                |it: &Dimension| if is_listed(it) && length(it) <= MOST_VALUES { length(it) } else { 0 };
+            self.met = plan.dimensions.iter().map(|it| vec![Met::Nothing; noted(it)]).collect();
         }
         for (met, digit) in self.met.iter_mut().zip(cursor.digits()) {
             let Some(met) = usize::try_from(*digit).ok().and_then(|it| met.get_mut(it)) else { continue };

@@ -44,7 +44,7 @@ fn every_study_keeps_its_laws() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// All studies, or one alone, while it is being written: LAWS_STUDY=pim.gemv.
+/// All studies, or one alone, while it is being written: `LAWS_STUDY=pim.gemv`.
 fn asked_about() -> Vec<&'static dyn DynStudy> {
     let one = std::env::var("LAWS_STUDY").ok();
     let all: Vec<&dyn DynStudy> =
@@ -174,9 +174,10 @@ fn fitting(like: &Value, number: f64) -> Value {
 
 /// The table that has this value at a dotted path.
 fn nested(path: &str, value: Value) -> Map<String, Value> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |it| (it.0, Some(it.1)));
-    let value = rest.map_or_else(|| value.clone(), |rest| Value::Object(nested(rest, value.clone())));
-    Map::from_iter([(first.to_owned(), value)])
+    match path.split_once('.') {
+        Some((first, rest)) => Map::from_iter([(first.to_owned(), nested(rest, value).into())]),
+        None => Map::from_iter([(path.to_owned(), value)]),
+    }
 }
 
 /// More exceptions than these would be another model. One that several parameters share

@@ -486,14 +486,14 @@ fn the_best_way_is_best() {
     // Nor is one design for all faster, whose tile a user finds.
     let best = ttft(&of(Precision::Bf16Bf16, 512));
     for it in DESIGNS.all().iter().map(|it| it.parameters).filter(|it| it.precision == Precision::Bf16Bf16) {
-        let (m_ct, k_ct, n_ct, k_mt) = (it.m_ct, it.k_ct, it.n_ct, it.k_mt);
+        let of = of(Precision::Bf16Bf16, 512);
         let one = InferenceStudy {
             strategy: Strategy::OneDesign,
-            m_ct,
-            k_ct,
-            n_ct,
-            k_mt,
-            ..of(Precision::Bf16Bf16, 512)
+            m_ct: it.m_ct,
+            k_ct: it.k_ct,
+            n_ct: it.n_ct,
+            k_mt: it.k_mt,
+            ..of
         };
         assert!(one.answer().map_or(f64::INFINITY, |it| it.headline.ttft_s) >= best * (1.0 - 1e-9));
     }
