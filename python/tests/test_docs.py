@@ -178,8 +178,9 @@ def test_left_out_tables_are_of_the_fit_as_it_is():
         claim = fitted[it["claim"]]
         assert (it["published"], it["unit"]) == (claim["printed"], claim["unit"] or None)
         within = 0.015 if it["claim"].startswith("hermes.") else 1e-6
-        # Shards have chance in them since.
-        within = 0.1 if it["claim"].startswith("hermes.imbalance.") else within
+        # Shards have chance in them since, and Hermes-host the fullest DIMM of one.
+        moved = it["claim"].startswith("hermes.imbalance.") or it["claim"] == "hermes.speedup.host.min"
+        within = 0.1 if moved else within
         told = f"{it['claim']}: `make leave-one-out` renews it"
         assert it["fitted"] == pytest.approx(claim["computed"], rel=within), told
 
