@@ -187,9 +187,9 @@ fn embeddings_are_looked_up_for_each_sequence() {
     assert!((many / one - 1.0).abs() < 1e-6, "{many} {one}");
 }
 
-/// Narrow weights of products may be read as they are stored before they are multiplied wide; those that stream are.
+/// Narrow weights are read as they are stored before they are multiplied wide, by products as by what streams.
 #[test]
-fn narrow_weights_lower_the_least_energy_of_a_prompt_on_an_array() {
+fn narrow_weights_lower_the_energy_of_a_prompt_on_an_array() {
     for (name, own) in [
         ("mixed.inference", json!({ "keeping": "facil-o", "cache": "in-place" })),
         ("npu.inference", json!({ "precision": "int8-int8" })),
@@ -205,11 +205,7 @@ fn narrow_weights_lower_the_least_energy_of_a_prompt_on_an_array() {
         let (wide, narrow) = (of("int8", 64), of("int4", 64));
         assert!(narrow.iter().zip(wide).all(|(it, wide)| *it < 0.7 * wide), "{name}: {narrow:?} {wide:?}");
         let (wide, narrow) = (of("int8", 512), of("int4", 512));
-        assert!(narrow[0] < 0.95 * wide[0], "{name}: {narrow:?} {wide:?}");
-        assert!(
-            (narrow[1] / wide[1] - 1.0).abs() < 0.05,
-            "{name}: as wide as multiplied at most: {narrow:?} {wide:?}"
-        );
+        assert!(narrow.iter().zip(wide).all(|(it, wide)| *it < 0.95 * wide), "{name}: {narrow:?} {wide:?}");
     }
 }
 
