@@ -280,7 +280,7 @@ def front(
     Examples
     --------
     >>> import memscape as ms
-    >>> axes = {"memory.banks_per_channel": [4, 8, 16, 32], "pim.registers": [8, 12, 16]}
+    >>> axes = {"memory.banks_per_channel": [4, 8, 16, 32], "pim.registers": [12, 16, 24]}
     >>> goals = {"minimize": ["time_ns", "pim.registers * memory.banks_per_channel"]}
     >>> best = ms.front("pim.gemv", axes, **goals)
     >>> table = ms.sweep("pim.gemv", axes)

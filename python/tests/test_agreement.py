@@ -123,7 +123,7 @@ def test_streams_beside_two_simulators(page):
         elif pattern in of:
             memory = ms.describe(row["preset"]).parameters
             given = {"dimm.memory": row["preset"], "dimm.interleave": of[pattern], "dimm.ranks": 1}
-            rate = ms.run("ndp.inference", given)["dimm_bandwidth_gb_s"]
+            rate = ms.run("ndp.inference", given)["dimm_bandwidth_gb_s"] / memory["channels"]
             burst_bytes = memory["bus_bits"] * memory["burst_length"] / 8
             clocks = burst_bytes / rate * memory["data_rate_mt_s"] / memory["transfers_per_clock"] * 1e-3
             between_refreshes = 1 - memory["trfc_ab_ns"] / memory["trefi_ns"]

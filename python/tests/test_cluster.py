@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
@@ -64,12 +65,15 @@ SEARCH = {"minimize": "time_ns", "budget": 300, "seed": [1, 2, 3]}
 
 def check_best(store, executor):
     """Searches and fronts by workers, which must be the local ones; and the second time nobody is asked."""
-    front = ms.front("pim.gemv", axes(6400), **GOALS)
-    searches = ms.search("pim.gemv", AXES, **SEARCH)
-    assert searches["seed"].unique(maintain_order=True).to_list() == [1, 2, 3]
-    for worker in (executor, Nobody()):
-        assert ms.front("pim.gemv", axes(6400), **GOALS, store=store, executor=worker).equals(front)
-        assert ms.search("pim.gemv", AXES, **SEARCH, store=store, executor=worker).equals(searches)
+    with warnings.catch_warnings():
+        # That most numbers of banks are no whole groups.
+        warnings.filterwarnings("ignore", "no point with|nor have points")
+        front = ms.front("pim.gemv", axes(6400), **GOALS)
+        searches = ms.search("pim.gemv", AXES, **SEARCH)
+        assert searches["seed"].unique(maintain_order=True).to_list() == [1, 2, 3]
+        for worker in (executor, Nobody()):
+            assert ms.front("pim.gemv", axes(6400), **GOALS, store=store, executor=worker).equals(front)
+            assert ms.search("pim.gemv", AXES, **SEARCH, store=store, executor=worker).equals(searches)
 
 
 def test_searches_and_fronts_by_processes(tmp_path):
