@@ -270,6 +270,7 @@ def front(
         objective are left out, and so are those of which a column ``feasible`` (of a sweep or a
         search with constraints) is false. Of a study, a row for each point on the front, and
         ``designs``: how many points reach the same objectives, of which the first is shown.
+        Of values that an axis lists and with which no point has an answer, a warning says why.
 
     Raises
     ------

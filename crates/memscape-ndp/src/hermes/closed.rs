@@ -53,7 +53,7 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
         || hermes.policy.missed == Missed::Late
         || hermes.work.batch > 1;
     if chosen && hermes.policy.exchange == Exchange::UntilLevel {
-        capacities.extend(LOADED.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
+        capacities.extend(HELD.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
     }
     let reply = f64::from(hermes.work.generated) * hermes.work.layers();
     let plans = capacities.into_iter().map(|capacity| {
@@ -68,7 +68,7 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
 }
 
 /// Shares of the sparse neurons that the GPU may hold, beside all that fit.
-const LOADED: [f64; 11] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75];
+const HELD: [f64; 11] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75];
 
 /// What is expected of the blocks of a step.
 struct Expectation<'a> {
