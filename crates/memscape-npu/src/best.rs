@@ -222,32 +222,37 @@ impl Designs<'_> {
         Ok((best, kernels.len() as u64))
     }
 
-    /// The kernel of most operations per second that can compute products of all these sizes, whatever their
-    /// steps read and write: of all kernels, and of those that take so many rows at once, where these are others.
-    /// None if no kernel can.
+    /// The kernel of least time that can compute products of all these sizes, whatever their steps read and write, if
+    /// any can.
+    ///
+    /// * `least`: what a kernel does not go below
+    /// * `time`: what it takes, if it is one to choose from
     ///
     /// # Errors
     /// [`MmulError`] if the device lacks the instruction.
-    pub fn fastest_kernels(
+    pub fn least_kernel(
         &self,
         sizes: &[[u64; 3]],
-        rows: impl IntoIterator<Item = u64>,
-    ) -> Result<Vec<Kernel>, MmulError> {
-        let computes = |kernel: &&Kernel| {
+        least: impl Fn(&Kernel) -> f64,
+        time: impl Fn(&Kernel) -> Option<f64>,
+    ) -> Result<Option<Kernel>, MmulError> {
+        let computes = |kernel: &Kernel| {
             let all = |it: &Design| sizes.iter().all(|size| self.programmable(it, *size));
             self.reaches_cores(kernel.tile) && self.steps(kernel.tile).any(|it| all(&it))
         };
-        let by_rate = self.by_bound(|it| it.macs_per_cycle().recip())?;
-        let takes = |kernel: &Kernel| u64::from(kernel.tile.m) * u64::from(self.device.rows.get());
-        let mut found: Vec<Kernel> = Vec::new();
-        for rows in [0].into_iter().chain(rows) {
-            let known = found.iter().any(|it| takes(it) >= rows);
-            let mut others = by_rate.iter().map(|it| &it.1).filter(|it| takes(it) >= rows);
-            if !known && let Some(it) = others.find(computes) {
-                found.push(*it);
+        let mut best: Option<(f64, Kernel)> = None;
+        for (bound, kernel) in self.by_bound(least)? {
+            if best.is_some_and(|it| it.0 <= bound) {
+                break;
+            }
+            if let Some(time) = time(&kernel)
+                && best.is_none_or(|it| time < it.0)
+                && computes(&kernel)
+            {
+                best = Some((time, kernel));
             }
         }
-        Ok(found)
+        Ok(best.map(|it| it.1))
     }
 
     /// What keeps every design from one of the products, where something does.
@@ -303,36 +308,80 @@ impl Designs<'_> {
     /// If there are more than [`MOST_PRODUCTS`].
     pub fn shared(&self, products: &[Demanded]) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
         assert!(products.len() <= MOST_PRODUCTS, "too many combinations");
-        let mut best: Vec<Option<(Design, f64)>> = vec![None; 1 << products.len()];
-        let least = |kernel: &Kernel| sums(products, |it| self.at_least(kernel, it.size, it.b_share));
-        let all = |kernel: &Kernel| *least(kernel).last().unwrap_or(&0.0);
-        for (_, kernel) in self.by_bound(all)? {
-            let bounds = least(&kernel);
-            if !any_below(&bounds, &best) || !self.reaches_cores(kernel.tile) {
+        let every: Vec<_> = (0..1 << products.len()).collect();
+        self.of_combinations(products, &every, |each, _, _| sums(each))
+    }
+
+    /// For each way the design that takes the least time for all of it, if any can: the products that it has, as
+    /// combinations are numbered, and what else a kernel in a design takes.
+    ///
+    /// * `beside`: that, by the place of the way; never less in a design of more steps
+    ///
+    /// # Errors
+    /// [`MmulError`] if the device lacks the instruction.
+    pub fn of_ways(
+        &self,
+        products: &[Demanded],
+        ways: &[usize],
+        beside: impl Fn(usize, &Kernel, &Design) -> f64,
+    ) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
+        self.of_combinations(products, ways, |each, kernel, design| {
+            let total = |(at, way): (usize, &usize)| {
+                let own = each.iter().enumerate().filter(|it| way >> it.0 & 1 == 1);
+                own.map(|it| it.1).sum::<f64>() + beside(at, kernel, design)
+            };
+            ways.iter().enumerate().map(total).collect()
+        })
+    }
+
+    /// For each combination but the empty one the design of least time.
+    ///
+    /// * `totals`: what each takes, by what the products take
+    fn of_combinations(
+        &self,
+        products: &[Demanded],
+        combinations: &[usize],
+        totals: impl Fn(&[f64], &Kernel, &Design) -> Vec<f64>,
+    ) -> Result<Vec<Option<(Design, f64)>>, MmulError> {
+        let mut best: Vec<Option<(Design, f64)>> = vec![None; combinations.len()];
+        let any_below = |totals: &[f64], best: &[Option<(Design, f64)>]| {
+            let mut each = combinations.iter().zip(totals.iter().zip(best));
+            each.any(|(it, (total, best))| *it != 0 && best.is_none_or(|it| *total < it.1))
+        };
+        #[expect(clippy::cast_precision_loss, reason = "counts of layers")]
+        let all = |one: &dyn Fn(&Demanded) -> f64| -> Vec<f64> {
+            products.iter().map(|it| one(it) * it.count as f64).collect()
+        };
+        let least = |kernel: &Kernel| all(&|it| self.at_least(kernel, it.size, it.b_share));
+        for (_, kernel) in self.by_bound(|it| least(it).iter().sum())? {
+            let shortest = Design { tile: kernel.tile, k_mt: kernel.tile.k, ..self.base };
+            if !any_below(&totals(&least(&kernel), &kernel, &shortest), &best)
+                || !self.reaches_cores(kernel.tile)
+            {
                 continue;
             }
             for design in self.steps(kernel.tile) {
                 let by = |engine| {
                     let time = |it: &Demanded| self.time_by(engine, &kernel, &design, it.size, it.b_share);
-                    sums(products, |it| time(it).unwrap_or(f64::INFINITY))
+                    totals(&all(&|it| time(it).unwrap_or(f64::INFINITY)), &kernel, &design)
                 };
-                let mut totals = by(CostEngine::Closed);
-                if !any_below(&totals, &best) {
+                let mut times = by(CostEngine::Closed);
+                if !any_below(&times, &best) {
                     continue;
                 }
                 if self.engine != CostEngine::Closed {
-                    totals = by(self.engine);
+                    times = by(self.engine);
                 }
                 let mut programmable = vec![None; products.len()];
-                for (combination, total) in totals.iter().enumerate().skip(1) {
-                    let better = best[combination].is_none_or(|it| *total < it.1);
+                for (at, combination) in combinations.iter().enumerate().filter(|it| *it.1 != 0) {
+                    let (total, better) = (times[at], best[at].is_none_or(|it| times[at] < it.1));
                     let fits = |at: usize| {
                         combination >> at & 1 == 0
                             || *programmable[at]
                                 .get_or_insert_with(|| self.programmable(&design, products[at].size))
                     };
                     if total.is_finite() && better && (0..products.len()).all(fits) {
-                        best[combination] = Some((design, *total));
+                        best[at] = Some((design, total));
                     }
                 }
             }
@@ -341,18 +390,11 @@ impl Designs<'_> {
     }
 }
 
-/// Whether any combination takes less than it took before.
-fn any_below(totals: &[f64], best: &[Option<(Design, f64)>]) -> bool {
-    totals.iter().zip(best).skip(1).any(|(total, it)| it.is_none_or(|it| *total < it.1))
-}
-
-/// The sum over each combination of the products, all repetitions together.
-#[expect(clippy::cast_precision_loss, reason = "counts of layers")]
-fn sums(products: &[Demanded], one: impl Fn(&Demanded) -> f64) -> Vec<f64> {
-    let mut sums = vec![0.0; 1 << products.len()];
-    for (at, product) in products.iter().enumerate() {
+/// The sum over each combination of what products take.
+fn sums(each: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; 1 << each.len()];
+    for (at, own) in each.iter().enumerate() {
         let (done, rest) = sums.split_at_mut(1 << at);
-        let own = one(product) * product.count as f64;
         for (sum, without) in rest.iter_mut().zip(done) {
             *sum = *without + own;
         }

@@ -4,11 +4,11 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::StudyError;
 use memscape_units::Nanoseconds;
-use memscape_workload::{Gemv, Operator, OperatorKind};
+use memscape_workload::{Gemv, Operator};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::best::{Demanded, Designs};
+use crate::best::Demanded;
 use crate::study::gemm::GemmStudy;
 use crate::study::workload::{Strategy, WorkloadError, WorkloadStudy};
 
@@ -35,6 +35,12 @@ pub(super) struct AttentionProduct {
 }
 
 impl AttentionProduct {
+    /// Those of so many prompts.
+    pub(super) fn demanded(&self, it: &Operator, batch: NonZeroU32) -> Demanded {
+        let count = it.count.saturating_mul(self.blocks).saturating_mul(batch.get().into());
+        Demanded { size: self.gemm.size(), count, b_share: 1.0 }
+    }
+
     /// Bytes of inputs and results of one, which DRAM holds while it is computed.
     pub(super) fn bytes(&self) -> u64 {
         let [m, k, n] = self.gemm.size().map(u128::from);
@@ -87,46 +93,16 @@ impl WorkloadStudy {
         Ok((time, (answer.dram_read_bytes + answer.dram_write_bytes) * count))
     }
 
-    /// One product of each design that scores and values of prompts would take: some of them, or all together.
-    ///
-    /// # Errors
-    /// As of [`Self::attention_product`].
-    pub(super) fn chosen_for_attention(&self, operators: &[Operator]) -> Result<Vec<GemmStudy>, StudyError> {
-        let of_attention = operators.iter().filter(|it| it.kind == OperatorKind::Attention);
-        let mut demanded = Vec::new();
-        let mut first = None;
-        for it in of_attention {
-            let AttentionProduct { gemm, blocks, .. } = self.attention_product(it)?;
-            first = first.or(Some(gemm));
-            demanded.push(Demanded {
-                size: gemm.size(),
-                count: it.count.saturating_mul(blocks),
-                b_share: 1.0,
-            });
-        }
-        let Some(first) = first else { return Ok(Vec::new()) };
-        let base = first.design();
-        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
-        let mut chosen: Vec<GemmStudy> = Vec::new();
-        for (design, _) in designs.shared(&demanded)?.into_iter().flatten() {
-            if chosen.iter().all(|known| known.design() != design) {
-                chosen.push(first.with_design(&design));
-            }
-        }
-        Ok(chosen)
-    }
-
     /// A product in the design that the strategy gives it.
     pub(super) fn in_its_design(&self, gemm: GemmStudy) -> Result<GemmStudy, StudyError> {
         if self.strategy != Strategy::BestPerSize {
             return Ok(gemm);
         }
-        let base = gemm.design();
-        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
+        let designs = self.designs();
         let demanded = Demanded { size: gemm.size(), count: 1, b_share: 1.0 };
         match designs.shared(&[demanded])?[1] {
             Some((design, _)) => Ok(gemm.with_design(&design)),
-            None => Err(WorkloadError::no_design(&gemm, designs.obstacle(1, |_, _| gemm.size())?).into()),
+            None => Err(WorkloadError::no_design(self, designs.obstacle(1, |_, _| gemm.size())?).into()),
         }
     }
 }

@@ -18,8 +18,8 @@ use crate::cost::schedule::Bottleneck;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::{ChainError, MAX_SIZE};
-use crate::mapping::design::{BLayout, BdReconfiguration};
-use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
+use crate::mapping::design::{BLayout, BdReconfiguration, Design};
+use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers, Tile};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
@@ -175,14 +175,14 @@ pub enum WorkloadError {
 
 impl WorkloadError {
     /// Why no design computes a prompt of such products.
-    pub(super) fn no_design(gemm: &GemmStudy, obstacle: Obstacle) -> Self {
-        let (device, precision) = (&gemm.device, gemm.precision);
+    pub(super) fn no_design(of: &WorkloadStudy, obstacle: Obstacle) -> Self {
+        let (device, precision) = (&of.device, of.precision);
         match obstacle {
             Obstacle::L1(room) => Self::NoTile { precision, room },
             Obstacle::L2 => Self::NoStep { precision, have: Bytes(device.l2_bytes.get().into()) },
             Obstacle::Granularity(why) => Self::Words { precision, why: Box::new(why) },
             Obstacle::Descriptors => Self::NoDescriptors { precision },
-            Obstacle::Time => Self::NoTime { tokens: gemm.m.get() },
+            Obstacle::Time => Self::NoTime { tokens: of.prompt_tokens.get() },
         }
     }
 }
@@ -239,6 +239,27 @@ impl WorkloadStudy {
             measured_macs_per_cycle: None,
             engine: self.engine,
         }
+    }
+
+    /// The design that is given.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        Design {
+            precision: self.precision,
+            tile: Tile::of(self.m_ct, self.k_ct, self.n_ct),
+            k_mt: self.k_mt.get().into(),
+            b_layout: self.b_layout,
+            output_buffers: self.output_buffers,
+            l1_rule: self.l1_rule,
+            bd_reconfiguration: self.bd_reconfiguration,
+            bds_in_flight: self.bds_in_flight.get().into(),
+            measured_macs_per_cycle: None,
+        }
+    }
+
+    /// Those that products choose from.
+    pub(super) fn designs(&self) -> Designs<'_> {
+        Designs { device: &self.device, base: self.design(), k_mt_steps: None, engine: self.engine }
     }
 }
 
@@ -306,6 +327,11 @@ struct Product {
 }
 
 impl Product {
+    /// All of its kind.
+    fn demanded(&self) -> Demanded {
+        Demanded { size: self.gemm.size(), count: self.count, b_share: self.stored_share }
+    }
+
     /// The product, its weights read as they are charged.
     fn answer(&self) -> Result<GemmAnswer, StudyError> {
         self.gemm.answer_with(self.stored_share)
@@ -373,16 +399,10 @@ impl Products {
     /// Gives kinds the designs that take the least time together, reconfiguration included:
     /// every way to share designs is tried, each with the best design for those that share it.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn choose_designs(&mut self, reconfiguration: Nanoseconds) -> Result<(), StudyError> {
-        let Some(first) = self.kinds.first().map(|it| it.gemm) else { return Ok(()) };
-        let designs =
-            Designs { device: &first.device, base: first.design(), k_mt_steps: None, engine: first.engine };
-        designs.base.check_channels(&first.device)?;
-        let demanded: Vec<_> = self
-            .kinds
-            .iter()
-            .map(|it| Demanded { size: it.gemm.size(), count: it.count, b_share: it.stored_share })
-            .collect();
+    fn choose_designs(&mut self, study: &WorkloadStudy) -> Result<(), StudyError> {
+        let (designs, reconfiguration) = (study.designs(), study.device.reconfiguration_ns);
+        designs.base.check_channels(&study.device)?;
+        let demanded: Vec<_> = self.kinds.iter().map(Product::demanded).collect();
         let shared = designs.shared(&demanded)?;
         let mut best: Option<(f64, Vec<usize>)> = None;
         each_partition(self.kinds.len(), &mut |groups| {
@@ -399,11 +419,11 @@ impl Products {
         });
         let Some((_, groups)) = best else {
             let obstacle = designs.obstacle(demanded.len(), |_, at| demanded[at].size)?;
-            return Err(WorkloadError::no_design(&first, obstacle).into());
+            return Err(WorkloadError::no_design(study, obstacle).into());
         };
         for (at, kind) in self.kinds.iter_mut().enumerate() {
             let mates = groups.iter().enumerate().filter(|it| *it.1 == groups[at]).map(|it| 1 << it.0);
-            let design = shared[mates.sum::<usize>()].map_or(first.design(), |it| it.0);
+            let design = shared[mates.sum::<usize>()].map_or(designs.base, |it| it.0);
             kind.gemm = kind.gemm.with_design(&design);
             kind.configuration = groups[at];
             kind.alone = shared[1 << at].map(|it| it.1);
@@ -460,24 +480,19 @@ impl WorkloadStudy {
                     kind.configuration = sizes.iter().position(|it| it == size).unwrap_or(0);
                 }
             }
-            Strategy::BestPerSize => products.choose_designs(self.device.reconfiguration_ns)?,
+            Strategy::BestPerSize => products.choose_designs(self)?,
         }
         Ok(products)
     }
 
-    /// One product of each design that the products take.
-    pub(super) fn chosen(
+    /// The products as a search takes them, each with its matrix.
+    pub(super) fn demanded(
         &self,
         heads: NonZeroU64,
         stored: Option<Weights<'_>>,
-    ) -> Result<Vec<GemmStudy>, StudyError> {
-        let mut chosen: Vec<GemmStudy> = Vec::new();
-        for it in self.products(heads, stored, &[])?.kinds {
-            if chosen.iter().all(|known| known.design() != it.gemm.design()) {
-                chosen.push(it.gemm);
-            }
-        }
-        Ok(chosen)
+    ) -> Result<Vec<(&'static str, Demanded)>, StudyError> {
+        let kinds = self.kinds(heads, stored)?.kinds;
+        Ok(kinds.iter().map(|it| (it.matrix.name(), it.demanded())).collect())
     }
 
     /// The products in one design.
@@ -529,7 +544,6 @@ impl WorkloadStudy {
         but: &[Matrix],
     ) -> Result<Solved, StudyError> {
         let products = self.products(heads, stored, but)?;
-        let base = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
         let (mut gemms, mut operations, mut computed) = (Nanoseconds::ZERO, 0.0, 0.0);
         let mut parts = [ProductTraffic::NONE; 2];
         let mut layers = (0.0, 0.0);
@@ -585,33 +599,42 @@ impl WorkloadStudy {
             useful_share: operations / computed,
             slowest_ns: slowest.0.as_f64(),
             slowest: slowest.1,
-            occupancy: Occupancy::of(&self.device, &base.design(), &self.device.mmul(self.precision)?),
+            occupancy: Occupancy::of(&self.device, &self.design(), &self.device.mmul(self.precision)?),
         };
         let layer_tops = layers.0 / layers.1 * 1e-3;
         Ok(Solved { answer, layers: inside, outside, layer_tops, computing })
     }
 
-    /// The kernels of products that DRAM brings nothing twice for: the given one, or the fastest of all, and those
-    /// that take so many vectors in fewer turns.
-    pub(super) fn kernels(&self, heads: NonZeroU64, vectors: u64) -> Result<Vec<Kernel>, StudyError> {
-        /// Whose kernels are faster where they are.
-        const MOST_TURNS: u64 = 8;
-        let kinds = self.kinds(heads, None)?.kinds;
-        let first = self.gemm(self.prompt_tokens, self.model.gemv(Matrix::LmHead)?);
-        let base = first.design();
+    /// The kernel of least time for what DRAM brings nothing twice for: the given one, or of all that can compute the
+    /// products; none if none is one to choose from.
+    ///
+    /// * `least`: what a kernel does not go below
+    /// * `time`: what it takes, if it is one to choose from
+    pub(super) fn least_kernel(
+        &self,
+        heads: NonZeroU64,
+        least: impl Fn(&Kernel) -> f64,
+        time: impl Fn(&Kernel) -> Option<f64>,
+    ) -> Result<Option<Kernel>, StudyError> {
+        let designs = self.designs();
         if self.strategy != Strategy::BestPerSize {
-            let given = Kernel::new(&self.device, self.precision, base.tile, self.output_buffers)?;
-            return Ok(vec![given]);
+            let given = Kernel::new(&self.device, self.precision, designs.base.tile, self.output_buffers)?;
+            return Ok(time(&given).map(|_| given));
         }
-        let designs = Designs { device: &self.device, base, k_mt_steps: None, engine: self.engine };
-        let sizes: Vec<_> = kinds.iter().map(|it| it.gemm.size()).collect();
-        let kernels =
-            designs.fastest_kernels(&sizes, (1..=MOST_TURNS).rev().map(|it| vectors.div_ceil(it)))?;
-        if !kernels.is_empty() {
-            return Ok(kernels);
+        let sizes: Vec<_> = self.kinds(heads, None)?.kinds.iter().map(|it| it.gemm.size()).collect();
+        let best = designs.least_kernel(&sizes, least, time)?;
+        if best.is_none() && designs.least_kernel(&sizes, |_| 0.0, |_| Some(0.0))?.is_none() {
+            let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
+            return Err(WorkloadError::no_design(self, obstacle).into());
         }
-        let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
-        Err(WorkloadError::no_design(&first, obstacle).into())
+        Ok(best)
+    }
+
+    /// The most operations per second, in 10^12, that a kernel reaches which can compute the products.
+    pub(super) fn fastest_tops(&self, heads: NonZeroU64) -> Result<f64, StudyError> {
+        let per_mac = |it: &Kernel| it.macs_per_cycle().recip();
+        let fastest = self.least_kernel(heads, per_mac, |it| Some(per_mac(it)))?;
+        Ok(fastest.map_or(0.0, |it| self.device.tops(it.macs_per_cycle())))
     }
 
     /// What a product takes at least, its matrix read as it is stored; as wide as it is multiplied if

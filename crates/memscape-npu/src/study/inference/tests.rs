@@ -1,9 +1,21 @@
 //! A prompt and a reply on the NPU alone, held to what they are made of.
 
-use memscape_study::BoundBy;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
-use super::*;
+use memscape_study::{BoundBy, Headline, OperatorCost, Pass, Study};
+use memscape_units::{Bytes, GbPerS, Nanoseconds};
+use memscape_workload::{Format, Matrix, Model};
+
+use super::memory::{Gb, MemoryGb};
+use super::prompt::{By, HeadOn, Plan};
+use super::question::{Handed, InferenceStudy};
+use crate::hardware::precision::Precision;
+use crate::mapping::design::BLayout;
+use crate::mapping::designs::DESIGNS;
+use crate::study::attention::PromptAttention;
+use crate::study::pass::PassPart;
 use crate::study::search::SearchStudy;
+use crate::study::workload::{Strategy, WorkloadStudy};
 
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -120,7 +132,7 @@ fn a_step_of_many_sequences_takes_turns_or_is_a_prompt_of_as_many_tokens() {
     let (small, whole) = (300 << 10, 512 << 10);
     let weights = |l2_bytes, batch| in_tiles(l2_bytes, batch).answer().unwrap().weights_ns;
     let turns = |batch| {
-        let streams = in_tiles(whole, batch).streams_of_step().unwrap();
+        let streams = in_tiles(whole, batch).streams_of_step(|_| true).unwrap();
         streams.iter().map(|it| it.turns).fold(0.0, f64::max)
     };
     // Two turns begin where the widest matrix' inputs do not fit beside B and C.
@@ -187,7 +199,7 @@ fn a_step_streams_the_experts_that_its_tokens_meet() {
         ..InferenceStudy::default()
     };
     let weights = |batch| {
-        let streams = of(batch, Handed::Layers).streams_of_step().unwrap();
+        let streams = of(batch, Handed::Layers).streams_of_step(|_| true).unwrap();
         let products = streams.iter().filter(|it| it.part == PassPart::Weights);
         products.map(|it| it.bytes).sum::<f64>()
     };
@@ -419,7 +431,8 @@ fn the_head_of_a_prompt_costs_what_it_does_of_a_token() {
         let study = InferenceStudy { strategy, ..InferenceStudy::default() };
         let [array, beside] = [HeadOn::Array, HeadOn::Processor].map(|it| study.prompt(it).unwrap());
         assert_eq!(array.layers, beside.layers);
-        let head = study.streams_of_step().unwrap().into_iter().find(|it| it.name == "lm_head").unwrap();
+        let head =
+            study.streams_of_step(|_| true).unwrap().into_iter().find(|it| it.name == "lm_head").unwrap();
         let around = match strategy {
             Strategy::OneDesign => study.device.dispatch_ns,
             // The array is configured for it.
@@ -497,4 +510,52 @@ fn the_best_way_is_best() {
         };
         assert!(one.answer().map_or(f64::INFINITY, |it| it.headline.ttft_s) >= best * (1.0 - 1e-9));
     }
+}
+
+/// Of whichever resource an array has more, what is best is never slower: not by a kernel whose block leaves memory
+/// tiles less room, nor by a design that prompt and attention do not share.
+#[test]
+fn more_is_never_slower() {
+    let more: [(&str, fn(&mut InferenceStudy, u32)); 5] = [
+        ("l1_bytes", |it, times| times_more(&mut it.device.l1_bytes, times)),
+        ("l2_bytes", |it, times| times_more(&mut it.device.l2_bytes, times)),
+        ("port_bytes_per_cycle", |it, times| times_more(&mut it.device.port_bytes_per_cycle, times)),
+        ("dma_bytes_per_cycle", |it, times| times_more(&mut it.device.dma_bytes_per_cycle, times)),
+        ("read_gb_s", |it, times| {
+            let read = &mut it.device.dram.read_gb_s;
+            *read = GbPerS::new(read.as_f64() * f64::from(times) / 4.0).unwrap();
+        }),
+    ];
+    let asked = [
+        (Precision::Int8Int32, PromptAttention::Fused, 200, 1),
+        (Precision::Int8Int8, PromptAttention::Products, 130, 1),
+        (Precision::Int8Int8, PromptAttention::Fused, 4, 449),
+    ];
+    for (precision, prompt_attention, tokens, batch) in asked {
+        for (name, of) in more {
+            let answers = [4, 5, 6, 8, 16].map(|quarters| {
+                let mut study = InferenceStudy {
+                    strategy: Strategy::BestPerSize,
+                    precision,
+                    prompt_attention,
+                    prompt_tokens: NonZeroU64::new(tokens).unwrap(),
+                    batch: NonZeroU32::new(batch).unwrap(),
+                    generated_tokens: NonZeroU64::MIN,
+                    ..InferenceStudy::default()
+                };
+                of(&mut study, quarters);
+                let Headline { ttft_s, token_ns, .. } = study.answer().unwrap().headline;
+                [ttft_s, token_ns]
+            });
+            for it in answers.windows(2) {
+                let falls = (0..2).any(|at| it[1][at] > it[0][at] * (1.0 + 1e-9));
+                assert!(!falls, "{name} at {precision:?}, {tokens} tokens of {batch}: {answers:?}");
+            }
+        }
+    }
+}
+
+/// So many quarters of it.
+fn times_more(it: &mut NonZeroU32, quarters: u32) {
+    *it = NonZeroU32::new(it.get() / 4 * quarters).unwrap();
 }

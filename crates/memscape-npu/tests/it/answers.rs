@@ -11,7 +11,7 @@ use memscape_npu::{
     SearchStudy, WorkloadStudy,
 };
 use memscape_study::{CostEngine, Study, Timeline};
-use memscape_units::Cycles;
+use memscape_units::{Cycles, GbPerS, Megahertz};
 use memscape_workload::{Model, Projections};
 use proptest::prelude::*;
 use schemars::generate::SchemaSettings;
@@ -130,9 +130,9 @@ fn best_per_size_is_best() {
         prompt.answer().unwrap().time_ns
     };
     for change in [
-        (|it, factor| it.dram.read_gb_s = it.dram.read_gb_s.useful(factor))
+        (|it, factor| it.dram.read_gb_s = GbPerS::new(it.dram.read_gb_s.as_f64() * factor).unwrap())
             as fn(&mut memscape_npu::Device, f64),
-        |it, factor| it.clock_mhz = memscape_units::Megahertz::new(it.clock_mhz.as_f64() * factor).unwrap(),
+        |it, factor| it.clock_mhz = Megahertz::new(it.clock_mhz.as_f64() * factor).unwrap(),
         |it, factor| it.bd_cycles = it.bd_cycles * factor.recip(),
     ] {
         let at = |factor| time(&|it| change(it, factor), Designs::BestPerSize);

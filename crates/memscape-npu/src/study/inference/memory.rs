@@ -1,0 +1,52 @@
+//! Memory that a host lends, as a user gives it.
+
+use std::fmt;
+
+use memscape_units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Memory in 10^9 bytes, above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct MemoryGb(#[schemars(range(min = 0.001, max = MOST_GB), extend("unit" = "GB"))] pub(super) f64);
+
+impl MemoryGb {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "limited by the schema; `as` saturates"
+    )]
+    pub(super) fn bytes(self) -> Bytes {
+        Bytes((self.0 * 1e9) as u64)
+    }
+
+    /// The least that holds so many bytes, in whole thousandths; none that a user could give beyond the largest.
+    #[expect(clippy::cast_precision_loss, reason = "above 2^53 there is none")]
+    pub(super) fn of(bytes: Bytes) -> Option<Self> {
+        let least = bytes.0.div_ceil(1_000_000).max(1);
+        // A thousandth is no binary fraction: the nearest may be a byte short.
+        let mut near = [least, least.saturating_add(1)].map(|it| Self(it as f64 / 1e3)).into_iter();
+        near.find(|it| it.bytes() >= bytes && it.0 <= MOST_GB)
+    }
+}
+
+/// The largest `memory_gb`.
+const MOST_GB: f64 = 1e6;
+
+/// Bytes as a user gives them, to four digits.
+pub(super) struct Gb(pub(super) Bytes);
+
+impl fmt::Display for Gb {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to few digits"
+    )]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gb = self.0.0 as f64 * 1e-9;
+        let digits = (3.0 - gb.max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
+        write!(f, "{gb:.digits$} GB")
+    }
+}

@@ -1,0 +1,14 @@
+//! The study `npu.inference`.
+
+mod answer;
+mod memory;
+mod prompt;
+mod question;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+pub use answer::InferenceAnswer;
+pub use memory::MemoryGb;
+pub use prompt::{HeadOn, PromptCost};
+pub use question::{Handed, InferenceError, InferenceStudy};
