@@ -21,27 +21,27 @@ pub struct Dram {
     /// Channels; each has its own command and data bus.
     #[schemars(range(min = 1, max = 65_536))]
     pub channels: NonZeroU32,
-    /// Ranks of one channel, which share its buses.
+    /// Ranks of one channel, which share its buses; a power of two.
     #[schemars(range(min = 1, max = 65_536))]
     pub ranks: NonZeroU32,
-    /// Bank groups of one rank; 1 if the device has none.
+    /// Bank groups of one rank, 1 if the device has none; a power of two.
     #[schemars(range(min = 1, max = 65_536))]
     pub bank_groups: NonZeroU32,
-    /// All banks of one channel, over its ranks and bank groups.
+    /// All banks of one channel, over its ranks and bank groups; a power of two.
     #[schemars(range(min = 1, max = 65_536))]
     pub banks_per_channel: NonZeroU32,
     /// Rows of one bank.
     pub rows: NonZeroU32,
-    /// Bytes of one row of one bank, over the chips that work in lockstep.
+    /// Bytes of one row of one bank, over the chips that work in lockstep; a power of two.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub row_bytes: NonZeroU32,
     /// Bytes of one column access: one burst, which is what it is if left out
     #[serde(default)]
     pub column_bytes: Option<NonZeroU32>,
-    /// Width of one channel's data bus, in bits.
+    /// Width of one channel's data bus, in bits; a power of two.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub bus_bits: NonZeroU32,
-    /// Transfers of one burst.
+    /// Transfers of one burst; a power of two (LPDDR6's 24 of 12 bits carry 32 bytes of data, as 16 of 16 bits do).
     #[schemars(range(min = 1, max = 1_048_576))]
     pub burst_length: NonZeroU32,
     /// Transfers per second of one data pin, in millions.

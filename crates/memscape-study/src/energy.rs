@@ -14,17 +14,11 @@ use crate::parts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boundary {
-    /// Cells and sense amplifiers of the DRAM.
-    Cells,
     /// The DRAM devices up to their pins, with what computes inside them and links between them.
     Device,
     /// The same for the modules beside a processor whose board has DRAM of its own, of which nothing
     /// is known.
     Modules,
-    /// Packages or boards of processors, with the memory on them.
-    Package,
-    /// The whole machine.
-    System,
 }
 
 parts! {
@@ -73,13 +67,6 @@ impl Energy {
     #[must_use]
     pub fn up_to(&self, more: &Self) -> Self {
         Self(std::array::from_fn(|part| self.0[part].up_to(more.0[part])))
-    }
-
-    /// What commands take, whatever time they take: all but standby and refresh.
-    #[must_use]
-    pub fn dynamic(&self) -> Estimate {
-        let idle = [EnergyPart::Refresh, EnergyPart::Standby];
-        EnergyPart::ALL.iter().filter(|it| !idle.contains(it)).map(|it| self[*it]).sum()
     }
 }
 
@@ -208,7 +195,6 @@ mod tests {
             (Some(2.0), Some(4.0), Some(8.0))
         );
         assert_eq!(columns.energy_grade, Some(Grade::Prior));
-        assert_eq!(energy.dynamic().grade, Grade::Datasheet);
         assert_eq!(EnergyColumns::of(None).energy_boundary, None);
     }
 

@@ -229,16 +229,6 @@ impl GbPerS {
     pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
         Nanoseconds(bytes.0 as f64 / self.0)
     }
-
-    /// What is left of this rate if only a share of it is useful.
-    ///
-    /// # Panics
-    /// If `share` is not above 0.
-    #[must_use]
-    pub fn useful(self, share: f64) -> Self {
-        assert!(share > 0.0, "a rate of which a share of {share} is useful is none");
-        Self((self.0 * share).clamp(f64::MIN_POSITIVE, f64::MAX))
-    }
 }
 
 impl MtPerS {
@@ -508,11 +498,9 @@ mod tests {
         assert_eq!(Megahertz(500.0).time_of(cycles), Nanoseconds(12.0));
         assert_eq!(MtPerS(8000.0).time_of(16), Nanoseconds(2.0));
         assert!(MtPerS(f64::MIN_POSITIVE).time_of(u32::MAX).0.is_finite());
-        assert_eq!(GbPerS(8.0).useful(0.25), GbPerS(2.0));
         assert_eq!(Nanoseconds::from(Picoseconds(1_500)), Nanoseconds(1.5));
         assert_eq!(time * f64::MAX, Nanoseconds(f64::MAX));
         assert_eq!(Nanoseconds::ZERO * f64::INFINITY, Nanoseconds::ZERO);
-        assert!(GbPerS(f64::MIN_POSITIVE).useful(0.1).0 > 0.0);
         assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) * -1.0).is_err());
         assert!(std::panic::catch_unwind(|| Nanoseconds(1.0) / 0.0).is_err());
     }

@@ -319,12 +319,6 @@ impl Weights<'_> {
         }
     }
 
-    /// Bytes of the LM head, which may be the token embedding.
-    #[must_use]
-    pub fn head_bytes(&self) -> Bytes {
-        bytes(self.matrix_bits(Matrix::LmHead, self.model.embedding_parameters()))
-    }
-
     /// Bytes of all parameters.
     #[must_use]
     pub fn total_bytes(&self) -> Bytes {
@@ -468,7 +462,6 @@ mod tests {
             assert_eq!(found.total_bytes(), given.total_bytes(), "{name}");
             assert_eq!(found.layer_bytes(), given.layer_bytes(), "{name}");
             assert_eq!(found.table_bytes(), given.table_bytes(), "{name}");
-            assert_eq!(found.head_bytes(), given.head_bytes(), "{name}");
             assert_eq!(found.token_layer_bits(), given.token_layer_bits(), "{name}");
             assert!((found.mean_bits() - 16.0).abs() < 1e-9, "{name}");
             for operator in model.decode_operators(64, Projections::Merged).unwrap() {

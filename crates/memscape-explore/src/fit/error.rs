@@ -31,9 +31,7 @@ pub enum FitError<E> {
     #[error("there is nothing to fit to; give at least one measurement")]
     NoResiduals,
     /// A residual is none.
-    #[error(
-        "residual {row} is {residual:?} at {at}; its error must be a number, slack and weight at least 0"
-    )]
+    #[error("residual {row} is {residual:?} at {at}; its error must be a number, and slack at least 0")]
     NotANumber {
         /// Which one, from 0.
         row: usize,

@@ -10,27 +10,19 @@ pub struct Residual {
     pub error: f64,
     /// Up to where an error is none, such as the rounding of a printed number.
     pub slack: f64,
-    /// What its square counts.
-    pub weight: f64,
 }
 
 impl Residual {
     /// Every error counts, and as much as any other.
     #[must_use]
     pub const fn new(error: f64) -> Self {
-        Self { error, slack: 0.0, weight: 1.0 }
+        Self { error, slack: 0.0 }
     }
 
     /// Errors up to `slack` are none.
     #[must_use]
     pub const fn within(self, slack: f64) -> Self {
         Self { slack, ..self }
-    }
-
-    /// Its square counts so much.
-    #[must_use]
-    pub const fn weighing(self, weight: f64) -> Self {
-        Self { weight, ..self }
     }
 
     /// How far the error is beyond what is none.
@@ -40,11 +32,6 @@ impl Residual {
     }
 
     pub(super) fn is_one(&self) -> bool {
-        self.error.is_finite() && 0.0 <= self.slack && 0.0 <= self.weight && self.weight.is_finite()
-    }
-
-    /// With the root of its weight.
-    pub(super) fn weighted(&self) -> f64 {
-        self.weight.sqrt() * self.error
+        self.error.is_finite() && 0.0 <= self.slack
     }
 }

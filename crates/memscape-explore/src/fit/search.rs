@@ -255,7 +255,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         if let Some((row, residual)) = residuals.iter().enumerate().find(|it| !it.1.is_one()) {
             return Err(Halt::Failed(FitError::NotANumber { row, residual: *residual, at: at() }));
         }
-        let square = |it: &Residual| it.weight * (it.beyond().powi(2) + self.method.trace * it.error.powi(2));
+        let square = |it: &Residual| it.beyond().powi(2) + self.method.trace * it.error.powi(2);
         let cost = residuals.iter().map(square).sum();
         Ok(Place { point, residuals, cost })
     }
@@ -324,7 +324,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
     /// Goes where the slopes of the residuals say that the least is, or part of the
     /// way: where parameters are tied together, this is the way along the valley.
     fn step(&self, place: &mut Place) -> Result<(), Halt<E>> {
-        let residuals: Vec<f64> = place.residuals.iter().map(Residual::weighted).collect();
+        let residuals: Vec<f64> = place.residuals.iter().map(|it| it.error).collect();
         let step = self.slopes(&place.point)?.step(&residuals);
         for factor in (0..SHORTEST).map(|it| 0.5_f64.powi(it.cast_signed())) {
             let mut candidate = place.point.clone();
@@ -360,7 +360,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
                 self.ask(point)
             });
             let (before, after) = (before?.residuals, after?.residuals);
-            let slope = |(a, b): (&Residual, &Residual)| (b.weighted() - a.weighted()) / (ends[1] - ends[0]);
+            let slope = |(a, b): (&Residual, &Residual)| (b.error - a.error) / (ends[1] - ends[0]);
             columns.push(before.iter().zip(&after).map(slope).collect());
             ranges.push(highest - lowest);
         }
@@ -376,10 +376,9 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             Err(Halt::Failed(error)) => return Err(error),
         };
         let total = |of: fn(&Residual) -> f64| place.residuals.iter().map(of).sum::<f64>();
-        let counted = place.residuals.iter().filter(|it| 0.0 < it.weight).count();
         let variance = slopes.as_ref().and_then(|it| {
-            let more = counted.checked_sub(it.rank()).filter(|it| 0 < *it)?;
-            Some(total(|it| it.weighted().powi(2)) / float(more))
+            let more = place.residuals.len().checked_sub(it.rank()).filter(|it| 0 < *it)?;
+            Some(total(|it| it.error.powi(2)) / float(more))
         });
         let covariance = slopes.as_ref().zip(variance).map(|(it, s2)| self.covariance(it, s2, &place.point));
         let mut identified = slopes.iter().flat_map(Slopes::identified);
@@ -396,10 +395,9 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
                 identified,
             }
         };
-        let weight = total(|it| it.weight).max(f64::MIN_POSITIVE);
         Ok(Fitted {
             parameters: (0..self.parameters.len()).map(&mut parameter).collect(),
-            rms: (total(|it| it.weight * it.beyond().powi(2)) / weight).sqrt(),
+            rms: (total(|it| it.beyond().powi(2)) / float(place.residuals.len())).sqrt(),
             variance,
             covariance,
             evaluations: self.evaluations.get(),

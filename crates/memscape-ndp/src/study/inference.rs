@@ -3,27 +3,24 @@
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
-use memscape_dram::MEMORIES;
 use memscape_study::{
     Aim, Bound, Catalog, CostEngine, EnergyColumns, Engines, Graded, Headline, Laws, OperatorCost, Recorder,
     Served, Slot, Study, StudyError, TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{GbPerS, Nanoseconds, Usd};
-use memscape_workload::weights::AS_STORED;
-use memscape_workload::{Format, MODELS, Model, WeightFormat};
+use memscape_workload::{Format, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::laws;
-use crate::activity::{RECORDINGS, RecordingName};
+use super::{laws, slots};
+use crate::activity::RecordingName;
 use crate::baseline;
 use crate::cost::operators::{Communicated, Peaks, of_dense_step, of_prompt};
 use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table_bytes, timeline};
 use crate::error::NdpError;
 use crate::hardware::{
-    ACTIVITIES, ActivityLaw, DIMMS, Dimm, GPUS, Gpu, HOSTS, Host, MACHINES, Machine, Overhead, Predictor,
-    Remap, check_memory,
+    ActivityLaw, DIMMS, Dimm, GPUS, Gpu, Host, MACHINES, Machine, Overhead, Predictor, Remap, check_memory,
 };
 use crate::hermes::{self, Hermes, Policy};
 use crate::numbers::{Density, RatedWatts, Share};
@@ -453,16 +450,7 @@ impl Study for InferenceStudy {
     }
 
     fn slots() -> Vec<Slot> {
-        vec![
-            Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
-            Slot::part("gpu", &GPUS, "rtx-4090"),
-            Slot::part("dimm", &DIMMS, "hermes-32gb"),
-            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
-            Slot::part("host", &HOSTS, "core-i9-13900k"),
-            Slot::part("activity", &ACTIVITIES, "relu-llm"),
-            Slot::part("trace", &RECORDINGS, ""),
-        ]
+        slots::of_machine()
     }
 
     fn answer(&self) -> Result<InferenceAnswer, StudyError> {

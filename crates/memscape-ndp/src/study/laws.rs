@@ -80,6 +80,27 @@ const RANKS: &str =
 const ROWS: &str =
     "a longer row leaves more time to open the next one, and keeps the bus in one bank group for longer";
 
+const PROFILE: &str = "a profile over many prompts does not see it";
+const NO_LINKS: &str = "nothing goes from GPU to GPU, or from DIMM to DIMM";
+const NO_PRICE: &str = "no answer is a price or an energy";
+const NO_DENSE: &str = "attention and its softmax, predictors and what is copied are no part of it";
+
+/// What sparse blocks by themselves have nothing of.
+pub(super) const SPARSE_ALONE: &[Effect] = &[
+    unused("gpu.link_gb_s", NO_LINKS),
+    unused("gpu.price_usd", NO_PRICE),
+    unused("gpu.board_w", NO_PRICE),
+    unused("dimm.price_usd", NO_PRICE),
+    unused("dimm.mac_pj_per_bit.*", NO_PRICE),
+    unused("dimm.activation_units", NO_DENSE),
+    unused("host.cache_gb_s", NO_DENSE),
+    unused("host.copy_gb_s", NO_DENSE),
+    unused("host.accelerate_passes", NO_DENSE),
+    unused("host.copy_call_us", NO_DENSE),
+    unused("overhead.hop_us", NO_LINKS),
+    unused("overhead.predictor_rank", NO_DENSE),
+];
+
 /// A rank, whose rows are streamed.
 pub(super) const RANK: &[Effect] = &[
     unused("dimm.memory.*", READS),
@@ -229,6 +250,8 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("overhead.gpu_compute_efficiency"),
     slower("overhead.sync_us"),
     slower("overhead.launch_us"),
+    unused("activity.persistence", PROFILE),
+    unused("activity.clusters", PROFILE),
     either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),
     either("density", CONCENTRATES).only(&[When::is("trace", &["null"])]),
     faster("hot_share"),

@@ -5,10 +5,11 @@ mod inference;
 mod laws;
 mod partition;
 mod predictor;
-mod tables;
+mod slots;
+mod sparse;
 
 pub use activity::{ActivityAnswer, ActivityStudy};
 pub use inference::{InferenceAnswer, InferenceStudy, System};
-pub use partition::{PartitionAnswer, PartitionStudy, ProfiledLaw};
+pub use partition::{PartitionAnswer, PartitionStudy};
 pub use predictor::{PredictorAnswer, PredictorStudy};
-pub use tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem};
+pub use sparse::SparseSystem;

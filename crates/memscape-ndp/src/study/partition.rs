@@ -2,19 +2,18 @@
 
 use std::num::NonZeroU32;
 
-use memscape_dram::MEMORIES;
 use memscape_study::{Aim, Laws, Slot, Study, StudyError};
-use memscape_workload::weights::AS_STORED;
-use memscape_workload::{Format, MODELS, Model, WeightFormat};
+use memscape_workload::{Format, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws;
-use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
-use crate::activity::{RECORDINGS, RecordingName};
+use super::slots;
+use super::sparse::SparseSystem;
+use crate::activity::RecordingName;
 use crate::cost::{Rates, hot_capacity, on_dimms};
 use crate::error::NdpError;
-use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES};
+use crate::hardware::{ActivityLaw, Dimm, Gpu, Host, MACHINES, Machine, Overhead, check_memory};
 use crate::hermes::offline;
 use crate::numbers::{Density, Share, precise};
 use crate::partition::{INSTANCES, InstanceName, Partition, solve};
@@ -39,18 +38,18 @@ pub struct PartitionStudy {
     #[schemars(range(min = 1, max = 4096))]
     pub batch: NonZeroU32,
     /// The GPU
-    pub gpu: GpuSpeed,
+    pub gpu: Gpu,
     /// One NDP-DIMM
-    pub dimm: DimmSpeed,
+    pub dimm: Dimm,
     /// NDP-DIMMs
     #[schemars(range(min = 1, max = 1024))]
     pub dimms: NonZeroU32,
     /// The host
-    pub host: HostSpeed,
+    pub host: Host,
     /// What kernels and software reach
-    pub overhead: KernelSpeed,
+    pub overhead: Overhead,
     /// How often neurons are active
-    pub activity: ProfiledLaw,
+    pub activity: ActivityLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
     pub density: Option<Density>,
     /// Most of the sparse weights, as a share, that the GPU holds where more would fit; null for what fits
@@ -60,48 +59,6 @@ pub struct PartitionStudy {
     /// Seed of the law
     #[schemars(extend("maximum" = u64::MAX))]
     pub seed: u64,
-}
-
-/// How often neurons are active over many prompts, which is what an offline
-/// profile sees.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProfiledLaw {
-    /// Share of neurons that a token activates in models with ReLU of their own (OPT)
-    pub native_density: Density,
-    /// Share of neurons that a token activates in models whose activation was replaced by ReLU
-    pub relufied_density: Density,
-    /// Spread of neurons' activity: 0 is all alike, the larger the more are either hot or cold
-    #[schemars(range(min = 0.0, max = 20.0))]
-    pub spread: f64,
-    /// Share of the latent's variance that each prompt draws anew
-    pub prompt_drift: Share,
-    /// Share of the latent's variance that a cluster of neighbours draws together for each prompt
-    pub cluster_drift: Share,
-}
-
-impl From<ActivityLaw> for ProfiledLaw {
-    fn from(it: ActivityLaw) -> Self {
-        let ActivityLaw { native_density, relufied_density, spread, .. } = it;
-        let ActivityLaw { prompt_drift, cluster_drift, .. } = it;
-        Self { native_density, relufied_density, spread, prompt_drift, cluster_drift }
-    }
-}
-
-impl ProfiledLaw {
-    /// The law; what is left out is the paper's, and no profile sees it.
-    fn law(self) -> ActivityLaw {
-        let Self { native_density, relufied_density, spread, prompt_drift, cluster_drift } = self;
-        ActivityLaw {
-            native_density,
-            relufied_density,
-            spread,
-
-            prompt_drift,
-            cluster_drift,
-            ..MACHINES.get("hermes").activity
-        }
-    }
 }
 
 /// What `ndp.partition` answers.
@@ -136,12 +93,12 @@ impl Default for PartitionStudy {
             format: Format::FP16.into(),
             system: SparseSystem::Hermes,
             batch: NonZeroU32::MIN,
-            gpu: machine.gpu.into(),
-            dimm: machine.dimm.into(),
+            gpu: machine.gpu,
+            dimm: machine.dimm,
             dimms: machine.dimms,
-            host: machine.host.into(),
-            overhead: machine.overhead.into(),
-            activity: machine.activity.into(),
+            host: machine.host,
+            overhead: machine.overhead,
+            activity: machine.activity,
             density: None,
             hot_share: None,
             trace: None,
@@ -177,13 +134,14 @@ impl PartitionStudy {
             self.check_alone()?;
             return Ok((solve(&instance.blocks(), &instance.devices)?, instance.devices.gpu_capacity));
         }
-        let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
+        check_memory(&self.dimm.memory)?;
+        let Self { gpu, dimm, dimms, host, overhead, .. } = *self;
+        let machine = Machine { gpu, dimm, dimms, host, overhead, ..*MACHINES.get("hermes") };
         let shape = Shape::resolve(self.model.as_ref(), self.format, self.trace.as_ref())?;
         let rates = Rates::new(&machine, self.system.cold(), self.batch.get(), shape.weight_bytes);
         let capacity = hot_capacity(self.hot_share, &shape, &machine)?;
-        let law = self.activity.law();
         let trace = self.trace.as_ref().map(|it| (it, 0));
-        let activity = Activity::new(&shape, trace, law, self.density, self.seed);
+        let activity = Activity::new(&shape, trace, self.activity, self.density, self.seed);
         // A profile is of no prompt and no reply.
         let work = Work { shape, prompt: 0, generated: 0, batch: self.batch.get(), activity };
         let held = on_dimms(&machine, &work)?;
@@ -200,23 +158,15 @@ impl Study for PartitionStudy {
 
     const LAWS: Laws = Laws {
         aim: Some(Aim::less("lower_bound_ms")),
-        effects: &[laws::RANK, laws::PARTITION],
+        effects: &[laws::RANK, laws::SPARSE_ALONE, laws::PARTITION],
         slow: true,
         ..Laws::NONE
     };
 
     fn slots() -> Vec<Slot> {
-        vec![
-            Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
-            Slot::part("gpu", &GPUS, "rtx-4090"),
-            Slot::part("dimm", &DIMMS, "hermes-32gb"),
-            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
-            Slot::part("host", &HOSTS, "core-i9-13900k"),
-            Slot::part("activity", &ACTIVITIES, "relu-llm"),
-            Slot::part("trace", &RECORDINGS, ""),
-            Slot::part("instance", &INSTANCES, ""),
-        ]
+        let mut slots = slots::of_machine();
+        slots.push(Slot::part("instance", &INSTANCES, ""));
+        slots
     }
 
     fn answer(&self) -> Result<PartitionAnswer, StudyError> {

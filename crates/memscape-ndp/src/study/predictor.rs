@@ -2,19 +2,20 @@
 
 use std::num::NonZeroU32;
 
-use memscape_dram::MEMORIES;
 use memscape_study::{Aim, CostEngine, Laws, Slot, Study, StudyError};
-use memscape_workload::weights::AS_STORED;
-use memscape_workload::{Format, MODELS, Model, WeightFormat};
+use memscape_workload::{Format, Model, WeightFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::laws;
-use super::tables::{DimmSpeed, GpuSpeed, HostSpeed, KernelSpeed, SparseSystem, machine};
-use crate::activity::{RECORDINGS, RecordingName};
+use super::slots;
+use super::sparse::SparseSystem;
+use crate::activity::RecordingName;
 use crate::cost::{PromptStage, on_dimms, table_bytes};
 use crate::error::NdpError;
-use crate::hardware::{ACTIVITIES, ActivityLaw, DIMMS, GPUS, HOSTS, MACHINES, Machine, Predictor, Remap};
+use crate::hardware::{
+    ActivityLaw, Dimm, Gpu, Host, MACHINES, Machine, Overhead, Predictor, Remap, check_memory,
+};
 use crate::hermes::{Hermes, Policy, walk};
 use crate::numbers::{Density, Share, precise};
 use crate::scheduler::{Exchange, Missed, Strategy};
@@ -44,16 +45,16 @@ pub struct PredictorStudy {
     #[schemars(range(min = 1, max = 1_048_576))]
     pub generated_tokens: NonZeroU32,
     /// The GPU
-    pub gpu: GpuSpeed,
+    pub gpu: Gpu,
     /// One NDP-DIMM
-    pub dimm: DimmSpeed,
+    pub dimm: Dimm,
     /// NDP-DIMMs
     #[schemars(range(min = 1, max = 1024))]
     pub dimms: NonZeroU32,
     /// The host
-    pub host: HostSpeed,
+    pub host: Host,
     /// What kernels and software reach
-    pub overhead: KernelSpeed,
+    pub overhead: Overhead,
     /// How often neurons are active, and when
     pub activity: ActivityLaw,
     /// Share of neurons that a token activates; null for that of the model's kind
@@ -118,11 +119,11 @@ impl Default for PredictorStudy {
             batch: NonZeroU32::MIN,
             prompt_tokens: count(128),
             generated_tokens: count(128),
-            gpu: machine.gpu.into(),
-            dimm: machine.dimm.into(),
+            gpu: machine.gpu,
+            dimm: machine.dimm,
             dimms: machine.dimms,
-            host: machine.host.into(),
-            overhead: machine.overhead.into(),
+            host: machine.host,
+            overhead: machine.overhead,
             activity: machine.activity,
             density: None,
             predictor: machine.predictor,
@@ -140,8 +141,19 @@ impl Default for PredictorStudy {
 
 impl PredictorStudy {
     fn machine(&self) -> Result<Machine, NdpError> {
-        let machine = machine(&self.gpu, &self.dimm, self.dimms, &self.host, &self.overhead)?;
-        Ok(Machine { predictor: self.predictor, remap: self.remap, activity: self.activity, ..machine })
+        check_memory(&self.dimm.memory)?;
+        let Self { gpu, dimm, dimms, host, overhead, predictor, remap, activity, .. } = *self;
+        Ok(Machine {
+            gpu,
+            dimm,
+            dimms,
+            host,
+            overhead,
+            predictor,
+            remap,
+            activity,
+            ..*MACHINES.get("hermes")
+        })
     }
 
     fn work(&self) -> Result<Work, NdpError> {
@@ -173,20 +185,15 @@ impl Study for PredictorStudy {
     const SUMMARY: &'static str = "The 4-bit state predictor on a trace: accuracy, exchange and balance";
     type Answer = PredictorAnswer;
 
-    const LAWS: Laws =
-        Laws { aim: Some(Aim::more("accuracy")), effects: &[laws::PREDICTOR], slow: true, ..Laws::NONE };
+    const LAWS: Laws = Laws {
+        aim: Some(Aim::more("accuracy")),
+        effects: &[laws::SPARSE_ALONE, laws::PREDICTOR],
+        slow: true,
+        ..Laws::NONE
+    };
 
     fn slots() -> Vec<Slot> {
-        vec![
-            Slot::whole("hardware", &MACHINES, "hermes"),
-            Slot::part("model", &MODELS, "llama-2-70b").implying(&[AS_STORED]),
-            Slot::part("gpu", &GPUS, "rtx-4090"),
-            Slot::part("dimm", &DIMMS, "hermes-32gb"),
-            Slot::part("dimm.memory", &MEMORIES, "ndp-dimm-rank"),
-            Slot::part("host", &HOSTS, "core-i9-13900k"),
-            Slot::part("activity", &ACTIVITIES, "relu-llm"),
-            Slot::part("trace", &RECORDINGS, ""),
-        ]
+        slots::of_machine()
     }
 
     fn answer(&self) -> Result<PredictorAnswer, StudyError> {

@@ -47,7 +47,7 @@ pub struct Machine {
     pub controller: Controller,
     /// Operating system and runtime
     pub os: Os,
-    /// What the processor's package takes at most; null where no source says
+    /// What the processor's package takes at most; null for what a source rates it at, if it is not changed
     #[serde(default)]
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 1e9))]
     pub package_w: Option<Watts>,

@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
-    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, lowers,
-    neutral, operators_form, raises, slower, unused, write_operators,
+    OperatorCost, Pass, Preset, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster,
+    lowers, neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
@@ -20,8 +20,8 @@ use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_o
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_experts, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
-    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Numa, Os,
-    OutOfRange, check_package, within,
+    Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, LINE_BYTES, MACHINES, Machine, Numa,
+    Os, OutOfRange, check_package, within,
 };
 use crate::mapping::census::{TooLong, check_length};
 use crate::mapping::conversation::{Conversation, Graphs};
@@ -119,7 +119,7 @@ pub struct InferenceStudy {
     pub controller: Controller,
     /// Operating system and runtime
     pub os: Os,
-    /// What the processor's package takes at most; null where no source says
+    /// What the processor's package takes at most; null for what a source rates it at, if it is not changed
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 1e9))]
     pub package_w: Option<Watts>,
 }
@@ -291,6 +291,18 @@ impl Default for InferenceStudy {
 const DEFAULT_MODEL: &str = "llama-2-7b";
 
 impl InferenceStudy {
+    /// What is given of the processor's package, or else published of it: of one that was changed nothing is,
+    /// whatever runs on it.
+    fn rated_w(&self) -> Option<f64> {
+        let Self { core, cache, numa, memory, controller, .. } = *self;
+        let is_it = |it: &&Preset<Machine>| {
+            let os = it.parameters.os;
+            it.is_of(&Machine { core, cache, numa, memory, controller, os, package_w: None })
+        };
+        let published = || MACHINES.all().iter().find(is_it)?.facts.get("package_w")?.as_f64();
+        self.package_w.map(Watts::as_f64).or_else(published)
+    }
+
     fn check(&self) -> Result<Conversation, InferenceError> {
         self.core.check()?;
         self.cache.check()?;
@@ -671,7 +683,7 @@ impl Study for InferenceStudy {
             memory_limit_bytes: Some(memory_limit(&self.memory, &self.numa, &crew.placed)),
             bound_by: bound_by(&mean_step),
             energy: energies.map(<[_; 2]>::from),
-            package_w: self.package_w.map(Watts::as_f64),
+            package_w: self.rated_w(),
             cost_usd: None,
         });
         let slowed = 1.0 + crew.balancing;

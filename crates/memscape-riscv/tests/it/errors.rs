@@ -2,11 +2,11 @@
 
 use memscape_dram::Dram;
 use memscape_riscv::cost::sgemm::Method;
-use memscape_riscv::hardware::Distances;
+use memscape_riscv::hardware::{Distances, PoolLife};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::placement::{Nodes, Policy};
 use memscape_riscv::{CensusStudy, GemmStudy, InferenceStudy, KernelStudy};
-use memscape_study::Study;
+use memscape_study::{Headline, Study};
 use memscape_units::Nanoseconds;
 use memscape_workload::{Format, Llm, Model};
 
@@ -222,7 +222,25 @@ fn a_package_of_nothing_is_refused() {
         error(InferenceStudy { package_w: nothing, ..base }),
         "`package_w` is 0; it must be from 0.001 to 1000000000"
     );
-    assert!(InferenceStudy { package_w: None, ..base }.answer().is_ok());
+}
+
+/// A changed processor may take more or less; the same one does not by what runs on it.
+#[test]
+fn what_is_rated_is_of_the_machine_as_it_is() {
+    let base = InferenceStudy::default();
+    let watts = |it: &InferenceStudy| {
+        let Headline { energy_package_limit_j, total_s, .. } = it.answer().unwrap().headline;
+        energy_package_limit_j.map(|it| it / total_s)
+    };
+    let is = |it: &InferenceStudy, rated: f64| watts(it).is_some_and(|it| (it / rated - 1.0).abs() < 1e-9);
+    let mut changed = base;
+    changed.core.vlen_bits = 256;
+    let mut software = base;
+    software.os.pool_life = PoolLife::Run;
+    assert!(is(&base, 120.0) && is(&software, 120.0));
+    assert_eq!(watts(&changed), None);
+    changed.package_w = Some(memscape_units::Watts::new(90.0).unwrap());
+    assert!(is(&changed, 90.0));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy};
-use memscape_pim::cost::{CommandStream, closed_form, least_time};
+use memscape_pim::cost::{CommandStream, closed_form, least_time, time_on_pim};
 use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit, RowAfterWrite};
 use memscape_pim::mapping::Plan;
 use memscape_pim::mapping::placement::{CrDegree, Placement, Policy, RegisterRule, TilePolicy};
+use memscape_study::CostEngine;
 use memscape_units::{MtPerS, Nanoseconds};
 use memscape_workload::{Format, Gemv};
 use proptest::prelude::*;
@@ -150,6 +151,9 @@ proptest! {
         let mut issued = CommandCounts::default();
         let walked = stream.walk(&mut issued).unwrap();
         prop_assert!(least_time(&plan, &delays) <= walked, "{:?} {:?}", plan, delays);
+        // Or what is walked is told by cause, which no cause is more than.
+        let told = time_on_pim(&plan, &case.machine, &delays, CostEngine::Closed, false).unwrap();
+        prop_assert_eq!(told.time.total(), walked, "{:?} {:?}", plan, delays);
         if let Some(closed) = closed_form(&plan, &delays) {
             prop_assert_eq!(closed.time.total(), walked, "{:?} {:?}", plan, delays);
             prop_assert_eq!(closed.commands, issued, "{:?} {:?}", plan, delays);
