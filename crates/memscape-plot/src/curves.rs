@@ -373,6 +373,10 @@ impl Plot for Lines {
         draw_references(scene, area, &up, &self.references, |it| self.colour(it));
         let place = |(x, y): (f64, f64)| (area.left + across.share(x) * area.width(), up.y(area, y));
         self.draw_upright(scene, area, &across);
+        // Behind all curves, whose marks they would hide.
+        for (index, curve) in self.curves.iter().enumerate().filter(|it| it.1.band) {
+            draw_along(scene, curve, self.colour(index), &place);
+        }
         for index in self.order() {
             let curve = &self.curves[index];
             let name = if curve.name.is_empty() { "curve" } else { &curve.name };
@@ -438,9 +442,6 @@ impl Lines {
 
     fn draw_curve(&self, scene: &mut Scene, index: usize, place: &impl Fn((f64, f64)) -> (f64, f64)) {
         let (curve, colour) = (&self.curves[index], self.colour(index));
-        if curve.band {
-            draw_along(scene, curve, colour, place);
-        }
         let runs = curve.points.split(|(_, y)| y.is_none()).filter(|_| curve.mark != Mark::Points);
         for run in runs {
             let run: Vec<_> = run.iter().filter_map(|&(x, y)| Some(place((x, y?)))).collect();
