@@ -189,6 +189,31 @@ def test_what_is_refused_is_told_and_points_are_kept(page):
 
 
 @in_browser
+def test_the_address_keeps_what_is_shown(page):
+    with served(STUDY) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        page.click("text=Pin this point")
+        move(page, 'input[type="range"][data-path="split_k"]', 1)
+        page.get_by_label("The curve's column").select_option("time_ns")
+        page.wait_for_function("() => location.hash.includes('time_ns')")
+        time = page.inner_text('[data-column="time_ns"]')
+        # Reloaded, or opened by somebody else.
+        for _ in range(2):
+            page.reload()
+            page.wait_for_selector(".ms-pins tbody tr >> nth=1")
+            assert page.inner_text('[data-column="time_ns"]') == time
+            assert page.locator(".ms-pins tbody .ms-what").all_inner_texts() == ["split_k = 2", "nothing"]
+            assert page.get_by_label("The curve's column").input_value() == "time_ns"
+            expect(page.locator(".ms-figure [data-curve]")).to_have_count(2)
+        # What is none of ours is not shown.
+        page.goto(f"{url}#nonsense")
+        page.reload()
+        page.wait_for_selector(".ms-study[data-curves]")
+        assert page.locator(".ms-changed").count() == 0 and page.locator(".ms-problem").is_hidden()
+
+
+@in_browser
 def test_a_point_that_is_pinned_is_the_one_that_was_answered(page):
     with served(STUDY) as url:
         # A study that takes its time.

@@ -1,10 +1,33 @@
 // Where the views are put: a notebook's output, a page that a server answers, a page by itself.
 
 /** Puts what a specification describes into an element. */
-function show(el, spec, { ask, bytes, changed }) {
+function show(el, spec, { ask, bytes, changed, address }) {
   el.classList.add("ms-explorer");
   if (spec.view === "table") return new TableView(el, spec, bytes, changed);
-  return new StudyView(el, spec, spec.grid ? askGrid(spec.grid) : ask, changed);
+  return new StudyView(el, spec, spec.grid ? askGrid(spec.grid) : ask, changed, address);
+}
+
+/** The page's address keeps what it shows: reloaded, bookmarked or sent, it shows that again. */
+function ownAddress() {
+  let waiting;
+  return {
+    read: () => {
+      try {
+        const { changes, pins, curve, column } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+        return { changes: { ...changes }, pins: [...pins], curve, column };
+      } catch {
+        // None, or not one of ours.
+        return {};
+      }
+    },
+    write: (shown) => {
+      clearTimeout(waiting);
+      // Browsers take few changes a second.
+      waiting = setTimeout(() => {
+        if (location.protocol !== "about:") history.replaceState(null, "", `#${encodeURIComponent(JSON.stringify(shown))}`);
+      }, 200);
+    },
+  };
 }
 
 /** A question to a notebook's kernel: a message there, and the one that answers it. */
@@ -43,7 +66,7 @@ export async function page(el) {
   try {
     const spec = await (await fetch("spec.json")).json();
     const bytes = spec.view === "table" ? await (await fetch("table.bin")).arrayBuffer() : null;
-    show(el, spec, { ask: askServer, bytes });
+    show(el, spec, { ask: askServer, bytes, address: ownAddress() });
   } catch (error) {
     el.append(html("p", { class: "ms-problem" }, `${error.message}: is \`memscape explore\` still running?`));
   }
@@ -52,7 +75,7 @@ export async function page(el) {
 /** A page that holds everything. */
 export function whole(el, spec, encoded) {
   const bytes = encoded ? Uint8Array.from(atob(encoded), (it) => it.charCodeAt(0)).buffer : null;
-  show(el, spec, { bytes });
+  show(el, spec, { bytes, address: ownAddress() });
 }
 
 /** A notebook's widget. */

@@ -5,13 +5,15 @@ const MOST_PINS = 6;
 class StudyView {
   /**
    * `ask(question)` promises a reply: `{ row, error, values }`, or a curve's points; `told(parameters)`
-   * hears of each point that was answered.
+   * hears of each point that was answered; `address` keeps what is shown, and has what was.
    */
-  constructor(el, spec, ask, told = () => {}) {
+  constructor(el, spec, ask, told = () => {}, address = { read: () => ({}), write: () => {} }) {
     this.spec = spec;
     this.ask = ask;
     this.told = told;
-    this.changes = {};
+    this.address = address;
+    const { changes, pins, curve, column } = address.read();
+    this.changes = changes ?? {};
     // The changes that `row` or `error` answers; `changes` may be ahead of them.
     this.answered = {};
     this.pins = [];
@@ -19,11 +21,13 @@ class StudyView {
     this.row = null;
     this.error = null;
     this.points = null;
-    this.charted = spec.curve ?? spec.parameters.find((it) => it.steps.length > 1)?.path ?? null;
-    this.column = spec.aim?.column ?? this.numbers()[0]?.name;
+    const charted = spec.parameters.filter((it) => it.steps.length > 1).map((it) => it.path);
+    this.charted = [curve, spec.curve].find((it) => charted.includes(it)) ?? charted[0] ?? null;
+    const columns = this.numbers().map((it) => it.name);
+    this.column = [column, spec.aim?.column].find((it) => columns.includes(it)) ?? columns[0];
     this.sum = spec.sums[0] ?? null;
     this.build(el);
-    this.refresh();
+    this.refresh().then(() => this.pinAgain(pins ?? []));
   }
 
   numbers() {
@@ -195,6 +199,16 @@ class StudyView {
     this.draw();
   }
 
+  /** Points that were kept before, asked anew. */
+  async pinAgain(pins) {
+    for (const [number, changes] of pins.slice(0, MOST_PINS)) {
+      const { row, values } = await this.ask({ parameters: changes }).catch(() => ({}));
+      const points = await this.ask({ parameters: changes, curve: this.charted }).catch(() => null);
+      if (row) this.pins.push({ number, changes, row, values, key: this.curveOf(changes), points: points?.x ? points : null });
+    }
+    this.draw();
+  }
+
   nameOf(pin) {
     return "ABCDEF"[pin.number];
   }
@@ -206,6 +220,9 @@ class StudyView {
   // What is shown.
 
   draw() {
+    this.address.write({
+      changes: this.changes, pins: this.pins.map((it) => [it.number, it.changes]), curve: this.charted, column: this.column,
+    });
     const refused = this.error ? [...this.error.matchAll(/`([^`]+)`/g)].map((it) => it[1]) : [];
     this.form.show({ ...this.values, ...this.changes }, this.changes, this.charted, refused);
     this.pinner.disabled = Boolean(this.error) || this.pins.length === MOST_PINS;

@@ -24,7 +24,7 @@ pub struct PromptCost {
     pub vector: Nanoseconds,
     /// Operations of the products, without padding, in 10^12 per second.
     pub tops: f64,
-    /// The rate of attention as one kernel, which is that of the layers' products.
+    /// The rate of attention as one kernel: that of the layers' products, each in the design that suits it best.
     attention_tops: f64,
     /// The layers' products, with what configures the array.
     pub layers: ProductTraffic,
@@ -108,6 +108,7 @@ impl Plan {
         let mut best: Option<(Self, PromptCost)> = None;
         for (plan, shared) in plans.into_iter().zip(shared) {
             let Some(apart) = plan.cost(None)? else { continue };
+            // As one kernel, attention is as fast either way.
             let with_shared = match shared {
                 Some(it) => it.cost(Some(apart.attention_tops))?.map(|cost| (it, cost)),
                 None => None,
