@@ -87,29 +87,39 @@ pub fn of_largest(count: usize, function: impl Fn(f64) -> f64) -> f64 {
     /// Beyond it are 1e-15 of each number.
     const FAR: f64 = 8.0;
     const INTERVALS: usize = 128;
-    type Density = [f64; INTERVALS + 1];
+    /// Less of all is nothing.
+    const NOTHING: f64 = 1e-22;
+    /// Numbers, and how likely each is.
+    type Density = Vec<(f64, f64)>;
     /// Sweeps ask for few counts again and again.
     static KNOWN: [OnceLock<Density>; 65] = [const { OnceLock::new() }; 65];
     if count < 2 {
         return 0.0;
     }
-    #[expect(clippy::cast_precision_loss, reason = "128 intervals")]
-    let at = |it: usize| (2.0 * it as f64 / INTERVALS as f64 - 1.0) * FAR;
     // The trapezoidal rule, which is exact beyond all digits where a function and its derivatives end at 0.
     let density = || {
-        let of = |it| {
-            let z: f64 = at(it);
-            (-0.5 * z * z).exp() * cdf(z).powf(precise(count as u64) - 1.0)
+        #[expect(clippy::cast_precision_loss, reason = "128 intervals")]
+        let of = |it: usize| {
+            let z = (2.0 * it as f64 / INTERVALS as f64 - 1.0) * FAR;
+            (z, (-0.5 * z * z).exp() * cdf(z).powf(precise(count as u64) - 1.0))
         };
-        let all: Density = std::array::from_fn(of);
-        let sum: f64 = all.iter().sum();
-        all.map(|it| it / sum)
+        let all: Density = (0..=INTERVALS).map(of).collect();
+        let sum: f64 = all.iter().map(|it| it.1).sum();
+        all.into_iter().map(|(z, it)| (z, it / sum)).filter(|it| it.1 > NOTHING).collect()
     };
-    let mean = |it: &Density| it.iter().enumerate().map(|(index, it)| it * function(at(index))).sum();
+    let mean = |it: &Density| it.iter().map(|(z, it)| it * function(*z)).sum();
     match KNOWN.get(count) {
         Some(known) => mean(known.get_or_init(density)),
         None => mean(&density()),
     }
+}
+
+/// The mean of the largest of `count` standard normal numbers: [`of_largest`] of the number itself.
+#[must_use]
+pub fn mean_of_largest(count: usize) -> f64 {
+    static KNOWN: [OnceLock<f64>; 65] = [const { OnceLock::new() }; 65];
+    let mean = || of_largest(count, |z| z);
+    KNOWN.get(count).map_or_else(mean, |it| *it.get_or_init(mean))
 }
 
 /// A number from the standard normal distribution, for a counter of a stream.

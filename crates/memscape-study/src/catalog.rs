@@ -345,6 +345,24 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> Catalog
         }
     }
 
+    /// The built-in description of the same thing as another: equal to it, or different in nothing but what its
+    /// sources leave open.
+    ///
+    /// * `other`: the description, beside each of these, whose part it may take for what is no matter
+    pub fn same(&self, other: impl Fn(&T) -> T) -> Option<&Preset<T>>
+    where
+        T: PartialEq + Serialize,
+    {
+        let Presets { typed, plain } = self.load();
+        // A sweep asks at each point, mostly by the very description.
+        let equal = typed.iter().find(|it| it.parameters == other(&it.parameters));
+        let open = |(typed, plain): &(&Preset<T>, &Preset<Value>)| {
+            let other = serde_json::to_value(other(&typed.parameters));
+            other.is_ok_and(|it| typed.differs_openly("", &plain.parameters, &it))
+        };
+        equal.or_else(|| Some(typed.iter().zip(plain).find(open)?.0))
+    }
+
     fn load(&self) -> &Presets<T> {
         self.presets.get_or_init(|| {
             let both = self.files.iter().map(|text| {

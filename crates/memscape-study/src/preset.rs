@@ -44,20 +44,9 @@ impl<T> Preset<T> {
         Spread::read(self.intervals.get(path)?, reading, value).ok()
     }
 
-    /// Whether another description differs from this one in nothing but what its sources leave open: one of
+    /// Whether a description, as a value, differs from this one in nothing but what its sources leave open: one of
     /// the same thing.
-    #[must_use]
-    pub fn is_of(&self, parameters: &T) -> bool
-    where
-        T: Serialize,
-    {
-        let [Ok(mine), Ok(other)] = [&self.parameters, parameters].map(serde_json::to_value) else {
-            return false;
-        };
-        self.differs_openly("", &mine, &other)
-    }
-
-    fn differs_openly(&self, path: &str, mine: &Value, other: &Value) -> bool {
+    pub(crate) fn differs_openly(&self, path: &str, mine: &Value, other: &Value) -> bool {
         if let (Value::Object(mine), Value::Object(other)) = (mine, other) {
             // A number that stands with its own factor is open by it.
             let has_factor = ["value", "within", "grade"].iter().all(|it| mine.contains_key(*it));

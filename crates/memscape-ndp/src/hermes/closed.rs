@@ -9,7 +9,7 @@ use super::sparse::{Sparse, add_causes};
 use super::uneven::{Chance, OnDimms, Uneven, handed};
 use crate::activity::{BlockKind, Law};
 use crate::cost::{ColdSide, PromptStage};
-use crate::normal::{of_largest, quadrature_between, quantile};
+use crate::normal::{mean_of_largest, quadrature_between, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
     Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy, mean,
@@ -435,7 +435,7 @@ impl<'a> Expectation<'a> {
         let changed = of_each(it.cold_variance).sqrt() * self.change;
         let first = (unknown + changed.powi(2)).sqrt();
         // Of deviations from the mean of all, of which each is a part.
-        let top = of_largest(plan.dimms, |z| z) / (1.0 - 1.0 / count).max(0.5).sqrt();
+        let top = mean_of_largest(plan.dimms) / (1.0 - 1.0 / count).max(0.5).sqrt();
         let all = (2.0 / std::f64::consts::PI).sqrt();
         let odd = mean * (before.groups - 1.0);
         let per_token = |first: f64, later: f64| {

@@ -1,6 +1,6 @@
 //! What chance does to the loads of the DIMMs.
 
-use crate::normal::{mean_above_zero, of_largest};
+use crate::normal::{mean_above_zero, mean_of_largest, of_largest};
 use crate::numbers::precise;
 use crate::scheduler::{Answers, Expected, Strategy};
 
@@ -53,7 +53,7 @@ impl Uneven {
         let third_moment = apart + self.skewed * together.powi(2) / mean.max(1e-300);
         let skew = third_moment / deviation.powi(3).max(1e-300);
         if skew < 1e-6 {
-            return deviation * of_largest(dimms, |z| z);
+            return deviation * mean_of_largest(dimms);
         }
         let cube = |z: f64| (1.0 + skew * z / 6.0 - skew.powi(2) / 36.0).max(0.0).powi(3);
         2.0 / skew * of_largest(dimms, |z| cube(z) - 1.0) * deviation
@@ -164,7 +164,7 @@ fn skewed_by_draws(variance: f64, chance: f64) -> f64 {
 /// * `deviation`: of both together
 pub(super) fn handed(room: f64, held: f64, deviation: f64, dimms: usize) -> f64 {
     let (spare, count) = (room - held, precise(dimms as u64));
-    if spare >= of_largest(dimms, |z| z) * deviation {
+    if spare >= mean_of_largest(dimms) * deviation {
         // The fullest has time for all.
         return held * count;
     }

@@ -499,8 +499,8 @@ impl Study for InferenceStudy {
             state_table_kib: states / 1024.0,
             correlation_table_kib: parents / 1024.0,
             dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
-            tokens_per_s_per_kusd: self
-                .price_usd()
+            tokens_per_s_per_kusd: headline
+                .cost_usd
                 .filter(|it| *it > 0.0)
                 .map(|it| headline.tokens_per_s / (it * 1e-3)),
         })
@@ -511,7 +511,7 @@ impl Study for InferenceStudy {
 /// it anyway, nothing is.
 fn published<T>(catalog: &Catalog<T>, part: &T, fact: &str) -> Option<f64>
 where
-    T: Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync,
+    T: Copy + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync,
 {
-    catalog.all().iter().find(|it| it.is_of(part))?.facts.get(fact)?.as_f64()
+    catalog.same(|_| *part)?.facts.get(fact)?.as_f64()
 }

@@ -5,8 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, DramError, MEMORIES, UNUSED_BY_READS};
 use memscape_study::{
     Aim, Bound, BoundBy, Breakdown, Effect, Energy, EnergyColumns, EnergyPart, Exception, Headline, Laws,
-    OperatorCost, Pass, Preset, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster,
-    lowers, neutral, operators_form, raises, slower, unused, write_operators,
+    OperatorCost, Pass, Recorder, Served, Slot, Study, StudyError, TraceFormat, When, either, faster, lowers,
+    neutral, operators_form, raises, slower, unused, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds, UnitError, Watts};
 use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
@@ -295,11 +295,8 @@ impl InferenceStudy {
     /// whatever runs on it.
     fn rated_w(&self) -> Option<f64> {
         let Self { core, cache, numa, memory, controller, .. } = *self;
-        let is_it = |it: &&Preset<Machine>| {
-            let os = it.parameters.os;
-            it.is_of(&Machine { core, cache, numa, memory, controller, os, package_w: None })
-        };
-        let published = || MACHINES.all().iter().find(is_it)?.facts.get("package_w")?.as_f64();
+        let of = |it: &Machine| Machine { core, cache, numa, memory, controller, os: it.os, package_w: None };
+        let published = || MACHINES.same(of)?.facts.get("package_w")?.as_f64();
         self.package_w.map(Watts::as_f64).or_else(published)
     }
 
