@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p memscape-ndp`. Floors: the 40 x 64 groups instance in a second
 //! and Llama-2-70B's neurons in two, on one core; the walk over Llama-2-70B in four
-//! seconds on two cores; 20,000 closed points per second on one core.
+//! seconds on two cores; 4,000 closed points per second on one core.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;

@@ -15,6 +15,7 @@ pub mod hermes;
 pub mod normal;
 mod numbers;
 pub mod partition;
+mod root;
 pub mod scheduler;
 pub mod study;
 mod system;

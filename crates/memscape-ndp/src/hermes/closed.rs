@@ -195,7 +195,7 @@ impl<'a> Expectation<'a> {
                     plans.push((Plan { remap: false, ..plan }, Nanoseconds::ZERO));
                 }
                 for (plan, moving) in plans {
-                    let time = self.time(&phases, plan, moving);
+                    let time = self.time(&phases, plan, moving, least);
                     if time < least {
                         (chosen, least) = (plan, time);
                     }
@@ -253,10 +253,23 @@ impl<'a> Expectation<'a> {
         self.blocks.iter().map(of).sum()
     }
 
-    /// Of a layer, with its sparse blocks.
-    fn time(&self, phases: &[Vec<Phase>; 2], plan: Plan, moving: Nanoseconds) -> f64 {
-        let sparse = self.blocks.iter().zip(phases).flat_map(|(block, it)| self.sides(block, it, plan));
-        sparse.map(|(share, it)| share * it.shared.time().as_f64()).sum::<f64>() + self.beside(plan, moving)
+    /// Of a layer, with its sparse blocks; if that is `most` or more, some time that is.
+    fn time(&self, phases: &[Vec<Phase>; 2], plan: Plan, moving: Nanoseconds, most: f64) -> f64 {
+        let mut time = self.beside(plan, moving);
+        // The last phase has most tokens of a long reply.
+        let each = self
+            .blocks
+            .iter()
+            .zip(phases)
+            .flat_map(|(block, all)| all.iter().rev().map(move |it| (block, it)));
+        for (block, phase) in each {
+            if time >= most {
+                break;
+            }
+            let sides = self.sides(block, std::slice::from_ref(phase), plan);
+            time += sides.iter().map(|(share, it)| share * it.shared.time().as_f64()).sum::<f64>();
+        }
+        time
     }
 
     /// What a block computes, by shares of the reply's tokens. DIMMs are as the partition

@@ -4,6 +4,7 @@
 use memscape_units::Nanoseconds;
 
 use super::policy::Exchange;
+use crate::root::falls_to_zero;
 
 /// How long a block takes on either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -162,8 +163,6 @@ impl BlockCost {
         cold: Nanoseconds,
         room: impl Fn(Nanoseconds) -> f64,
     ) -> Shared {
-        /// Halvings of the time that is left to gain.
-        const HALVINGS: u32 = 48;
         let gpu = |handed: f64| {
             let rest = 1.0 - handed;
             if rest <= 0.0 {
@@ -179,13 +178,8 @@ impl BlockCost {
         if exchange == Exchange::Unchecked || all.gpu <= cold {
             return all;
         }
-        let (mut low, mut high) = (cold.as_f64(), all.gpu.as_f64());
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            let time = Nanoseconds::saturating(middle);
-            if gpu(handed(time)) > time { low = middle } else { high = middle }
-        }
-        let time = Nanoseconds::saturating(high);
+        let lead = |time: f64| gpu(handed(Nanoseconds::saturating(time))).as_f64() - time;
+        let time = Nanoseconds::saturating(falls_to_zero(cold.as_f64(), all.gpu.as_f64(), lead));
         let handed = handed(time);
         // What is handed over fills the time; less than all of it needs no more.
         Shared { handed, gpu: gpu(handed), cold: if handed > 0.0 { time } else { cold } }
