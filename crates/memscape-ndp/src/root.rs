@@ -23,6 +23,8 @@ pub fn falls_to_zero(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 
         let middle = 0.5 * (low.0 + high.0);
         // False position, moved towards the middle, and no farther from it than leaves bisection the time it needs.
         let straight = (low.1 * high.0 - high.1 * low.0) / (low.1 - high.1);
+        // Numbers may be too far apart for it.
+        let straight = if straight.is_finite() { straight } else { middle };
         let (towards, apart) = ((middle - straight).signum(), (middle - straight).abs());
         let moved = (0.2 * width * (width / whole)).max(enough).min(apart);
         let radius = enough * 2_f64.powi(HALVINGS + 1 - done) - 0.5 * width;
@@ -65,6 +67,8 @@ mod tests {
             (-3.0 * x).exp() - (-1.0_f64).exp()
         });
         assert!(asked.get() <= 14, "{}", asked.get());
+        let far = falls_to_zero(0.0, 1e300, |x| 3e299 - x);
+        assert!((far / 3e299 - 1.0).abs() < 1e-13, "{far}");
         // Not above it anywhere.
         assert!(falls_to_zero(2.0, 3.0, |_| -1.0).total_cmp(&2.0).is_eq());
     }

@@ -83,7 +83,7 @@ const ROWS: &str =
 const PROFILE: &str = "a profile over many prompts does not see it";
 const NO_LINKS: &str = "nothing goes from GPU to GPU, or from DIMM to DIMM";
 const NO_PRICE: &str = "no answer is a price or an energy";
-const NO_DENSE: &str = "attention and its softmax, predictors and what is copied are no part of it";
+const NO_DENSE: &str = "attention and its softmax, Deja Vu's predictors and what is copied are no part of it";
 
 /// What sparse blocks by themselves have nothing of.
 pub(super) const SPARSE_ALONE: &[Effect] = &[

@@ -19,7 +19,7 @@ use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::{ChainError, MAX_SIZE};
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
-use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers, Tile};
+use crate::mapping::tile::{L1Room, L1Rule, OutputBuffers};
 use crate::study::gemm::{GemmAnswer, GemmStudy};
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
@@ -221,10 +221,15 @@ impl WorkloadStudy {
     #[must_use]
     pub fn gemm(&self, tokens: NonZeroU64, weights: Gemv) -> GemmStudy {
         let some = |it: u64| NonZeroU64::new(it).expect("a matrix has rows and columns");
+        self.sized([tokens, some(weights.k()), some(weights.m())])
+    }
+
+    /// A product of this size.
+    fn sized(&self, [m, k, n]: [NonZeroU64; 3]) -> GemmStudy {
         GemmStudy {
-            m: tokens,
-            k: some(weights.k()),
-            n: some(weights.m()),
+            m,
+            k,
+            n,
             device: self.device,
             precision: self.precision,
             m_ct: self.m_ct,
@@ -241,20 +246,15 @@ impl WorkloadStudy {
         }
     }
 
-    /// The design that is given.
-    #[must_use]
-    pub fn design(&self) -> Design {
-        Design {
-            precision: self.precision,
-            tile: Tile::of(self.m_ct, self.k_ct, self.n_ct),
-            k_mt: self.k_mt.get().into(),
-            b_layout: self.b_layout,
-            output_buffers: self.output_buffers,
-            l1_rule: self.l1_rule,
-            bd_reconfiguration: self.bd_reconfiguration,
-            bds_in_flight: self.bds_in_flight.get().into(),
-            measured_macs_per_cycle: None,
-        }
+    /// The design that is given, whatever the size.
+    pub(super) fn design(&self) -> Design {
+        self.sized([NonZeroU64::MIN; 3]).design()
+    }
+
+    /// The same with one design for all products.
+    pub(super) fn with_design(self, design: &Design) -> Self {
+        let GemmStudy { m_ct, k_ct, n_ct, k_mt, .. } = self.sized([NonZeroU64::MIN; 3]).with_design(design);
+        Self { strategy: Strategy::OneDesign, m_ct, k_ct, n_ct, k_mt, ..self }
     }
 
     /// Those that products choose from.

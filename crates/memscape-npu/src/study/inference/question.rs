@@ -12,7 +12,7 @@ use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::MAX_SIZE;
 use crate::mapping::design::{BLayout, BdReconfiguration, Design};
-use crate::mapping::tile::{L1Rule, OutputBuffers, Tile};
+use crate::mapping::tile::{L1Rule, OutputBuffers};
 use crate::study::attention::PromptAttention;
 use crate::study::inference::memory::{Gb, MemoryGb};
 use crate::study::workload::{Strategy, WorkloadStudy};
@@ -252,15 +252,7 @@ impl InferenceStudy {
 
     /// The same with one design for all products.
     pub(super) fn in_one_design(&self, design: &Design) -> Self {
-        let given = |it: u32| u16::try_from(it).ok().and_then(NonZeroU16::new).expect("from a search");
-        let Tile { m, k, n } = design.tile;
-        Self {
-            strategy: Strategy::OneDesign,
-            m_ct: given(m),
-            k_ct: given(k),
-            n_ct: given(n),
-            k_mt: given(design.k_mt),
-            ..*self
-        }
+        let WorkloadStudy { strategy, m_ct, k_ct, n_ct, k_mt, .. } = self.products().with_design(design);
+        Self { strategy, m_ct, k_ct, n_ct, k_mt, ..*self }
     }
 }
