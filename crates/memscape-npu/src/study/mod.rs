@@ -1,4 +1,4 @@
-//! The questions, one a file.
+//! The questions, one a file, or a folder where one file would be long.
 
 pub mod attention;
 pub mod balance;
