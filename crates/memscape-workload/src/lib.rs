@@ -35,7 +35,7 @@ pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePla
 pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
-pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, PublishedCount, Window};
+pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, Window};
 pub use operators::{AS_STACKED, Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
 pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};

@@ -445,65 +445,6 @@ pub enum ModelError {
     },
 }
 
-/// A parameter count as it was printed (the fact `parameters` of a model): to the last digit (`125239296`), or
-/// rounded (`6.7B`, `350M`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PublishedCount {
-    /// The count in units of the last printed digit.
-    digits: u64,
-    /// The unit of the last printed digit, a power of ten.
-    unit: u64,
-}
-
-impl PublishedCount {
-    /// Whether every digit is known.
-    #[must_use]
-    pub const fn is_exact(self) -> bool {
-        self.unit == 1
-    }
-
-    /// Whether `parameters` would be printed so.
-    #[must_use]
-    pub const fn agrees_with(self, parameters: u64) -> bool {
-        // Either way of rounding a tie.
-        (self.digits * self.unit).abs_diff(parameters) <= self.unit / 2
-    }
-}
-
-impl FromStr for PublishedCount {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("`{text}` is not a parameter count; write for example 125239296, 350M or 6.7B");
-        let (number, power) = match text.strip_suffix(['M', 'B']) {
-            None => (text, 0),
-            Some(number) => (number, if text.ends_with('M') { 6 } else { 9 }),
-        };
-        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
-        let places = u32::try_from(decimals.len()).ok().filter(|it| *it <= power).ok_or_else(bad)?;
-        let digits: u64 = format!("{whole}{decimals}").parse().map_err(|_| bad())?;
-        let unit = 10_u64.pow(power - places);
-        digits.checked_mul(unit).ok_or_else(bad)?;
-        Ok(Self { digits, unit })
-    }
-}
-
-impl fmt::Display for PublishedCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (letter, power) = match self.unit {
-            1 => return self.digits.fmt(f),
-            unit if unit <= 1_000_000 => ('M', 1_000_000 / unit),
-            unit => ('B', 1_000_000_000 / unit),
-        };
-        write!(f, "{}", self.digits / power)?;
-        if power > 1 {
-            let places = power.ilog10() as usize;
-            write!(f, ".{:0places$}", self.digits % power)?;
-        }
-        write!(f, "{letter}")
-    }
-}
-
 /// A model as a parameter of studies: written as a built-in name, or as a whole
 /// [`Llm`]. It is read millions of times, so a name neither allocates nor parses.
 ///
@@ -703,22 +644,6 @@ mod tests {
 
     use super::*;
 
-    /// The count was published by others; where only rounded digits could be
-    /// confirmed (OPT-13B, 30B and 66B), half a unit of the last one is all
-    /// they can say.
-    #[test]
-    fn published_parameter_counts() {
-        for model in MODELS.all() {
-            let llm = &model.parameters;
-            let published: PublishedCount = model.facts["parameters"].as_str().unwrap().parse().unwrap();
-            let extra = model.facts.get("extra_parameters").map_or(0, |it| it.as_u64().unwrap());
-            let computed = llm.parameters() + extra;
-            assert!(published.agrees_with(computed), "{}: {published} but {computed}", model.name);
-            let rounded = ["opt-13b", "opt-30b", "opt-66b"].contains(&model.name.as_str());
-            assert_eq!(published.is_exact(), !rounded, "{}", model.name);
-        }
-    }
-
     /// Gemma Team, "Gemma 3 Technical Report", 2025, table 1, in millions:
     /// embedding and non-embedding parameters of the language model.
     #[test]
@@ -859,28 +784,5 @@ mod tests {
             error.check().unwrap_err().to_string(),
             "`window.global_first` is 63; it must be from 0 to 62"
         );
-    }
-
-    proptest! {
-        #[test]
-        fn a_published_count_prints_as_written(digits in 1..99_999_u64, form in 0..4_u32) {
-            let text = match form {
-                0 => digits.to_string(),
-                1 => format!("{digits}M"),
-                2 => format!("{digits}B"),
-                _ => format!("{}.{}B", digits / 10, digits % 10),
-            };
-            let count: PublishedCount = text.parse().unwrap();
-            prop_assert_eq!(count.to_string(), text);
-        }
-    }
-
-    #[test]
-    fn a_rounded_count_agrees_within_its_digits() {
-        let count: PublishedCount = "6.7B".parse().unwrap();
-        assert!(count.agrees_with(6_658_473_984) && !count.agrees_with(6_600_000_000));
-        for bad in ["", "B", "6.7", "1.2.3B", "-1", "6.7GB"] {
-            assert!(bad.parse::<PublishedCount>().is_err(), "{bad}");
-        }
     }
 }

@@ -890,7 +890,7 @@ mod tests {
         }
     }
 
-    /// Those with experts read what tokens need: see `tests/hf.rs`.
+    /// Those with experts read what tokens need: see `tests/it/hf.rs`.
     fn any_model() -> impl Strategy<Value = Model> {
         prop::sample::select(Model::all().filter(|it| it.experts.is_none()).collect::<Vec<_>>())
     }

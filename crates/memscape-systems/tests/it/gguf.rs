@@ -12,7 +12,7 @@ use memscape_systems::{registry, studies, study};
 use memscape_workload::{GgmlType, Llm, MODELS, WeightFormat};
 use serde_json::{Value, json};
 
-#[path = "../../../memscape-workload/tests/gguf/writer.rs"]
+#[path = "../../../memscape-workload/tests/it/gguf/writer.rs"]
 #[expect(dead_code, reason = "shared with the reader's own tests")]
 mod writer;
 

@@ -3,7 +3,7 @@
 use memscape_workload::{Experts, GgmlType, Gguf, GgufError, Llm, MODELS, Norm, WeightFormat, Window};
 use serde_json::json;
 
-use crate::writer::{Files, Held, Writer};
+use crate::gguf::writer::{Files, Held, Writer};
 
 fn read(file: &Writer) -> Result<Llm, GgufError> {
     let files = Files::default().with("it.gguf", file.write());

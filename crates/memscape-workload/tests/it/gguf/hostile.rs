@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use memscape_workload::{GgmlType, Llm, MODELS};
 use proptest::prelude::*;
 
-use crate::writer::{Files, Held, Writer};
+use crate::gguf::writer::{Files, Held, Writer};
 
 fn small() -> Writer {
     let llm = Llm {

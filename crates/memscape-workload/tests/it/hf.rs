@@ -96,7 +96,7 @@ fn with(name: &str, changes: &[(&str, &str)]) -> String {
 #[test]
 fn published_parameter_counts() {
     for Published { name, config, parameters, beside, source } in &PUBLISHED {
-        let count: memscape_workload::PublishedCount = parameters.parse().unwrap();
+        let count: crate::published::PublishedCount = parameters.parse().unwrap();
         let computed = read(config).parameters() + beside;
         assert!(count.agrees_with(computed), "{name}: {computed}, but {parameters} ({source})");
     }

@@ -1,0 +1,5 @@
+//! Each module answers one question.
+
+mod gguf;
+mod hf;
+mod published;
