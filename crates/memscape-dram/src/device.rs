@@ -174,11 +174,26 @@ const FILES: &[&str] = &[
     include_str!("../../../data/hardware/dram/ndp-dimm-rank.toml"),
 ];
 
-/// Timings that contradict others and that nothing depends on where rows are only read.
-pub const UNUSED_BY_READS: &[&str] = &["trp_ab_ns", "trrd_s_ns", "twtr_s_ns"];
+/// A timing that may contradict others, which who depends on nothing of it need not hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Yielding {
+    /// `trp_ns`, to `trp_ab_ns`.
+    Trp,
+    /// `trp_ab_ns`, to `trp_ns`.
+    TrpAb,
+    /// `trrd_s_ns`, to `trrd_l_ns` and `tfaw_ns`.
+    TrrdS,
+    /// `twtr_s_ns`, to `twtr_l_ns`.
+    TwtrS,
+    /// `trefi_ns`, to what a refresh and a row take.
+    Trefi,
+}
+
+/// Those that nothing depends on where rows are only read.
+pub const UNUSED_BY_READS: &[Yielding] = &[Yielding::TrpAb, Yielding::TrrdS, Yielding::TwtrS];
 
 /// The same where all banks of a channel do the same at the same time.
-pub const UNUSED_BY_ALL_BANKS: &[&str] = &["trrd_s_ns", "twtr_s_ns"];
+pub const UNUSED_BY_ALL_BANKS: &[Yielding] = &[Yielding::TrrdS, Yielding::TwtrS];
 
 impl Dram {
     /// Checks that the numbers can describe one device.
@@ -220,19 +235,18 @@ impl Dram {
     /// The same device for who depends on nothing of the `unused` timings: those that could contradict another
     /// give way to it, since a user who changes that one cannot change both.
     #[must_use]
-    pub fn easing(mut self, unused: &[&str]) -> Self {
+    pub fn easing(mut self, unused: &[Yielding]) -> Self {
         let quarter = Nanoseconds::new(self.tfaw_ns.as_f64() / 4.0).unwrap_or(self.tfaw_ns);
-        for name in unused {
-            match *name {
-                "trp_ns" => self.trp_ns = self.trp_ns.min(self.trp_ab_ns),
-                "trp_ab_ns" => self.trp_ab_ns = self.trp_ab_ns.max(self.trp_ns),
-                "trrd_s_ns" => self.trrd_s_ns = self.trrd_s_ns.min(self.trrd_l_ns).min(quarter),
-                "twtr_s_ns" => self.twtr_s_ns = self.twtr_s_ns.min(self.twtr_l_ns),
-                "trefi_ns" => {
+        for it in unused {
+            match it {
+                Yielding::Trp => self.trp_ns = self.trp_ns.min(self.trp_ab_ns),
+                Yielding::TrpAb => self.trp_ab_ns = self.trp_ab_ns.max(self.trp_ns),
+                Yielding::TrrdS => self.trrd_s_ns = self.trrd_s_ns.min(self.trrd_l_ns).min(quarter),
+                Yielding::TwtrS => self.twtr_s_ns = self.twtr_s_ns.min(self.twtr_l_ns),
+                Yielding::Trefi => {
                     let between = self.trp_ab_ns + self.trfc_ab_ns + self.tras_ns;
                     self.trefi_ns = self.trefi_ns.max(between + self.tck());
                 }
-                _ => {}
             }
         }
         self

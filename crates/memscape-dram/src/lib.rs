@@ -31,7 +31,9 @@ pub mod stream;
 
 pub use address::{AddressMap, Dims, Field, MapError, Place};
 pub use constraint::{Constraint, Constraints, Kind, PimTiming, Scope, Window, constraints, pim_constraints};
-pub use device::{Dram, DramError, Geometry, MEMORIES, MemoryError, UNUSED_BY_ALL_BANKS, UNUSED_BY_READS};
+pub use device::{
+    Dram, DramError, Geometry, MEMORIES, MemoryError, UNUSED_BY_ALL_BANKS, UNUSED_BY_READS, Yielding,
+};
 pub use energy::{CommandCounts, Meter, PimWork};
 pub use engine::{
     Address, Command, Engine, EngineError, Origin, ProtocolError, Ready, RefreshPolicy, RowState, Sink,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
+use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS, Yielding};
 use memscape_study::{Bound, Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Model, Reply};
@@ -96,7 +96,7 @@ impl DecodeStudy {
     fn pim_memory(&self) -> PimMemory {
         PimMemory {
             // All banks close at once.
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS).easing(&["trp_ns"]),
+            memory: self.memory.easing(UNUSED_BY_ALL_BANKS).easing(&[Yielding::Trp]),
             pim: self.pim,
             format: self.format,
             placement: self.placement,

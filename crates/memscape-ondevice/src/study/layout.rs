@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::stream::{Policy, serve};
-use memscape_dram::{Command, Dram, DramError, Engine, Kind, Place, constraints};
+use memscape_dram::{Command, Dram, DramError, Engine, Kind, Place, Yielding, constraints};
 use memscape_study::{Laws, Slot, Study, StudyError};
 use memscape_units::Picoseconds;
 use memscape_workload::{Format, Gemv, Matrix, Model};
@@ -152,7 +152,7 @@ impl LayoutStudy {
     /// [`StudyError`] says what does not fit.
     pub fn layout(&self) -> Result<(Layout, BurstMap), StudyError> {
         self.memory
-            .easing(&["trp_ab_ns", "twtr_s_ns", "trefi_ns"])
+            .easing(&[Yielding::TrpAb, Yielding::TwtrS, Yielding::Trefi])
             .check()
             .map_err(LayoutStudyError::Memory)?;
         if self.format.scale().is_some() {
