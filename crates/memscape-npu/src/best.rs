@@ -56,8 +56,19 @@ pub struct Demanded {
     pub size: [u64; 3],
     /// How often.
     pub count: u64,
+    /// How many of these have one row less: of experts, those that one token fewer meets.
+    pub short: u64,
     /// What a byte of B as it is multiplied takes in DRAM.
     pub b_share: f64,
+}
+
+impl Demanded {
+    /// Its sizes, and how often each is computed.
+    pub fn sizes(self) -> impl Iterator<Item = ([u64; 3], u64)> {
+        let [m, k, n] = self.size;
+        let sizes = [(self.size, self.count - self.short), ([m - 1, k, n], self.short)];
+        sizes.into_iter().filter(|it| it.1 > 0)
+    }
 }
 
 /// What keeps every design from some product.
@@ -349,10 +360,13 @@ impl Designs<'_> {
             each.any(|(it, (total, best))| *it != 0 && best.is_none_or(|it| *total < it.1))
         };
         #[expect(clippy::cast_precision_loss, reason = "counts of layers")]
-        let all = |one: &dyn Fn(&Demanded) -> f64| -> Vec<f64> {
-            products.iter().map(|it| one(it) * it.count as f64).collect()
+        let all = |one: &dyn Fn([u64; 3], f64) -> f64| -> Vec<f64> {
+            let total = |it: &Demanded| {
+                it.sizes().map(|(size, count)| one(size, it.b_share) * count as f64).sum::<f64>()
+            };
+            products.iter().map(total).collect()
         };
-        let least = |kernel: &Kernel| all(&|it| self.at_least(kernel, it.size, it.b_share));
+        let least = |kernel: &Kernel| all(&|size, b_share| self.at_least(kernel, size, b_share));
         for (_, kernel) in self.by_bound(|it| least(it).iter().sum())? {
             let shortest = Design { tile: kernel.tile, k_mt: kernel.tile.k, ..self.base };
             if !any_below(&totals(&least(&kernel), &kernel, &shortest), &best)
@@ -362,8 +376,9 @@ impl Designs<'_> {
             }
             for design in self.steps(kernel.tile) {
                 let by = |engine| {
-                    let time = |it: &Demanded| self.time_by(engine, &kernel, &design, it.size, it.b_share);
-                    totals(&all(&|it| time(it).unwrap_or(f64::INFINITY)), &kernel, &design)
+                    let time = |size, b_share| self.time_by(engine, &kernel, &design, size, b_share);
+                    let of = |size, b_share| time(size, b_share).unwrap_or(f64::INFINITY);
+                    totals(&all(&of), &kernel, &design)
                 };
                 let mut times = by(CostEngine::Closed);
                 if !any_below(&times, &best) {
@@ -377,8 +392,9 @@ impl Designs<'_> {
                     let (total, better) = (times[at], best[at].is_none_or(|it| times[at] < it.1));
                     let fits = |at: usize| {
                         combination >> at & 1 == 0
-                            || *programmable[at]
-                                .get_or_insert_with(|| self.programmable(&design, products[at].size))
+                            || *programmable[at].get_or_insert_with(|| {
+                                products[at].sizes().all(|it| self.programmable(&design, it.0))
+                            })
                     };
                     if total.is_finite() && better && (0..products.len()).all(fits) {
                         best[at] = Some((design, total));

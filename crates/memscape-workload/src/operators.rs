@@ -359,13 +359,16 @@ impl Llm {
     }
 
     /// Elements of the inputs and results of the largest product of so many tokens, which memory holds
-    /// while it is computed. Q, K and V are one, and so are gate and up: what follows wants all of them.
+    /// while it is computed. Q, K and V are one, and so are gate and up: what follows wants all of them, and those of
+    /// all experts of a layer.
     ///
     /// ```
     /// use memscape_workload::Model;
     ///
     /// let elements = Model::named("llama-3.2-1b").unwrap().product_elements(1920)?;
     /// assert_eq!(elements, 1920 * (2048 + 2 * 8192), "gate and up of 1920 tokens");
+    /// let elements = Model::named("mixtral-8x7b").unwrap().product_elements(1920)?;
+    /// assert_eq!(elements, 1920 * 2 * (4096 + 2 * 14336), "each meets two experts");
     /// # Ok::<(), memscape_workload::OperatorError>(())
     /// ```
     ///
@@ -373,9 +376,21 @@ impl Llm {
     /// As of [`Llm::prefill_operators`].
     pub fn product_elements(&self, tokens: u64) -> Result<u64, OperatorError> {
         let operators = self.prefill_operators(tokens, Projections::Merged)?;
+        let layers = u128::from(self.layers);
+        let all_of = |it: &Operator| {
+            let each = u128::from(it.activation_read_elements) + u128::from(it.activation_written_elements);
+            u128::from(it.count) * each
+        };
         let products = operators.iter().filter(|it| it.kind == OperatorKind::Matrix);
-        let elements = products.map(|it| it.activation_read_elements + it.activation_written_elements);
-        Ok(elements.max().unwrap_or(0))
+        let elements = products.clone().map(|it| {
+            if Matrix::is_among(it.name, &Matrix::FFN) {
+                let experts = products.clone().filter(|other| other.name == it.name);
+                experts.map(all_of).sum::<u128>().div_ceil(layers)
+            } else {
+                all_of(it) / u128::from(it.count)
+            }
+        });
+        Ok(u64::try_from(elements.max().unwrap_or(0)).unwrap_or(u64::MAX))
     }
 
     /// How often one instance of an operator reads weights where so many sequences work together, of

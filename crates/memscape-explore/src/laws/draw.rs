@@ -27,6 +27,11 @@ impl Dice {
         self.uniform() < probability
     }
 
+    /// A count from 1 to `most`, each power of two as likely as the next.
+    fn count_to(&mut self, most: f64) -> f64 {
+        (most + 1.0).powf(self.uniform()).floor()
+    }
+
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -44,6 +49,10 @@ const FACTORS: [f64; 12] = [1.0 / 64.0, 0.25, 0.25, 0.5, 0.5, 0.75, 1.5, 2.0, 2.
 
 /// What stands in for a number that is null or 0.
 const FROM_NOTHING: [f64; 4] = [1.0, 2.0, 8.0, 64.0];
+
+/// How often a count is any smaller one instead, few as likely as many: short prompts and matrices of few rows are where
+/// tiles, blocks and bursts are not full, and factors of two leave what divides evenly.
+const SMALL: f64 = 0.4;
 
 /// How many numbers are changed on average at first; points that cannot exist are
 /// tried again with less.
@@ -81,10 +90,14 @@ pub(super) fn draw(
     #[expect(clippy::cast_precision_loss, reason = "a study has few parameters")]
     let probability = (CHANGED_NUMBERS * wild / numbers.len().max(1) as f64).min(0.5);
     for it in numbers {
+        // What is asked of a machine is changed more often than what it is made of.
+        let probability = if it.path.contains('.') { probability } else { (3.0 * probability).min(0.5) };
         if dice.chance(probability) {
             let now = at(&tree, &it.path).and_then(Value::as_f64).unwrap_or(0.0);
+            let small = matches!(it.values, Values::Number { whole: true, .. }) && dice.chance(SMALL);
             let new = match now {
                 0.0 => dice.pick(&FROM_NOTHING).copied(),
+                _ if small => Some(dice.count_to(now)),
                 _ => dice.pick(&FACTORS).map(|factor| factor * now),
             };
             if let Some(value) = new.and_then(|new| fitting(&it.values, new)) {

@@ -38,7 +38,7 @@ impl AttentionProduct {
     /// Those of so many prompts.
     pub(super) fn demanded(&self, it: &Operator, batch: NonZeroU32) -> Demanded {
         let count = it.count.saturating_mul(self.blocks).saturating_mul(batch.get().into());
-        Demanded { size: self.gemm.size(), count, b_share: 1.0 }
+        Demanded { size: self.gemm.size(), count, short: 0, b_share: 1.0 }
     }
 
     /// Bytes of inputs and results of one, which DRAM holds while it is computed.
@@ -99,7 +99,7 @@ impl WorkloadStudy {
             return Ok(gemm);
         }
         let designs = self.designs();
-        let demanded = Demanded { size: gemm.size(), count: 1, b_share: 1.0 };
+        let demanded = Demanded { size: gemm.size(), count: 1, short: 0, b_share: 1.0 };
         match designs.shared(&[demanded])?[1] {
             Some((design, _)) => Ok(gemm.with_design(&design)),
             None => Err(WorkloadError::no_design(self, designs.obstacle(1, |_, _| gemm.size())?).into()),

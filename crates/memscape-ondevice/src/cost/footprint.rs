@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attention::CACHE_ELEMENT_BYTES;
 use super::gemv::GemvError;
+use super::token::outer_matrices;
 use crate::hardware::PimBlocks;
 use crate::mapping::Scheme;
 use crate::mapping::layout::{Layout, LayoutError, Placement};
@@ -240,9 +241,12 @@ impl Footprint {
         let Keeping { format, scheme, padding, .. } = *keeping;
         let layers = u64::from(model.layers);
         let matrices = layer_matrices(model)?.into_iter().map(|it| (it.1, padding.layers, layers));
-        let head = (model.gemv(Matrix::LmHead)?, padding.lm_head, 1);
+        let outer = outer_matrices(model)?.into_iter().map(|(matrix, gemv)| match matrix {
+            Matrix::LmHead => (gemv, padding.lm_head, 1),
+            _ => (gemv, padding.layers, 1),
+        });
         let (mut added, mut sum_rows, mut tile_rows) = (0_u64, 0, 0);
-        for (gemv, to, count) in matrices.chain([head]) {
+        for (gemv, to, count) in matrices.chain(outer) {
             let layout = layout(gemv, keeping, memory, pim)?;
             let padding = padding_bytes(&layout, gemv, to, format, memory);
             added = added.saturating_add(padding.saturating_mul(count));

@@ -364,7 +364,7 @@ impl Gemvs {
 }
 
 /// Matrices around the layers: the LM head, and the projections between embeddings of another width and the layers.
-fn outer_matrices(model: &Llm) -> Result<Vec<(Matrix, Gemv)>, NoSuchMatrix> {
+pub(super) fn outer_matrices(model: &Llm) -> Result<Vec<(Matrix, Gemv)>, NoSuchMatrix> {
     let projections: &[Matrix] =
         if model.projects_embedding() { &[Matrix::ProjectIn, Matrix::ProjectOut] } else { &[] };
     projections.iter().chain([&Matrix::LmHead]).map(|it| Ok((*it, model.gemv(*it)?))).collect()

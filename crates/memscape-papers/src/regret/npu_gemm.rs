@@ -149,7 +149,8 @@ fn best_for_all(study: &WorkloadStudy) -> Option<Tile> {
     let designs =
         Designs { device: &first.device, base: first.design(), k_mt_steps: None, engine: first.engine };
     let count = u64::from(study.model.layers);
-    let demanded: Vec<_> = gemms.iter().map(|it| Demanded { size: it.size(), count, b_share: 1.0 }).collect();
+    let demanded: Vec<_> =
+        gemms.iter().map(|it| Demanded { size: it.size(), count, short: 0, b_share: 1.0 }).collect();
     let best = designs.shared(&demanded).ok()?.pop()??;
     Some(best.0.tile)
 }

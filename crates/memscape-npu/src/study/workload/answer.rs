@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cost::schedule::Bottleneck;
-use crate::study::gemm::GemmAnswer;
+use crate::study::gemm::GemmStudy;
 use crate::study::laws;
 use crate::study::occupancy::Occupancy;
 use crate::study::pass::Streamed;
@@ -111,36 +111,40 @@ impl WorkloadStudy {
         let mut slowest = (Nanoseconds::ZERO, Matrix::LmHead);
         let mut computing = Nanoseconds::ZERO;
         for it in &products.kinds {
-            let answer = it.answer()?;
-            let GemmAnswer { time_ns, useful_share, dram_read_bytes, dram_write_bytes, .. } = answer;
-            let count = it.count as f64;
-            let time = Nanoseconds::new(time_ns)? * count;
             let outside = Matrix::OUTSIDE.contains(&it.matrix);
             let of = &mut parts[usize::from(outside)];
-            of.time += time;
-            of.read_bytes += count * dram_read_bytes;
-            of.written_bytes += count * dram_write_bytes;
-            let bus = it.gemm.bus_bytes(it.stored_share)?;
-            of.bus_bytes = [0, 1].map(|it| of.bus_bytes[it] + count * bus[it]);
+            let mut all = Nanoseconds::ZERO;
+            for (gemm, count) in it.sizes() {
+                let answer = gemm.answer_with(it.stored_share)?;
+                let count = count as f64;
+                let time = Nanoseconds::new(answer.time_ns)? * count;
+                of.time += time;
+                of.read_bytes += count * answer.dram_read_bytes;
+                of.written_bytes += count * answer.dram_write_bytes;
+                let bus = gemm.bus_bytes(it.stored_share)?;
+                of.bus_bytes = [0, 1].map(|it| of.bus_bytes[it] + count * bus[it]);
+                all += time;
+                if answer.bottleneck == Bottleneck::Compute {
+                    computing += time;
+                }
+                let [m, k, n] = gemm.size();
+                computed += 2.0 * count * m as f64 * k.saturating_mul(n) as f64 / answer.useful_share;
+            }
             // An expert's rows fill fewer of a block than a layer's.
             let of_experts = self.model.experts.is_some() && Matrix::FFN.contains(&it.matrix);
             if !outside && !of_experts {
                 layers.0 += it.operations;
                 // What else runs at the layers' rate reads no weights, however wide these are stored.
                 layers.1 += if it.stored_share.total_cmp(&1.0).is_ne() {
-                    self.in_its_design(it.gemm)?.answer_with(1.0)?.time_ns * count
+                    self.in_its_design(it.gemm)?.answer_with(1.0)?.time_ns * it.count as f64
                 } else {
-                    it.alone.unwrap_or(time.as_f64())
+                    it.alone.unwrap_or(all.as_f64())
                 };
             }
-            gemms += time;
-            if answer.bottleneck == Bottleneck::Compute {
-                computing += time;
-            }
+            gemms += all;
             operations += it.operations;
-            computed += it.programmed() / useful_share;
-            if slowest.0 < time {
-                slowest = (time, it.matrix);
+            if slowest.0 < all {
+                slowest = (all, it.matrix);
             }
         }
         let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
@@ -204,20 +208,22 @@ impl WorkloadStudy {
         let products = self.products(heads, stored, but)?;
         let mut costs = Vec::new();
         for it in &products.kinds {
-            let answer = it.answer()?;
-            let floors = self.floors_of(it.matrix, it.gemm.size(), stored)?;
-            let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * it.count as f64);
-            let useful = answer.compute_ns * answer.useful_share;
-            let parts = [
-                ("compute_at_peak", of(floors.compute)?),
-                ("kernel", of(useful - floors.compute)?),
-                ("padding", of(answer.compute_ns - useful)?),
-                ("input_wait", of(answer.input_wait_ns)?),
-                ("output_wait", of(answer.output_wait_ns)?),
-                ("epilogue", of(answer.epilogue_ns)?),
-                ("dispatch", of(answer.dispatch_ns)?),
-            ];
-            costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
+            for (gemm, count) in it.sizes() {
+                let answer = gemm.answer_with(it.stored_share)?;
+                let floors = self.floors_of(it.matrix, gemm.size(), stored)?;
+                let of = |ns: f64| Nanoseconds::new(ns.max(0.0)).map(|ns| ns * count as f64);
+                let useful = answer.compute_ns * answer.useful_share;
+                let parts = [
+                    ("compute_at_peak", of(floors.compute)?),
+                    ("kernel", of(useful - floors.compute)?),
+                    ("padding", of(answer.compute_ns - useful)?),
+                    ("input_wait", of(answer.input_wait_ns)?),
+                    ("output_wait", of(answer.output_wait_ns)?),
+                    ("epilogue", of(answer.epilogue_ns)?),
+                    ("dispatch", of(answer.dispatch_ns)?),
+                ];
+                costs.push(OperatorCost::new(Pass::Prompt, it.matrix.name(), of(floors.least())?, parts));
+            }
         }
         let configurations: Vec<_> = products.kinds.iter().map(|it| it.configuration).collect();
         let changes = products.reconfigurations(&configurations) as f64;
@@ -236,14 +242,18 @@ impl WorkloadStudy {
     /// between.
     fn record(&self, recorder: &mut dyn Recorder) -> Result<(), StudyError> {
         let products = self.products(NonZeroU64::MIN, None, &[])?;
-        let time = |it: &Product| Ok(Nanoseconds::new(it.gemm.answer()?.time_ns)?.to_picoseconds());
-        let times = products.kinds.iter().map(time).collect::<Result<Vec<_>, StudyError>>()?;
+        let time = |gemm: GemmStudy| -> Result<Picoseconds, StudyError> {
+            Ok(Nanoseconds::new(gemm.answer()?.time_ns)?.to_picoseconds())
+        };
+        let less = |it: &Product| it.sizes().nth(1).map_or(Ok(Picoseconds::ZERO), |it| time(it.0));
+        let of = |it: &Product| Ok((time(it.gemm)?, less(it)?));
+        let times = products.kinds.iter().map(of).collect::<Result<Vec<_>, StudyError>>()?;
         let reconfiguration = self.device.reconfiguration_ns.to_picoseconds();
         let mut at_most = products
             .kinds
             .iter()
             .zip(&times)
-            .map(|(it, time)| time.0.checked_add(reconfiguration.0)?.checked_mul(it.count));
+            .map(|(it, time)| time.0.0.checked_add(reconfiguration.0)?.checked_mul(it.count));
         at_most.try_fold(0, |sum: u64, it| sum.checked_add(it?)).ok_or(WorkloadError::TooLong)?;
 
         let configuring = recorder.track("array", "configuration");
@@ -260,7 +270,8 @@ impl WorkloadStudy {
                 span(configuring, "configure", reconfiguration);
             }
             loaded = Some(product.configuration);
-            span(multiplying, product.matrix.name(), times[kind] * products.instances(kind, layer));
+            let ((each, one_less), (count, short)) = (times[kind], products.instances(kind, layer));
+            span(multiplying, product.matrix.name(), each * (count - short) + one_less * short);
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use memscape_study::StudyError;
 use memscape_units::Bytes;
-use memscape_workload::{Gemv, Matrix, Weights};
+use memscape_workload::{Gemv, Matrix, Projections, Weights};
 
 use crate::best::Demanded;
 use crate::mapping::chain::MAX_SIZE;
-use crate::study::gemm::{GemmAnswer, GemmStudy};
+use crate::study::gemm::GemmStudy;
 use crate::study::workload::question::{Strategy, WorkloadError, WorkloadStudy};
 
 /// One kind of product.
@@ -19,6 +19,8 @@ pub(super) struct Product {
     pub(super) gemm: GemmStudy,
     /// How often it is computed in a prompt: in each layer, by each expert that some token meets.
     pub(super) count: u64,
+    /// How many of these have one row less: the experts that one token fewer meets.
+    pub(super) short: u64,
     /// Operations asked for, all together.
     pub(super) operations: f64,
     /// What the array is configured for: a change of it takes time.
@@ -32,19 +34,15 @@ pub(super) struct Product {
 impl Product {
     /// All of its kind.
     pub(super) fn demanded(&self) -> Demanded {
-        Demanded { size: self.gemm.size(), count: self.count, b_share: self.stored_share }
+        let (Self { count, short, .. }, b_share) = (*self, self.stored_share);
+        Demanded { size: self.gemm.size(), count, short, b_share }
     }
 
-    /// The product, its weights read as they are charged.
-    pub(super) fn answer(&self) -> Result<GemmAnswer, StudyError> {
-        self.gemm.answer_with(self.stored_share)
-    }
-
-    /// Operations that the array is programmed for: of experts, as many for each as for the one that has most.
-    #[expect(clippy::cast_precision_loss, reason = "operations stay far below 2^53 in ratio")]
-    pub(super) fn programmed(&self) -> f64 {
-        let [m, k, n] = self.gemm.size();
-        2.0 * self.count as f64 * m as f64 * k.saturating_mul(n) as f64
+    /// Its sizes, each with how often that is computed.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = (GemmStudy, u64)> + use<> {
+        let gemm = self.gemm;
+        let of = move |m: u64| GemmStudy { m: NonZeroU64::new(m).unwrap_or(NonZeroU64::MIN), ..gemm };
+        self.demanded().sizes().map(move |([m, ..], count)| (of(m), count))
     }
 }
 
@@ -76,13 +74,15 @@ impl Products {
         outside(0..self.before, 0).chain(layers).chain(outside(behind..self.kinds.len(), self.layers))
     }
 
-    /// How often a layer computes a kind of product: of experts, as evenly as whole numbers allow.
-    pub(super) fn instances(&self, kind: usize, layer: u64) -> u64 {
-        let Product { count, matrix, .. } = self.kinds[kind];
+    /// How often a layer computes a kind of product, and how many of these have one row less: of experts, as evenly as
+    /// whole numbers allow.
+    pub(super) fn instances(&self, kind: usize, layer: u64) -> (u64, u64) {
+        let Product { count, short, matrix, .. } = self.kinds[kind];
         if Matrix::OUTSIDE.contains(&matrix) {
-            return count;
+            return (count, short);
         }
-        count / self.layers + u64::from(layer < count % self.layers)
+        let evenly = |it: u64| it / self.layers + u64::from(layer < it % self.layers);
+        (evenly(count), evenly(count) - evenly(count - short))
     }
 
     /// How often the array is configured anew if the kinds need these configurations. The first
@@ -193,15 +193,17 @@ impl WorkloadStudy {
                 let multiplied = elements as f64 * f64::from(self.precision.input_bytes());
                 it.matrix_bits(matrix, elements) as f64 / 8.0 / multiplied
             });
-            Product { matrix, gemm, count, operations, configuration: 0, alone: None, stored_share }
+            Product { matrix, gemm, count, short: 0, operations, configuration: 0, alone: None, stored_share }
         };
         let (layers, tokens) = (u64::from(self.model.layers), self.prompt_tokens);
         let of_all = |(matrix, weights), count| kind(matrix, weights, tokens, count, count * tokens.get());
-        // Each expert multiplies the tokens that meet it, one more for some: all are given room for these.
+        // Each expert multiplies the tokens that meet it, one more for some.
         let [(fewer, each), (more, one_more)] = self.model.ffn_instances(tokens.get());
         let rows = NonZeroU64::new(if more > 0 { one_more } else { each }).unwrap_or(NonZeroU64::MIN);
-        let of_ffn =
-            |(matrix, weights)| kind(matrix, weights, rows, fewer + more, fewer * each + more * one_more);
+        let of_ffn = |(matrix, weights)| {
+            let product = kind(matrix, weights, rows, fewer + more, fewer * each + more * one_more);
+            Product { short: if more > 0 { fewer } else { 0 }, ..product }
+        };
         // Only models with embeddings of another size than the layers' have projections of them.
         let outside = |matrix| self.model.gemv(matrix).ok().map(|weights| (matrix, weights));
         let mut kinds: Vec<_> = outside(Matrix::ProjectIn).map(|it| of_all(it, 1)).into_iter().collect();
@@ -228,10 +230,12 @@ impl WorkloadStudy {
         Ok(kinds.iter().map(|it| (it.matrix.name(), it.demanded())).collect())
     }
 
-    /// Bytes that inputs and results of a product take in DRAM, padding left out, where these are most.
+    /// Bytes that inputs and results of a product take in DRAM, padding left out, where these are most. Of Q, K and V,
+    /// and of gate and up, all are wanted by what follows, computed together or not.
     pub(in crate::study) fn product_bytes(&self, heads: NonZeroU64) -> Result<Bytes, StudyError> {
         let of = |bytes: u32, elements: u64| u128::from(bytes) * u128::from(elements);
-        let Products { layers, kinds, .. } = self.kinds(heads, None)?;
+        let together = Self { projections: Projections::Merged, ..*self };
+        let Products { layers, kinds, .. } = together.kinds(heads, None)?;
         let most = kinds.into_iter().map(|Product { gemm, count, .. }| {
             let (inputs, results) = (self.precision.input_bytes(), self.precision.output_bytes());
             // All experts of a layer wait for each other between their matrices.

@@ -1,6 +1,6 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_study::Study;
+use memscape_study::{OperatorCost, Study};
 use memscape_units::GbPerS;
 use memscape_workload::{Matrix, Model};
 
@@ -84,7 +84,39 @@ fn the_timeline_of_experts_lasts_as_long_as_they_take() {
         let prompt_tokens = NonZeroU64::new(tokens).unwrap();
         let study = WorkloadStudy { model, prompt_tokens, ..WorkloadStudy::default() };
         let products = study.products(NonZeroU64::MIN, None, &[]).unwrap();
-        let told: u64 = products.sequence().map(|(layer, kind)| products.instances(kind, layer)).sum();
+        let told: u64 = products.sequence().map(|(layer, kind)| products.instances(kind, layer).0).sum();
         assert_eq!(told, study.answer().unwrap().gemms);
     }
+    // Some experts meet a token less: as many all together as are computed.
+    let prompt_tokens = NonZeroU64::new(101).unwrap();
+    let study = WorkloadStudy { model, prompt_tokens, ..WorkloadStudy::default() };
+    let products = study.products(NonZeroU64::MIN, None, &[]).unwrap();
+    let down = products.kinds.iter().position(|it| it.matrix == Matrix::Down).unwrap();
+    let short: u64 = (0..32).map(|layer| products.instances(down, layer).1).sum();
+    assert_eq!(short, 192, "202 visits of eight experts are 25 each, and one more for two");
+}
+
+/// Of 1793 tokens a quarter of the experts meet 449, one more than a block of rows has.
+#[test]
+fn a_token_more_is_a_row_of_those_experts_that_meet_it() {
+    let of = |tokens| {
+        let (model, lm_head) = (Model::named("mixtral-8x7b").unwrap(), false);
+        let prompt_tokens = NonZeroU64::new(tokens).unwrap();
+        WorkloadStudy { model, prompt_tokens, lm_head, ..WorkloadStudy::default() }
+    };
+    let (even, odd) = (of(1792), of(1793));
+    let ns = |rows, matrix| {
+        let rows = NonZeroU64::new(rows).unwrap();
+        even.gemm(rows, even.model.gemv(matrix).unwrap()).answer().unwrap().time_ns
+    };
+    let layer: f64 = [Matrix::Qkv, Matrix::Out, Matrix::Router].map(|it| ns(1793, it)).iter().sum();
+    let expert = |rows| [Matrix::GateUp, Matrix::Down].map(|it| ns(rows, it)).iter().sum::<f64>();
+    let expected = 32.0 * layer + 192.0 * expert(448) + 64.0 * expert(449);
+    assert!((odd.answer().unwrap().gemm_ns / expected - 1.0).abs() < 1e-9);
+    assert!(expert(449) > 1.5 * expert(448), "another block of rows");
+    let gemms = even.answer().unwrap().gemms;
+    assert_eq!(odd.answer().unwrap().gemms, gemms);
+    let costs = odd.operators(NonZeroU64::MIN, None, &[]).unwrap();
+    let told: f64 = costs.iter().map(OperatorCost::time_ns).sum();
+    assert!((told / odd.answer().unwrap().time_ns - 1.0).abs() < 1e-9, "operators are all of it");
 }
