@@ -135,6 +135,9 @@ pub enum Command {
         /// Go on where an interrupted sweep stopped; with a store, every sweep does.
         #[arg(long)]
         resume: bool,
+        /// Replace what the table holds, whatever it is; the answer to the same question may always be replaced.
+        #[arg(long)]
+        overwrite: bool,
         /// Folder in which answers are kept: what is there, from whatever sweep, is not computed again, and
         /// a table of any length takes little memory.
         #[arg(long, value_name = "DIR")]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Error, Uncertainty};
+use memscape::explore::{Error, Onto, Uncertainty};
 use memscape::prelude::{DynStudy, Parameters, studies, study};
 use serde_json::Value;
 
@@ -56,8 +56,9 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         Command::Sweep { file, out: table, store: Some(folder), .. } => {
             sweep::into_store(&file, &folder, table.as_deref(), quiet, err)
         }
-        Command::Sweep { file, out: table, resume, store: None } => {
-            sweep::into_file(&file, table.as_deref(), resume, quiet, err)
+        Command::Sweep { file, out: table, resume, overwrite, store: None } => {
+            let onto = Onto { resume, overwrite };
+            sweep::into_file(&file, table.as_deref(), onto, quiet, err)
         }
         Command::Store { what } => store::store(&what, quiet, out, err),
         Command::Search { file, objectives, method, budget, seed, kept } => {

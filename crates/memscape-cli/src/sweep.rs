@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Filled, Store, Written, sweep_to_file};
+use memscape::explore::{Filled, Onto, Store, Written, sweep_to_file};
 use memscape::prelude::study;
 
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub fn into_store(
 pub fn into_file(
     file: &Path,
     table: Option<&Path>,
-    resume: bool,
+    onto: Onto,
     quiet: bool,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -58,7 +58,7 @@ pub fn into_file(
     let study = study(&spec.study).map_err(Failure::of)?;
     save_when_interrupted();
     let progress = Progress::new(&spec.study, quiet);
-    let done = sweep_to_file(study, &spec, table, resume, &progress).map_err(Failure::of)?;
+    let done = sweep_to_file(study, &spec, table, onto, &progress).map_err(Failure::of)?;
     drop(progress);
     let Filled { found, computed, complete, .. } = done.filled;
     if !complete {

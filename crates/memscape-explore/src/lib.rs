@@ -83,7 +83,8 @@ pub use search::{Contest, Search, Strategy, contest, nothing_found, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::{
-    AskedAgain, Differing, Filled, Freed, Lacking, Manifest, Run, Store, Verified, Written, sweep_to_file,
+    AskedAgain, Differing, Filled, Freed, Lacking, Manifest, Onto, Run, Store, Verified, Written,
+    sweep_to_file,
 };
 pub use study_file::StudyFile;
 pub use sweep::Sweep;

@@ -1,7 +1,9 @@
 //! What is to be computed: a model's two sparse blocks per layer and its dense
 //! rest, a prompt and a reply, and which neurons they activate.
 
-use memscape_workload::{Llm, Model, NotStored, WeightFormat, WeightsError};
+use std::num::NonZeroU64;
+
+use memscape_workload::{Llm, Model, NotStored, Reply, WeightFormat, WeightsError};
 
 use crate::activity::{BlockKind, Law, LawError, Recording, RecordingName, Source, Synthetic, TraceError};
 use crate::hardware::ActivityLaw;
@@ -183,16 +185,13 @@ impl Shape {
         context + self.windowed * (context.min(self.window) - context)
     }
 
-    /// The mean of that while a context grows.
+    /// The mean of that over the tokens of a reply, each of which attends to itself as well.
     #[must_use]
-    pub fn mean_attended(&self, from: f64, to: f64) -> f64 {
-        let mean = 0.5 * (from + to);
-        // Up to the window a layer attends to all of it, then to no more.
-        let full = self.window.clamp(from, to);
-        let within = 0.5 * (full - from) * (from + full);
-        let beyond = if full < to { (to - full) * self.window } else { 0.0 };
-        let windowed = if to > from { (within + beyond) / (to - from) } else { from.min(self.window) };
-        mean + self.windowed * (windowed - mean)
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of tokens")]
+    pub fn mean_attended(&self, reply: Reply) -> f64 {
+        let all = reply.mean_seen(None);
+        let window = self.window.is_finite().then_some(self.window as u32);
+        all + self.windowed * (reply.mean_seen(window) - all)
     }
 
     /// Pairs of a prompt's token and one that it attends to, of one layer in the mean.
@@ -413,8 +412,8 @@ impl Work {
     /// Tokens that a layer attends to, on average over layers and reply.
     #[must_use]
     pub fn mean_context(&self) -> f64 {
-        let prompt = f64::from(self.prompt);
-        self.shape.mean_attended(prompt, prompt + f64::from(self.generated))
+        let tokens = NonZeroU64::new(self.generated.into()).unwrap_or(NonZeroU64::MIN);
+        self.shape.mean_attended(Reply { prompt: self.prompt.into(), tokens })
     }
 
     /// Bytes of the key-value cache, in the end.

@@ -1,7 +1,7 @@
 //! One colour for each system, scheme, kernel, policy and cause, the same in all figures.
 
 use memscape_plot::style::{Colour, DISTINCT, distinct};
-use memscape_plot::{Chart, Figure, Mark};
+use memscape_plot::{Chart, Figure};
 
 /// What is told apart by colour, in families: each in its order, and under all names that the
 /// figures have for it, platforms' included. The first word of a name that goes on after a comma counts as well.
@@ -80,7 +80,7 @@ pub fn paint(figure: &mut Figure) {
                 each(bars.series.iter_mut().map(|it| (it.name.as_str(), &mut it.colour)));
             }
             Chart::Lines(lines) => {
-                let points = lines.curves.iter_mut().filter(|it| it.mark != Mark::Dashed);
+                let points = lines.curves.iter_mut().filter(|it| !it.mark.is_bound());
                 each(points.map(|it| (it.name.as_str(), &mut it.colour)));
             }
             _ => {}

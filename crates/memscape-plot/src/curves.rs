@@ -26,8 +26,20 @@ pub enum Mark {
     Line,
     /// A dashed line: a bound, such as a roofline.
     Dashed,
+    /// A dashed line of steps, each as high as the point before it: a front of what should be small.
+    StepsAfter,
+    /// The same, each as high as the point behind it.
+    StepsBefore,
     /// Markers alone: a scatter.
     Points,
+}
+
+impl Mark {
+    /// Whether it is a bound.
+    #[must_use]
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::Dashed | Self::StepsAfter | Self::StepsBefore)
+    }
 }
 
 /// Points in order, under one name of the legend.
@@ -222,9 +234,9 @@ impl Lines {
     }
 
     fn colour(&self, index: usize) -> Colour {
-        let bounds_before = self.curves[..index].iter().filter(|it| it.mark == Mark::Dashed).count();
+        let bounds_before = self.curves[..index].iter().filter(|it| it.mark.is_bound()).count();
         let look = self.curves[index].look.unwrap_or(index - bounds_before);
-        let own = if self.curves[index].mark == Mark::Dashed { INK } else { distinct(look) };
+        let own = if self.curves[index].mark.is_bound() { INK } else { distinct(look) };
         self.curves[index].colour.unwrap_or(own)
     }
 
@@ -240,7 +252,9 @@ impl Lines {
         match self.curves[index].mark {
             Mark::LineAndPoints => Key::Curve { colour, marker: Some((marker, fill)), dash: None },
             Mark::Line => Key::Curve { colour, marker: None, dash: None },
-            Mark::Dashed => Key::Curve { colour, marker: None, dash: Some(DASH) },
+            Mark::Dashed | Mark::StepsAfter | Mark::StepsBefore => {
+                Key::Curve { colour, marker: None, dash: Some(DASH) }
+            }
             Mark::Points => Key::Point { colour, marker, fill },
         }
     }
@@ -427,6 +441,22 @@ impl Plot for Lines {
 
 const MARKER: f64 = 2.1;
 
+/// Where a step between two points has its corner.
+type Corner = fn((f64, f64), (f64, f64)) -> (f64, f64);
+
+const AFTER: Corner = |from, to| (to.0, from.1);
+const BEFORE: Corner = |from, to| (from.0, to.1);
+
+/// A line with a corner between every two points.
+fn stairs(points: &[(f64, f64)], corner: Corner) -> Vec<(f64, f64)> {
+    let mut line = Vec::with_capacity(2 * points.len());
+    for pair in points.windows(2) {
+        line.extend([pair[0], corner(pair[0], pair[1])]);
+    }
+    line.extend(points.last());
+    line
+}
+
 impl Lines {
     /// In which order curves are drawn: lines before points, and of points those first that
     /// cover most, so that few lie over many.
@@ -450,6 +480,8 @@ impl Lines {
                 (1, Mark::Line) => self.marker(index).draw(scene, run[0], MARKER, colour, curve.fill),
                 (0 | 1, _) => {}
                 (_, Mark::Dashed) => scene.dashes(&run, DASH, REFERENCE_WIDTH, colour),
+                (_, Mark::StepsAfter) => scene.dashes(&stairs(&run, AFTER), DASH, REFERENCE_WIDTH, colour),
+                (_, Mark::StepsBefore) => scene.dashes(&stairs(&run, BEFORE), DASH, REFERENCE_WIDTH, colour),
                 _ => scene.path(run, CURVE_WIDTH, colour),
             }
         }
@@ -535,5 +567,19 @@ fn draw_along(scene: &mut Scene, curve: &Curve, colour: Colour, place: &impl Fn(
         if 3 < corners.len() {
             scene.shapes.push(Shape::Polygon { corners, colour, opacity: 0.2 });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_as_high_as_the_point_before_or_behind() {
+        let points = [(1.0, 4.0), (2.0, 3.0)];
+        let after = stairs(&points, AFTER);
+        assert_eq!(after, [(1.0, 4.0), (2.0, 4.0), (2.0, 3.0)]);
+        let before = stairs(&points, BEFORE);
+        assert_eq!(before, [(1.0, 4.0), (1.0, 3.0), (2.0, 3.0)]);
     }
 }

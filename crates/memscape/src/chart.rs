@@ -427,7 +427,8 @@ impl Drawing {
             best.f64("x")?.into_iter().flatten().zip(best.f64("y")?).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         points.dedup();
-        lines = lines.marked(Mark::Dashed, "Front", staircase(&points, goals[0].maximize));
+        let steps = if goals[0].maximize { Mark::StepsBefore } else { Mark::StepsAfter };
+        lines = lines.marked(steps, "Front", points);
         Ok(self.with_references(lines, rows).into())
     }
 
@@ -528,17 +529,6 @@ fn with_gaps(own: &[&&Row], refused: impl Iterator<Item = f64>) -> Vec<Point> {
 
 fn scale(log: bool) -> Scale {
     if log { Scale::Log10 } else { Scale::Linear }
-}
-
-/// A front's edge: between two of its points, only what the worse one has can be had.
-fn staircase(points: &[(f64, Option<f64>)], more_is_better: bool) -> Vec<(f64, Option<f64>)> {
-    let mut edge = Vec::with_capacity(2 * points.len());
-    for pair in points.windows(2) {
-        let corner = if more_is_better { (pair[0].0, pair[1].1) } else { (pair[1].0, pair[0].1) };
-        edge.extend([pair[0], corner]);
-    }
-    edge.extend(points.last());
-    edge
 }
 
 fn too_many(what: &str, there_are: usize, most: usize, column: &str) -> Error {
@@ -661,10 +651,20 @@ mod tests {
 
     #[test]
     fn a_front_is_a_staircase_and_a_legend_of_numbers_counts_up() {
-        let edge = staircase(&[(1.0, Some(4.0)), (2.0, Some(3.0))], false);
-        assert_eq!(edge, [(1.0, Some(4.0)), (2.0, Some(4.0)), (2.0, Some(3.0))]);
-        let edge = staircase(&[(1.0, Some(4.0)), (2.0, Some(3.0))], true);
-        assert_eq!(edge, [(1.0, Some(4.0)), (1.0, Some(3.0)), (2.0, Some(3.0))]);
+        let points = Table::from_columns([
+            ("a", numbers(&[1.0, 2.0, 3.0].map(Some))),
+            ("b", numbers(&[30.0, 20.0, 10.0].map(Some))),
+        ])
+        .unwrap();
+        let front = Drawing::of("a", "b").kind(Kind::Front);
+        for (maximize, steps) in [("b", Mark::StepsAfter), ("a", Mark::StepsBefore)] {
+            let front = Drawing { maximize: vec![maximize.to_owned()], ..front.clone() };
+            let figure = front.draw(&points).unwrap();
+            let Chart::Lines(lines) = &figure.panels[0].chart else { panic!("points") };
+            assert_eq!(lines.curves.last().unwrap().mark, steps);
+        }
+        let told = front.draw(&points).unwrap().alt_text();
+        assert!(told.contains("Front from 10.0 (at 3) to 30.0 (at 1)"), "{told}");
         let table = Table::from_columns([
             ("channels", Column::Int([16, 2, 8].map(Some).to_vec())),
             ("time_ns", Column::Float([1.0, 2.0, 3.0].map(Some).to_vec())),

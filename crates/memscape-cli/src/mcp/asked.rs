@@ -72,6 +72,9 @@ pub struct Sweep {
     pub space: Space,
     /// The table to write into the folder, .parquet or .csv
     pub output: String,
+    /// Whether it may replace a table that answers something else
+    #[serde(default)]
+    pub overwrite: bool,
     /// Rows to show, at most 200
     #[serde(default = "few")]
     #[schemars(range(max = 200))]

@@ -193,7 +193,8 @@ impl Tools {
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
         self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
-        let written = explore::sweep_to_file(study, &file, &path, true, control).map_err(Failure::of)?;
+        let onto = explore::Onto { resume: true, overwrite: asked.overwrite };
+        let written = explore::sweep_to_file(study, &file, &path, onto, control).map_err(Failure::of)?;
         let mut all = if written.filled.complete && path.extension().is_some_and(|it| it == "parquet") {
             let table = Table::read_parquet(&path).map_err(Failure::of)?;
             summary(&table, asked.rows.min(MOST_ROWS))?

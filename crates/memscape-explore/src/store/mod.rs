@@ -35,7 +35,7 @@ pub(crate) use known::answers_of;
 pub use manifest::Manifest;
 pub use store::{Run, Store};
 pub use tidy::{Freed, Verified};
-pub use to_file::sweep_to_file;
+pub use to_file::{Onto, sweep_to_file};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,9 @@ use super::store::Store;
 use crate::control::Control;
 use crate::error::Error;
 use crate::lock::{Lock, beside};
+use crate::origin::Origin;
 use crate::persistence::{CHECKPOINT, persistently};
+use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::table_writer::check_place;
@@ -26,16 +28,42 @@ use crate::table_writer::check_place;
 ///
 /// # Errors
 /// [`Error`] if the question is wrong, the output cannot be written or another process
-/// is writing it, or if there is a partial result and `resume` is not given. Nothing is
-/// touched then.
+/// is writing it, if there is a partial result and `resume` is not given, or if `path` holds
+/// something else than this question's answer and `overwrite` is not. Nothing is touched then.
 pub fn sweep_to_file(
     study: &dyn DynStudy,
     file: &StudyFile,
     path: &Path,
-    resume: bool,
+    onto: Onto,
     control: &dyn Control,
 ) -> Result<Written, Error> {
-    save_every(CHECKPOINT, study, file, path, resume, control)
+    save_every(CHECKPOINT, study, file, path, onto, control)
+}
+
+/// What of earlier results may be used, and lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Onto {
+    /// Work goes on from what an interrupted sweep left.
+    pub resume: bool,
+    /// A finished file is replaced, whatever it holds.
+    pub overwrite: bool,
+}
+
+/// Refuses a file that holds something else than this question's answer.
+fn check_finished(path: &Path, question: &Question) -> Result<(), Error> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let holds = match Origin::read(path) {
+        Ok(it) if it.id == question.id() => return Ok(()),
+        Ok(it) if it.edition != *question.edition() && it.edition.study == question.edition().study => {
+            format!("what another version of `{}` answered", it.edition.study)
+        }
+        Ok(it) => format!("the answer to another question of `{}`", it.edition.study),
+        Err(_) => "something else than an answer".to_owned(),
+    };
+    let problem = format!("it holds {holds}; name another file, remove it, or say `--overwrite`");
+    Err(Error::file(path, &problem))
 }
 
 fn save_every(
@@ -43,7 +71,7 @@ fn save_every(
     study: &dyn DynStudy,
     file: &StudyFile,
     path: &Path,
-    resume: bool,
+    Onto { resume, overwrite }: Onto,
     control: &dyn Control,
 ) -> Result<Written, Error> {
     check_place(path)?;
@@ -51,6 +79,9 @@ fn save_every(
     // Nothing is touched before it is sure that there is something to do.
     let cut = Cut::of(study, &sweep)?;
     let _lock = Lock::of(path)?;
+    if !overwrite {
+        check_finished(path, &cut.question)?;
+    }
     let folder = beside(path, ".partial");
     if !resume && folder.exists() {
         let problem = "an interrupted run left its rows here; go on with them by resuming (`--resume`), or \
@@ -58,6 +89,13 @@ fn save_every(
         return Err(Error::file(&folder, &problem));
     }
     let store = if folder.exists() { Store::open(&folder)? } else { Store::later(&folder) };
+    if folder.exists() && !store.questions()?.contains(&store.shelf(&cut.question)) {
+        control.warned(&format!(
+            "{} holds rows of another question, which stay; those of this one are found there only where both ask the \
+             same",
+            folder.display()
+        ));
+    }
     let filler = Filler::late(&cut, &store, control, pause)?;
     // Somebody may make room on a full disk: what is kept is not computed again, and what is not took
     // no longer than a pause between two checkpoints.
@@ -124,7 +162,7 @@ mod tests {
     }
 
     fn sweep(file: &StudyFile, path: &Path, resume: bool, control: &dyn Control) -> Result<Written, Error> {
-        sweep_to_file(&READ, file, path, resume, control)
+        sweep_to_file(&READ, file, path, Onto { resume, overwrite: false }, control)
     }
 
     #[test]
@@ -165,7 +203,7 @@ mod tests {
         let file = StudyFile::parse(FILE).unwrap();
         let (one, other) = (folder.path().join("one.parquet"), folder.path().join("other.parquet"));
         sweep(&file, &one, false, &()).unwrap();
-        save_every(Duration::from_micros(1), &READ, &file, &other, false, &()).unwrap();
+        save_every(Duration::from_micros(1), &READ, &file, &other, Onto::default(), &()).unwrap();
         assert_eq!(fs::read(one).unwrap(), fs::read(other).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
@@ -188,8 +226,17 @@ mod tests {
         let third = sweep(&more, &path, true, &()).unwrap().filled;
         assert_eq!((third.found, third.complete), (first.computed, true));
         assert_eq!(Table::read_parquet(&path).unwrap().height(), 65 * 40);
+        // A finished table is lost to no other question unless that is said.
+        let error = sweep(&other, &path, true, &()).unwrap_err().to_string();
+        assert!(
+            error.contains("another question of `toy.read`") && error.contains("`--overwrite`"),
+            "{error}"
+        );
+        assert_eq!(Table::read_parquet(&path).unwrap().height(), 65 * 40);
+        assert!(sweep(&more, &path, false, &()).is_err(), "the other's rows are in the folder");
         // The other question's rows are still there.
-        let fourth = sweep(&other, &path, true, &()).unwrap().filled;
+        let over = Onto { resume: true, overwrite: true };
+        let fourth = sweep_to_file(&READ, &other, &path, over, &()).unwrap().filled;
         assert_eq!((fourth.found, fourth.complete), (second.computed, true));
     }
 
@@ -259,7 +306,8 @@ mod tests {
         let path = folder.path().join("out.parquet");
         let file = StudyFile::parse(file).unwrap();
         let table = |control: &dyn Control| {
-            let done = save_every(Duration::from_millis(1), &READ, &file, &path, false, control).unwrap();
+            let done =
+                save_every(Duration::from_millis(1), &READ, &file, &path, Onto::default(), control).unwrap();
             assert!(done.filled.complete && done.filled.rows == 60);
             Table::read_parquet(&path).unwrap()
         };

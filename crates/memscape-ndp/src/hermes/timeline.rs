@@ -253,6 +253,5 @@ impl Scribe<'_> {
 /// Tokens that a layer attends to while one is generated, so that the mean over all is what
 /// the account takes.
 fn context(hermes: &Hermes, token: f64) -> f64 {
-    let before = f64::from(hermes.work.prompt) + token;
-    hermes.work.shape.mean_attended(before, before + 1.0)
+    hermes.work.shape.attended(f64::from(hermes.work.prompt) + token + 1.0)
 }

@@ -196,8 +196,8 @@ pub(super) const INFERENCE: &[Effect] = &[
     either("placed_for_multipliers", "a partition for another machine")
         .only(&[When::is("exchange", &["unchecked"])]),
     faster("hot_share").only(PREDICTING).except(MEANS_HANDED),
-    either("sequence", "another recorded sequence"),
-    either("seed", "another draw"),
+    either("sequence", "another recorded sequence").only(&[When::is_not("trace", &["null"])]),
+    either("seed", "another draw").only(&[When::is("engine", &["events"])]),
 ];
 
 /// Of what DIMMs and links take.
