@@ -456,6 +456,8 @@ def sweep(
     if not complete:
         keeps = "" if kept is None else "; the store keeps what is done"
         remark(f"interrupted: the table has the first {len(table)} rows only{keeps}")
+    elif len(table) and not table["error"].null_count():
+        remark(f"none of {len(table)} rows has an answer; the first says: {table['error'][0]}")
     return table
 
 

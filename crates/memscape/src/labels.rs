@@ -60,7 +60,7 @@ pub fn prefix(columns: &[String], values: impl Iterator<Item = f64>) -> Prefix {
 /// A column's name as an axis says it: `memory.trcd_ns` is `tRCD (ns)`.
 fn label(column: &str) -> String {
     let (name, unit) = split(column);
-    if name == column && name.contains(' ') {
+    if name == column && name.contains([' ', '*', '/', '+', '(', '<', '>', '=']) {
         return name;
     }
     let name = sentence(&name);

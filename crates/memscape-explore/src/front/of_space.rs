@@ -132,12 +132,12 @@ pub(super) fn told(
     let table = table(plan, judge, &points, all, Vec::new(), vec![("designs", Column::Int(designs))])?;
     let table = Table::new(table.into_frame(), complete);
     let Seen { allowed, answered, feasible, .. } = *seen;
-    let unanswered = if complete { unanswered(plan, asker, seen) } else { Vec::new() };
+    let unanswered = if complete { unanswered(plan, asker, objectives, seen) } else { Vec::new() };
     Ok(Front { table, points: plan.size()?, allowed, answered, feasible, unanswered })
 }
 
 /// What a front says nothing of.
-fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, seen: &Seen) -> Vec<String> {
+fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Vec<String> {
     /// More say no more.
     const MOST_TOLD: usize = 5;
     let mut told = Vec::new();
@@ -155,9 +155,12 @@ fn unanswered(plan: &Plan<'_>, asker: Asker<'_>, seen: &Seen) -> Vec<String> {
             let mut cursor = Cursor::new(plan, place);
             let mut columns = asker.empty();
             asker.push(&mut cursor, &mut columns);
-            let why = columns.into_row().err();
-            let why = why.unwrap_or_else(|| "an objective is null or not a finite number there".to_owned());
-            told.push(format!("no point with {values} has an answer; the first says: {why}"));
+            told.push(if let Err(why) = columns.into_row() {
+                format!("no point with {values} has an answer; the first says: {why}")
+            } else {
+                let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "or");
+                format!("no point with {values} has numbers to compare: {goals} is null there, or not finite")
+            });
         }
     }
     if more > 0 {
@@ -176,11 +179,14 @@ fn text(value: &Datum<'_>) -> String {
     }
 }
 
+fn quoted<'a>(all: impl Iterator<Item = &'a str>, and: &str) -> String {
+    all.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(&format!(" {and} "))
+}
+
 /// Why none of the allowed points is a design.
 fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Error {
-    let quoted = |all: Vec<&str>| all.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(" and ");
     if seen.answered > 0 {
-        let checks = quoted(plan.checks.iter().map(|it| it.expression.text()).collect());
+        let checks = quoted(plan.checks.iter().map(|it| it.expression.text()), "and");
         return Error::BadSweep(format!(
             "none of {} answers keeps {checks}; loosen {}",
             seen.answered,
@@ -196,7 +202,7 @@ fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective],
         let mut columns = asker.empty();
         asker.push(&mut cursor, &mut columns);
         let Err(reason) = columns.into_row() else {
-            let goals = quoted(objectives.iter().map(|it| it.formula.as_str()).collect());
+            let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "and");
             return Error::BadSweep(format!(
                 "no answer has a value of {goals}; it is null or not a finite number"
             ));

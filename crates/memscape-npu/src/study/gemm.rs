@@ -95,9 +95,9 @@ pub struct GemmAnswer {
     pub peak_tops: f64,
     /// Operations per byte of A, B and C
     pub arithmetic_intensity: f64,
-    /// Compute time of Eq. 9
+    /// Compute time of Eq. 9: of the operations asked for, padding left out
     pub eq9_compute_ns: f64,
-    /// Memory time of Eq. 10, at the bandwidth of long runs
+    /// Memory time of Eq. 10, at the bandwidth of long runs, padding left out: it holds for whole blocks
     pub eq10_memory_ns: f64,
     /// Bytes of A and B read from DRAM, padding included
     pub dram_read_bytes: f64,
