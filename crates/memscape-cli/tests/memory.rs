@@ -42,7 +42,7 @@ fn sweep(folder: &Path, from: i32, to: i32, ending: &str) -> usize {
     )
     .unwrap();
     let table = folder.join(format!("table.{ending}"));
-    done(&["sweep", study.to_str().unwrap(), "--out", table.to_str().unwrap()])
+    done(&["sweep", study.to_str().unwrap(), "--overwrite", "--out", table.to_str().unwrap()])
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn check_finished(path: &Path, question: &Question) -> Result<(), Error> {
         Ok(it) => format!("the answer to another question of `{}`", it.edition.study),
         Err(_) => "something else than an answer".to_owned(),
     };
-    let problem = format!("it holds {holds}; name another file, remove it, or say `--overwrite`");
+    let problem =
+        format!("it holds {holds}; name another file, remove it, or have it replaced (`--overwrite`)");
     Err(Error::file(path, &problem))
 }
 
