@@ -25,8 +25,9 @@ fn every_platform_answers_for_a_small_model_and_says_what_it_takes_for_granted()
 fn a_row_is_what_its_study_says() {
     let workload = Workload { formats: vec!["int8".to_owned()], ..Workload::of("opt-6.7b") };
     let table = compare(&workload, &[platform(&json!("pimnast")).unwrap()], &()).unwrap();
-    let asked =
-        json!({ "model": "opt-6.7b", "format": "int8", "prompt_tokens": 1920, "generated_tokens": 128 });
+    let asked = json!({
+        "model": "opt-6.7b", "format": "int8", "prompt_tokens": 1920, "generated_tokens": 128, "refresh": true,
+    });
     let Value::Object(asked) = asked else { unreachable!() };
     let row = study("pim.inference").unwrap().run(&asked).unwrap();
     let said = row.iter().find(|it| it.0 == "total_s").and_then(|it| it.1.as_f64());
