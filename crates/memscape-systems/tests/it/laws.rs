@@ -14,7 +14,7 @@ const POINTS: u64 = 1000;
 /// Of those whose answers take longer, so that all take minutes.
 const FEWER: [(&str, u64); 10] = [
     ("pim.inference", 400),
-    ("npu.balance", 300),
+    ("npu.balance", 120),
     ("ndp.inference", 20),
     ("ndp.predictor", 20),
     ("ndp.partition", 20),
