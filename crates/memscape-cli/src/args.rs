@@ -135,7 +135,8 @@ pub enum Command {
         /// Go on where an interrupted sweep stopped; with a store, every sweep does.
         #[arg(long)]
         resume: bool,
-        /// Replace what the table holds, whatever it is; the answer to the same question may always be replaced.
+        /// Replace what the table holds, whatever it is; the answer to the same question, and what the store has as
+        /// well, is replaced in any case.
         #[arg(long)]
         overwrite: bool,
         /// Folder in which answers are kept: what is there, from whatever sweep, is not computed again, and

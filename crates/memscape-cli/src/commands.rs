@@ -53,8 +53,8 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             run(&study, &overrides.parameters, row, json, out, err)
         }
         Command::Show { table, json } => origin::show(&table, json, out),
-        Command::Sweep { file, out: table, store: Some(folder), .. } => {
-            sweep::into_store(&file, &folder, table.as_deref(), quiet, err)
+        Command::Sweep { file, out: table, overwrite, store: Some(folder), .. } => {
+            sweep::into_store(&file, &folder, table.as_deref(), overwrite, quiet, err)
         }
         Command::Sweep { file, out: table, resume, overwrite, store: None } => {
             let onto = Onto { resume, overwrite };

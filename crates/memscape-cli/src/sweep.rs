@@ -16,6 +16,7 @@ pub fn into_store(
     file: &Path,
     folder: &Path,
     table: Option<&Path>,
+    overwrite: bool,
     quiet: bool,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -26,7 +27,7 @@ pub fn into_store(
     save_when_interrupted();
     let progress = Progress::new(&spec.study, quiet);
     let done = match table.or(spec.output.as_deref()) {
-        Some(table) => store.sweep_to_file(study, &sweep, table, &progress),
+        Some(table) => store.sweep_to_file(study, &sweep, table, overwrite, &progress),
         None => store.fill(study, &sweep, &progress).map(|it| Written { filled: it, ..Written::default() }),
     };
     let done = done.map_err(Failure::of)?;

@@ -174,7 +174,7 @@ const FILES: &[&str] = &[
     include_str!("../../../data/hardware/dram/ndp-dimm-rank.toml"),
 ];
 
-/// A timing that may contradict others, which who depends on nothing of it need not hear of.
+/// A timing that may contradict others, and gives way to them for who depends on nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Yielding {
     /// `trp_ns`, to `trp_ab_ns`.

@@ -18,6 +18,7 @@ use crate::control::{Control, Part};
 use crate::error::Error;
 use crate::origin::Origin;
 use crate::persistence::{CHECKPOINT, Watch, persistently};
+use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::room::check_room;
 use crate::space::Key;
@@ -129,16 +130,21 @@ impl Store {
     /// the store keeps what was done.
     ///
     /// # Errors
-    /// As [`Store::fill`], and [`Error::File`] if the file cannot be written.
+    /// As [`Store::fill`], and [`Error::File`] if the file cannot be written, or holds what neither answers this nor is
+    /// kept here and `overwrite` is not given.
     pub fn sweep_to_file(
         &self,
         study: &dyn DynStudy,
         sweep: &Sweep,
         path: &Path,
+        overwrite: bool,
         control: &dyn Control,
     ) -> Result<Written, Error> {
         check_place(path)?;
         let cut = Cut::of(study, sweep)?;
+        if !overwrite {
+            check_finished(path, &cut.question, Some(self))?;
+        }
         Filler::at_once(&cut, self, control, CHECKPOINT)?.write(path)
     }
 
@@ -154,6 +160,25 @@ impl Store {
         let blocks = blocks.filter(|it| !there.blocks.contains_key(&it.1)).collect();
         Ok(Lacking { folder: filler.folder, rows: cut.rows, block: cut.block, blocks })
     }
+}
+
+/// Refuses a file that holds something else than this question's answer, unless `store` has that, too.
+pub(super) fn check_finished(path: &Path, question: &Question, store: Option<&Store>) -> Result<(), Error> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let kept = store.map_or(Ok(Vec::new()), Store::questions)?;
+    let holds = match Origin::read(path) {
+        Ok(it) if it.id == question.id() || kept.iter().any(|kept| kept.ends_with(&it.id)) => return Ok(()),
+        Ok(it) if it.edition != *question.edition() && it.edition.study == question.edition().study => {
+            format!("what another version of `{}` answered", it.edition.study)
+        }
+        Ok(it) => format!("the answer to another question of `{}`", it.edition.study),
+        Err(_) => "something else than an answer".to_owned(),
+    };
+    let problem =
+        format!("it holds {holds}; name another file, remove it, or have it replaced (`--overwrite`)");
+    Err(Error::file(path, &problem))
 }
 
 /// How long a look at a folder is good for.

@@ -317,7 +317,7 @@ fn rows_go_to_a_file_block_by_block() {
     let expected = READ.sweep(&sweep, &()).unwrap();
     let path = |name: &str| kept.folder.path().join(name);
     let parquet = path("a.parquet");
-    kept.store.sweep_to_file(&READ, &sweep, &parquet, &()).unwrap();
+    kept.store.sweep_to_file(&READ, &sweep, &parquet, false, &()).unwrap();
     assert_eq!(Table::read_parquet(&parquet).unwrap(), expected);
     let origin = Origin::read(&parquet).unwrap();
     assert_eq!((origin.id.as_str(), origin.axes.len()), (kept.store.run("").unwrap().id(), 2));
@@ -338,10 +338,18 @@ fn rows_go_to_a_file_block_by_block() {
     assert_eq!(Value::from(rows.f64("time_ns").unwrap()[5]), answer[0].1);
     // What is interrupted is no file.
     let other = path("other.parquet");
-    let filled = kept.store.sweep_to_file(&READ, &grid(20, 500), &other, &Watcher::after(1)).unwrap();
+    let filled = kept.store.sweep_to_file(&READ, &grid(20, 500), &other, false, &Watcher::after(1)).unwrap();
     assert!(!filled.filled.complete && !other.exists());
-    let error = kept.store.sweep_to_file(&READ, &sweep, &path("a.xlsx"), &()).unwrap_err().to_string();
+    let error = kept.store.sweep_to_file(&READ, &sweep, &path("a.xlsx"), false, &()).unwrap_err().to_string();
     assert!(error.ends_with("the name must end in .parquet or .csv"), "{error}");
+    // A table whose rows are kept here is lost to no other question; what is not is replaced only if that is said.
+    let onto = |overwrite| kept.store.sweep_to_file(&READ, &grid(3, 3), &parquet, overwrite, &());
+    assert!(onto(false).unwrap().filled.complete);
+    fs::write(&parquet, "mine").unwrap();
+    let error = onto(false).unwrap_err().to_string();
+    assert!(error.contains("holds something else than an answer"), "{error}");
+    assert_eq!(fs::read_to_string(&parquet).unwrap(), "mine");
+    assert!(onto(true).unwrap().filled.complete);
 }
 
 #[test]

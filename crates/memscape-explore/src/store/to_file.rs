@@ -6,14 +6,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::block::Cut;
-use super::fill::{Filler, Written};
+use super::fill::{Filler, Written, check_finished};
 use super::store::Store;
 use crate::control::Control;
 use crate::error::Error;
 use crate::lock::{Lock, beside};
-use crate::origin::Origin;
 use crate::persistence::{CHECKPOINT, persistently};
-use crate::question::Question;
 use crate::registry::DynStudy;
 use crate::study_file::StudyFile;
 use crate::table_writer::check_place;
@@ -49,24 +47,6 @@ pub struct Onto {
     pub overwrite: bool,
 }
 
-/// Refuses a file that holds something else than this question's answer.
-fn check_finished(path: &Path, question: &Question) -> Result<(), Error> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let holds = match Origin::read(path) {
-        Ok(it) if it.id == question.id() => return Ok(()),
-        Ok(it) if it.edition != *question.edition() && it.edition.study == question.edition().study => {
-            format!("what another version of `{}` answered", it.edition.study)
-        }
-        Ok(it) => format!("the answer to another question of `{}`", it.edition.study),
-        Err(_) => "something else than an answer".to_owned(),
-    };
-    let problem =
-        format!("it holds {holds}; name another file, remove it, or have it replaced (`--overwrite`)");
-    Err(Error::file(path, &problem))
-}
-
 fn save_every(
     pause: Duration,
     study: &dyn DynStudy,
@@ -81,7 +61,7 @@ fn save_every(
     let cut = Cut::of(study, &sweep)?;
     let _lock = Lock::of(path)?;
     if !overwrite {
-        check_finished(path, &cut.question)?;
+        check_finished(path, &cut.question, None)?;
     }
     let folder = beside(path, ".partial");
     if !resume && folder.exists() {

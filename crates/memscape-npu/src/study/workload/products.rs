@@ -8,6 +8,7 @@ use memscape_units::Bytes;
 use memscape_workload::{Gemv, Matrix, Projections, Weights};
 
 use crate::best::Demanded;
+use crate::cost::kernel::Kernel;
 use crate::mapping::chain::MAX_SIZE;
 use crate::study::gemm::GemmStudy;
 use crate::study::workload::question::{Strategy, WorkloadError, WorkloadStudy};
@@ -236,12 +237,46 @@ impl WorkloadStudy {
         let of = |bytes: u32, elements: u64| u128::from(bytes) * u128::from(elements);
         let together = Self { projections: Projections::Merged, ..*self };
         let Products { layers, kinds, .. } = together.kinds(heads, None)?;
-        let most = kinds.into_iter().map(|Product { gemm, count, .. }| {
+        let most = kinds.iter().map(|it| {
             let (inputs, results) = (self.precision.input_bytes(), self.precision.output_bytes());
             // All experts of a layer wait for each other between their matrices.
-            let rows = u128::from(gemm.m.get()) * u128::from(count.div_ceil(layers));
-            rows * (of(inputs, gemm.k.get()) + of(results, gemm.n.get()))
+            let rows = it.sizes().map(|(gemm, count)| u128::from(gemm.m.get()) * u128::from(count));
+            let each = of(inputs, it.gemm.k.get()) + of(results, it.gemm.n.get());
+            let parts = if Matrix::OUTSIDE.contains(&it.matrix) { 1 } else { layers };
+            rows.sum::<u128>().div_ceil(parts.into()) * each
         });
         Ok(Bytes(u64::try_from(most.max().unwrap_or(0)).unwrap_or(u64::MAX)))
+    }
+
+    /// The kernel of least time for what DRAM brings nothing twice for: the given one, or of all that can compute the
+    /// products; none if none is one to choose from.
+    ///
+    /// * `least`: what a kernel does not go below
+    /// * `time`: what it takes, if it is one to choose from
+    pub(in crate::study) fn least_kernel(
+        &self,
+        heads: NonZeroU64,
+        least: impl Fn(&Kernel) -> f64,
+        time: impl Fn(&Kernel) -> Option<f64>,
+    ) -> Result<Option<Kernel>, StudyError> {
+        let designs = self.designs();
+        if self.strategy != Strategy::BestPerSize {
+            let given = Kernel::new(&self.device, self.precision, designs.base.tile, self.output_buffers)?;
+            return Ok(time(&given).map(|_| given));
+        }
+        let sizes: Vec<_> = self.kinds(heads, None)?.kinds.iter().map(|it| it.gemm.size()).collect();
+        let best = designs.least_kernel(&sizes, least, time)?;
+        if best.is_none() && designs.least_kernel(&sizes, |_| 0.0, |_| Some(0.0))?.is_none() {
+            let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
+            return Err(WorkloadError::no_design(self, obstacle).into());
+        }
+        Ok(best)
+    }
+
+    /// The most operations per second, in 10^12, that a kernel reaches which can compute the products.
+    pub(in crate::study) fn fastest_tops(&self, heads: NonZeroU64) -> Result<f64, StudyError> {
+        let per_mac = |it: &Kernel| it.macs_per_cycle().recip();
+        let fastest = self.least_kernel(heads, per_mac, |it| Some(per_mac(it)))?;
+        Ok(fastest.map_or(0.0, |it| self.device.tops(it.macs_per_cycle())))
     }
 }

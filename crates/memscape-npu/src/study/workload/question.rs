@@ -2,14 +2,13 @@
 
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
-use memscape_study::{CostEngine, StudyError};
+use memscape_study::CostEngine;
 use memscape_units::Bytes;
 use memscape_workload::{Gemv, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::best::{Designs, Obstacle};
-use crate::cost::kernel::Kernel;
 use crate::hardware::device::Device;
 use crate::hardware::precision::Precision;
 use crate::mapping::chain::{ChainError, MAX_SIZE};
@@ -224,37 +223,5 @@ impl WorkloadStudy {
     /// Those that products choose from.
     pub(in crate::study) fn designs(&self) -> Designs<'_> {
         Designs { device: &self.device, base: self.design(), k_mt_steps: None, engine: self.engine }
-    }
-
-    /// The kernel of least time for what DRAM brings nothing twice for: the given one, or of all that can compute the
-    /// products; none if none is one to choose from.
-    ///
-    /// * `least`: what a kernel does not go below
-    /// * `time`: what it takes, if it is one to choose from
-    pub(in crate::study) fn least_kernel(
-        &self,
-        heads: NonZeroU64,
-        least: impl Fn(&Kernel) -> f64,
-        time: impl Fn(&Kernel) -> Option<f64>,
-    ) -> Result<Option<Kernel>, StudyError> {
-        let designs = self.designs();
-        if self.strategy != Strategy::BestPerSize {
-            let given = Kernel::new(&self.device, self.precision, designs.base.tile, self.output_buffers)?;
-            return Ok(time(&given).map(|_| given));
-        }
-        let sizes: Vec<_> = self.kinds(heads, None)?.kinds.iter().map(|it| it.gemm.size()).collect();
-        let best = designs.least_kernel(&sizes, least, time)?;
-        if best.is_none() && designs.least_kernel(&sizes, |_| 0.0, |_| Some(0.0))?.is_none() {
-            let obstacle = designs.obstacle(sizes.len(), |_, at| sizes[at])?;
-            return Err(WorkloadError::no_design(self, obstacle).into());
-        }
-        Ok(best)
-    }
-
-    /// The most operations per second, in 10^12, that a kernel reaches which can compute the products.
-    pub(in crate::study) fn fastest_tops(&self, heads: NonZeroU64) -> Result<f64, StudyError> {
-        let per_mac = |it: &Kernel| it.macs_per_cycle().recip();
-        let fastest = self.least_kernel(heads, per_mac, |it| Some(per_mac(it)))?;
-        Ok(fastest.map_or(0.0, |it| self.device.tops(it.macs_per_cycle())))
     }
 }
