@@ -156,6 +156,8 @@ pub struct Answers {
     families: [Family; 2],
     /// By state.
     rows: [Row; STATES],
+    /// See [`Self::deviation_of_blocks`].
+    deviation: f64,
 }
 
 /// Neurons that all have parents, or all none.
@@ -196,10 +198,22 @@ impl Question {
                 at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
             }
         });
-        let answers =
-            Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
+        let answers = Arc::new(Answers {
+            question: *self,
+            deviation: self.deviation_of_blocks(&families[0].all),
+            families,
+            rows: std::array::from_fn(|it| self.row(it)),
+        });
         known.insert(key, Arc::clone(&answers));
         answers
+    }
+
+    fn deviation_of_blocks(&self, all: &[Representative]) -> f64 {
+        let sum = |of: fn(&Representative) -> f64| -> f64 {
+            all.iter().map(|it| it.mass * it.active() * of(it)).sum()
+        };
+        let variance = cluster_variance(sum(|_| 1.0), sum(|it| it.cluster), self.batch);
+        (variance / f64::from(self.law.clusters)).sqrt()
     }
 
     fn key(&self) -> Vec<u64> {
@@ -335,11 +349,7 @@ impl Answers {
     /// clusters: its standard deviation, relative to the mean.
     #[must_use]
     pub fn deviation_of_blocks(&self) -> f64 {
-        let sum = |of: fn(&Representative) -> f64| -> f64 {
-            self.families[0].all.iter().map(|it| it.mass * it.active() * of(it)).sum()
-        };
-        let Question { law, batch, .. } = self.question;
-        (cluster_variance(sum(|_| 1.0), sum(|it| it.cluster), batch) / f64::from(law.clusters)).sqrt()
+        self.deviation
     }
 
     /// Where so many times the mean of a block's neurons are active: as in a block of so many times the
