@@ -212,8 +212,11 @@ impl Question {
         let sum = |of: fn(&Representative) -> f64| -> f64 {
             all.iter().map(|it| it.mass * it.active() * of(it)).sum()
         };
-        let variance = cluster_variance(sum(|_| 1.0), sum(|it| it.cluster), self.batch);
-        (variance / f64::from(self.law.clusters)).sqrt()
+        let active = sum(|_| 1.0);
+        let variance = cluster_variance(active, sum(|it| it.cluster), self.batch);
+        // No block has more active neurons than neurons, as far as the deviations that parts of blocks stand for.
+        let most = 3.0_f64.sqrt() * (active.max(1e-300).cbrt().recip() - 1.0).max(0.0);
+        (variance / f64::from(self.law.clusters)).sqrt().min(most)
     }
 
     fn key(&self) -> Vec<u64> {
