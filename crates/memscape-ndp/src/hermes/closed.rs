@@ -23,11 +23,11 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
     let mut sparse = Sparse::default();
     let (mut seen, mut missed) = (Expected::default(), [0.0; 2]);
     for block in &expectation.blocks {
-        let phases = expectation.answers.answer(block.hot, plan.fetch, expectation.layers);
+        let phases = expectation.phases(block, plan.fetch);
         for (share, side) in expectation.sides(block, &phases, plan) {
             expectation.add(block, share, &side, &mut sparse);
         }
-        let expected = mean(&phases);
+        let expected = mean_of_parts(&phases);
         expectation.add_rest(block, &expected, plan, &mut sparse);
         let bytes = block.count * block.cost.neuron_bytes;
         missed = [missed[0] + bytes * expected.missed(), missed[1] + bytes * expected.active];
@@ -91,6 +91,19 @@ struct Block {
     count: f64,
     /// Share of them that the GPU holds.
     hot: f64,
+}
+
+/// Some of the blocks of one kind, at some of a reply's tokens.
+struct Part {
+    /// Of the blocks.
+    share: f64,
+    phase: Phase,
+}
+
+/// The mean over all of a reply's tokens and all blocks.
+fn mean_of_parts(parts: &[Part]) -> Expected {
+    let weigh = |it: &Part| (it.share, it.phase);
+    mean(parts.iter().map(weigh))
 }
 
 /// How long either side of one block takes, and why.
@@ -184,8 +197,8 @@ impl<'a> Expectation<'a> {
             if fetch > hermes.hidden_fetch() && self.beside(alone, Nanoseconds::ZERO) + floor >= least {
                 break;
             }
-            let phases = self.blocks.each_ref().map(|it| self.answers.answer(it.hot, fetch, self.layers));
-            let expected = phases.each_ref().map(|it| mean(it));
+            let phases = self.blocks.each_ref().map(|it| self.phases(it, fetch));
+            let expected = phases.each_ref().map(|it| mean_of_parts(it));
             for dimms in counts.iter().copied() {
                 let plan = Plan { fetch, dimms, remap: best.remap && dimms > 1, ..best };
                 let moving = self.moving(&expected, plan);
@@ -241,7 +254,7 @@ impl<'a> Expectation<'a> {
     /// Of a layer: no exchange makes its sparse blocks faster than a GPU that holds all.
     fn floor(&self) -> f64 {
         let of = |block: &Block| {
-            let it = mean(&self.answers.answer(block.hot, self.fetches().start, self.layers));
+            let it = mean_of_parts(&self.phases(block, self.fetches().start));
             let load = |neurons: f64, activations: f64| Load {
                 neurons: neurons * block.count,
                 activations: activations * block.count,
@@ -254,7 +267,7 @@ impl<'a> Expectation<'a> {
     }
 
     /// Of a layer, with its sparse blocks; if that is `most` or more, some time that is.
-    fn time(&self, phases: &[Vec<Phase>; 2], plan: Plan, moving: Nanoseconds, most: f64) -> f64 {
+    fn time(&self, phases: &[Vec<Part>; 2], plan: Plan, moving: Nanoseconds, most: f64) -> f64 {
         let mut time = self.beside(plan, moving);
         // The last phase has most tokens of a long reply.
         let each = self
@@ -272,17 +285,45 @@ impl<'a> Expectation<'a> {
         time
     }
 
-    /// What a block computes, by shares of the reply's tokens. DIMMs are as the partition
+    /// What is expected of a block, phase by phase. Where neurons are exchanged, those blocks that have more to do than
+    /// the GPU has room for leave to the DIMMs what others, that have less, do not make up for: some parts of all
+    /// blocks stand for them.
+    fn phases(&self, block: &Block, fetch: usize) -> Vec<Part> {
+        /// Points of a normal distribution, and their weights: exact for polynomials up to the fifth power.
+        const POINTS: [(f64, f64); 3] =
+            [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
+        let of = |share: f64, times: f64| {
+            let phases = self.answers.answer_where(times, block.hot, fetch, self.layers);
+            phases.into_iter().map(move |phase| Part { share, phase })
+        };
+        if !self.question.strategy.adjusts() {
+            return of(1.0, 1.0).collect();
+        }
+        let times = POINTS.map(|(z, share)| (share, self.active_times(z)));
+        let mean: f64 = times.iter().map(|(share, times)| share * times).sum();
+        times.into_iter().flat_map(|(share, times)| of(share, times / mean)).collect()
+    }
+
+    /// How many times the mean are active in a block that is so many standard deviations from it.
+    ///
+    /// # Source
+    /// A gamma distribution by the cube of a normal number: Wilson and Hilferty, PNAS 17, 1931.
+    fn active_times(&self, z: f64) -> f64 {
+        let deviation = self.answers.deviation_of_blocks();
+        (1.0 + deviation * z / 3.0 - deviation.powi(2) / 9.0).max(0.0).powi(3)
+    }
+
+    /// What a block computes, by shares of the reply's tokens and of all such blocks. DIMMs are as the partition
     /// left them until the first window ends.
-    fn sides(&self, block: &Block, phases: &[Phase], plan: Plan) -> Vec<(f64, Side)> {
+    fn sides(&self, block: &Block, phases: &[Part], plan: Plan) -> Vec<(f64, Side)> {
         let window = self.hermes.machine.remap.window.get();
         let generated = f64::from(self.question.generated);
         let mut sides = Vec::with_capacity(4 * phases.len());
-        for it in phases {
+        for Part { share: of_blocks, phase: it } in phases {
             let before = if plan.remap { window.clamp(it.from, it.to) } else { it.to };
             let parts = [(it.from..before, Plan { remap: false, ..plan }), (before..it.to, plan)];
             for (tokens, plan) in parts.into_iter().filter(|it| !it.0.is_empty()) {
-                let share = f64::from(tokens.end - tokens.start) / generated;
+                let share = of_blocks * f64::from(tokens.end - tokens.start) / generated;
                 let passes = self.passes(block, &it.expected, plan).into_iter();
                 sides.extend(passes.map(|(of_tokens, side)| (share * of_tokens, side)));
             }
@@ -299,7 +340,7 @@ impl<'a> Expectation<'a> {
             activations: activations * count,
         };
         if self.question.strategy == Strategy::Oracle {
-            return self.best(block, it, dimms);
+            return self.best(block, dimms);
         }
         let (held, cold) = (load(it.held, it.held_activations), load(it.cold, it.cold_activations));
         let side = |chance| self.side(block, held, cold, chance, dimms);
@@ -357,16 +398,12 @@ impl<'a> Expectation<'a> {
     /// that sequences need most first. How many are active differs from block to block with what prompts
     /// favour of clusters, and what there is no room for is of those with many: shares of the tokens, as
     /// likely each as the others.
-    fn best(&self, block: &Block, it: &Expected, dimms: usize) -> Vec<(f64, Side)> {
-        /// Of a gamma distribution, by the cube of a normal number (Wilson and Hilferty, PNAS 17, 1931).
+    fn best(&self, block: &Block, dimms: usize) -> Vec<(f64, Side)> {
         const PARTS: u32 = 16;
-        let [.., all] = self.answers.cluster_variances(it);
-        let deviation = (all / f64::from(self.question.law.clusters)).max(0.0).sqrt();
         let share = 1.0 / f64::from(PARTS);
         let part = |index: u32| {
             let z = quantile((f64::from(index) + 0.5) * share);
-            let active = (1.0 + deviation * z / 3.0 - deviation.powi(2) / 9.0).max(0.0).powi(3);
-            (share, self.best_of(block, active, dimms))
+            (share, self.best_of(block, self.active_times(z), dimms))
         };
         (0..PARTS).map(part).collect()
     }

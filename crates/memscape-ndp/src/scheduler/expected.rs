@@ -143,11 +143,10 @@ impl Phase {
     }
 }
 
-/// The mean over all tokens of these phases.
-#[must_use]
-pub fn mean(phases: &[Phase]) -> Expected {
-    let tokens: f64 = phases.iter().map(Phase::tokens).sum();
-    phases.iter().fold(Expected::default(), |sum, it| sum.plus(it.expected, it.tokens() / tokens))
+/// The mean over all tokens of these phases, each of which counts for a share of its own.
+pub fn mean(phases: impl Iterator<Item = (f64, Phase)> + Clone) -> Expected {
+    let tokens: f64 = phases.clone().map(|(share, it)| share * it.tokens()).sum();
+    phases.fold(Expected::default(), |sum, (share, it)| sum.plus(it.expected, share * it.tokens() / tokens))
 }
 
 /// A question's answers at the nodes, each found when first needed.
@@ -157,6 +156,8 @@ pub struct Answers {
     families: [Family; 2],
     /// By state.
     rows: [Row; STATES],
+    /// See [`Self::deviation_of_blocks`].
+    deviation: f64,
 }
 
 /// Neurons that all have parents, or all none.
@@ -197,10 +198,25 @@ impl Question {
                 at: (0..HOT_NODES.len() * FETCHES.len()).map(|_| OnceLock::new()).collect(),
             }
         });
-        let answers =
-            Arc::new(Answers { question: *self, families, rows: std::array::from_fn(|it| self.row(it)) });
+        let answers = Arc::new(Answers {
+            question: *self,
+            deviation: self.deviation_of_blocks(&families[0].all),
+            families,
+            rows: std::array::from_fn(|it| self.row(it)),
+        });
         known.insert(key, Arc::clone(&answers));
         answers
+    }
+
+    fn deviation_of_blocks(&self, all: &[Representative]) -> f64 {
+        let sum = |of: fn(&Representative) -> f64| -> f64 {
+            all.iter().map(|it| it.mass * it.active() * of(it)).sum()
+        };
+        let active = sum(|_| 1.0);
+        let variance = cluster_variance(active, sum(|it| it.cluster), self.batch);
+        // No block has more active neurons than neurons, as far as the deviations that parts of blocks stand for.
+        let most = 3.0_f64.sqrt() * (active.max(1e-300).cbrt().recip() - 1.0).max(0.0);
+        (variance / f64::from(self.law.clusters)).sqrt().min(most)
     }
 
     fn key(&self) -> Vec<u64> {
@@ -332,6 +348,25 @@ impl Answers {
             .map(|[mean, with_latents]| cluster_variance(mean, with_latents, self.question.batch))
     }
 
+    /// How many of a block's neurons are active differs from block to block with what prompts favour of
+    /// clusters: its standard deviation, relative to the mean.
+    #[must_use]
+    pub fn deviation_of_blocks(&self) -> f64 {
+        self.deviation
+    }
+
+    /// Where so many times the mean of a block's neurons are active: as in a block of so many times the
+    /// neurons, of which the GPU has room for a smaller share. See [`Self::answer`] for the rest.
+    #[must_use]
+    pub fn answer_where(&self, times: f64, hot: f64, fetch: usize, layers: f64) -> Vec<Phase> {
+        let hot = (hot / times.max(1e-300)).min(1.0);
+        let mut phases = self.answer(hot, fetch, layers);
+        for it in &mut phases {
+            it.expected = Expected::default().plus(it.expected, times);
+        }
+        phases
+    }
+
     /// Active neurons as shares of a block's, by how many sequences activate them, those of
     /// most first.
     #[must_use]
@@ -403,8 +438,8 @@ impl Answers {
     fn alone(&self, family: &Family, index: usize) -> Expected {
         let only = index..index + 1;
         let phases = self.phases(&family.all[only.clone()], &family.starts[only], &[0.0], 0.0);
-        let of = |(it, (from, to)): (&Expected, (u32, u32))| Phase { from, to, expected: *it };
-        mean(&phases.iter().zip(self.spans()).map(of).collect::<Vec<_>>())
+        let of = |(it, (from, to)): (&Expected, (u32, u32))| (1.0, Phase { from, to, expected: *it });
+        mean(phases.iter().zip(self.spans()).map(of))
     }
 
     /// Follows the exchange from the prompt's end.

@@ -11,8 +11,13 @@ const STRATA: u32 = 40;
 /// Representatives of a stratum where one sequence is served, since what a prompt makes of a neuron's
 /// parents decides what is predicted; and where several are, each the average of some draws.
 const EACH: [u32; 2] = [32, 8];
-/// Prompts that a stratum of several sequences meets: pairs that mirror each other.
-const DRAWS: u32 = 64;
+/// Prompts that a stratum of several sequences meets, pairs that mirror each other: as many as make so many with all
+/// sequences. Of few, what is active rarely but then for all of a prompt is missed, and what then has no room.
+const DRAWS: u32 = 8192;
+
+fn draws(batch: u32) -> u32 {
+    (DRAWS / batch.max(1)).next_power_of_two().clamp(64, 1024)
+}
 
 /// What a neuron and its parents do at a token: inactive or active, times none,
 /// one or both of the parents.
@@ -48,7 +53,7 @@ pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representa
     let each = EACH[usize::from(batch > 1)];
     let mut all = Vec::with_capacity((STRATA * each) as usize);
     let any = |profiled: f64| 1.0 - (1.0 - profiled).powf(f64::from(batch));
-    let most = if batch > 1 { DRAWS } else { each };
+    let most = if batch > 1 { draws(batch) } else { each };
     // The first layer is one of many.
     let draws = if orphans { most / 2 } else { most };
     for stratum in 0..STRATA {

@@ -121,7 +121,8 @@ fn an_exchange_until_level_gains_where_the_printed_one_loses() {
     let level = rate(Strategy::Adjustment, Exchange::UntilLevel);
     assert!(level >= printed.max(partition), "{printed} {partition} {level}");
     let offline = rate(Strategy::Partition, Exchange::UntilLevel);
-    assert!(level >= offline && offline >= rate(Strategy::Random, Exchange::UntilLevel));
+    // What is exchanged is interpolated between shares of the GPU, what is not is exact.
+    assert!(level >= offline * (1.0 - 1e-4) && offline >= rate(Strategy::Random, Exchange::UntilLevel));
 }
 
 #[test]
@@ -335,5 +336,25 @@ fn agreement_of_predictions() {
     for it in [closed, walked] {
         let told = (it.prediction_accuracy, it.prediction_recall, it.missed_share);
         assert_eq!(told, (Some(1.0), Some(1.0), 0.0));
+    }
+}
+
+/// What is active just outgrows the GPU, beside a host that is much slower: blocks of more than the mean leave to it
+/// what those of less do not make up for, and what few prompts favour decides.
+#[test]
+fn agreement_where_the_active_just_outgrow_the_gpu() {
+    let base =
+        [("system", json!("hermes-host")), ("prompt_tokens", json!(64)), ("generated_tokens", json!(32))];
+    for (model, batch, hot_share) in
+        [("qwen2.5-3b", 2, 0.3), ("llama-2-13b", 2, 0.3), ("opt-1.3b", 4, 0.3), ("opt-1.3b", 13, 0.5)]
+    {
+        let own = [("model", json!(model)), ("batch", json!(batch)), ("hot_share", json!(hot_share))];
+        let of = |engine: &str, seed: u64| {
+            let more = [("engine", json!(engine)), ("seed", json!(seed))];
+            answer(&[&base, &own, &more[..]].concat()).headline.token_ns
+        };
+        let walks = [0, 1, 2].map(|seed| of("events", seed)).iter().sum::<f64>() / 3.0;
+        let ratio = of("closed", 0) / walks;
+        assert!((ratio - 1.0).abs() < WITHIN, "{ratio}: {own:?}");
     }
 }
