@@ -48,27 +48,55 @@ pub(super) fn sparse(hermes: &Hermes, law: Law, capacity: f64) -> (Sparse, Plan)
 fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<'a>, Plan) {
     let sparse = hermes.work.shape.sparse_bytes();
     let capacity = capacity.min(sparse);
-    let mut capacities = vec![capacity];
-    let chosen = hermes.policy.prompt == PromptStage::Reload
-        || hermes.policy.missed == Missed::Late
-        || hermes.work.batch > 1;
-    if chosen && hermes.policy.exchange == Exchange::UntilLevel {
-        capacities.extend(HELD.map(|it| it * sparse).into_iter().filter(|it| *it < capacity));
-    }
     let reply = f64::from(hermes.work.generated) * hermes.work.layers();
-    let plans = capacities.into_iter().map(|capacity| {
+    let held = |capacity: f64| {
         let expectation = Expectation::new(hermes, law, capacity);
         let (plan, layer) = expectation.plan();
         let total = hermes.prompt_with(capacity).time().as_f64() + reply * layer;
-        (total, expectation, plan)
-    });
-    let (_, expectation, plan) =
-        plans.min_by(|a, b| a.0.total_cmp(&b.0)).expect("there is at least what fits");
-    (expectation, plan)
+        Held { total, expectation, plan }
+    };
+    let chosen = hermes.policy.prompt == PromptStage::Reload
+        || hermes.policy.missed == Missed::Late
+        || hermes.work.batch > 1;
+    let mut best = held(capacity);
+    if chosen && hermes.policy.exchange == Exchange::UntilLevel {
+        let mut try_share = |share: f64| {
+            // What does not fit is only a bound, so that a GPU that may hold more looks at the same shares.
+            let fits = share * sparse < capacity;
+            let tried = fits.then(|| held(share * sparse));
+            let total = tried.as_ref().map_or(f64::INFINITY, |it| it.total);
+            if let Some(better) = tried.filter(|it| it.total < best.total) {
+                best = better;
+            }
+            (share, total)
+        };
+        let mut tried = HELD.map(&mut try_share).to_vec();
+        for _ in 0..HALVINGS {
+            let least = (0..tried.len()).min_by(|a, b| tried[*a].1.total_cmp(&tried[*b].1));
+            let least = least.expect("there are shares");
+            let around = &tried[least.saturating_sub(1)..tried.len().min(least + 2)];
+            let halves: Vec<f64> = around.windows(2).map(|it| it[0].0.midpoint(it[1].0)).collect();
+            tried.extend(halves.into_iter().map(&mut try_share));
+            tried.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+    }
+    (best.expectation, best.plan)
 }
 
 /// Shares of the sparse neurons that the GPU may hold, beside all that fit.
-const HELD: [f64; 11] = [0.0, 0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.55, 0.75];
+const HELD: [f64; 8] = [0.0, 0.04, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0];
+
+/// How often the steps between these are halved on both sides of the fastest: what lies between decides by less than a
+/// part in a thousand.
+const HALVINGS: usize = 6;
+
+/// What a GPU does that may hold so much.
+struct Held<'a> {
+    /// Prompt and reply, ns.
+    total: f64,
+    expectation: Expectation<'a>,
+    plan: Plan,
+}
 
 /// What is expected of the blocks of a step.
 struct Expectation<'a> {
