@@ -216,8 +216,8 @@ pub struct Rates {
     pub own_l2: Bytes,
     /// Threads.
     pub threads: u32,
-    /// Clusters that they are on, as full as the fullest.
-    pub clusters: f64,
+    /// Clusters that they are on.
+    pub clusters: u32,
     /// What second-level caches hold while no thread moves, each an equal share.
     pub chunk_l2: Bytes,
     /// System-level cache that may hold the weights.
@@ -239,7 +239,7 @@ impl Rates {
             l2: Bytes(keep(chunk_l2)),
             own_l2: Bytes(keep(cache.l2_bytes)),
             threads: placed.threads,
-            clusters: f64::from(placed.threads) / f64::from(placed.in_fullest_cluster),
+            clusters: placed.clusters,
             chunk_l2: Bytes(chunk_l2),
             slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
         }
@@ -256,7 +256,7 @@ impl Rates {
     #[must_use]
     pub fn read_panels(&self, bytes: Bytes) -> Nanoseconds {
         let level = if bytes <= self.slc_size { Level::Slc } else { Level::Dram };
-        self.read(bytes, level) * (self.clusters - 1.0).max(0.0)
+        self.read(bytes, level) * f64::from(self.clusters - 1)
     }
 
     /// The nearest level that holds the chunks that all threads work on, of a matrix of so many rows and bytes. A

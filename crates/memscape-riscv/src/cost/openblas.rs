@@ -5,7 +5,7 @@ use memscape_workload::Format;
 
 use super::vector::{Counts, Floats, Sew, VectorMachine};
 use crate::hardware::Core;
-use crate::mapping::quant::{BLOCK, block_bytes};
+use crate::mapping::quant::{BLOCK, matrix_bytes, stored_columns};
 use crate::number::float;
 
 /// Rows of OpenBLAS' micro-kernel for the C910V.
@@ -64,10 +64,14 @@ pub fn dequantise(core: &Core, format: Format) -> Nanoseconds {
     core.cycle() * core.cycles(&dequantise_counts(format)).total.as_f64() / float(BLOCK as u64)
 }
 
-/// Bytes that dequantising moves per block: the stored one in, single precision out.
+/// Bytes that dequantising so many rows and columns moves: as stored in, single precision out.
 #[must_use]
-pub fn dequantised_bytes(format: Format) -> u64 {
-    if format == Format::FP32 { 0 } else { block_bytes(format) + block_bytes(Format::FP32) }
+pub fn dequantised_bytes(rows: u64, columns: u64, format: Format) -> u64 {
+    if format == Format::FP32 {
+        return 0;
+    }
+    let out = matrix_bytes(rows, stored_columns(columns, format), Format::FP32);
+    matrix_bytes(rows, columns, format).saturating_add(out)
 }
 
 /// Time of one core to pack one input: a load from a column that lies in a row, and a store to its place among four.

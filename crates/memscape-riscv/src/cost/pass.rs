@@ -6,7 +6,7 @@ use memscape_workload::{Format, Gemv, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
 use super::memory::{Hierarchy, Level, Rates};
-use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, micro_kernel, pack_input};
+use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, micro_kernel, pack_input};
 use super::vector::Counts;
 use crate::hardware::Core;
 use crate::mapping::census::Shape;
@@ -172,7 +172,7 @@ impl Work {
             dequantise: dequantise(core, format) * weights,
             pack: core.pack_ns * weights,
             pack_input: pack_input(core),
-            copied: dequantised_bytes(format).saturating_sub(block_bytes(format)),
+            copied: if format == Format::FP32 { 0 } else { block_bytes(Format::FP32) },
         }
     }
 
@@ -397,7 +397,7 @@ impl Crew {
         };
         let row_blocks = columns.div_ceil(BLOCK as u64);
         let blocks = rows * row_blocks;
-        let bytes = Bytes(blocks * block_bytes(self.software.code.format));
+        let bytes = Bytes(matrix_bytes(rows, columns, self.software.code.format));
         let copy = Bytes(blocks * work.copied);
         let met = float(rows.next_multiple_of(work.rows) * row_blocks);
         let block = self.block(work, rows, row_blocks);

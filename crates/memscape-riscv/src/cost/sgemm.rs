@@ -11,7 +11,7 @@ use super::openblas::{
 };
 use super::vector::{Class, Counts, Floats, Sew, VectorMachine};
 use crate::hardware::{Core, LINE_BYTES};
-use crate::mapping::quant::{BLOCK, stored_bytes};
+use crate::mapping::quant::matrix_bytes;
 use crate::number::float;
 
 /// Who multiplies.
@@ -82,8 +82,7 @@ impl Sgemm {
         let mut cost =
             SgemmCost { dequantise: zero, pack: zero, pack_inputs: zero, multiply: zero, memory: zero };
         if matches!(self.method, Method::Openblas | Method::OpenblasGemv) {
-            let blocks = self.gemm.m().saturating_mul(self.gemm.k().div_ceil(BLOCK as u64));
-            let moved = Bytes(blocks.saturating_mul(dequantised_bytes(self.format)));
+            let moved = Bytes(dequantised_bytes(self.gemm.m(), self.gemm.k(), self.format));
             cost.dequantise = dequantise(core, self.format) * weights + rates.dram.time_of(moved);
         }
         match self.method {
@@ -129,7 +128,7 @@ impl Sgemm {
     /// Time to read the weights from memory, and to read the inputs and write the result where the
     /// nearest level has room for all three.
     fn operands(&self, rates: &Rates) -> Nanoseconds {
-        let weights = stored_bytes(&self.gemm, self.format);
+        let weights = Bytes(matrix_bytes(self.gemm.m(), self.gemm.k(), self.format));
         let vectors = self.vector_bytes();
         let level = rates.level(Bytes(weights.0.saturating_add(vectors.0)));
         rates.dram.time_of(weights) + rates.read(vectors, level)
@@ -182,7 +181,9 @@ impl Sgemm {
             return (Bytes(whole), level);
         }
         let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
-        let again = if k.saturating_mul(LINE_BYTES) <= l1 { 1 } else { LINE_BYTES.div_ceil(vector) };
+        // No line is fetched for more vectors than meet it, and no row of inputs has more.
+        let meet = LINE_BYTES.div_ceil(vector).min(n.saturating_mul(4).div_ceil(vector));
+        let again = if k.saturating_mul(LINE_BYTES) <= l1 { 1 } else { meet };
         (Bytes(whole.saturating_mul(again)), level)
     }
 }

@@ -58,6 +58,8 @@ pub struct Placed {
     pub threads: u32,
     /// Threads of the cluster that has most of them.
     pub in_fullest_cluster: u32,
+    /// Clusters that have any.
+    pub clusters: u32,
     /// Whether a thread stays where it is, near what it has read.
     pub stay: bool,
     /// Nodes that hold the weights.
@@ -277,11 +279,11 @@ pub fn place(
     let runs = runs.first(threads);
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let in_fullest_cluster = if let Some(listed) = bind.cores {
-        fullest(threads, || listed.per_cluster(cache.cores_per_cluster))
+    let (in_fullest_cluster, clusters) = if let Some(listed) = bind.cores {
+        fullest_and_used(threads, || listed.per_cluster(cache.cores_per_cluster))
     } else {
         let (all, each) = (runs.cores(), cache.cores_per_cluster.get());
-        fullest(threads, || {
+        fullest_and_used(threads, || {
             iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
         })
     };
@@ -289,6 +291,7 @@ pub fn place(
     Ok(Placed {
         threads,
         in_fullest_cluster,
+        clusters,
         // A single thread is where its pages are.
         stay: !policy.balances() || runs.nodes == 1,
         data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
@@ -308,6 +311,12 @@ pub fn place(
 fn fullest<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I) -> u32 {
     let hold = |most: u32| cores_of_each().map(|it| it.min(most)).sum::<u32>();
     (1..=threads).find(|most| hold(*most) >= threads).unwrap_or(threads)
+}
+
+/// The same, and the clusters that have any.
+fn fullest_and_used<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I) -> (u32, u32) {
+    let with_cores = cores_of_each().map(|it| it.min(1)).sum::<u32>();
+    (fullest(threads, &cores_of_each), with_cores.min(threads))
 }
 
 /// How much longer a way of this distance takes than a local one.

@@ -2,9 +2,8 @@
 
 use half::f16;
 use memscape_study::Implied;
-use memscape_units::Bytes;
 use memscape_workload::weights::main_format;
-use memscape_workload::{Format, Gemm, Llm, PartialBlocks, WeightFormat};
+use memscape_workload::{Format, Llm, PartialBlocks, WeightFormat};
 use serde::Deserializer;
 
 /// Weights per block.
@@ -66,19 +65,19 @@ pub const fn block_bytes(format: Format) -> u64 {
     format.storage_bytes(BLOCK as u64).0
 }
 
-/// Bytes of a matrix, whose rows are padded to whole blocks.
+/// Numbers of a row as it is stored: padded to whole blocks, unless the format has none.
 #[must_use]
-pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
-    rows * columns.div_ceil(BLOCK as u64) * block_bytes(format)
+pub const fn stored_columns(columns: u64, format: Format) -> u64 {
+    match format {
+        Format::FP32 | Format::FP16 => columns,
+        _ => columns.next_multiple_of(BLOCK as u64),
+    }
 }
 
-/// Bytes of a product's weights: rows of blocks are padded to whole ones, single numbers are not.
+/// Bytes of a matrix of so many rows and columns.
 #[must_use]
-pub fn stored_bytes(gemm: &Gemm, format: Format) -> Bytes {
-    match format {
-        Format::FP32 => gemm.weight_bytes(format),
-        _ => Bytes(matrix_bytes(gemm.m(), gemm.k(), format)),
-    }
+pub const fn matrix_bytes(rows: u64, columns: u64, format: Format) -> u64 {
+    rows.saturating_mul(format.storage_bytes(stored_columns(columns, format)).0)
 }
 
 /// The format of most weights of a model's file, if there is code for it.

@@ -17,7 +17,7 @@ use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
 use crate::mapping::placement::{Bind, Nodes, NumaError, Policy, place};
-use crate::mapping::quant::{NoCode, check_format, format_with_code, stored_bytes};
+use crate::mapping::quant::{NoCode, check_format, format_with_code, matrix_bytes};
 use crate::number::{count, float, long};
 
 /// A product `m x k x n` of weights and `n` vectors, on one or many cores.
@@ -189,7 +189,7 @@ impl GemmStudy {
     /// The weights, unpacked too if they are quantised, the inputs and the result.
     fn memory_bytes(&self, gemm: &Gemm) -> u64 {
         let (m, k, n) = (u128::from(gemm.m()), u128::from(gemm.k()), u128::from(gemm.n()));
-        let stored = u128::from(stored_bytes(gemm, self.format).0);
+        let stored = u128::from(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let unpacked = if self.format == Format::FP32 { 0 } else { m * k };
         u64::try_from(stored + 4 * (unpacked + k * n + m * n)).unwrap_or(u64::MAX)
     }
@@ -264,7 +264,7 @@ impl Study for GemmStudy {
         // No code works on more registers at once than the widest group has.
         let rate = f64::from(self.threads.get()) * self.core.most_products_per_ns(8) / 4.0;
         let product = Gemm::new(self.m.get(), self.k.get(), self.n.get());
-        let weights = product.map_or(0, |it| stored_bytes(&it, self.format).0);
+        let weights = product.map_or(0, |it| matrix_bytes(it.m(), it.k(), self.format));
         let vectors = (float(self.m.get()) + float(self.k.get())) * float(self.n.get()) * 4.0;
         let (operands, caches) = (float(weights) + vectors, self.cache.most_bytes(&self.numa, self.threads));
         // What a cache holds need not come from memory.

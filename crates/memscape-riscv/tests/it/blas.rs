@@ -110,6 +110,38 @@ fn inputs_are_packed_and_read_by_all() {
     assert!(memory(Policy::NoBalancing) * 25.6 > panels && memory(Policy::Interleave) * 102.4 > panels);
     assert!(memory(Policy::Interleave) < memory(Policy::NoBalancing));
     assert_eq!(of(4096, 512, 1, Policy::NoBalancing).memory_ns, 0.0, "one core packs what it reads");
+    // A thread that comes second to a cluster reads nothing less; nor does a column that makes it come.
+    let short = |n, threads| of(1, n, threads, Policy::NoBalancing).memory_ns;
+    assert!(short(512, 33) > 0.99 * short(512, 32), "{} {}", short(512, 33), short(512, 32));
+    assert!(short(129, 64) > 0.99 * short(128, 64), "{} {}", short(129, 64), short(128, 64));
+}
+
+/// A line is fetched for each vector that has some of it, and no row of inputs has more of them than it has numbers.
+#[test]
+fn a_listing_fetches_lines_for_vectors_that_there_are() {
+    let memory = |n| {
+        let (m, k, n) = (tokens(64), tokens(1 << 23), tokens(n));
+        let method = Method::Listing;
+        GemmStudy { method, m, k, n, lmul: 1, threads: count(64), ..GemmStudy::default() }
+            .answer()
+            .unwrap()
+            .memory_ns
+    };
+    // Four numbers are one vector, sixteen four, each of which fetches the line.
+    let fetched = |n: u64| memory(n) / n as f64;
+    assert!((fetched(16) / fetched(4) - 4.0).abs() < 0.5, "{} {}", fetched(16), fetched(4));
+}
+
+/// Half precision has no blocks that a row could be padded to.
+#[test]
+fn rows_of_half_precision_are_not_padded() {
+    let bytes = |format: &str| {
+        let (m, k, n, format) = (tokens(1000), tokens(33), tokens(1), format.parse().unwrap());
+        GemmStudy { m, k, n, format, ..GemmStudy::default() }.answer().unwrap().memory_bytes
+    };
+    let vectors = 4 * (33_000 + 33 + 1000);
+    assert_eq!(bytes("fp16"), 2 * 33_000 + vectors);
+    assert_eq!(bytes("q8_0"), 1000 * 2 * 34 + vectors);
 }
 
 /// Packing is the read of what it packs, a dequantised copy or not.

@@ -68,7 +68,13 @@ fn binding_follows_the_threads_and_interleaving_the_pages() {
     for nodes in [Nodes::Count(4), Nodes::These(0b1100)] {
         assert_eq!(at(Policy::BindCores, 1, Some(nodes)).mean_distance, 10.0, "whatever it is bound to");
     }
-    assert_eq!(at(Policy::NoBalancing, 24, None).in_fullest_cluster, 2, "eight of sixteen have two");
+    let spread = at(Policy::NoBalancing, 24, None);
+    assert_eq!((spread.in_fullest_cluster, spread.clusters), (2, 16), "eight of sixteen have two");
+    assert_eq!([1, 15, 33, 64].map(|it| at(Policy::NoBalancing, it, None).clusters), [1, 15, 16, 16]);
+    assert_eq!(
+        (bound.clusters, listed(apart).unwrap().clusters, listed("2-17").unwrap().clusters),
+        (8, 16, 5)
+    );
 }
 
 /// What a policy does not bind to is refused under it, rather than left unheard.
