@@ -16,12 +16,26 @@ use crate::mapping::Plan;
 /// itself can tell.
 #[must_use]
 pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
-    let t = timing;
     let row_words = plan.words_of_a_row()?;
-    let whole_row = whole_row(row_words, t);
-    if whole_row < t.open_to_close || t.open_to_close + t.close_to_open < t.open_to_open {
-        return None;
-    }
+    let whole_row = whole_row(row_words, timing);
+    let waits =
+        whole_row < timing.open_to_close || timing.open_to_close + timing.close_to_open < timing.open_to_open;
+    (!waits).then(|| counted(plan, timing, row_words))
+}
+
+/// The same where no row waits for the last one, and where no pass leaves its row if it reads unequal numbers of
+/// words from them: what the stream takes beyond that is row opening.
+#[must_use]
+pub fn unhindered(plan: &Plan, t: &PimDelays) -> GemvCost {
+    let whole_pass = plan.row_blocks * plan.row_block_words();
+    let row_words = plan.words_of_a_row().unwrap_or(whole_pass);
+    let open_to_close = t.open_to_close.min(whole_row(row_words, t));
+    let open_to_open = t.open_to_open.min(open_to_close + t.close_to_open);
+    counted(plan, &PimDelays { open_to_close, open_to_open, ..*t }, row_words)
+}
+
+/// The stream of a plan that reads so many words from each row, none of which waits for the last one.
+fn counted(plan: &Plan, t: &PimDelays, row_words: u64) -> GemvCost {
     let mut sum = GemvCost::default();
     let mut start = Start { row_blocks: 0, offset: 0, sends: true, closable: None };
     // Most passes begin as one of the last few did.
@@ -48,7 +62,7 @@ pub fn closed_form(plan: &Plan, timing: &PimDelays) -> Option<GemvCost> {
     }
     // Every command is counted with the slot before it, but the first has none.
     sum.time[GemvPart::Spill] += start.closable.unwrap_or_default() + t.close_to_open - t.slot;
-    Some(sum)
+    sum
 }
 
 /// Passes that are remembered: chunks of a few passes begin at some words of a row.
@@ -57,14 +71,6 @@ const KNOWN: usize = 16;
 /// From opening a row until all its words are read and it can close, whatever else it waits for.
 fn whole_row(words: u64, t: &PimDelays) -> Picoseconds {
     t.open_to_access + t.slot * (words - 1) + t.read_to_close
-}
-
-/// The same delays, but that no row waits for the last one: what the stream takes beyond
-/// [`closed_form`] of them is such waiting. None where that has no answer either.
-#[must_use]
-pub fn unhindered(plan: &Plan, t: &PimDelays) -> Option<PimDelays> {
-    let open_to_close = t.open_to_close.min(whole_row(plan.words_of_a_row()?, t));
-    Some(PimDelays { open_to_close, open_to_open: t.open_to_open.min(open_to_close + t.close_to_open), ..*t })
 }
 
 /// What a pass depends on.

@@ -11,7 +11,8 @@ use crate::hardware::Machine;
 use crate::mapping::Plan;
 
 /// The time of a plan on a machine with these delays. Where the closed form has no answer,
-/// the engine has: what it takes beyond the same without waiting for the row before is then row opening.
+/// the engine has: what it takes beyond the same without waiting for the row before, or with all of a pass in one row
+/// where each has its own number of words, is then row opening.
 ///
 /// Either way a refresh stalls the stream for as long as it takes by itself, and strikes it as often as
 /// one among many, as it does what the processor reads. On the walked stream it may fall on a change of
@@ -28,7 +29,7 @@ pub fn time_on_pim(
     refresh: bool,
 ) -> Result<GemvCost, ProtocolError> {
     let closed = closed_form(plan, delays);
-    let mut cost = closed.or_else(|| closed_form(plan, &unhindered(plan, delays)?)).unwrap_or_default();
+    let mut cost = closed.unwrap_or_else(|| unhindered(plan, delays));
     if closed.is_none() || engine == CostEngine::Events {
         cost.commands = CommandCounts::default();
         let stream = CommandStream { plan, machine, refresh: RefreshPolicy::Off };

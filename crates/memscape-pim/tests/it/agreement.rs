@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{CommandCounts, Dram, MEMORIES, RefreshPolicy};
-use memscape_pim::cost::{CommandStream, closed_form, least_time, time_on_pim};
+use memscape_pim::cost::{CommandStream, GemvPart, closed_form, least_time, time_on_pim};
 use memscape_pim::hardware::{CrossLane, DEFAULT_MACHINE, MACHINES, Machine, PimUnit, RowAfterWrite};
 use memscape_pim::mapping::Plan;
 use memscape_pim::mapping::placement::{CrDegree, Placement, Policy, RegisterRule, TilePolicy};
@@ -154,6 +154,8 @@ proptest! {
         // Or what is walked is told by cause, which no cause is more than.
         let told = time_on_pim(&plan, &case.machine, &delays, CostEngine::Closed, false).unwrap();
         prop_assert_eq!(told.time.total(), walked, "{:?} {:?}", plan, delays);
+        prop_assert!(told.time.iter().all(|it| it.1 <= walked), "{:?} {:?}", told, plan);
+        prop_assert_eq!(told.time[GemvPart::Mac], delays.slot * (plan.chunks * plan.row_blocks * plan.row_block_words()), "{:?}", plan);
         if let Some(closed) = closed_form(&plan, &delays) {
             prop_assert_eq!(closed.time.total(), walked, "{:?} {:?}", plan, delays);
             prop_assert_eq!(closed.commands, issued, "{:?} {:?}", plan, delays);
