@@ -300,9 +300,10 @@ fn padding_bytes(layout: &Layout, gemv: Gemv, to: PadTo, format: Format, memory:
         PadTo::OutputTile => layout.lines_per_pass.min(layout.unit_lines()),
     };
     let row = format.storage_bytes(gemv.k()).0;
-    let padded = gemv.m().next_multiple_of(layout.tile_rows() * lines) * row;
-    let begun = layout.end_row().saturating_mul(memory.row_of_all_banks().0);
-    padded.max(begun) - gemv.m() * row
+    let padded = Layout { rows: gemv.m().next_multiple_of(layout.tile_rows() * lines), ..*layout };
+    let begun = padded.end_row().saturating_mul(memory.row_of_all_banks().0);
+    // Scale factors, which PIM has none of, lie between the elements.
+    begun.max(padded.rows * row) - gemv.m() * row
 }
 
 /// Bytes of one cacheable buffer, and whether it holds what it must.

@@ -356,7 +356,8 @@ impl Layout {
     /// Bytes beyond the matrix itself: lines that do not fill the last tile.
     #[must_use]
     pub const fn padding_bytes(&self) -> u64 {
-        self.units * self.slots() * self.burst_bytes() - self.rows * self.columns * self.element.bits() / 8
+        self.units * self.slots() * self.burst_bytes()
+            - (self.rows * self.columns * self.element.bits()).div_ceil(8)
     }
 
     /// The burst `burst` of line `line`.

@@ -123,6 +123,13 @@ fn each_matrix_begins_in_a_row_of_its_own() {
         study.answer().unwrap().padding_bytes
     };
     assert!(padding(2048) < padding(8192));
+
+    // What rows are padded to is whole DRAM rows too.
+    let (layer_padding, lm_head_padding) = (PadTo::OutputTile, PadTo::OutputTile);
+    let mut study = CapacityStudy { model, layer_padding, lm_head_padding, ..CapacityStudy::default() };
+    study.memory.row_bytes = count(16_384);
+    study.pim.output_registers = count(3);
+    assert_eq!((study.answer().unwrap().padding_bytes + 2 * matrices) % (64 * 16_384), 0);
 }
 
 /// Each token's are written, and read at least once, whatever a window keeps of them.
