@@ -230,7 +230,7 @@ impl Search {
             return true;
         }
         let compute = match self.assumed_efficiency {
-            Some(efficiency) => kernel.issue.as_f64() / efficiency,
+            Some(efficiency) => kernel.tile.macs() / (kernel.mmul.macs_per_cycle() * efficiency),
             None => kernel.compute().as_f64(),
         };
         kernel.dma().as_f64() <= compute
@@ -312,6 +312,21 @@ mod tests {
             }
             assert_eq!(most.unwrap().1, found.tile, "{objective:?}");
         }
+    }
+
+    /// The share is of the instruction's peak, also where loads keep a core from it.
+    #[test]
+    fn an_assumed_share_is_of_the_peak() {
+        let device = Device { port_bytes_per_cycle: 8.try_into().unwrap(), ..*DEVICES.get("xdna") };
+        let objective = Objective::OutputsThenReduction;
+        let search = Search { objective, assumed_efficiency: Some(0.4), ..EQ_1_TO_5 };
+        let kernel = search.best(&device, Precision::Int8Int16, 1).unwrap()[0];
+        let products = kernel.tile.macs() / kernel.mmul.macs_per_cycle();
+        let compute = products / 0.4;
+        assert!(kernel.issue.as_f64() > products);
+        assert!(kernel.dma().as_f64() <= compute, "{} {compute}", kernel.dma());
+        let refused = Kernel { dma_a: memscape_units::Cycles::new(compute * 1.01).unwrap(), ..kernel };
+        assert!(!search.admits(&refused));
     }
 
     #[test]

@@ -178,13 +178,16 @@ pub enum BalanceError {
     /// Designs, but no tile that the iteration takes.
     #[error(
         "the iteration has no point: no tile for `{precision}` of the reductions up to {start} is bound by compute (Eq. \
-         4); use more `device.dma_bytes_per_cycle` or another `k_start`"
+         4); use more `device.dma_bytes_per_cycle`{}",
+        longer.map(|it| format!(" or a longer `k_start`, such as {it}")).unwrap_or_default()
     )]
     NotBound {
         /// The precision.
         precision: Precision,
         /// The longest reduction.
         start: u32,
+        /// A reduction that has such a tile.
+        longer: Option<u32>,
     },
     /// Designs, but none that can be programmed, most for addresses between words.
     #[error("no design for `{precision}` that the memory tiles hold can be programmed; of most, {why}")]
@@ -327,7 +330,9 @@ impl BalanceStudy {
             Err(error) => return error,
         };
         if (1..=start / s).all(|it| self.largest(it * s, None).is_none()) {
-            return BalanceError::NotBound { precision: self.precision, start };
+            let any = self.search(Objective::LargestOutput, None).best(&self.device, self.precision, 1);
+            let longer = any.ok().map(|it| it[0].tile.k);
+            return BalanceError::NotBound { precision: self.precision, start, longer };
         }
         let (l1, l2) = (self.device.l1_bytes.get(), self.device.l2_bytes);
         let on = |change: fn(&mut Device, NonZeroU32), bytes| {

@@ -276,6 +276,13 @@ fn what_makes_room_for_a_tile_is_told_in_bytes() {
     let text = "no tile for `int8-int8` with `k_ct` = 512 that fits L1 is bound by compute (Eq. 4); use more \
                 `device.dma_bytes_per_cycle`, another `objective` or another `k_ct`";
     assert_eq!(of(512, Objective::LargestOutput, NonZeroU32::MAX), text);
+    // A longer reduction is advised only if there is one.
+    let mut study = BalanceStudy { k_start: Some(nz(64)), ..BalanceStudy::default() };
+    (study.device.port_bytes_per_cycle, study.device.dma_bytes_per_cycle) =
+        (NonZeroU32::MAX, NonZeroU32::MIN);
+    study.device.pipeline_cycles = Cycles::ZERO;
+    let error = study.answer().unwrap_err().to_string();
+    assert!(error.ends_with("bound by compute (Eq. 4); use more `device.dma_bytes_per_cycle`"), "{error}");
 }
 
 /// A length is given in 16 bits.
