@@ -51,6 +51,21 @@ impl<'a> Cube<'a> {
             _ => (digit as f64 + 0.5) / it.length.unwrap_or(1) as f64,
         }
     }
+
+    /// The way from one digit of a dimension to another, as a share of the way from its first value to
+    /// its last; between values that have no order it is the whole.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    pub(crate) fn share_between(&self, dimension: usize, from: u64, to: u64) -> f64 {
+        let it = &self.plan.dimensions[dimension];
+        let steps = to as f64 - from as f64;
+        match it.axes.first().map(|it| &it.values) {
+            Some(Values::Real(range)) => range.share_between(f64::from_bits(from), f64::from_bits(to)),
+            Some(Values::Whole(range)) => range.share_between(range.min + from as f64, range.min + to as f64),
+            _ if from == to => 0.0,
+            _ if self.ordered[dimension] => steps / (it.length.unwrap_or(1) - 1) as f64,
+            _ => steps.signum(),
+        }
+    }
 }
 
 #[expect(

@@ -9,8 +9,8 @@ use crate::table::Table;
 /// Places on each axis.
 const LEVELS: u32 = 8;
 
-/// Each path visits one place more than there are axes, and changes one axis by half of
-/// its length at a time.
+/// Each path visits one place more than there are axes, and changes one axis by about half of
+/// its length at a time: an effect is of what its value really moved.
 pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(2, axes as u64 + 1)?;
@@ -26,10 +26,11 @@ pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
         let Some(values) = values.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { continue };
         whole += 1;
         for (step, axis) in path.order.iter().enumerate() {
-            let length = path.places[step + 1][*axis] - path.places[step][*axis];
+            let [from, to] = [step, step + 1].map(|at| it.cube.digit(*axis, path.places[at][*axis]));
+            let moved = it.cube.share_between(*axis, from, to);
             for column in 0..columns {
-                effects[column * axes + axis]
-                    .push((values[step + 1][column] - values[step][column]) / length);
+                let change = values[step + 1][column] - values[step][column];
+                effects[column * axes + axis].push(if moved == 0.0 { 0.0 } else { change / moved });
             }
         }
     }

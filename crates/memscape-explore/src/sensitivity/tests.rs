@@ -32,6 +32,8 @@ struct KnownAnswer {
     g: f64,
     /// What does not depend on any
     constant: f64,
+    /// The sum of one, two, three and four times each
+    line: f64,
     /// None where the first is large
     partial: Option<f64>,
 }
@@ -59,6 +61,7 @@ impl Study for Known {
             ishigami: x.sin() + 7.0 * y.sin().powi(2) + 0.1 * z.powi(4) * x.sin(),
             g: g(self.a, 0.0) * g(self.b, 1.0) * g(self.c, 4.5) * g(self.d, 9.0),
             constant: 3.0,
+            line: self.a + 2.0 * self.b + 3.0 * self.c + 4.0 * self.d,
             partial: (self.a < 0.2).then_some(self.a),
         })
     }
@@ -117,6 +120,22 @@ fn elementary_effects_rank_and_tell_curves_from_lines() {
     // The third acts through the first alone, one way or the other.
     let third = ishigami.f64("mean_effect").unwrap()[2].unwrap().abs();
     assert!(third < ishigami.f64("deviation").unwrap()[2].unwrap());
+}
+
+/// However the values of an axis are given, the effect of a line is what it changes from end to end.
+#[test]
+fn an_elementary_effect_is_of_the_whole_axis() {
+    let ends: [&[f64]; 4] = [&[0.0, 1.0], &[0.0, 0.5, 1.0], &[1.0, 0.75, 0.5, 0.25, 0.0], &[0.5]];
+    let listed = ["a", "b", "c", "d"].into_iter().zip(ends);
+    let listed = listed.fold(Space::default(), |it, (axis, values)| it.axis(axis, values.iter().copied()));
+    let whole = Space::default().range("a", Range::new(0.0, 4.0).integer()).range("b", Range::new(0.0, 1.0));
+    let effects = |space: &Space| {
+        let of = vec!["line".to_owned()];
+        let question = Sensitivity { of, method: SensitivityMethod::Morris, samples: 50, seed: 2 };
+        sensitivity(&KNOWN, &[], space, &question, &()).unwrap().f64("mean_effect").unwrap()
+    };
+    close(&effects(&listed), &[1.0, 2.0, -3.0, 0.0], 1e-9);
+    close(&effects(&whole), &[4.0, 2.0], 1e-9);
 }
 
 #[test]

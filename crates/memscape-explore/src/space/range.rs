@@ -73,6 +73,15 @@ impl Range {
         if integer { value.floor() } else { value }
     }
 
+    /// The way from one number to another as a share of the whole range: ratios of a `log` one.
+    pub(crate) fn share_between(&self, from: f64, to: f64) -> f64 {
+        let Self { min, max, log, .. } = *self;
+        if max <= min {
+            return 0.0;
+        }
+        if log { (to / from).ln() / (max / min).ln() } else { (to - from) / (max - min) }
+    }
+
     /// Where in `[0, 1]` a number lies; a whole one in the middle of its stretch.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let Self { min, max, log, integer } = *self;
