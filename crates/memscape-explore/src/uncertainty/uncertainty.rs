@@ -44,8 +44,8 @@ const MOST_ANSWERS: u64 = 50_000_000;
 /// Answers at each point of a space, with what they may be. Every parameter whose source
 /// is a prior or a reading is drawn from its interval, and every free parameter from its
 /// fit's covariance, all of them `draws` times and each kind by itself as often. What is
-/// given by itself, and what an axis moves, is known. A reading that the study refuses at the
-/// first point is none there.
+/// given by itself, and what an axis moves, is known. A reading that the study refuses at every
+/// point is none there; where it refuses one at a point, the draws of others count.
 ///
 /// A row for each point and column asked of: the axes, `of`, `value` (as without any
 /// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above; the value
@@ -243,21 +243,14 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Leaves out readings that the study refuses where nothing else is in doubt, as an engine
+    /// Leaves out readings that the study refuses at every point where nothing else is in doubt, as an engine
     /// does that has only one of them.
     fn possible(&self, space: &Space, doubts: Vec<Doubt>) -> Result<Vec<Doubt>, Error> {
         let mut possible = Vec::new();
         for mut doubt in doubts {
             if let Unknown::Spread(_, Spread::OneOf(all)) = &mut doubt.of {
-                let plan =
-                    self.asker.plan(self.layers, &space.clone().linked([(&doubt.path, all.clone())]))?;
-                let points: Vec<Point> =
-                    (0..all.len() as u64).map(|it| digits_of(&plan, it).into()).collect();
-                let done = answered(&plan, &self.asker, &Judge::new(&plan, &[])?, &points);
-                let mut refused = done.verdicts.iter().map(|it| !it.is_valued());
-                if !refused.clone().all(|it| it) {
-                    all.retain(|_| refused.next() != Some(true));
-                }
+                let mut answered = self.answered_readings(space, &doubt.path, all)?.into_iter();
+                all.retain(|_| answered.next() == Some(true));
                 if all.len() < 2 {
                     continue;
                 }
@@ -265,6 +258,29 @@ impl Asked<'_> {
             possible.push(doubt);
         }
         Ok(possible)
+    }
+
+    /// Which readings have an answer anywhere; all of them if none has.
+    fn answered_readings(&self, space: &Space, path: &str, readings: &[Value]) -> Result<Vec<bool>, Error> {
+        /// Points that are looked at side by side.
+        const TOGETHER: u64 = 64;
+        let plan = self.asker.plan(self.layers, &space.clone().linked([(path, readings.to_vec())]))?;
+        let (judge, all) = (Judge::new(&plan, &[])?, readings.len() as u64);
+        let points = plan.size()? / all;
+        let mut found = vec![false; readings.len()];
+        let mut start = 0;
+        while start < points && found.contains(&false) && !self.watched.control.cancelled() {
+            let end = points.min(start + if start == 0 { 1 } else { TOGETHER });
+            let open: Vec<usize> = (0..readings.len()).filter(|it| !found[*it]).collect();
+            let asked = (start..end).flat_map(|point| open.iter().map(move |it| point * all + *it as u64));
+            let asked: Vec<Point> = asked.map(|it| digits_of(&plan, it).into()).collect();
+            let verdicts = answered(&plan, &self.asker, &judge, &asked).verdicts;
+            for (reading, verdict) in open.iter().cycle().zip(verdicts) {
+                found[*reading] |= verdict.is_valued();
+            }
+            start = end;
+        }
+        Ok(if found.contains(&true) { found } else { vec![true; readings.len()] })
     }
 
     /// Why a point has no answer, if it has none.

@@ -367,6 +367,20 @@ fn what_is_drawn_has_an_answer() {
     }
 }
 
+/// What is refused at one point for another reason says nothing of readings at others.
+#[test]
+fn readings_are_drawn_where_any_point_has_them() {
+    let study = study("ndp.inference").unwrap();
+    let given = [Parameters::from_iter([("model".to_owned(), json!("opt-13b"))])];
+    let question = Uncertainty { of: vec!["tokens_per_s".to_owned()], draws: 20, seed: 0 };
+    let draws = |dimms: &[u32]| {
+        let space = Space::default().axis("dimms", dimms.iter().copied());
+        let table = uncertainty(study, &given, &space, &question, &()).unwrap();
+        table.f64("draws").unwrap().pop().flatten().unwrap()
+    };
+    assert_eq!(draws(&[5000, 8]).to_bits(), draws(&[8]).to_bits());
+}
+
 /// Stages of models keep what they found for the next point, which nobody can see.
 #[test]
 fn what_stages_keep_changes_no_answer() {
