@@ -162,14 +162,14 @@ impl Store {
     }
 }
 
-/// Refuses a file that holds something else than this question's answer, unless `store` has that, too.
+/// Refuses a file that holds something else than this question's answer, unless `store` has all of that, too.
 pub(super) fn check_finished(path: &Path, question: &Question, store: Option<&Store>) -> Result<(), Error> {
     if !path.exists() {
         return Ok(());
     }
-    let kept = store.map_or(Ok(Vec::new()), Store::questions)?;
+    let kept = |id: &str| store.map_or(Ok(false), |it| it.has_ended_as(id));
     let holds = match Origin::read(path) {
-        Ok(it) if it.id == question.id() || kept.iter().any(|kept| kept.ends_with(&it.id)) => return Ok(()),
+        Ok(it) if it.id == question.id() || kept(&it.id)? => return Ok(()),
         Ok(it) if it.edition != *question.edition() && it.edition.study == question.edition().study => {
             format!("what another version of `{}` answered", it.edition.study)
         }

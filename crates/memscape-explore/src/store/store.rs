@@ -223,6 +223,16 @@ impl Store {
         Ok(Manifest::read(&self.shelf(question))?.is_some_and(|it| it.finished.is_some()))
     }
 
+    /// Whether all answers to the question of this identity were there once.
+    pub(crate) fn has_ended_as(&self, id: &str) -> Result<bool, Error> {
+        for folder in self.questions()?.into_iter().filter(|it| it.ends_with(id)) {
+            if Manifest::read(&folder)?.is_some_and(|it| it.finished.is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Where a question's answers are.
     pub(crate) fn shelf(&self, question: &Question) -> PathBuf {
         /// Enough of an edition's name for a folder's.

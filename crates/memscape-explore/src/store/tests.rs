@@ -350,6 +350,13 @@ fn rows_go_to_a_file_block_by_block() {
     assert!(error.contains("holds something else than an answer"), "{error}");
     assert_eq!(fs::read_to_string(&parquet).unwrap(), "mine");
     assert!(onto(true).unwrap().filled.complete);
+    // Some of its rows are here, from what was interrupted.
+    Kept::new().store.sweep_to_file(&READ, &grid(20, 500), &other, false, &()).unwrap();
+    let onto_other = || kept.store.sweep_to_file(&READ, &grid(3, 3), &other, false, &());
+    let error = onto_other().unwrap_err().to_string();
+    assert!(error.contains("holds the answer to another question"), "{error}");
+    kept.ask(&grid(20, 500));
+    assert!(onto_other().unwrap().filled.complete);
 }
 
 #[test]
