@@ -320,8 +320,9 @@ def _front_of_table(table: Any, minimize: list[str], maximize: list[str], constr
     numbers = plain(frame)
     rows = _memscape.front(numbers.with_row_index(ROW), minimize, maximize, constraints)
     # Whoever says what must hold has chosen the rows.
-    for text in [] if constraints else _of_unlike_rows(numbers, [*minimize, *maximize]):
-        remark(text)
+    if not constraints or not len(rows):
+        for text in _of_unlike_rows(numbers, [*minimize, *maximize]):
+            remark(text)
     return frame[rows[ROW]]
 
 

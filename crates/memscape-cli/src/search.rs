@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memscape::explore::{Objective, Origin, Search, Store, Strategy, Table, nothing_found, once_each};
+use memscape::explore::{
+    Objective, Origin, Search, Store, Strategy, Table, ended_early, nothing_found, once_each,
+};
 use memscape::prelude::study;
 
 use crate::args::{Kept, Objectives};
@@ -64,6 +66,9 @@ pub fn search(
     let found = found.map_err(Failure::of)?;
     if let Some(filled) = filled.filter(|_| !quiet) {
         remark(&filled, err)?;
+    }
+    if let Some(early) = ended_early(&found, &space, &question).filter(|_| !quiet) {
+        writeln!(err, "{early}")?;
     }
     // What a full disk does not take is seen all the same.
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);

@@ -122,8 +122,8 @@ pub(super) fn told(
     seen: &Seen,
     complete: bool,
 ) -> Result<Front, Error> {
-    if complete && seen.feasible == 0 {
-        return Err(nothing_feasible(plan, asker, objectives, seen));
+    if complete && seen.compared == 0 {
+        return Err(nothing_compared(plan, asker, objectives, seen));
     }
     best.in_order();
     let points: Vec<Point> = best.places.iter().map(|it| digits_of(plan, *it).into()).collect();
@@ -183,42 +183,27 @@ fn quoted<'a>(all: impl Iterator<Item = &'a str>, and: &str) -> String {
     all.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(&format!(" {and} "))
 }
 
-/// Why none of the allowed points is a design.
-fn nothing_feasible(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Error {
-    if seen.answered > 0 {
-        let checks = quoted(plan.checks.iter().map(|it| it.expression.text()), "and");
+/// Why none of the allowed points can be on a front.
+fn nothing_compared(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective], seen: &Seen) -> Error {
+    let checks = quoted(plan.checks.iter().map(|it| it.expression.text()), "and");
+    if seen.answered == 0 {
+        let (mut cursor, mut columns) = (Cursor::new(plan, 0), asker.empty());
+        cursor.settle(u64::MAX);
+        asker.push(&mut cursor, &mut columns);
         return Error::BadSweep(format!(
-            "none of {} answers keeps {checks}; loosen {}",
-            seen.answered,
-            if plan.checks.len() == 1 { "it" } else { "one" }
+            "none of {} points has an answer; the first says: {}",
+            seen.allowed,
+            columns.into_row().err().unwrap_or_default()
         ));
     }
-    let mut cursor = Cursor::new(plan, 0);
-    let mut first = None;
-    for _ in 0..MOST_ASKED_AGAIN {
-        if !cursor.settle(u64::MAX) {
-            break;
-        }
-        let mut columns = asker.empty();
-        asker.push(&mut cursor, &mut columns);
-        let Err(reason) = columns.into_row() else {
-            let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "and");
-            return Error::BadSweep(format!(
-                "no answer has a value of {goals}; it is null or not a finite number"
-            ));
-        };
-        first = first.or(Some(reason));
-        cursor.advance();
+    if seen.feasible == 0 {
+        let it = if plan.checks.len() == 1 { "it" } else { "one" };
+        return Error::BadSweep(format!("none of {} answers keeps {checks}; loosen {it}", seen.answered));
     }
-    Error::BadSweep(format!(
-        "none of {} points has an answer; the first says: {}",
-        seen.allowed,
-        first.unwrap_or_default()
-    ))
+    let kept = if plan.checks.is_empty() { String::new() } else { format!(" that keeps {checks}") };
+    let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "and");
+    Error::BadSweep(format!("no answer{kept} has a value of {goals}; it is null or not a finite number"))
 }
-
-/// Points that are looked at again to find out why there is no front.
-const MOST_ASKED_AGAIN: u32 = 10_000;
 
 /// Counts of points.
 #[derive(Default)]
@@ -226,6 +211,8 @@ pub(super) struct Seen {
     allowed: u64,
     answered: u64,
     feasible: u64,
+    /// Those of these that have a value of each objective.
+    compared: u64,
     /// What has been met with each value of each dimension of the space.
     met: Vec<Vec<Met>>,
 }
@@ -247,6 +234,7 @@ impl Seen {
         self.allowed += other.allowed;
         self.answered += other.answered;
         self.feasible += other.feasible;
+        self.compared += other.compared;
         if self.met.is_empty() {
             self.met.clone_from(&other.met);
             return;
@@ -398,10 +386,11 @@ impl<'a> Walk<'a> {
         let before = self.best.values.len();
         let verdict = self.judge.verdict(cursor, columns, row, &mut self.best.values);
         self.seen.allowed += 1;
-        self.seen.answered += u64::from(verdict.is_valued());
+        self.seen.answered += u64::from(verdict != Verdict::NoAnswer);
+        self.seen.feasible += u64::from(verdict.is_feasible());
         self.seen.note(self.plan, cursor, verdict.is_valued());
         if verdict == Verdict::Fine {
-            self.seen.feasible += 1;
+            self.seen.compared += 1;
             self.best.places.push(cursor.place());
             self.best.designs.push(1);
             if self.best.has_grown() {

@@ -47,7 +47,7 @@ impl Table {
 /// ```
 pub fn front(table: &Table, objectives: &[Objective], constraints: &[String]) -> Result<Table, Error> {
     let (rows, values) = valued_rows(table, objectives, constraints)?;
-    if rows.is_empty() {
+    if rows.is_empty() && valued_at_all(table, objectives)? {
         let told = constraints.iter().map(|it| {
             let held = truths(table, it)?.into_iter().filter(|it| *it).count();
             Ok(format!("`{it}` holds in {held} of {} rows", table.height()))
@@ -192,6 +192,12 @@ fn valued_rows(
         values.extend(objectives.iter().zip(&columns).filter_map(of_row));
     }
     Ok((rows, values))
+}
+
+/// Whether any row has a value of every objective, whatever constraints say of it.
+fn valued_at_all(table: &Table, objectives: &[Objective]) -> Result<bool, Error> {
+    let columns = objectives.iter().map(|it| numbers(table, &it.formula)).collect::<Result<Vec<_>, _>>()?;
+    Ok((0..table.height()).any(|row| columns.iter().all(|it| it[row].is_some())))
 }
 
 /// A column of numbers, or a formula at each row.

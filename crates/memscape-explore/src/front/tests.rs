@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::dominance::{dominates, layers, non_dominated};
 use super::hypervolume::volume;
+use crate::space::FEASIBLE;
 use crate::toy::READ;
 use crate::{
     Column, Control, DynStudy, Objective, Parameters, Range, Space, Store, Sweep, Table, front, front_of,
@@ -159,6 +160,20 @@ fn what_has_no_front_says_why() {
     insta::assert_snapshot!(front(&Table::from_frame(nan), &goals("x"), &[]).unwrap_err(), @"column `x`: row 0 is NaN; leave such rows out, or make them null");
 }
 
+/// An objective that no row has is not the constraints' fault.
+#[test]
+fn what_no_row_has_makes_an_empty_front() {
+    let none = Column::Float(vec![None; 3]);
+    let feasible = Column::Bool(vec![Some(true), Some(false), Some(true)]);
+    let one = Column::Float(vec![Some(1.0), None, None]);
+    let table = Table::from_columns([("usd", none), ("one", one), (FEASIBLE, feasible)]).unwrap();
+    let of = |goal: &str, constraints: &[String]| front(&table, &[Objective::minimize(goal)], constraints);
+    assert_eq!(of("usd", &[]).unwrap().height(), 0);
+    assert_eq!(of("one", &[]).unwrap().height(), 1);
+    let error = of("one", &["one > 2".to_owned()]).unwrap_err().to_string();
+    assert!(error.starts_with("no row is left: `one > 2` holds in 0 of 3 rows"), "{error}");
+}
+
 fn space() -> Space {
     Space::default()
         .axis("mode", ["in-turn", "all-at-once"])
@@ -262,5 +277,5 @@ fn a_front_needs_an_end() {
     insta::assert_snapshot!(error(space(), "mode"), @"`mode`: an objective is a number, and this is a text at character 1 (`mode`)");
     insta::assert_snapshot!(error(space().constraint("memory.banks < 0"), "time_ns"), @"the constraint `memory.banks < 0` leaves none of 726 points; loosen it");
     insta::assert_snapshot!(error(space().constraint("time_ns < 0"), "time_ns"), @"none of 316 answers keeps `time_ns >= 20` and `time_ns < 0`; loosen one");
-    insta::assert_snapshot!(error(space(), "sqrt(0 - time_ns)"), @"no answer has a value of `sqrt(0 - time_ns)`; it is null or not a finite number");
+    insta::assert_snapshot!(error(space(), "sqrt(0 - time_ns)"), @"no answer that keeps `time_ns >= 20` has a value of `sqrt(0 - time_ns)`; it is null or not a finite number");
 }

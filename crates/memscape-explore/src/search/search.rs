@@ -126,9 +126,6 @@ impl Default for Search {
     }
 }
 
-/// Points that are gone through to find which constraint leaves none.
-const MOST_GONE_THROUGH: u64 = 1 << 24;
-
 /// More evaluations do not fit into one table; a front needs none.
 const MOST_EVALUATIONS: u64 = 10_000_000;
 
@@ -177,7 +174,7 @@ impl Search {
 /// constraints over answers, a column for each objective that is no column's name,
 /// `best_so_far` for one objective, and `on_front`: whether nothing in the table is
 /// better. Points that constraints over parameters exclude, and points asked for twice,
-/// cost nothing.
+/// cost nothing; a method that meets nothing else for long ends, with fewer rows than its budget.
 ///
 /// The same question has the same table whatever the number of threads. If cancelled, it
 /// is what was evaluated until then, and not complete.
@@ -237,8 +234,9 @@ impl Store {
     }
 }
 
-/// How often each constraint over parameters holds, where no point was found at which all do.
-fn seldom_allowed(plan: &mut Plan<'_>, seed: u64) -> Error {
+/// How often each constraint over parameters holds, where no point was found at which all do, though there may be
+/// some.
+fn seldom_allowed(plan: &mut Plan<'_>, strategy: Strategy, seed: u64) -> Error {
     const LOOKED_AT: u64 = 1000;
     let points: Vec<Point> = {
         let (cube, key) = (Cube::new(plan), Key::new(seed));
@@ -261,9 +259,18 @@ fn seldom_allowed(plan: &mut Plan<'_>, seed: u64) -> Error {
     });
     let told: Vec<String> = told.collect();
     Error::BadSweep(format!(
-        "no point was found that the constraints over parameters allow: {}; loosen one",
+        "`{}` found no point that the constraints over parameters allow: {}; loosen one, or use another `method` or \
+         `seed`",
+        strategy.name(),
         told.join(", ")
     ))
+}
+
+/// Whether a space that can be gone through has no point that its constraints over parameters allow.
+fn allows_nothing(plan: &Plan<'_>) -> bool {
+    /// More take seconds.
+    const MOST_GONE_THROUGH: u64 = 1 << 24;
+    plan.size().is_ok_and(|size| size <= MOST_GONE_THROUGH && !Cursor::new(plan, 0).settle(size))
 }
 
 fn search_in(
@@ -295,9 +302,10 @@ fn search_in(
     let complete = !evaluator.was_cancelled();
     let (points, answered, filled) = evaluator.finish()?;
     if points.is_empty() && complete {
-        return Err(match plan.size() {
-            Ok(size) if size <= MOST_GONE_THROUGH => nothing_allowed(&mut plan),
-            _ => seldom_allowed(&mut plan, seed),
+        return Err(if allows_nothing(&plan) {
+            nothing_allowed(&mut plan)
+        } else {
+            seldom_allowed(&mut plan, strategy, seed)
         });
     }
     let mut after = Vec::new();
@@ -337,6 +345,23 @@ fn checked<'a>(
     }
     Judge::new(&plan, &objectives)?;
     Ok((plan, objectives))
+}
+
+/// That a search came to its end before its budget did, if not because it has been everywhere.
+#[must_use]
+pub fn ended_early(found: &Table, space: &Space, question: &Search) -> Option<String> {
+    let (rows, budget) = (found.height() as u64, question.budget);
+    let lengths = space.dimensions.iter().map(|it| it.length().ok().flatten());
+    let size =
+        lengths.collect::<Option<Vec<u64>>>().and_then(|it| it.into_iter().try_fold(1, u64::checked_mul));
+    let early = found.is_complete() && rows < budget && size != Some(rows);
+    let exhaustive = question.method == Some(Strategy::Exhaustive);
+    (early && !exhaustive).then(|| {
+        format!(
+            "{rows} of {budget} evaluations were made: all else that was asked for is known or excluded; there may be \
+             more that another `method` or `seed` meets"
+        )
+    })
 }
 
 /// Why a search has no best point, if it has none.

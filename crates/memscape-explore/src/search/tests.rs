@@ -209,15 +209,35 @@ fn what_cannot_be_searched_says_why() {
     insta::assert_snapshot!(error(&space(), &Search { minimize: vec![], ..base() }), @"there is no objective; name at least one to minimize or maximize");
     insta::assert_snapshot!(error(&space(), &Search { minimize: vec!["tim_ns".to_owned()], ..base() }), @"`tim_ns`: there is no parameter or column `tim_ns`; did you mean `time_ns`? at character 1 (`tim_ns`)");
     insta::assert_snapshot!(error(&Space::default(), &base()), @"the space has no axes; give at least one");
-    insta::assert_snapshot!(error(&space().constraint("rows < 0"), &base()), @"no point was found that the constraints over parameters allow: `rows * memory.banks >= 1000` holds at 617 of 1000 random points, `rows < 0` holds at 0 of 1000 random points; loosen one");
+    insta::assert_snapshot!(error(&space().constraint("rows < 0"), &base()), @"`random` found no point that the constraints over parameters allow: `rows * memory.banks >= 1000` holds at 617 of 1000 random points, `rows < 0` holds at 0 of 1000 random points; loosen one, or use another `method` or `seed`");
     insta::assert_snapshot!(error(&space(), &question(Strategy::Exhaustive, 10)), @"axis `memory.trcd_ns` is a range of real numbers, which has no end of points; give `step` or `count` in it, draw from it with a sample, or search");
     insta::assert_snapshot!(error(&Space::default().axis("mode", ["in-turn"]), &question(Strategy::Swarm, 10)), @"no axis is a range or a list of at least three rising numbers, and only on such ones can this method move; use `descent`, `nsga2` or `random`");
     let two = Search { maximize: vec!["rows".to_owned()], ..question(Strategy::Descent, 10) };
     insta::assert_snapshot!(error(&space(), &two), @"the method `descent` takes one objective, not 2; use `nsga2`, or make one formula of them");
     insta::assert_snapshot!(Strategy::named("nsga").unwrap_err(), @"there is no method `nsga`; did you mean `nsga2`?");
+    // One of a million points is allowed, and none where a third constraint holds too.
+    let needle = Space::default().axis("rows", 1..=1000).axis("memory.banks", 1..=1000);
+    let needle = needle.constraint("rows == 123").constraint("memory.banks == 456");
+    assert!(error(&needle, &base()).starts_with("`random` found no point"), "{}", error(&needle, &base()));
+    let nothing = needle.constraint("rows != 123");
+    assert!(error(&nothing, &base()).contains("together leave none of 1000000 points"));
     let wrong = Parameters::from_iter([("rows".to_owned(), json!(0))]);
     let grid = Space::default().axis("memory.banks", [1, 2]);
     insta::assert_snapshot!(search(&READ, &[wrong], &grid, &base(), &()).unwrap_err(), @"`rows` = 0: expected a whole number from 1 to 4294967295");
+}
+
+/// A search that ends before its budget says so, unless it has been everywhere.
+#[test]
+fn a_search_that_ends_early_says_so() {
+    let early = |space: &Space, question: &Search| {
+        super::ended_early(&search(&READ, &[], space, question, &()).unwrap(), space, question)
+    };
+    let grid = Space::default().axis("rows", 1..=10).axis("memory.banks", [1, 2]);
+    let question = question(Strategy::Random, 30);
+    assert_eq!(early(&grid, &question), None);
+    let told = early(&grid.clone().constraint("rows > 5"), &question).unwrap();
+    assert!(told.starts_with("10 of 30 evaluations were made"), "{told}");
+    assert_eq!(early(&grid, &Search { budget: 5, ..question }), None);
 }
 
 /// Rows without an answer are rows, and never the best.
