@@ -119,16 +119,16 @@ fn inputs_are_packed_and_read_by_all() {
 /// A line is fetched for each vector that has some of it, and no row of inputs has more of them than it has numbers.
 #[test]
 fn a_listing_fetches_lines_for_vectors_that_there_are() {
-    let memory = |n| {
-        let (m, k, n) = (tokens(64), tokens(1 << 23), tokens(n));
+    let fetched = |columns: u32| {
+        let (m, k, n) = (tokens(64), tokens(1 << 23), tokens(columns.into()));
         let method = Method::Listing;
         GemmStudy { method, m, k, n, lmul: 1, threads: count(64), ..GemmStudy::default() }
             .answer()
             .unwrap()
             .memory_ns
+            / f64::from(columns)
     };
     // Four numbers are one vector, sixteen four, each of which fetches the line.
-    let fetched = |n: u64| memory(n) / n as f64;
     assert!((fetched(16) / fetched(4) - 4.0).abs() < 0.5, "{} {}", fetched(16), fetched(4));
 }
 
