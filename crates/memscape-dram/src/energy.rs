@@ -196,6 +196,15 @@ impl Meter<'_> {
         self.stream(read, written, f64::from(self.dram.row_bytes.get()))
     }
 
+    /// What units at banks read for themselves, in bytes: whole rows, which do not take the way to the pins.
+    #[must_use]
+    pub fn stream_at_banks(&self, read: f64) -> Energy {
+        let mut energy = self.stream_of_rows(read, 0.0);
+        energy[EnergyPart::Access] = energy[EnergyPart::Access] * self.takes.bank_share.share();
+        energy[EnergyPart::Io] = Estimate::ZERO;
+        energy
+    }
+
     /// All ranks of all channels, as long as it takes.
     #[must_use]
     pub fn standby(&self, time: Nanoseconds) -> Energy {

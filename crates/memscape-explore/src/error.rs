@@ -111,7 +111,7 @@ pub(crate) const INTERNAL: &str = "internal error";
 
 fn forms_hint(forms: &[&str]) -> String {
     match forms {
-        [] => "; nothing in it has a time".to_owned(),
+        [] => "; it has no timeline".to_owned(),
         forms => format!("; it has {}", memscape_study::list(forms)),
     }
 }

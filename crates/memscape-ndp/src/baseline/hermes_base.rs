@@ -51,6 +51,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         },
         step: DimmWork {
             read: cold_weights * shape.weight_bytes + cache * context,
+            near: cold_weights * shape.weight_bytes + cache * context,
             written: cache,
             linked: shape.merged().map(|it| rates.merged_bytes(it, fed)).iter().sum::<f64>() * layers,
             macs: cold_weights * rates.batch + attention_macs,

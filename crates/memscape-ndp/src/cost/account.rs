@@ -113,6 +113,8 @@ pub struct Traffic {
 pub struct DimmWork {
     /// Bytes read.
     pub read: f64,
+    /// Of these: what the DIMMs' own units multiply with.
+    pub near: f64,
     /// Bytes written.
     pub written: f64,
     /// Bytes over links between DIMMs.

@@ -27,7 +27,10 @@ fn of_work(machine: &Machine, work: &DimmWork, time: Nanoseconds) -> Option<Ener
     let full = machine.dimm.full_ranks();
     let ranks = f64::from(machine.dimm.ranks.get()).max(full);
     let idle = (meter.standby(time) * ranks + meter.refresh(time) * full) * dimms;
-    let mut energy = meter.stream_of_rows(work.read, work.written) + idle;
+    // A unit in the buffer reads over the pins of its ranks, as everything else does.
+    let at_banks = if machine.dimm.units.is_some() { work.near } else { 0.0 };
+    let mut energy = meter.stream_of_rows(work.read - at_banks, work.written) + idle;
+    energy += meter.stream_at_banks(at_banks);
     if work.linked > 0.0 {
         energy += of_link(&machine.link_pj_per_bit?, work.linked);
     }

@@ -169,6 +169,7 @@ impl Hermes<'_> {
         let [q, layers] = [shape.q, shape.layers].map(|it| crate::numbers::precise(it as u64));
         let attention_macs = 2.0 * q * attends * layers * self.rates.batch;
         let sparse_macs = sparse.cold_macs / shape.weight_bytes;
+        let multiplied = sparse.cold_read + cache * attends;
         Traffic {
             prompt: DimmWork {
                 read: brought + copied,
@@ -176,7 +177,8 @@ impl Hermes<'_> {
                 ..DimmWork::default()
             },
             step: DimmWork {
-                read: sparse.cold_read + cache * attends + sparse.fetched_bytes + sparse.moved_bytes,
+                read: multiplied + sparse.fetched_bytes + sparse.moved_bytes,
+                near: if near { multiplied } else { 0.0 },
                 written: cache + sparse.moved_bytes,
                 linked: if near { merged * layers + sparse.moved_bytes } else { 0.0 },
                 macs: if near { sparse_macs + attention_macs } else { 0.0 },

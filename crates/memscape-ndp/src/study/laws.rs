@@ -128,7 +128,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     neutral("gpu.price_usd"),
     neutral("gpu.board_w"),
     neutral("dimm.memory.energy.*"),
-    unused("dimm.memory.energy.bank_share.*", "the unit is beside the ranks, not the banks"),
+    neutral("dimm.memory.energy"),
     better("dimm.memory.trefi_ns"),
     worse("dimm.memory.trfc_ab_ns"),
     neutral("dimm.mac_pj_per_bit.*"),

@@ -116,6 +116,31 @@ fn a_partition_counts_what_crosses_pins() {
     assert!(slow > 1.5 * with, "{slow} {with}");
 }
 
+/// What units at banks read spares the pins; what the GPU or the host reads of the same modules does not.
+#[test]
+fn what_leaves_a_module_pays_for_its_pins() {
+    let dimm =
+        serde_json::to_value(memscape_ndp::hardware::MACHINES.get("hermes-pim")).unwrap()["dimm"].clone();
+    let energy = |system: &str, dimm: Option<&Value>, path: &str, value: f64| {
+        let mut changes =
+            vec![("system", json!(system)), ("model", json!("opt-6.7b")), ("gpu.memory_gb", json!(4))];
+        let path = format!("dimm.memory.energy.{path}.value");
+        changes.extend(dimm.map(|it| ("dimm", it.clone())));
+        changes.push((&path, json!(value)));
+        answer(&changes).headline.energy
+    };
+    let io = |system: &str, dimm| energy(system, dimm, "io_pj_per_bit", 1.0).energy_io_j.unwrap();
+    for system in ["flexgen", "accelerate", "hermes-host"] {
+        let (plain, at_banks) = (io(system, None), io(system, Some(&dimm)));
+        assert!((at_banks / plain - 1.0).abs() < 1e-9, "{system}: {at_banks} {plain}");
+    }
+    // Of what Hermes' units read, the share that is spent at the bank.
+    let near = |share| energy("hermes", Some(&dimm), "bank_share", share).energy_access_j.unwrap();
+    assert!(near(0.2) < near(0.4));
+    let far = |share| energy("flexgen", Some(&dimm), "bank_share", share).energy_access_j.unwrap();
+    assert_eq!(far(0.2), far(0.4));
+}
+
 /// Eight heads of keys and values over five GPUs: one has two of them, as of four.
 #[test]
 fn the_gpu_with_the_most_heads_is_waited_for() {

@@ -70,7 +70,8 @@ impl WorkloadStudy {
     }
 
     /// What scores or values of so many prompts take as products in their designs, with what configures the
-    /// array in front of each and behind the values; and the bytes that they move.
+    /// array in front of each and behind the values; and the bytes that they read and write: what is asked for, and
+    /// whole lines.
     ///
     /// # Errors
     /// If no design computes them, or the given one does not.
@@ -79,9 +80,10 @@ impl WorkloadStudy {
         &self,
         it: &Operator,
         batch: NonZeroU32,
-    ) -> Result<(Nanoseconds, f64), StudyError> {
+    ) -> Result<(Nanoseconds, [[f64; 2]; 2]), StudyError> {
         let AttentionProduct { gemm, blocks, scores } = self.attention_product(it)?;
-        let answer = self.in_its_design(gemm)?.answer_with(1.0)?;
+        let gemm = self.in_its_design(gemm)?;
+        let answer = gemm.answer_with(1.0)?;
         let count = it.count as f64 * blocks as f64 * f64::from(batch.get());
         let layers = it.count as f64 / f64::from(self.model.kv_heads);
         let configured = match self.strategy {
@@ -90,7 +92,8 @@ impl WorkloadStudy {
             Strategy::Reconfigured | Strategy::BestPerSize => 2.0 * layers,
         };
         let time = Nanoseconds::new(answer.time_ns)? * count + self.device.reconfiguration_ns * configured;
-        Ok((time, (answer.dram_read_bytes + answer.dram_write_bytes) * count))
+        let asked = [answer.dram_read_bytes, answer.dram_write_bytes];
+        Ok((time, [asked, gemm.bus_bytes(1.0)?].map(|it| it.map(|bytes| bytes * count))))
     }
 
     /// A product in the design that the strategy gives it.
@@ -140,6 +143,24 @@ mod tests {
         let softmax = answer.prompt_vector_s - fused.prompt_vector_s;
         let scores = 32.0 * 16.0 * 2048.0 * 2049.0 / 2.0;
         assert!((softmax * 1e9 * products.device.stream_gb_s() / (2.0 * scores) - 1.0).abs() < 1e-9);
+    }
+
+    /// Lines that products of attention touch in part are in the upper end of the energy, as those of weights are.
+    #[test]
+    fn lines_of_attention_are_whole_at_most() {
+        let certain = |it: InferenceStudy| {
+            let mut it = InferenceStudy { generated_tokens: NonZeroU64::MIN, ..it };
+            let energy = it.device.dram.energy.as_mut().unwrap();
+            energy.access_pj_per_bit.within = 1.0;
+            energy.standby_mw.within = 1.0;
+            let energy = it.answer().unwrap().headline.energy;
+            energy.energy_high_j.unwrap() - energy.energy_low_j.unwrap()
+        };
+        // Scores of 777 columns leave in chunks of 112 bytes.
+        let products = study("opt-125m", 777);
+        let fused = InferenceStudy { prompt_attention: PromptAttention::Fused, ..products };
+        let (products, fused) = (certain(products), certain(fused));
+        assert!(products > 2.0 * fused && fused > 0.0, "{products} {fused}");
     }
 
     /// Layers with a window have as many scores for each token, however long the prompt is.

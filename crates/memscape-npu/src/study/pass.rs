@@ -29,7 +29,12 @@ pub(super) struct Streamed {
     pub(super) at_peak: f64,
     pub(super) compute: f64,
     pub(super) stream: f64,
+    /// Read and written.
     pub(super) bytes: f64,
+    /// Of these.
+    pub(super) written_bytes: f64,
+    /// What crosses the DRAM's bus, whole lines: read, and written.
+    pub(super) bus_bytes: [f64; 2],
     /// How often weights stream past vectors that memory tiles do not hold all at once.
     pub(super) turns: f64,
 }

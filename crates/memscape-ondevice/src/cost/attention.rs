@@ -12,6 +12,8 @@ pub struct Attention {
     pub operations: f64,
     /// Bytes of keys and values, each read once.
     pub cache_bytes: f64,
+    /// Bytes of keys and values written.
+    pub written_bytes: f64,
     /// Bytes of keys and values read if each query reads its own.
     pub query_bytes: f64,
 }
@@ -27,9 +29,9 @@ impl Attention {
         let attends = operators.iter().filter(|it| it.kind == OperatorKind::Attention);
         let operations: f64 = attends.map(|it| it.total_operations() as f64).sum();
         // Those of a token are written, and read by it and others, also where a window soon leaves them behind.
-        let elements = 2.0 * model.kv_size() as f64 * f64::from(model.layers) * tokens as f64;
-        let cache_bytes = elements * CACHE_ELEMENT_BYTES as f64;
-        Ok(Self { operations, cache_bytes, query_bytes: operations / operations_per_byte(model) })
+        let cache_bytes = bytes_of_a_token(model) * tokens as f64;
+        let query_bytes = operations / operations_per_byte(model);
+        Ok(Self { operations, cache_bytes, written_bytes: cache_bytes, query_bytes })
     }
 
     /// That of so many sequences, each with keys and values of its own.
@@ -40,6 +42,7 @@ impl Attention {
         Self {
             operations: self.operations * times,
             cache_bytes: self.cache_bytes * times,
+            written_bytes: self.written_bytes * times,
             query_bytes: self.query_bytes * times,
         }
     }
@@ -54,8 +57,14 @@ impl Attention {
         let elements = 2.0 * model.kv_size() as f64 * (everywhere * reply.mean_seen(None) + in_windows);
         let cache_bytes = elements * CACHE_ELEMENT_BYTES as f64;
         let operations = cache_bytes * operations_per_byte(model);
-        Self { operations, cache_bytes, query_bytes: cache_bytes }
+        Self { operations, cache_bytes, written_bytes: bytes_of_a_token(model), query_bytes: cache_bytes }
     }
+}
+
+/// Bytes of keys and values that a token adds.
+#[expect(clippy::cast_precision_loss, reason = "bytes of a token")]
+fn bytes_of_a_token(model: &Llm) -> f64 {
+    2.0 * model.kv_size() as f64 * f64::from(model.layers) * CACHE_ELEMENT_BYTES as f64
 }
 
 /// A key or value takes part in a multiply-accumulate with each query head that shares

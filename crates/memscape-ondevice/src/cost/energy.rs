@@ -36,7 +36,8 @@ impl PimEnergy<'_> {
             }
             None => (self.read(token.weight_bytes)?, token.on_host.total()),
         };
-        Some(weights + self.read(token.cache_bytes)? + self.idle(time)?)
+        let attends = self.memory.meter()?.stream_of_rows(token.cache_bytes, token.written_bytes);
+        Some(weights + attends + self.idle(time)?)
     }
 
     /// The prompts of all sequences.
@@ -61,7 +62,7 @@ impl PimEnergy<'_> {
         let (copied, transactions) = (float(prefill.copied.0), cpu.copy_transactions.get());
         let swizzled = swizzle_energy(&meter, self.memory, copied, prompt.run_bursts, transactions);
         let reads = (attention.query_bytes / cpu.gemm_block_tokens).max(attention.cache_bytes);
-        let attends = meter.stream_of_rows(reads, attention.cache_bytes);
+        let attends = meter.stream_of_rows(reads, attention.written_bytes);
         let idle = self.idle(prefill.time.total());
         Ok(idle.map(|it| it + weights + swizzled + attends))
     }

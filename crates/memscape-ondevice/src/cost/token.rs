@@ -45,6 +45,8 @@ pub struct Token {
     pub weight_bytes: f64,
     /// Bytes of keys and values that attention reads.
     pub cache_bytes: f64,
+    /// Bytes of them that it writes, beside which time goes on.
+    pub written_bytes: f64,
 }
 
 /// A generated token of each sequence with its GEMVs on PIM.
@@ -151,6 +153,7 @@ pub fn token(
         attention_computes: attends.computes,
         weight_bytes: all.bytes,
         cache_bytes: attends_to.cache_bytes,
+        written_bytes: attends_to.written_bytes,
     })
 }
 

@@ -184,6 +184,21 @@ fn a_prompt_pays_for_what_passes_the_pins() {
     }
 }
 
+/// A token's own keys and values are written, besides those that it reads.
+#[test]
+fn a_token_pays_for_what_it_writes() {
+    let of = |write: f64| {
+        let mut study = InferenceStudy { scheme: Scheme::CacheableGemm, ..InferenceStudy::default() };
+        study.memory.energy.as_mut().unwrap().write_pj_per_bit.value = write;
+        study.answer().unwrap().headline.token_energy_j.unwrap()
+    };
+    let model = InferenceStudy::default().model;
+    let written = u64::from(model.layers) * 2 * 2 * u64::from(model.kv_size());
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a token")]
+    let bits = 8.0 * written as f64;
+    assert!(((of(2.0) - of(1.0)) / (bits * 1e-12) - 1.0).abs() < 1e-4);
+}
+
 /// PIM blocks take one sequence after the other, whose partial sums are the host's to read.
 #[test]
 fn a_batch_on_pim_passes_the_pins_as_often_as_it_has_sequences() {

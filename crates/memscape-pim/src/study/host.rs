@@ -198,7 +198,7 @@ impl HostWork {
             self.operator(it, part, traffic)
         };
         let biases = |it: &Operator| {
-            let read = bytes(it.vector_weight_elements, self.activation_bits);
+            let read = self.vector_bytes(it, 1);
             let all = Operator { name: BIASES, kind: OperatorKind::Vector, operations: 0, ..*it };
             self.operator(&all, TokenPart::Vector, Traffic { read, written: 0.0 })
         };
@@ -262,6 +262,15 @@ impl HostWork {
         bytes * self.model.weight_reads(it, tokens, self.sequences.get().into())
     }
 
+    /// Bytes of scales and biases that one instance reads for all sequences: those of each expert that they meet.
+    fn vector_bytes(&self, it: &Operator, tokens: u64) -> f64 {
+        let read = bytes(it.vector_weight_elements, self.activation_bits);
+        match it.kind {
+            OperatorKind::Matrix => read * self.model.weight_reads(it, tokens, self.sequences.get().into()),
+            OperatorKind::Attention | OperatorKind::Vector => read,
+        }
+    }
+
     /// What one instance of an operator reads and writes, which meets so many tokens of each sequence.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn traffic_of_one(&self, it: &Operator, tokens: u64) -> Traffic {
@@ -277,7 +286,7 @@ impl HostWork {
         };
         Traffic {
             read: weights
-                + bytes(it.vector_weight_elements, self.activation_bits)
+                + self.vector_bytes(it, tokens)
                 + sequences
                     * (bytes(it.kv_read_elements, self.kv_bits)
                         + bytes(it.activation_read_elements + scores_read, self.activation_bits)),

@@ -251,12 +251,14 @@ impl Rates {
         Self { l2: self.own_l2, ..*self }.level(bytes)
     }
 
-    /// Time to read so many bytes that all threads have packed together: each cluster all of them, of which the others
-    /// packed most.
+    /// Time to read so many bytes of inputs that all threads have packed together, of which the others packed most:
+    /// each cluster all of them that meet the rows of its micro-tiles, of which there are so many one below the other.
+    /// Where clusters are more, each has some of the columns.
     #[must_use]
-    pub fn read_panels(&self, bytes: Bytes) -> Nanoseconds {
+    pub fn read_panels(&self, bytes: Bytes, row_tiles: u64) -> Nanoseconds {
         let level = if bytes <= self.slc_size { Level::Slc } else { Level::Dram };
-        self.read(bytes, level) * f64::from(self.clusters - 1)
+        let share = (float(row_tiles) / f64::from(self.clusters)).min(1.0);
+        self.read(bytes, level) * f64::from(self.clusters - 1) * share
     }
 
     /// The nearest level that holds the chunks that all threads work on, of a matrix of so many rows and bytes. A

@@ -14,7 +14,7 @@ use crate::mapping::conversation::{Columns, Graphs};
 use crate::mapping::dispatch::{Build, Criteria, Path, Product, dispatch};
 use crate::mapping::graph::{Graph, SYNCS_PER_PRODUCT, follows_attention};
 use crate::mapping::placement::Placed;
-use crate::mapping::quant::{BLOCK, block_bytes, matrix_bytes};
+use crate::mapping::quant::{BLOCK, block_bytes, matrix_bytes, stored_columns};
 use crate::number::float;
 
 parts! {
@@ -395,18 +395,24 @@ impl Crew {
             Path::Custom => &self.custom,
             Path::Default => &self.default,
         };
-        let row_blocks = columns.div_ceil(BLOCK as u64);
-        let blocks = rows * row_blocks;
-        let bytes = Bytes(matrix_bytes(rows, columns, self.software.code.format));
-        let copy = Bytes(blocks * work.copied);
-        let met = float(rows.next_multiple_of(work.rows) * row_blocks);
-        let block = self.block(work, rows, row_blocks);
+        let (format, block) = (self.software.code.format, BLOCK as u64);
+        let stored = stored_columns(columns, format);
+        let row_blocks = float(stored) / float(block);
+        let blocks = float(rows) * row_blocks;
+        let bytes = Bytes(matrix_bytes(rows, columns, format));
+        let copy = Bytes(rows * stored * work.copied / block);
+        let met = float(rows.next_multiple_of(work.rows)) * row_blocks;
+        let block = self.block(work, rows, columns.div_ceil(block));
         let multiply = block * (met * float(vectors.div_ceil(work.columns)));
-        let pack = work.pack * float(blocks);
+        let pack = work.pack * blocks;
         let (blas, elements) = (work.kernel == Kernel::Openblas, columns * vectors);
         let packed_inputs = work.pack_input * float(elements);
-        let computed = work.dequantise * float(blocks) + pack + packed_inputs + multiply;
-        let panels = if blas { self.rates.read_panels(Bytes(4 * elements)) } else { Nanoseconds::ZERO };
+        let computed = work.dequantise * blocks + pack + packed_inputs + multiply;
+        let panels = if blas {
+            self.rates.read_panels(Bytes(4 * elements), rows.div_ceil(MICRO_ROWS))
+        } else {
+            Nanoseconds::ZERO
+        };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
         let first = if cold { Level::Dram } else { self.weights };
         let (level, copy_level) = (self.rates.level(bytes), self.rates.level(copy));

@@ -70,9 +70,10 @@ impl SgemmCost {
 }
 
 impl Sgemm {
-    /// What it takes on `cores` cores, each of which has whole rows, or micro-tiles of the result.
+    /// What it takes on the `cores` of so many threads that are [`Sgemm::busy`], each of which has whole rows, or
+    /// micro-tiles of the result. All threads pack panels of inputs.
     #[must_use]
-    pub fn cost(&self, cores: u32, hierarchy: &Hierarchy<'_>, rates: &Rates) -> SgemmCost {
+    pub fn cost(&self, cores: u32, threads: u32, hierarchy: &Hierarchy<'_>, rates: &Rates) -> SgemmCost {
         let core = hierarchy.core;
         let (columns, shared) = (self.gemm.n(), float(self.gemm.k()));
         // What the busiest core has of so many, none of which is shared.
@@ -93,10 +94,14 @@ impl Sgemm {
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, first) - cost.pack;
                 let inputs = self.gemm.k().saturating_mul(columns);
-                cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)));
+                let row_tiles = self.gemm.m().div_ceil(MICRO_ROWS);
+                cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)), row_tiles);
                 let tiles = busiest(self.micro_tiles());
                 cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
-                cost.pack_inputs = pack_input(core) * busiest(inputs);
+                // A panel is one thread's.
+                let panels = columns.div_ceil(MICRO_COLUMNS).div_ceil(threads.into());
+                let packed = panels.saturating_mul(MICRO_COLUMNS).min(columns);
+                cost.pack_inputs = pack_input(core) * (float(packed) * shared);
             }
             Method::OpenblasGemv => {
                 let (step, elements) = gemv_step(core);

@@ -302,7 +302,7 @@ impl Study for GemmStudy {
         // A thread without a share reads nothing.
         let busy = product.busy(placed.threads);
         let reading = place(self.policy, busy, bind, &self.numa, &self.cache)?;
-        let cost = product.cost(busy, &hierarchy, &Rates::of(&reading, &hierarchy));
+        let cost = product.cost(busy, placed.threads, &hierarchy, &Rates::of(&reading, &hierarchy));
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);
         let time = cost.total() + balancing;
         let lanes = f64::from(self.core.vlen_bits / 32);

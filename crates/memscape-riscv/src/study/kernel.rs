@@ -16,7 +16,7 @@ use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
 use crate::cost::vector::Counts;
 use crate::hardware::{Cache, Controller, Core, DEFAULT_MACHINE, DEFAULT_MEMORY, Distances, MACHINES, Numa};
 use crate::mapping::placement::{Bind, Policy, place};
-use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes};
+use crate::mapping::quant::{BLOCK, format_with_code, matrix_bytes, stored_columns};
 use crate::number::{count, float, long};
 
 /// One quantised product on one core: instructions counted, cycles modelled.
@@ -268,8 +268,9 @@ impl Study for KernelStudy {
         // Inputs are there since they were quantised, and move once, as results do.
         let vectors = Bytes(self.vector_bytes(&gemm));
         let reading = weights + rates.read(vectors, rates.level(vectors));
-        let matrix_blocks = gemm.m() * row_blocks;
-        let products = float(matrix_blocks) * float(gemm.n());
+        // What has no blocks is not padded to whole ones.
+        let met = float(stored_columns(gemm.k(), self.format)) / float(BLOCK as u64);
+        let products = float(gemm.m()) * met * float(gemm.n());
         let memory_cycles = reading.as_f64() / self.core.cycle().as_f64() / products;
         let total = core_cycles + memory_cycles;
         let time = self.core.cycle() * (total * products);

@@ -5,7 +5,7 @@ use memscape_riscv::dispatch::Build;
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::quant::file_bytes;
 use memscape_riscv::placement::Policy;
-use memscape_riscv::{GemmAnswer, GemmStudy, InferenceStudy};
+use memscape_riscv::{GemmAnswer, GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
 use memscape_units::Nanoseconds;
 use memscape_workload::{Format, Llm, Model};
@@ -113,6 +113,9 @@ fn inputs_are_packed_and_read_by_all() {
     // A thread that comes second to a cluster reads nothing less; nor does a column that makes it come.
     let short = |n, threads| of(1, n, threads, Policy::NoBalancing).memory_ns;
     assert!(short(512, 33) > 0.99 * short(512, 32), "{} {}", short(512, 33), short(512, 32));
+    // Nor are more rows faster than fewer, which leave threads without a tile.
+    let time = |m| of(m, 128, 64, Policy::NoBalancing).time_ns;
+    assert!((1..64).all(|m| time(m) <= time(m + 1)), "{} {}", time(16), time(17));
     assert!(short(129, 64) > 0.99 * short(128, 64), "{} {}", short(129, 64), short(128, 64));
 }
 
@@ -140,6 +143,16 @@ fn rows_of_half_precision_are_not_padded() {
         GemmStudy { m, k, n, format, ..GemmStudy::default() }.answer().unwrap().memory_bytes
     };
     let vectors = 4 * (33_000 + 33 + 1000);
+    let time = |k| {
+        let study = KernelStudy {
+            kernel: Kernel::Default,
+            format: Format::FP16,
+            k: tokens(k),
+            ..KernelStudy::default()
+        };
+        study.answer().unwrap().time_ns
+    };
+    assert!((time(33) / time(32) - 33.0 / 32.0).abs() < 1e-9, "{} {}", time(33), time(32));
     assert_eq!(bytes("fp16"), 2 * 33_000 + vectors);
     assert_eq!(bytes("q8_0"), 1000 * 2 * 34 + vectors);
 }

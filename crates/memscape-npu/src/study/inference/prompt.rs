@@ -30,8 +30,8 @@ pub struct PromptCost {
     pub layers: ProductTraffic,
     /// Those of the head, and of what projects embeddings.
     pub outside: ProductTraffic,
-    /// Bytes that attention and vectors move.
-    pub other_bytes: f64,
+    /// Attention and vectors.
+    pub other: ProductTraffic,
 }
 
 impl PromptCost {
@@ -42,24 +42,26 @@ impl PromptCost {
 
     /// Bytes that all of it moves: nothing but what is asked for, and whole lines.
     pub(super) fn moved_bytes(&self) -> [f64; 2] {
-        let [layers, outside] = [self.layers, self.outside].map(|it| it.moved_bytes());
-        [0, 1].map(|it| layers[it] + outside[it] + self.other_bytes)
+        let all = self.parts().map(|it| it.moved_bytes());
+        [0, 1].map(|way| all.iter().map(|it| it[way]).sum())
     }
 
-    /// Bytes that it reads, in the same two ways; of what is no product, all that is moved.
+    const fn parts(&self) -> [ProductTraffic; 3] {
+        [self.layers, self.outside, self.other]
+    }
+
+    /// Bytes that it reads, in the same two ways.
     #[must_use]
     pub fn read_bytes(&self) -> [f64; 2] {
-        let products = [self.layers, self.outside];
-        let asked: f64 = products.iter().map(|it| it.read_bytes).sum();
-        let lines: f64 = products.iter().map(|it| it.bus_bytes[0]).sum();
-        [asked, lines].map(|it| it + self.other_bytes)
+        let all = self.parts();
+        [all.iter().map(|it| it.read_bytes).sum(), all.iter().map(|it| it.bus_bytes[0]).sum()]
     }
 
-    /// Bytes that its products write, in the same two ways.
+    /// Bytes that it writes, in the same two ways.
     #[must_use]
     pub fn written_bytes(&self) -> [f64; 2] {
-        let products = [self.layers, self.outside];
-        [products.iter().map(|it| it.written_bytes).sum(), products.iter().map(|it| it.bus_bytes[1]).sum()]
+        let all = self.parts();
+        [all.iter().map(|it| it.written_bytes).sum(), all.iter().map(|it| it.bus_bytes[1]).sum()]
     }
 }
 
@@ -286,24 +288,15 @@ impl Plan {
         (if of_layers { &mut layers } else { &mut outside }).time += configuring + handing;
         let weights = layers.time + outside.time;
         let tops = operations / weights.as_f64() * 1e-3;
-        let (mut times, mut other_bytes) = ([0.0; 3], 0.0);
+        let (mut times, mut other) = ([0.0; 3], ProductTraffic::NONE);
         let attention_tops = attention_tops.unwrap_or(own_tops);
         for it in study.prompt_streams(stored, attention_tops)? {
             times[it.part.index()] += it.time();
-            other_bytes += it.bytes;
+            other.stream(&it)?;
         }
         let [_, attention, vector] = times.map(Nanoseconds::new);
         let (attention, vector) = (attention?, vector?);
-        Ok(Some(PromptCost {
-            weights,
-            attention,
-            vector,
-            tops,
-            attention_tops,
-            layers,
-            outside,
-            other_bytes,
-        }))
+        Ok(Some(PromptCost { weights, attention, vector, tops, attention_tops, layers, outside, other }))
     }
 
     /// Operator by operator.

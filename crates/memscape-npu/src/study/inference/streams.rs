@@ -19,18 +19,27 @@ pub(super) fn follows_layers(it: &Operator) -> bool {
 }
 
 impl InferenceStudy {
-    /// Bytes that one instance moves over the array's way to DRAM for all sequences, its matrix so often.
+    /// Bytes that one instance moves over the array's way to DRAM for all sequences: so many matrices, each in so
+    /// many turns.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    pub(super) fn bytes(&self, stored: Weights<'_>, it: &Operator, times: f64) -> f64 {
+    pub(super) fn bytes(&self, stored: Weights<'_>, it: &Operator, matrices: f64, turns: f64) -> f64 {
         let sequences = f64::from(self.batch.get());
         // Each sequence looks up rows of its own.
-        let times = if it.kind == OperatorKind::Matrix { times } else { sequences };
+        let times = if it.kind == OperatorKind::Matrix { turns * matrices } else { sequences };
         let weights = times * stored.operator_bits(it) as f64;
         let kv = (it.kv_read_elements + it.kv_written_elements) as f64 * f64::from(self.kv_bits.get());
         let activations = (it.activation_read_elements + it.activation_written_elements) as f64;
-        let vectors = it.vector_weight_elements as f64;
+        let vectors = it.vector_weight_elements as f64 * matrices;
         let width = f64::from(self.activation_bits.get());
         (weights + vectors * width + sequences * (kv + activations * width)) / 8.0
+    }
+
+    /// What of it is written.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
+    fn written_bytes(&self, it: &Operator) -> f64 {
+        let kv = it.kv_written_elements as f64 * f64::from(self.kv_bits.get());
+        let activations = it.activation_written_elements as f64 * f64::from(self.activation_bits.get());
+        f64::from(self.batch.get()) * (kv + activations) / 8.0
     }
 
     /// How many matrices are read for each that so many tokens of one sequence meet: those of others meet other
@@ -203,7 +212,7 @@ impl InferenceStudy {
                 OperatorKind::Matrix => (met / (room / (it.k * input)).clamp(1, rows) as f64).ceil().max(1.0),
                 OperatorKind::Attention | OperatorKind::Vector => 1.0,
             };
-            let bytes = self.bytes(stored, it, turns * reads);
+            let (bytes, written) = (self.bytes(stored, it, reads, turns), self.written_bytes(it));
             let vectors = match it.kind {
                 OperatorKind::Matrix => met / turns,
                 // Heads that share keys and values.
@@ -219,6 +228,8 @@ impl InferenceStudy {
                 compute: operations / rate(vectors.max(1.0)),
                 stream: count * bytes / gb_s,
                 bytes: count * bytes,
+                written_bytes: count * written,
+                bus_bytes: [bytes - written, written].map(|it| count * it),
                 turns,
             }
         })
@@ -241,13 +252,17 @@ impl InferenceStudy {
         let stream = |it: Operator| {
             let (count, part) = (it.count as f64, part_of(it.kind));
             let operations = if part == PassPart::Attention { batch * it.operations as f64 } else { 0.0 };
-            let mut bytes = count * self.bytes(stored, &it, 1.0);
+            let (mut bytes, mut written) =
+                (count * self.bytes(stored, &it, 1.0, 1.0), count * self.written_bytes(&it));
+            let mut lines = None;
             let mut compute = count * operations / (layer_tops * 1e3);
             if by_products && part == PassPart::Attention {
                 let (time, moved) = products.attention(&it, self.batch)?;
-                (compute, bytes) = (time.as_f64(), moved);
+                (compute, bytes, written) = (time.as_f64(), moved[0].iter().sum(), moved[0][1]);
+                lines = Some(moved[1]);
             } else if by_products {
-                bytes += count * batch * self.score_bytes(&it);
+                let scores = self.score_bytes(&it).map(|it| count * batch * it);
+                (bytes, written) = (bytes + scores[0] + scores[1], written + scores[1]);
             }
             Ok(Streamed {
                 name: it.name,
@@ -257,6 +272,8 @@ impl InferenceStudy {
                 compute,
                 stream: bytes / gb_s,
                 bytes,
+                written_bytes: written,
+                bus_bytes: lines.unwrap_or([bytes - written, written]),
                 turns: 1.0,
             })
         };
@@ -265,9 +282,9 @@ impl InferenceStudy {
 
     /// Bytes that a softmax reads and writes where scores are results and inputs of products.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53 in ratio")]
-    fn score_bytes(&self, it: &Operator) -> f64 {
+    fn score_bytes(&self, it: &Operator) -> [f64; 2] {
         let [inputs, results] = [self.precision.input_bytes(), self.precision.output_bytes()].map(f64::from);
-        it.score_read_elements as f64 * results + it.score_written_elements as f64 * inputs
+        [it.score_read_elements as f64 * results, it.score_written_elements as f64 * inputs]
     }
 
     /// A step, operator by operator.

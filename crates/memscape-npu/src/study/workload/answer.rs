@@ -65,11 +65,12 @@ impl ProductTraffic {
     pub(in crate::study) const NONE: Self =
         Self { time: Nanoseconds::ZERO, read_bytes: 0.0, written_bytes: 0.0, bus_bytes: [0.0; 2] };
 
-    /// Adds one that streams; its few results count as read.
+    /// Adds one that streams.
     pub(in crate::study) fn stream(&mut self, it: &Streamed) -> Result<(), UnitError> {
         self.time += Nanoseconds::new(it.time())?;
-        self.read_bytes += it.bytes;
-        self.bus_bytes[0] += it.bytes;
+        self.read_bytes += it.bytes - it.written_bytes;
+        self.written_bytes += it.written_bytes;
+        self.bus_bytes = [0, 1].map(|way| self.bus_bytes[way] + it.bus_bytes[way]);
         Ok(())
     }
 
