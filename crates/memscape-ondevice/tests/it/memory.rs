@@ -193,7 +193,7 @@ fn a_token_pays_for_what_it_writes() {
         study.answer().unwrap().headline.token_energy_j.unwrap()
     };
     let model = InferenceStudy::default().model;
-    let written = u64::from(model.layers) * 2 * 2 * u64::from(model.kv_size());
+    let written = u64::from(model.layers) * 2 * 2 * model.kv_size();
     #[expect(clippy::cast_precision_loss, reason = "bytes of a token")]
     let bits = 8.0 * written as f64;
     assert!(((of(2.0) - of(1.0)) / (bits * 1e-12) - 1.0).abs() < 1e-4);
