@@ -28,6 +28,12 @@ class Fit:
         :func:`memscape.run` and :func:`memscape.sweep`.
     standard_errors
         How well each is known; ``None`` where the measurements do not tell.
+    identified
+        Whether the measurements fix each; otherwise other values, alone or together with others, would do as well.
+    limits
+        The end of its range at which each stands, ``"lowest"`` or ``"highest"``: it would perhaps go on. Else ``None``.
+    converged
+        Whether nothing moved any more; otherwise the values are the best so far.
     rms
         Root mean square of the errors: relative, or in standard deviations if these were given.
     points
@@ -37,21 +43,30 @@ class Fit:
 
     values: dict[str, float]
     standard_errors: dict[str, float | None]
+    identified: dict[str, bool]
+    limits: dict[str, str | None]
+    converged: bool
     rms: float
     points: polars.DataFrame
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Fit):
             return NotImplemented
-        mine, theirs = ((it.values, it.standard_errors, it.rms) for it in (self, other))
+        mine, theirs = (
+            (it.values, it.standard_errors, it.identified, it.limits, it.converged, it.rms) for it in (self, other)
+        )
         return mine == theirs and self.points.equals(other.points)
 
     def __repr__(self) -> str:
         """One line for each parameter."""
-        lines = [f"Fit of {len(self.points)} measurements, rms error {self.rms:.3g}"]
+        ended = "" if self.converged else ", not converged"
+        lines = [f"Fit of {len(self.points)} measurements, rms error {self.rms:.3g}{ended}"]
         for path, value in self.values.items():
-            error = self.standard_errors[path]
-            lines.append(f"  {path} = {value:.6g}" + ("" if error is None else f" +- {error:.2g}"))
+            error, limit = self.standard_errors[path], self.limits[path]
+            told = "" if error is None else f" +- {error:.2g}"
+            told += "" if self.identified[path] else " (the measurements do not fix it)"
+            told += "" if limit is None else f" (the {limit} of its range)"
+            lines.append(f"  {path} = {value:.6g}{told}")
         return "\n".join(lines)
 
 
@@ -80,8 +95,8 @@ def fit(
     base
         Parameters of every point, as for :func:`memscape.run`.
     sigma
-        The standard deviation of each measured column; without, errors are relative
-        to the numbers.
+        The standard deviation of each measured column, from which standard errors follow (or from the
+        errors, if these are larger); without, errors are relative to the numbers.
 
     Returns
     -------
@@ -129,6 +144,9 @@ def fit(
     return Fit(
         values={it["key"]: it["value"] for it in parameters},
         standard_errors={it["key"]: it["standard_error"] for it in parameters},
+        identified={it["key"]: it["identified"] for it in parameters},
+        limits={it["key"]: it["limit"] for it in parameters},
+        converged=found["converged"],
         rms=found["rms"],
         points=polars.DataFrame(found["points"], schema=schema),
     )

@@ -318,7 +318,6 @@ impl Study for InferenceStudy {
             faster("expander.memory.ranks"),
             faster("expander.memory.trefi_ns"),
             slower("expander.memory.trfc_ab_ns"),
-            neutral("expander.memory.energy"),
             neutral("expander.memory.energy.*"),
             unused("expander.memory.energy.bank_share.*", "nothing computes in the expander"),
             unused("expander.memory.*", "only a module's peak rate, its refreshes and its size count here"),

@@ -295,13 +295,18 @@ impl Anatomy {
             })
     }
 
-    /// What no answer depends on is refused where it is given by itself.
+    /// What no answer depends on is refused where it is given by itself; a group is, if nothing in it counts.
     fn check_used(&self, path: &str) -> Result<(), Error> {
+        let is_below = |it: &str| it.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        let counts =
+            || self.laws.effects().any(|it| is_below(it.path) && !matches!(it.more, More::Unused(_)));
         match self.laws.effect_on(path).map(|it| it.more) {
-            Some(More::Unused(reason)) if self.shape.at(path).is_some() => Err(Error::UnknownParameter {
-                path: path.to_owned(),
-                hint: format!(": nothing here depends on it, since {reason}"),
-            }),
+            Some(More::Unused(reason)) if self.shape.at(path).is_some() && !counts() => {
+                Err(Error::UnknownParameter {
+                    path: path.to_owned(),
+                    hint: format!(": nothing here depends on it, since {reason}"),
+                })
+            }
             _ => Ok(()),
         }
     }

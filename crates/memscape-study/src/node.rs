@@ -240,7 +240,7 @@ impl Fault {
     #[cold]
     fn within(mut self, name: impl fmt::Display, value: &Node) -> Self {
         if self.0.path.is_empty() {
-            self.0.given = value.to_string();
+            self.0.given = shown(value);
             if *value == Node::Null {
                 self.0.hint = " (what is None, NaN or infinite arrives as null)";
             }
@@ -268,6 +268,14 @@ impl Fault {
         let FaultParts { path, given, problem, hint, .. } = *self.0;
         (path.join("."), given, problem + hint)
     }
+}
+
+/// A value as given; of a long table, most of which its base may have given, that it is one.
+fn shown(value: &Node) -> String {
+    /// Who wrote it sees at a glance what is meant.
+    const MOST: usize = 80;
+    let text = value.to_string();
+    if matches!(value, Node::Table(_)) && text.len() > MOST { "{ .. }".to_owned() } else { text }
 }
 
 impl fmt::Display for Fault {

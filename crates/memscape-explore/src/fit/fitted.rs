@@ -17,11 +17,12 @@ pub struct Fitted {
     /// parameters that they fix; none if there are no more. Near 1 if errors are in
     /// standard deviations and both these and the model are right.
     pub variance: Option<f64>,
-    /// How parameters vary together: the variance times the inverse of the squared
+    /// How parameters vary together: the variance, or 1 if that is more or all there is and deviations are known
+    /// ([`FitMethod::deviations`](super::FitMethod::deviations)), times the inverse of the squared
     /// slopes of the plain errors, from differences. Of parameters that the residuals
     /// do not fix, its pseudo-inverse says what they do: see
     /// [`FittedParameter::identified`]. Whole parameters are held, so 0. None if there
-    /// is no variance, or the fit was stopped.
+    /// is neither, or the fit was stopped.
     pub covariance: Option<Vec<Vec<f64>>>,
     /// How often the model was asked.
     pub evaluations: u64,

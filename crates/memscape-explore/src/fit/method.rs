@@ -10,6 +10,13 @@ pub struct FitMethod {
     /// Whether each round also tries the step to where the slopes of the residuals
     /// say that the least is: for models without jumps.
     pub slopes: bool,
+    /// Of how many parts of each range the search begins anew, each from the best of some points that are spread over all
+    /// ranges together: one parameter at a time, a model that a parameter does not move from where others are looks as
+    /// if it were least there.
+    pub parts: u32,
+    /// Whether errors are in standard deviations that are known: then these say how well parameters are known,
+    /// unless errors are larger.
+    pub deviations: bool,
     /// Weight of plain errors beside those beyond their slack: where slack leaves a
     /// range of values, they pick one.
     pub trace: f64,
@@ -17,10 +24,11 @@ pub struct FitMethod {
 
 impl FitMethod {
     /// For measurements: as exact as floats are.
-    pub const MEASURED: Self = Self { rounds: 60, digits: None, slopes: true, trace: 1e-3 };
+    pub const MEASURED: Self =
+        Self { rounds: 60, digits: None, slopes: true, parts: 4, deviations: false, trace: 1e-3 };
 
-    /// For printed numbers and models with steps: four digits of each value.
-    pub const PRINTED: Self = Self { rounds: 12, digits: Some(4), slopes: false, ..Self::MEASURED };
+    /// For printed numbers and models with steps: four digits of each value, from where it is.
+    pub const PRINTED: Self = Self { rounds: 12, digits: Some(4), slopes: false, parts: 0, ..Self::MEASURED };
 
     /// Relative width of what Brent's method leaves open.
     pub(super) fn precision(&self) -> f64 {

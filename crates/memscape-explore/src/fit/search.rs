@@ -13,6 +13,7 @@ use super::parameter::{FitParameter, Scale};
 use super::residual::Residual;
 use super::slopes::Slopes;
 use crate::control::Control;
+use crate::space::{Method, places};
 
 /// Steps of the coarse look over a parameter's range, before the fine one.
 const COARSE: u32 = 12;
@@ -29,11 +30,21 @@ const SHORTEST: u32 = 4;
 /// Relative gain of a round that does not count.
 const NO_GAIN: f64 = 1e-12;
 
+/// Points of all ranges together that are looked at for other starts.
+const LOOKED_AT: usize = 64;
+
+/// Values of fits that are as good as each other are apart, relative to the larger.
+const APART: f64 = 1e-3;
+
+/// Errors that are nothing, in the root of their mean square.
+const EXACT: f64 = 1e-6;
+
 /// Combinations of whole numbers at the most: each is a fit of its own.
 const MOST_COMBINATIONS: usize = 1000;
 
 /// Finds the values at which the weighted sum of squared errors, as far as they are
-/// beyond their slack, is least.
+/// beyond their slack, is least. Every combination of whole numbers is tried; with the best of them, other starts are,
+/// too ([`FitMethod::parts`]).
 ///
 /// The same input gives the same result. `control` is told of rounds, each over all
 /// parameters; when it says stop, the best so far is returned.
@@ -80,21 +91,24 @@ pub fn fit<E>(
         before: Cell::new(None),
         rounds: Cell::new((0, (counts.len() * method.rounds) as u64)),
     };
-    let mut best: Option<Ending> = None;
+    let (mut ends, mut stopped) = (Vec::new(), false);
     for point in counts {
         let ending = search.from(point)?;
-        let stopped = ending.as_ref().is_none_or(|it| it.stopped);
-        if let Some(ending) = ending
-            && best.as_ref().is_none_or(|it| ending.place.cost < it.place.cost)
-        {
-            best = Some(ending);
-        }
+        stopped = ending.as_ref().is_none_or(|it| it.stopped);
+        ends.extend(ending);
         if stopped {
-            best = best.map(|it| Ending { converged: false, ..it });
             break;
         }
     }
-    search.told(best.expect("a range has a number in it, and nobody stops the first question"))
+    let cost = |it: &Ending| it.place.cost;
+    let least = (0..ends.len()).min_by(|a, b| cost(&ends[*a]).total_cmp(&cost(&ends[*b])));
+    let mut best =
+        ends.swap_remove(least.expect("a range has a number in it, and nobody stops the first question"));
+    stopped = stopped || search.elsewhere(&mut best);
+    best.converged &= !stopped;
+    // What other whole numbers do as well.
+    ends.retain(|it| !search.surely_better(cost(&best), cost(it)));
+    search.told(best, &ends)
 }
 
 /// Checks each parameter; every combination of whole numbers, with the starts of the
@@ -192,6 +206,78 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             Err(Halt::Stopped) => Ok(Some(Ending { place, converged: false, stopped: true })),
             Err(Halt::Failed(error)) => Err(error),
         }
+    }
+
+    /// Goes to where other starts end, if that is better; whether it was stopped. Where the model has no answer, there
+    /// is no start.
+    fn elsewhere(&self, best: &mut Ending) -> bool {
+        // What is alone has been looked over from end to end.
+        let one = self.method.parts == 0 || self.continuous().count() < 2;
+        if one || !self.surely_better(0.0, best.place.cost) {
+            return false;
+        }
+        let mut looked: Vec<Place> = Vec::new();
+        for start in self.spread(&best.place.point) {
+            match self.ask(start) {
+                Ok(place) => looked.push(place),
+                Err(Halt::Stopped) => return true,
+                Err(Halt::Failed(_)) => {}
+            }
+        }
+        let starts = self.best_of_parts(&looked);
+        let (done, all) = self.rounds.get();
+        self.rounds.set((done, all + (starts.len() * self.method.rounds) as u64));
+        for point in starts {
+            let ending = match self.from(point) {
+                Ok(Some(it)) if !it.stopped => it,
+                Ok(_) => return true,
+                Err(_) => continue,
+            };
+            if self.surely_better(ending.place.cost, best.place.cost) {
+                *best = ending;
+            }
+        }
+        false
+    }
+
+    /// The best of each part of each range, once each.
+    fn best_of_parts(&self, looked: &[Place]) -> Vec<Vec<f64>> {
+        let mut best: Vec<usize> = Vec::new();
+        for index in self.continuous() {
+            let parameter = &self.parameters[index];
+            let (lowest, highest) = parameter.ends();
+            for part in 0..self.method.parts {
+                let end =
+                    |it: u32| lowest + (highest - lowest) * f64::from(it) / f64::from(self.method.parts);
+                let is_in = |it: &usize| {
+                    (end(part)..end(part + 1)).contains(&parameter.coordinate(looked[*it].point[index]))
+                };
+                let least = |a: &usize, b: &usize| looked[*a].cost.total_cmp(&looked[*b].cost);
+                best.extend((0..looked.len()).filter(is_in).min_by(least));
+            }
+        }
+        best.sort_unstable();
+        best.dedup();
+        best.into_iter().map(|it| looked[it].point.clone()).collect()
+    }
+
+    /// Points that are spread over all ranges of continuous parameters.
+    fn spread(&self, point: &[f64]) -> Vec<Vec<f64>> {
+        let mut all = vec![point.to_vec(); LOOKED_AT];
+        for index in self.continuous() {
+            let (lowest, highest) = self.parameters[index].ends();
+            let places = places(Method::Latin, 0, LOOKED_AT as u64, index as u64);
+            for (point, place) in all.iter_mut().zip(places) {
+                point[index] = self.valid(index, place.mul_add(highest - lowest, lowest));
+            }
+        }
+        all
+    }
+
+    /// Whether one cost is less than another by more than searches leave.
+    fn surely_better(&self, one: f64, other: f64) -> bool {
+        let count = self.before.get().map_or(0.0, float);
+        one * (1.0 + EXACT) + count * EXACT * EXACT < other
     }
 
     /// Goes to better places until nothing moves; whether that was so.
@@ -368,7 +454,9 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
     }
 
     /// The result, with how well it is known.
-    fn told(&self, best: Ending) -> Result<Fitted, FitError<E>> {
+    ///
+    /// * `ties`: of other whole numbers, which are as good
+    fn told(&self, best: Ending, ties: &[Ending]) -> Result<Fitted, FitError<E>> {
         let Ending { place, converged, .. } = best;
         let slopes = match self.slopes(&place.point) {
             Ok(slopes) => Some(slopes),
@@ -380,11 +468,18 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             let more = place.residuals.len().checked_sub(it.rank()).filter(|it| 0 < *it)?;
             Some(total(|it| it.error.powi(2)) / float(more))
         });
-        let covariance = slopes.as_ref().zip(variance).map(|(it, s2)| self.covariance(it, s2, &place.point));
+        let known =
+            if self.method.deviations { Some(variance.map_or(1.0, |it| it.max(1.0))) } else { variance };
+        let covariance = slopes.as_ref().zip(known).map(|(it, s2)| self.covariance(it, s2, &place.point));
         let mut identified = slopes.iter().flat_map(Slopes::identified);
         let mut parameter = |index: usize| {
             let (it, value) = (&self.parameters[index], place.point[index]);
-            let identified = it.whole || identified.next().copied().unwrap_or(true);
+            let apart = |other: &Ending| {
+                let other = other.place.point[index];
+                (value - other).abs() > APART * value.abs().max(other.abs())
+            };
+            let identified =
+                (it.whole || identified.next().copied().unwrap_or(true)) && !ties.iter().any(apart);
             let known = covariance.as_ref().filter(|_| identified && !it.whole);
             FittedParameter {
                 key: it.key.clone(),

@@ -152,7 +152,9 @@ pub fn fit_study(
         let models = question.models(values)?;
         Ok(measurements.iter().zip(models).map(|(it, model)| Residual::new(it.error(model))).collect())
     };
-    let fitted = fit(free, &FitMethod::MEASURED, control, residuals)?;
+    let deviations = measurements.iter().all(|it| it.sigma.is_some());
+    let method = FitMethod { deviations, ..FitMethod::MEASURED };
+    let fitted = fit(free, &method, control, residuals)?;
     let models = question.models(&fitted.values()).map_err(|problem| question.failed(problem, &fitted))?;
     let point = |(it, model): (&Measurement, f64)| FittedPoint {
         column: it.column.clone(),

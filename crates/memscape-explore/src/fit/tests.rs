@@ -183,6 +183,81 @@ fn it_looks_over_the_whole_range_and_not_only_near_the_start() {
     close(fitted.unwrap().parameters[0].value, 2.0, 0.25);
 }
 
+/// Time = overhead + the longer of work and bytes over a rate, which binds nothing where the search begins: whatever the
+/// order of the parameters.
+#[test]
+fn a_rate_that_binds_nothing_at_the_start_is_found() {
+    let seen = [(1.0, 40.0), (4.0, 2000.0), (2.0, 400.0), (8.0, 5000.0), (3.0, 10.0)];
+    let time = |overhead: f64, rate: f64, (work, bytes): (f64, f64)| overhead + f64::max(work, bytes / rate);
+    let run = |order: [usize; 2]| {
+        let free = [FitParameter::new("overhead", 0.0, 1000.0), FitParameter::new("rate", 1.0, 1300.0)];
+        let free = order.map(|it| free[it].clone());
+        let fitted = fit(&free, &FitMethod::MEASURED, &(), |it| {
+            let (overhead, rate) = (it[order[0]], it[order[1]]);
+            let residual = |it| Residual::new(time(overhead, rate, it) / time(99.0, 250.0, it) - 1.0);
+            Ok::<_, Infallible>(seen.map(residual).to_vec())
+        });
+        let fitted = fitted.unwrap();
+        let value = |key: &str| fitted.parameters.iter().find(|it| it.key == key).unwrap().value;
+        (value("overhead"), value("rate"), fitted.rms)
+    };
+    for order in [[0, 1], [1, 0]] {
+        let (overhead, rate, rms) = run(order);
+        assert!(rms < 1e-5 && (overhead / 99.0 - 1.0).abs() < 1e-3, "{overhead} {rate} {rms}");
+        assert!((rate / 250.0 - 1.0).abs() < 1e-2, "{rate}");
+    }
+}
+
+/// Of whole numbers that do as well, none is known, nor what moves with them.
+#[test]
+fn whole_numbers_that_do_as_well_are_not_identified() {
+    let free = [
+        FitParameter::new("lines", 1.0, 16.0).whole(),
+        FitParameter::new("path", 0.0, 200.0),
+        FitParameter::new("base", 0.0, 10.0),
+    ];
+    let fitted = |with_more: bool| {
+        let found = fit(&free, &FitMethod::MEASURED, &(), |it| {
+            let told = |lines: f64, path: f64, base: f64, (x, y): (f64, f64)| {
+                let own = if with_more { y * lines } else { 0.0 };
+                base + x * (2.0 * path + 16.0) / lines + own
+            };
+            let residual = |at| {
+                let truth = told(11.0, 85.0, 3.0, at);
+                Residual::new(told(it[0], it[1], it[2], at) / truth - 1.0)
+            };
+            Ok::<_, Infallible>(LINE.map(residual).to_vec())
+        });
+        found.unwrap()
+    };
+    let identified = |it: &Fitted| it.parameters.iter().map(|it| it.identified).collect::<Vec<_>>();
+    let open = fitted(false);
+    assert_eq!(identified(&open), [false, false, true], "{open:?}");
+    assert_eq!(open.parameters[1].standard_error, None);
+    let known = fitted(true);
+    assert_eq!(identified(&known), [true, true, true], "{known:?}");
+    assert_eq!(known.parameters[0].value.to_bits(), 11.0_f64.to_bits());
+}
+
+/// What measurements are known to says how well parameters are, even if there are no more of them.
+#[test]
+fn known_deviations_give_standard_errors() {
+    let known = FitMethod { deviations: true, ..FitMethod::MEASURED };
+    let one = [FitParameter::new("a", 0.0, 10.0)];
+    let error = |method: &FitMethod, seen: &[f64]| {
+        let fitted = fit(&one, method, &(), |it| {
+            Ok::<_, Infallible>(seen.iter().map(|seen| Residual::new((it[0] - seen) / 0.5)).collect())
+        });
+        fitted.unwrap().parameters[0].standard_error
+    };
+    close(error(&known, &[4.0]).unwrap(), 0.5, 1e-6);
+    close(error(&known, &[4.0; 4]).unwrap(), 0.25, 1e-6);
+    assert_eq!(error(&FitMethod::MEASURED, &[4.0]), None);
+    // Errors that are larger than what is known say that something is not.
+    let apart = error(&known, &[2.0, 6.0]).unwrap();
+    close(apart, error(&FitMethod::MEASURED, &[2.0, 6.0]).unwrap(), 1e-9);
+}
+
 #[test]
 fn bad_input_is_told_with_the_parameter() {
     let error = |free: &[FitParameter]| line(free, &FitMethod::MEASURED).unwrap_err().to_string();

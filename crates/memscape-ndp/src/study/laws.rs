@@ -128,7 +128,6 @@ pub(super) const INFERENCE: &[Effect] = &[
     neutral("gpu.price_usd"),
     neutral("gpu.board_w"),
     neutral("dimm.memory.energy.*"),
-    neutral("dimm.memory.energy"),
     better("dimm.memory.trefi_ns"),
     worse("dimm.memory.trfc_ab_ns"),
     neutral("dimm.mac_pj_per_bit.*"),

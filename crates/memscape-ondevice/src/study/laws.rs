@@ -199,7 +199,6 @@ pub(super) const INFERENCE: Laws = Laws {
             slower("cpu.product_overhead_us"),
             // Of a scheme with PIM there is one.
             faster("memory.ranks").only(ON_HOST),
-            neutral("memory.energy"),
             neutral("memory.energy.*"),
             neutral("mac_pj_per_bit.*"),
             slower("memory.trp_ns"),

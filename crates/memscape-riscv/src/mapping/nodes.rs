@@ -82,7 +82,8 @@ impl<'de> Deserialize<'de> for Nodes {
                 let bits = nodes.iter().try_fold(0, |all, node| Some(all | bit(node)?));
                 match bits {
                     Some(bits) if bits != 0 => Ok(Self::These(bits)),
-                    _ => Err(D::Error::custom(format!("nodes are numbered from 0 to {}", MOST_NODES - 1))),
+                    Some(_) => Err(D::Error::custom("no node is listed; give one at least")),
+                    None => Err(D::Error::custom(format!("nodes are numbered from 0 to {}", MOST_NODES - 1))),
                 }
             }
         }

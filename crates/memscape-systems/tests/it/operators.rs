@@ -165,10 +165,12 @@ fn what_units_at_banks_need_is_billed() {
         ["token_ns", "energy_j"].map(|it| table.f64(it).unwrap()[0].unwrap())
     };
     let [time, joules] = of(json!({}));
-    let [free_time, free_joules] = of(json!({ "dimm.units": "null" }));
+    let [free_time, in_buffer] = of(json!({ "dimm.units": "null" }));
+    let [_, free_joules] = of(json!({ "dimm.units.carried_pj_per_bit.value": 0.0 }));
     let [fast_time, _] = of(json!({ "dimm.units.channel_gb_s": 1e6 }));
     assert!(time > 1.02 * free_time && joules > free_joules, "{time} {free_time} {joules} {free_joules}");
     assert!((fast_time / free_time - 1.0).abs() < 1e-3, "{fast_time} {free_time}");
+    assert!(in_buffer > joules, "a unit in the buffer reads over pins: {in_buffer} {joules}");
 }
 
 /// Each sequence of a batch looks up embeddings of its own.

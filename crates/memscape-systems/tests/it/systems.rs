@@ -367,6 +367,21 @@ fn what_is_drawn_has_an_answer() {
     }
 }
 
+/// What a memory takes of energy may be unknown, whatever else of it no answer depends on.
+#[test]
+fn a_memory_without_figures_of_energy_has_an_answer_without() {
+    for (name, path) in [
+        ("cxl.inference", "expander.memory.energy"),
+        ("ndp.inference", "dimm.memory.energy"),
+        ("ondevice.inference", "memory.energy"),
+        ("riscv.inference", "memory.energy"),
+    ] {
+        let answer = study(name).unwrap().run(&parameters(&json!({ path: null }))).unwrap();
+        let energy = &answer.iter().find(|it| it.0 == "energy_j").unwrap().1;
+        assert_eq!(energy, &serde_json::Value::Null, "{name}");
+    }
+}
+
 /// What is refused at one point for another reason says nothing of readings at others.
 #[test]
 fn readings_are_drawn_where_any_point_has_them() {
