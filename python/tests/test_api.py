@@ -33,6 +33,26 @@ def test_fits_take_tables_and_name_what_is_misspelt():
             ms.fit("cxl.inference", seen, {"link.flit_share": bad})
 
 
+def test_a_fit_leaves_what_moves_nothing_where_it_begins():
+    truth = {"device.dispatch_ns": 99e3, "device.dram.read_gb_s": 12.5}
+    sizes = [(448, 448, 448), (4032, 4032, 4032), (896, 4032, 448), (448, 8960, 448), (2016, 448, 4032)]
+    points = [dict(zip("mkn", size, strict=True)) for size in sizes]
+    seen = [{**it, "time_ns": ms.run("npu.gemm", truth, **it)["time_ns"]} for it in points]
+    # Half of 100 GB/s, where it begins, binds none of these.
+    free = {"device.dispatch_ns": (0, 1e6), "device.dram.read_gb_s": (1, 100)}
+    for order in (list(free), list(free)[::-1]):
+        found = ms.fit("npu.gemm", seen, {path: free[path] for path in order})
+        assert found.rms < 1e-6
+        assert found.converged
+        assert all(found.identified.values())
+        assert found.limits == dict.fromkeys(order)
+        for path, value in truth.items():
+            assert found.values[path] == pytest.approx(value, rel=1e-4)
+    narrow = ms.fit("npu.gemm", seen, {"device.dispatch_ns": (0, 5e4)}, truth)
+    assert narrow.limits == {"device.dispatch_ns": "highest"}
+    assert "(the highest of its range)" in repr(narrow)
+
+
 def test_a_point_of_a_sweep_is_the_answer_of_a_run():
     table = ms.sweep("pim.gemv", {BANKS: [8, 16]}, {"model": "opt-6.7b"})
     assert table.columns[0] == BANKS
