@@ -33,7 +33,7 @@ def test_fits_take_tables_and_name_what_is_misspelt():
             ms.fit("cxl.inference", seen, {"link.flit_share": bad})
 
 
-def test_a_fit_leaves_what_moves_nothing_where_it_begins():
+def test_a_fit_finds_what_moves_nothing_where_it_begins():
     truth = {"device.dispatch_ns": 99e3, "device.dram.read_gb_s": 12.5}
     sizes = [(448, 448, 448), (4032, 4032, 4032), (896, 4032, 448), (448, 8960, 448), (2016, 448, 4032)]
     points = [dict(zip("mkn", size, strict=True)) for size in sizes]

@@ -43,6 +43,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
     let brought = Rates::prompt_bytes(stage, shape, resident * multiplied);
     let copied = Rates::prompt_passes(stage) * brought;
     let attention_macs = 2.0 * crate::numbers::precise(shape.q as u64) * context * layers * rates.batch;
+    let multiplied = cold_weights * shape.weight_bytes + cache * context;
     let traffic = Traffic {
         prompt: DimmWork {
             read: brought + copied,
@@ -50,8 +51,8 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
             ..DimmWork::default()
         },
         step: DimmWork {
-            read: cold_weights * shape.weight_bytes + cache * context,
-            near: cold_weights * shape.weight_bytes + cache * context,
+            read: multiplied,
+            near: multiplied,
             written: cache,
             linked: shape.merged().map(|it| rates.merged_bytes(it, fed)).iter().sum::<f64>() * layers,
             macs: cold_weights * rates.batch + attention_macs,
