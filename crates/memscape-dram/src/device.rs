@@ -177,8 +177,6 @@ const FILES: &[&str] = &[
 /// A timing that may contradict others, and gives way to them for who depends on nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Yielding {
-    /// `trp_ns`, to `trp_ab_ns`.
-    Trp,
     /// `trp_ab_ns`, to `trp_ns`.
     TrpAb,
     /// `trrd_s_ns`, to `trrd_l_ns` and `tfaw_ns`.
@@ -239,7 +237,6 @@ impl Dram {
         let quarter = Nanoseconds::new(self.tfaw_ns.as_f64() / 4.0).unwrap_or(self.tfaw_ns);
         for it in unused {
             match it {
-                Yielding::Trp => self.trp_ns = self.trp_ns.min(self.trp_ab_ns),
                 Yielding::TrpAb => self.trp_ab_ns = self.trp_ab_ns.max(self.trp_ns),
                 Yielding::TrrdS => self.trrd_s_ns = self.trrd_s_ns.min(self.trrd_l_ns).min(quarter),
                 Yielding::TwtrS => self.twtr_s_ns = self.twtr_s_ns.min(self.twtr_l_ns),

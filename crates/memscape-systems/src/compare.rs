@@ -201,6 +201,19 @@ pub fn platform(given: &Value) -> Result<Preset<Platform>, Error> {
             ),
         });
     }
+    let own = parameters.given.iter().map(|it| ("given", it));
+    let mut varied = own.chain(parameters.fastest_of.iter().map(|it| ("fastest_of", it)));
+    if let Some((table, (path, value))) = varied.find(|(_, it)| Workload::PARAMETERS.contains(&it.0.as_str()))
+    {
+        let format = if path == "format" { ", or to the platform as `format` beside `given`" } else { "" };
+        return Err(Error::BadParameter {
+            path: format!("platform.{table}.{path}"),
+            given: value.to_string(),
+            problem: format!(
+                "a comparison asks the same of all platforms; give it to the comparison{format}"
+            ),
+        });
+    }
     // A table in the place of a name has none; what it changes tells it from others.
     if let Some(base) = given["base"].as_str().filter(|_| given["name"].is_null()) {
         let tables = ["given", "fastest_of"].map(|it| given["parameters"][it].as_object());

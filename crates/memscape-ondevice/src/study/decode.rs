@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS, Yielding};
+use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
 use memscape_study::{Bound, Laws, Slot, Study, StudyError};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Model, Reply};
@@ -95,8 +95,7 @@ impl Default for DecodeStudy {
 impl DecodeStudy {
     fn pim_memory(&self) -> PimMemory {
         PimMemory {
-            // All banks close at once.
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS).easing(&[Yielding::Trp]),
+            memory: self.memory.easing(UNUSED_BY_ALL_BANKS),
             pim: self.pim,
             format: self.format,
             placement: self.placement,

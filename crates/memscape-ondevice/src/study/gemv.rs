@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use memscape_dram::export::CommandTimeline;
-use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS, Yielding};
+use memscape_dram::{Dram, UNUSED_BY_ALL_BANKS};
 use memscape_study::{Bound, CostEngine, Laws, Recorder, Slot, Study, StudyError};
 use memscape_workload::{Format, Gemv, Matrix, Model};
 use schemars::JsonSchema;
@@ -139,8 +139,7 @@ impl GemvStudy {
     #[must_use]
     pub fn pim_memory(&self) -> PimMemory {
         PimMemory {
-            // All banks close at once.
-            memory: self.memory.easing(UNUSED_BY_ALL_BANKS).easing(&[Yielding::Trp]),
+            memory: self.memory.easing(UNUSED_BY_ALL_BANKS),
             pim: self.pim,
             format: self.format,
             placement: self.placement,

@@ -132,6 +132,8 @@ pub(super) const GEMV: Laws = Laws {
             slower("m"),
             slower("k"),
             unused("memory.ranks", ONE_RANK),
+            // The processor's sums wait for rows, PIM closes all of them at once.
+            neutral("memory.trp_ns"),
             neutral("memory.trefi_ns").only(REFRESHED),
             neutral("memory.trfc_ab_ns").only(REFRESHED),
         ],
@@ -158,6 +160,7 @@ pub(super) const DECODE: Laws = Laws {
             faster("cpu.memory_efficiency"),
             slower("cpu.product_overhead_us"),
             unused("memory.ranks", ONE_RANK),
+            slower("memory.trp_ns"),
             faster("memory.trefi_ns").only(REFRESHED),
             slower("memory.trfc_ab_ns").only(REFRESHED),
         ],

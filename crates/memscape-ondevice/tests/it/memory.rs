@@ -1,14 +1,15 @@
 //! Does the memory hold, and give, what is computed with?
 
 use std::collections::HashMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_ondevice::cost::footprint::PadTo;
 use memscape_ondevice::hardware::{Cpu, PimBlocks};
 use memscape_ondevice::mapping::Scheme;
 use memscape_ondevice::mapping::layout::{Layout, Placement};
-use memscape_ondevice::{CapacityStudy, InferenceStudy, PrefillStudy};
+use memscape_ondevice::{CapacityStudy, DecodeStudy, InferenceStudy, PrefillStudy};
 use memscape_study::Study;
+use memscape_units::Nanoseconds;
 use memscape_workload::{Element, Gemv, Model};
 
 use crate::count;
@@ -301,4 +302,29 @@ fn a_copy_that_dram_does_not_hold_is_refused() {
     study.cpu.copy_transactions = count(1);
     let told = study.answer().unwrap_err().to_string();
     assert!(told.contains("on-chip memory") && told.contains("`ondevice.roofline`"), "{told}");
+}
+
+/// Where one bank gives all rows, each waits for the one before to close; PIM closes all banks together.
+#[test]
+fn rows_of_few_banks_wait_for_the_processor_to_close_them() {
+    let one = NonZeroU32::MIN;
+    let ns = |it: f64| Nanoseconds::new(it).unwrap();
+    let of = |trp_ns| {
+        let mut study = DecodeStudy::default();
+        endless(&mut study.cpu);
+        study.cpu.memory_efficiency = 1.0;
+        study.refresh = false;
+        let banks = study.memory.banks_per_channel.get();
+        (study.memory.banks_per_channel, study.memory.bank_groups) = (one, one);
+        study.memory.rows = NonZeroU32::new(study.memory.rows.get() * banks).unwrap();
+        study.memory.trp_ns = ns(trp_ns);
+        let row = study.memory.row_bytes.get() * study.memory.channels.get();
+        (study.answer().unwrap(), f64::from(row))
+    };
+    let ((short, row), (long, _)) = (of(8.0), of(18.0));
+    // Llama 3.2 1B's matrices in BF16, in rows of all channels.
+    let rows = 1_235_746_816.0 * 2.0 / row;
+    let more = (long.host_gemv_ns - short.host_gemv_ns) / rows;
+    assert!((more / 10.0 - 1.0).abs() < 1e-3, "{more}");
+    assert!(long.token_speedup > short.token_speedup);
 }

@@ -100,6 +100,27 @@ fn what_is_given_is_never_overridden_by_what_is_tried() {
     }
 }
 
+/// They would be overridden, and a row would tell of what was not asked.
+#[test]
+fn what_a_comparison_asks_is_not_for_a_platform_to_say() {
+    let changed =
+        |table: &str, changes: Value| json!({ "base": "pimnast", "parameters": { table: changes } });
+    let error = |table, changes| platform(&changed(table, changes)).unwrap_err().to_string();
+    assert_eq!(
+        error("fastest_of", json!({ "format": ["int4", "int8"] })),
+        "`platform.fastest_of.format` = [\"int4\",\"int8\"]: a comparison asks the same of all platforms; give it to \
+         the comparison, or to the platform as `format` beside `given`"
+    );
+    for path in Workload::PARAMETERS {
+        let said = error("given", json!({ path: 4 }));
+        assert!(said.starts_with(&format!("`platform.given.{path}` = 4: a comparison asks")), "{said}");
+    }
+    let own = platform(&json!({ "base": "pimnast", "parameters": { "format": "int4" } })).unwrap();
+    let table =
+        compare(&Workload { prompt_tokens: 16, ..Workload::of("llama-3.2-1b") }, &[own], &()).unwrap();
+    assert_eq!(table.text("format").unwrap(), [Some("int4".to_owned())]);
+}
+
 #[test]
 fn more_tokens_than_the_model_is_made_for_are_a_row_that_says_so() {
     let soc = [platform(&json!("soc-lpddr5x")).unwrap()];
