@@ -49,24 +49,29 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
     let sparse = hermes.work.shape.sparse_bytes();
     let capacity = capacity.min(sparse);
     let reply = f64::from(hermes.work.generated) * hermes.work.layers();
-    let held = |capacity: f64| {
+    // If it takes longer than this, how long does not matter.
+    let held = |capacity: f64, most: f64| {
         let expectation = Expectation::new(hermes, law, capacity);
-        let (plan, layer) = expectation.plan();
-        let total = hermes.prompt_with(capacity).time().as_f64() + reply * layer;
-        Held { total, expectation, plan }
+        let prompt = hermes.prompt_with(capacity).time().as_f64();
+        // What rounding takes is not longer.
+        let (plan, layer) = expectation.plan((most * (1.0 + 1e-12) - prompt) / reply);
+        Held { total: prompt + reply * layer, expectation, plan }
     };
     let chosen = hermes.policy.prompt == PromptStage::Reload
         || hermes.policy.missed == Missed::Late
         || hermes.work.batch > 1;
-    let mut best = held(capacity);
+    let mut best: Option<Held> = None;
     if chosen && hermes.policy.exchange == Exchange::UntilLevel {
         let mut try_share = |share: f64| {
             // What does not fit is only a bound, so that a GPU that may hold more looks at the same shares.
-            let fits = share * sparse < capacity;
-            let tried = fits.then(|| held(share * sparse));
-            let total = tried.as_ref().map_or(f64::INFINITY, |it| it.total);
-            if let Some(better) = tried.filter(|it| it.total < best.total) {
-                best = better;
+            if share * sparse >= capacity {
+                return (share, f64::INFINITY);
+            }
+            let most = best.as_ref().map_or(f64::INFINITY, |it| it.total);
+            let tried = held(share * sparse, most);
+            let total = tried.total;
+            if total < most {
+                best = Some(tried);
             }
             (share, total)
         };
@@ -80,6 +85,8 @@ fn planned<'a>(hermes: &'a Hermes<'a>, law: Law, capacity: f64) -> (Expectation<
             tried.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
     }
+    let all = held(capacity, best.as_ref().map_or(f64::INFINITY, |it| it.total));
+    let best = best.filter(|it| it.total < all.total).unwrap_or(all);
     (best.expectation, best.plan)
 }
 
@@ -207,8 +214,8 @@ impl<'a> Expectation<'a> {
 
     /// The number of DIMMs and of fetches by which a layer is fastest, whether neurons
     /// move between DIMMs, and its time. As printed: all DIMMs, what the projection hides,
-    /// and they move.
-    fn plan(&self) -> (Plan, f64) {
+    /// and they move. If none takes `most` ns or less, some plan without an end.
+    fn plan(&self, most: f64) -> (Plan, f64) {
         let hermes = self.hermes;
         let best = hermes.plain_plan(self.capacity);
         if hermes.policy.exchange == Exchange::Unchecked {
@@ -218,7 +225,7 @@ impl<'a> Expectation<'a> {
         let fits = |dimms: &usize| precise(*dimms as u64) * room >= hermes.work.shape.sparse_bytes();
         let mut counts: Vec<usize> = (1..hermes.dimms()).filter(fits).collect();
         counts.push(hermes.dimms());
-        let (floor, mut chosen, mut least) = (self.floor(), best, f64::INFINITY);
+        let (floor, mut chosen, mut least) = (self.floor(), None, most);
         for fetch in self.fetches() {
             // What fetching takes only grows from here on, and this is the least beside it.
             let alone = Plan { fetch, dimms: 1, remap: false, ..best };
@@ -238,12 +245,12 @@ impl<'a> Expectation<'a> {
                 for (plan, moving) in plans {
                     let time = self.time(&phases, plan, moving, least);
                     if time < least {
-                        (chosen, least) = (plan, time);
+                        (chosen, least) = (Some(plan), time);
                     }
                 }
             }
         }
-        (chosen, least)
+        chosen.map_or((best, f64::INFINITY), |it| (it, least))
     }
 
     /// Fetches that may be best: those that are just hidden, and all above.

@@ -55,7 +55,8 @@ impl Uneven {
         if skew < 1e-6 {
             return deviation * mean_of_largest(dimms);
         }
-        let cube = |z: f64| (1.0 + skew * z / 6.0 - skew.powi(2) / 36.0).max(0.0).powi(3);
+        let (middle, slope) = (1.0 - skew.powi(2) / 36.0, skew / 6.0);
+        let cube = |z: f64| (middle + slope * z).max(0.0).powi(3);
         2.0 / skew * of_largest(dimms, |z| cube(z) - 1.0) * deviation
     }
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::block::Load;
 use super::policy::Strategy;
-use super::population::{EVENTS, Representative, cluster_variance, population};
+use super::population::{Representative, cluster_variance, population};
+use super::spread::{Expected, Readings, STATES, Spread, States, by_stratum};
 use crate::activity::Law;
 use crate::hardware::{Predictor, Rule};
 use crate::normal::quadrature;
@@ -18,77 +19,8 @@ use crate::normal::quadrature;
 const SETTLED: u32 = 128;
 /// Tokens of a prompt that are counted; of a longer one every second, every fourth and so on.
 const COUNTED: u32 = 64;
-/// States of the predictor.
-const STATES: usize = 16;
-/// Cells of a representative: place, state, event.
-const STRIDE: usize = 2 * STATES * EVENTS;
-/// Less of a representative is nothing.
-const NOTHING: f64 = 1e-6;
 /// The exchange has settled where a token changes less of what the GPU holds.
 const STILL: f64 = 2e-5;
-
-macro_rules! expected {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Means over some of the reply's tokens, as shares of a block's neurons.
-        #[derive(Debug, Clone, Copy, Default, PartialEq)]
-        pub struct Expected { $($(#[$doc])* pub $name: f64,)* }
-
-        impl Expected {
-            fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
-                Self { $($name: of(self.$name, other.$name),)* }
-            }
-        }
-    };
-}
-
-expected! {
-    /// Active.
-    active,
-    /// Sequences that activate them.
-    activations,
-    /// Predicted active, and so computed, of what the GPU holds.
-    held,
-    /// Predicted active of what it does not.
-    cold,
-    /// Multiplied for a sequence, of what the GPU holds.
-    held_activations,
-    /// Of what it does not.
-    cold_activations,
-    /// Active but not predicted, of what the GPU holds.
-    held_missed,
-    /// Of what it does not.
-    cold_missed,
-    /// Predicted though inactive.
-    alarms,
-    /// Variance of what is predicted and cold, neuron by neuron.
-    cold_variance,
-    /// The same, where only offline activity tells neurons apart.
-    offline_variance,
-    /// What is predicted and cold, times its clusters' latents.
-    cold_clusters,
-    /// Variance of what is predicted and held by the GPU, neuron by neuron.
-    held_variance,
-    /// What is predicted and held, times its clusters' latents.
-    held_clusters,
-    /// Neurons fetched per token.
-    swaps,
-}
-
-impl Expected {
-    fn mix(self, other: Self, share: f64) -> Self {
-        self.with(other, |a, b| a + share * (b - a))
-    }
-
-    fn plus(self, other: Self, times: f64) -> Self {
-        self.with(other, |a, b| a + times * b)
-    }
-
-    /// Active neurons that are not predicted.
-    #[must_use]
-    pub fn missed(&self) -> f64 {
-        self.held_missed + self.cold_missed
-    }
-}
 
 /// What expected values depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -154,8 +86,7 @@ pub struct Answers {
     question: Question,
     /// With parents, and as in the first layer.
     families: [Family; 2],
-    /// By state.
-    rows: [Row; STATES],
+    readings: Readings,
     /// See [`Self::deviation_of_blocks`].
     deviation: f64,
 }
@@ -202,7 +133,7 @@ impl Question {
             question: *self,
             deviation: self.deviation_of_blocks(&families[0].all),
             families,
-            rows: std::array::from_fn(|it| self.row(it)),
+            readings: Readings::new(&self.predictor, self.strategy),
         });
         known.insert(key, Arc::clone(&answers));
         answers
@@ -268,31 +199,6 @@ impl Question {
         }
         starts
     }
-
-    fn row(&self, state: usize) -> Row {
-        let up = (state + self.predictor.increment.get() as usize).min(STATES - 1);
-        Row {
-            score: [0, 1, 2].map(|parents| self.score(state, parents)),
-            predicted: [0, 1, 2].map(|parents| self.predicts(state, parents)),
-            after: [state.saturating_sub(1), up],
-        }
-    }
-
-    /// Whether a neuron is predicted active.
-    fn predicts(&self, state: usize, parents: usize) -> bool {
-        let score = state + parents * self.predictor.lambda.get() as usize;
-        self.predictor.limit().is_none_or(|limit| score > limit as usize)
-    }
-
-    /// What the exchange goes by.
-    fn score(&self, state: usize, parents: usize) -> usize {
-        let parents = parents * self.predictor.lambda.get() as usize;
-        match self.strategy {
-            Strategy::Token => state,
-            Strategy::Layer => parents,
-            _ => state + parents,
-        }
-    }
 }
 
 /// The node below, and how far it is to the next.
@@ -301,9 +207,6 @@ fn node(nodes: &[f64], value: f64) -> (usize, f64) {
     let below = nodes.partition_point(|it| *it <= value).clamp(1, nodes.len() - 1) - 1;
     (below, (value - nodes[below]) / (nodes[below + 1] - nodes[below]))
 }
-
-/// Chances of each score.
-type Scores = [f64; 64];
 
 impl Answers {
     /// Expected values for a share of neurons on the GPU, and the fetches that are
@@ -458,12 +361,12 @@ impl Answers {
         let tokens = self.question.generated.min(SETTLED);
         let spans = self.spans();
         let mut phases = vec![Expected::default(); spans.len()];
-        let mut cells = start(all, starts, placed);
+        let mut spread = Spread::new(&self.readings, all, starts, placed);
         let mut last = Expected::default();
         let (mut done, mut still, mut phase) = (0, 0, 0);
         while done < tokens && still < 4 {
             let before = last;
-            last = self.step(all, &mut cells, budget);
+            last = spread.step(budget);
             phase += usize::from(done == spans[phase].1);
             phases[phase] = phases[phase].plus(last, 1.0);
             let change = (last.held - before.held).abs().max((last.cold - before.cold).abs());
@@ -477,193 +380,10 @@ impl Answers {
         }
         phases
     }
-
-    /// One token: what happens, exchange by score, compute, update states.
-    fn step(&self, all: &[Representative], cells: &mut [f64], budget: f64) -> Expected {
-        let rows = &self.rows;
-        let (mut wanted, mut held): (Scores, Scores) = ([0.0; 64], [0.0; 64]);
-        for (it, cells) in all.iter().zip(cells.chunks_exact_mut(STRIDE)) {
-            for (row, events) in cells.as_chunks_mut::<EVENTS>().0.iter_mut().enumerate() {
-                let mass: f64 = events.iter().sum();
-                if mass <= NOTHING * it.mass {
-                    continue;
-                }
-                let scores = if row < STATES { &mut wanted } else { &mut held };
-                let moving = (1.0 - it.stay) * mass;
-                for (now, chance) in events.iter_mut().zip(&it.chance) {
-                    *now = it.stay * *now + moving * chance;
-                }
-                for parents in 0..3 {
-                    scores[rows[row % STATES].score[parents]] += events[parents] + events[parents + 3];
-                }
-            }
-        }
-        let (into, out, swaps) = if budget > 0.0 {
-            exchange(&wanted, &held, self.question.predictor.hot_threshold as usize, budget)
-        } else {
-            ([0.0; 64], [0.0; 64], 0.0)
-        };
-        let mut sum = Expected { swaps, ..Expected::default() };
-        let (mut masses, mut reads) = (vec![0.0; all.len()], vec![0.0; all.len()]);
-        let mut next = [0.0; STRIDE];
-        for (index, (it, cells)) in all.iter().zip(cells.chunks_exact_mut(STRIDE)).enumerate() {
-            next.fill(0.0);
-            let mut tally = [Tally::default(); 2];
-            for (row, events) in cells.as_chunks::<EVENTS>().0.iter().enumerate() {
-                if events.iter().sum::<f64>() <= NOTHING * it.mass {
-                    continue;
-                }
-                let place = row / STATES;
-                let Row { score, predicted, after } = &rows[row % STATES];
-                let leaving = if place == 0 { &into } else { &out };
-                for (event, mass) in events.iter().enumerate() {
-                    let (active, parents) = (event / 3, event % 3);
-                    let moved = mass * leaving[score[parents]];
-                    let to = after[active] * EVENTS + event;
-                    next[place * STATES * EVENTS + to] += mass - moved;
-                    tally[place].see(mass - moved, active == 1, predicted[parents]);
-                    // Few scores move.
-                    if moved > 0.0 {
-                        next[(1 - place) * STATES * EVENTS + to] += moved;
-                        tally[1 - place].see(moved, active == 1, predicted[parents]);
-                    }
-                }
-            }
-            cells.copy_from_slice(&next);
-            sum = sum.with(Tally::both(&tally, it), |a, b| a + b);
-            (masses[index], reads[index]) = (tally[0].mass, tally[0].predicted());
-        }
-        sum.offline_variance = by_stratum(all, &masses, &reads);
-        sum
-    }
-}
-
-/// Shares of neurons after the prompt, by representative, place, state and event.
-fn start(all: &[Representative], starts: &[Starts], placed: &[f64]) -> Vec<f64> {
-    let mut cells = vec![0.0; all.len() * STRIDE];
-    let of_each = all.iter().zip(starts).zip(placed).zip(cells.chunks_exact_mut(STRIDE));
-    for (((it, starts), share), cells) in of_each {
-        for (place, share) in [1.0 - share, *share].into_iter().enumerate() {
-            for (event, chance) in it.chance.iter().enumerate() {
-                for (state, start) in starts[event / 3].iter().enumerate() {
-                    cells[(place * STATES + state) * EVENTS + event] = it.mass * share * chance * start;
-                }
-            }
-        }
-    }
-    cells
 }
 
 /// Chances of each state after the prompt, where its last token was inactive, and active.
-type Starts = [[f64; STATES]; 2];
-
-/// What a state amounts to, by active parents and activity.
-struct Row {
-    score: [usize; 3],
-    predicted: [bool; 3],
-    after: [usize; 2],
-}
-
-/// What neurons of one place do at a token.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    mass: f64,
-    hits: f64,
-    alarms: f64,
-    missed: f64,
-}
-
-impl Tally {
-    fn see(&mut self, mass: f64, active: bool, predicted: bool) {
-        self.mass += mass;
-        match (active, predicted) {
-            (true, true) => self.hits += mass,
-            (false, true) => self.alarms += mass,
-            (true, false) => self.missed += mass,
-            (false, false) => {}
-        }
-    }
-
-    fn predicted(&self) -> f64 {
-        self.hits + self.alarms
-    }
-
-    /// A false alarm is of one sequence.
-    fn activations(&self, it: &Representative) -> f64 {
-        self.hits * it.per_active + self.alarms
-    }
-
-    fn variance(&self) -> f64 {
-        variance(self.mass, self.predicted())
-    }
-
-    /// One representative: cold, and held by the GPU.
-    fn both([cold, held]: &[Self; 2], it: &Representative) -> Expected {
-        let active = cold.hits + cold.missed + held.hits + held.missed;
-        Expected {
-            active,
-            activations: active * it.per_active,
-            held: held.predicted(),
-            cold: cold.predicted(),
-            held_activations: held.activations(it),
-            cold_activations: cold.activations(it),
-            held_missed: held.missed,
-            cold_missed: cold.missed,
-            alarms: cold.alarms + held.alarms,
-            cold_variance: cold.variance(),
-            offline_variance: 0.0,
-            cold_clusters: cold.predicted() * it.cluster,
-            held_variance: held.variance(),
-            held_clusters: held.predicted() * it.cluster,
-            swaps: 0.0,
-        }
-    }
-}
-
-/// Variance of what is read where neurons of a stratum are all the same.
-fn by_stratum(all: &[Representative], masses: &[f64], reads: &[f64]) -> f64 {
-    let (mut sum, mut first) = (0.0, 0);
-    while first < all.len() {
-        let end = first + all[first..].partition_point(|it| it.stratum == all[first].stratum);
-        let (mass, read) = (masses[first..end].iter().sum::<f64>(), reads[first..end].iter().sum::<f64>());
-        sum += variance(mass, read);
-        first = end;
-    }
-    sum
-}
-
-/// Variance of how many of these are read; differences may leave less than none.
-fn variance(mass: f64, read: f64) -> f64 {
-    if mass > 1e-15 && read > 0.0 { read * (1.0 - read / mass).max(0.0) } else { 0.0 }
-}
-
-/// The highest scores in, the lowest out, as long as the first exceed the
-/// second: the share of each score that moves, and how much moves at all.
-fn exchange(wanted: &Scores, held: &Scores, hot: usize, budget: f64) -> (Scores, Scores, f64) {
-    let (mut into, mut out): (Scores, Scores) = ([0.0; 64], [0.0; 64]);
-    let (mut high, mut low, mut swaps) = (63, 0, 0.0);
-    let (mut left_in, mut left_out) = (wanted[high], held[low]);
-    while high > hot && high > low && swaps < budget {
-        let moved = left_in.min(left_out).min(budget - swaps);
-        swaps += moved;
-        left_in -= moved;
-        left_out -= moved;
-        if wanted[high] > 0.0 {
-            into[high] = (into[high] + moved / wanted[high]).min(1.0);
-        }
-        if held[low] > 0.0 {
-            out[low] = (out[low] + moved / held[low]).min(1.0);
-        }
-        if left_in <= 0.0 {
-            high -= 1;
-            left_in = wanted[high];
-        } else if left_out <= 0.0 {
-            low += 1;
-            left_out = held[low];
-        }
-    }
-    (into, out, swaps)
-}
+type Starts = [States; 2];
 
 /// Neurons that any sequence activates, as a share of all.
 #[must_use]

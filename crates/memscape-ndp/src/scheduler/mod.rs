@@ -7,12 +7,14 @@ pub mod planes;
 mod policy;
 mod population;
 mod remap;
+mod spread;
 mod token;
 mod walk;
 
 pub use block::{BlockCost, Load, Shared, Split};
-pub use expected::{Answers, Expected, FETCHES, Phase, Question, mean, union};
+pub use expected::{Answers, FETCHES, Phase, Question, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
 pub use remap::{Moves, Remapping};
+pub use spread::Expected;
 pub(crate) use walk::whole;
 pub use walk::{Neurons, Rules, Token, Walk, Walked, first_word};
