@@ -122,11 +122,15 @@ def fit(
     import polars
 
     is_table = isinstance(measured, (polars.DataFrame, Mapping)) or hasattr(measured, "__arrow_c_stream__")
-    rows = framed(measured).to_dicts() if is_table else [dict(row) for row in ended(measured)]
+    if not is_table and not isinstance(measured, Iterable):
+        raise _memscape.MemscapeError(_NO_TABLE.format(measured))
+    rows = framed(measured).to_dicts() if is_table else [_row(it) for it in ended(measured)]
     answered = {column["name"] for column in _memscape.describe(study).columns}
     for column in sigma or {}:
         if column not in answered:
             raise _memscape.MemscapeError(f"`sigma` of {_unknown(column, answered)}: `{study}` does not answer it")
+        if not any(row.get(column) is not None for row in rows):
+            raise _memscape.MemscapeError(f"`sigma` of `{column}`: no row has a measurement of it")
     points: list[tuple[dict[str, Any], str, float, float | None]] = []
     for row in rows:
         point = {path: value for path, value in row.items() if path not in answered}
@@ -152,6 +156,7 @@ def fit(
     )
 
 
+_NO_TABLE = "`measured` = {!r}: expected a table, columns as a dict of lists, or rows as dicts"
 _POINT = ("column", "measured", "model", "error")
 _RANGE = {"min", "max", "start", "log", "integer"}
 
@@ -173,10 +178,19 @@ def _unknown(name: str, answered: set[str]) -> str:
     return f"`{name}`" + (f" (did you mean `{near[0]}`?)" if near else "")
 
 
+def _row(given: Any) -> dict[str, Any]:
+    """One of the rows that were measured."""
+    if not isinstance(given, Mapping):
+        raise _memscape.MemscapeError(_NO_TABLE.format(given))
+    return dict(given)
+
+
 def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool, bool]:
     """Reads one range as the engine takes it."""
     if isinstance(given, Mapping):
         it = {{"from": "min", "to": "max"}.get(key, key): value for key, value in given.items()}
+        if len(it) < len(given):
+            raise _memscape.MemscapeError(f"free parameter `{path}` = {given!r}: `from` is `min`, and `to` is `max`")
     elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
         it = dict(zip(("min", "max"), given, strict=True))
     else:
@@ -186,5 +200,11 @@ def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool,
             f"free parameter `{path}` = {given!r}: expected (min, max), or a dict of min, max and, if wanted, "
             "start, log and integer"
         )
+    for key in ("integer", "log"):
+        if not isinstance(it.get(key, False), bool):
+            raise _memscape.MemscapeError(f"`{key}` of free parameter `{path}` = {it[key]!r}: expected true or false")
+    for key in ("min", "max", "start"):
+        if isinstance(it.get(key, 0), bool) or not isinstance(it.get(key) if key != "start" else it.get(key) or 0, Real):
+            raise _memscape.MemscapeError(f"`{key}` of free parameter `{path}` = {it.get(key)!r}: expected a number")
     start = None if it.get("start") is None else float(it["start"])
-    return path, float(it["min"]), float(it["max"]), start, bool(it.get("integer")), bool(it.get("log"))
+    return path, float(it["min"]), float(it["max"]), start, it.get("integer", False), it.get("log", False)

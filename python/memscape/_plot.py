@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 from memscape import _memscape
+from memscape._memscape import MemscapeError
 from memscape._experiments import Figure, Style
 from memscape._given import check, listed
 from memscape._table import framed, plain
@@ -103,7 +105,7 @@ def plot(
         "own_axes": own_axes,
         "kind": kind,
         "log": {"x": "x" in log, "y": "y" in log},
-        "reference": [[str(name), _line(value)] for name, value in _named(reference).items()],
+        "reference": [[str(name), _line(str(name), value)] for name, value in _named(reference).items()],
         "band": None if band is None else list(band),
         "maximize": listed(maximize),
         "labels": dict(labels or {}),
@@ -124,6 +126,14 @@ def _named(reference: Mapping[str, float | Sequence[float]] | float | None) -> M
     return reference if isinstance(reference, Mapping) else {"": reference}
 
 
-def _line(value: float | Sequence[float]) -> float | list[float]:
+def _line(name: str, value: float | Sequence[float]) -> float | list[float]:
     """A line at a number, or a band between two."""
-    return [float(it) for it in value] if isinstance(value, Iterable) else float(value)
+    ends = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    is_line = len(ends) == (2 if isinstance(value, Iterable) else 1)
+    if not is_line or not all(isinstance(it, Real) and not isinstance(it, bool) for it in ends):
+        raise MemscapeError(f"`reference` {name!r} = {value!r}: expected a number, or the two ends of a band")
+    try:
+        numbers = [float(it) for it in ends]
+    except OverflowError as error:
+        raise MemscapeError(f"`reference` {name!r}: {error}") from error
+    return numbers if isinstance(value, Iterable) else numbers[0]

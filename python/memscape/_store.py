@@ -279,7 +279,8 @@ class Store:
         Raises
         ------
         MemscapeError
-            If not all rows are there, or the file cannot be written.
+            If not all rows are there, or the file cannot be written, or it holds something else than
+            the answer to a sweep.
         """
         check(Store.export, locals())
         with Progress("writing") as progress:

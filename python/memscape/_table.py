@@ -36,14 +36,30 @@ def framed(table: Any) -> polars.DataFrame:
             "`__arrow_c_stream__`, a dict of columns, or a list of rows"
         )
     try:
+        if rows:
+            # A later row may have a fraction where a hundred had none, or a column that they had not.
+            return polars.DataFrame(table, infer_schema_length=None)
+        if isinstance(table, Mapping):
+            return polars.DataFrame({name: _numbers(values) for name, values in table.items()})
         return polars.DataFrame(table)
     except ImportError as error:
         raise MemscapeError(
             f"a `{type(table).__name__}` is read with the help of {error.name or 'pyarrow'}: "
             'pip install "memscape[pandas]"'
         ) from error
-    except (TypeError, ValueError, polars.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError) as error:
         raise MemscapeError(f"this `{type(table).__name__}` makes no table: {error}") from error
+
+
+def _numbers(values: Any) -> Any:
+    """Whole numbers beside fractions are fractions, wherever these begin."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return values
+    numbers = [it for it in values if it is not None]
+    if all(isinstance(it, (int, float)) and not isinstance(it, bool) for it in numbers):
+        if any(isinstance(it, float) for it in numbers):
+            return [None if it is None else float(it) for it in values]
+    return values
 
 
 def plain(frame: polars.DataFrame, named: Collection[str] = ()) -> polars.DataFrame:
@@ -62,14 +78,14 @@ def plain(frame: polars.DataFrame, named: Collection[str] = ()) -> polars.DataFr
         If one of these holds anything else.
     """
     import polars
-    from polars import Boolean, Categorical, Date, Datetime, Enum, Float64, Int64, Null, String, Time, UInt64
+    from polars import Boolean, Categorical, Date, Datetime, Enum, Float64, Int64, Int128, Null, String, Time, UInt64
 
     columns = []
     for name, kind in frame.schema.items():
         column = polars.col(name)
         if kind in (Boolean, String, Int64, UInt64, Float64):
             columns.append(column)
-        elif kind.is_integer():
+        elif kind.is_integer() and kind != Int128:
             columns.append(column.cast(Int64))
         elif kind.is_numeric() or kind == Null:
             columns.append(column.cast(Float64))

@@ -57,6 +57,9 @@ def search_tiles(*, top: int = 5, **parameters: Any) -> polars.DataFrame:
     check(search_tiles, locals())
     import polars
 
+    if top < 1:
+        raise _memscape.MemscapeError(f"`top` = {top}: give 1 at least")
+
     return polars.DataFrame(_memscape.npu_search(parameters, top))
 
 

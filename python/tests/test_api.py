@@ -31,6 +31,19 @@ def test_fits_take_tables_and_name_what_is_misspelt():
     for bad in (0.5, "low", {"min": 1}, (1, 2, 3)):
         with pytest.raises(ms.MemscapeError, match=r"expected \(min, max\)"):
             ms.fit("cxl.inference", seen, {"link.flit_share": bad})
+    for bad, message in (
+        (("a", "b"), "`min` of .* = 'a': expected a number"),
+        ((0.5, None), "`max` of .* = None: expected a number"),
+        ({"min": 0.5, "max": 1, "log": "no"}, "`log` of .* = 'no': expected true or false"),
+        ({"min": 0.5, "from": 0.6, "max": 1}, "`from` is `min`"),
+    ):
+        with pytest.raises(ms.MemscapeError, match=message):
+            ms.fit("cxl.inference", seen, {"link.flit_share": bad})
+    for bad in (None, 3, [1, 2]):
+        with pytest.raises(ms.MemscapeError, match="expected a table, columns as a dict of lists, or rows"):
+            ms.fit("cxl.inference", bad, free)
+    with pytest.raises(ms.MemscapeError, match="`sigma` of `ttft_s`: no row has a measurement of it"):
+        ms.fit("cxl.inference", seen, free, sigma={"token_ns": 1.0, "ttft_s": 1.0})
 
 
 def test_a_fit_finds_what_moves_nothing_where_it_begins():
@@ -243,6 +256,15 @@ def test_arguments_of_a_wrong_kind_are_told_by_name():
         (
             lambda: ms.plot(ms.sweep("pim.gemv", {"split_k": [1]}), x="split_k", y="speedup", reference="1"),
             "`reference`",
+        ),
+        (
+            lambda: ms.plot({"a": [1], "b": [2]}, x="a", y="b", reference={"z": [1, 2, 3]}),
+            r"`reference` 'z' = \[1, 2, 3\]: expected a number, or the two ends of a band",
+        ),
+        (lambda: ms.npu.search_tiles(top=0), "`top` = 0: give 1 at least"),
+        (
+            lambda: ms.run("npu.inference", model={"num_hidden_layers": 2, "hidden_size": 64}),
+            "`model_type` is missing; known are opt",
         ),
         (
             lambda: ms.run("pim.gemv", {"memory.trcd_ns": 18e-9}),

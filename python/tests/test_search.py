@@ -92,6 +92,21 @@ def test_any_table_has_a_front():
     assert ms.hypervolume(table, minimize=["a", "b"], reference={"a": 4, "b": 4}) == 3 + 2 * 2
 
 
+def test_rows_and_columns_may_mix_whole_numbers_with_others():
+    # Polars looks at a hundred rows unless told otherwise.
+    rows = [{"a": 2, "b": 1}] * 150 + [{"a": 0.5, "b": 1, "c": "x"}]
+    assert ms.front(rows, minimize="a")["a"].to_list() == [0.5]
+    assert ms.hypervolume(rows, minimize="a", reference={"a": 3}) == 2.5
+    columns = {"a": [2, None, 0.5], "b": [1, 2, 3]}
+    with pytest.warns(UserWarning, match="1 of 3 rows have no `a`"):
+        assert ms.front(columns, minimize="a")["a"].to_list() == [0.5]
+    assert "2.50" in ms.plot({"x": [1, 2, 3], "y": [1, 2.5, 2]}, x="x", y="y").alt_text()
+    # Beyond 64 bits a number is as near as a float is.
+    assert ms.front([{"a": 2**64}, {"a": 2**65}], minimize="a")["a"].to_list() == [2.0**64]
+    with pytest.raises(ms.MemscapeError, match="makes no table"):
+        ms.front([{"a": 2**200}], minimize="a")
+
+
 def test_a_batch_may_have_any_form():
     rows = [{BANKS: 8, REGISTERS: 12}, {BANKS: 4, REGISTERS: 16}, {BANKS: 0, REGISTERS: 16}]
     columns = {BANKS: [8, 4, 0], REGISTERS: [12, 16, 16]}

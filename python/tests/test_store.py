@@ -47,10 +47,15 @@ def test_what_a_store_has_can_be_listed_read_and_written(tmp_path):
     assert store.scan().collect().equals(expected)
     store.export(tmp_path / "table.parquet")
     assert polars.read_parquet(tmp_path / "table.parquet").equals(expected)
+    (tmp_path / "mine.csv").write_text("my own\n")
+    with pytest.raises(ms.MemscapeError, match="something else than an answer, which would be lost"):
+        store.export(tmp_path / "mine.csv")
     code, out, _ = memscape("show", tmp_path / "table.parquet", "--json")
     assert code == 0 and json.loads(out)["id"] == question
     assert store.verify() == []
     assert store.ask_again(points=50).is_empty()
+    with pytest.raises(ms.MemscapeError, match="Its name is empty"):
+        store.gc(questions=[""])
     assert store.gc(questions=[question]) > 0
     assert store.ls().is_empty()
 

@@ -87,8 +87,8 @@ pub enum Command {
         /// Print how far the stored values may be off together, as data/calibration holds it.
         #[arg(long, conflicts_with = "leave_one_out")]
         covariance: bool,
-        /// Table to write that to, as .csv; the terminal if not given.
-        #[arg(short, long, value_name = "FILE", requires = "leave_one_out")]
+        /// Table to write what `--leave-one-out` finds to, as .csv; the terminal if not given.
+        #[arg(short, long, value_name = "FILE", requires = "leave_one_out", conflicts_with = "covariance")]
         out: Option<PathBuf>,
     },
     /// List the studies: the questions that can be asked.
@@ -104,7 +104,7 @@ pub enum Command {
     },
     /// Answer one study.
     Run {
-        /// A study, a TOML study file, or a row of a .parquet or .csv table.
+        /// A study, a TOML study file, or a row of a .parquet table.
         #[arg(value_name = "STUDY|FILE")]
         study: String,
         #[command(flatten)]

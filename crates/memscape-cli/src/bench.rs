@@ -39,7 +39,7 @@ pub fn front(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
+    check_table(table, "bench front")?;
     let names: Vec<&str> = SPACES.iter().map(|it| it.0).collect();
     if let Some(unknown) = asked.systems.iter().find(|it| !names.contains(&it.as_str())) {
         let unknown = memscape::study::Unknown::new("space of a system", unknown, names);
@@ -71,7 +71,7 @@ pub fn front(
         let all = if cancelled { all.interrupted() } else { all };
         let Asked { systems, budgets, seeds } = asked;
         let told = json!({ "systems": systems, "budgets": budgets, "seeds": seeds });
-        keep(&all, Some(&Origin::of_command("bench front", told)), path, quiet, err)?;
+        keep(&all, &Origin::of_command("bench front", told), path, quiet, err)?;
     }
     if cancelled { Err(Failure::Interrupted) } else { Ok(()) }
 }

@@ -45,6 +45,12 @@ pub fn coverage(
     quiet: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    if std::path::Path::new(paper).is_file() {
+        return Err(Failure::BadInput(format!(
+            "{paper}: only a paper's claims have intervals, which its model's own doubts make; leave out \
+             `--uncertainty`, or name a paper"
+        )));
+    }
     let progress = Progress::new("claims", quiet);
     let told = |done, of| progress.advanced(done, of);
     let all = memscape::papers::coverage(paper, draws, 0, told).map_err(Failure::of)?;

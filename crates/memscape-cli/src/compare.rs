@@ -44,7 +44,7 @@ pub fn compare(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
+    check_table(table, "compare")?;
     let found = names.iter().map(|it| platform(&it.as_str().into())).collect::<Result<Vec<_>, _>>();
     let asked = if names.is_empty() { platforms() } else { found.map_err(Failure::of)? };
     let Workload { model, prompt_tokens, generated_tokens, batch, formats } = workload;
@@ -67,7 +67,7 @@ pub fn compare(
     if let Some(path) = table {
         let names: Vec<&str> = asked.iter().map(|it| it.name.as_str()).collect();
         let told = json!({ "workload": question, "platforms": names, "operators": by_operator });
-        keep(&found, Some(&Origin::of_command("compare", told)), path, quiet, err)?;
+        keep(&found, &Origin::of_command("compare", told), path, quiet, err)?;
     }
     let shown: &[&str] = if by_operator { &PARTS } else { &SHOWN };
     show(&found, shown, found.height(), out)?;

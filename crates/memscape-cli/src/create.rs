@@ -16,7 +16,7 @@ pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Fail
             io::ErrorKind::NotFound => "there is no such folder".to_owned(),
             _ => error.to_string(),
         };
-        Failure::BadInput(format!("cannot write `{}`: {told}; choose another with --out", path.display()))
+        Failure::BadInput(format!("cannot write `{}`: {told}; choose another file", path.display()))
     };
     if path.metadata().is_ok_and(|it| !it.is_file()) {
         return write(&mut File::create(path).map_err(bad)?);

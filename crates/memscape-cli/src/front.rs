@@ -29,7 +29,7 @@ pub fn front(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(kept.out.as_deref())?;
+    check_table(kept.out.as_deref(), "front")?;
     // What a reader who has left does not take is written to the table all the same.
     let mut said = Vec::new();
     let (found, origin) = match source.extension().and_then(|it| it.to_str()) {
@@ -49,7 +49,7 @@ pub fn front(
         }
     };
     if let Some(path) = &kept.out {
-        keep(&found, origin.as_ref(), path, quiet, err)?;
+        keep(&found, &origin, path, quiet, err)?;
     }
     out.write_all(&said)?;
     if found.is_complete() {
@@ -69,7 +69,7 @@ fn of_space(
     quiet: bool,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Result<(Table, Option<Origin>), Failure> {
+) -> Result<(Table, Origin), Failure> {
     let spec = read(source)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let Objectives { mut minimize, mut maximize } = objectives;
@@ -119,7 +119,7 @@ fn of_space(
     columns.extend(names);
     columns.push("designs");
     show(&found.table, &columns, ROWS, out)?;
-    Ok((found.table, Some(Origin::of(&asked))))
+    Ok((found.table, Origin::of(&asked)))
 }
 
 fn of_table(
@@ -127,7 +127,7 @@ fn of_table(
     objectives: &Objectives,
     constraints: &[String],
     out: &mut dyn Write,
-) -> Result<(Table, Option<Origin>), Failure> {
+) -> Result<(Table, Origin), Failure> {
     let all = Table::read(source).map_err(Failure::of)?;
     let goals = Objective::all(&objectives.minimize, &objectives.maximize).map_err(Failure::of)?;
     let found = front_of_table(&all, &goals, constraints).map_err(Failure::of)?;
@@ -136,7 +136,11 @@ fn of_table(
         found.column_names().into_iter().filter(|it| !["on_front", "best_so_far"].contains(it)).collect();
     let found = found.select(&kept).map_err(Failure::of)?;
     // Its rows are points of what the whole table answers, if that says so.
-    let origin = Origin::read(source).ok();
+    let told = serde_json::json!({ "of": goals, "where": constraints });
+    let origin = match Origin::read(source) {
+        Ok(whole) => whole.chosen("front", &told),
+        Err(_) => Origin::of_command("front", told),
+    };
     let lines = once_each(&found, &goals).map_err(Failure::of)?;
     writeln!(
         out,
@@ -145,11 +149,9 @@ fn of_table(
         found.height(),
         lines.height()
     )?;
-    let axes: Vec<&str> = match &origin {
-        Some(origin) => origin.axes.iter().map(String::as_str).filter(|it| kept.contains(it)).collect(),
-        // Any column may be one.
-        None => kept.into_iter().filter(|it| *it != "designs").collect(),
-    };
+    let own: Vec<&str> = origin.axes.iter().map(String::as_str).filter(|it| kept.contains(it)).collect();
+    // Any column may be one.
+    let axes = if own.is_empty() { kept.into_iter().filter(|it| *it != "designs").collect() } else { own };
     let names = goals.iter().map(|it| it.formula.as_str()).filter(|it| !axes.contains(it));
     let columns: Vec<&str> = axes.iter().copied().chain(names).chain(["designs"]).collect();
     show(&lines, &columns, ROWS, out)?;

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 /// `NAME.partial.parquet` (or `.csv`) beside, so that a whole table of before stays, and is said to be only that.
 pub fn keep(
     table: &Table,
-    origin: Option<&Origin>,
+    origin: &Origin,
     path: &Path,
     quiet: bool,
     err: &mut dyn Write,
@@ -24,11 +24,7 @@ pub fn keep(
         }
         writeln!(err, "interrupted: what there is goes to `{}`", path.display())?;
     }
-    let written = match origin {
-        Some(origin) => origin.write(table, &path, &Progress::new("saving", quiet)),
-        None => table.write(&path),
-    };
-    written.map_err(Failure::of)
+    origin.write(table, &path, &Progress::new("saving", quiet)).map_err(Failure::of)
 }
 
 /// `folder/table.parquet` is `folder/table.partial.parquet`.

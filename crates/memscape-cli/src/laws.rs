@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::keep::keep;
 use crate::parameters;
 use crate::progress::{Progress, save_when_interrupted};
+use crate::read::check_table;
 
 /// What is held to its laws.
 pub struct Asked<'a> {
@@ -34,6 +35,7 @@ pub fn examine(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
+    check_table(table, "laws")?;
     let given = parameters::parse(asked.parameters)?;
     let all: Vec<&dyn DynStudy> = match asked.study {
         Some(name) => vec![study(name).map_err(Failure::of)?],
@@ -75,7 +77,7 @@ pub fn examine(
         let told = json!({
             "study": study, "parameters": parameters, "hardware": hardware, "points": points, "seed": seed,
         });
-        keep(&all, Some(&Origin::of_command("laws", told)), path, quiet, err)?;
+        keep(&all, &Origin::of_command("laws", told), path, quiet, err)?;
     }
     match (done.iter().all(|it| it.complete), done.iter().all(|it| it.broken.is_empty())) {
         (false, _) => Err(Failure::Interrupted),

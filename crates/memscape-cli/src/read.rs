@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use memscape::explore::Origin;
 use memscape::prelude::StudyFile;
 
 use crate::failure::Failure;
@@ -11,9 +12,15 @@ pub fn read(path: &Path) -> Result<StudyFile, Failure> {
     StudyFile::read(path).map_err(Failure::of)
 }
 
-/// That a table can be written here, asked before the work is done.
-pub fn check_table(path: Option<&Path>) -> Result<(), Failure> {
+/// That a command's table can be written here, and nothing of others is lost, asked before the work is done.
+pub fn check_table(path: Option<&Path>, command: &str) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
+    check_place(path)?;
+    Origin::check_replaced(path, command).map_err(Failure::of)
+}
+
+/// That there can be such a table.
+pub fn check_place(path: &Path) -> Result<(), Failure> {
     if !path.extension().is_some_and(|it| it == "parquet" || it == "csv") {
         return Err(Failure::BadInput(format!("{}: the name must end in .parquet or .csv", path.display())));
     }

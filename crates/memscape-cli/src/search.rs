@@ -36,7 +36,7 @@ pub fn search(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(kept.out.as_deref())?;
+    check_table(kept.out.as_deref(), "search")?;
     let spec = read(file)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let mut question: Search = spec.search.clone().unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn search(
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);
     if let Some(path) = &kept.out {
         let asked = question.question(study, &base, &space).map_err(Failure::of)?;
-        keep(&found, Some(&Origin::of(&asked)), path, quiet, err)?;
+        keep(&found, &Origin::of(&asked), path, quiet, err)?;
     }
     if found.is_complete() {
         return shown;

@@ -29,7 +29,7 @@ pub fn sensitivity(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
+    check_table(table, "sensitivity")?;
     let spec = read(file)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let mut question = spec.sensitivity.clone().unwrap_or_default();
@@ -50,7 +50,7 @@ pub fn sensitivity(
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         let asked = Question::about(study, &base, &space, ("sensitivity", &question), question.samples);
-        keep(&found, Some(&Origin::of(&asked.map_err(Failure::of)?)), path, quiet, err)?;
+        keep(&found, &Origin::of(&asked.map_err(Failure::of)?), path, quiet, err)?;
     }
     if found.height() > 0 {
         show(&found, &found.column_names(), found.height(), out)?;

@@ -166,7 +166,7 @@ fn ask_again(store: &Store, points: usize, quiet: bool, out: &mut dyn Write) -> 
 }
 
 fn gc(store: &Store, stale: bool, questions: &[String], out: &mut dyn Write) -> Result<(), Failure> {
-    let named = questions.iter().map(|it| store.run(it).map(|it| it.id().to_owned()));
+    let named = questions.iter().map(|it| store.named(it).map(|it| it.id().to_owned()));
     let named = named.collect::<Result<Vec<_>, _>>().map_err(Failure::of)?;
     let unwanted = |it: &Run| (stale && is_stale(it)) || named.iter().any(|name| name == it.id());
     let freed = store.tidy(unwanted).map_err(Failure::of)?;

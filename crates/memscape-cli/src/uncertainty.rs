@@ -23,7 +23,7 @@ pub fn uncertainty(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check_table(table)?;
+    check_table(table, "uncertainty")?;
     let overrides = parameters::parse(overrides)?;
     let is_file = Path::new(source).extension().is_some_and(|it| it == "toml");
     let (study, base, space) = if is_file {
@@ -41,7 +41,7 @@ pub fn uncertainty(
     let found = found.map_err(Failure::of)?;
     if let Some(path) = table {
         let asked = Question::about(study, &base, &space, ("uncertainty", asked), asked.draws);
-        keep(&found, Some(&Origin::of(&asked.map_err(Failure::of)?)), path, quiet, err)?;
+        keep(&found, &Origin::of(&asked.map_err(Failure::of)?), path, quiet, err)?;
     }
     if found.height() > 0 {
         let refused = found.text("error").is_ok_and(|it| it.iter().any(Option::is_some));

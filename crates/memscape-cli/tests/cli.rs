@@ -118,6 +118,10 @@ fn draws_and_budgets_have_ends() {
         let err = refused(&["claims", "pimnast", "--uncertainty", draws]);
         assert!(err.contains(draws) && err.contains("at least 20 and at most 100000"), "{err}");
     }
+    for points in ["0", "10000001", "18446744073709551615"] {
+        let err = refused(&["laws", "cxl.inference", "--points", points]);
+        assert!(err.contains(points) && err.contains("1 at least and 10000000 at most"), "{err}");
+    }
     let err = refused(&["bench", "front", "--budgets", "0"]);
     assert!(err.contains("of one evaluation or more"), "{err}");
 }
@@ -347,6 +351,20 @@ fn bars_decide_and_facts_do_not_count() {
     let (code, out, _) = set("[[bar]]\nwithin = 20.0\nshare = 0.5", "");
     assert_eq!(code, DONE, "{out}");
     assert!(out.contains("1 of 1 predictions of performance within 2000 %"), "{out}");
+    for (bar, problem) in [
+        ("[[bar]]\nwithin = -1.0\nshare = 0.5", "`within` = -1 of a bar: expected a relative error"),
+        ("[[bar]]\nwithin = 0.1\nshare = 8.0", "`share` = 8 of a bar: expected a share from 0 to 1"),
+        (CLAIM, "two claims are called `mine.banks`"),
+    ] {
+        let (code, _, err) = set(bar, "");
+        assert!(code == 2 && err.contains("claims.toml") && err.contains(problem), "{code} {err}");
+    }
+    let (_folder, path) = file("claims.toml", CLAIM);
+    let err = refused(&["claims", &path, "--uncertainty", "20"]);
+    assert!(err.contains("only a paper's claims have intervals"), "{err}");
+    assert!(
+        refused(&["calibrate", "pimnast", "--covariance", "-o", "x.csv"]).contains("cannot be used with")
+    );
     let (code, out, _) = set("", "sort = \"fact\"");
     assert_eq!(code, DONE, "{out}");
     assert!(!out.contains("asked for"), "{out}");
@@ -546,6 +564,52 @@ fn a_front_is_of_a_space_or_of_a_table() {
     assert!(refused(&["front", table.to_str().unwrap()]).contains("no objective"));
     let nothing = refused(&["front", &path, "--constraint", "pim.registers > 40"]);
     assert!(nothing.contains("the constraint `pim.registers > 40` leaves none of 93 points"), "{nothing}");
+}
+
+/// What took hours is not replaced by what took a second; what a command wrote itself is.
+#[test]
+fn no_command_replaces_what_another_wrote() {
+    let (folder, path) = file("space.toml", SPACE);
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, other, text, grid) = (at("all.parquet"), at("best.csv"), at("notes.csv"), at("grid.toml"));
+    std::fs::write(&grid, "study = \"pim.gemv\"\n[axes]\nsplit_k = [1, 2]\n").unwrap();
+    done(&["sweep", &path, "-o", &table]);
+    std::fs::write(&text, "my own\n").unwrap();
+    let whole = std::fs::read(&table).unwrap();
+    let by = |command: &[&str], out: &str| -> Vec<String> {
+        command.iter().copied().chain(["-o", out]).map(str::to_owned).collect()
+    };
+    let commands: [&[&str]; 7] = [
+        &["front", &table, "--minimize", "time_ns"],
+        &["front", &path, "--minimize", "time_ns"],
+        &["search", &path, "--minimize", "time_ns", "--budget", "9"],
+        &["sensitivity", &grid, "--of", "time_ns", "--samples", "8"],
+        &["uncertainty", "pim.gemv", "--draws", "20", "--of", "time_ns"],
+        &["compare", "soc-lpddr5x", "--model", "opt-125m"],
+        &["laws", "cxl.inference", "--points", "1"],
+    ];
+    for command in commands {
+        for (out, holds) in
+            [(&table, "(`sweep`), which would be lost"), (&text, "something else than an answer")]
+        {
+            let command = by(command, out);
+            let error = refused(&command.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(error.contains(holds) && error.contains("name another file"), "{command:?}: {error}");
+        }
+        std::fs::remove_file(&other).ok();
+        for _ in 0..2 {
+            let command = by(command, &other);
+            done(&command.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+    assert_eq!(std::fs::read(&table).unwrap(), whole);
+    assert_eq!(std::fs::read_to_string(&text).unwrap(), "my own\n");
+    // A front's rows are points of the whole, which it is not.
+    let best = at("best.parquet");
+    done(&["front", &table, "--minimize", "time_ns", "-o", &best]);
+    assert!(done(&["show", &best]).contains("front     {"));
+    assert!(done(&["run", &best, "--row", "0"]).contains("time_ns"));
+    assert!(refused(&["sweep", &path, "-o", &best]).contains("the answer to another question"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use memscape::explore::{Column, Origin, Table};
 use memscape_cli::{BAD_INPUT, INTERRUPTED};
 
 /// Some million points: longer than any of these tests looks.
@@ -62,7 +63,7 @@ impl Sweep {
             let of_path = |it: PathBuf| match it.extension() {
                 _ if it.is_dir() => rows(&it),
                 Some(end) if end == "parquet" => {
-                    memscape::explore::Table::read_parquet(&it).unwrap().height()
+                    Table::read_parquet(&it).unwrap().height()
                 }
                 _ => 0,
             };
@@ -88,12 +89,16 @@ fn what_an_interrupted_command_has_is_kept_beside_the_table() {
     ));
     let study = given.path("study.toml").display().to_string();
     let (table, partial) = (given.path("found.parquet"), given.path("found.partial.parquet"));
-    fs::write(&table, "a whole table").unwrap();
+    let one = |it: &str| Table::from_columns([(it, Column::Float(vec![Some(1.0)]))]).unwrap();
     for (command, says) in [
         (&["search", &study][..], "front"),
         (&["front", &study], "looked at and allowed"),
         (&["laws", "pim.gemv", "--points", "10000000"], "0 broken"),
     ] {
+        // Of before, by the same command.
+        let wrote = Origin::of_command(command[0], serde_json::json!({}));
+        wrote.write(&one(command[0]), &table, &()).unwrap();
+        let whole = fs::read(&table).unwrap();
         let mut asked = Command::new(env!("CARGO_BIN_EXE_memscape"));
         asked.args(command).arg("-o").arg(&table);
         let child = asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -105,7 +110,7 @@ fn what_an_interrupted_command_has_is_kept_beside_the_table() {
         assert!(told.contains(says), "{command:?}: {told}");
         assert!(why.contains("interrupted") && why.contains("found.partial.parquet"), "{command:?}: {why}");
         assert!(memscape::explore::Table::read_parquet(&partial).unwrap().height() > 0, "{command:?}");
-        assert_eq!(fs::read_to_string(&table).unwrap(), "a whole table", "{command:?}");
+        assert_eq!(fs::read(&table).unwrap(), whole, "{command:?}");
         fs::remove_file(&partial).unwrap();
     }
 }

@@ -90,6 +90,45 @@ impl Origin {
         Self { edition, id, base: Vec::new(), axes: Vec::new(), asked }
     }
 
+    /// Of some of a table's rows, chosen by something that was asked about them: they are still points of its question,
+    /// but no answer to it.
+    #[must_use]
+    pub fn chosen(self, by: &str, asked: &Value) -> Self {
+        let mut whole = if self.asked.is_object() { self.asked } else { json!({}) };
+        whole[by] = asked.clone();
+        let id = digest(json!([self.id, by, asked]).to_string().as_bytes());
+        Self { id, asked: whole, ..self }
+    }
+
+    /// Which command wrote the table.
+    #[must_use]
+    pub fn command(&self) -> &str {
+        /// Those that ask a study about a space, rather than at all of its points.
+        const ABOUT: [&str; 4] = ["front", "search", "uncertainty", "sensitivity"];
+        let about = ABOUT.into_iter().find(|it| self.asked.get(it).is_some());
+        about.unwrap_or(if self.edition.study.contains('.') { "sweep" } else { &self.edition.study })
+    }
+
+    /// Whether a file may be replaced by what a command writes: it is none yet, or what the same command wrote.
+    ///
+    /// # Errors
+    /// [`Error::File`] says what it holds.
+    pub fn check_replaced(path: &Path, command: &str) -> Result<(), Error> {
+        // A pipe, such as `/dev/stdout`, holds nothing.
+        if !path.is_file() {
+            return Ok(());
+        }
+        let holds = match Self::read(path) {
+            Ok(it) if it.command() == command => return Ok(()),
+            Ok(it) => format!("what `{}` answered (`{}`)", it.edition.study, it.command()),
+            Err(_) => "something else than an answer".to_owned(),
+        };
+        Err(Error::file(
+            path,
+            &format!("it holds {holds}, which would be lost; name another file, or remove it"),
+        ))
+    }
+
     /// Writes a table together with it. What cannot be written is tried again for a while: somebody
     /// may make room on a full disk.
     ///

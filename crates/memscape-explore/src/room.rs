@@ -17,6 +17,27 @@ pub(crate) fn check_room(rows: u64, columns: usize) -> Result<(), Error> {
     check_in(free(), rows, columns)
 }
 
+/// # Errors
+/// [`Error::BadSweep`] if so many draws of so many parameters would not fit.
+pub(crate) fn check_draws(draws: u64, parameters: usize) -> Result<(), Error> {
+    check_draws_in(free(), draws, parameters)
+}
+
+fn check_draws_in(free: Option<u64>, draws: u64, parameters: usize) -> Result<(), Error> {
+    /// Measured: a value as it is drawn, as the space has it, and as it is asked with.
+    const BYTES: u64 = 420;
+    let values = draws.saturating_mul(parameters as u64);
+    let needed = values.saturating_mul(BYTES);
+    match free.filter(|free| values > FEW_CELLS / 16 && needed > *free) {
+        Some(free) => Err(Error::BadSweep(format!(
+            "{draws} draws of {parameters} parameters take about {} GB, and {} GB of memory are free; take fewer `draws`",
+            gigabytes(needed),
+            gigabytes(free)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The bytes that a table of this size needs and those that are free, if these are less.
 pub(crate) fn lacking(rows: u64, columns: usize) -> Option<(u64, u64)> {
     lacking_in(free(), rows, columns)
@@ -129,6 +150,12 @@ mod tests {
         assert!(error.starts_with("a table of 100000000 rows and 60 columns takes about 72.0 GB"), "{error}");
         assert!(error.contains("-o table.parquet") && error.contains("fill("), "{error}");
         assert!(check_in(Some(8_000_000_000), 10_000_000, 60).is_ok());
+        let error = check_draws_in(Some(8_000_000_000), 4_000_000, 30).unwrap_err().to_string();
+        assert!(
+            error.starts_with("4000000 draws of 30 parameters take about 50.4 GB, and 8.0 GB"),
+            "{error}"
+        );
+        assert!(check_draws_in(Some(8_000_000_000), 100_000, 30).is_ok());
         assert!(check_in(Some(0), 1000, 60).is_ok(), "a small one is made anyway");
         assert!(check_in(None, u64::MAX, 60).is_ok(), "where nothing is known nothing is refused");
     }

@@ -197,8 +197,13 @@ impl Span {
         let mut inside: Vec<f64> = values.iter().copied().filter(|it| self.holds(*it)).collect();
         inside.sort_by(f64::total_cmp);
         inside.dedup();
+        let labelled: Vec<f64> = inside.iter().copied().step_by(every).collect();
+        // Few digits may say the same of two that are close to each other.
+        let same = labelled.windows(2).any(|it| doubled(it[0]) == doubled(it[1]));
+        let gap = labelled.windows(2).map(|it| it[1] - it[0]).fold(f64::INFINITY, f64::min);
+        let written = |value: f64| if same { signed(value, decimals_of(gap)) } else { doubled(value) };
         let label = |(index, value): (usize, f64)| {
-            let label = if index % every == 0 { doubled(value) } else { String::new() };
+            let label = if index % every == 0 { written(value) } else { String::new() };
             Tick { value, label }
         };
         inside.into_iter().enumerate().map(label).collect()

@@ -302,10 +302,11 @@ impl Plot for GroupedBars {
             let name = if it.name.is_empty() { format!("series {}", index + 1) } else { it.name.clone() };
             format!("{name} {}", from_to(values))
         });
-        let lines = self.references.iter().map(|it| format!("{} at {}", it.label, three(it.value)));
+        let lines = self.references.iter().map(Reference::describe);
         let said: Vec<String> = series.chain(lines).collect();
         let over = if self.x_label.is_empty() { "groups" } else { &self.x_label };
-        format!("Bars of {} over {} {over}: {}.", self.y_label, self.groups.len(), said.join("; "))
+        let of = if self.y_label.is_empty() { String::new() } else { format!(" of {}", self.y_label) };
+        format!("Bars{of} over {} {over}: {}.", self.groups.len(), said.join("; "))
     }
 
     fn extent(&self) -> Option<Extent> {

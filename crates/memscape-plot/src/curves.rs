@@ -421,7 +421,7 @@ impl Plot for Lines {
             format!("{name} {}", from_to(it.known().map(|(x, y)| (format!("at {}", short(x)), y))))
         };
         let lines = self.references.iter().chain(&self.upright);
-        let lines = lines.map(|it| format!("{} at {}", it.label, three(it.value)));
+        let lines = lines.map(Reference::describe);
         let said: Vec<String> = self.curves.iter().enumerate().map(curve).chain(lines).collect();
         format!("{} over {}: {}.", self.y.label, self.x.label, said.join("; "))
     }

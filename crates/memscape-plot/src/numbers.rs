@@ -19,9 +19,10 @@ pub(crate) fn unit_of(largest: f64) -> (f64, String) {
 /// How many decimals tell multiples of this step apart.
 pub(crate) fn decimals_of(step: f64) -> usize {
     let mut scaled = step;
-    (0..9)
+    (0..13)
         .find(|_| {
-            let whole = (scaled - scaled.round()).abs() < 1e-6;
+            // Of what is far below 1, the nearest whole number is 0, which tells nothing apart.
+            let whole = (scaled - scaled.round()).abs() < 1e-6 && (scaled.abs() > 0.5 || step == 0.0);
             scaled *= 10.0;
             whole
         })

@@ -70,6 +70,14 @@ impl Reference {
         Self { label: label.into(), value, series: None, to: None }
     }
 
+    /// For those who cannot see it.
+    pub(crate) fn describe(&self) -> String {
+        match self.to {
+            Some(to) => format!("{} from {} to {}", self.label, three(self.value), three(to)),
+            None => format!("{} at {}", self.label, three(self.value)),
+        }
+    }
+
     /// A line of the `series`-th series.
     pub fn of_series(label: impl Into<String>, value: f64, series: usize) -> Self {
         Self { series: Some(series), ..Self::new(label, value) }

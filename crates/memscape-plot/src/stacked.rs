@@ -238,7 +238,8 @@ impl Plot for StackedBars {
         let totals =
             self.bars.iter().enumerate().filter_map(|(index, bar)| Some((bar.clone(), self.total(index)?)));
         let totals = if self.shares { "all scaled to 100 %".to_owned() } else { from_to(totals) };
-        format!("Stacked bars of {}: in all {totals}; {}.", self.y_label, parts.join("; "))
+        let of = if self.y_label.is_empty() { String::new() } else { format!(" of {}", self.y_label) };
+        format!("Stacked bars{of}: in all {totals}; {}.", parts.join("; "))
     }
 
     fn extent(&self) -> Option<Extent> {

@@ -532,6 +532,10 @@ fn ticks_are_round_numbers_inside_the_axis() {
     assert_eq!(linear(0.0, 0.03), ["0.00", "0.01", "0.02", "0.03"]);
     assert_eq!(linear(0.0, 45_000.0), ["0", "10k", "20k", "30k", "40k"]);
     assert_eq!(linear(0.0, 1_000_000.0).last().map(String::as_str), Some("1.0M"));
+    // However close they are to each other.
+    let close = linear(1e9, 1e9 + 2.0);
+    assert_eq!(close.first().map(String::as_str), Some("1.0000000000G"));
+    assert!(close.windows(2).all(|it| it[0] != it[1]), "{close:?}");
     assert_eq!(labels(Axis::log10("").range(0.5, 2000.0), 6), ["1", "10", "100", "1000"]);
     assert_eq!(labels(Axis::log10("").range(2.0, 30.0), 6), ["2", "5", "10", "20"]);
     assert_eq!(labels(Axis::log2("").range(1.0, 64.0), 7), ["1", "2", "4", "8", "16", "32", "64"]);

@@ -176,7 +176,8 @@ impl Plot for Tornado {
             }
         });
         let rows: Vec<String> = rows.collect();
-        format!("{} is {} at the base; {}.", self.x_label, three(self.base), rows.join("; "))
+        let what = if self.x_label.is_empty() { "The answer" } else { &self.x_label };
+        format!("{what} is {} at the base; {}.", three(self.base), rows.join("; "))
     }
 
     fn extent(&self) -> Option<Extent> {

@@ -235,7 +235,7 @@ impl Store {
     /// Files removed, and their bytes.
     #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
     fn gc(&self, stale: bool, questions: Vec<String>) -> PyResult<(u64, u64)> {
-        let named = questions.iter().map(|it| self.0.run(it).map(|it| it.id().to_owned()));
+        let named = questions.iter().map(|it| self.0.named(it).map(|it| it.id().to_owned()));
         let named = named.collect::<Result<Vec<_>, _>>().map_err(explore_error)?;
         let unwanted =
             |it: &explore::Run| (stale && memscape::is_stale(it)) || named.iter().any(|name| name == it.id());

@@ -576,7 +576,10 @@ const HF_CONFIG: Foreign = Foreign {
     extension: "json",
     what: "config.json",
     holds: Holds::Text {
-        recognises: |table| table.contains_key("model_type"),
+        // Some of what models' own descriptions call otherwise.
+        recognises: |table| {
+            ["model_type", "architectures", "num_hidden_layers"].into_iter().any(|it| table.contains_key(it))
+        },
         read: |text| {
             let (llm, context) = Llm::of_hf_config(text).map_err(|it| it.to_string())?;
             let facts = context.map(|it| ("context_tokens".to_owned(), it.into())).into_iter().collect();

@@ -189,7 +189,7 @@ impl Tools {
 
     fn sweep(&self, asked: Sweep, control: &dyn Control) -> Result<Answer, Failure> {
         let path = self.place.writable(&asked.output)?;
-        crate::read::check_table(Some(&path))?;
+        crate::read::check_place(&path)?;
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
         self.check_points(file.sweep(study).map_err(Failure::of)?.points().map_err(Failure::of)?)?;
@@ -234,7 +234,7 @@ impl Tools {
         let question = asked.question().map_err(Failure::of)?;
         self.check_points(question.budget)?;
         let path = asked.output.as_deref().map(|it| self.place.writable(it)).transpose()?;
-        crate::read::check_table(path.as_deref())?;
+        crate::read::check_table(path.as_deref(), "search")?;
         let file = asked.space.file();
         let study = study(&file.study).map_err(Failure::of)?;
         let space = file.space(study).map_err(Failure::of)?;

@@ -30,6 +30,9 @@ use crate::table::{Column, Table};
 
 pub use self::check::Rule;
 
+/// More take weeks.
+const MOST_POINTS: u64 = 10_000_000;
+
 /// What came of holding one study to its laws at random points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Examination {
@@ -111,10 +114,10 @@ pub fn examine(
     let numbers: Vec<&Parameter> = varied(&description, fixed);
     let key = Key::new(seed);
     let mut tally = Tally::default();
-    if points == 0 {
-        return Err(Error::BadSweep(
-            "`points` = 0: give 1 at least; nothing is looked at otherwise".to_owned(),
-        ));
+    if !(1..=MOST_POINTS).contains(&points) {
+        return Err(Error::BadSweep(format!(
+            "`points` = {points}: give 1 at least and {MOST_POINTS} at most"
+        )));
     }
     let complete = paced(points, control, |part| {
         let last = part.end;

@@ -6,6 +6,7 @@ use super::shard::Shard;
 use super::store::{Run, Store};
 use crate::control::Control;
 use crate::error::Error;
+use crate::origin::Origin;
 use crate::room::check_room;
 use crate::table::Table;
 use crate::table_writer::write_pieces;
@@ -43,8 +44,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::BadSweep`] if not all are there, [`Error::File`] if the file cannot be
-    /// written.
+    /// written, or holds something else than a sweep's answer.
     pub fn export(&self, run: &Run, path: &Path, control: &dyn Control) -> Result<(), Error> {
+        Origin::check_replaced(path, run.manifest.origin.command())?;
         write_pieces(path, &run.manifest.origin, |write| self.pieces(run, control, write))
     }
 

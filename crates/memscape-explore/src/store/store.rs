@@ -218,6 +218,19 @@ impl Store {
         }
     }
 
+    /// As [`Self::run`], where something is to be lost: it must be named.
+    ///
+    /// # Errors
+    /// As [`Self::run`], and [`Error::BadSweep`] if nothing is given.
+    pub fn named(&self, id: &str) -> Result<Run, Error> {
+        if id.is_empty() {
+            return Err(Error::BadSweep(
+                "which question? Its name is empty; `memscape store ls` shows names".to_owned(),
+            ));
+        }
+        self.run(id)
+    }
+
     /// Whether all of a question's answers were there once.
     pub(crate) fn has_ended(&self, question: &Question) -> Result<bool, Error> {
         Ok(Manifest::read(&self.shelf(question))?.is_some_and(|it| it.finished.is_some()))

@@ -14,6 +14,7 @@ use crate::guard::guarded;
 use crate::parameters::Parameters;
 use crate::points::{Point, answered};
 use crate::registry::DynStudy;
+use crate::room::check_draws;
 use crate::space::{Axes, Cursor, Judge, Linked, Objective, Plan, Space, digits_of};
 use crate::table::{Column, Table};
 
@@ -300,6 +301,9 @@ impl Asked<'_> {
         let moved: Vec<&str> = space.paths().collect();
         let doubts = doubts(self.asker.anatomy, &self.layers.iter().collect::<Vec<_>>(), &moved)?;
         let doubts = self.possible(space, doubts)?;
+        let groups =
+            Group::ALL.into_iter().filter(|group| doubts.iter().any(|it| it.group() == *group)).count();
+        check_draws(self.question.draws.saturating_mul(1 + groups as u64), doubts.len())?;
         let series = series(&doubts, self.question);
         let drawn = series.iter().map(|it| it.values.len() as u64).sum::<u64>();
         let mut whole = space.clone();

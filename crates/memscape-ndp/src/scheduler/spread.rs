@@ -138,7 +138,7 @@ impl Readings {
 pub(super) struct Spread<'a> {
     readings: &'a Readings,
     all: &'a [Representative],
-    places: Vec<[Place; 2]>,
+    sides: Vec<[Place; 2]>,
     /// What the exchange finds, after what happens at the next token.
     present: Present,
 }
@@ -165,7 +165,7 @@ impl<'a> Spread<'a> {
         placed: &[f64],
     ) -> Self {
         let of_each = all.iter().zip(starts).zip(placed);
-        let places = of_each.map(|((it, starts), held)| {
+        let each = of_each.map(|((it, starts), held)| {
             [1.0 - held, *held].map(|share| {
                 let mass = it.mass * share;
                 let cells = std::array::from_fn(|event| {
@@ -174,10 +174,10 @@ impl<'a> Spread<'a> {
                 Place { mass, cells }
             })
         });
-        let mut places: Vec<_> = places.collect();
+        let mut sides: Vec<_> = each.collect();
         let mut present = Present::default();
-        all.iter().zip(&mut places).for_each(|(it, places)| happen(it, places, &mut present));
-        Self { readings, all, places, present }
+        all.iter().zip(&mut sides).for_each(|(it, sides)| happen(it, sides, &mut present));
+        Self { readings, all, sides, present }
     }
 
     /// One token: exchange by score, compute, update states; and what happens at the next, since all neurons are looked
@@ -190,15 +190,15 @@ impl<'a> Spread<'a> {
         let (mut masses, mut reads) =
             (Vec::with_capacity(self.all.len()), Vec::with_capacity(self.all.len()));
         self.present = Present::default();
-        for (it, places) in self.all.iter().zip(&mut self.places) {
+        for (it, sides) in self.all.iter().zip(&mut self.sides) {
             if swaps > 0.0 {
-                swap(places, &leaving);
+                swap(sides, &leaving);
             }
-            let tally = places.each_mut().map(|place| place.compute(it, self.readings));
+            let tally = sides.each_mut().map(|place| place.compute(it, self.readings));
             sum = sum.with(Tally::both(&tally, it), |a, b| a + b);
             masses.push(tally[0].mass);
             reads.push(tally[0].predicted());
-            happen(it, places, &mut self.present);
+            happen(it, sides, &mut self.present);
         }
         sum.offline_variance = by_stratum(self.all, &masses, &reads);
         sum
@@ -225,8 +225,8 @@ impl<'a> Spread<'a> {
 }
 
 /// What happens at a token, wherever neurons lie.
-fn happen(it: &Representative, places: &mut [Place; 2], present: &mut Present) {
-    for (place, present) in places.iter_mut().zip(present) {
+fn happen(it: &Representative, sides: &mut [Place; 2], present: &mut Present) {
+    for (place, present) in sides.iter_mut().zip(present) {
         if place.mass > 0.0 {
             place.happen(it, present);
         }

@@ -65,7 +65,27 @@ impl Published {
     /// [`Error::BadClaims`] with line and column.
     pub fn parse(text: &str, source: &str) -> Result<Self, Error> {
         let published: Self = toml::from_str(text).map_err(|it| Error::BadClaims(it.to_string()))?;
+        published.check().map_err(Error::BadClaims)?;
         Ok(Self { source: source.to_owned(), ..published })
+    }
+
+    /// That bars can be met and missed, and that no claim counts twice.
+    fn check(&self) -> Result<(), String> {
+        for Bar { within, share } in &self.bars {
+            if !(within.is_finite() && *within >= 0.0) {
+                return Err(format!("`within` = {within} of a bar: expected a relative error, such as 0.1"));
+            }
+            if !(0.0..=1.0).contains(share) {
+                return Err(format!("`share` = {share} of a bar: expected a share from 0 to 1, such as 0.9"));
+            }
+        }
+        let again = |at: usize| self.claims[..at].iter().any(|it| it.id == self.claims[at].id);
+        match (0..self.claims.len()).find(|it| again(*it)) {
+            Some(twice) => {
+                Err(format!("two claims are called `{}`; each needs an id of its own", self.claims[twice].id))
+            }
+            None => Ok(()),
+        }
     }
 }
 
