@@ -203,8 +203,9 @@ def _free(path: str, given: Any) -> tuple[str, float, float, float | None, bool,
     for key in ("integer", "log"):
         if not isinstance(it.get(key, False), bool):
             raise _memscape.MemscapeError(f"`{key}` of free parameter `{path}` = {it[key]!r}: expected true or false")
-    for key in ("min", "max", "start"):
-        if isinstance(it.get(key, 0), bool) or not isinstance(it.get(key) if key != "start" else it.get(key) or 0, Real):
-            raise _memscape.MemscapeError(f"`{key}` of free parameter `{path}` = {it.get(key)!r}: expected a number")
+    numbers = {key: it[key] for key in ("min", "max", "start") if key != "start" or it.get(key) is not None}
+    for key, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise _memscape.MemscapeError(f"`{key}` of free parameter `{path}` = {value!r}: expected a number")
     start = None if it.get("start") is None else float(it["start"])
     return path, float(it["min"]), float(it["max"]), start, it.get("integer", False), it.get("log", False)

@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any, Literal
 
 from memscape import _memscape
-from memscape._memscape import MemscapeError
 from memscape._experiments import Figure, Style
 from memscape._given import check, listed
+from memscape._memscape import MemscapeError
 from memscape._table import framed, plain
 
 

@@ -56,9 +56,9 @@ def _numbers(values: Any) -> Any:
     if not isinstance(values, Sequence) or isinstance(values, str):
         return values
     numbers = [it for it in values if it is not None]
-    if all(isinstance(it, (int, float)) and not isinstance(it, bool) for it in numbers):
-        if any(isinstance(it, float) for it in numbers):
-            return [None if it is None else float(it) for it in values]
+    are_numbers = all(isinstance(it, (int, float)) and not isinstance(it, bool) for it in numbers)
+    if are_numbers and any(isinstance(it, float) for it in numbers):
+        return [None if it is None else float(it) for it in values]
     return values
 
 

@@ -119,18 +119,21 @@ def test_searches_and_fronts_are_kept_and_say_what_they_answer(tmp_path):
     assert code == 2 and "leave out `--store`" in said
     for what, told in (("sensitivity", "sensitivity {"), ("uncertainty", "uncertainty {")):
         given = ["--of", "time_ns", *(["--draws", 20] if what == "uncertainty" else [])]
+        code, _, said = memscape(what, study, *given, "-o", tmp_path / "front.parquet")
+        assert code == 2 and "what `pim.gemv` answered (`front`), which would be lost" in said
+        table = tmp_path / f"{what}.parquet"
         code, _, said = memscape(what, study, *given, "-o", table)
         assert code == 0, said
         assert told in memscape("show", table)[1]
 
 
 def test_every_table_says_what_it_answers(tmp_path):
-    table = tmp_path / "table.parquet"
     for asked, told in (
         (["compare", "npu-xdna2", "--model", "llama-3.2-1b"], 'workload  {"model":"llama-3.2-1b"'),
         (["laws", "pim.gemv", "--points", 3], "points    3"),
         (["bench", "front", "cxl", "--budgets", 20, "--seeds", 1], 'systems   ["cxl"]'),
     ):
+        table = tmp_path / f"{asked[0]}.parquet"
         code, _, said = memscape(*asked, "-o", table)
         assert code == 0, said
         assert told in memscape("show", table)[1]

@@ -62,9 +62,7 @@ impl Sweep {
             let paths = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
             let of_path = |it: PathBuf| match it.extension() {
                 _ if it.is_dir() => rows(&it),
-                Some(end) if end == "parquet" => {
-                    Table::read_parquet(&it).unwrap().height()
-                }
+                Some(end) if end == "parquet" => Table::read_parquet(&it).unwrap().height(),
                 _ => 0,
             };
             paths.map(of_path).sum()
