@@ -107,6 +107,13 @@ def test_a_point_a_grid_a_search_and_a_front(tmp_path):
     assert answer(searched)["best"][0]["time_ns"] == best and (tmp_path / "all.csv").is_file()
     assert best in [it["time_ns"] for it in answer(front)["head"]]
     assert answer(of_table)["rows"] == answer(front)["rows"]
+    # What a sweep wrote is not replaced by a search.
+    (lost,) = ask(
+        tmp_path,
+        ("search", {"space": SPACE, "minimize": ["time_ns"], "budget": 6, "output": "grid.parquet"}),
+    )
+    assert "(`sweep`), which would be lost" in refusal(lost)
+    assert pl.read_parquet(tmp_path / "grid.parquet").equals(table)
 
 
 def test_platforms_claims_and_a_figure(tmp_path):

@@ -1,6 +1,7 @@
 //! Studies and presets, explained.
 
 use std::io::Write;
+use std::path::Path;
 
 use memscape::prelude::{Preset, preset, presets, registry, study};
 use memscape::{difference, leaves, neither};
@@ -16,7 +17,10 @@ pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let preset = known(name).map_err(|error| match registry().preset(name) {
         // Neither a file nor a name.
-        Err(_) if !std::path::Path::new(name).exists() => Failure::of(neither(name)),
+        Err(_) if !Path::new(name).exists() && names_a_file(name) => {
+            Failure::BadInput(format!("there is no file `{name}`, and no study or preset is called so"))
+        }
+        Err(_) if !Path::new(name).exists() => Failure::of(neither(name)),
         _ => error,
     })?;
     writeln!(out, "{}: {}\n", preset.name, preset.summary)?;
@@ -69,6 +73,14 @@ pub fn list_presets(kind: Option<&str>, out: &mut dyn Write) -> Result<(), Failu
 pub fn schema(kind: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let schema = registry().catalog(kind).map_err(Failure::of)?.schema();
     Ok(writeln!(out, "{schema:#}")?)
+}
+
+/// It ends as files of descriptions do, or is in a folder.
+fn names_a_file(name: &str) -> bool {
+    let ends = Path::new(name).extension();
+    let reads = |it: &str| ends.is_some_and(|end| end.eq_ignore_ascii_case(it));
+    name.contains(std::path::MAIN_SEPARATOR)
+        || registry().catalogs().iter().any(|catalog| catalog.takes().extensions.into_iter().any(reads))
 }
 
 fn known(name: &str) -> Result<Preset<Value>, Failure> {

@@ -107,11 +107,8 @@ fn find_below(
     if !looks_like_path(catalog, text) {
         let file = folder.join(text);
         if file.extension().is_some() && file.is_file() {
-            let ends: Vec<String> = catalog.takes().extensions.iter().map(|it| format!(".{it}")).collect();
-            let (kind, ends) = (catalog.kind(), ends.join(" or "));
-            return Err(CatalogError::File(format!(
-                "there is such a file, but a {kind} is in one that ends in {ends}; rename it if it is one"
-            )));
+            let (kind, ends) = (catalog.kind(), endings(&catalog.takes()));
+            return Err(CatalogError::File(format!("a {kind} is {ends}; rename this one if it is such")));
         }
         let known = catalog.presets().iter().map(|it| it.name.as_str());
         return Err(Unknown::new(catalog.kind(), text, known).into());

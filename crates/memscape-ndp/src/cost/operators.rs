@@ -66,13 +66,15 @@ impl Peaks {
 }
 
 /// Weights of all layers' matrices, and of the head, with their names.
-fn matrices(work: &Work) -> [(&'static str, f64); 4] {
+///
+/// * `head`: what of it a token meets
+fn matrices(work: &Work, head: f64) -> [(&'static str, f64); 4] {
     let (shape, layers) = (&work.shape, work.layers());
     [
         ("qkv", layers * shape.block_weights(BlockKind::Qkv)),
         ("out", layers * shape.projection_weights()),
         (Names::of(work).mlp, layers * shape.block_weights(BlockKind::Mlp)),
-        ("lm_head", shape.head),
+        ("lm_head", head),
     ]
 }
 
@@ -111,17 +113,20 @@ pub fn of_prompt(
 ) -> Vec<OperatorCost> {
     let prompt = &account.prompt;
     let attention = heads.prompt_attention(&work.shape, work.prompt);
-    let head = rates.gpu_dense(work.shape.prompt_weights()[1]);
+    // What comes before the layers is met by all tokens, and its time is theirs.
+    let [_, of_last] = work.shape.prompt_weights();
+    let head = rates.gpu_dense(of_last);
     let layers = prompt.compute - attention - head;
     let transfer = prompt.time() - prompt.load - prompt.compute;
     // All but the last position of a prompt pass by the head.
     let columns = |name| if name == "lm_head" { rates.batch } else { f64::from(work.prompt) * rates.batch };
-    let all: f64 = matrices(work).iter().map(|it| it.1).sum();
-    let matrices = matrices(work).into_iter().map(|(name, weights)| {
+    let matrices = matrices(work, of_last);
+    let all: f64 = matrices.iter().map(|it| it.1).sum();
+    let matrices = matrices.into_iter().map(|(name, weights)| {
         let of_weights = weights / all;
         let least = peaks.on_gpu(weights * rates.weight_bytes, weights * columns(name));
         let moved = transfer * communicated.share(name, of_weights, work);
-        let computed = if name == "lm_head" { head } else { layers * (weights / (all - work.shape.head)) };
+        let computed = if name == "lm_head" { head } else { layers * (weights / (all - of_last)) };
         let parts = [("gpu", computed), ("transfer", moved), ("load", prompt.load * of_weights)];
         OperatorCost::new(Pass::Prompt, name, least, parts)
     });
@@ -143,9 +148,10 @@ pub fn of_dense_step(
     on_dimms: bool,
     communicated: Communicated,
 ) -> Vec<OperatorCost> {
-    let all: f64 = matrices(work).iter().map(|it| it.1).sum();
+    let matrices = matrices(work, work.shape.head);
+    let all: f64 = matrices.iter().map(|it| it.1).sum();
     let time = |part: StepPart| Nanoseconds::from(account.step[part]);
-    let matrices = matrices(work).into_iter().map(|(name, weights)| {
+    let matrices = matrices.into_iter().map(|(name, weights)| {
         let of_weights = weights / all;
         let shares = [
             (StepPart::Fc, of_weights),
