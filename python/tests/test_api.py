@@ -246,6 +246,15 @@ def test_claims(tmp_path):
         ms.claims(tmp_path / "missing.toml")
 
 
+def test_a_file_that_ends_otherwise_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.json").write_text('{"base": "lpddr5x-7500-pim"}')
+    with pytest.raises(ms.MemscapeError, match=r"a hardware is a file that ends in `\.toml`; rename this one"):
+        ms.run("pim.gemv", hardware="mine.json")
+    with pytest.raises(ms.MemscapeError, match=r"there is no hardware `yours\.json`"):
+        ms.run("pim.gemv", hardware="yours.json")
+
+
 def test_arguments_of_a_wrong_kind_are_told_by_name():
     for ask, message in [
         (lambda: ms.run(3), "`study` is 3; give a text"),

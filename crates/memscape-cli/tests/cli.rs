@@ -296,11 +296,6 @@ fn a_description_of_ones_own_is_named_by_its_path() {
         let error = refused(&["describe", name]);
         assert!(error.contains(&format!("there is no file `{name}`")), "{error}");
     }
-    // One that ends otherwise is there, and no name.
-    fs::write(folder.path().join("mine.txt"), "channels = 4").unwrap();
-    fs::write(&study, "study = \"pim.gemv\"\n[base]\nmemory = \"mine.txt\"\n").unwrap();
-    let error = refused(&["run", study.to_str().unwrap()]);
-    assert!(error.contains("a memory is a file that ends in `.toml`; rename this one"), "{error}");
 }
 
 const CLAIM: &str = r#"
