@@ -280,7 +280,7 @@ class Store:
         ------
         MemscapeError
             If not all rows are there, or the file cannot be written, or it holds something else than
-            the answer to a sweep.
+            an answer to this question.
         """
         check(Store.export, locals())
         with Progress("writing") as progress:

@@ -60,6 +60,15 @@ def test_what_a_store_has_can_be_listed_read_and_written(tmp_path):
     assert store.ls().is_empty()
 
 
+def test_an_export_replaces_its_own_question_alone(tmp_path):
+    store = ms.Store(tmp_path / "runs")
+    one, other = (store.fill("pim.gemv", {"split_k": it})["question"] for it in ([1, 2], [1, 2, 4]))
+    for _ in range(2):
+        store.export(tmp_path / "table.parquet", one)
+    with pytest.raises(ms.MemscapeError, match=r"\(`sweep`\), which would be lost"):
+        store.export(tmp_path / "table.parquet", other)
+
+
 def test_a_damaged_file_is_told_and_computed_again(tmp_path):
     store = ms.Store(tmp_path / "runs")
     store.fill("pim.gemv", AXES)

@@ -44,9 +44,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::BadSweep`] if not all are there, [`Error::File`] if the file cannot be
-    /// written, or holds something else than a sweep's answer.
+    /// written, or holds something else than an answer to this question.
     pub fn export(&self, run: &Run, path: &Path, control: &dyn Control) -> Result<(), Error> {
-        Origin::check_replaced(path, run.manifest.origin.command())?;
+        if !Origin::read(path).is_ok_and(|it| it.id == run.id()) {
+            Origin::check_replaced(path, "store export")?;
+        }
         write_pieces(path, &run.manifest.origin, |write| self.pieces(run, control, write))
     }
 
