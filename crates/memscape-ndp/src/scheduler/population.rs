@@ -8,9 +8,14 @@ use crate::normal::{normal, quadrature, quantile};
 
 /// Neurons of about the same offline activity, from the most active on.
 const STRATA: u32 = 40;
-/// Representatives of a stratum where one sequence is served, since what a prompt makes of a neuron's
-/// parents decides what is predicted; and where several are, each the average of some draws.
+/// Representatives of a stratum where one sequence is served, and at most where several are: each the average of
+/// some draws.
 const EACH: [u32; 2] = [32, 8];
+/// Draws of parents' clusters that each representative of one sequence is the average of.
+const PARENTS: u32 = 8;
+/// What a prompt makes of a neuron is looked at as far as this, in standard deviations: few are that far out, but
+/// these are active all through a prompt that are not in most.
+const REACH: f64 = 3.6;
 /// Prompts that a stratum of several sequences meets, pairs that mirror each other: as many as make so many with all
 /// sequences. Of few, what is active rarely but then for all of a prompt is missed, and what then has no room.
 const DRAWS: u32 = 8192;
@@ -50,54 +55,78 @@ impl Representative {
 ///
 /// * `orphans`: whether neurons have no parents, as in the first layer
 pub(super) fn population(law: &Law, batch: u32, orphans: bool) -> Vec<Representative> {
-    let each = EACH[usize::from(batch > 1)];
-    let mut all = Vec::with_capacity((STRATA * each) as usize);
+    let [one, several] = EACH;
+    let mut all = Vec::with_capacity((STRATA * one.max(several)) as usize);
     let any = |profiled: f64| 1.0 - (1.0 - profiled).powf(f64::from(batch));
-    let most = if batch > 1 { draws(batch) } else { each };
-    // The first layer is one of many.
-    let draws = if orphans { most / 2 } else { most };
     for stratum in 0..STRATA {
         // Finer where the GPU's neurons are cut off.
         let edge = |it: u32| (f64::from(it) / f64::from(STRATA)).powi(2);
         let (above, below) = (edge(stratum), edge(stratum + 1));
         let latent = quantile(1.0 - 0.5 * (above + below));
-        let mass = (below - above) / f64::from(draws);
-        let draw = |it| {
-            let number = (u64::from(stratum * most / 2 + it / 2), it % 2 == 1);
-            Representative {
-                mass,
-                stratum: stratum as usize,
-                ..representative(law, batch, orphans, number, latent)
-            }
+        let neuron = |share: f64, drifts: &[Drift]| Representative {
+            mass: (below - above) * share,
+            stratum: stratum as usize,
+            ..representative(law, orphans, latent, drifts)
         };
-        let mut these: Vec<Representative> = (0..draws).map(draw).collect();
-        if batch > 1 {
+        if batch == 1 {
+            all.extend((0..one).map(|it| {
+                let (share, drifts) = Drift::spread(law, stratum, it);
+                together(&drifts.map(|drift| neuron(share / f64::from(PARENTS), &[drift])))
+            }));
+        } else {
+            let draws = draws(batch);
+            let drifts = |it| -> Vec<Drift> {
+                let number = u64::from(stratum * (draws / 2) + it / 2);
+                (0..batch).map(|sequence| Drift::drawn(number, it % 2 == 1, sequence)).collect()
+            };
+            let share = f64::from(draws).recip();
+            let mut these: Vec<_> = (0..draws).map(|it| neuron(share, &drifts(it))).collect();
             make_up_for(any(law.profiled(latent)) * (below - above), &mut these);
-            these.sort_by(|a, b| b.active().total_cmp(&a.active()));
+            all.extend(pools(these, several));
         }
-        all.extend(these.chunks((most / each) as usize).map(together));
     }
     // What the strata's middles miss of the activity, all make up for.
     make_up_for(quadrature(|z| any(law.profiled(z))), &mut all);
     all
 }
 
-/// Scales activity so that it sums up to this.
+/// Multiplies the odds of being active, so that activity sums up to this: what is nearly always active, or never,
+/// stays so.
 fn make_up_for(exact: f64, all: &mut [Representative]) {
-    let found: f64 = all.iter().map(|it| it.mass * it.active()).sum();
-    let factor = exact / found.max(1e-300);
-    for it in all {
-        let now = it.active();
+    let then = |now: f64, odds: f64| odds * now / (1.0 - now + odds * now);
+    let now: Vec<(f64, f64)> = all.iter().map(|it| (it.mass, it.active().clamp(0.0, 1.0))).collect();
+    let sum = |odds: f64| -> f64 { now.iter().map(|(mass, now)| mass * then(*now, odds)).sum() };
+    let (mut low, mut high) = (-8.0_f64, 8.0_f64);
+    for _ in 0..48 {
+        let middle = 0.5 * (low + high);
+        *(if sum(middle.exp()) < exact { &mut low } else { &mut high }) = middle;
+    }
+    let odds = (0.5 * (low + high)).exp();
+    for (it, (_, now)) in all.iter_mut().zip(&now) {
         // Of what is nearly certain the rest is too small to be scaled.
-        if !(1e-12..1.0 - 1e-6).contains(&now) {
+        if !(1e-12..1.0 - 1e-9).contains(now) {
             continue;
         }
-        let then = (now * factor).min(1.0);
+        let then = then(*now, odds);
         let (up, down) = (then / now, (1.0 - then) / (1.0 - now));
         for (index, chance) in it.chance.iter_mut().enumerate() {
             *chance *= if index < EVENTS / 2 { down } else { up };
         }
     }
+}
+
+/// One for each of so many spans of activity: as wide as a count of tokens can tell them apart, which is the same
+/// everywhere on the scale of the arc sine.
+fn pools(mut some: Vec<Representative>, spans: u32) -> Vec<Representative> {
+    let place = |it: &Representative| it.active().clamp(0.0, 1.0).sqrt().asin();
+    some.sort_by(|a, b| b.active().total_cmp(&a.active()));
+    let (most, least) = (place(&some[0]), place(&some[some.len() - 1]));
+    let span = |it: &Representative| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to `spans`")]
+        let span = ((most - place(it)) / (most - least).max(1e-12) * f64::from(spans)) as u32;
+        span.min(spans - 1)
+    };
+    some.chunk_by(|a, b| span(a) == span(b)).map(together).collect()
 }
 
 /// One for several that are about equally active.
@@ -119,31 +148,73 @@ fn together(some: &[Representative]) -> Representative {
     }
 }
 
-/// One neuron of an offline latent, its prompts drawn.
-fn representative(
-    law: &Law,
-    batch: u32,
-    orphans: bool,
-    (index, mirrored): (u64, bool),
-    latent: f64,
-) -> Representative {
-    let mirrored = if mirrored { -1.0 } else { 1.0 };
+/// What a prompt makes of a neuron and its parents: latents of the law.
+struct Drift {
+    /// What it favours of features, which a neuron shares with its parents.
+    prompt: f64,
+    /// What it favours of clusters: the neuron's, and its parents'.
+    clusters: [f64; 3],
+}
+
+impl Drift {
+    /// For one of [`EACH`] of one sequence, and how much it stands for: evenly spread over what a prompt makes of
+    /// the neuron, far out as well; over what it makes of its parents besides; and over their clusters.
+    fn spread(law: &Law, stratum: u32, number: u32) -> (f64, [Self; PARENTS as usize]) {
+        /// The inverse of the number whose square is itself and one more, which fills a line evenly.
+        const LINE: f64 = 0.618_033_988_749_895;
+        /// Powers of the inverse of the number whose third power is itself and one more, which fill a square.
+        const SQUARE: [f64; 2] = [0.754_877_666_246_693, 0.569_840_290_998_053];
+        let pairs = EACH[0] / 2;
+        let mirrored = if number % 2 == 1 { -1.0 } else { 1.0 };
+        let of = |pair: u32| REACH * (f64::from(pair) + 0.5) / f64::from(pairs);
+        let density = |it: f64| (-0.5 * it * it).exp();
+        let all: f64 = (0..pairs).map(|it| 2.0 * density(of(it))).sum();
+        let here = of(number / 2);
+        let filling = |index: u32, step: f64| {
+            mirrored * quantile((0.5 + f64::from(index) * step).fract().clamp(1e-6, 1.0 - 1e-6))
+        };
+        let index = stratum * pairs + number / 2;
+        // What shifts the neuron's activity, and what does not.
+        let both = law.prompt.hypot(law.cluster);
+        let (prompt, cluster) =
+            if both > 0.0 { (law.prompt / both, law.cluster / both) } else { (1.0, 0.0) };
+        let (along, across) = (mirrored * here, filling(index, LINE));
+        let drifts = std::array::from_fn(|it| {
+            #[expect(clippy::cast_possible_truncation, reason = "a few")]
+            let [first, second] = SQUARE.map(|step| filling(index * PARENTS + it as u32, step));
+            Self {
+                prompt: prompt * along - cluster * across,
+                clusters: [cluster * along + prompt * across, first, second],
+            }
+        });
+        (density(here) / all, drifts)
+    }
+
+    /// One of many for several sequences, which even each other out.
+    fn drawn(number: u64, mirrored: bool, sequence: u32) -> Self {
+        let mirrored = if mirrored { -1.0 } else { 1.0 };
+        let draw = |dimension| mirrored * normal(Key::new(u64::from(sequence)).fork(dimension), number);
+        Self { prompt: draw(0), clusters: [draw(1), draw(2), draw(3)] }
+    }
+}
+
+/// One neuron of an offline latent, and what each sequence's prompt makes of it.
+fn representative(law: &Law, orphans: bool, latent: f64, drifts: &[Drift]) -> Representative {
     // Chances that nothing of a set of child and parents is active, by the set.
     let (mut silent, mut stays_silent) = ([1.0; 8], 1.0);
     let (mut activations, mut clusters) = (0.0, 0.0);
-    for sequence in 0..batch {
-        let number = |dimension| mirrored * spread(index, sequence, dimension, batch);
-        let (prompt, cluster) = (number(0), number(1));
-        let of = |cluster| law.prompted(latent, prompt, cluster);
-        let active =
-            if orphans { [of(cluster), 0.0, 0.0] } else { [of(cluster), of(number(2)), of(number(3))] };
+    for drift in drifts {
+        let mut active = drift.clusters.map(|cluster| law.prompted(latent, drift.prompt, cluster));
+        if orphans {
+            active[1..].fill(0.0);
+        }
         for (set, silent) in silent.iter_mut().enumerate() {
             let most = (0..3).filter(|it| set >> it & 1 == 1).map(|it| active[it]).fold(0.0, f64::max);
             *silent *= 1.0 - most;
         }
         stays_silent *= law.persistence + (1.0 - law.persistence) * (1.0 - active[0]);
         activations += active[0];
-        clusters += cluster;
+        clusters += drift.clusters[0];
     }
     let union = 1.0 - silent[1];
     let stay = if union > 1e-9 { (stays_silent - silent[1]) / union } else { law.persistence };
@@ -174,21 +245,6 @@ fn events(silent: &[f64; 8]) -> [f64; EVENTS] {
     chance
 }
 
-/// A standard normal number: evenly spread over representatives for one sequence,
-/// and drawn for many, which even each other out.
-fn spread(index: u64, sequence: u32, dimension: u64, batch: u32) -> f64 {
-    /// Powers of the inverse of the number whose fifth power is itself and one more,
-    /// which fill four dimensions evenly.
-    const STEPS: [f64; 4] =
-        [0.856_674_883_854_503, 0.733_891_856_627_126, 0.628_706_721_047_571, 0.538_597_257_224_361];
-    if batch > 1 {
-        return normal(Key::new(u64::from(sequence)).fork(dimension), index);
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a thousand representatives")]
-    let place = (0.5 + index as f64 * STEPS[usize::try_from(dimension).unwrap_or(0) % 4]).fract();
-    quantile(place.clamp(1e-6, 1.0 - 1e-6))
-}
-
 /// Variance of a cluster's activity, relative to the square of its mean, from the
 /// activity that goes with the sum of its sequences' latents: a lognormal number for
 /// each sequence, whose sum counts.
@@ -202,7 +258,6 @@ pub(super) fn cluster_variance(mean: f64, with_latents: f64, batch: u32) -> f64 
 mod tests {
     use super::*;
     use crate::hardware::ACTIVITIES;
-    use crate::normal::cdf;
 
     #[test]
     fn representatives_are_as_active_as_the_law() {
@@ -220,10 +275,5 @@ mod tests {
             let activations: f64 = all.iter().map(|it| it.mass * it.active() * it.per_active).sum();
             assert!((activations / (0.15 * f64::from(batch)) - 1.0).abs() < 0.1, "{batch}: {activations}");
         }
-    }
-
-    #[test]
-    fn a_normal_number_and_its_quantile_meet() {
-        assert!((cdf(spread(3, 0, 1, 1)) - (0.5 + 3.0 * 0.733_891_856_627_126_f64).fract()).abs() < 1e-6);
     }
 }

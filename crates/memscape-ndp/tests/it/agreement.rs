@@ -8,7 +8,7 @@ use memscape_ndp::study::System;
 use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::GbPerS;
-use memscape_workload::Model;
+use memscape_workload::{Llm, Model};
 use serde_json::{Value, json};
 
 use crate::common::answer;
@@ -336,6 +336,33 @@ fn agreement_of_predictions() {
     for it in [closed, walked] {
         let told = (it.prediction_accuracy, it.prediction_recall, it.missed_share);
         assert_eq!(told, (Some(1.0), Some(1.0), 0.0));
+    }
+}
+
+/// Right after the prompt a model of one or two layers predicts little: only what is active all through the prompt,
+/// since the first layer has no parents.
+#[test]
+fn agreement_of_few_layers() {
+    for (layers, batch) in [(1, 3), (1, 8), (2, 3)] {
+        let llm = Llm { layers, ..*Model::named("opt-1.3b").unwrap() };
+        let study = InferenceStudy {
+            model: Some(Model::of(llm).unwrap()),
+            system: System::HermesHost,
+            strategy: Strategy::Partition,
+            batch: number(batch),
+            hot_share: Some(0.25.try_into().unwrap()),
+            generated_tokens: number(1),
+            ..InferenceStudy::default()
+        };
+        let closed = study.answer().unwrap();
+        let walks = [0, 1, 2].map(|seed| {
+            InferenceStudy { engine: CostEngine::Events, seed, ..study.clone() }.answer().unwrap()
+        });
+        let mean = |of: &dyn Fn(&InferenceAnswer) -> f64| walks.iter().map(of).sum::<f64>() / 3.0;
+        let ratio = closed.headline.token_ns / mean(&|it| it.headline.token_ns);
+        assert!((ratio - 1.0).abs() < 0.05, "{layers}, {batch}: {ratio}");
+        let recall = closed.prediction_recall.unwrap() - mean(&|it| it.prediction_recall.unwrap());
+        assert!(recall.abs() < 0.02, "{layers}, {batch}: {recall}");
     }
 }
 
