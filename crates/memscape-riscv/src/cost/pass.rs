@@ -384,8 +384,13 @@ impl Crew {
         GraphCost { kernel: self.convert * float(blocks), ..GraphCost::ZERO }
     }
 
-    /// A matrix times vectors that are what it is multiplied with. OpenBLAS packs weights, or their dequantised copy,
-    /// no faster than they are read.
+    /// A matrix times vectors that are what it is multiplied with: each thread has whole rows, or whole vectors where
+    /// that leaves the busiest less, and of OpenBLAS micro-tiles. OpenBLAS packs weights, or their dequantised copy, no
+    /// faster than they are read.
+    ///
+    /// # Source
+    /// ggml (June 2024), `ggml_compute_forward_mul_mat`: of fewer than four chunks for each thread, all get one
+    /// slice of the longer side. More than that are taken as threads come to them, which is read as no more even.
     fn multiply(&self, [rows, columns]: [u64; 2], vectors: u64, cold: bool, indexed: bool) -> GraphCost {
         if vectors == 0 {
             return GraphCost::ZERO;
@@ -398,15 +403,23 @@ impl Crew {
         let (format, block) = (self.software.code.format, BLOCK as u64);
         let stored = stored_columns(columns, format);
         let row_blocks = float(stored) / float(block);
-        let blocks = float(rows) * row_blocks;
         let bytes = Bytes(matrix_bytes(rows, columns, format));
         let copy = Bytes(rows * stored * work.copied / block);
-        let met = float(rows.next_multiple_of(work.rows)) * row_blocks;
-        let block = self.block(work, rows, columns.div_ceil(block));
-        let multiply = block * (met * float(vectors.div_ceil(work.columns)));
-        let pack = work.pack * blocks;
         let (blas, elements) = (work.kernel == Kernel::Openblas, columns * vectors);
-        let packed_inputs = work.pack_input * float(elements);
+        // What the busiest thread has of what is not shared.
+        let busiest = |units: u64| units.div_ceil(self.placed.threads.into());
+        let blocks = float(busiest(rows)) * row_blocks;
+        let (tall, wide) = (rows.div_ceil(work.rows), vectors.div_ceil(work.columns));
+        let tiles = if blas {
+            busiest(tall.saturating_mul(wide))
+        } else {
+            busiest(tall).saturating_mul(wide).min(tall.saturating_mul(busiest(wide)))
+        };
+        let block = self.block(work, rows, columns.div_ceil(block));
+        let multiply = block * (float(tiles) * float(work.rows) * row_blocks);
+        let pack = work.pack * blocks;
+        let panel = busiest(wide).saturating_mul(work.columns).min(vectors);
+        let packed_inputs = work.pack_input * (float(columns) * float(panel));
         let computed = work.dequantise * blocks + pack + packed_inputs + multiply;
         let panels = if blas {
             self.rates.read_panels(Bytes(4 * elements), rows.div_ceil(MICRO_ROWS))
@@ -420,7 +433,7 @@ impl Crew {
         let again = float(work.kernel.passes(vectors) - 1);
         let chunks = float(work.kernel.passes_of_chunks(vectors));
         // Packing is the read of what it packs.
-        let packed = |read: Nanoseconds| read - pack / self.cores();
+        let packed = |read: Nanoseconds| read - pack;
         let read = self.rates.read(bytes, first);
         let reads = [
             (first, if work.copied == 0 { packed(read) } else { read }, bytes, 1.0),
@@ -434,7 +447,7 @@ impl Crew {
         };
         let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
         GraphCost {
-            kernel: computed / self.cores() + panels,
+            kernel: computed + panels,
             weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
             cached_weights: sum(true),
             read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),

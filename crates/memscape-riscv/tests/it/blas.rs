@@ -222,7 +222,7 @@ fn openblas_multiplies_whole_micro_kernels() {
     assert_eq!(multiply(1, 1), multiply(16, 4));
     assert_eq!(multiply(17, 4), multiply(32, 4));
     assert!((multiply(17, 4) / multiply(16, 4) - 2.0).abs() < 1e-12);
-    // Packed in no time, a model's rows are multiplied by sixteens too.
+    // Packed in no time, a model's rows are multiplied by sixteens too, as many on each of 32 threads.
     let mut everywhere =
         InferenceStudy { kernel: Kernel::Openblas, format: Format::FP32, ..InferenceStudy::default() };
     everywhere.core.pack_ns = Nanoseconds::ZERO;
@@ -230,8 +230,9 @@ fn openblas_multiplies_whole_micro_kernels() {
         let model = Model::of(Llm { vocab_size, ..*everywhere.model }).unwrap();
         ask(InferenceStudy { model, ..everywhere }).kernel_ns
     };
-    assert_eq!(with(32_001), with(32_016));
-    assert!(with(32_000) < with(32_001));
+    assert_eq!(everywhere.threads, count(32));
+    assert_eq!(with(16 * 32 * 62 + 1), with(16 * 32 * 63));
+    assert!(with(16 * 32 * 63) < with(16 * 32 * 63 + 1));
 }
 
 /// SGEMV makes one column at a time, without padding it to a micro-kernel's four, from weights that are

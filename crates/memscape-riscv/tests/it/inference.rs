@@ -58,14 +58,16 @@ proptest! {
         let times = |whole: f64, part: f64| (whole / part - f64::from(batch)).abs() < 1e-6;
         prop_assert!(same(all.synchronisation_ns, one.synchronisation_ns));
         prop_assert!(times(all.attention_ns, one.attention_ns));
+        // Whole vectors may leave the busiest thread less than whole rows do.
+        let even = |whole: f64, part: f64| (0.9..1.0 + 1e-9).contains(&(whole / part / f64::from(batch)));
         match study.kernel {
             Kernel::Default | Kernel::Vector => {
                 prop_assert!(shared(all.weights_ns, one.weights_ns));
-                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+                prop_assert!(even(all.kernel_ns, one.kernel_ns));
             }
             Kernel::Simple | Kernel::Complex => {
                 prop_assert!(all.weights_ns >= one.weights_ns, "again from a cache, at no cost if it is the nearest");
-                prop_assert!(times(all.kernel_ns, one.kernel_ns));
+                prop_assert!(even(all.kernel_ns, one.kernel_ns));
             }
             Kernel::Openblas => prop_assert!(shared(all.weights_ns, one.weights_ns)),
         }

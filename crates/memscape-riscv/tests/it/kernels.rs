@@ -6,7 +6,7 @@ use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::quant::{FORMATS, block_bytes};
 use memscape_riscv::{GemmStudy, InferenceStudy, KernelStudy};
 use memscape_study::Study;
-use memscape_workload::Format;
+use memscape_workload::{Format, Llm, Model};
 use proptest::prelude::*;
 
 use crate::common::{ask, count, kernel, tokens};
@@ -124,6 +124,27 @@ fn a_row_is_one_threads() {
     );
     // 2 by 32 tiles.
     assert_eq!(multiply(Method::Openblas, 32, 128, 64), multiply(Method::Openblas, 16, 4, 1));
+}
+
+/// In a model as well: a prompt's head has as many rows as words, of which a thread has whole ones.
+#[test]
+fn a_row_of_a_model_is_one_threads() {
+    // The thesis' kernel takes pairs of rows.
+    for (kernel, more) in [(Kernel::Default, 1), (Kernel::Simple, 2)] {
+        let kernel_ns = |vocab_size, threads| {
+            let base = InferenceStudy { kernel, ..InferenceStudy::default() };
+            let model = Model::of(Llm { vocab_size, ..*base.model }).unwrap();
+            ask(InferenceStudy { model, threads: count(threads), ..base }).kernel_ns
+        };
+        // Of 4096 and 11008 rows all threads have the same; of few words more, some have a row more.
+        let rows = |words: u32| (kernel_ns(words, 64) - kernel_ns(64 * 500, 64)).max(0.0);
+        let one = rows(64 * 500 + more);
+        assert!(one > 0.0, "{kernel:?}");
+        assert!((rows(64 * 501) / one - 1.0).abs() < 1e-6, "{kernel:?}: {} {one}", rows(64 * 501));
+        // A row takes what it takes a thread by itself.
+        let alone = (kernel_ns(64 * 500 + more, 1) - kernel_ns(64 * 500, 1)) / f64::from(more);
+        assert!((alone / one - 1.0).abs() < 1e-6, "{kernel:?}: {alone} {one}");
+    }
 }
 
 /// A block is sixteen columns wide, whatever a vector holds.
