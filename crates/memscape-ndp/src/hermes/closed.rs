@@ -420,7 +420,8 @@ impl<'a> Expectation<'a> {
             block.cost.cold(Load { neurons: mean.neurons * factor, activations: mean.activations * factor });
         let each = held.neurons / count;
         let deviation = chance.all.deviation(block.count, mean.neurons + each, dimms);
-        let room = |time| handed(block.cost.room(time, mean, held), each, deviation, dimms);
+        let fullest = chance.all.fullest(block.count, mean.neurons + each, dimms);
+        let room = |time| handed(block.cost.room(time, mean, held), each, deviation, fullest, dimms);
         let shared = block.cost.share(held, self.hermes.policy.exchange, slowest, room);
         let mut side = Side { held, cold, dimms: count, shared, level: Nanoseconds::ZERO };
         let [_, all] = side.loads();

@@ -116,21 +116,25 @@ impl OnDimms<'_> {
 
     /// Moved apart by what a window saw of the cold ones; the others lie where they lay.
     pub fn cold_level(&self, it: &Expected) -> Chance {
-        let [_, drift, _] = self.answers.cluster_variances(it).map(|it| it / self.groups.max(self.clusters));
-        let held = it.held / (it.cold + it.held).max(1e-300);
-        let own = precise(self.dimms as u64) - 1.0;
-        let together = (own * drift + self.odd()) * held.powi(2);
-        Chance {
-            cold: Uneven { apart: it.cold_variance, ..Uneven::default() },
-            groups: 1.0,
-            all: Uneven { apart: it.cold_variance + it.held, together, ..Uneven::default() },
-        }
+        let cold = Uneven { apart: it.cold_variance, ..Uneven::default() };
+        Chance { cold, groups: 1.0, all: self.with_held(it, it.cold + it.held) }
     }
 
-    /// Moved apart by what a window saw of all.
+    /// Moved apart by what a window saw of all: what is cold makes up for where the others lie.
     pub fn all_level(&self, it: &Expected) -> Chance {
-        let apart = it.cold_variance + it.held_variance;
-        Chance { all: Uneven { apart, ..Uneven::default() }, ..self.placed(it) }
+        let all = Uneven { apart: it.all_variance, ..Uneven::default() };
+        Chance { cold: self.with_held(it, it.cold), groups: 1.0, all }
+    }
+
+    /// What is cold, and what the GPU holds where it lies.
+    ///
+    /// * `mean`: of what differs by both
+    fn with_held(&self, it: &Expected, mean: f64) -> Uneven {
+        let [_, drift, _] = self.answers.cluster_variances(it).map(|it| it / self.groups.max(self.clusters));
+        let held = it.held / mean.max(1e-300);
+        let own = precise(self.dimms as u64) - 1.0;
+        let together = (own * drift + self.odd()) * held.powi(2);
+        Uneven { apart: it.cold_variance + it.held, together, ..Uneven::default() }
     }
 
     fn odd(&self) -> f64 {
@@ -163,9 +167,10 @@ fn skewed_by_draws(variance: f64, chance: f64) -> f64 {
 /// * `room`: what a DIMM has time for beside the mean of the cold ones
 /// * `held`: the mean of the others
 /// * `deviation`: of both together
-pub(super) fn handed(room: f64, held: f64, deviation: f64, dimms: usize) -> f64 {
+/// * `fullest`: how far the fullest DIMM is from the mean of both
+pub(super) fn handed(room: f64, held: f64, deviation: f64, fullest: f64, dimms: usize) -> f64 {
     let (spare, count) = (room - held, precise(dimms as u64));
-    if spare >= mean_of_largest(dimms) * deviation {
+    if spare >= fullest {
         // The fullest has time for all.
         return held * count;
     }
@@ -253,15 +258,18 @@ mod tests {
 
     #[test]
     fn dimms_take_what_they_have_or_have_time_for() {
+        let handed = |room, held, deviation| {
+            super::handed(room, held, deviation, mean_of_largest(8) * deviation, 8)
+        };
         // Far from their loads, or with loads that are all the same.
-        assert!((handed(10.0, 400.0, 20.0, 8) - 80.0).abs() < 1e-3);
-        assert!((handed(10.0, 4.0, 0.0, 8) - 32.0).abs() < 1e-12);
-        assert!((handed(900.0, 400.0, 20.0, 8) - 3200.0).abs() < 1e-9);
+        assert!((handed(10.0, 400.0, 20.0) - 80.0).abs() < 1e-3);
+        assert!((handed(10.0, 4.0, 0.0) - 32.0).abs() < 1e-12);
+        assert!((handed(900.0, 400.0, 20.0) - 3200.0).abs() < 1e-9);
         // As much time as the mean needs: some have more to do than that, others less.
-        let level = handed(400.0, 400.0, 20.0, 8);
+        let level = handed(400.0, 400.0, 20.0);
         assert!((3100.0..3150.0).contains(&level), "{level}");
         // More time takes no less.
-        let at = |room: u32| handed(f64::from(room), 400.0, 20.0, 8);
+        let at = |room: u32| handed(f64::from(room), 400.0, 20.0);
         assert!((0..600).all(|it| at(it + 1) >= at(it) - 1e-9));
     }
 }

@@ -323,7 +323,6 @@ impl Answers {
                     cold_missed: cold * it.cold_missed,
                     cold_variance: cold * it.cold_variance,
                     cold_clusters: cold * it.cold_clusters,
-                    held_variance: share * it.cold_variance,
                     held_clusters: share * it.cold_clusters,
                     ..*it
                 },

@@ -58,8 +58,8 @@ expected! {
     offline_variance,
     /// What is predicted and cold, times its clusters' latents.
     cold_clusters,
-    /// Variance of what is predicted and held by the GPU, neuron by neuron.
-    held_variance,
+    /// Variance of what is predicted, neuron by neuron, wherever it lies.
+    all_variance,
     /// What is predicted and held, times its clusters' latents.
     held_clusters,
     /// Neurons fetched per token.
@@ -330,10 +330,6 @@ impl Tally {
         self.hits * it.per_active + self.alarms
     }
 
-    fn variance(&self) -> f64 {
-        variance(self.mass, self.predicted())
-    }
-
     /// One representative: cold, and held by the GPU.
     fn both([cold, held]: &[Self; 2], it: &Representative) -> Expected {
         let active = cold.hits + cold.missed + held.hits + held.missed;
@@ -347,10 +343,11 @@ impl Tally {
             held_missed: held.missed,
             cold_missed: cold.missed,
             alarms: cold.alarms + held.alarms,
-            cold_variance: cold.variance(),
+            cold_variance: variance(cold.mass, cold.predicted()),
             offline_variance: 0.0,
             cold_clusters: cold.predicted() * it.cluster,
-            held_variance: held.variance(),
+            // Neurons that change their place are the same wherever they are.
+            all_variance: variance(cold.mass + held.mass, cold.predicted() + held.predicted()),
             held_clusters: held.predicted() * it.cluster,
             swaps: 0.0,
         }

@@ -72,6 +72,31 @@ fn agreement_of_batches_and_options() {
     check(&InferenceStudy { system: System::HermesHost, strategy: Strategy::Partition, ..base });
 }
 
+/// A GPU whose launches take longer than DIMMs take for all: how much it holds makes no difference, nor is it lighter
+/// on the fullest DIMM.
+#[test]
+fn agreement_where_dimms_compute_all() {
+    let of = |engine: &str, hot_share: f64, seed: u64| {
+        answer(&[
+            ("model", json!("opt-350m")),
+            ("generated_tokens", json!(200)),
+            ("engine", json!(engine)),
+            ("hot_share", json!(hot_share)),
+            ("seed", json!(seed)),
+        ])
+    };
+    let none = of("closed", 0.0, 0);
+    for hot_share in [0.02, 0.1, 1.0] {
+        let closed = of("closed", hot_share, 0);
+        assert!(closed.gpu_read_share <= 0.0, "{hot_share}: {}", closed.gpu_read_share);
+        let ratio = closed.headline.token_ns / none.headline.token_ns;
+        assert!((ratio - 1.0).abs() < 1e-4, "{hot_share}: {ratio}");
+        let walks = [0, 1, 2].map(|seed| of("events", hot_share, seed).imbalance);
+        let excess = (closed.imbalance - 1.0) / (walks.iter().sum::<f64>() / 3.0 - 1.0);
+        assert!((excess - 1.0).abs() < 0.1, "{hot_share}: {excess}");
+    }
+}
+
 /// A fast GPU that holds most neurons: the few that are left to the DIMMs decide.
 #[test]
 fn agreement_where_little_is_cold() {
