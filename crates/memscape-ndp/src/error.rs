@@ -14,6 +14,17 @@ pub enum NdpError {
     /// The law.
     #[error(transparent)]
     Law(#[from] LawError),
+    /// States that start from the end.
+    #[error(
+        "`predictor.start_high` is {high}, below the {low} of `predictor.start_low`; states rise from the lower share of the \
+         prompt's tokens to the higher: raise the one or lower the other"
+    )]
+    Starts {
+        /// Below it a state starts at 0.
+        low: f64,
+        /// Above it a state starts at 15.
+        high: f64,
+    },
     /// A memory that contradicts itself.
     #[error("`dimm.memory`: {0}")]
     Memory(#[from] memscape_dram::DramError),

@@ -108,13 +108,14 @@ impl Law {
     #[must_use]
     pub fn overlap(&self, distance: u32) -> f64 {
         let same = self.persistence.powf(f64::from(distance));
-        same + (1.0 - same) * self.floor()
+        (same + (1.0 - same) * self.floor()).min(1.0)
     }
 
     /// Expected share of neurons that are active when their two parents are.
     ///
     /// They share all but its cluster's part: of three neurons with one
-    /// noise, all are active if the one of the lowest frequency is.
+    /// noise, all are active if the one of the lowest frequency is. Parents are of one cluster as often as there
+    /// are few.
     #[must_use]
     pub fn child_given_parents(&self) -> f64 {
         let width = 1.0_f64.hypot(self.offline.hypot(self.prompt));
@@ -124,6 +125,8 @@ impl Law {
                 cdf((self.offset + self.cluster * lowest) / width)
             })
         };
-        lowest_of(3.0) / lowest_of(2.0)
+        let [one, two, three] = [1.0, 2.0, 3.0].map(lowest_of);
+        let together = f64::from(self.clusters).recip();
+        (three + together * (two - three)) / (two + together * (one - two))
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Shards {
 /// What some neurons do at a token.
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
+    /// How many they are.
+    neurons: f64,
     /// How many are active.
     mean: f64,
     /// Variance of that, which stays from token to token: some neurons are more often active than others.
@@ -48,10 +50,29 @@ struct Work {
 impl Work {
     fn plus(self, other: Self, times: f64) -> Self {
         Self {
+            neurons: self.neurons + times * other.neurons,
             mean: self.mean + times * other.mean,
             stays: self.stays + times * other.stays,
             noise: self.noise + times * other.noise,
         }
+    }
+}
+
+impl Work {
+    /// How many are active that are so far from their mean by a normal number: as skewed as a count of neurons that
+    /// are active or not (a binomial distribution's), and never fewer than none.
+    ///
+    /// # Source
+    /// A gamma distribution by the cube of a normal number: Wilson and Hilferty, PNAS 17, 1931.
+    fn skewed(&self, variance: f64, apart: f64) -> f64 {
+        let deviation = variance.sqrt();
+        let share = self.mean / self.neurons.max(1e-300);
+        let skew = (1.0 - 2.0 * share) / (1.0 - share).max(1e-9) * deviation / self.mean.max(1e-300);
+        if deviation <= 0.0 || skew.abs() < 1e-6 {
+            return (self.mean + apart).max(0.0);
+        }
+        let cube = (1.0 - skew.powi(2) / 36.0 + skew * apart / deviation / 6.0).max(0.0).powi(3);
+        (self.mean + 2.0 / skew * (cube - 1.0) * deviation).max(0.0)
     }
 }
 
@@ -72,7 +93,8 @@ impl Shards {
             let often = |z: f64| cdf(law.offset + both * z + law.cluster * latent);
             let mean = all(&|z| is_cold(z) * often(z)) / share.max(1e-300);
             let square = all(&|z| is_cold(z) * often(z).powi(2)) / share.max(1e-300);
-            Work { mean, stays: (square - mean * mean).max(0.0), noise: (mean - square).max(0.0) }
+            let (stays, noise) = ((square - mean * mean).max(0.0), (mean - square).max(0.0));
+            Work { neurons: 1.0, mean, stays, noise }
         };
         Self {
             count,
@@ -88,20 +110,20 @@ impl Shards {
     pub fn imbalance(&self, key: Key) -> Imbalance {
         let shards = self.shards(key);
         // Of the layer, whose neurons stay what they are.
-        let loads: Vec<f64> = (0_u64..)
-            .zip(&shards)
-            .map(|(shard, it)| it.mean + it.stays.sqrt() * normal(key.fork(1), shard))
-            .collect();
+        let stays: Vec<f64> =
+            (0_u64..).zip(&shards).map(|(shard, it)| it.stays.sqrt() * normal(key.fork(1), shard)).collect();
         let drawn = |key: Key, part: f64| {
-            let load = |(shard, (it, load)): (u64, (&Work, &f64))| {
-                load + (it.noise * part).sqrt() * normal(key, shard)
+            let load = |(shard, (it, stays)): (u64, (&Work, &f64))| {
+                let noise = it.noise * part;
+                it.skewed(it.stays + noise, stays + noise.sqrt() * normal(key, shard))
             };
-            fullest((0_u64..).zip(shards.iter().zip(&loads)).map(load))
+            fullest((0_u64..).zip(shards.iter().zip(&stays)).map(load))
         };
-        let mean = |stream: u64, part: f64| {
-            (0..DRAWS).map(|it| drawn(key.fork(stream).fork(it), part)).sum::<f64>() / precise(DRAWS)
+        // Tokens and windows are of the same replies.
+        let mean = |part: f64| {
+            (0..DRAWS).map(|it| drawn(key.fork(2).fork(it), part)).sum::<f64>() / precise(DRAWS)
         };
-        Imbalance { token: mean(2, 1.0), window: mean(3, self.window), whole: drawn(key.fork(4), self.whole) }
+        Imbalance { token: mean(1.0), window: mean(self.window), whole: drawn(key.fork(4), self.whole) }
     }
 
     /// What the neurons of each shard do, of clusters that are drawn.
@@ -128,11 +150,10 @@ impl Shards {
     }
 }
 
-/// The most over the mean. What is drawn may be less than nothing, which no shard does.
+/// The most over the mean.
 fn fullest(loads: impl Iterator<Item = f64>) -> f64 {
     let (mut most, mut total, mut count) = (0.0_f64, 0.0, 0_u64);
     for load in loads {
-        let load = load.max(0.0);
         (most, total, count) = (most.max(load), total + load, count + 1);
     }
     if total > 0.0 { most * precise(count) / total } else { 1.0 }

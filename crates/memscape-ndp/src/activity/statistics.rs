@@ -19,7 +19,9 @@ pub struct Statistics {
     /// Share of a token's active neurons that were active `distance` tokens before:
     /// a mean over tokens and layers.
     pub overlap: f64,
-    /// Share of activations in the neurons that the profile has as hot.
+    /// Share of neurons that the profile has as hot, each of them whole.
+    pub hot: f64,
+    /// Share of activations in these.
     pub top_share: f64,
     /// Share of hot neurons that are not among this prompt's hot ones.
     pub hot_varied: f64,
@@ -92,6 +94,7 @@ pub fn measure(source: &Source, layers: &[usize], inquiry: &Inquiry) -> Statisti
     Statistics {
         density: ratio(sum(|it| it.active), sum(|it| it.places)),
         overlap: mean(|it| it.overlap),
+        hot: ratio(sum(|it| it.hot) * precise(inquiry.decode as u64), sum(|it| it.places)),
         top_share: ratio(sum(|it| it.hot_active), sum(|it| it.active)),
         hot_varied: ratio(sum(|it| it.varied), sum(|it| it.hot)),
         child_given_parents: (all.iter().any(|it| it.family > 0))
@@ -214,9 +217,14 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
     let top = quadrature_between(limit, f64::INFINITY, |z| law.profiled(z));
     // Offline and prompt's latent are two normals with this correlation.
     let all = law.offline.hypot(law.prompt.hypot(law.cluster));
-    let related = if all > 0.0 { law.offline / all } else { 1.0 };
-    let rest = (1.0 - related * related).max(1e-12).sqrt();
-    let stays = quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest));
+    let related = if all > 0.0 { law.offline / all } else { 0.0 };
+    let rest = (1.0 - related * related).max(0.0).sqrt();
+    // Where a prompt changes next to nothing, those stay that were.
+    let stays = if rest > 1e-3 {
+        quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest))
+    } else {
+        hot
+    };
 
     let shards = Shards::new(law, limit, neurons, inquiry.shards, [inquiry.window, inquiry.decode]);
     let key = Key::new(seed).fork(8);
@@ -225,10 +233,12 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
     Statistics {
         density: law.density,
         overlap: law.overlap(u32::try_from(inquiry.distance).unwrap_or(u32::MAX)),
+        hot,
         top_share: top / (top + quadrature_between(f64::NEG_INFINITY, limit, |z| law.profiled(z))),
         // Of no hot neurons, none vary; where all are hot, the sum of those that stay may round above them.
         hot_varied: if hot > 0.0 { (1.0 - stays / hot).max(0.0) } else { 0.0 },
-        child_given_parents: Some(law.child_given_parents()),
+        // The first layer has no parents.
+        child_given_parents: (layers > 1).then(|| law.child_given_parents()),
         token_imbalance: mean(|it| it.token),
         window_imbalance: mean(|it| it.window),
         least_imbalance: all.iter().map(|it| it.whole).fold(f64::INFINITY, f64::min),

@@ -5,7 +5,7 @@ mod hermes_base;
 mod offloading;
 mod tensorrt;
 
-pub use deja_vu::deja_vu;
+pub use deja_vu::{deja_vu, deja_vu_divided};
 pub use hermes_base::hermes_base;
 pub use offloading::{accelerate, flexgen};
 pub use tensorrt::tensorrt;

@@ -87,6 +87,37 @@ pub enum Communicated {
     Sums,
 }
 
+/// What a step has of each matrix, in their order here, and of attention: what of its weights is met, and how
+/// the time of what comes to the GPU and of predictors is divided, whatever the unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Divided {
+    /// Weights that are multiplied.
+    pub met: [f64; 4],
+    /// Communication; the last is attention's.
+    pub communication: [f64; 5],
+    /// Predictors.
+    pub predictor: [f64; 4],
+}
+
+impl Divided {
+    /// A step that meets all weights once.
+    ///
+    /// * `communicated`: what takes time beside them
+    #[must_use]
+    pub fn dense(work: &Work, communicated: Communicated) -> Self {
+        let matrices = matrices(work, work.shape.head);
+        let met = matrices.map(|it| it.1);
+        let [qkv, out, mlp, head] = matrices.map(|(name, weights)| communicated.share(name, weights, work));
+        Self { met, communication: [qkv, out, mlp, head, 0.0], predictor: [0.0; 4] }
+    }
+}
+
+/// Each as a share of all; nothing where all are nothing.
+fn shares<const COUNT: usize>(all: [f64; COUNT]) -> [f64; COUNT] {
+    let sum: f64 = all.iter().sum();
+    all.map(|it| if sum > 0.0 { it / sum } else { 0.0 })
+}
+
 impl Communicated {
     fn share(self, name: &str, of_weights: f64, work: &Work) -> f64 {
         match self {
@@ -136,7 +167,8 @@ pub fn of_prompt(
     matrices.chain([attention]).collect()
 }
 
-/// A step of a system that reads all weights: matrices have its time by their weights.
+/// A step of a system whose GPU, or whose GPU and DIMMs together, have all matrices: each has the time of what it is
+/// divided into.
 ///
 /// * `on_dimms`: whether DIMMs share weights with the GPU, and have keys and values
 #[must_use]
@@ -146,26 +178,28 @@ pub fn of_dense_step(
     rates: &Rates,
     peaks: &Peaks,
     on_dimms: bool,
-    communicated: Communicated,
+    divided: &Divided,
 ) -> Vec<OperatorCost> {
-    let matrices = matrices(work, work.shape.head);
-    let all: f64 = matrices.iter().map(|it| it.1).sum();
+    let Divided { met, communication, predictor } = divided;
+    let (computed, moved, predicted) = (shares(*met), shares(*communication), shares(*predictor));
     let time = |part: StepPart| Nanoseconds::from(account.step[part]);
-    let matrices = matrices.into_iter().map(|(name, weights)| {
-        let of_weights = weights / all;
+    let matrices = (0..).zip(matrices(work, work.shape.head)).map(|(it, (name, _)): (usize, _)| {
         let shares = [
-            (StepPart::Fc, of_weights),
-            (StepPart::Communication, communicated.share(name, of_weights, work)),
-            (StepPart::Predictor, of_weights),
+            (StepPart::Fc, computed[it]),
+            (StepPart::Communication, moved[it]),
+            (StepPart::Predictor, predicted[it]),
         ];
         let parts = shares.map(|(it, share)| (it.name(), time(it) * share));
-        let (bytes, macs) = (weights * rates.weight_bytes, weights * rates.batch);
+        let (bytes, macs) = (met[it] * rates.weight_bytes, met[it] * rates.batch);
         let least = if on_dimms { peaks.on_both(bytes) } else { peaks.on_gpu(bytes, macs) };
         OperatorCost::new(Pass::Token, name, least, parts)
     });
     let cache = work.token_cache_bytes() * work.mean_context();
     let macs = rates.attention_macs(&work.shape, work.mean_context()) * work.layers();
     let least = if on_dimms { peaks.on_cold(cache) } else { peaks.on_gpu(cache, macs) };
-    let attention = [(StepPart::Attention.name(), time(StepPart::Attention))];
+    let attention = [
+        (StepPart::Attention.name(), time(StepPart::Attention)),
+        (StepPart::Communication.name(), time(StepPart::Communication) * moved[4]),
+    ];
     matrices.chain([OperatorCost::new(Pass::Token, ATTENTION, least, attention)]).collect()
 }

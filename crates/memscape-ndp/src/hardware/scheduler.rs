@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::NdpError;
 use crate::numbers::Share;
 
 /// The 4-bit state predictor.
@@ -74,6 +75,15 @@ pub enum Rule {
 }
 
 impl Predictor {
+    /// Whether states rise with the prompt's tokens.
+    ///
+    /// # Errors
+    /// [`NdpError::Starts`] if they do not.
+    pub fn check(&self) -> Result<(), NdpError> {
+        let (low, high) = (self.start_low.as_f64(), self.start_high.as_f64());
+        if high < low { Err(NdpError::Starts { low, high }) } else { Ok(()) }
+    }
+
     /// The state a neuron starts with, from its share of the prompt's tokens.
     ///
     /// # Source

@@ -178,7 +178,7 @@ impl Study for ActivityStudy {
 
     fn answer(&self) -> Result<ActivityAnswer, StudyError> {
         let statistics = self.statistics()?;
-        let (hot, top) = (self.hot_fraction.as_f64(), statistics.top_share);
+        let (hot, top) = (statistics.hot, statistics.top_share);
         Ok(ActivityAnswer {
             density: statistics.density,
             overlap: statistics.overlap,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{laws, slots};
 use crate::activity::RecordingName;
 use crate::baseline;
-use crate::cost::operators::{Communicated, Peaks, of_dense_step, of_prompt};
+use crate::cost::operators::{Communicated, Divided, Peaks, of_dense_step, of_prompt};
 use crate::cost::{Account, ColdSide, PromptStage, Rates, StepPart, energy, table_bytes, timeline};
 use crate::error::NdpError;
 use crate::hardware::{
@@ -244,6 +244,7 @@ impl InferenceStudy {
     /// [`NdpError::Memory`] if the memory's numbers contradict each other.
     pub fn machine(&self) -> Result<Machine, NdpError> {
         check_memory(&self.dimm.memory)?;
+        self.predictor.check()?;
         Ok(Machine {
             gpu: self.gpu,
             dimm: self.dimm,
@@ -320,8 +321,12 @@ impl InferenceStudy {
                 };
                 let all = rates.of_gpus(self.gpus.get());
                 let mut costs = of_prompt(&account, &work, &all, &heads, &peaks, communicated);
+                let divided = match self.system {
+                    System::DejaVu => baseline::deja_vu_divided(&machine, &work)?,
+                    _ => Divided::dense(&work, communicated),
+                };
                 let on_dimms = self.system == System::HermesBase;
-                costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms, communicated));
+                costs.extend(of_dense_step(&account, &work, &rates, &peaks, on_dimms, &divided));
                 return Ok(costs);
             }
         };

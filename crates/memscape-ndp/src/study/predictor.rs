@@ -87,16 +87,16 @@ pub struct PredictorStudy {
 pub struct PredictorAnswer {
     /// Share of neurons whose activity is predicted
     pub accuracy: f64,
-    /// Share of active neurons that are predicted active
-    pub recall: f64,
-    /// Share of neurons predicted active that are
-    pub precision: f64,
+    /// Share of active neurons that are predicted active; null where none is active
+    pub recall: Option<f64>,
+    /// Share of neurons predicted active that are; null where none is predicted
+    pub precision: Option<f64>,
     /// Share of neurons that are active
     pub density: f64,
     /// Of neurons that are read, whatever their size, those that the GPU reads
     pub gpu_read_share: f64,
-    /// Fullest DIMM over the mean, over a window's cold work
-    pub window_imbalance: f64,
+    /// Fullest DIMM over the mean, over a window's cold work; null where no window ends
+    pub window_imbalance: Option<f64>,
     /// Share of the GPU's neurons exchanged per token
     pub swapped_share: f64,
     /// Neurons moved between DIMMs per token, in the layers that are walked
@@ -142,6 +142,7 @@ impl Default for PredictorStudy {
 impl PredictorStudy {
     fn machine(&self) -> Result<Machine, NdpError> {
         check_memory(&self.dimm.memory)?;
+        self.predictor.check()?;
         let Self { gpu, dimm, dimms, host, overhead, predictor, remap, activity, .. } = *self;
         Ok(Machine {
             gpu,
@@ -209,16 +210,21 @@ impl Study for PredictorStudy {
         let hermes = Hermes::new(&machine, &work, self.system.cold(), self.policy());
         let [capacity, room] = [hot, room].map(|it| it * work.shape.sparse_bytes());
         let (all, hot) = walk(&hermes, capacity, room)?;
-        let ratio = |a: u64, b: u64| if b > 0 { precise(a) / precise(b) } else { 0.0 };
+        let any = |a: u64, b: u64| (b > 0).then(|| precise(a) / precise(b));
+        let ratio = |a: u64, b: u64| any(a, b).unwrap_or(0.0);
+        // What will be active, an oracle knows.
+        let right =
+            |a: u64, b: u64| any(a, b).map(|it| if self.strategy == Strategy::Oracle { 1.0 } else { it });
         let judged = all.hits + all.false_alarms + all.misses + all.correct_rejections;
+        let (active, predicted) = (all.hits + all.misses, all.hits + all.false_alarms);
         let steps = u64::from(work.generated);
         Ok(PredictorAnswer {
-            accuracy: ratio(all.hits + all.correct_rejections, judged),
-            recall: ratio(all.hits, all.hits + all.misses),
-            precision: ratio(all.hits, all.hits + all.false_alarms),
-            density: ratio(all.hits + all.misses, judged),
+            accuracy: right(all.hits + all.correct_rejections, judged).unwrap_or(0.0),
+            recall: right(all.hits, active),
+            precision: right(all.hits, predicted),
+            density: ratio(active, judged),
             gpu_read_share: all.gpu_neurons / (all.gpu_neurons + all.cold_neurons).max(1e-300),
-            window_imbalance: if all.windows > 0 { all.window_imbalance / precise(all.windows) } else { 1.0 },
+            window_imbalance: (all.windows > 0).then(|| all.window_imbalance / precise(all.windows)),
             swapped_share: ratio(all.swapped, hot * steps),
             moves_per_token: ratio(all.moved, steps),
             state_table_kib: states / 1024.0,

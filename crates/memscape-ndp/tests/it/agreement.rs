@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use memscape_ndp::hardware::Interleave;
 use memscape_ndp::scheduler::{Exchange, Missed, Strategy};
 use memscape_ndp::study::System;
-use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy};
+use memscape_ndp::{ActivityAnswer, ActivityStudy, InferenceAnswer, InferenceStudy};
 use memscape_study::{CostEngine, Study};
 use memscape_units::GbPerS;
 use memscape_workload::{Llm, Model};
@@ -175,6 +175,74 @@ fn agreement_of_statistics() {
     }
 }
 
+/// Where few neurons are active, those that are so in most prompts are rare; and parents of few clusters are often of
+/// one.
+#[test]
+fn agreement_of_statistics_at_the_edges() {
+    let of = |density: f64, clusters: u32, engine: CostEngine, seed: u64| {
+        let mut base = ActivityStudy {
+            model: Some(Model::named("opt-1.3b").unwrap()),
+            density: Some(density.try_into().unwrap()),
+            engine,
+            seed,
+            ..ActivityStudy::default()
+        };
+        base.activity.clusters = number(clusters);
+        base.answer().unwrap()
+    };
+    let mean = |density: f64, clusters: u32, pick: fn(&ActivityAnswer) -> f64| {
+        (0..6).map(|seed| pick(&of(density, clusters, CostEngine::Events, seed))).sum::<f64>() / 6.0
+    };
+    for density in [0.01, 0.001, 0.99] {
+        let closed = of(density, 64, CostEngine::Closed, 0).overlap;
+        let measured = mean(density, 64, |it| it.overlap);
+        assert!((closed / measured - 1.0).abs() < 0.04, "{density}: {closed} {measured}");
+    }
+    for clusters in [2, 8] {
+        let children = |it: &ActivityAnswer| it.child_given_parents.unwrap();
+        let closed = children(&of(0.1, clusters, CostEngine::Closed, 0));
+        let measured = mean(0.1, clusters, children);
+        assert!((closed / measured - 1.0).abs() < 0.08, "{clusters}: {closed} {measured}");
+    }
+    // The first layer has no parents, whoever asks; and a window of one token is a token.
+    for engine in [CostEngine::Closed, CostEngine::Events] {
+        let layers = Some(NonZeroU32::MIN);
+        let one = ActivityStudy { engine, layers, window: NonZeroU32::MIN, ..ActivityStudy::default() };
+        let one = one.answer().unwrap();
+        assert_eq!((one.child_given_parents, one.window_imbalance), (None, one.token_imbalance));
+    }
+    // Nothing is foreseen where all neurons are alike, all where prompts change nothing.
+    let mut alike = ActivityStudy::default();
+    alike.activity.spread = 0.0;
+    assert!((alike.answer().unwrap().hot_varied - 0.8).abs() < 1e-3);
+    let mut fixed = ActivityStudy::default();
+    fixed.activity.prompt_drift = 0.0.try_into().unwrap();
+    fixed.activity.cluster_drift = fixed.activity.prompt_drift;
+    assert!(fixed.answer().unwrap().hot_varied.abs() < 1e-9);
+}
+
+/// Shards of a few active neurons have none of them, or several.
+#[test]
+fn agreement_of_nearly_empty_shards() {
+    for (model, shards, density) in [("opt-125m", 1024, None), ("opt-125m", 8, Some(0.01)), ("llama-2-70b", 8, Some(0.01))] {
+        let of = |engine, seed| {
+            let study = ActivityStudy {
+                model: Some(Model::named(model).unwrap()),
+                shards: number(shards),
+                density: density.map(|it: f64| it.try_into().unwrap()),
+                layers: Some(number(8)),
+                engine,
+                seed,
+                ..ActivityStudy::default()
+            };
+            study.answer().unwrap().token_imbalance
+        };
+        let mean = |engine| (0..4).map(|seed| of(engine, seed)).sum::<f64>() / 4.0;
+        let (closed, measured) = (mean(CostEngine::Closed), mean(CostEngine::Events));
+        assert!((closed / measured - 1.0).abs() < 0.15, "{model} {shards}: {closed} {measured}");
+    }
+}
+
 /// Shards differ by the clusters that a prompt favours, by how active their neurons are, and by noise.
 #[test]
 fn agreement_of_uneven_shards() {
@@ -188,15 +256,18 @@ fn agreement_of_uneven_shards() {
         if !drift {
             base.activity.cluster_drift = 0.0.try_into().unwrap();
         }
-        let with = |engine| ActivityStudy { engine, ..base.clone() }.answer().unwrap();
-        let (closed, measured) = (with(CostEngine::Closed), with(CostEngine::Events));
-        // Clusters are one draw of 40 layers, of which the least and the most even are one each.
-        for (name, closed, measured, within) in [
-            ("token", closed.token_imbalance, measured.token_imbalance, 0.1),
-            ("window", closed.window_imbalance, measured.window_imbalance, 0.1),
-            ("least", closed.least_imbalance, measured.least_imbalance, 0.15),
-            ("most", closed.most_imbalance, measured.most_imbalance, 0.25),
-        ] {
+        let of = |engine, seed| ActivityStudy { engine, seed, ..base.clone() }.answer().unwrap();
+        let [closed, measured] =
+            [CostEngine::Closed, CostEngine::Events].map(|engine| [0, 1, 2].map(|seed| of(engine, seed)));
+        // Clusters are three draws of 40 layers, of which the least and the most even are one each.
+        let all: [(&str, fn(&ActivityAnswer) -> f64, f64); 4] = [
+            ("token", |it| it.token_imbalance, 0.1),
+            ("window", |it| it.window_imbalance, 0.1),
+            ("least", |it| it.least_imbalance, 0.15),
+            ("most", |it| it.most_imbalance, 0.25),
+        ];
+        for (name, pick, within) in all {
+            let [closed, measured] = [&closed, &measured].map(|it| it.iter().map(pick).sum::<f64>());
             assert!((closed / measured - 1.0).abs() <= within, "{name} of {shards}: {closed} {measured}");
         }
     }

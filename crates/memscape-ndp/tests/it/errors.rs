@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use memscape_ndp::scheduler::Strategy;
 use memscape_ndp::{ActivityStudy, InferenceStudy, PartitionStudy, PredictorStudy};
 use memscape_study::{CostEngine, More, Study};
 use memscape_workload::{Experts, Llm, Model};
@@ -255,6 +256,37 @@ fn shards_are_as_uneven_as_can_be() {
     assert_eq!((all_hot.token_imbalance, all_hot.window_imbalance), (1.0, 1.0));
     let too_long = ActivityStudy { window: number(4000), ..walked }.answer().unwrap_err().to_string();
     assert!(too_long.contains("window"), "{too_long}");
+}
+
+/// States rise with how often a prompt's tokens activate a neuron.
+#[test]
+fn states_that_start_from_the_end_are_refused() {
+    let mut study = InferenceStudy::default();
+    study.predictor.start_low = 0.9.try_into().unwrap();
+    study.predictor.start_high = 0.1.try_into().unwrap();
+    let message = study.answer().unwrap_err().to_string();
+    assert!(message.contains("`predictor.start_high` is 0.1, below the 0.9"), "{message}");
+    study.predictor.start_high = study.predictor.start_low;
+    assert!(study.answer().is_ok());
+}
+
+/// Of what there is none of, there is no share.
+#[test]
+fn predictions_of_nothing_have_no_precision() {
+    let base = PredictorStudy {
+        model: Some(Model::named("opt-125m").unwrap()),
+        layers: NonZeroU32::new(4),
+        generated_tokens: NonZeroU32::new(4).unwrap(),
+        ..PredictorStudy::default()
+    };
+    let short = base.answer().unwrap();
+    assert!(short.window_imbalance.is_none() && short.recall > Some(0.5), "{short:?}");
+    let oracle = PredictorStudy { strategy: Strategy::Oracle, ..base.clone() }.answer().unwrap();
+    assert_eq!((oracle.accuracy, oracle.recall, oracle.precision), (1.0, Some(1.0), Some(1.0)));
+    let mut blind = base;
+    blind.predictor.threshold = 28;
+    let blind = blind.answer().unwrap();
+    assert_eq!((blind.precision, blind.recall), (None, Some(0.0)), "{blind:?}");
 }
 
 /// What other parameters give by themselves is none.

@@ -58,6 +58,37 @@ fn operators_are_the_whole() {
     }
 }
 
+/// Deja Vu brings and meets what is active of sparse blocks alone, which are those that have predictors; all else
+/// each token meets whole, on the GPU if there is room.
+#[test]
+fn a_sparse_step_is_divided_by_what_it_meets() {
+    for (model, batch) in [("opt-6.7b", 2), ("opt-13b", 1), ("opt-66b", 1)] {
+        let own = [
+            ("model", json!(model)),
+            ("system", json!("deja-vu")),
+            ("batch", json!(batch)),
+            ("prompt_tokens", json!(300)),
+            ("generated_tokens", json!(30)),
+        ];
+        let [prompt, token] = [Pass::Prompt, Pass::Token].map(|it| operators(&own, it));
+        for it in prompt.iter().chain(&token) {
+            assert!(it.time_ns() >= it.least_ns * (1.0 - 1e-9), "{model}: {it:?}");
+        }
+        for dense in ["out", "lm_head"] {
+            let parts = ["predictor", "communication"].map(|part| part_ns(&token, dense, part));
+            assert!(parts.iter().all(|it| *it <= 0.0), "{model}: {token:?}");
+            assert!(part_ns(&token, dense, "fc") > 0.0);
+        }
+        for sparse in ["qkv", "fc1+fc2"] {
+            assert!(part_ns(&token, sparse, "predictor") > 0.0);
+            assert_eq!(part_ns(&token, sparse, "communication") > 0.0, model != "opt-6.7b", "which fits the GPU");
+        }
+        // A token's head is the prompt's: the same bytes, at the same rate.
+        let [of_prompt, of_token] = [(&prompt, "gpu"), (&token, "fc")].map(|(it, part)| part_ns(it, "lm_head", part));
+        assert!((of_token / of_prompt - 1.0).abs() < 1e-6, "{model}: {of_token} {of_prompt}");
+    }
+}
+
 /// GPUs add up what they have behind attention and behind the feed-forward network; no head has sums.
 #[test]
 fn sums_are_those_of_two_matrices() {
