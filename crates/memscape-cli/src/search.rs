@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use memscape::explore::{
-    Objective, Origin, Search, Store, Strategy, Table, ended_early, nothing_found, once_each,
+    Objective, Origin, Search, Store, Strategy, Table, ended_early, not_compared, nothing_found, once_each,
 };
 use memscape::prelude::study;
 
@@ -69,6 +69,9 @@ pub fn search(
     }
     if let Some(early) = ended_early(&found, &space, &question).filter(|_| !quiet) {
         writeln!(err, "{early}")?;
+    }
+    if let Some(left) = not_compared(&found, &question).map_err(Failure::of)?.filter(|_| !quiet) {
+        writeln!(err, "{left}")?;
     }
     // What a full disk does not take is seen all the same.
     let shown = print(&found, &space.paths().collect::<Vec<_>>(), &question, out);

@@ -79,7 +79,7 @@ pub use parameters::Parameters;
 pub use question::Question;
 pub use registry::{DynStudy, Entry, Registered, Registry, Row, read};
 pub use schema::Kind;
-pub use search::{Contest, Search, Strategy, contest, ended_early, nothing_found, search};
+pub use search::{Contest, Search, Strategy, contest, ended_early, not_compared, nothing_found, search};
 pub use sensitivity::{Sensitivity, SensitivityMethod, sensitivity};
 pub use space::{Method, Objective, Range, Sample, Space};
 pub use store::{

@@ -12,7 +12,7 @@ mod search;
 
 pub use contest::{Contest, contest};
 pub(crate) use places::Cube;
-pub use search::{Search, Strategy, ended_early, nothing_found, search};
+pub use search::{Search, Strategy, ended_early, not_compared, nothing_found, search};
 
 #[cfg(test)]
 mod tests;

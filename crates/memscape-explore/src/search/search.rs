@@ -364,6 +364,26 @@ pub fn ended_early(found: &Table, space: &Space, question: &Search) -> Option<St
     })
 }
 
+/// That some answers were compared with none, since an objective has no finite value there, if so.
+///
+/// # Errors
+/// [`Error::UnknownColumn`] if the table is not a search's.
+pub fn not_compared(found: &Table, question: &Search) -> Result<Option<String>, Error> {
+    let answered: Vec<bool> = found.text("error")?.iter().map(Option::is_none).collect();
+    let goals: Vec<&String> = question.minimize.iter().chain(&question.maximize).collect();
+    let values = goals.iter().map(|it| found.f64(it)).collect::<Result<Vec<_>, _>>()?;
+    let finite = |row: usize| values.iter().all(|it| it[row].is_some_and(f64::is_finite));
+    let left = (0..answered.len()).filter(|row| answered[*row] && !finite(*row)).count();
+    let all = answered.iter().filter(|it| **it).count();
+    let goals: Vec<String> = goals.iter().map(|it| format!("`{it}`")).collect();
+    Ok((left > 0).then(|| {
+        format!(
+            "{left} of {all} answers are compared with none: {} is null there, or not finite",
+            goals.join(" or ")
+        )
+    }))
+}
+
 /// Why a search has no best point, if it has none.
 ///
 /// # Errors

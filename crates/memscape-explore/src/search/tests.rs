@@ -240,6 +240,19 @@ fn a_search_that_ends_early_says_so() {
     assert_eq!(early(&grid, &Search { budget: 5, ..question }), None);
 }
 
+/// What has no finite value is not compared, and that is said.
+#[test]
+fn a_search_says_what_it_compares_with_nothing() {
+    let grid = Space::default().axis("rows", 1..=10);
+    let of = |goal: &str| {
+        let question = Search { minimize: vec![goal.to_owned()], ..question(Strategy::Exhaustive, 10) };
+        super::not_compared(&search(&READ, &[], &grid, &question, &()).unwrap(), &question).unwrap()
+    };
+    let told = of("1 / (rows - 3)").unwrap();
+    insta::assert_snapshot!(told, @"1 of 10 answers are compared with none: `1 / (rows - 3)` is null there, or not finite");
+    assert_eq!(of("1 / rows"), None);
+}
+
 /// Rows without an answer are rows, and never the best.
 #[test]
 fn points_without_an_answer_are_kept_and_passed_over() {

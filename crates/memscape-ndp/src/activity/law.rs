@@ -121,7 +121,8 @@ impl Law {
         let width = 1.0_f64.hypot(self.offline.hypot(self.prompt));
         let lowest_of = |count: f64| {
             quadrature(|z| {
-                let lowest = quantile(1.0 - (1.0 - cdf(z)).powf(1.0 / count));
+                // As far out as numbers are looked at.
+                let lowest = quantile(1.0 - cdf(-z).powf(1.0 / count)).clamp(-9.0, 9.0);
                 cdf((self.offset + self.cluster * lowest) / width)
             })
         };

@@ -120,9 +120,8 @@ impl Shards {
             fullest((0_u64..).zip(shards.iter().zip(&stays)).map(load))
         };
         // Tokens and windows are of the same replies.
-        let mean = |part: f64| {
-            (0..DRAWS).map(|it| drawn(key.fork(2).fork(it), part)).sum::<f64>() / precise(DRAWS)
-        };
+        let mean =
+            |part: f64| (0..DRAWS).map(|it| drawn(key.fork(2).fork(it), part)).sum::<f64>() / precise(DRAWS);
         Imbalance { token: mean(1.0), window: mean(self.window), whole: drawn(key.fork(4), self.whole) }
     }
 

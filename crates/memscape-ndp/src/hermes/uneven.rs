@@ -258,9 +258,8 @@ mod tests {
 
     #[test]
     fn dimms_take_what_they_have_or_have_time_for() {
-        let handed = |room, held, deviation| {
-            super::handed(room, held, deviation, mean_of_largest(8) * deviation, 8)
-        };
+        let handed =
+            |room, held, deviation| super::handed(room, held, deviation, mean_of_largest(8) * deviation, 8);
         // Far from their loads, or with loads that are all the same.
         assert!((handed(10.0, 400.0, 20.0) - 80.0).abs() < 1e-3);
         assert!((handed(10.0, 4.0, 0.0) - 32.0).abs() < 1e-12);

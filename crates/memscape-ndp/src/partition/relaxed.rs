@@ -114,13 +114,23 @@ fn turns(fixed: f64, [on_gpu, cold, moved]: [Work; 3], gpu: Speed, dimms: Speed)
 ///
 /// Prefixes are the best of divisible neurons where the GPU is bound by reading, whatever
 /// binds the DIMMs, and where multiplying binds both: hotter neurons save more per byte, and
-/// more per time of the GPU. Where its multipliers might bind beside DIMMs that read, either
+/// more per time of the GPU. So they are where all neurons are multiplied equally often when they are read, as by one
+/// sequence: then each side has one rate. Where its multipliers might bind beside DIMMs that read, either
 /// of those two leaves out a part of some time, and is a bound.
 pub(super) fn best_price(blocks: &[Block], ordered: &[Ordered], devices: &Devices) -> (f64, f64) {
     let (gpu, dimms) = (devices.gpu(), devices.together());
     let reads = |block: &Block| (0..block.frequency.len()).all(|it| !gpu.multiplies(block.work(it)));
+    let alike = |block: &Block| {
+        /// Relative difference that is rounding.
+        const ROUNDING: f64 = 1e-12;
+        let mut all = (0..block.frequency.len()).map(|it| block.work(it)).filter(|it| it.read > 0.0);
+        all.next().is_none_or(|first| {
+            let often = first.multiplied / first.read;
+            all.all(|it| (it.multiplied - often * it.read).abs() <= ROUNDING * it.multiplied)
+        })
+    };
     let (price, bound) = price_of(blocks, ordered, devices.gpu_capacity, gpu, dimms);
-    if blocks.par_iter().all(reads) {
+    if blocks.par_iter().all(|it| reads(it) || alike(it)) {
         return (price, bound);
     }
     let reading = Speed { multiplied: f64::INFINITY, ..gpu };

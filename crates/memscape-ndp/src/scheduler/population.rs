@@ -176,8 +176,7 @@ impl Drift {
         let index = stratum * pairs + number / 2;
         // What shifts the neuron's activity, and what does not.
         let both = law.prompt.hypot(law.cluster);
-        let (prompt, cluster) =
-            if both > 0.0 { (law.prompt / both, law.cluster / both) } else { (1.0, 0.0) };
+        let (prompt, cluster) = if both > 0.0 { (law.prompt / both, law.cluster / both) } else { (1.0, 0.0) };
         let (along, across) = (mirrored * here, filling(index, LINE));
         let drifts = std::array::from_fn(|it| {
             #[expect(clippy::cast_possible_truncation, reason = "a few")]

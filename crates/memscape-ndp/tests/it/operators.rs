@@ -81,10 +81,15 @@ fn a_sparse_step_is_divided_by_what_it_meets() {
         }
         for sparse in ["qkv", "fc1+fc2"] {
             assert!(part_ns(&token, sparse, "predictor") > 0.0);
-            assert_eq!(part_ns(&token, sparse, "communication") > 0.0, model != "opt-6.7b", "which fits the GPU");
+            assert_eq!(
+                part_ns(&token, sparse, "communication") > 0.0,
+                model != "opt-6.7b",
+                "which fits the GPU"
+            );
         }
         // A token's head is the prompt's: the same bytes, at the same rate.
-        let [of_prompt, of_token] = [(&prompt, "gpu"), (&token, "fc")].map(|(it, part)| part_ns(it, "lm_head", part));
+        let [of_prompt, of_token] =
+            [(&prompt, "gpu"), (&token, "fc")].map(|(it, part)| part_ns(it, "lm_head", part));
         assert!((of_token / of_prompt - 1.0).abs() < 1e-6, "{model}: {of_token} {of_prompt}");
     }
 }

@@ -7,7 +7,7 @@ use memscape_ndp::activity::npz::Npz;
 use memscape_ndp::hardware::MACHINES;
 use memscape_ndp::partition::{Block, Devices, Partition, Sizes, solve};
 use memscape_study::Study;
-use memscape_units::Nanoseconds;
+use memscape_units::{Nanoseconds, Tops};
 use memscape_workload::Model;
 use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOutcome, Variable};
 use proptest::prelude::*;
@@ -342,6 +342,19 @@ fn nearly_all_tiny_instances_are_solved() {
     assert!(above[900] < 1e-9, "nine of ten are optimal: {}", above[900]);
     assert!(above[980] < 0.05, "{}", above[980]);
     assert!(above[999] < 0.5, "{}", above[999]);
+}
+
+/// One sequence multiplies what it reads: a GPU that multiplies slowly is one of one rate all the same, and the bound
+/// is as near as where it reads.
+#[test]
+fn a_gpu_that_multiplies_slowly_has_a_bound_that_is_near() {
+    for fp16_tops in [0.1, 1.0, 70.0] {
+        let mut study =
+            PartitionStudy { model: Some(Model::named("opt-6.7b").unwrap()), ..PartitionStudy::default() };
+        study.gpu.fp16_tops = Tops::new(fp16_tops).unwrap();
+        let found = study.answer().unwrap();
+        assert!((0.0..1e-2).contains(&found.gap), "{fp16_tops}: {found:?}");
+    }
 }
 
 /// The same for batches: what the smallest bound proves, every placement keeps.
