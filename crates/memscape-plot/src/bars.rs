@@ -359,25 +359,36 @@ impl GroupedBars {
             let half = slot / 2.0 - (0.06 * slot).min(0.8);
             scene.fill(Rect { left: x - half, right: x + half, top, bottom }, colour_of(&self.series, index));
             if let Some(labels) = labels {
-                // Above what else stands on the bar.
-                let highest = self.others_top(axis, area, index, group).map_or(end, |it| it.min(end));
-                let from = if end <= base { highest } else { end };
+                // Beyond what else stands on the bar.
+                let from = self.others_end(axis, area, index, group, end <= base).unwrap_or(end);
                 texts.push(labels.text((x, from), end <= base, self.value_text(value)));
             }
         }
     }
 
-    /// The upper end of what is drawn over a bar, if anything is.
-    fn others_top(&self, axis: &Upright, area: Rect, index: usize, group: usize) -> Option<f64> {
+    /// The far end of a bar and of what is drawn over it.
+    ///
+    /// * `rises`: whether the bar does
+    fn others_end(
+        &self,
+        axis: &Upright,
+        area: Rect,
+        index: usize,
+        group: usize,
+        rises: bool,
+    ) -> Option<f64> {
+        // Less is farther.
+        let y = |value: f64| if rises { axis.y(area, value) } else { -axis.y(area, value) };
         let series = &self.series[index];
-        let spread = series.spread.get(group).copied().flatten().map(|it| axis.y(area, it.0.max(it.1)) - 0.5);
-        let end = axis.y(area, series.values[group]?);
+        let end = y(series.values[group]?);
+        let spread = series.spread.get(group).copied().flatten().map(|it| y(it.0).min(y(it.1)) - 0.5);
         let radius = self.diamond(area);
-        let published = series.published.get(group).copied().flatten().map(|it| axis.y(area, it));
-        // A diamond well above the bar leaves room for the number between them.
+        let published = series.published.get(group).copied().flatten().map(y);
+        // A diamond well beyond the bar leaves room for the number between them.
         let room = self.value_labels(self.slot(area.width())).map_or(0.0, |it| it.length + 3.0);
         let near = published.filter(|it| end - room - radius * 1.5 <= *it && *it <= end + 1.5 * radius);
-        [spread, near.map(|it| it - 1.5 * radius)].into_iter().flatten().reduce(f64::min)
+        let far = [spread, near.map(|it| it - 1.5 * radius)].into_iter().flatten().fold(end, f64::min);
+        Some(if rises { far } else { -far })
     }
 
     /// How large open diamonds are.

@@ -66,6 +66,25 @@ fn assert_texts_apart(figure: &str, layout: &Layout) {
     }
 }
 
+/// A value stands beyond what is drawn over its bar, whichever way that goes.
+#[test]
+fn values_stand_beyond_spreads() {
+    for sign in [1.0, -1.0] {
+        let middle = |spread: Option<(f64, f64)>| {
+            let values = [5.0, 9.0].map(|it| Some(sign * it));
+            let series = Series { spread: vec![spread, None], ..Series::new("", values) };
+            let bars = GroupedBars { series: vec![series], ..GroupedBars::new("Gain", ["a", "b"]) }.decimals(1);
+            let layout = Figure::one_column().panel("", bars).layout().unwrap();
+            let text = layout.scene.texts().find(|it| it.line.ends_with("5.0") && it.line.len() > 2);
+            let bounds = text.unwrap().bounds();
+            0.5 * (bounds.top + bounds.bottom)
+        };
+        let moved = middle(Some((sign * 4.0, sign * 7.0))) - middle(None);
+        // Upwards is less.
+        assert!(moved * sign < -2.0, "{sign}: {moved}");
+    }
+}
+
 /// From one bar to hundreds, from nanoseconds to gigabytes, with gaps.
 #[test]
 fn charts_of_any_size_and_magnitude_are_laid_out() {
