@@ -369,14 +369,7 @@ impl GroupedBars {
     /// The far end of a bar and of what is drawn over it.
     ///
     /// * `rises`: whether the bar does
-    fn others_end(
-        &self,
-        axis: &Upright,
-        area: Rect,
-        index: usize,
-        group: usize,
-        rises: bool,
-    ) -> Option<f64> {
+    fn others_end(&self, axis: &Upright, area: Rect, index: usize, group: usize, rises: bool) -> Option<f64> {
         // Less is farther.
         let y = |value: f64| if rises { axis.y(area, value) } else { -axis.y(area, value) };
         let series = &self.series[index];

@@ -73,7 +73,8 @@ fn values_stand_beyond_spreads() {
         let middle = |spread: Option<(f64, f64)>| {
             let values = [5.0, 9.0].map(|it| Some(sign * it));
             let series = Series { spread: vec![spread, None], ..Series::new("", values) };
-            let bars = GroupedBars { series: vec![series], ..GroupedBars::new("Gain", ["a", "b"]) }.decimals(1);
+            let bars =
+                GroupedBars { series: vec![series], ..GroupedBars::new("Gain", ["a", "b"]) }.decimals(1);
             let layout = Figure::one_column().panel("", bars).layout().unwrap();
             let text = layout.scene.texts().find(|it| it.line.ends_with("5.0") && it.line.len() > 2);
             let bounds = text.unwrap().bounds();

@@ -81,12 +81,12 @@ fn copied(machine: &Machine, work: &Work, offloaded: &Offloaded, law: &Law) -> (
     }
     let met = Divided::dense(work, Communicated::Weights).met;
     let [qkv, out, mlp, head] = met;
-    let copied = |bytes: f64| rates.pageable(bytes, 1.0).as_f64();
-    let lacking_of = |weights: f64| copied(lacking * weights * rates.weight_bytes / whole);
-    let of_block = |it: usize| calls[it].as_f64() + copied(neurons[it]) + lacking_of(predictors[it]);
+    let bringing = |bytes: f64| rates.pageable(bytes, 1.0).as_f64();
+    let lacking_of = |weights: f64| bringing(lacking * weights * rates.weight_bytes / whole);
+    let of_block = |it: usize| calls[it].as_f64() + bringing(neurons[it]) + lacking_of(predictors[it]);
     let divided = Divided {
         met: [qkv * active, out, mlp * active, head],
-        communication: [of_block(0), lacking_of(out), of_block(1), lacking_of(head), copied(cache)],
+        communication: [of_block(0), lacking_of(out), of_block(1), lacking_of(head), bringing(cache)],
         predictor: [predictors[0], 0.0, predictors[1], 0.0],
     };
     let calls: Nanoseconds = calls.into_iter().sum();
