@@ -42,11 +42,8 @@ fn best(machine: &Machine, work: &Work) -> Result<(Offloaded, Step, Divided), Nd
     };
     let (copied, divided) = copied(machine, work, &offloaded, &law);
     let whole = offloaded.step(true);
-    let (step, divided) = if copied.time() < whole.time() {
-        (copied, divided)
-    } else {
-        (whole, Divided::dense(work, Communicated::Weights))
-    };
+    let (step, divided) =
+        if copied.time() < whole.time() { (copied, divided) } else { (whole, offloaded.divided(work)) };
     Ok((offloaded, step, divided))
 }
 

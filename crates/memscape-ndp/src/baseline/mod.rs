@@ -7,5 +7,5 @@ mod tensorrt;
 
 pub use deja_vu::{deja_vu, deja_vu_divided};
 pub use hermes_base::hermes_base;
-pub use offloading::{accelerate, flexgen};
+pub use offloading::{accelerate, flexgen, offloaded_divided};
 pub use tensorrt::tensorrt;

@@ -3,6 +3,7 @@
 use memscape_study::BoundBy;
 use memscape_units::Nanoseconds;
 
+use crate::cost::operators::{Communicated, Divided};
 use crate::cost::{
     Account, Causes, ColdSide, DimmWork, Held, Prompt, Rates, StepPart, Traffic, on_dimms, step,
 };
@@ -89,6 +90,14 @@ impl Offloaded {
         }
     }
 
+    /// What a step is divided into that transfers all that is not resident: keys and values come for attention.
+    pub fn divided(&self, work: &Work) -> Divided {
+        let dense = Divided::dense(work, Communicated::Weights);
+        let [qkv, out, mlp, head] = dense.met;
+        let cache = (qkv + out + mlp + head) * self.cache / self.weights.max(1e-300);
+        Divided { communication: [qkv, out, mlp, head, cache], ..dense }
+    }
+
     /// What the GPU waits for launches, which go on while it works for so long and attends.
     fn waiting(&self, gpu: Nanoseconds) -> Nanoseconds {
         self.launches - (gpu + self.attention)
@@ -148,6 +157,14 @@ pub fn accelerate(machine: &Machine, work: &Work) -> Result<Account, NdpError> {
     let passes = f64::from(machine.host.accelerate_passes.get());
     let offloaded = Offloaded::new(machine, work, passes)?;
     offloaded.account(work, false, &offloaded.step(false))
+}
+
+/// What a step of either that offloads all alike is divided into.
+///
+/// # Errors
+/// As [`accelerate`].
+pub fn offloaded_divided(machine: &Machine, work: &Work) -> Result<Divided, NdpError> {
+    Ok(Offloaded::new(machine, work, 1.0)?.divided(work))
 }
 
 /// `FlexGen`: the next layer's weights come while this one computes.

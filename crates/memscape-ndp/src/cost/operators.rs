@@ -197,9 +197,11 @@ pub fn of_dense_step(
     let cache = work.token_cache_bytes() * work.mean_context();
     let macs = rates.attention_macs(&work.shape, work.mean_context()) * work.layers();
     let least = if on_dimms { peaks.on_cold(cache) } else { peaks.on_gpu(cache, macs) };
-    let attention = [
-        (StepPart::Attention.name(), time(StepPart::Attention)),
-        (StepPart::Communication.name(), time(StepPart::Communication) * moved[4]),
-    ];
+    let brought = time(StepPart::Communication) * moved[4];
+    let attention = [(StepPart::Attention, time(StepPart::Attention)), (StepPart::Communication, brought)];
+    let attention = attention
+        .into_iter()
+        .filter(|(part, time)| *part == StepPart::Attention || *time > Nanoseconds::ZERO);
+    let attention = attention.map(|(part, time)| (part.name(), time));
     matrices.chain([OperatorCost::new(Pass::Token, ATTENTION, least, attention)]).collect()
 }

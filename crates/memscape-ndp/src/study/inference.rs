@@ -323,6 +323,7 @@ impl InferenceStudy {
                 let mut costs = of_prompt(&account, &work, &all, &heads, &peaks, communicated);
                 let divided = match self.system {
                     System::DejaVu => baseline::deja_vu_divided(&machine, &work)?,
+                    System::Accelerate | System::Flexgen => baseline::offloaded_divided(&machine, &work)?,
                     _ => Divided::dense(&work, communicated),
                 };
                 let on_dimms = self.system == System::HermesBase;

@@ -94,6 +94,26 @@ fn a_sparse_step_is_divided_by_what_it_meets() {
     }
 }
 
+/// What of keys and values does not fit the GPU comes for attention, at the rate of weights.
+#[test]
+fn offloaded_keys_and_values_come_for_attention() {
+    for system in ["flexgen", "accelerate"] {
+        let own = [
+            ("model", json!("opt-13b")),
+            ("system", json!(system)),
+            ("batch", json!(64)),
+            ("prompt_tokens", json!(1024)),
+            ("generated_tokens", json!(1)),
+        ];
+        let token = operators(&own, Pass::Token);
+        let of = |operator| part_ns(&token, operator, "communication");
+        // 40 layers of 5120 numbers, in halves, of 1025 tokens; and an output projection of each layer.
+        let [cache, out] = [64.0 * 40.0 * 2.0 * 5120.0 * 1025.0, 40.0 * 5120.0 * 5120.0];
+        let ratio = of("attention_scores+attention_values") / of("out") / (cache / out);
+        assert!((ratio - 1.0).abs() < 1e-6, "{system}: {ratio}");
+    }
+}
+
 /// GPUs add up what they have behind attention and behind the feed-forward network; no head has sums.
 #[test]
 fn sums_are_those_of_two_matrices() {
