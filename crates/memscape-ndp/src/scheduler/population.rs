@@ -275,4 +275,30 @@ mod tests {
             assert!((activations / (0.15 * f64::from(batch)) - 1.0).abs() < 0.1, "{batch}: {activations}");
         }
     }
+
+    /// All strata together, what one sequence's prompts favour are normal numbers that do not know of each other.
+    #[test]
+    fn drifts_are_standard_normal() {
+        let law = ACTIVITIES.get("relu-llm").at(0.15).unwrap();
+        let numbers = |it: &Drift| [it.prompt, it.clusters[0], it.clusters[1], it.clusters[2]];
+        let mut products = [[0.0; 4]; 4];
+        for stratum in 0..STRATA {
+            let all: Vec<_> = (0..EACH[0]).map(|it| Drift::spread(&law, stratum, it)).collect();
+            assert!((all.iter().map(|it| it.0).sum::<f64>() - 1.0).abs() < 1e-12);
+            for (share, drifts) in &all {
+                for it in drifts.iter().map(numbers) {
+                    let weight = share / f64::from(STRATA * PARENTS);
+                    for (row, products) in products.iter_mut().enumerate() {
+                        (0..4).for_each(|column| products[column] += weight * it[row] * it[column]);
+                    }
+                }
+            }
+        }
+        for (row, products) in products.iter().enumerate() {
+            for (column, product) in products.iter().enumerate() {
+                let exact = f64::from(u8::from(row == column));
+                assert!((product - exact).abs() < 0.03, "{row} {column}: {product}");
+            }
+        }
+    }
 }
