@@ -159,6 +159,9 @@ pub fn quadrature(function: impl Fn(f64) -> f64) -> f64 {
     NODES.iter().map(|(z, share)| share * function(*z)).sum()
 }
 
+/// What goes from one to none within fewer deviations is a step, which no rule of some hundred intervals sums up.
+pub const STEP: f64 = 1e-3;
+
 /// What the numbers between two limits add to the mean of a smooth function: Simpson's
 /// rule, from whose 128 intervals a density of thousandths is as exact as one of halves.
 #[must_use]

@@ -3,7 +3,7 @@
 use memscape_study::random::Key;
 
 use super::law::Law;
-use crate::normal::{cdf, normal, quadrature_between};
+use crate::normal::{STEP, cdf, normal, quadrature_between};
 use crate::numbers::precise;
 
 /// Latents of clusters at which work is tabulated: from -4 to 4.
@@ -85,14 +85,21 @@ impl Shards {
         // Offline and the prompt's part together are one normal, which tells of the first alone.
         let both = law.offline.hypot(law.prompt);
         let related = if both > 0.0 { law.offline / both } else { 1.0 };
-        let rest = (1.0 - related * related).max(1e-12).sqrt();
-        let is_cold = |z: f64| cdf((limit - related * z) / rest);
-        let all = |of: &dyn Fn(f64) -> f64| quadrature_between(f64::NEG_INFINITY, f64::INFINITY, of);
+        let rest = (1.0 - related * related).max(0.0).sqrt();
+        // Of cold ones; where prompts change next to nothing, these are all below the limit.
+        let all = |of: &dyn Fn(f64) -> f64| {
+            if rest > STEP {
+                let is_cold = |z: f64| cdf((limit - related * z) / rest);
+                quadrature_between(f64::NEG_INFINITY, f64::INFINITY, |z| is_cold(z) * of(z))
+            } else {
+                quadrature_between(f64::NEG_INFINITY, limit, of)
+            }
+        };
         let share = cdf(limit);
         let work = |latent: f64| {
             let often = |z: f64| cdf(law.offset + both * z + law.cluster * latent);
-            let mean = all(&|z| is_cold(z) * often(z)) / share.max(1e-300);
-            let square = all(&|z| is_cold(z) * often(z).powi(2)) / share.max(1e-300);
+            let mean = all(&often) / share.max(1e-300);
+            let square = all(&|z| often(z).powi(2)) / share.max(1e-300);
             let (stays, noise) = ((square - mean * mean).max(0.0), (mean - square).max(0.0));
             Work { neurons: 1.0, mean, stays, noise }
         };

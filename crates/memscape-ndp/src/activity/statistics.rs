@@ -8,7 +8,7 @@ use super::law::Law;
 use super::recording::NO_PARENT;
 use super::shards::{Imbalance, Shards};
 use super::source::Source;
-use crate::normal::{cdf, quadrature_between, quantile};
+use crate::normal::{STEP, cdf, quadrature_between, quantile};
 use crate::numbers::precise;
 
 /// What activity looks like. Shares are from 0 to 1.
@@ -220,7 +220,7 @@ pub fn expected(law: &Law, layers: usize, neurons: usize, inquiry: &Inquiry, see
     let related = if all > 0.0 { law.offline / all } else { 0.0 };
     let rest = (1.0 - related * related).max(0.0).sqrt();
     // Where a prompt changes next to nothing, those stay that were.
-    let stays = if rest > 1e-3 {
+    let stays = if rest > STEP {
         quadrature_between(limit, f64::INFINITY, |z| cdf((related * z - limit) / rest))
     } else {
         hot
