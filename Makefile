@@ -150,9 +150,11 @@ keep-editions: ## keep what each study answers now at its defaults, once it may 
 	EDITIONS=keep cargo test $(CARGO_FLAGS) --test it -- editions
 
 .PHONY: leave-one-out
-leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the others: minutes
+leave-one-out: $(MEMSCAPE) ## predict each calibrating claim from a fit to the others: an hour, which Hermes' claims take
+	@# Hermes has no jumps, and claims that take seconds.
 	for it in data/calibration/*.toml; do \
-		$(MEMSCAPE) calibrate "$$(basename $$it .toml)" --leave-one-out --out "$${it%.toml}-leave-one-out.csv"; done
+		paper="$$(basename $$it .toml)"; if [ "$$paper" = hermes ]; then near=--near; else near=; fi; \
+		$(MEMSCAPE) calibrate "$$paper" --leave-one-out $$near --out "$${it%.toml}-leave-one-out.csv"; done
 
 .PHONY: bench
 bench: $(FRESH) $(MEMSCAPE) ## speed of the engine, of sweeps, of whole programs; writes docs/performance.md

@@ -84,6 +84,10 @@ pub enum Command {
         /// Predict each of these claims from a fit to the others.
         #[arg(long)]
         leave_one_out: bool,
+        /// With it, go by slopes from the stored values on: minutes instead of hours where claims take seconds, for
+        /// models without jumps.
+        #[arg(long, requires = "leave_one_out")]
+        near: bool,
         /// Print how far the stored values may be off together, as data/calibration holds it.
         #[arg(long, conflicts_with = "leave_one_out")]
         covariance: bool,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use memscape::papers::calibrate::{LeftOut, covariance_of};
-use memscape::prelude::{Column, Control, Table, calibrate as fit, leave_one_out as leave};
+use memscape::prelude::{Column, Control, FitMethod, Table, calibrate as fit, leave_one_out as leave};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -35,12 +35,15 @@ pub fn covariance(paper: &str, out: &mut dyn Write) -> Result<(), Failure> {
 /// Prints each claim as the fit to the others predicts it, or writes it as a table.
 pub fn leave_one_out(
     paper: &str,
+    near: bool,
     file: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let progress = Progress::new("calibrate", quiet);
-    let rows = leave(paper, |done, of| progress.advanced(done as u64, of as u64)).map_err(Failure::of)?;
+    let method = if near { FitMethod::NEAR } else { FitMethod::PRINTED };
+    let told = |done, of| progress.advanced(done as u64, of as u64);
+    let rows = leave(paper, &method, told).map_err(Failure::of)?;
     drop(progress);
     match file {
         Some(path) => table(&rows)?.write_csv(path).map_err(Failure::of),

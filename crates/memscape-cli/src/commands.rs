@@ -42,8 +42,8 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         }
         Command::Predictions { json, .. } => predictions::list(json, quiet, out),
         Command::Calibrate { paper, covariance: true, .. } => calibrate::covariance(&paper, out),
-        Command::Calibrate { paper, leave_one_out: true, out: file, .. } => {
-            calibrate::leave_one_out(&paper, file.as_deref(), quiet, out)
+        Command::Calibrate { paper, leave_one_out: true, near, out: file, .. } => {
+            calibrate::leave_one_out(&paper, near, file.as_deref(), quiet, out)
         }
         Command::Calibrate { paper, .. } => calibrate::calibrate(&paper, quiet, out),
         Command::Studies => list(out),

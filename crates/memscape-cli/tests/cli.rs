@@ -390,6 +390,9 @@ fn claims_left_out_of_the_fit_are_a_table() {
     let path = folder.path().join("table.csv");
     let told = done(&["calibrate", "pim-sherpa", "--leave-one-out"]);
     assert!(told.lines().count() == 6 && told.contains("without it open: cpu.copy_gb_s"), "{told}");
+    // Without jumps, slopes lead where looks over whole ranges do.
+    assert_eq!(done(&["calibrate", "pim-sherpa", "--leave-one-out", "--near"]), told);
+    assert!(refused(&["calibrate", "pim-sherpa", "--near"]).contains("--leave-one-out"));
     assert_eq!(done(&["calibrate", "pim-sherpa", "--leave-one-out", "-o", path.to_str().unwrap()]), "");
     let csv = fs::read_to_string(path).unwrap();
     assert!(csv.starts_with("claim,published,unit,fitted,left_out,relative_error,open\n"), "{csv}");

@@ -68,7 +68,7 @@ pub use error::Error;
 pub use expression::Expression;
 pub use fit::{
     At, AtMeasurement, FitError, FitMethod, FitParameter, Fitted, FittedParameter, FittedPoint, Limit,
-    Measurement, Residual, Scale, StudyFit, covariance, fit, fit_study,
+    Measurement, Residual, Scale, Steps, StudyFit, covariance, fit, fit_study,
 };
 pub use front::{Front, check_front, front, front_of, hypervolume, once_each};
 pub use given::{open_plain, read_bytes, read_only_below, read_text};

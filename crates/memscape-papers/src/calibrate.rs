@@ -58,7 +58,7 @@ pub fn calibrate(paper: &str) -> Result<Fit, Error> {
         let verdicts = evaluate_with(&claims, &Parameters::new())?;
         return Ok(Fit { parameters: Vec::new(), rms_error: 0.0, verdicts });
     }
-    let fitted = fit_to(paper, free, |values| {
+    let fitted = fit_to(paper, free, &FitMethod::PRINTED, |values| {
         let verdicts = evaluate_with(&claims, &point(free, values))?;
         Ok(verdicts.iter().zip(&claims).map(|(it, claim)| residual(it, claim)).collect())
     })?;
@@ -100,19 +100,23 @@ pub struct LeftOut {
     pub open: Vec<String>,
 }
 
-/// Predicts each claim of role `calibrate` from a fit to the others. `told` hears how
-/// many are done, and of how many.
+/// Predicts each claim of role `calibrate` from a fit to the others, which begins at the stored values and goes by
+/// `method`. `told` hears how many are done, and of how many.
 ///
 /// # Errors
 /// As [`calibrate`].
-pub fn leave_one_out(paper: &str, told: impl Fn(usize, usize)) -> Result<Vec<LeftOut>, Error> {
+pub fn leave_one_out(
+    paper: &str,
+    method: &FitMethod,
+    told: impl Fn(usize, usize),
+) -> Result<Vec<LeftOut>, Error> {
     let free = free_parameters(papers::paper(paper)?.id);
     let claims = calibrating(paper)?;
     let stored = evaluate_with(&claims, &Parameters::new())?;
     let said = Said { free, claims: &claims, before: RefCell::default() };
     let left_out = |(index, stored): (usize, &Verdict)| {
         told(index, claims.len());
-        left_out(paper, &said, index, stored)
+        left_out(paper, method, &said, index, stored)
     };
     stored.iter().enumerate().map(left_out).collect()
 }
@@ -137,10 +141,16 @@ impl Said<'_> {
     }
 }
 
-fn left_out(paper: &str, said: &Said<'_>, index: usize, stored: &Verdict) -> Result<LeftOut, Error> {
+fn left_out(
+    paper: &str,
+    method: &FitMethod,
+    said: &Said<'_>,
+    index: usize,
+    stored: &Verdict,
+) -> Result<LeftOut, Error> {
     let Said { free, claims, .. } = said;
     let claim = &claims[index];
-    let fitted = fit_to(paper, free, |values| {
+    let fitted = fit_to(paper, free, method, |values| {
         let all = said.at(values)?.into_iter().zip(*claims).enumerate();
         Ok(all.filter(|it| it.0 != index).map(|(_, (it, claim))| residual(&it, claim)).collect())
     })?;
@@ -249,10 +259,11 @@ fn calibrating(paper: &str) -> Result<Vec<Claim>, Error> {
 fn fit_to(
     paper: &str,
     free: &[FreeParameter],
+    method: &FitMethod,
     residuals: impl Fn(&[f64]) -> Result<Vec<Residual>, Error>,
 ) -> Result<Fitted, Error> {
     let parameters: Vec<FitParameter> = free.iter().map(FitParameter::from).collect();
-    fit(&parameters, &FitMethod::PRINTED, &(), residuals).map_err(|error| match error {
+    fit(&parameters, method, &(), residuals).map_err(|error| match error {
         FitError::Model { problem, .. } => problem,
         other => Error::Fit { paper: paper.to_owned(), problem: other.to_string() },
     })
@@ -328,7 +339,7 @@ mod tests {
 
     #[test]
     fn what_nothing_else_fixes_is_not_predicted() {
-        let rows = leave_one_out("pim-sherpa", |_, _| {}).unwrap();
+        let rows = leave_one_out("pim-sherpa", &FitMethod::PRINTED, |_, _| {}).unwrap();
         let of = |id: &str| rows.iter().find(|it| it.id == format!("pim-sherpa.{id}")).unwrap();
         let copies = of("ttft.smc_ddb_1b");
         assert_eq!((copies.predicted, copies.open.as_slice()), (None, &["cpu.copy_gb_s".to_owned()][..]));

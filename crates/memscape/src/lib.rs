@@ -58,9 +58,9 @@ pub use versions::{DataVersion, data_versions, versions};
 pub mod prelude {
     pub use crate::drawing::{Drawing, Kind, Line};
     pub use crate::explore::{
-        Column, Control, Description, DynStudy, FitParameter, Front, Measurement, Objective, Parameters,
-        Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep, Table,
-        Uncertainty, fit_study, front, front_of, hypervolume, search, sensitivity, uncertainty,
+        Column, Control, Description, DynStudy, FitMethod, FitParameter, Front, Measurement, Objective,
+        Parameters, Range, Row, Search, Sensitivity, SensitivityMethod, Space, Strategy, StudyFile, Sweep,
+        Table, Uncertainty, fit_study, front, front_of, hypervolume, search, sensitivity, uncertainty,
     };
     pub use crate::notebook::Show;
     pub use crate::papers::calibrate::{calibrate, leave_one_out};

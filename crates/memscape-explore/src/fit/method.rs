@@ -1,5 +1,16 @@
 //! How a fit searches.
 
+/// What a round of a fit goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// The best value of one parameter after the other, at first in all of its range: for models with jumps.
+    Lines,
+    /// That, and then where the slopes of the residuals say that the least is: for models without jumps.
+    LinesAndSlopes,
+    /// Slopes alone, which are asked for anew where they mislead: few questions, and no valley but the one it begins in.
+    Slopes,
+}
+
 /// How a fit searches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitMethod {
@@ -7,9 +18,11 @@ pub struct FitMethod {
     pub rounds: usize,
     /// Significant digits of the values; all that floats hold if none.
     pub digits: Option<usize>,
-    /// Whether each round also tries the step to where the slopes of the residuals
-    /// say that the least is: for models without jumps.
-    pub slopes: bool,
+    /// What each round goes by.
+    pub steps: Steps,
+    /// Share of a value that a difference reaches which shows a slope. Models count in whole picoseconds, cycles and
+    /// neurons; shorter ones would see these.
+    pub reach: f64,
     /// Of how many parts of each range the search begins anew, each from the best of some points that are spread over all
     /// ranges together: one parameter at a time, a model that a parameter does not move from where others are looks as
     /// if it were least there.
@@ -24,11 +37,22 @@ pub struct FitMethod {
 
 impl FitMethod {
     /// For measurements: as exact as floats are.
-    pub const MEASURED: Self =
-        Self { rounds: 60, digits: None, slopes: true, parts: 4, deviations: false, trace: 1e-3 };
+    pub const MEASURED: Self = Self {
+        rounds: 60,
+        digits: None,
+        steps: Steps::LinesAndSlopes,
+        reach: 1e-3,
+        parts: 4,
+        deviations: false,
+        trace: 1e-3,
+    };
 
     /// For printed numbers and models with steps: four digits of each value, from where it is.
-    pub const PRINTED: Self = Self { rounds: 12, digits: Some(4), slopes: false, parts: 0, ..Self::MEASURED };
+    pub const PRINTED: Self =
+        Self { rounds: 12, digits: Some(4), steps: Steps::Lines, parts: 0, ..Self::MEASURED };
+
+    /// For printed numbers and models that take long, from near the least: by slopes alone.
+    pub const NEAR: Self = Self { rounds: 60, steps: Steps::Slopes, reach: 1e-2, ..Self::PRINTED };
 
     /// Relative width of what Brent's method leaves open.
     pub(super) fn precision(&self) -> f64 {

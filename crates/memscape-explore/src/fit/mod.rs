@@ -18,7 +18,7 @@ mod study;
 
 pub use error::{At, FitError};
 pub use fitted::{Fitted, FittedParameter, Limit};
-pub use method::FitMethod;
+pub use method::{FitMethod, Steps};
 pub use parameter::{FitParameter, Scale};
 pub use residual::Residual;
 pub use search::fit;

@@ -85,12 +85,11 @@ impl FitParameter {
         (self.coordinate(self.min), self.coordinate(self.max))
     }
 
-    /// How far a difference reaches that shows the slope: a thousandth of the value.
-    /// Models count in whole picoseconds and cycles; shorter ones would see these.
-    pub(super) fn reach(&self, value: f64) -> f64 {
+    /// How far a difference reaches that shows the slope: this share of the value.
+    pub(super) fn reach(&self, value: f64, share: f64) -> f64 {
         match self.scale {
-            Scale::Linear => 1e-3 * value.abs().max(1e-3 * (self.max - self.min)),
-            Scale::Logarithmic => 1e-3,
+            Scale::Linear => share * value.abs().max(1e-3 * (self.max - self.min)),
+            Scale::Logarithmic => share,
         }
     }
 

@@ -8,7 +8,7 @@ use argmin::solver::brent::BrentOpt;
 
 use super::error::{At, FitError};
 use super::fitted::{Fitted, FittedParameter, Limit};
-use super::method::FitMethod;
+use super::method::{FitMethod, Steps};
 use super::parameter::{FitParameter, Scale};
 use super::residual::Residual;
 use super::slopes::Slopes;
@@ -24,11 +24,18 @@ const BRENT_STEPS: u64 = 100;
 /// Doublings of the step along the way that a round went.
 const FARTHEST: u32 = 7;
 
-/// Halvings of the step that the slopes advise.
-const SHORTEST: u32 = 4;
+/// Dampings of the step that the slopes advise, of what the strongest of all directions could have.
+const DAMPINGS: [f64; 7] = [0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0];
+
+/// Dampings that slopes of elsewhere are worth.
+const ELSEWHERE: usize = 2;
 
 /// Relative gain of a round that does not count.
 const NO_GAIN: f64 = 1e-12;
+
+/// Relative gain of a step by slopes alone that is not worth asking for other slopes: parameters are then within a tenth
+/// of their deviations.
+const LITTLE_GAIN: f64 = 1e-3;
 
 /// Points of all ranges together that are looked at for other starts.
 const LOOKED_AT: usize = 64;
@@ -282,6 +289,9 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
 
     /// Goes to better places until nothing moves; whether that was so.
     fn go(&self, place: &mut Place) -> Result<bool, Halt<E>> {
+        if self.method.steps == Steps::Slopes {
+            return self.descend(place);
+        }
         for round in 0..self.method.rounds {
             let (before, cost) = (place.point.clone(), place.cost);
             for index in self.continuous() {
@@ -290,21 +300,78 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
                 candidate[index] = value;
                 self.take_if_better(place, candidate)?;
             }
-            if self.method.slopes {
-                self.step(place)?;
+            if self.method.steps == Steps::LinesAndSlopes {
+                let columns = self.columns(&place.point)?;
+                self.step(place, &columns, &DAMPINGS)?;
             }
-            let change = |index: usize| {
-                let (from, to) = (before[index], place.point[index]);
-                (to - from).abs() / to.abs().max(f64::MIN_POSITIVE)
-            };
-            let moved = self.continuous().map(change).fold(0.0, f64::max);
             self.done_one();
-            if moved <= self.method.still() || cost - place.cost <= NO_GAIN * cost {
+            if self.is_still(&before, cost * (1.0 - NO_GAIN), place) {
                 return Ok(true);
             }
             self.further(place, &before)?;
         }
         Ok(false)
+    }
+
+    /// Goes where slopes lead until those of where it is lead nowhere; whether that was so. On the way each step says
+    /// what the slopes along it are.
+    ///
+    /// # Source
+    /// Broyden, Math. Comp. 19, 1965.
+    fn descend(&self, place: &mut Place) -> Result<bool, Halt<E>> {
+        let mut columns = self.columns(&place.point)?;
+        let (mut of_here, mut first) = (true, 0);
+        for _ in 0..self.method.rounds {
+            let (before, residuals, cost) = (place.point.clone(), place.residuals.clone(), place.cost);
+            let some = if of_here { DAMPINGS.len() } else { (first + ELSEWHERE).min(DAMPINGS.len()) };
+            if let Some(further) = self.step(place, &columns, &DAMPINGS[first..some])? {
+                // The next step is about as bold.
+                first = (first + further).saturating_sub(1);
+            }
+            self.done_one();
+            if !self.is_still(&before, cost * (1.0 - LITTLE_GAIN), place) {
+                self.turn(&mut columns, (&before, &residuals), place);
+                of_here = false;
+            } else if of_here {
+                return Ok(true);
+            } else {
+                columns = self.columns(&place.point)?;
+                of_here = true;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a round led nowhere: to where all is as it was, or costs not less than this.
+    fn is_still(&self, before: &[f64], least: f64, place: &Place) -> bool {
+        let change = |index: usize| {
+            let (from, to) = (before[index], place.point[index]);
+            (to - from).abs() / to.abs().max(f64::MIN_POSITIVE)
+        };
+        let moved = self.continuous().map(change).fold(0.0, f64::max);
+        moved <= self.method.still() || least <= place.cost
+    }
+
+    /// Makes slopes say what a step did, and otherwise what they said.
+    fn turn(&self, columns: &mut [Vec<f64>], from: (&[f64], &[Residual]), to: &Place) {
+        let steps: Vec<(f64, f64)> = self
+            .continuous()
+            .map(|index| {
+                let parameter = &self.parameters[index];
+                let (lowest, highest) = parameter.ends();
+                let step = parameter.coordinate(to.point[index]) - parameter.coordinate(from.0[index]);
+                // Lengths are shares of ranges, so that units do not matter.
+                (step, step / (highest - lowest).powi(2))
+            })
+            .collect();
+        let length: f64 = steps.iter().map(|(step, scaled)| step * scaled).sum();
+        for (row, (before, after)) in from.1.iter().zip(&to.residuals).enumerate() {
+            let said: f64 = columns.iter().zip(&steps).map(|(column, (step, _))| column[row] * step).sum();
+            let amiss = (after.error - before.error - said) / length;
+            for (column, (_, scaled)) in columns.iter_mut().zip(&steps) {
+                column[row] += amiss * scaled;
+            }
+        }
     }
 
     fn done_one(&self) {
@@ -409,20 +476,37 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
 
     /// Goes where the slopes of the residuals say that the least is, or part of the
     /// way: where parameters are tied together, this is the way along the valley.
-    fn step(&self, place: &mut Place) -> Result<(), Halt<E>> {
-        let residuals: Vec<f64> = place.residuals.iter().map(|it| it.error).collect();
-        let step = self.slopes(&place.point)?.step(&residuals);
-        for factor in (0..SHORTEST).map(|it| 0.5_f64.powi(it.cast_signed())) {
+    ///
+    /// * `columns`: of slopes, as of [`columns`](Self::columns)
+    /// * `dampings`: one after the other, until one leads to something better; which that is, if any does
+    fn step(
+        &self,
+        place: &mut Place,
+        columns: &[Vec<f64>],
+        dampings: &[f64],
+    ) -> Result<Option<usize>, Halt<E>> {
+        // What is beyond slack moves as errors do, what is within it not; of all errors there is a trace.
+        let trace = self.method.trace.sqrt();
+        let beyond = |it: &Residual| it.beyond().copysign(it.error);
+        let outside = |it: &Residual| if 0.0 < it.beyond() { 1.0 } else { 0.0 };
+        let errors = place.residuals.iter().map(beyond);
+        let errors: Vec<f64> = errors.chain(place.residuals.iter().map(|it| trace * it.error)).collect();
+        let both = |column: &Vec<f64>| {
+            let outside = place.residuals.iter().zip(column).map(|(it, slope)| outside(it) * slope);
+            outside.chain(column.iter().map(|slope| trace * slope)).collect()
+        };
+        let slopes = Slopes::new(columns.iter().map(both).collect(), &self.ranges());
+        for (number, damping) in dampings.iter().enumerate() {
             let mut candidate = place.point.clone();
-            for (index, step) in self.continuous().zip(&step) {
+            for (index, step) in self.continuous().zip(slopes.step(&errors, *damping)) {
                 let coordinate = self.parameters[index].coordinate(candidate[index]);
-                candidate[index] = self.valid(index, factor.mul_add(*step, coordinate));
+                candidate[index] = self.valid(index, coordinate + step);
             }
             if self.take_if_better(place, candidate)? {
-                break;
+                return Ok(Some(number));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The value at a coordinate, with the digits that it has, in its range.
@@ -431,14 +515,14 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
         self.method.round(parameter.value(coordinate)).clamp(parameter.min, parameter.max)
     }
 
-    /// How the weighted errors change with the coordinates of the continuous
-    /// parameters, from differences to both sides as far as the ranges allow.
-    fn slopes(&self, point: &[f64]) -> Result<Slopes, Halt<E>> {
-        let (mut columns, mut ranges) = (Vec::new(), Vec::new());
-        for index in self.continuous() {
+    /// How errors change with the coordinates of the continuous parameters, a column for each, from differences to both
+    /// sides as far as the ranges allow.
+    fn columns(&self, point: &[f64]) -> Result<Vec<Vec<f64>>, Halt<E>> {
+        let column = |index: usize| {
             let parameter = &self.parameters[index];
             let (lowest, highest) = parameter.ends();
-            let (middle, reach) = (parameter.coordinate(point[index]), parameter.reach(point[index]));
+            let (middle, reach) =
+                (parameter.coordinate(point[index]), parameter.reach(point[index], self.method.reach));
             let ends = [(middle - reach).max(lowest), (middle + reach).min(highest)];
             let [before, after] = ends.map(|end| {
                 let mut point = point.to_vec();
@@ -447,10 +531,15 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             });
             let (before, after) = (before?.residuals, after?.residuals);
             let slope = |(a, b): (&Residual, &Residual)| (b.error - a.error) / (ends[1] - ends[0]);
-            columns.push(before.iter().zip(&after).map(slope).collect());
-            ranges.push(highest - lowest);
-        }
-        Ok(Slopes::new(columns, &ranges))
+            Ok(before.iter().zip(&after).map(slope).collect())
+        };
+        self.continuous().map(column).collect()
+    }
+
+    /// Widths of the continuous parameters' ranges, in coordinates.
+    fn ranges(&self) -> Vec<f64> {
+        let width = |(lowest, highest): (f64, f64)| highest - lowest;
+        self.continuous().map(|index| width(self.parameters[index].ends())).collect()
     }
 
     /// The result, with how well it is known.
@@ -458,8 +547,8 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
     /// * `ties`: of other whole numbers, which are as good
     fn told(&self, best: Ending, ties: &[Ending]) -> Result<Fitted, FitError<E>> {
         let Ending { place, converged, .. } = best;
-        let slopes = match self.slopes(&place.point) {
-            Ok(slopes) => Some(slopes),
+        let slopes = match self.columns(&place.point) {
+            Ok(columns) => Some(Slopes::new(columns, &self.ranges())),
             Err(Halt::Stopped) => None,
             Err(Halt::Failed(error)) => return Err(error),
         };

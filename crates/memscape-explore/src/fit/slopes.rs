@@ -105,11 +105,15 @@ impl Slopes {
         &self.identified
     }
 
-    /// The shortest step to where the residuals would be least if they were linear.
-    pub(crate) fn step(&self, residuals: &[f64]) -> Vec<f64> {
+    /// The shortest step to where the residuals would be least if they were linear. More of `damping` makes it shorter,
+    /// in directions that move them little before others.
+    ///
+    /// # Source
+    /// Marquardt, SIAM J. Appl. Math. 11, 1963, with each column of length 1.
+    pub(crate) fn step(&self, residuals: &[f64], damping: f64) -> Vec<f64> {
         let mut step = vec![0.0; self.identified.len()];
         for it in &self.directions {
-            let far = -dot(&it.moves, residuals) / it.strength;
+            let far = -dot(&it.moves, residuals) / (it.strength + damping);
             step.iter_mut().zip(&it.along).for_each(|(step, along)| *step += far * along);
         }
         step
@@ -185,9 +189,13 @@ mod tests {
         assert_eq!((slopes.rank(), slopes.identified()), (2, &[true, true][..]));
         // From 0, 0 to the line through points that lie on 3 - 2 x.
         let residuals: Vec<f64> = x.iter().map(|it| -(3.0 - 2.0 * it)).collect();
-        let step = slopes.step(&residuals);
+        let step = slopes.step(&residuals, 0.0);
         close(step[0], 3.0);
         close(step[1], -2.0);
+        // Hardly any of the steepest way, in columns of length 1.
+        let step = slopes.step(&residuals, 1e14);
+        close(1e14 * step[0], -4.0 / n);
+        close(1e14 * step[1], -36.0 / squares);
     }
 
     #[test]

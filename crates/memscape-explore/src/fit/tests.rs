@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 
-use super::{FitError, FitMethod, FitParameter, Fitted, Limit, Residual, fit};
+use super::{FitError, FitMethod, FitParameter, Fitted, Limit, Residual, Steps, fit};
 use crate::control::Control;
 
 type Fit = Result<Fitted, FitError<Infallible>>;
@@ -63,6 +63,38 @@ fn a_bent_valley_is_followed_to_its_end() {
     close(fitted.parameters[1].value, 1.0, 1e-6);
     // Two numbers fix two parameters: nothing is left to tell how well.
     assert_eq!((fitted.variance, fitted.covariance), (None, None));
+}
+
+/// By slopes alone to the end of the same valley, with fewer questions; to one that is nearer, where that is not
+/// the least.
+#[test]
+fn slopes_alone_ask_little_and_stay_near() {
+    let asked = |steps: Steps| {
+        let free = [FitParameter::new("x", -2.0, 2.0).starting_at(-1.2), FitParameter::new("y", -1.0, 3.0)];
+        let method = FitMethod { steps, parts: 0, ..FitMethod::MEASURED };
+        let fitted = fit(&free, &method, &(), |it| {
+            let (x, y) = (it[0], it[1]);
+            // What is within its slack moves nothing but by its trace, and that is least there as well.
+            let near = Residual::new(x - y).within(0.5);
+            Ok::<_, Infallible>(
+                [10.0 * (y - x * x), 1.0 - x].map(Residual::new).into_iter().chain([near]).collect(),
+            )
+        });
+        let fitted = fitted.unwrap();
+        close(fitted.parameters[0].value, 1.0, 1e-6);
+        close(fitted.parameters[1].value, 1.0, 1e-6);
+        assert!(fitted.converged);
+        fitted.evaluations
+    };
+    let (few, many) = (asked(Steps::Slopes), asked(Steps::LinesAndSlopes));
+    assert!(few < many, "{few} questions, {many} with lines");
+
+    let free = [FitParameter::new("x", 0.0, 12.0).starting_at(9.5)];
+    let near = fit(&free, &FitMethod::NEAR, &(), |it| {
+        let x = it[0];
+        Ok::<_, Infallible>(vec![Residual::new((x - 2.0) * (x - 10.0)), Residual::new(0.1 * x)])
+    });
+    close(near.unwrap().parameters[0].value, 10.0, 0.01);
 }
 
 /// Rates over six orders of magnitude; the noise is 1 %, by a fixed sequence.
