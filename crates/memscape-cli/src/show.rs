@@ -12,7 +12,7 @@ pub fn show(table: &Table, columns: &[&str], most: usize, out: &mut dyn Write) -
     let rows = table.height().min(most);
     let mut cells: Vec<Vec<String>> = Vec::new();
     for name in columns {
-        let column = table.column(name).map_err(Failure::of)?;
+        let column = table.column(table.column_of(name)).map_err(Failure::of)?;
         cells
             .push(std::iter::once((*name).to_owned()).chain((0..rows).map(|it| cell(&column, it))).collect());
     }

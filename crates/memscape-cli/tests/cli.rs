@@ -506,6 +506,11 @@ fn a_search_prints_the_best_and_writes_all() {
         "2",
     ]);
     assert!(out.starts_with("best speedup of 7 evaluations (sobol): "), "{out}");
+    // A column by the name that tells it from a parameter.
+    let out = done(&["search", &path, "--minimize", "answer.time_ns", "--budget", "5"]);
+    assert!(out.starts_with("best answer.time_ns of 5 evaluations"), "{out}");
+    let out = done(&["front", &path, "--minimize", "answer.time_ns"]);
+    assert!(out.contains("on the front"), "{out}");
     assert!(refused(&["search", &path, "--method", "sobel"]).contains("did you mean `sobol`?"));
     assert!(refused(&["search", &path, "--minimize", "time_ns +"]).contains("at its end"));
     assert!(refused(&["search", &path, "-o", "out.xlsx"]).contains("must end in .parquet or .csv"));

@@ -139,6 +139,12 @@ impl Table {
         self.frame.columns().iter().map(|it| it.name().as_str()).collect()
     }
 
+    /// The column that is meant by a name which a parameter may have, too: `answer.x` is the column `x`.
+    #[must_use]
+    pub fn column_of<'a>(&self, name: &'a str) -> &'a str {
+        name.strip_prefix("answer.").filter(|it| self.column_names().contains(it)).unwrap_or(name)
+    }
+
     /// A column as plain data.
     ///
     /// # Errors

@@ -235,10 +235,8 @@ impl OverTable {
         let expression = Expression::parse(formula)?;
         let mut columns = Vec::new();
         for (index, name) in expression.names().enumerate() {
-            // As over a space, where a parameter may be called so, too.
-            let bare = name.strip_prefix("answer.").filter(|it| table.column_names().contains(it));
             let column = table
-                .column(bare.unwrap_or(name))
+                .column(table.column_of(name))
                 .map_err(|it| expression.fault_at(index, it.to_string()))?;
             columns.push(match column {
                 Column::Float(values) => Column::Float(finite(name, values)?),

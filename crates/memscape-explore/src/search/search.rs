@@ -371,7 +371,7 @@ pub fn ended_early(found: &Table, space: &Space, question: &Search) -> Option<St
 pub fn not_compared(found: &Table, question: &Search) -> Result<Option<String>, Error> {
     let answered: Vec<bool> = found.text("error")?.iter().map(Option::is_none).collect();
     let goals: Vec<&String> = question.minimize.iter().chain(&question.maximize).collect();
-    let values = goals.iter().map(|it| found.f64(it)).collect::<Result<Vec<_>, _>>()?;
+    let values = goals.iter().map(|it| found.f64(found.column_of(it))).collect::<Result<Vec<_>, _>>()?;
     let finite = |row: usize| values.iter().all(|it| it[row].is_some_and(f64::is_finite));
     let left = (0..answered.len()).filter(|row| answered[*row] && !finite(*row)).count();
     let all = answered.iter().filter(|it| **it).count();

@@ -156,6 +156,12 @@ fn a_tornado_is_one_parameter_at_a_time() {
     let partial = sensitivity(&KNOWN, &[base], &unit_cube(), &question, &()).unwrap();
     assert_eq!(partial.f64("refused").unwrap(), [Some(26.0), Some(0.0), Some(0.0), Some(0.0)]);
     assert_eq!(partial.f64("answers").unwrap()[..2], [Some(7.0), Some(33.0)]);
+    // Each whole number once, also where equal ratios are equally likely.
+    let question = Sensitivity { of: vec!["(a - 14) ** 2".to_owned()], method, samples: 1, seed: 0 };
+    let whole = Space::default().range("a", Range::new(10.0, 17.0).integer().log());
+    let whole = sensitivity(&KNOWN, &[], &whole, &question, &()).unwrap();
+    let told = ["least", "greatest", "answers"].map(|it| whole.f64(it).unwrap()[0]);
+    assert_eq!(told, [Some(0.0), Some(16.0), Some(8.0)]);
 }
 
 #[test]

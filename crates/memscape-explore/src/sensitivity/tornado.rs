@@ -8,7 +8,7 @@ use crate::search::Cube;
 use crate::space::{Judge, Objective, Plan, Space};
 use crate::table::Table;
 
-/// Values looked at on an axis that is long or has no end.
+/// Values looked at on an axis that has more: evenly spread.
 const LOOKED_AT: u64 = 33;
 
 /// Each axis by itself, the others as the base has them.
@@ -51,10 +51,15 @@ pub(super) fn table(base: &[Parameters], it: &Experiment<'_>) -> Result<Table, E
 fn along(base: &[Parameters], it: &Experiment<'_>, axis: usize) -> Result<Vec<Values>, Error> {
     at(base, it, &it.space.only(axis), |plan| {
         let cube = Cube::new(plan);
-        let steps = cube.length(0).unwrap_or(LOOKED_AT).min(LOOKED_AT);
-        #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
-        let place = |step: u64| if steps < 2 { 0.5 } else { step as f64 / (steps - 1) as f64 };
-        (0..steps).map(|step| cube.point(&[place(step)])).collect()
+        let Some(length) = cube.length(0) else {
+            #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
+            let place = |step: u64| step as f64 / (LOOKED_AT - 1) as f64;
+            return (0..LOOKED_AT).map(|step| cube.point(&[place(step)])).collect();
+        };
+        // Value by value: places of a logarithmic range of whole numbers are not evenly spread over these.
+        let last = u128::from(length.min(LOOKED_AT).saturating_sub(1));
+        let value = |step: u128| step * u128::from(length - 1) / last.max(1);
+        (0..=last).map(|step| Point::from_iter([u64::try_from(value(step)).unwrap_or(u64::MAX)])).collect()
     })
 }
 

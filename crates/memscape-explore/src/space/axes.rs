@@ -140,6 +140,9 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
         room.0 -= values as u32;
         Ok(values as u32)
     };
+    if integer && (from.fract() != 0.0 || to.fract() != 0.0) {
+        return Err("the ends of an `integer` range must be whole".to_owned());
+    }
     let values: Vec<f64> = match (step, count) {
         (Some(_), None) if log => return Err("`log` goes with `count`, not with `step`".to_owned()),
         (Some(step), None) => {
@@ -171,7 +174,9 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
     // From whole ends, what is whole but for rounding is meant to be whole.
     let whole_ends = from.fract() == 0.0 && to.fract() == 0.0;
     let value = |it: f64| {
-        let near = integer || (it - it.round()).abs() <= 1e-9 * it.abs();
+        // Rounding is a few parts in 10^16: a half is no rounding, however large the number.
+        let rounding = (1e-9 * it.abs().min(1.0)).max(2.0 * f64::EPSILON * it.abs()).min(0.25);
+        let near = integer || (it - it.round()).abs() <= rounding;
         if (integer || whole_ends) && near && it.abs() < 9.0e15 {
             Value::from(it.round() as i64)
         } else {
@@ -215,6 +220,12 @@ mod tests {
             json!([1, 2, 3, 4])
         );
         assert_eq!(values(&json!({ "values": ["a", null] })), json!(["a", null]));
+        // A half of a large number is a half.
+        let large = json!({ "from": 1e9, "to": 1_000_000_002, "count": 5 });
+        assert_eq!(
+            values(&large),
+            json!([1_000_000_000, 1_000_000_000.5, 1_000_000_001, 1_000_000_001.5, 1_000_000_002])
+        );
     }
 
     #[test]
@@ -245,6 +256,7 @@ mod tests {
             json!({ "from": 1 }),
             json!({ "from": 8, "to": 1 }),
             json!({ "from": 1.5, "to": 8, "integer": true }),
+            json!({ "from": 1, "to": 8.5, "integer": true, "count": 3 }),
             json!({ "from": 0, "to": 8, "log": true }),
             json!({ "from": 1, "to": 8, "step": 0 }),
             json!({ "from": 1, "to": 8, "step": -1 }),

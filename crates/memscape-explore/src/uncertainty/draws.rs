@@ -51,7 +51,8 @@ pub(super) fn draw(doubts: &[Doubt], key: Key, only: Option<Group>) -> Vec<Value
             Unknown::Fitted(calibration, at) => {
                 let known = fits.iter().position(|it| std::ptr::eq(it.0, *calibration));
                 let known = known.unwrap_or_else(|| {
-                    fits.push((*calibration, fitted(calibration, key.fork(1))));
+                    // Fits know nothing of each other.
+                    fits.push((*calibration, fitted(calibration, key.fork(1 + fits.len() as u64))));
                     fits.len() - 1
                 });
                 calibration.parameters()[*at].json(fits[known].1[*at])

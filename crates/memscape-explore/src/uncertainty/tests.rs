@@ -46,6 +46,9 @@ fn each_description_of_an_axis_has_doubts_of_its_own() {
     let table = ask(&[], &space);
     let names = table.text("memory").unwrap();
     assert_eq!(table.height(), 4);
+    // As a sweep has them: the last axis changes fastest.
+    assert_eq!(table.f64("rows").unwrap(), [32.0, 32.0, 64.0, 64.0].map(Some));
+    assert_eq!((names[0].as_deref(), names[1].as_deref()), (Some("slow"), Some("fast")));
     for (row, name) in names.iter().enumerate() {
         let wide = number(&table, "high", row) - number(&table, "low", row);
         assert_eq!(wide > 1.0, name.as_deref() == Some("slow"), "{table}");

@@ -113,6 +113,7 @@ fn uncertainty_in(
             break;
         }
     }
+    done.sort(of.len());
     let complete = done.points.len() as u64 == size;
     let rows = done.spreads.len();
     let repeated = done.points.iter().flat_map(|it| std::iter::repeat_n(it, of.len()));
@@ -161,6 +162,22 @@ struct Done {
     spreads: Vec<Interval>,
     /// Why a point has no answer.
     errors: Vec<Option<String>>,
+}
+
+impl Done {
+    /// In the order of a sweep: what was asked together need not stand together there.
+    ///
+    /// * `each`: how many columns were asked for
+    fn sort(&mut self, each: usize) {
+        let mut order: Vec<usize> = (0..self.points.len()).collect();
+        order.sort_by(|a, b| self.points[*a].cmp(&self.points[*b]));
+        let spreads = |it: &usize| self.spreads[it * each..(it + 1) * each].to_vec();
+        *self = Self {
+            points: order.iter().map(|it| self.points[*it].clone()).collect(),
+            spreads: order.iter().flat_map(spreads).collect(),
+            errors: order.iter().map(|it| self.errors[*it].clone()).collect(),
+        };
+    }
 }
 
 /// One column at one point.

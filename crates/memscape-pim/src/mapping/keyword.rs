@@ -52,6 +52,12 @@ macro_rules! keyword_or_count {
                             .map($name::Fixed)
                             .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
                     }
+                    // As counts are elsewhere: 8.0 is 8.
+                    fn visit_f64<E: serde::de::Error>(self, count: f64) -> Result<$name, E> {
+                        $crate::mapping::keyword::whole(count)
+                            .map($name::Fixed)
+                            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(count), &self))
+                    }
                 }
                 deserializer.deserialize_any(Visitor)
             }
@@ -76,4 +82,12 @@ pub(super) use keyword_or_count;
 
 pub(super) fn count(value: u64) -> Option<NonZeroU32> {
     u32::try_from(value).ok().and_then(NonZeroU32::new)
+}
+
+pub(super) fn whole(value: f64) -> Option<NonZeroU32> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be one")]
+    let it = value as u32;
+    #[expect(clippy::float_cmp, reason = "whole numbers are exact")]
+    let is_one = f64::from(it) == value;
+    NonZeroU32::new(it).filter(|_| is_one)
 }

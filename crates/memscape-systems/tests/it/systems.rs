@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use memscape_explore::{Parameters, Space, Sweep, Uncertainty, uncertainty};
+use memscape_explore::{DynStudy, Parameters, Space, Sweep, Uncertainty, uncertainty};
 use memscape_study::Grade;
 use memscape_systems::{registry, studies, study};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 fn parameters(value: &Value) -> Parameters {
@@ -667,5 +668,47 @@ fn embeddings_of_another_width_are_projected_everywhere() {
             number(name, "token_ns", &given)
         };
         assert!(token_ns(2016) > token_ns(2048), "{name} {given}");
+    }
+}
+
+/// As a store has it, and as a language has it that knows one kind of number.
+#[test]
+fn a_whole_number_is_the_same_with_a_point() {
+    // A partition takes a second.
+    let slow = |it: &&dyn DynStudy| ["ndp.partition", "ndp.predictor"].contains(&it.name());
+    let asked: Vec<&dyn DynStudy> = studies().filter(|it| !slow(it)).collect();
+    let unlike = |study: &dyn DynStudy| -> (usize, Vec<String>) {
+        let parameters = study.describe().parameters;
+        let whole: Vec<_> = parameters.iter().filter(|it| it.allowed.contains("whole number")).collect();
+        let differs = |path: &str| {
+            let at =
+                |value: Value| study.run_layers(&[&Parameters::from_iter([(path.to_owned(), value)])]).ok();
+            at(json!(4)) != at(json!(4.0))
+        };
+        let unlike = whole.iter().filter(|it| differs(&it.path));
+        (whole.len(), unlike.map(|it| format!("{} {}", study.name(), it.path)).collect())
+    };
+    let all: Vec<_> = asked.into_par_iter().map(unlike).collect();
+    let unlike: Vec<&String> = all.iter().flat_map(|it| &it.1).collect();
+    assert!(unlike.is_empty(), "{unlike:?}");
+    assert!(all.iter().map(|it| it.0).sum::<usize>() > 300);
+}
+
+/// What two papers' fits leave open does not go together.
+#[test]
+fn fits_are_drawn_independently() {
+    let study = study("mixed.inference").unwrap();
+    let base = parameters(&json!({ "model": "opt-125m", "prompt_tokens": 64, "generated_tokens": 16 }));
+    let half = |of: String| {
+        let question = Uncertainty { of: vec![of], draws: 400, ..Uncertainty::default() };
+        let table =
+            uncertainty(study, std::slice::from_ref(&base), &Space::default(), &question, &()).unwrap();
+        table.f64("from_calibration").unwrap()[0].unwrap()
+    };
+    let paths = ["npu.pipeline_cycles", "pim.pim.host_turnaround_ns"];
+    let [one, other] = paths.map(|it| half(it.to_owned()));
+    for sign in ["+", "-"] {
+        let both = half(format!("{} / {one} {sign} {} / {other}", paths[0], paths[1]));
+        assert!((both - 2.0_f64.sqrt()).abs() < 0.2, "{sign} {both}");
     }
 }
