@@ -164,7 +164,6 @@ def test_totals_are_those_of_the_claims_report(name):
 
 
 def test_left_out_tables_are_of_the_fit_as_it_is():
-    """Hermes' fits take hours: what its fit says is what it said then, within some 3 %, but of shards."""
     files = sorted((ROOT / "data/calibration").glob(f"*{docs_numbers.LEAVE_ONE_OUT}"))
     papers = {it.name.removesuffix(docs_numbers.LEAVE_ONE_OUT) for it in files}
     assert papers == {it.stem for it in (ROOT / "data/calibration").glob("*.toml")}
@@ -177,12 +176,8 @@ def test_left_out_tables_are_of_the_fit_as_it_is():
     for it in seen:
         claim = fitted[it["claim"]]
         assert (it["published"], it["unit"]) == (claim["printed"], claim["unit"] or None)
-        within = 0.03 if it["claim"].startswith("hermes.") else 1e-6
-        # Shards have chance in them since, and Hermes-host the fullest DIMM of one.
-        moved = it["claim"].startswith("hermes.imbalance.") or it["claim"] == "hermes.speedup.host.min"
-        within = 0.1 if moved else within
         told = f"{it['claim']}: `make leave-one-out` renews it"
-        assert it["fitted"] == pytest.approx(claim["computed"], rel=within), told
+        assert it["fitted"] == pytest.approx(claim["computed"], rel=1e-6), told
 
 
 # The tests' own tests.
