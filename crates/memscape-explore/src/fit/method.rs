@@ -20,9 +20,6 @@ pub struct FitMethod {
     pub digits: Option<usize>,
     /// What each round goes by.
     pub steps: Steps,
-    /// Share of a value that a difference reaches which shows a slope. Models count in whole picoseconds, cycles and
-    /// neurons; shorter ones would see these.
-    pub reach: f64,
     /// Of how many parts of each range the search begins anew, each from the best of some points that are spread over all
     /// ranges together: one parameter at a time, a model that a parameter does not move from where others are looks as
     /// if it were least there.
@@ -41,7 +38,6 @@ impl FitMethod {
         rounds: 60,
         digits: None,
         steps: Steps::LinesAndSlopes,
-        reach: 1e-3,
         parts: 4,
         deviations: false,
         trace: 1e-3,
@@ -52,7 +48,13 @@ impl FitMethod {
         Self { rounds: 12, digits: Some(4), steps: Steps::Lines, parts: 0, ..Self::MEASURED };
 
     /// For printed numbers and models that take long, from near the least: by slopes alone.
-    pub const NEAR: Self = Self { rounds: 60, steps: Steps::Slopes, reach: 1e-2, ..Self::PRINTED };
+    pub const NEAR: Self = Self { rounds: 60, steps: Steps::Slopes, ..Self::PRINTED };
+
+    /// Share of a value that a difference reaches which shows a slope. Models count in whole picoseconds, cycles and
+    /// neurons; shorter ones would see these. Who goes by slopes alone is after the lie of the land.
+    pub(super) fn reach(&self) -> f64 {
+        if self.steps == Steps::Slopes { 1e-2 } else { 1e-3 }
+    }
 
     /// Relative width of what Brent's method leaves open.
     pub(super) fn precision(&self) -> f64 {

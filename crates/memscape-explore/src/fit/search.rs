@@ -522,7 +522,7 @@ impl<E, F: Fn(&[f64]) -> Result<Vec<Residual>, E>> Search<'_, F> {
             let parameter = &self.parameters[index];
             let (lowest, highest) = parameter.ends();
             let (middle, reach) =
-                (parameter.coordinate(point[index]), parameter.reach(point[index], self.method.reach));
+                (parameter.coordinate(point[index]), parameter.reach(point[index], self.method.reach()));
             let ends = [(middle - reach).max(lowest), (middle + reach).min(highest)];
             let [before, after] = ends.map(|end| {
                 let mut point = point.to_vec();
