@@ -118,7 +118,9 @@ fn row_cycle_ns(dram: &Dram) -> f64 {
 /// The mean time of an access of a stream over whole rows, of which those of `together` bank
 /// groups take turns access by access.
 fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
-    let (short, long) = (dram.tccd_s().as_f64(), dram.tccd_l().as_f64());
+    // Whatever the data bus could take, each access is a command.
+    let slot = dram.tck();
+    let (short, long) = (dram.tccd_s().max(slot).as_f64(), dram.tccd_l().max(slot).as_f64());
     let (groups, columns) = (f64::from(dram.bank_groups.get()), f64::from(dram.columns_per_row()));
     let together = f64::from(together);
     let turn = long.max(together * short);
@@ -130,11 +132,11 @@ fn in_turn_ns(dram: &Dram, together: u32) -> f64 {
     let ranks = f64::from(dram.ranks.get());
     // The last row of a rank is followed by the first of the next, which only the data bus holds up.
     let between_ranks =
-        if ranks > 1.0 { (dram.burst() + dram.trtrs_ns).as_f64() - to_next_access } else { 0.0 };
+        if ranks > 1.0 { (dram.burst() + dram.trtrs_ns).max(slot).as_f64() - to_next_access } else { 0.0 };
     let read_cycle = own_commands_ns(dram) + to_last;
     let rows = (to_last + to_next_row + between_ranks * together / (banks / ranks))
         .max(read_cycle.max(row_cycle_ns(dram)) * together / banks)
-        .max(together * (columns + 2.0) * dram.tck().as_f64())
+        .max(together * (columns + 2.0) * slot.as_f64())
         .max(together * dram.activate_ns() / ranks);
     rows / (columns * together)
 }

@@ -171,6 +171,27 @@ fn a_crowded_command_bus_opens_rows_in_time() {
     assert!((below / above - 1.0).abs() < 0.01, "{below} {above}");
 }
 
+/// Bursts shorter than a command slot are as far apart as commands, also for how long a row is read before its bank
+/// opens the next: with four banks, all cannot take turns.
+#[test]
+fn short_bursts_leave_banks_to_open_rows_in() {
+    let count = |it: u32| it.try_into().unwrap();
+    let dram = Dram {
+        burst_length: count(2),
+        transfers_per_clock: count(8),
+        banks_per_channel: count(4),
+        row_bytes: count(128),
+        ..preset("lpddr5x-7500")
+    };
+    let formula = Pattern::Interleaved.bandwidth_gb_s(&dram).as_f64();
+    // Row after row: three banks close and open theirs while one is read, which costs each row two slots.
+    let columns = f64::from(dram.columns_per_row());
+    let commands = f64::from(dram.column_bytes()) / dram.tck().as_f64() * columns / (columns + 2.0);
+    assert!((formula / commands - 1.0).abs() < 1e-9, "{formula} of {commands} GB/s");
+    let reached = gb_s(&dram, Pattern::Interleaved, 50_000, RefreshPolicy::Off);
+    assert!((reached / formula - 1.0).abs() < 0.02, "{reached} of {formula} GB/s");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
