@@ -12,7 +12,7 @@ use memscape_study::{
     TraceFormat, operators_form, write_operators,
 };
 use memscape_units::{Bytes, Nanoseconds};
-use memscape_workload::{Format, MODELS, Model};
+use memscape_workload::{Format, MODELS, Model, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -287,10 +287,9 @@ impl InferenceStudy {
     /// The prompt as if it were a reply, of whose tokens the last alone is asked what follows.
     #[expect(clippy::cast_precision_loss, reason = "tokens in ratio")]
     fn prompt_on_pim(&self) -> Result<Nanoseconds, StudyError> {
-        let (prompt_tokens, generated_tokens) = (NonZeroU64::MIN, self.prompt_tokens);
-        let reply = memscape_pim::InferenceStudy { prompt_tokens, generated_tokens, ..self.on_pim() };
-        let (step, head) = (reply.step_on_pim()?.time.total().as_ns(), self.follow()?.time.as_f64());
-        Ok(Nanoseconds::new((step - head) * generated_tokens.get() as f64 + head)?)
+        let reply = Reply { prompt: 0, tokens: self.prompt_tokens };
+        let (step, head) = (self.on_pim().time_on_pim(reply)?.total().as_ns(), self.follow()?.time.as_f64());
+        Ok(Nanoseconds::new((step - head) * self.prompt_tokens.get() as f64 + head)?)
     }
 
     /// Prompt and token, operator by operator, with the copies between.
@@ -514,18 +513,14 @@ mod tests {
         let ((few, few_on_pim), (many, many_on_pim)) = (of(16), of(1024));
         assert!(few_on_pim < 0.7 * few, "{few_on_pim} {few}");
         assert!(many < 0.5 * many_on_pim, "{many_on_pim} {many}");
-        // Sixteen tokens as a reply's, whose context they are themselves.
-        let reply = |tokens| NonZeroU64::new(tokens).unwrap();
-        let whole = InferenceStudy {
-            prompt_tokens: reply(1),
-            generated_tokens: reply(16),
-            ..InferenceStudy::default()
-        };
-        // Of which the head is asked for the last.
-        let whole = whole.answer().unwrap();
-        let ns = 16.0 * whole.headline.token_ns - 15.0 * whole.head_ns;
-        assert!((few_on_pim / (ns * 1e-9) - 1.0).abs() < 1e-9);
-        assert!((whole.prompt_head_s / (whole.head_ns * 1e-9) - 1.0).abs() < 1e-9, "as of any token");
+        // Fifteen tokens attend to eight in the mean, as the one after seven does; the head is asked for the last.
+        let [prompt_tokens, generated_tokens] = [7, 1].map(|it| NonZeroU64::new(it).unwrap());
+        let mean = InferenceStudy { prompt_tokens, generated_tokens, ..InferenceStudy::default() };
+        let mean = mean.answer().unwrap();
+        let ns = 15.0 * mean.headline.token_ns - 14.0 * mean.head_ns;
+        let (_, fifteen_on_pim) = of(15);
+        assert!((fifteen_on_pim / (ns * 1e-9) - 1.0).abs() < 1e-9);
+        assert!((mean.prompt_head_s / (mean.head_ns * 1e-9) - 1.0).abs() < 1e-9, "as of any token");
     }
 
     /// Small enough that the search for designs takes little.

@@ -283,6 +283,18 @@ impl InferenceStudy {
         })
     }
 
+    /// What the mean token of another `reply` would take with the layers' matrices on PIM: of one that begins with nothing
+    /// before it as well.
+    ///
+    /// # Errors
+    /// As of [`InferenceStudy::step_on_pim`].
+    pub fn time_on_pim(&self, reply: Reply) -> Result<Breakdown<TokenPart>, StudyError> {
+        let it = Self { system: System::Pim, ..*self };
+        let site = &it.site()?;
+        let host = HostWork { reply, ..it.host_work(site) }.cost()?;
+        Ok(it.token_on_pim(site, &it.on_pim()?, &host).time)
+    }
+
     /// Prompt and token, operator by operator.
     ///
     /// # Errors
