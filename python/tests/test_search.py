@@ -194,6 +194,14 @@ def test_a_search_without_a_best_point_says_why():
     assert [it.filename for it in warned] == [__file__], "not a line of the package"
 
 
+def test_a_search_says_what_it_compares_with_nothing():
+    goal = f"1 / ({BANKS} - 8)"
+    with pytest.warns(UserWarning, match="15 of 60 answers are compared with none") as warned:
+        table = ms.search("pim.gemv", AXES, minimize=goal, budget=100, base=BASE, method="exhaustive")
+    assert table["on_front"].any() and len(warned) == 1
+    assert [it.filename for it in warned] == [__file__], "not a line of the package"
+
+
 def test_any_column_may_stand_beside_an_objective():
     table = pl.DataFrame({"a": [2, 1, 1], "day": [date(2026, 11, it) for it in (1, 2, 3)], "of": [[1], [2], [3]]})
     table = table.with_columns(pl.col("a").cast(pl.Int8), b=pl.col("a").cast(pl.UInt64))

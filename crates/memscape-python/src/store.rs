@@ -270,8 +270,8 @@ fn file((spec, folder): &Spec<'_>) -> PyResult<(&'static dyn DynStudy, StudyFile
     Ok((systems::study(&file.study).map_err(explore_error)?, file))
 }
 
-/// A search's table, and whether it came to its end without an interrupt. A search that found nothing
-/// warns why.
+/// A search's table, and whether it came to its end without an interrupt. Warns where a search found nothing, or
+/// compared answers with none.
 pub fn searched<'py>(
     py: Python<'py>,
     table: &explore::Table,
@@ -280,10 +280,10 @@ pub fn searched<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let complete = table.is_complete() && stop.is_none();
     heard(py, stop)?;
-    if let Some(problem) =
-        explore::nothing_found(table, question).map_err(explore_error)?.filter(|_| complete)
-    {
-        warn(py, &problem)?;
+    if complete {
+        let nothing = explore::nothing_found(table, question).map_err(explore_error)?;
+        let uncompared = explore::not_compared(table, question).map_err(explore_error)?;
+        nothing.or(uncompared).map_or(Ok(()), |it| warn(py, &it))?;
     }
     Ok((arrow::to_python(py, table.frame())?, complete))
 }
