@@ -67,11 +67,11 @@ pub enum Command {
         /// A TOML file of measurements.
         #[arg(long, value_name = "FILE", conflicts_with = "say")]
         measured: Option<PathBuf>,
-        /// Write what the models say now as a record of this version, as .csv.
+        /// Write what was said, and what the models say now of all that nobody said yet, as a record of this version, as .csv.
         #[arg(long, value_name = "FILE", requires = "date")]
         say: Option<PathBuf>,
         /// The day of that record, such as 2026-11-22.
-        #[arg(long, value_name = "DAY")]
+        #[arg(long, value_name = "DAY", requires = "say", value_parser = day)]
         date: Option<String>,
         /// Print JSON for programs.
         #[arg(long)]
@@ -611,4 +611,12 @@ pub enum Store {
         #[arg(short, long, value_name = "TABLE")]
         out: PathBuf,
     },
+}
+
+/// A day of the calendar.
+fn day(text: &str) -> Result<String, String> {
+    match text.parse::<toml::value::Datetime>() {
+        Ok(toml::value::Datetime { date: Some(_), time: None, offset: None }) => Ok(text.to_owned()),
+        _ => Err("expected a day such as 2026-11-22".to_owned()),
+    }
 }

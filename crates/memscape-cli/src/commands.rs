@@ -38,7 +38,7 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
         }
         Command::Predictions { measured: Some(file), json, .. } => predictions::hold(&file, json, out),
         Command::Predictions { say: Some(file), date, .. } => {
-            predictions::say(&file, date.as_deref().unwrap_or_default(), quiet)
+            predictions::say(&file, date.as_deref().unwrap_or_default(), quiet, err)
         }
         Command::Predictions { json, .. } => predictions::list(json, quiet, out),
         Command::Calibrate { paper, covariance: true, .. } => calibrate::covariance(&paper, out),
@@ -190,13 +190,13 @@ fn question(name: &str, overrides: &[String]) -> Result<(&'static dyn DynStudy, 
 
 /// Writes what happens when; the file's ending says in which form, if nothing does.
 fn trace(
-    study: &str,
+    asked: &str,
     overrides: &[String],
     format: Option<String>,
     file: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let (study, layers) = question(study, overrides)?;
+    let (study, layers) = question(asked, overrides)?;
     let layers: Vec<&Parameters> = layers.iter().collect();
     let is_json = file.is_some_and(|it| it.extension().is_some_and(|it| it == "json"));
     let usual = if is_json { "perfetto" } else { "csv" };
@@ -214,6 +214,15 @@ fn trace(
     };
     match file {
         None => trace(out),
+        Some(path) if is_same(path, Path::new(asked)) => Err(Failure::BadInput(format!(
+            "`{}` is the study file that is asked; name another file",
+            path.display()
+        ))),
         Some(path) => create(path, trace),
     }
+}
+
+/// Whether both are one file, whatever each is called.
+fn is_same(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }

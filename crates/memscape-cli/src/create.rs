@@ -1,15 +1,30 @@
 //! Files that a command is told to write.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use memscape::explore::write_atomically;
 
 use crate::failure::Failure;
 
+/// That there is no such file yet, or one of this command's own, which begins with these words.
+pub fn check_own(path: &Path, beginning: &str) -> Result<(), Failure> {
+    let mut begins = Vec::new();
+    let mut read = |file: File| file.take(beginning.len() as u64).read_to_end(&mut begins);
+    if !path.is_file() || (File::open(path).and_then(&mut read).is_ok() && beginning.as_bytes() == begins) {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "`{}` holds something else, which would be lost; name another file, or remove it",
+        path.display()
+    )))
+}
+
 /// Writes a file, which appears when it is whole. What is no plain file, such as
 /// a pipe, is written as it is.
+///
+/// What stands there under that name is replaced, as by any program that draws or records.
 pub fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let bad = |error: io::Error| {
         let told = match error.kind() {

@@ -38,6 +38,13 @@ pub fn describe(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
 /// Prints where two presets differ.
 pub fn diff(a: &str, b: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let (a, b) = (known(a)?, known(b)?);
+    let of_b = leaves(&b.parameters);
+    if leaves(&a.parameters).iter().all(|(path, _)| of_b.iter().all(|it| it.0 != *path)) {
+        return Err(Failure::BadInput(format!(
+            "`{}` and `{}` have no parameter in common; compare descriptions of one kind (`memscape presets` lists them)",
+            a.name, b.name
+        )));
+    }
     let rows: Vec<[String; 3]> = difference(&a, &b)
         .into_iter()
         .map(|it| [it.path, it.a.as_ref().map_or("-".into(), text), it.b.as_ref().map_or("-".into(), text)])

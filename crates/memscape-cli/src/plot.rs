@@ -1,5 +1,7 @@
 //! `memscape plot`.
 
+use std::collections::BTreeMap;
+
 use memscape::drawing::{Drawing, Kind, Line, Log};
 use memscape::explore::Table;
 use memscape::export::{format_of, style_named};
@@ -41,7 +43,7 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
         reference: reference.iter().map(|it| named(it)).collect::<Result<_, _>>()?,
         band: band.as_deref().map(two_columns).transpose()?,
         maximize,
-        labels: label.iter().map(|it| called(it)).collect::<Result<_, _>>()?,
+        labels: labels(&label)?,
         title,
         caption,
         wide,
@@ -51,6 +53,19 @@ pub fn plot(asked: Plot) -> Result<(), Failure> {
     let figure = drawing.draw(&table).map_err(Failure::of)?;
     let bytes = figure.file(format).map_err(Failure::of)?;
     create(&out, |file| Ok(file.write_all(&bytes)?))
+}
+
+/// What columns are called, each once.
+fn labels(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut labels = BTreeMap::new();
+    for (column, text) in given.iter().map(|it| called(it)).collect::<Result<Vec<_>, _>>()? {
+        if let Some(first) = labels.insert(column.clone(), text.clone()) {
+            return Err(Failure::BadInput(format!(
+                "--label: `{column}` is given twice, as {first} and {text}; leave out one"
+            )));
+        }
+    }
+    Ok(labels)
 }
 
 /// `column=text`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use memscape::papers::predictions::{Interval, Said, predictions, said, score};
 use memscape::prelude::Control;
 
-use crate::create::create;
+use crate::create::{check_own, create};
 use crate::failure::Failure;
 use crate::progress::{Progress, save_when_interrupted};
 use crate::show::short;
@@ -42,8 +42,9 @@ pub fn list(json: bool, quiet: bool, out: &mut dyn Write) -> Result<(), Failure>
 
 /// Writes what was said, and after it what the model says now of all else, as a record of this
 /// version and a day.
-pub fn say(file: &Path, date: &str, quiet: bool) -> Result<(), Failure> {
-    let mut lines = vec!["id,value,low,high,version,date".to_owned()];
+pub fn say(file: &Path, date: &str, quiet: bool, err: &mut dyn Write) -> Result<(), Failure> {
+    check_own(file, HEADER)?;
+    let mut lines = vec![HEADER.to_owned()];
     let before = said().map_err(Failure::of)?;
     for Said { id, interval: Interval { value, low, high }, version, date } in &before {
         lines.push(format!("{id},{value},{low},{high},{version},{date}"));
@@ -56,8 +57,16 @@ pub fn say(file: &Path, date: &str, quiet: bool) -> Result<(), Failure> {
             [it.value, it.low, it.high].map(|it| format!("{it:.4e}").parse().unwrap_or(it));
         lines.push(format!("{id},{value},{low},{high},{},{date}", env!("CARGO_PKG_VERSION")));
     }
-    create(file, |out| Ok(writeln!(out, "{}", lines.join("\n"))?))
+    create(file, |out| Ok(writeln!(out, "{}", lines.join("\n"))?))?;
+    if !quiet {
+        let (stay, new) = (before.len(), lines.len() - 1 - before.len());
+        writeln!(err, "{stay} of before stay as they were said; {new} are new")?;
+    }
+    Ok(())
 }
+
+/// What a record begins with.
+const HEADER: &str = "id,value,low,high,version,date";
 
 /// Prints how measurements compare with what was said.
 pub fn hold(file: &Path, json: bool, out: &mut dyn Write) -> Result<(), Failure> {

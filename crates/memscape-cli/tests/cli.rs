@@ -707,3 +707,47 @@ fn what_cannot_be_explored_is_told() {
     }
     assert!(!Path::new(&page).exists());
 }
+
+/// A file that is read is not written over, nor a description or a record of anything else.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let (folder, path) = file("point.toml", "study = \"pim.gemv\"\n[base]\nmodel = \"opt-125m\"\n");
+    let before = std::fs::read(&path).unwrap();
+    let beside = folder.path().join(".").join("point.toml");
+    assert!(refused(&["trace", &path, "-o", beside.to_str().unwrap()]).contains("name another file"));
+    let measure = ["measure", "ondevice", "--layers", "1", "--tokens", "1", "--out", &path];
+    assert!(refused(&measure).contains("which would be lost; name another file"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert!(
+        refused(&["predictions", "--say", "x.csv", "--date", "2026-02-30"]).contains("such as 2026-11-22")
+    );
+}
+
+/// What of a drawing contradicts itself is told in the words of whoever asked.
+#[test]
+fn a_plot_that_contradicts_itself_is_refused() {
+    let (folder, table) = file("table.csv", "x,y,low,high\n1,5,6,4\n2,6,7,5\n");
+    let out = folder.path().join("plot.svg");
+    let refused = |more: &[&str]| {
+        refused(&[&["plot", &table, "--x", "x", "--y", "y", "--out", out.to_str().unwrap()], more].concat())
+    };
+    let told = refused(&["--band", "low,high"]);
+    assert!(told.contains("in row 1, `low` = 6 is above `high` = 4"), "{told}");
+    assert!(refused(&["--reference", "phones=9..8"]).contains("`reference line phones`: 9 to 8"));
+    assert!(refused(&["--reference", "none=0", "--log", "y"]).contains("`reference line none` is 0"));
+    assert!(refused(&["--label", "y=A", "--label", "y=B"]).contains("given twice, as A and B"));
+    assert!(!out.exists());
+}
+
+/// What is missing in a file is told of the kind that it is most like, and only kinds that are alike are compared.
+#[test]
+fn a_description_is_told_of_in_its_own_kind() {
+    let whole = memscape::prelude::preset("ddr4-3200").unwrap();
+    let leaves = memscape::leaves(&whole.parameters);
+    let lines =
+        leaves.iter().filter(|it| it.0 != "trefi_ns").map(|(path, value)| format!("\"{path}\" = {value}\n"));
+    let (_folder, path) = file("mine.toml", &format!("[parameters]\n{}", lines.collect::<String>()));
+    let told = refused(&["describe", &path]);
+    assert!(told.contains("`memory`: `trefi_ns` is missing"), "{told}");
+    assert!(refused(&["describe", "ddr4-3200", "--diff", "llama-2-7b"]).contains("no parameter in common"));
+}

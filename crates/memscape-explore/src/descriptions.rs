@@ -81,11 +81,19 @@ pub(crate) fn complete_in(
     complete(catalog, form, folder, 0)
 }
 
-/// Whether a file says what differs of a description that this catalog has.
-pub(crate) fn knows_base(catalog: &dyn AnyCatalog, path: &Path) -> bool {
+/// How much a file is like this catalog's descriptions: as nothing else if it says what differs of one, or else by the
+/// names that it has in common with them.
+pub(crate) fn likeness(catalog: &dyn AnyCatalog, path: &Path) -> usize {
     let form = read_files(path, &catalog.takes()).ok().and_then(|it| catalog.read(&it).ok());
+    let Some(form) = form else { return 0 };
     let beside = path.parent().unwrap_or(Path::new(""));
-    form.and_then(|it| it.base).is_some_and(|it| find_below(catalog, &it, beside, 1).is_ok())
+    match form.base {
+        Some(base) if find_below(catalog, &base, beside, 1).is_ok() => usize::MAX,
+        _ => {
+            let known = catalog.presets().first().map(|it| &it.parameters);
+            form.parameters.keys().filter(|it| known.is_some_and(|known| known.get(it).is_some())).count()
+        }
+    }
 }
 
 /// A path rather than a name, were it not the name of something built in.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::asker::{Asker, answer};
 use crate::control::Control;
 use crate::describe::Description;
-use crate::descriptions::{find, knows_base, looks_like_path};
+use crate::descriptions::{find, likeness, looks_like_path};
 use crate::error::Error;
 use crate::guard::{Kept, WhileWritten, guarded};
 use crate::parameters::{Anatomy, Parameters};
@@ -167,9 +167,10 @@ impl Registry {
     /// The description in a file, by the first catalog that takes it.
     ///
     /// # Errors
-    /// [`Error::BadDescription`] with what the one says that has the file's `base`, or else the first.
+    /// [`Error::BadDescription`] with what the one says that has the file's `base`, or else the one whose descriptions
+    /// are most like the file.
     pub fn preset_in_file(&self, path: &str) -> Result<Preset<Value>, Error> {
-        let mut refused = None;
+        let mut refused: Option<(usize, CatalogError)> = None;
         let ends = |it: &&str| Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
         let reads = |it: &&'static dyn AnyCatalog| it.takes().extensions.iter().any(ends);
         let mut all = self.catalogs();
@@ -178,17 +179,17 @@ impl Registry {
             all.retain(reads);
         }
         for catalog in all.into_iter().filter(|it| looks_like_path(*it, path)) {
-            match find(catalog, path, Path::new("")) {
+            let error = match find(catalog, path, Path::new("")) {
                 Ok(found) => return Ok(found),
-                Err(error) if knows_base(catalog, Path::new(path)) => {
-                    refused = Some(error);
-                    break;
-                }
-                Err(error) => refused = refused.or(Some(error)),
+                Err(error) => error,
+            };
+            let likeness = likeness(catalog, Path::new(path));
+            if refused.as_ref().is_none_or(|it| it.0 < likeness) {
+                refused = Some((likeness, error));
             }
         }
-        let error =
-            refused.unwrap_or_else(|| CatalogError::File("no kind of description ends so".to_owned()));
+        let none = || CatalogError::File("no kind of description ends so".to_owned());
+        let error = refused.map_or_else(none, |it| it.1);
         Err(Error::BadDescription {
             parameter: "file".to_owned(),
             given: path.to_owned(),

@@ -43,11 +43,12 @@ fn read_csv(from: impl Read) -> Result<Table, String> {
 }
 
 fn column(cells: Vec<Option<String>>) -> Column {
-    // Texts such as `inf` are no numbers of a table.
-    let number = |it: &str| it.parse().ok().filter(|it: &f64| it.is_finite());
+    // `inf` and `nan` are names, but among numbers.
+    let numbers = all(&cells, |it| it.parse().ok())
+        .filter(|all: &Vec<Option<f64>>| all.iter().flatten().any(|it| it.is_finite()));
     all(&cells, |it| it.parse().ok())
         .map(Column::Int)
-        .or_else(|| all(&cells, number).map(Column::Float))
+        .or_else(|| numbers.map(Column::Float))
         .or_else(|| all(&cells, |it| it.parse().ok()).map(Column::Bool))
         .unwrap_or(Column::Text(cells))
 }
@@ -71,8 +72,11 @@ mod tests {
         assert_eq!(table.column("yes").unwrap(), Column::Bool(vec![Some(true), None, Some(false)]));
         assert_eq!(table.text("name").unwrap(), ["int8", "q4_0", "1"].map(|it| Some(it.to_owned())));
         assert_eq!(table.column("none").unwrap(), Column::Text(vec![None; 3]));
+        let table = read_csv("name\ninf\nnan\n".as_bytes()).unwrap();
+        assert_eq!(table.text("name").unwrap(), ["inf", "nan"].map(|it| Some(it.to_owned())));
         let told = |text: &str| read_csv(text.as_bytes()).unwrap_err();
         assert!(told("a,b\n1,2\n3\n").contains("line: 3"), "cut off");
         assert!(told("").contains("names of its columns") && told("a,a\n1,2\n").contains("two of this name"));
+        assert!(told("a\n1\nNaN\n").contains("row 1 is NaN"), "a number that is none");
     }
 }

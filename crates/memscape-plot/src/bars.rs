@@ -239,10 +239,11 @@ impl ValueLabels {
 impl Plot for GroupedBars {
     fn check(&self) -> Result<(), PlotError> {
         check_series(&self.y_label, &self.groups, &self.series, self.scale)?;
+        check_references(&self.references, self.series.len(), self.scale)?;
         for end in self.reach.into_iter().flat_map(|it| [it.0, it.1]) {
             check_value(|| self.y_label.clone(), end, || "an end of `reach`".to_owned(), self.scale)?;
         }
-        check_references(&self.references, self.series.len(), self.scale)
+        Ok(())
     }
 
     fn legend(&self) -> Vec<Entry> {

@@ -292,6 +292,29 @@ impl Lines {
 
 impl Plot for Lines {
     fn check(&self) -> Result<(), PlotError> {
+        for (index, curve) in self.curves.iter().enumerate() {
+            let what =
+                || if curve.name.is_empty() { format!("curve {}", index + 1) } else { curve.name.clone() };
+            if !curve.labels.is_empty() {
+                check_length(what, curve.labels.len(), curve.points.len(), "points")?;
+            }
+            if !curve.spread.is_empty() {
+                check_length(what, curve.spread.len(), curve.points.len(), "points")?;
+            }
+            for (point, (x, y)) in curve.points.iter().enumerate() {
+                check_value(what, *x, || format!("point {}", point + 1), self.x.scale)?;
+                if let Some(y) = y {
+                    check_value(what, *y, || format!("x = {x}"), self.y.scale)?;
+                }
+            }
+            for (x, y) in curve.shown() {
+                check_value(what, x, || "a point as published".to_owned(), self.x.scale)?;
+                check_value(what, y, || "its spread, or as published".to_owned(), self.y.scale)?;
+            }
+        }
+        check_references(&self.references, self.curves.len(), self.y.scale)?;
+        check_references(&self.upright, self.curves.len(), self.x.scale)?;
+        // An axis may reach as far as what is drawn, which is told of first.
         for (axis, name) in [(&self.x, "horizontal axis"), (&self.y, "vertical axis")] {
             let given = axis.reach.into_iter().flat_map(|it| [it.0, it.1]).chain(axis.marks.iter().copied());
             for value in given {
@@ -315,28 +338,6 @@ impl Plot for Lines {
                 }
             }
         }
-        for (index, curve) in self.curves.iter().enumerate() {
-            let what =
-                || if curve.name.is_empty() { format!("curve {}", index + 1) } else { curve.name.clone() };
-            if !curve.labels.is_empty() {
-                check_length(what, curve.labels.len(), curve.points.len(), "points")?;
-            }
-            if !curve.spread.is_empty() {
-                check_length(what, curve.spread.len(), curve.points.len(), "points")?;
-            }
-            for (point, (x, y)) in curve.points.iter().enumerate() {
-                check_value(what, *x, || format!("point {}", point + 1), self.x.scale)?;
-                if let Some(y) = y {
-                    check_value(what, *y, || format!("x = {x}"), self.y.scale)?;
-                }
-            }
-            for (x, y) in curve.shown() {
-                check_value(what, x, || "a point as published".to_owned(), self.x.scale)?;
-                check_value(what, y, || "its spread, or as published".to_owned(), self.y.scale)?;
-            }
-        }
-        check_references(&self.references, self.curves.len(), self.y.scale)?;
-        check_references(&self.upright, self.curves.len(), self.x.scale)?;
         if self.known().next().is_none() {
             return Err(PlotError::Empty { what: self.y.label.clone() });
         }

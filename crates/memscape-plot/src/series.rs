@@ -276,6 +276,13 @@ pub(crate) fn check_references(
         for end in reference.ends() {
             check_value(what, end, || "its place".to_owned(), scale)?;
         }
+        if let Some(to) = reference.to.filter(|it| *it < reference.value) {
+            return Err(PlotError::Outside {
+                what: what(),
+                value: format!("{} to {to}", reference.value),
+                allowed: "the lower end before the higher".to_owned(),
+            });
+        }
         if let Some(index) = reference.series.filter(|&it| series <= it) {
             return Err(PlotError::Outside {
                 what: what(),

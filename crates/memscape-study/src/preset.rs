@@ -183,13 +183,37 @@ pub enum PresetError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A source for a parameter that does not exist.
-    #[error("`{preset}`: [sources] names `{parameter}`, which is not a parameter; remove it")]
+    /// A source for a parameter that is not given.
+    #[error(
+        "`{preset}`: [sources] names `{parameter}`, of which there is no value here; give one in [parameters], or \
+         remove it"
+    )]
     StraySource {
         /// The preset's name.
         preset: String,
         /// The key as it stands in `[sources]`.
         parameter: String,
+    },
+    /// A parameter with two values.
+    #[error("`{parameter}` is given twice; remove one")]
+    Twice {
+        /// The parameter's dotted path.
+        parameter: String,
+    },
+    /// A parameter of what is given as a whole.
+    #[error(
+        "`{parameter}` is given, but `{above}` = {given} is no table; `{above} = {{ base = \"NAME\", parameters = {{ \
+         {below} = ... }} }}` changes what has a name"
+    )]
+    BelowValue {
+        /// The parameter's dotted path.
+        parameter: String,
+        /// What of it has a value itself.
+        above: String,
+        /// The rest of the path.
+        below: String,
+        /// That value.
+        given: Value,
     },
 }
 
@@ -272,7 +296,7 @@ impl Form {
             name: raw.name.unwrap_or_else(|| name.to_owned()),
             summary: raw.summary.unwrap_or_default(),
             base: raw.base,
-            parameters: nested(raw.parameters.unwrap_or_default()),
+            parameters: nested(raw.parameters.unwrap_or_default())?,
             sources: raw.sources.unwrap_or_default(),
             intervals: raw.intervals.unwrap_or_default(),
             facts: raw.facts.unwrap_or_default(),
@@ -292,7 +316,9 @@ impl Form {
             let reading = find_source(&form.sources, path).and_then(Grade::of) == Some(Grade::Reading);
             let read = match value_at(&form.parameters, path) {
                 Some(value) => Spread::read(entry, reading, value),
-                None => Err("there is no such parameter here; remove it".to_owned()),
+                None => {
+                    Err("there is no value of it here; give one in [parameters], or remove it".to_owned())
+                }
             };
             if let Err(problem) = read {
                 let parameter = path.clone();
@@ -334,33 +360,51 @@ pub(crate) fn find_source<'a>(sources: &'a BTreeMap<String, String>, path: &str)
 }
 
 /// Tables in place of dotted names: `{"pim.registers": 32}` is `{"pim": {"registers": 32}}`, as on the command
-/// line. A name below what is no table stays, for whoever reads it to refuse; so do names in tables, whose keys
-/// may be paths.
-fn nested(parameters: Map<String, Value>) -> Map<String, Value> {
+/// line. Names in tables stay, for their keys may be paths.
+fn nested(parameters: Map<String, Value>) -> Result<Map<String, Value>, PresetError> {
     let mut all = Map::new();
-    for (name, value) in parameters {
-        match (all.get_mut(&name), value) {
-            (Some(Value::Object(known)), Value::Object(fields)) => known.extend(fields),
-            (_, value) => put(&mut all, &name, value),
-        }
+    // Tables and values first: what stands below a value is told of, whichever comes first.
+    let (whole, dotted): (Vec<_>, Vec<_>) = parameters.into_iter().partition(|it| !it.0.contains('.'));
+    for (name, value) in whole.into_iter().chain(dotted) {
+        put(&mut all, "", &name, value)?;
     }
-    all
+    Ok(all)
 }
 
 /// No description has as many tables in each other.
 const DEEPEST: usize = 16;
 
-fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
-    if let Some((head, rest)) = name.split_once('.')
-        && !head.is_empty()
-        && !rest.is_empty()
-        && name.split('.').count() <= DEEPEST
-        && let Value::Object(known) = all.entry(head).or_insert_with(|| Value::Object(Map::new()))
-    {
-        put(known, rest, value);
-        return;
+fn put(all: &mut Map<String, Value>, above: &str, name: &str, value: Value) -> Result<(), PresetError> {
+    let Some((head, rest)) = name
+        .split_once('.')
+        .filter(|(head, rest)| !head.is_empty() && !rest.is_empty() && name.split('.').count() <= DEEPEST)
+    else {
+        return merge(all, above, name.to_owned(), value);
+    };
+    match all.entry(head).or_insert_with(|| Value::Object(Map::new())) {
+        Value::Object(known) => put(known, &format!("{above}{head}."), rest, value),
+        other => Err(PresetError::BelowValue {
+            parameter: format!("{above}{name}"),
+            above: format!("{above}{head}"),
+            below: rest.to_owned(),
+            given: other.clone(),
+        }),
     }
-    all.insert(name.to_owned(), value);
+}
+
+/// Puts in a value, of a table what is not there yet.
+fn merge(all: &mut Map<String, Value>, above: &str, name: String, value: Value) -> Result<(), PresetError> {
+    match (all.get_mut(&name), value) {
+        (Some(Value::Object(known)), Value::Object(fields)) => {
+            let above = format!("{above}{name}.");
+            fields.into_iter().try_for_each(|(name, value)| merge(known, &above, name, value))
+        }
+        (Some(_), _) => Err(PresetError::Twice { parameter: format!("{above}{name}") }),
+        (None, value) => {
+            all.insert(name, value);
+            Ok(())
+        }
+    }
 }
 
 fn collect_paths(paths: &mut Vec<String>, prefix: &str, table: &Map<String, Value>) {
@@ -449,7 +493,7 @@ mod tests {
         );
         assert_eq!(
             error(&with("trcd_ns = [15, 21]\ntrp_ns = [1, 2]")),
-            "`toy`: [intervals] `trp_ns`: there is no such parameter here; remove it"
+            "`toy`: [intervals] `trp_ns`: there is no value of it here; give one in [parameters], or remove it"
         );
     }
 
@@ -481,17 +525,55 @@ mod tests {
         let long = of("[parameters]\n\"pim.registers\" = 32\n\"pim.unit.lanes\" = 4\npim.width = 8\n");
         assert_eq!(long, of("[parameters.pim]\nregisters = 32\nwidth = 8\nunit = { lanes = 4 }\n"));
         // What cannot be below anything is refused by its reader.
-        let stray = of("[parameters]\nmemory = \"lpddr5\"\n\"memory.rows\" = 8\n\"..\" = 1\n");
-        assert!(stray.contains_key("memory.rows") && stray.contains_key(".."));
+        assert!(of("[parameters]\n\"..\" = 1\n").contains_key(".."));
         let paths = of("[parameters.any_of]\n\"pim.registers\" = [8, 16]\n");
         assert_eq!(paths["any_of"]["pim.registers"], serde_json::json!([8, 16]));
+    }
+
+    /// Nothing that is given is dropped, however deep it stands and whichever comes first.
+    #[test]
+    fn both_ways_to_a_table_meet() {
+        let (dotted, table) = ("\"energy.io.value\" = 0.9\n", "[parameters.energy]\nio = { within = 1.1 }\n");
+        let of = |text: &str| Form::from_toml("", text).unwrap().parameters;
+        let met = of(&format!("[parameters]\n{dotted}{table}"));
+        assert_eq!(
+            serde_json::json!(met),
+            serde_json::json!({ "energy": { "io": { "value": 0.9, "within": 1.1 } } })
+        );
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let both = [
+            r#"{"energy.io.value": 0.9, "energy": {"io": {"within": 1.1}}}"#,
+            r#"{"energy": {"io": {"within": 1.1}}, "energy.io.value": 0.9}"#,
+        ];
+        for text in both {
+            let table = serde_json::json!({ "parameters": value(text) });
+            assert_eq!(Form::from_value(table.as_object().unwrap().clone()).unwrap().parameters, met);
+        }
+        let error = |text: &str| {
+            let table = serde_json::json!({ "parameters": value(text) });
+            Form::from_value(table.as_object().unwrap().clone()).unwrap_err().to_string()
+        };
+        for text in [
+            r#"{"pim": {"registers": 32}, "pim.registers": 24}"#,
+            r#"{"pim.registers": 24, "pim": {"registers": 32}}"#,
+        ] {
+            assert_eq!(error(text), "`pim.registers` is given twice; remove one");
+        }
+        assert_eq!(
+            error(r#"{"memory.channels": 2, "memory": "lpddr5x-8533"}"#),
+            "`memory.channels` is given, but `memory` = \"lpddr5x-8533\" is no table; `memory = { base = \"NAME\", \
+             parameters = { channels = ... } }` changes what has a name"
+        );
     }
 
     #[test]
     fn bad_forms_are_told() {
         let error = |text: &str| Form::from_toml("toy", text).unwrap_err().to_string();
         let stray = "[parameters]\na = 1\n[sources]\nb = \"x\"";
-        assert_eq!(error(stray), "`toy`: [sources] names `b`, which is not a parameter; remove it");
+        assert_eq!(
+            error(stray),
+            "`toy`: [sources] names `b`, of which there is no value here; give one in [parameters], or remove it"
+        );
         let nan = "[parameters.memory]\na = nan";
         assert_eq!(
             error(nan),

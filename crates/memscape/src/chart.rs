@@ -270,8 +270,17 @@ impl Drawing {
     /// That the columns of the band are there, and that what is drawn has a place for it.
     fn check_band(&self, table: &Table) -> Result<(), Error> {
         let Some(columns) = &self.band else { return Ok(()) };
-        for column in columns {
-            table.f64(column)?;
+        let [least, greatest] = columns;
+        let ends = table.f64(least)?.into_iter().zip(table.f64(greatest)?);
+        let swapped = ends.enumerate().find_map(|(row, it)| match it {
+            (Some(low), Some(high)) if low > high => Some((row + 1, low, high)),
+            _ => None,
+        });
+        if let Some((row, low, high)) = swapped {
+            return Err(Error::BadChart(format!(
+                "`band`: in row {row}, `{least}` = {low} is above `{greatest}` = {high}; give the column of the lower ends \
+                 first, or leave such rows out"
+            )));
         }
         if self.y.len() > 1 || !matches!(self.kind, None | Some(Kind::Bars | Kind::Lines | Kind::Points)) {
             return Err(Error::BadChart(

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU64;
 
+use memscape::explore::Limit;
 use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
 use memscape::ondevice::PrefillStudy;
 use memscape::study::{More, Perfetto, Study};
@@ -10,13 +11,14 @@ use memscape::workload::Format;
 use serde_json::json;
 
 use crate::args::Ondevice;
-use crate::create::create;
+use crate::create::{check_own, create};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// Runs PIM-SHERPA's prefill schemes and prints what the fitted model makes of them.
 pub fn run(options: &Ondevice, quiet: bool, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {
     let request = request(options)?;
+    options.out.as_ref().map_or(Ok(()), |it| check_own(it, HEADING))?;
     if let Some((threads, cores)) = request.setup.beyond_machine() {
         writeln!(
             err,
@@ -76,9 +78,11 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
         #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
         let rate = it.bytes as f64 / it.seconds * 1e-9;
         let share = 100.0 * rate / measured.plain_copy_gb_s;
+        #[expect(clippy::cast_precision_loss, reason = "few threads")]
+        let model = fitted.study.cpu.copy_gb_s * it.threads as f64;
         writeln!(
             out,
-            "swizzled copy by {:<3} thread(s)  {rate:>8.2} GB/s  {share:.0} % of plain",
+            "swizzled copy by {:<3} thread(s)  {rate:>8.2} GB/s  {share:.0} % of plain, {model:.2} GB/s by the model",
             it.threads
         )?;
     }
@@ -103,20 +107,35 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
             it.tokens, it.ttft_s
         )?;
     }
-    let cpu = &fitted.study.cpu;
-    writeln!(out, "\nfitted to all of these, root mean square error {:.1} %:", 100.0 * fitted.rms_error)?;
-    for (path, value, unit) in [
-        ("cpu.copy_gb_s", cpu.copy_gb_s, "GB/s"),
-        ("cpu.step_ms", cpu.step_ms, "ms"),
-        ("cpu.gemm_efficiency", cpu.gemm_efficiency, "of peak"),
-        ("cpu.gemm_block_tokens", cpu.gemm_block_tokens, "tokens"),
-    ] {
-        writeln!(out, "{path:<21}  {value:>9.4} {unit}")?;
+    writeln!(
+        out,
+        "\nfitted to all of these and to how long copies and GEMM beside each other were busy, root mean square of \
+         ln(model / measured) {:.3}:",
+        fitted.rms_error
+    )?;
+    for it in &fitted.parameters {
+        let unit = match it.key.rsplit_once('.').map_or("", |it| it.1) {
+            "copy_gb_s" => "GB/s",
+            "step_ms" => "ms",
+            "gemm_efficiency" => "of peak",
+            "gemm_block_tokens" => "tokens",
+            _ => "",
+        };
+        let doubt = match it.limit {
+            Some(Limit::Lowest) => "; the lowest that was tried, which these times do not fix",
+            Some(Limit::Highest) => "; the highest that was tried, which these times do not fix",
+            None if !it.identified => "; these times do not fix it",
+            None => "",
+        };
+        writeln!(out, "{:<21}  {:>9.4} {unit}{doubt}", it.key, it.value)?;
     }
     let equal = if measured.outputs_equal { "equal bit for bit" } else { "NOT equal" };
     writeln!(out, "\noutputs of all schemes are {equal}")?;
     Ok(())
 }
+
+/// What a file of this machine begins with.
+const HEADING: &str = "# This machine, as `memscape measure ondevice` found it.";
 
 /// `ondevice.prefill` with the fitted processor, as `memscape run` reads it.
 fn study_file(fitted: &HostFit) -> String {
@@ -140,5 +159,5 @@ fn study_file(fitted: &HostFit) -> String {
         },
     });
     let toml = toml::to_string_pretty(&base).unwrap_or_default();
-    format!("# This machine, as `memscape measure ondevice` found it.\n{toml}")
+    format!("{HEADING}\n{toml}")
 }

@@ -146,7 +146,7 @@ fn a_users_description_is_read_and_checked() {
     insta::assert_snapshot!(error("ranks = 1", "ranks = 0"), @"`ranks` = 0: expected a whole number from 1 to 4294967295");
     insta::assert_snapshot!(error("ranks = 1", "ranks = -1"), @"`ranks` = -1: expected a whole number from 1 to 4294967295");
     insta::assert_snapshot!(error("ranks = 1", "ranks = 1\nbanks = 4"), @"`memory`: there is no `banks` in it; did you mean `banks_per_channel`?");
-    insta::assert_snapshot!(error("transfers_per_clock = 2\n", ""), @"`ddr4-3200`: [sources] names `transfers_per_clock`, which is not a parameter; remove it");
+    insta::assert_snapshot!(error("transfers_per_clock = 2\n", ""), @"`ddr4-3200`: [sources] names `transfers_per_clock`, of which there is no value here; give one in [parameters], or remove it");
     let with_trc = text.replace("ranks = 1\n", "ranks = 1\ntrc_ns = 46.25\ntrtw_ns = 9.375\n");
     let dram = read(with_trc).unwrap();
     assert_eq!((dram.trc(), dram.trtw()), (ns(46.25), ns(9.375)));

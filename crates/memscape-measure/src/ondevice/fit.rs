@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use memscape_explore::{FitMethod, FitParameter, Residual};
+use memscape_explore::{FitMethod, FitParameter, FittedParameter, Residual};
 use memscape_ondevice::PrefillStudy;
 use memscape_ondevice::hardware::{Cores, Cpu};
 use memscape_study::Study;
@@ -16,7 +16,9 @@ use super::weights::Setup;
 pub struct HostFit {
     /// `ondevice.prefill` with the fitted processor: one kind of cores
     pub study: PrefillStudy,
-    /// Root mean square of the relative errors of all measured times
+    /// What was found, and how well each is known
+    pub parameters: Vec<FittedParameter>,
+    /// Root mean square of the logarithms of model over measurement, of all measured times
     pub rms_error: f64,
 }
 
@@ -105,7 +107,7 @@ pub fn fit(setup: &Setup, measurement: &Measurement) -> Result<HostFit, FitError
         memscape_explore::FitError::Model { problem, .. } => problem,
         other => FitError::Search(other.to_string()),
     })?;
-    Ok(HostFit { study: with(&study, &found.values()), rms_error: found.rms })
+    Ok(HostFit { study: with(&study, &found.values()), rms_error: found.rms, parameters: found.parameters })
 }
 
 fn with(study: &PrefillStudy, values: &[f64]) -> PrefillStudy {

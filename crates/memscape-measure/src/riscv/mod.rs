@@ -15,6 +15,6 @@ mod fit;
 mod kernels;
 mod measure;
 
-pub use fit::{FitError, FittedPoint, HostFit, fit};
+pub use fit::{FitError, FittedPoint, FittedStream, HostFit, fit};
 pub use kernels::{HostKernel, multiply};
 pub use measure::{MeasureError, Measurement, Point, Request, StreamPoint, measure};
