@@ -213,7 +213,7 @@ pub enum PresetError {
         /// The rest of the path.
         below: String,
         /// That value.
-        given: Value,
+        given: String,
     },
 }
 
@@ -387,7 +387,7 @@ fn put(all: &mut Map<String, Value>, above: &str, name: &str, value: Value) -> R
             parameter: format!("{above}{name}"),
             above: format!("{above}{head}"),
             below: rest.to_owned(),
-            given: other.clone(),
+            given: other.to_string(),
         }),
     }
 }
