@@ -98,6 +98,7 @@ const EFFECTS: &[Effect] = &[
     faster("pim.memory.banks_per_channel"),
     neutral("pim.memory.rows"),
     neutral("pim.memory.energy.*"),
+    neutral("pim.memory.energy.refresh*").only(REFRESHED),
     faster("pim.memory.row_bytes"),
     unused("pim.memory.column_bytes", "it is bus_bits x burst_length / 8"),
     either("pim.memory.bus_bits", WORDS),

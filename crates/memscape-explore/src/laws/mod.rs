@@ -428,8 +428,18 @@ fn dead(
             .into_par_iter()
             .any(|it| look(court, &only, it, WILD_ELSEWHERE, key.fork(it)).seen.moved)
     };
-    let is_dead =
-        |it: &(&String, &Varied)| !it.1.moved && it.1.pairs >= PAIRS_OF_THE_DEAD && !moves_elsewhere(it.0);
+    // What is held fast may be where a parameter is declared to do nothing.
+    let fixed = court.study.tree(&[court.fixed]).ok();
+    let is_excluded = |path: &str| {
+        let excludes = |it: &When| {
+            let value = fixed.as_ref().and_then(|tree| draw::at(tree, it.path));
+            court.fixed.contains_key(it.path) && value.is_some_and(|value| !it.holds(value))
+        };
+        court.laws.effect_on(path).is_some_and(|it| it.only.iter().any(excludes))
+    };
+    let is_dead = |(path, it): &(&String, &Varied)| {
+        !it.moved && it.pairs >= PAIRS_OF_THE_DEAD && !is_excluded(path) && !moves_elsewhere(path)
+    };
     let broken = |(path, it): (&String, &Varied)| Broken {
         rule: Rule::Alive,
         parameter: path.clone(),

@@ -196,6 +196,20 @@ fn each_fault_is_found() {
     assert!(broken(&looked(&["hides"])).contains(&(Rule::Clock, "")));
 }
 
+/// What acts elsewhere alone is not dead where somebody looks at one engine; what nobody declares so is.
+#[test]
+fn what_is_held_fast_excludes_what_acts_elsewhere() {
+    let faults = ["bends", "sloppy", "careless", "leaks", "overflows", "hides", "turns"];
+    let fixed = faults.iter().map(|it| (format!("faults.{it}"), json!(false)));
+    let fixed = fixed.chain([("engine".to_owned(), json!("closed"))]).collect();
+    let it = examine(&BENT, &fixed, 1000, 3, &()).unwrap();
+    assert!(it.checked.iter().any(|it| it.parameter == "delay_ns" && it.checks >= 100), "{it}");
+    assert_eq!(broken(&it), []);
+    let careless = Parameters::from_iter([("on".to_owned(), json!(true))]);
+    let it = examine(&Entry::<Careless>::new(), &careless, 500, 1, &()).unwrap();
+    assert!(broken(&it).contains(&(Rule::Alive, "printed")), "its law says nothing of this: {it}");
+}
+
 /// A constant fades as machines get slower, what rounding decides comes and goes.
 #[test]
 fn a_tie_that_rounding_turns_is_no_hidden_time() {

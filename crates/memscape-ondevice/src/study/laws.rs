@@ -203,6 +203,7 @@ pub(super) const INFERENCE: Laws = Laws {
             // Of a scheme with PIM there is one.
             faster("memory.ranks").only(ON_HOST),
             neutral("memory.energy.*"),
+            neutral("memory.energy.refresh*").only(REFRESHED),
             neutral("mac_pj_per_bit.*"),
             slower("memory.trp_ns"),
             faster("memory.trefi_ns").only(REFRESHED),

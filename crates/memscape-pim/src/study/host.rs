@@ -176,9 +176,8 @@ impl HostWork {
         })
     }
 
-    /// The mean token of each sequence, operator by operator. Of matrices that PIM can take the weights count
-    /// alone, as they do there; their biases are the processor's, which adds them to what it reads of
-    /// their outputs.
+    /// The mean token of each sequence, operator by operator. The biases of matrices that PIM can take are the
+    /// processor's wherever these are, which adds them to what it reads of their outputs.
     ///
     /// # Errors
     /// As of [`HostWork::cost`].
@@ -193,7 +192,8 @@ impl HostWork {
             };
             let mut traffic = self.traffic_of_one(it, 1);
             if part == TokenPart::Gemv {
-                traffic = Traffic { read: self.weight_bytes(it, 1), written: 0.0 };
+                // Its biases have a row of their own.
+                traffic.read -= self.vector_bytes(it, 1);
             }
             self.operator(it, part, traffic)
         };

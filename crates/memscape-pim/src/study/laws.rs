@@ -99,6 +99,7 @@ pub(super) const GEMV: Laws = Laws {
         MACHINE,
         &[
             neutral("memory.energy.*"),
+            neutral("memory.energy.refresh*").only(REFRESHED),
             slower("m"),
             slower("k"),
             unused("memory.ranks", ONE_RANK),
@@ -128,6 +129,7 @@ pub(super) const INFERENCE: Laws = Laws {
         MACHINE,
         &[
             neutral("memory.energy.*"),
+            neutral("memory.energy.refresh*").only(REFRESHED),
             slower("prompt_tokens"),
             slower("generated_tokens"),
             slower("batch"),

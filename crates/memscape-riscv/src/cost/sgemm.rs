@@ -173,8 +173,9 @@ impl Sgemm {
     /// from where: every thread reads all of them.
     ///
     /// The panel of one vector's width stays where it fits; a line that holds more
-    /// than the vector is fetched again for the next one unless the panel fits the
-    /// first-level cache. Blocks are as wide as lines.
+    /// than the vector is fetched again for the next one unless the caches of the core hold
+    /// the panel: its own, or its share of its cluster's, whose cores are each elsewhere in theirs.
+    /// Blocks are as wide as lines.
     fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Level) {
         let (k, n, l1) = (self.gemm.k(), self.gemm.n(), hierarchy.cache.l1_bytes);
         let whole = k.saturating_mul(n).saturating_mul(4);
@@ -188,7 +189,8 @@ impl Sgemm {
         let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
         // No line is fetched for more vectors than meet it, and no row of inputs has more.
         let meet = LINE_BYTES.div_ceil(vector).min(n.saturating_mul(4).div_ceil(vector));
-        let again = if k.saturating_mul(LINE_BYTES) <= l1 { 1 } else { meet };
+        let own = l1.max(rates.chunk_l2.0 / u64::from(rates.threads));
+        let again = if k.saturating_mul(LINE_BYTES) <= own { 1 } else { meet };
         (Bytes(whole.saturating_mul(again)), level)
     }
 }

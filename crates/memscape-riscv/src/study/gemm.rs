@@ -10,7 +10,7 @@ use memscape_workload::{Format, Gemm, ShapeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC};
+use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, VECTORS};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
 use crate::cost::sgemm::{Method, Sgemm};
 use crate::hardware::{
@@ -171,14 +171,14 @@ impl GemmStudy {
         if ![1, 2, 4, 8].contains(&self.lmul) {
             return Err(GemmError::Lmul(self.lmul));
         }
-        if 2 * self.lmul > self.core.vector_registers.get() {
+        let vector = matches!(self.method, Method::Listing | Method::Blocked);
+        if vector && 2 * self.lmul > self.core.vector_registers.get() {
             return Err(GemmError::Registers {
                 lmul: self.lmul,
                 registers: self.core.vector_registers.get(),
             });
         }
         check_format(self.format)?;
-        let vector = matches!(self.method, Method::Listing | Method::Blocked);
         if vector && self.format != Format::FP32 {
             return Err(GemmError::Quantised(self.method));
         }
@@ -201,6 +201,8 @@ impl GemmStudy {
 }
 
 /// What more of a parameter does.
+const OPENBLAS: &[When] = &[When::is("method", &["openblas"])];
+
 const EFFECTS: &[&[Effect]] = &[
     &[
         slower("m"),
@@ -211,7 +213,8 @@ const EFFECTS: &[&[Effect]] = &[
         either("bind_nodes", "farther, and with more caches").only(BOUND),
         slower("core.fma_cycles"),
         slower("core.fma_latency_cycles").only(VECTOR),
-        slower("core.pack_ns").only(&[When::is("method", &["openblas"])]),
+        slower("core.pack_ns").only(OPENBLAS),
+        faster("core.vector_registers").only(OPENBLAS),
         unused("core.unaligned_load_slots", FLOATS),
         unused("core.alu*", FLOATS),
         unused("core.shift_cycles", FLOATS),
@@ -233,6 +236,7 @@ const EFFECTS: &[&[Effect]] = &[
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
     NEAR,
+    VECTORS,
     SLC,
     MEMORY,
 ];

@@ -13,7 +13,9 @@ use memscape_workload::{AS_STACKED, Format, MODELS, Model, Projections};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{BOUND, CLUSTERS, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED};
+use super::laws::{
+    BOUND, CLUSTERS, CORES, GROUP, KERNEL_RATES, MEMORY, NEAR, NODES, SLC, TILE, TILED, VECTORS,
+};
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
 use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
@@ -574,6 +576,7 @@ const EFFECTS: &[&[Effect]] = &[
         slower("core.fma_cycles"),
         unused("core.fma_latency_cycles", "OpenBLAS has sums enough to hide it"),
         slower("core.pack_ns"),
+        faster("core.vector_registers"),
         unused("cache.l1_bytes", "the second-level cache keeps up with the kernels"),
         either("cache.cores_per_cluster", CLUSTERS),
         either("numa.nodes", NODES),
@@ -588,6 +591,7 @@ const EFFECTS: &[&[Effect]] = &[
         slower("os.balancing_cost").only(&[When::is("policy", &["base"])]),
     ],
     NEAR,
+    VECTORS,
     KERNEL_RATES,
     SLC,
     MEMORY,

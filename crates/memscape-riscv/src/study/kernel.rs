@@ -3,13 +3,15 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_dram::{Dram, MEMORIES, UNUSED_BY_READS};
-use memscape_study::{Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, slower, unused};
+use memscape_study::{
+    Aim, Bound, Effect, Laws, Slot, Study, StudyError, When, either, faster, slower, unused,
+};
 use memscape_units::Bytes;
 use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::laws::{GROUP, KERNEL_RATES, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED};
+use super::laws::{GROUP, MEMORY, NEAR, NO_ENERGY, SLC, TILE, TILED};
 use crate::cost::cycles::CoreCycles;
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, Layout};
 use crate::cost::memory::{Hierarchy, Level, Rates, check_room};
@@ -174,6 +176,9 @@ impl KernelStudy {
 }
 
 /// What more of a parameter does.
+/// Where vectors are.
+const VECTORISED: &[When] = &[When::is_not("kernel", &["default"])];
+
 const EFFECTS: &[&[Effect]] = &[
     &[
         slower("m"),
@@ -183,7 +188,16 @@ const EFFECTS: &[&[Effect]] = &[
         unused("memory.energy.*", NO_ENERGY),
         either("tile_rows", TILE).only(TILED),
         either("tile_blocks", TILE).only(TILED),
-        either("lmul", GROUP).only(&[When::is_not("kernel", &["default"])]),
+        either("lmul", GROUP).only(VECTORISED),
+        faster("core.vector_registers").only(TILED),
+        faster("core.vlen_bits").only(VECTORISED),
+        faster("core.load_bits").only(VECTORISED),
+        slower("core.unaligned_load_slots").only(VECTORISED),
+        slower("core.alu*").only(VECTORISED),
+        slower("core.shift_cycles").only(VECTORISED),
+        slower("core.multiply_cycles").only(VECTORISED),
+        slower("core.reduce_cycles").only(VECTORISED),
+        slower("core.move_cycles").only(VECTORISED),
         unused("core.fma*", "no kernel of these multiplies floats"),
         unused("core.pack_ns", "no kernel of these packs"),
         unused("cache.l1_bytes", "the second-level cache keeps up with the kernels"),
@@ -193,7 +207,6 @@ const EFFECTS: &[&[Effect]] = &[
         unused("numa.distance*", "one core reads its own node"),
     ],
     NEAR,
-    KERNEL_RATES,
     SLC,
     MEMORY,
 ];

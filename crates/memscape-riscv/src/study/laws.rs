@@ -66,14 +66,14 @@ pub const MEMORY: &[Effect] = &[
 /// What computes and what is near it, as every study uses them.
 pub const NEAR: &[Effect] = &[
     faster("core.frequency_mhz"),
-    faster("core.vlen_bits"),
-    faster("core.vector_registers"),
     faster("core.decode_width"),
-    faster("core.load_bits"),
     faster("core.line_fills"),
     faster("cache.slc_bytes_per_node"),
     faster("cache.l2_bytes"),
 ];
+
+/// What vectors are made of.
+pub const VECTORS: &[Effect] = &[faster("core.vlen_bits"), faster("core.load_bits")];
 
 /// The vector unit of the quantised kernels.
 pub const KERNEL_RATES: &[Effect] = &[

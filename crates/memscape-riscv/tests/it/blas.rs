@@ -135,6 +135,34 @@ fn a_listing_fetches_lines_for_vectors_that_there_are() {
     assert!((fetched(16) / fetched(4) - 4.0).abs() < 0.5, "{} {}", fetched(16), fetched(4));
 }
 
+/// A line of inputs that several vectors need waits for them in the second-level cache, of which each of a cluster's
+/// threads has a share, as well as in the first.
+#[test]
+fn lines_for_the_next_vector_wait_in_either_cache() {
+    let memory = |k: u64, threads: u32, l1_bytes: u64| {
+        let (m, k, n) = (tokens(4096), tokens(k), tokens(256));
+        let mut study = GemmStudy {
+            method: Method::Listing,
+            m,
+            k,
+            n,
+            lmul: 1,
+            threads: count(threads),
+            ..GemmStudy::default()
+        };
+        study.cache.l1_bytes = l1_bytes;
+        study.answer().unwrap().memory_ns
+    };
+    // Half of a cluster's megabyte: a first-level cache that had the lines as well would save nothing.
+    assert!((memory(8192, 1, 1 << 16) / memory(8192, 1, 1 << 19) - 1.0).abs() < 1e-9);
+    // More than that: four vectors fetch each line.
+    let (few, many) = (memory(16384, 1, 1 << 16), memory(16385, 1, 1 << 16));
+    assert!((many / few - 4.0).abs() < 0.01, "{few} {many}");
+    // Of 64 threads, four share one.
+    let (few, many) = (memory(4096, 64, 1 << 16), memory(4097, 64, 1 << 16));
+    assert!((many / few - 4.0).abs() < 0.01, "{few} {many}");
+}
+
 /// Half precision has no blocks that a row could be padded to.
 #[test]
 fn rows_of_half_precision_are_not_padded() {
