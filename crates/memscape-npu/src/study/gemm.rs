@@ -297,7 +297,7 @@ impl Study for GemmStudy {
                 neutral("device.l2_bytes"),
                 faster("device.int8.*").only(laws::INT8),
                 faster("device.bf16.*").only(laws::BF16),
-                slower("device.pipeline_cycles").only(UNMEASURED),
+                slower("device.pipeline_cycles").only(UNMEASURED_ROUNDED),
                 unused("device.reconfiguration_ns", "one product needs one design"),
                 unused("device.dram.energy.*", laws::NO_ENERGY),
             ],
@@ -341,6 +341,9 @@ impl Study for GemmStudy {
 
 /// Where the kernel model gives the core's pace.
 const UNMEASURED: &[When] = &[When::is("measured_macs_per_cycle", &["null"])];
+
+/// Where it also waits for sums that are rounded.
+const UNMEASURED_ROUNDED: &[When] = &[UNMEASURED[0], laws::ROUNDED[0]];
 
 #[cfg(test)]
 mod tests {

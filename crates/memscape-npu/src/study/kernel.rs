@@ -164,7 +164,7 @@ impl Study for KernelStudy {
             either("device.bf16.s", laws::WORDS).only(laws::BF16),
             either("device.bf16.t", laws::WORDS).only(laws::BF16),
             slower("device.bf16.conversions").only(laws::BF16),
-            slower("device.pipeline_cycles"),
+            slower("device.pipeline_cycles").only(laws::ROUNDED),
             unused("device.*", "one core works on what L1 has already"),
         ]],
         ..Laws::NONE

@@ -36,6 +36,9 @@ pub(super) const INT8: &[When] = &[When::is_not("precision", &["bf16-bf16"])];
 /// Where the instruction for bf16 works.
 pub(super) const BF16: &[When] = &[When::is("precision", &["bf16-bf16"])];
 
+/// Where sums are rounded on their way out, which a pipeline does.
+pub(super) const ROUNDED: &[When] = &[When::is_not("precision", &["int8-int32"])];
+
 /// What more of a device does where designs are chosen for it.
 pub(super) const DEVICE: &[Effect] = &[
     faster("bds_in_flight"),
@@ -54,7 +57,7 @@ pub(super) const DEVICE: &[Effect] = &[
     slower("device.int8.conversions").only(INT8),
     either("device.bf16.*", GRID).only(BF16),
     slower("device.bf16.conversions").only(BF16),
-    slower("device.pipeline_cycles"),
+    slower("device.pipeline_cycles").only(ROUNDED),
     neutral("device.memory_channels"),
     neutral("device.shim_bds"),
     slower("device.bd_cycles"),

@@ -189,7 +189,7 @@ impl Study for SearchStudy {
             neutral("device.accumulator_bytes"),
             either("device.int8.*", laws::GRID).only(laws::INT8),
             either("device.bf16.*", laws::GRID).only(laws::BF16),
-            either("device.pipeline_cycles", EQ_4),
+            either("device.pipeline_cycles", EQ_4).only(laws::ROUNDED),
             unused("device.*", "one core works on what L1 has already"),
         ]],
         ..Laws::NONE
