@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memscape_study::{Laws, More, Preset, Slot, Study, list};
+use memscape_study::{Laws, Preset, Slot, Study, list};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -199,7 +199,7 @@ impl Description {
 
 /// Whether no answer can depend on a parameter, though a description holds it.
 pub(crate) fn is_unused(laws: &Laws, path: &str) -> bool {
-    laws.effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
+    laws.is_unused(path)
 }
 
 /// Equal also where one is 18 and the other 18.0.

@@ -1,7 +1,6 @@
 //! What experiments of any paper do with sweeps.
 
 use memscape_explore::{Column, Parameters, Sweep, Table};
-use memscape_study::More;
 use memscape_systems::study;
 use serde_json::Value;
 
@@ -87,7 +86,7 @@ pub fn for_preset(changed: &Parameters, preset: &str) -> Parameters {
 /// study is described with but does not depend on.
 pub fn for_study(study_name: &str, changed: &Parameters) -> Result<Parameters, Error> {
     let laws = study(study_name)?.laws();
-    let counts = |path: &str| !laws.effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)));
+    let counts = |path: &str| !laws.is_unused(path);
     let kept = changed.iter().filter(|(path, _)| counts(path));
     Ok(kept.map(|(path, value)| (path.clone(), value.clone())).collect())
 }

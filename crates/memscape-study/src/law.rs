@@ -60,6 +60,12 @@ impl Laws {
         covering.max_by_key(|it| (!it.path.ends_with('*'), it.path.len()))
     }
 
+    /// Whether nothing in the study depends on a parameter, so that it is none of its own.
+    #[must_use]
+    pub fn is_unused(&self, path: &str) -> bool {
+        self.effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
+    }
+
     /// What is said of parameters, list after list.
     pub fn effects(&self) -> impl Iterator<Item = &'static Effect> + use<> {
         self.effects.iter().copied().flatten()

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use memscape::explore::Limit;
 use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
 use memscape::ondevice::PrefillStudy;
-use memscape::study::{More, Perfetto, Study};
+use memscape::study::{Perfetto, Study};
 use memscape::workload::Format;
 use serde_json::json;
 
@@ -141,13 +141,9 @@ const HEADING: &str = "# This machine, as `memscape measure ondevice` found it."
 fn study_file(fitted: &HostFit) -> String {
     let study = &fitted.study;
     // A processor has numbers that only other studies depend on.
-    let unused = |key: &String| {
-        let effect = PrefillStudy::LAWS.effect_on(&format!("cpu.{key}"));
-        effect.is_some_and(|it| matches!(it.more, More::Unused(_)))
-    };
     let mut cpu = json!(study.cpu);
     if let Some(parts) = cpu.as_object_mut() {
-        parts.retain(|key, _| !unused(key));
+        parts.retain(|key, _| !PrefillStudy::LAWS.is_unused(&format!("cpu.{key}")));
     }
     let base = json!({
         "study": PrefillStudy::NAME,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use memscape::serde_json::{self, json};
-use memscape::study::{More, Study};
+use memscape::study::Study;
 use memscape::systems::all::riscv::InferenceStudy;
 use memscape::systems::all::riscv::quant::BLOCK;
 use memscape_measure::riscv::{HostFit, HostKernel, Measurement, Request, fit, measure};
@@ -81,11 +81,7 @@ fn overrides(study: &InferenceStudy) -> Result<String, Failure> {
     let leaves =
         |it: &InferenceStudy| serde_json::to_value(it).map(|it| memscape::leaves(&it)).map_err(Failure::of);
     let (found, usual) = (leaves(study)?, leaves(&InferenceStudy::default())?);
-    let is_unused = |path: &str| {
-        let effect = InferenceStudy::LAWS.effect_on(path);
-        effect.is_some_and(|it| matches!(it.more, More::Unused(_)))
-    };
-    let shown = found.iter().filter(|it| !usual.contains(it) && !is_unused(&it.0));
+    let shown = found.iter().filter(|it| !usual.contains(it) && !InferenceStudy::LAWS.is_unused(&it.0));
     let shown = shown.map(|(path, value)| match value {
         serde_json::Value::String(text) => format!("{path}={text}"),
         other => format!("{path}={other}"),

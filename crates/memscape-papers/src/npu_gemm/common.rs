@@ -2,7 +2,7 @@
 
 use memscape_explore::{Parameters, Sweep, Table};
 use memscape_npu::{DESIGNS, DEVICES, KernelDesign, Precision};
-use memscape_study::{More, Preset};
+use memscape_study::Preset;
 use memscape_systems::study;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub fn native(design: &Design, k_mt: u64) -> [u64; 3] {
 pub fn changed_of(study_name: &str, changed: &Parameters, npu: &str) -> Result<Parameters, Error> {
     let laws = study(study_name)?.laws();
     let mut own = for_preset(changed, npu);
-    own.retain(|path, _| !matches!(laws.effect_on(path).map(|it| it.more), Some(More::Unused(_))));
+    own.retain(|path, _| !laws.is_unused(path));
     Ok(own)
 }
 

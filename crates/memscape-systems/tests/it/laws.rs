@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use memscape_explore::{DynStudy, Parameters, Rule, examine};
-use memscape_study::More;
 use memscape_systems::{studies, study};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -102,10 +101,8 @@ fn what_is_unused_moves_nothing() {
 fn moved_by_the_unused(study: &dyn DynStudy) -> (u64, Vec<String>) {
     let short = SHORT.iter().chain(&[SMALL]).find(|it| it.0 == study.name());
     let short: Parameters = short.map_or_else(Parameters::new, |it| serde_json::from_str(it.1).unwrap());
-    let is_unused = |path: &str| {
-        study.laws().effect_on(path).is_some_and(|it| matches!(it.more, More::Unused(_)))
-            && !study.slots().iter().any(|it| it.path == path)
-    };
+    let is_unused =
+        |path: &str| study.laws().is_unused(path) && !study.slots().iter().any(|it| it.path == path);
     let is_slow = FEWER.iter().any(|it| it.0 == study.name());
     let (presets, factors) = if is_slow { (1, &[16.0][..]) } else { (3, &[1.0 / 16.0, 16.0][..]) };
     let (mut compared, mut moved) = (0, Vec::new());
