@@ -395,8 +395,8 @@ def sweep(
         over parameters have no row; those over the answer are a column ``feasible``.
     sample
         Points drawn from the ranges among the axes, as ``[sample]`` of a study file:
-        ``method`` (``"random"``, ``"latin"`` or ``"sobol"``), ``count``, ``seed`` and
-        further ``ranges``.
+        ``method`` (``"random"``, ``"latin"`` or ``"sobol"``), ``count`` (at each
+        combination of the other axes' values), ``seed`` and further ``ranges``.
     names
         ``"leaf"`` calls the columns of axes by the last part of their path, for
         tools that take dots for something else (Altair, DuckDB).

@@ -331,7 +331,7 @@ pub enum Command {
         study: String,
         #[command(flatten)]
         overrides: Overrides,
-        /// What is to read it: `perfetto` and `csv` for every study that has times, and what else the study has;
+        /// What is to read it: `perfetto` and `csv` for every study that has a timeline, and what else the study has;
         /// perfetto for a file that ends in .json, else csv, or what else there is, if not given.
         #[arg(long)]
         format: Option<String>,

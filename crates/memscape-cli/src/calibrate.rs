@@ -20,7 +20,15 @@ pub fn calibrate(paper: &str, quiet: bool, out: &mut dyn Write) -> Result<(), Fa
         writeln!(out, "{path:<width$}  {fitted} {}  (stored: {stored})  {}", it.unit, it.meaning)?;
     }
     let (claims, percent) = (fit.verdicts.len(), 100.0 * fit.rms_error);
+    if claims == 0 {
+        return nothing(paper, out);
+    }
     Ok(writeln!(out, "root mean square error of {claims} claims: {percent:.2} %")?)
+}
+
+/// Rather than an error of 0 % over no numbers.
+fn nothing(paper: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    Ok(writeln!(out, "nothing is fitted: no number of `{paper}` calibrates its model")?)
 }
 
 /// Prints the covariance of the stored parameters: a row for each, as its file holds it.
@@ -47,6 +55,7 @@ pub fn leave_one_out(
     drop(progress);
     match file {
         Some(path) => table(&rows)?.write_csv(path).map_err(Failure::of),
+        None if rows.is_empty() => nothing(paper, out),
         None => print(&rows, out),
     }
 }

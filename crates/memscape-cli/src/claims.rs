@@ -18,6 +18,12 @@ pub fn report(source: Option<&str>, json: bool, quiet: bool, out: &mut dyn Write
     let report = asked(source, quiet)?;
     if json {
         print_json(&report, out)?;
+    } else if report.claims.is_empty() {
+        writeln!(
+            out,
+            "no claims: nothing published is held against a model in `{}`",
+            source.unwrap_or("all")
+        )?;
     } else {
         print_claims(&report.claims, out)?;
         print_totals(&report.totals, out)?;

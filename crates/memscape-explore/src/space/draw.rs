@@ -16,7 +16,8 @@ use crate::error::Error;
 pub struct Sample {
     /// How points are spread.
     pub method: Method,
-    /// How many points, at most 10 million.
+    /// How many points, at most 10 million, at each combination of the values of axes. A range of
+    /// few whole numbers gives some of them several times.
     pub count: u64,
     /// Another seed gives another sample of the same kind.
     #[serde(default)]

@@ -210,11 +210,14 @@ impl Store {
         match (fitting.pop(), fitting.len()) {
             (Some(run), 0) => Ok(run.clone()),
             (None, _) => Err(Unknown::new("question", id, runs.iter().map(Run::id)).into()),
-            (Some(_), others) => Err(Error::BadSweep(format!(
-                "{} questions of {} begin with `{id}`; `memscape store ls` shows their names",
-                others + 1,
-                self.folder.display()
-            ))),
+            (Some(_), others) => {
+                let begin = if id.is_empty() { String::new() } else { format!(" begin with `{id}`") };
+                Err(Error::BadSweep(format!(
+                    "which one? {} questions of {}{begin}; `memscape store ls` shows their names",
+                    others + 1,
+                    self.folder.display()
+                )))
+            }
         }
     }
 

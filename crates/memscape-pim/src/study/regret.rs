@@ -1,8 +1,9 @@
 //! The study `pim.regret`: how far PIMnast's choice is from the best.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use memscape_study::{Laws, Slot, Study, StudyError};
+use memscape_workload::BlockScale;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,25 +15,26 @@ use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 /// PIMnast's choice for one matrix beside an exhaustive search.
 ///
 /// The search tries every tile height, CR degree, division of the registers
-/// between inputs and sums, and split-K degree (with the processor's reduction
-/// charged), and column-major order; whatever the registers cannot hold is left
-/// out. Row order is not among them: it spreads a matrix row over all banks,
+/// between inputs and sums, and split-K degree, and column-major order;
+/// whatever the registers cannot hold is left out. A split-K degree that divides
+/// neither channels nor columns leaves the last channels idle and adds columns of zeros. Row order is not among them: it spreads a matrix row over all banks,
 /// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RegretStudy(pub GemvStudy);
 
 impl Default for RegretStudy {
-    /// `pim.gemv`'s, as the algorithms are printed.
+    /// `pim.gemv`'s, as the algorithms are printed, but for the processor's reduction: uncharged,
+    /// the highest split-K degree would win whatever it costs.
     fn default() -> Self {
-        Self(GemvStudy { placement: Placement::Pimnast, ..GemvStudy::default() })
+        Self(GemvStudy { placement: Placement::Pimnast, charge_reduction: true, ..GemvStudy::default() })
     }
 }
 
 /// What `pim.regret` answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RegretAnswer {
-    /// Time of the placement as asked for, reduction of split-K charged
+    /// Time of the placement as asked for
     pub chosen_ns: f64,
     /// Least time found
     pub best_ns: f64,
@@ -60,6 +62,8 @@ pub struct RegretAnswer {
     pub best_input_registers: u64,
     /// Split-K degree of the best
     pub best_split_k: u32,
+    /// Channels that the best puts weights into
+    pub best_channels: u32,
     /// Order of the best
     pub best_placement: Placement,
     /// Placements that fit and were compared
@@ -82,7 +86,7 @@ impl Study for RegretStudy {
     const LAWS: Laws = laws::REGRET;
 
     fn answer(&self) -> Result<RegretAnswer, StudyError> {
-        let base = GemvStudy { charge_reduction: true, ..self.0 };
+        let base = self.0;
         let chosen = base.answer()?;
         let unsplit = |it: &GemvStudy| it.split_k.get() == 1;
         let (mut best, mut best_unsplit) = ((base, chosen), unsplit(&base).then_some(chosen));
@@ -120,6 +124,7 @@ impl Study for RegretStudy {
             best_cr_degree: answer.cr_degree_used,
             best_input_registers: answer.input_registers_used,
             best_split_k: study.split_k.get(),
+            best_channels: study.memory.channels.get(),
             best_placement: study.placement,
             tried,
             memory_bytes: chosen.memory_bytes,
@@ -128,19 +133,31 @@ impl Study for RegretStudy {
     }
 }
 
+/// The question with a split-K degree, for which what it does not divide is left idle or filled up; none where that
+/// has no number.
+fn split(base: &GemvStudy, split_k: NonZeroU32) -> Option<GemvStudy> {
+    let gemv = base.shape().ok()?;
+    let block = base.format.scale().map_or(1, BlockScale::elements);
+    let k = gemv.k().checked_next_multiple_of(u64::from(split_k.get()) * block)?;
+    let mut it = GemvStudy { m: NonZeroU64::new(gemv.m()), k: NonZeroU64::new(k), split_k, ..*base };
+    it.memory.channels = NonZeroU32::new(base.memory.channels.get() / split_k * split_k.get())?;
+    Some(it)
+}
+
 /// Every placement that fits, with a time that it cannot fall below, least first.
 fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
     let heights: Vec<_> =
         (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
-    let channels = base.memory.channels.get();
+    let channels = base.memory.channels;
     let registers = base.pim.registers.get();
     let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
     let mut all = Vec::new();
-    for split_k in counts(channels).filter(|it| channels.is_multiple_of(it.get())) {
+    for split_k in counts(channels.get()) {
+        let Some(split) = split(base, split_k) else { continue };
         for &height in &heights {
             for input_registers in counts(registers) {
                 let tile = TilePolicy::Fixed(height);
-                let mut candidate = GemvStudy { placement: Placement::Best, tile, split_k, ..*base };
+                let mut candidate = GemvStudy { placement: Placement::Best, tile, ..split };
                 candidate.pim.input_registers = input_registers;
                 let Ok(site) = candidate.site() else { continue };
                 for degree in counts(registers) {

@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use memscape_dram::{Dram, MEMORIES};
 use memscape_pim::hardware::{CALIBRATION, CrossLane, DEFAULT_MACHINE, MACHINES, RowAfterWrite};
 use memscape_pim::mapping::placement::{CrDegree, RegisterRule, TilePolicy};
-use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, SYSTEM};
+use memscape_pim::{Attention, GemvStudy, InferenceStudy, LmHead, Placement, RegretStudy, SYSTEM};
 use memscape_study::random::Key;
 use memscape_study::{
     AnyCatalog, BoundBy, CostEngine, FreeParameter, Limited, Pass, Study, StudyError, StudyVisitor, System,
@@ -854,4 +854,26 @@ fn a_machine_that_cannot_be_built_is_refused() {
         error(|it| it.memory.tras_ns = Nanoseconds::ZERO).starts_with("`memory`: DRAM rule `tRAS >= tRCD`")
     );
     assert!(error(|it| it.pim.command_ratio = f64::NAN).starts_with("`pim.command_ratio` is NaN"));
+}
+
+/// Channels may be left idle and columns filled up with zeros, so that the best loses nothing by what a degree of split-K
+/// does not divide. Words that lie otherwise in DRAM rows are within the bound.
+#[test]
+fn the_best_of_all_gains_by_channels_and_fewer_columns() {
+    let best = |channels, k| {
+        let mut it = GemvStudy {
+            m: NonZeroU64::new(997),
+            k: NonZeroU64::new(k),
+            placement: Placement::Best,
+            charge_reduction: true,
+            ..GemvStudy::default()
+        };
+        it.memory.channels = count(channels);
+        RegretStudy(it).answer().unwrap()
+    };
+    let by_channels: Vec<_> = (1..=12).map(|it| best(it, 1000)).collect();
+    assert!(by_channels.windows(2).all(|it| it[1].best_ns <= it[0].best_ns), "{by_channels:#?}");
+    assert_eq!(by_channels[6].best_split_k, 7);
+    let by_columns: Vec<_> = (1000..=1008).map(|it| best(8, it).best_ns).collect();
+    assert!(by_columns.windows(2).all(|it| it[0] <= 1.02 * it[1]), "{by_columns:?}");
 }

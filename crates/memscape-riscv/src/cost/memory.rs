@@ -146,18 +146,27 @@ impl Hierarchy<'_> {
     /// system-level cache in front of them, which a line passes that it does not hold.
     #[must_use]
     pub fn dram(&self, placed: &Placed) -> GbPerS {
+        self.dram_where(placed, placed.threads)
+    }
+
+    /// The same, if so many threads read and the others have theirs.
+    fn dram_where(&self, placed: &Placed, readers: u32) -> GbPerS {
         let controllers = self.controllers(placed);
-        let line = channel_line(self.memory, f64::from(placed.threads) / controllers);
+        let line = channel_line(self.memory, f64::from(readers) / controllers);
         let way = self.controller.path_ns.as_f64() * placed.stretch(self.numa) + line.latency.as_f64();
         let way = way.max(self.way_to_slc(placed));
-        self.together(placed, way, (line.busy.as_f64() / controllers).max(self.port(placed)))
+        self.together(placed, readers, way, (line.busy.as_f64() / controllers).max(self.port(placed)))
     }
 
     /// What all threads together read from the system-level cache, through the ports of
     /// the nodes whose memory it stands for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
-        self.together(placed, self.way_to_slc(placed), self.port(placed))
+        self.slc_where(placed, placed.threads)
+    }
+
+    fn slc_where(&self, placed: &Placed, readers: u32) -> GbPerS {
+        self.together(placed, readers, self.way_to_slc(placed), self.port(placed))
     }
 
     fn way_to_slc(&self, placed: &Placed) -> f64 {
@@ -169,11 +178,11 @@ impl Hierarchy<'_> {
         float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.data_nodes))
     }
 
-    /// Lines of so many nanoseconds' way that pass a place one by one.
-    fn together(&self, placed: &Placed, way: f64, busy: f64) -> GbPerS {
-        let cores = f64::from(placed.threads);
-        let per_line = way / f64::from(self.core.line_fills.get()) + cores * busy;
-        rate(cores * float(LINE_BYTES) / per_line)
+    /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers: all threads
+    /// have an equal share of the bytes, and are done when these are.
+    fn together(&self, placed: &Placed, readers: u32, way: f64, busy: f64) -> GbPerS {
+        let per_line = way / f64::from(self.core.line_fills.get()) + f64::from(readers) * busy;
+        rate(f64::from(placed.threads) * float(LINE_BYTES) / per_line)
     }
 }
 
@@ -202,6 +211,44 @@ pub fn check_room(needed: u64, limit: u64) -> Result<(), NoRoom> {
     if needed <= limit { Ok(()) } else { Err(NoRoom { needed, limit }) }
 }
 
+/// What second-level caches have room for, of what each thread has an equal share of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Room {
+    /// In every cluster: the fullest decides.
+    pub everywhere: Bytes,
+    /// In all but those that have most threads.
+    pub elsewhere: Bytes,
+}
+
+impl Room {
+    const NONE: Self = Self::alike(0);
+
+    const fn alike(bytes: u64) -> Self {
+        Self { everywhere: Bytes(bytes), elsewhere: Bytes(bytes) }
+    }
+
+    /// Clusters that are not the fullest have one thread less, or even fewer.
+    fn of(placed: &Placed, cache: &Cache) -> Self {
+        let all = cache.l2_bytes.saturating_mul(placed.threads.into());
+        let over = |threads: u32| Bytes(all / u64::from(threads.max(1)));
+        Self { everywhere: over(placed.in_fullest_cluster), elsewhere: over(placed.in_fullest_cluster - 1) }
+    }
+}
+
+/// Where bytes are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The nearest level that holds them.
+    pub level: Level,
+    /// Whether threads of the fullest clusters alone have to go there: the others' caches hold their share.
+    by_crowded: bool,
+}
+
+impl Found {
+    /// Where all begins.
+    pub const IN_MEMORY: Self = Self { level: Level::Dram, by_crowded: false };
+}
+
 /// The rates at which all threads together read weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
@@ -209,17 +256,20 @@ pub struct Rates {
     pub slc: GbPerS,
     /// From memory.
     pub dram: GbPerS,
-    /// What second-level caches still hold of what their threads read before, each an equal share: the
-    /// fullest cluster decides.
-    pub l2: Bytes,
+    /// The same where threads of the fullest clusters alone read.
+    crowded: (GbPerS, GbPerS),
+    /// Those threads' share of all.
+    crowded_share: f64,
+    /// What second-level caches still hold of what their threads read before.
+    pub l2: Room,
     /// What of it one cluster has, for what all threads read whole.
     pub own_l2: Bytes,
     /// Threads.
     pub threads: u32,
     /// Clusters that they are on.
     pub clusters: u32,
-    /// What second-level caches hold while no thread moves, each an equal share.
-    pub chunk_l2: Bytes,
+    /// What second-level caches hold while no thread moves.
+    pub chunk_l2: Room,
     /// System-level cache that may hold the weights.
     pub slc_size: Bytes,
 }
@@ -229,26 +279,26 @@ impl Rates {
     #[must_use]
     pub fn of(placed: &Placed, hierarchy: &Hierarchy<'_>) -> Self {
         let cache = hierarchy.cache;
-        let keep = |bytes: u64| if placed.stay { bytes } else { 0 };
-        let (slc, dram) = (hierarchy.slc(placed), hierarchy.dram(placed));
-        let threads = u64::from(placed.threads);
-        let chunk_l2 = cache.l2_bytes.saturating_mul(threads) / u64::from(placed.in_fullest_cluster);
+        let chunk_l2 = Room::of(placed, cache);
+        let crowded = placed.crowded_threads;
         Self {
-            slc,
-            dram,
-            l2: Bytes(keep(chunk_l2)),
-            own_l2: Bytes(keep(cache.l2_bytes)),
+            slc: hierarchy.slc(placed),
+            dram: hierarchy.dram(placed),
+            crowded: (hierarchy.slc_where(placed, crowded), hierarchy.dram_where(placed, crowded)),
+            crowded_share: f64::from(crowded) / f64::from(placed.threads),
+            l2: if placed.stay { chunk_l2 } else { Room::NONE },
+            own_l2: Bytes(if placed.stay { cache.l2_bytes } else { 0 }),
             threads: placed.threads,
             clusters: placed.clusters,
-            chunk_l2: Bytes(chunk_l2),
+            chunk_l2,
             slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
         }
     }
 
-    /// The nearest level that holds so many bytes which every thread reads whole: each cluster keeps all of them.
+    /// Where so many bytes are that every thread reads whole: each cluster keeps all of them.
     #[must_use]
-    pub fn shared_level(&self, bytes: Bytes) -> Level {
-        Self { l2: self.own_l2, ..*self }.level(bytes)
+    pub fn find_shared(&self, bytes: Bytes) -> Found {
+        self.beyond(Room::alike(self.own_l2.0), bytes)
     }
 
     /// Time to read so many bytes of inputs that all threads have packed together, of which the others packed most:
@@ -256,40 +306,56 @@ impl Rates {
     /// Where clusters are more, each has some of the columns.
     #[must_use]
     pub fn read_panels(&self, bytes: Bytes, row_tiles: u64) -> Nanoseconds {
-        let level = if bytes <= self.slc_size { Level::Slc } else { Level::Dram };
         let share = (float(row_tiles) / f64::from(self.clusters)).min(1.0);
-        self.read(bytes, level) * f64::from(self.clusters - 1) * share
+        self.read(bytes, self.beyond(Room::NONE, bytes)) * f64::from(self.clusters - 1) * share
     }
 
-    /// The nearest level that holds the chunks that all threads work on, of a matrix of so many rows and bytes. A
+    /// Where the chunks are that all threads work on, of a matrix of so many rows and bytes. A
     /// chunk is over before a thread moves.
     #[must_use]
-    pub fn chunk_level(&self, rows: u64, bytes: Bytes) -> Level {
+    pub fn find_chunks(&self, rows: u64, bytes: Bytes) -> Found {
         let chunks = CHUNK_ROWS.saturating_mul(self.threads.into()).min(rows);
-        Self { l2: self.chunk_l2, ..*self }.level(Bytes(bytes.0.div_ceil(rows).saturating_mul(chunks)))
+        self.beyond(self.chunk_l2, Bytes(bytes.0.div_ceil(rows).saturating_mul(chunks)))
     }
 
-    /// The nearest level that holds so many bytes. Each cluster keeps the rows of
-    /// its own threads.
+    /// Where so many bytes are. Each cluster keeps the rows of its own threads.
     #[must_use]
-    pub fn level(&self, bytes: Bytes) -> Level {
-        if bytes <= self.l2 {
+    pub fn find(&self, bytes: Bytes) -> Found {
+        self.beyond(self.l2, bytes)
+    }
+
+    /// Where bytes are for which second-level caches have so much room.
+    fn beyond(&self, room: Room, bytes: Bytes) -> Found {
+        let level = if bytes <= room.everywhere {
             Level::L2
         } else if bytes <= self.slc_size {
             Level::Slc
         } else {
             Level::Dram
+        };
+        Found { level, by_crowded: bytes <= room.elsewhere }
+    }
+
+    /// Time to read so many bytes that were found there. The second-level cache keeps up
+    /// with the kernels.
+    #[must_use]
+    pub fn read(&self, bytes: Bytes, found: Found) -> Nanoseconds {
+        match (found.level, found.by_crowded) {
+            (Level::L2, _) => Nanoseconds::ZERO,
+            (Level::Slc, false) => self.slc.time_of(bytes),
+            (Level::Slc, true) => self.crowded.0.time_of(bytes),
+            (Level::Dram, false) => self.dram.time_of(bytes),
+            (Level::Dram, true) => self.crowded.1.time_of(bytes),
         }
     }
 
-    /// Time to read so many bytes from a level. The second-level cache keeps up
-    /// with the kernels.
+    /// The share of what was found there that moves from memory.
     #[must_use]
-    pub fn read(&self, bytes: Bytes, level: Level) -> Nanoseconds {
-        match level {
-            Level::L2 => Nanoseconds::ZERO,
-            Level::Slc => self.slc.time_of(bytes),
-            Level::Dram => self.dram.time_of(bytes),
+    pub fn share_from_memory(&self, found: Found) -> f64 {
+        match (found.level, found.by_crowded) {
+            (Level::Dram, false) => 1.0,
+            (Level::Dram, true) => self.crowded_share,
+            _ => 0.0,
         }
     }
 }

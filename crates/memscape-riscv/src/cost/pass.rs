@@ -5,7 +5,7 @@ use memscape_units::{Bytes, Nanoseconds};
 use memscape_workload::{Format, Gemv, Llm, Matrix, Projections};
 
 use super::kernels::{Code, Kernel, KernelError, count_halve, count_quantise};
-use super::memory::{Hierarchy, Level, Rates};
+use super::memory::{Found, Hierarchy, Level, Rates};
 use super::openblas::{MICRO_COLUMNS, MICRO_ROWS, dequantise, micro_kernel, pack_input};
 use super::vector::Counts;
 use crate::hardware::Core;
@@ -244,7 +244,7 @@ pub struct Crew {
     /// How fast they read.
     pub rates: Rates,
     /// Where weights are when a graph comes to them that is not the first: the level that holds all of the model's.
-    pub weights: Level,
+    pub weights: Found,
     /// What each thread computes on.
     pub core: Core,
     /// How ggml chooses between the ways to multiply.
@@ -302,7 +302,7 @@ impl Crew {
             placed,
             rates,
             core: *core,
-            weights: rates.level(weights),
+            weights: rates.find(weights),
             software,
             blas,
             custom: own,
@@ -427,9 +427,9 @@ impl Crew {
             Nanoseconds::ZERO
         };
         // From graph to graph, a matrix is behind all others; from column to column, behind itself.
-        let first = if cold { Level::Dram } else { self.weights };
-        let (level, copy_level) = (self.rates.level(bytes), self.rates.level(copy));
-        let chunk_level = self.rates.chunk_level(rows, bytes);
+        let first = if cold { Found::IN_MEMORY } else { self.weights };
+        let [kept, kept_copy] = [bytes, copy].map(|it| self.rates.find(it));
+        let chunk = self.rates.find_chunks(rows, bytes);
         let again = float(work.kernel.passes(vectors) - 1);
         let chunks = float(work.kernel.passes_of_chunks(vectors));
         // Packing is the read of what it packs.
@@ -437,20 +437,21 @@ impl Crew {
         let read = self.rates.read(bytes, first);
         let reads = [
             (first, if work.copied == 0 { packed(read) } else { read }, bytes, 1.0),
-            (level, self.rates.read(bytes, level) * again, bytes, again),
-            (chunk_level, self.rates.read(bytes, chunk_level) * chunks, bytes, chunks),
-            (copy_level, packed(self.rates.read(copy, copy_level)), copy, 1.0),
+            (kept, self.rates.read(bytes, kept) * again, bytes, again),
+            (chunk, self.rates.read(bytes, chunk) * chunks, bytes, chunks),
+            (kept_copy, packed(self.rates.read(copy, kept_copy)), copy, 1.0),
         ];
         let sum = |cached: bool| {
-            let of = reads.iter().filter(|it| (it.0 != Level::Dram) == cached);
+            let of = reads.iter().filter(|it| (it.0.level != Level::Dram) == cached);
             of.fold(Nanoseconds::ZERO, |sum, it| sum + it.1)
         };
-        let from_memory = reads.iter().filter(|it| it.0 == Level::Dram);
+        let from_memory =
+            |it: &(Found, Nanoseconds, Bytes, f64)| float(it.2.0) * it.3 * self.rates.share_from_memory(it.0);
         GraphCost {
             kernel: computed + panels,
             weights: sum(false) + self.rates.dram.time_of(copy) + sum(true),
             cached_weights: sum(true),
-            read_bytes: from_memory.map(|it| float(it.2.0) * it.3).sum(),
+            read_bytes: reads.iter().map(from_memory).sum(),
             written_bytes: float(copy.0),
             ..GraphCost::ZERO
         }

@@ -5,7 +5,7 @@ use memscape_workload::{Format, Gemm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Hierarchy, Level, Rates};
+use super::memory::{Found, Hierarchy, Rates};
 use super::openblas::{
     MICRO_COLUMNS, MICRO_ROWS, dequantise, dequantised_bytes, gemv_step, micro_kernel, pack_input,
 };
@@ -90,7 +90,7 @@ impl Sgemm {
             Method::Openblas => {
                 // Packing is no faster than the weights, or what they are dequantised into, are read.
                 let bytes = self.gemm.weight_bytes(Format::FP32);
-                let first = if self.format == Format::FP32 { Level::Dram } else { rates.level(bytes) };
+                let first = if self.format == Format::FP32 { Found::IN_MEMORY } else { rates.find(bytes) };
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, first) - cost.pack;
                 let inputs = self.gemm.k().saturating_mul(columns);
@@ -109,9 +109,9 @@ impl Sgemm {
                 cost.multiply = core.cycle() * cycles;
                 // Columns after the first find what caches still hold, the first what has just been dequantised.
                 let (bytes, again) = (self.gemm.weight_bytes(Format::FP32), float(columns) - 1.0);
-                let level = rates.level(bytes);
-                let first = if self.format == Format::FP32 { Level::Dram } else { level };
-                cost.memory = rates.read(bytes, first) + rates.read(bytes, level) * again;
+                let kept = rates.find(bytes);
+                let first = if self.format == Format::FP32 { Found::IN_MEMORY } else { kept };
+                cost.memory = rates.read(bytes, first) + rates.read(bytes, kept) * again;
             }
             Method::Listing | Method::Blocked => {
                 // No vector is wider than a block.
@@ -120,9 +120,9 @@ impl Sgemm {
                 let whole = float(columns / lanes) * vector_step(core, self.lmul, lanes);
                 let rest = columns % lanes;
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
-                let (bytes, level) = self.panel(hierarchy, rates);
+                let (bytes, found) = self.panel(hierarchy, rates);
                 cost.multiply = core.cycle() * (weights * steps);
-                cost.memory = rates.read(bytes, level) * float(self.panels(cores.into()));
+                cost.memory = rates.read(bytes, found) * float(self.panels(cores.into()));
             }
         }
         // Every operand moves once, beside computing; what that does not hide is waited for.
@@ -135,8 +135,8 @@ impl Sgemm {
     fn operands(&self, rates: &Rates) -> Nanoseconds {
         let weights = Bytes(matrix_bytes(self.gemm.m(), self.gemm.k(), self.format));
         let vectors = self.vector_bytes();
-        let level = rates.level(Bytes(weights.0.saturating_add(vectors.0)));
-        rates.dram.time_of(weights) + rates.read(vectors, level)
+        let found = rates.find(Bytes(weights.0.saturating_add(vectors.0)));
+        rates.dram.time_of(weights) + rates.read(vectors, found)
     }
 
     /// Inputs and result, in single precision.
@@ -176,22 +176,22 @@ impl Sgemm {
     /// than the vector is fetched again for the next one unless the caches of the core hold
     /// the panel: its own, or its share of its cluster's, whose cores are each elsewhere in theirs.
     /// Blocks are as wide as lines.
-    fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Level) {
+    fn panel(&self, hierarchy: &Hierarchy<'_>, rates: &Rates) -> (Bytes, Found) {
         let (k, n, l1) = (self.gemm.k(), self.gemm.n(), hierarchy.cache.l1_bytes);
         let whole = k.saturating_mul(n).saturating_mul(4);
         if whole <= l1 {
-            return (Bytes(0), Level::L2);
+            return (Bytes(0), rates.find_shared(Bytes(0)));
         }
-        let level = rates.shared_level(Bytes(whole));
+        let found = rates.find_shared(Bytes(whole));
         if self.method == Method::Blocked {
-            return (Bytes(whole), level);
+            return (Bytes(whole), found);
         }
         let vector = u64::from(hierarchy.core.vlen_bits / 8 * self.lmul);
         // No line is fetched for more vectors than meet it, and no row of inputs has more.
         let meet = LINE_BYTES.div_ceil(vector).min(n.saturating_mul(4).div_ceil(vector));
-        let own = l1.max(rates.chunk_l2.0 / u64::from(rates.threads));
+        let own = l1.max(rates.chunk_l2.everywhere.0 / u64::from(rates.threads));
         let again = if k.saturating_mul(LINE_BYTES) <= own { 1 } else { meet };
-        (Bytes(whole.saturating_mul(again)), level)
+        (Bytes(whole.saturating_mul(again)), found)
     }
 }
 

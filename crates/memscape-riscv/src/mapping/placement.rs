@@ -58,6 +58,8 @@ pub struct Placed {
     pub threads: u32,
     /// Threads of the cluster that has most of them.
     pub in_fullest_cluster: u32,
+    /// Threads of all clusters that have as many.
+    pub crowded_threads: u32,
     /// Clusters that have any.
     pub clusters: u32,
     /// Whether a thread stays where it is, near what it has read.
@@ -279,11 +281,11 @@ pub fn place(
     let runs = runs.first(threads);
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
     let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
-    let (in_fullest_cluster, clusters) = if let Some(listed) = bind.cores {
-        fullest_and_used(threads, || listed.per_cluster(cache.cores_per_cluster))
+    let Spread { in_fullest_cluster, crowded_threads, clusters } = if let Some(listed) = bind.cores {
+        Spread::over(threads, || listed.per_cluster(cache.cores_per_cluster))
     } else {
         let (all, each) = (runs.cores(), cache.cores_per_cluster.get());
-        fullest_and_used(threads, || {
+        Spread::over(threads, || {
             iter::repeat_n(each, (all / each) as usize).chain(Some(all % each).filter(|it| *it > 0))
         })
     };
@@ -291,6 +293,7 @@ pub fn place(
     Ok(Placed {
         threads,
         in_fullest_cluster,
+        crowded_threads,
         clusters,
         // A single thread is where its pages are.
         stay: !policy.balances() || runs.nodes == 1,
@@ -313,10 +316,23 @@ fn fullest<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I)
     (1..=threads).find(|most| hold(*most) >= threads).unwrap_or(threads)
 }
 
-/// The same, and the clusters that have any.
-fn fullest_and_used<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I) -> (u32, u32) {
-    let with_cores = cores_of_each().map(|it| it.min(1)).sum::<u32>();
-    (fullest(threads, &cores_of_each), with_cores.min(threads))
+/// How threads are over clusters, spread as [`fullest`] says.
+struct Spread {
+    in_fullest_cluster: u32,
+    crowded_threads: u32,
+    clusters: u32,
+}
+
+impl Spread {
+    fn over<I: Iterator<Item = u32>>(threads: u32, cores_of_each: impl Fn() -> I) -> Self {
+        let in_fullest_cluster = fullest(threads, &cores_of_each);
+        let hold = |most: u32| cores_of_each().map(|it| it.min(most)).sum::<u32>();
+        Self {
+            in_fullest_cluster,
+            crowded_threads: (threads - hold(in_fullest_cluster - 1)) * in_fullest_cluster,
+            clusters: hold(1).min(threads),
+        }
+    }
 }
 
 /// How much longer a way of this distance takes than a local one.

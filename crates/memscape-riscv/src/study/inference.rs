@@ -18,7 +18,7 @@ use super::laws::{
 };
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, Level, bytes_per_line, memory_limit, rows_opened};
+use crate::cost::memory::{Hierarchy, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_experts, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
@@ -495,8 +495,9 @@ impl InferenceStudy {
         for (pass, graphs) in [(Pass::Prompt, run.prompt()), (Pass::Token, run.mean_step())] {
             for it in crew.operators(&self.model, self.projections, &graphs) {
                 // What a cache holds need not come from memory; keys and values do.
-                let cached = crew.weights != Level::Dram && !it.name.starts_with("attention");
-                let reading = if cached { 0.0 } else { it.bytes / peak };
+                let attends = it.name.starts_with("attention");
+                let moved = if attends { 1.0 } else { crew.rates.share_from_memory(crew.weights) };
+                let reading = moved * it.bytes / peak;
                 let least = Nanoseconds::new((it.macs / rate).max(reading))?;
                 let cost = it.cost;
                 let parts = [

@@ -271,16 +271,16 @@ impl Study for KernelStudy {
         let bytes = Bytes(matrix_bytes(gemm.m(), gemm.k(), self.format));
         let memory_bytes = self.memory_bytes(&gemm);
         check_room(memory_bytes, self.memory.capacity().0)?;
-        let level = rates.level(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
+        let found = rates.find(Bytes(bytes.0.saturating_mul(self.matrices.get().into())));
         // The next pass over the same matrix finds what the caches kept of it.
         let again = float(self.kernel.passes(gemm.n()) - 1);
         let chunks = float(self.kernel.passes_of_chunks(gemm.n()));
-        let weights = rates.read(bytes, level)
-            + rates.read(bytes, rates.level(bytes)) * again
-            + rates.read(bytes, rates.chunk_level(gemm.m(), bytes)) * chunks;
+        let weights = rates.read(bytes, found)
+            + rates.read(bytes, rates.find(bytes)) * again
+            + rates.read(bytes, rates.find_chunks(gemm.m(), bytes)) * chunks;
         // Inputs are there since they were quantised, and move once, as results do.
         let vectors = Bytes(self.vector_bytes(&gemm));
-        let reading = weights + rates.read(vectors, rates.level(vectors));
+        let reading = weights + rates.read(vectors, rates.find(vectors));
         // What has no blocks is not padded to whole ones.
         let met = float(stored_columns(gemm.k(), self.format)) / float(BLOCK as u64);
         let products = float(gemm.m()) * met * float(gemm.n());
@@ -302,7 +302,7 @@ impl Study for KernelStudy {
             loads: per_block(|it| it.scalar_loads + it.vector_loads),
             weight_bytes: per_block(|it| it.weight_bytes),
             activation_bytes: per_block(|it| it.activation_bytes),
-            level,
+            level: found.level,
             memory_bytes,
             memory_limit_bytes: self.memory.capacity().0,
         })

@@ -159,6 +159,18 @@ fn a_chunk_of_weights_is_kept_where_it_fits() {
     }
 }
 
+/// Of 17 threads on 16 clusters, two share a cache that has no room for what both have of a 4096 x 4096 matrix: these two
+/// wait for each other at the ports, while 15 find theirs as 16 do.
+#[test]
+fn what_one_cluster_has_no_room_for_its_own_threads_read() {
+    let prompt = |threads| {
+        let policy = Policy::NoBalancing;
+        ask(InferenceStudy { policy, threads: count(threads), ..InferenceStudy::default() }).prompt_weights_s
+    };
+    let [even, odd] = [16, 17].map(prompt);
+    assert!(even < odd && odd < 1.1 * even, "{even} {odd}");
+}
+
 /// A block's rows are one thread's, and what has none reads none.
 #[test]
 fn threads_read_for_rows_of_their_own() {
