@@ -88,8 +88,8 @@ pub(super) struct Readings {
     scores: [[usize; STATES]; PARENTS],
     /// 1 where a neuron is predicted active, else 0.
     predicted: [States; PARENTS],
-    /// States that an active neuron rises by.
-    increment: usize,
+    /// Where an active neuron rises by so many states as it does.
+    compute: Compute,
     /// What the GPU holds scores more.
     hot: usize,
 }
@@ -110,28 +110,25 @@ impl Readings {
             predicted: std::array::from_fn(|parents| {
                 std::array::from_fn(|state| if predicts(state, parents) { 1.0 } else { 0.0 })
             }),
-            increment: (predictor.increment.get() as usize).min(STATES),
+            compute: COMPUTE[(predictor.increment.get() as usize).min(STATES)],
             hot: predictor.hot_threshold as usize,
         }
     }
+}
 
-    /// An active neuron rises, an inactive one falls.
-    fn after(&self, active: bool, states: &States) -> States {
-        let mut wide = [0.0; 2 * STATES];
-        let from = if active { self.increment } else { STATES - 1 };
-        wide[from..from + STATES].copy_from_slice(states);
-        let (low, high) = wide.split_at(STATES);
-        let half = |it: &[f64]| -> States { std::array::from_fn(|state| it[state]) };
-        let (mut low, mut high) = (half(low), half(high));
-        if active {
-            low[STATES - 1] += sum(&high);
-            low
-        } else {
-            high[0] += low[STATES - 1];
-            high[STATES - 1] = 0.0;
-            high
-        }
-    }
+/// An active neuron rises, which the highest state ends. A step that the compiler knows leaves states in registers.
+fn rise<const STEP: usize>(states: &States) -> States {
+    let beyond = std::array::from_fn(|it| if it < STEP { states[STATES - STEP + it] } else { 0.0 });
+    let mut risen: States = std::array::from_fn(|it| if it < STEP { 0.0 } else { states[it - STEP] });
+    risen[STATES - 1] += sum(&beyond);
+    risen
+}
+
+/// An inactive one falls.
+fn fall(states: &States) -> States {
+    let mut fallen: States = std::array::from_fn(|it| states.get(it + 1).copied().unwrap_or(0.0));
+    fallen[0] += states[0];
+    fallen
 }
 
 /// Representatives and where they are.
@@ -194,7 +191,7 @@ impl<'a> Spread<'a> {
             if swaps > 0.0 {
                 swap(sides, &leaving);
             }
-            let tally = sides.each_mut().map(|place| place.compute(it, self.readings));
+            let tally = sides.each_mut().map(|place| (self.readings.compute)(place, it, self.readings));
             sum = sum.with(Tally::both(&tally, it), |a, b| a + b);
             masses.push(tally[0].mass);
             reads.push(tally[0].predicted());
@@ -253,7 +250,7 @@ impl Place {
     }
 
     /// What the predictor has computed, and the states that follow from it.
-    fn compute(&mut self, it: &Representative, readings: &Readings) -> Tally {
+    fn compute<const STEP: usize>(&mut self, it: &Representative, readings: &Readings) -> Tally {
         if self.mass <= 0.0 {
             return Tally::default();
         }
@@ -267,7 +264,7 @@ impl Place {
                 all[state] += states[state];
                 predicted[state] += states[state] * predicts[state];
             }
-            *states = readings.after(active, states);
+            *states = if active { rise::<STEP>(states) } else { fall(states) };
         }
         let [inactive, active] = all.each_ref().map(sum);
         let [alarms, hits] = predicted.each_ref().map(sum);
@@ -275,6 +272,30 @@ impl Place {
         Tally { mass: self.mass, hits, alarms, missed: (active - hits).max(0.0) }
     }
 }
+
+/// What a token makes of the neurons at one place.
+type Compute = fn(&mut Place, &Representative, &Readings) -> Tally;
+
+/// By how many states an active neuron rises.
+const COMPUTE: [Compute; STATES + 1] = [
+    Place::compute::<0>,
+    Place::compute::<1>,
+    Place::compute::<2>,
+    Place::compute::<3>,
+    Place::compute::<4>,
+    Place::compute::<5>,
+    Place::compute::<6>,
+    Place::compute::<7>,
+    Place::compute::<8>,
+    Place::compute::<9>,
+    Place::compute::<10>,
+    Place::compute::<11>,
+    Place::compute::<12>,
+    Place::compute::<13>,
+    Place::compute::<14>,
+    Place::compute::<15>,
+    Place::compute::<16>,
+];
 
 /// Events that this one may see: of some that have no parents, none are ever active.
 fn happens<'a>(it: &Representative, cells: &'a mut Cells) -> impl Iterator<Item = (usize, &'a mut States)> {
