@@ -16,8 +16,9 @@ use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 ///
 /// The search tries every tile height, CR degree, division of the registers
 /// between inputs and sums, and split-K degree, and column-major order;
-/// whatever the registers cannot hold is left out. A split-K degree that divides
-/// neither channels nor columns leaves the last channels idle and adds columns of zeros. Row order is not among them: it spreads a matrix row over all banks,
+/// whatever the registers cannot hold is left out. A split-K degree that does not
+/// divide channels or columns leaves the last channels idle or adds columns of zeros; of degrees
+/// above 64, the highest for each number of channels of a part is tried. Row order is not among them: it spreads a matrix row over all banks,
 /// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -133,27 +134,34 @@ impl Study for RegretStudy {
     }
 }
 
-/// The question with a split-K degree, for which what it does not divide is left idle or filled up; none where that
-/// has no number.
-fn split(base: &GemvStudy, split_k: NonZeroU32) -> Option<GemvStudy> {
-    let gemv = base.shape().ok()?;
+/// Up to this, every split-K degree is tried.
+const EVERY_DEGREE: u32 = 64;
+
+/// The question with each split-K degree, for which what it does not divide is left idle or filled up.
+fn splits(base: &GemvStudy) -> Vec<GemvStudy> {
+    let Ok(gemv) = base.shape() else { return Vec::new() };
     let block = base.format.scale().map_or(1, BlockScale::elements);
-    let k = gemv.k().checked_next_multiple_of(u64::from(split_k.get()) * block)?;
-    let mut it = GemvStudy { m: NonZeroU64::new(gemv.m()), k: NonZeroU64::new(k), split_k, ..*base };
-    it.memory.channels = NonZeroU32::new(base.memory.channels.get() / split_k * split_k.get())?;
-    Some(it)
+    let channels = base.memory.channels.get();
+    // More parts of as many channels each leave fewer idle.
+    let is_tried = |degree: &u32| *degree <= EVERY_DEGREE || channels / (channels / degree) == *degree;
+    let split = |degree: u32| {
+        let k = gemv.k().checked_next_multiple_of(u64::from(degree).checked_mul(block)?)?;
+        let (m, k, split_k) = (NonZeroU64::new(gemv.m()), NonZeroU64::new(k), NonZeroU32::new(degree)?);
+        let mut it = GemvStudy { m, k, split_k, ..*base };
+        it.memory.channels = NonZeroU32::new(channels / degree * degree)?;
+        Some(it)
+    };
+    (1..=channels).filter(is_tried).filter_map(split).collect()
 }
 
 /// Every placement that fits, with a time that it cannot fall below, least first.
 fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
     let heights: Vec<_> =
         (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
-    let channels = base.memory.channels;
     let registers = base.pim.registers.get();
     let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
     let mut all = Vec::new();
-    for split_k in counts(channels.get()) {
-        let Some(split) = split(base, split_k) else { continue };
+    for split in splits(base) {
         for &height in &heights {
             for input_registers in counts(registers) {
                 let tile = TilePolicy::Fixed(height);
