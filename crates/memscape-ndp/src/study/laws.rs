@@ -27,6 +27,15 @@ const UNITS: &[Exception] = &[Exception {
     reason: "each lane of each rank's unit leaves a partial sum of its own, which crosses the module's pins",
 }];
 
+/// More banks of a rank.
+const BANKS: &[Exception] = &[Exception {
+    when: When::above("dimm.memory.ranks", 1.0),
+    reason: "the bus turns to another rank sooner than to another row of the same bank group, and a rank of more banks is \
+             left less often",
+}];
+
+const PRINTED_BANKS: &[Exception] = &[PRINTED[0], PRINTED[1], BANKS[0]];
+
 const AT_BANKS: &[Exception] = &[PRINTED[0], PRINTED[1], UNITS[0]];
 
 /// A GPU that holds more hands over a part of all that it holds.
@@ -134,7 +143,7 @@ pub(super) const INFERENCE: &[Effect] = &[
     neutral("link_pj_per_bit.*"),
     either("gpus", "each reads less, and a sum over all has more hops").only(TENSORRT),
     better("dimm.memory.channels"),
-    better("dimm.memory.banks_per_channel"),
+    faster("dimm.memory.banks_per_channel").except(PRINTED_BANKS),
     neutral("dimm.memory.rows"),
     better("dimm.memory.data_rate_mt_s"),
     worse("dimm.memory.transfers_per_clock"),
@@ -217,7 +226,7 @@ pub(super) const PARTITION: &[Effect] = &[
     faster("gpu.fp16_tops"),
     faster("gpu.pcie_gb_s"),
     faster("dimm.memory.channels"),
-    faster("dimm.memory.banks_per_channel"),
+    faster("dimm.memory.banks_per_channel").except(BANKS),
     faster("dimm.memory.data_rate_mt_s"),
     slower("dimm.memory.transfers_per_clock"),
     slower("dimm.memory.tccd_s_ns"),

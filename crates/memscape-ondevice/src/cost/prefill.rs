@@ -103,8 +103,11 @@ pub enum PrefillError {
     )]
     TooLong(f64),
     /// Nothing to walk.
-    #[error("`scheme` = {0:?} has no events of its own; use `engine = \"closed\"`, or another scheme")]
-    NoEvents(Scheme),
+    #[error(
+        "`scheme` = \"non-cacheable-gemm\" has no events: its products neither wait nor overlap; use another scheme, or ask \
+         `ondevice.prefill` by `engine = \"closed\"`"
+    )]
+    NoEvents,
 }
 
 impl Prompt {
@@ -251,7 +254,7 @@ impl Prompt {
             Scheme::WeightDuplication | Scheme::FacilO | Scheme::CacheableGemm => {
                 Ok(one_by_one(&self.matrices()?, self.layers, false, rates, &self.work()?, recorder))
             }
-            Scheme::NonCacheableGemm => Err(PrefillError::NoEvents(self.scheme)),
+            Scheme::NonCacheableGemm => Err(PrefillError::NoEvents),
         }
     }
 
