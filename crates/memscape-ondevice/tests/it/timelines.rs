@@ -110,5 +110,5 @@ fn a_prefill_is_a_trace_that_others_read() {
 fn what_has_no_events_says_so() {
     let study = PrefillStudy { scheme: Scheme::NonCacheableGemm, ..PrefillStudy::default() };
     let error = (PrefillStudy::TIMELINE.unwrap())(&study, &mut Timeline::default()).unwrap_err();
-    assert!(error.to_string().contains("has no events of its own"));
+    assert!(error.to_string().contains("`scheme` = \"non-cacheable-gemm\" has no events"));
 }
