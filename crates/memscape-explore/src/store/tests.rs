@@ -373,7 +373,7 @@ fn a_store_says_what_it_has() {
     assert!([4000, 9].contains(rows) && !host.is_empty() && 0 < *started && finished.is_some());
     assert_eq!(origin.asked["space"]["dimensions"][0]["axes"][0][0], "memory.banks");
     let error = kept.store.run("").unwrap_err().to_string();
-    assert!(error.starts_with("2 questions of "), "{error}");
+    assert!(error.starts_with("which one? 2 questions of "), "{error}");
     assert!(kept.store.run("x").unwrap_err().to_string().starts_with("there is no question `x`"));
     // One of them is not wanted any more.
     let name = run.id().to_owned();
