@@ -91,9 +91,18 @@ impl Study for RegretStudy {
         let chosen = base.answer()?;
         let unsplit = |it: &GemvStudy| it.split_k.get() == 1;
         let (mut best, mut best_unsplit) = ((base, chosen), unsplit(&base).then_some(chosen));
-        let candidates = candidates(&base, &chosen);
+        let column_major = GemvStudy {
+            placement: Placement::ColumnMajor,
+            tile: TilePolicy::Auto,
+            cr_degree: CrDegree::Auto,
+            split_k: NonZeroU32::MIN,
+            ..base
+        };
+        let splits = splits(&base);
+        let candidates = candidates(&splits, &column_major, &chosen);
         let tried = candidates.len() as u64;
         for (least_ns, candidate) in candidates {
+            let candidate = candidate.study();
             let to_beat =
                 best_unsplit.filter(|_| unsplit(&candidate)).map_or(best.1.time_ns, |it| it.time_ns);
             let unmet = unsplit(&candidate) && best_unsplit.is_none();
@@ -147,31 +156,57 @@ fn splits(base: &GemvStudy) -> Vec<GemvStudy> {
     let split = |degree: u32| {
         let k = gemv.k().checked_next_multiple_of(u64::from(degree).checked_mul(block)?)?;
         let (m, k, split_k) = (NonZeroU64::new(gemv.m()), NonZeroU64::new(k), NonZeroU32::new(degree)?);
-        let mut it = GemvStudy { m, k, split_k, ..*base };
+        let mut it = GemvStudy { placement: Placement::Best, m, k, split_k, ..*base };
         it.memory.channels = NonZeroU32::new(channels / degree * degree)?;
         Some(it)
     };
     (1..=channels).filter(is_tried).filter_map(split).collect()
 }
 
+/// What is tried: millions, where registers are many, so that each is told by what is its own.
+struct Candidate<'a> {
+    base: &'a GemvStudy,
+    /// Tile height, input registers and CR degree, where they are not the base's.
+    own: Option<[NonZeroU32; 3]>,
+}
+
+impl Candidate<'_> {
+    fn study(&self) -> GemvStudy {
+        let mut it = *self.base;
+        if let Some([height, inputs, degree]) = self.own {
+            it.tile = TilePolicy::Fixed(height);
+            it.pim.input_registers = inputs;
+            it.cr_degree = CrDegree::Fixed(degree);
+        }
+        it
+    }
+}
+
 /// Every placement that fits, with a time that it cannot fall below, least first.
-fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
+fn candidates<'a>(
+    splits: &'a [GemvStudy],
+    column_major: &'a GemvStudy,
+    chosen: &GemvAnswer,
+) -> Vec<(f64, Candidate<'a>)> {
     let heights: Vec<_> =
         (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
-    let registers = base.pim.registers.get();
+    let registers = column_major.pim.registers.get();
     let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
     let mut all = Vec::new();
-    for split in splits(base) {
+    for split in splits {
         for &height in &heights {
             for input_registers in counts(registers) {
                 let tile = TilePolicy::Fixed(height);
-                let mut candidate = GemvStudy { placement: Placement::Best, tile, ..split };
+                let mut candidate = GemvStudy { tile, ..*split };
                 candidate.pim.input_registers = input_registers;
                 let Ok(site) = candidate.site() else { continue };
                 for degree in counts(registers) {
                     candidate.cr_degree = CrDegree::Fixed(degree);
                     match candidate.least_ns(&site) {
-                        Ok(least_ns) => all.push((least_ns, candidate)),
+                        Ok(least_ns) => {
+                            let own = Some([height, input_registers, degree]);
+                            all.push((least_ns, Candidate { base: split, own }));
+                        }
                         // A bank may hold a higher degree.
                         Err(GemvError::Plan(PlanError::Capacity { .. })) => {}
                         Err(_) => break,
@@ -180,15 +215,8 @@ fn candidates(base: &GemvStudy, chosen: &GemvAnswer) -> Vec<(f64, GemvStudy)> {
             }
         }
     }
-    let column_major = GemvStudy {
-        placement: Placement::ColumnMajor,
-        tile: TilePolicy::Auto,
-        cr_degree: CrDegree::Auto,
-        split_k: NonZeroU32::MIN,
-        ..*base
-    };
     let least_ns = column_major.site().and_then(|it| column_major.least_ns(&it));
-    all.extend(least_ns.ok().map(|it| (it, column_major)));
+    all.extend(least_ns.ok().map(|it| (it, Candidate { base: column_major, own: None })));
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all
 }
