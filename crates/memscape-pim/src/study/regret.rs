@@ -18,7 +18,7 @@ use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 /// between inputs and sums, and split-K degree, and column-major order;
 /// whatever the registers cannot hold is left out. A split-K degree that does not
 /// divide channels or columns leaves the last channels idle or adds columns of zeros; of degrees
-/// above 64, the highest for each number of channels of a part is tried. Row order is not among them: it spreads a matrix row over all banks,
+/// that leave a part as many channels, the highest is tried. Row order is not among them: it spreads a matrix row over all banks,
 /// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -143,16 +143,13 @@ impl Study for RegretStudy {
     }
 }
 
-/// Up to this, every split-K degree is tried.
-const EVERY_DEGREE: u32 = 64;
-
 /// The question with each split-K degree, for which what it does not divide is left idle or filled up.
 fn splits(base: &GemvStudy) -> Vec<GemvStudy> {
     let Ok(gemv) = base.shape() else { return Vec::new() };
     let block = base.format.scale().map_or(1, BlockScale::elements);
     let channels = base.memory.channels.get();
     // More parts of as many channels each leave fewer idle.
-    let is_tried = |degree: &u32| *degree <= EVERY_DEGREE || channels / (channels / degree) == *degree;
+    let is_tried = |degree: &u32| channels / (channels / degree) == *degree;
     let split = |degree: u32| {
         let k = gemv.k().checked_next_multiple_of(u64::from(degree).checked_mul(block)?)?;
         let (m, k, split_k) = (NonZeroU64::new(gemv.m()), NonZeroU64::new(k), NonZeroU32::new(degree)?);
