@@ -17,9 +17,10 @@ use crate::mapping::placement::{CrDegree, Placement, TilePolicy};
 /// The search tries every tile height, CR degree, division of the registers
 /// between inputs and sums, and split-K degree, and column-major order;
 /// whatever the registers cannot hold is left out. A split-K degree that does not
-/// divide channels or columns leaves the last channels idle or adds columns of zeros; of degrees
-/// that leave a part as many channels, the highest is tried. Row order is not among them: it spreads a matrix row over all banks,
-/// which no broadcast command can add up. Its parameters are `pim.gemv`'s.
+/// divide channels or columns leaves the last channels idle or adds columns of
+/// zeros; of degrees that leave a part as many channels, the highest is tried. Row
+/// order is not among them: it spreads a matrix row over all banks, which no
+/// broadcast command can add up. Its parameters are `pim.gemv`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RegretStudy(pub GemvStudy);
@@ -187,10 +188,10 @@ fn candidates<'a>(
 ) -> Vec<(f64, Candidate<'a>)> {
     let heights: Vec<_> =
         (0..=(chosen.m_tile * chosen.k_tile).ilog2()).filter_map(|it| NonZeroU32::new(1 << it)).collect();
-    let registers = column_major.pim.registers.get();
     let counts = |to: u32| (1..=to).filter_map(NonZeroU32::new);
     let mut all = Vec::new();
     for split in splits {
+        let registers = split.pim.registers.get();
         for &height in &heights {
             for input_registers in counts(registers) {
                 let tile = TilePolicy::Fixed(height);

@@ -256,8 +256,10 @@ pub struct Rates {
     pub slc: GbPerS,
     /// From memory.
     pub dram: GbPerS,
-    /// The same where threads of the fullest clusters alone read.
-    crowded: (GbPerS, GbPerS),
+    /// From the system-level cache, where threads of the fullest clusters alone read.
+    crowded_slc: GbPerS,
+    /// The same from memory.
+    crowded_dram: GbPerS,
     /// Those threads' share of all.
     crowded_share: f64,
     /// What second-level caches still hold of what their threads read before.
@@ -284,7 +286,8 @@ impl Rates {
         Self {
             slc: hierarchy.slc(placed),
             dram: hierarchy.dram(placed),
-            crowded: (hierarchy.slc_where(placed, crowded), hierarchy.dram_where(placed, crowded)),
+            crowded_slc: hierarchy.slc_where(placed, crowded),
+            crowded_dram: hierarchy.dram_where(placed, crowded),
             crowded_share: f64::from(crowded) / f64::from(placed.threads),
             l2: if placed.stay { chunk_l2 } else { Room::NONE },
             own_l2: Bytes(if placed.stay { cache.l2_bytes } else { 0 }),
@@ -343,9 +346,9 @@ impl Rates {
         match (found.level, found.by_crowded) {
             (Level::L2, _) => Nanoseconds::ZERO,
             (Level::Slc, false) => self.slc.time_of(bytes),
-            (Level::Slc, true) => self.crowded.0.time_of(bytes),
+            (Level::Slc, true) => self.crowded_slc.time_of(bytes),
             (Level::Dram, false) => self.dram.time_of(bytes),
-            (Level::Dram, true) => self.crowded.1.time_of(bytes),
+            (Level::Dram, true) => self.crowded_dram.time_of(bytes),
         }
     }
 
