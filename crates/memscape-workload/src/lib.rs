@@ -24,6 +24,7 @@ pub mod format;
 mod ggml;
 pub mod gguf;
 mod hf;
+pub mod matrices;
 pub mod model;
 pub mod operators;
 mod reply;
@@ -35,8 +36,9 @@ pub use format::{BlockScale, Element, EncodeError, Format, FormatError, ScalePla
 pub use ggml::GgmlType;
 pub use gguf::{Gguf, GgufError};
 pub use hf::HfConfigError;
+pub use matrices::{AS_STACKED, Matrix, NoSuchMatrix, Projections};
 pub use model::{Activation, Block, Experts, Llm, MODELS, Model, ModelError, Norm, Window};
-pub use operators::{AS_STACKED, Matrix, NoSuchMatrix, Operator, OperatorError, OperatorKind, Projections};
+pub use operators::{Operator, OperatorError, OperatorKind};
 pub use reply::Reply;
 pub use shape::{Gemm, Gemv, ShapeError};
 pub use stored::Stored;

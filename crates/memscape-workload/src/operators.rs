@@ -3,144 +3,10 @@
 //! Operators carry element counts, not bytes: the formats of weights, keys and
 //! values, and activations are the asker's choice.
 
-use std::fmt;
-
-use memscape_study::Implied;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, Block, Gemv, Llm, Norm, Reply};
-
-/// A weight matrix of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Matrix {
-    /// Query, key and value projections stacked.
-    Qkv,
-    /// Query projection.
-    Q,
-    /// Key projection.
-    K,
-    /// Value projection.
-    V,
-    /// Attention output projection.
-    Out,
-    /// Scores of the experts, one row each (Mixtral).
-    Router,
-    /// First matrix of a feed-forward network without a gate.
-    Fc1,
-    /// Second matrix of a feed-forward network without a gate.
-    Fc2,
-    /// Gate and up projections stacked.
-    GateUp,
-    /// Gate projection.
-    Gate,
-    /// Up projection.
-    Up,
-    /// Down projection.
-    Down,
-    /// From the embedding's width to the layers' (OPT-350M).
-    ProjectIn,
-    /// From the layers' width to the embedding's (OPT-350M).
-    ProjectOut,
-    /// LM head.
-    LmHead,
-}
-
-impl Matrix {
-    /// All of them, in the order they are used.
-    pub const ALL: [Self; 15] = [
-        Self::ProjectIn,
-        Self::Qkv,
-        Self::Q,
-        Self::K,
-        Self::V,
-        Self::Out,
-        Self::Router,
-        Self::Fc1,
-        Self::Fc2,
-        Self::GateUp,
-        Self::Gate,
-        Self::Up,
-        Self::Down,
-        Self::ProjectOut,
-        Self::LmHead,
-    ];
-
-    /// Those of a feed-forward network, or of an expert, in the order they are used.
-    pub const FFN: [Self; 6] = [Self::Fc1, Self::Fc2, Self::GateUp, Self::Gate, Self::Up, Self::Down];
-
-    /// Those that follow the layers: of a prompt, for its last token.
-    pub const AFTER_LAYERS: [Self; 2] = [Self::ProjectOut, Self::LmHead];
-
-    /// Those that are of no layer, in the order they are used.
-    pub const OUTSIDE: [Self; 3] = [Self::ProjectIn, Self::ProjectOut, Self::LmHead];
-
-    /// Whether one of these has the name, for example of an operator.
-    #[must_use]
-    pub fn is_among(name: &str, all: &[Self]) -> bool {
-        all.iter().any(|it| it.name() == name)
-    }
-
-    /// The name, for example `fc1`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Qkv => "qkv",
-            Self::Q => "q",
-            Self::K => "k",
-            Self::V => "v",
-            Self::Out => "out",
-            Self::Router => "router",
-            Self::Fc1 => "fc1",
-            Self::Fc2 => "fc2",
-            Self::GateUp => "gate_up",
-            Self::Gate => "gate",
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::ProjectIn => "project_in",
-            Self::ProjectOut => "project_out",
-            Self::LmHead => "lm_head",
-        }
-    }
-}
-
-impl fmt::Display for Matrix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A matrix that a model does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the model has no matrix `{asked}`; it has {available}")]
-pub struct NoSuchMatrix {
-    /// The matrix asked for.
-    pub asked: Matrix,
-    /// Names of those it has.
-    pub available: String,
-}
-
-/// Whether projections of the same input are one matrix or several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Projections {
-    /// Q, K and V stacked into one, gate and up stacked into one.
-    #[default]
-    Merged,
-    /// Each on its own.
-    Separate,
-}
-
-/// The projections of a model as its files have them, for studies of software that multiplies
-/// them so.
-pub const AS_STACKED: Implied = Implied {
-    parameter: "projections",
-    value: |model| {
-        let stacked = model.get("stacked")?.as_bool()?;
-        serde_json::to_value(if stacked { Projections::Merged } else { Projections::Separate }).ok()
-    },
-};
+use crate::{Activation, Block, Gemv, Llm, Matrix, Norm, Projections, Reply};
 
 /// What kind of work an operator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -244,68 +110,6 @@ pub enum OperatorError {
 const MAX_TOKENS: u64 = 1 << 28;
 
 impl Llm {
-    /// The matrices of one layer in the order they are used.
-    ///
-    /// For OPT, merged: `qkv` (3d x d), `out` (d x d), `fc1` (4d x d), `fc2`
-    /// (d x 4d).
-    ///
-    /// With experts, what one token meets: the router, then the matrices of an
-    /// expert as often as experts are active, so that work and weights add up
-    /// to those of [`Llm::decode_operators`]. `n` tokens times these are the
-    /// work of a prompt, but not its weights, of which it reads more (see
-    /// [`Llm::prefill_operators`]).
-    pub fn layer_gemvs(&self, projections: Projections) -> impl Iterator<Item = (Matrix, Gemv)> + use<> {
-        let ffn = self.ffn_gemvs(projections);
-        let experts = (0..self.active_ffn_count()).flat_map(move |_| ffn.into_iter().flatten());
-        self.attention_gemvs(projections).into_iter().flatten().chain(experts)
-    }
-
-    /// The matrices of one layer that memory holds, each with how many there are of it: one, or as many as
-    /// experts, whether or not a token meets them.
-    pub fn layer_matrices(
-        &self,
-        projections: Projections,
-    ) -> impl Iterator<Item = (Matrix, Gemv, u64)> + use<> {
-        let once = self.attention_gemvs(projections).into_iter().flatten().map(|it| (it.0, it.1, 1));
-        let experts = self.ffn_count();
-        once.chain(self.ffn_gemvs(projections).into_iter().flatten().map(move |it| (it.0, it.1, experts)))
-    }
-
-    /// The matrices of one layer before its feed-forward network.
-    fn attention_gemvs(&self, projections: Projections) -> [Option<(Matrix, Gemv)>; 5] {
-        let [first, second, third] = match projections {
-            Projections::Merged => [Some(Matrix::Qkv), None, None],
-            Projections::Separate => [Some(Matrix::Q), Some(Matrix::K), Some(Matrix::V)],
-        };
-        [first, second, third, Some(Matrix::Out), Some(Matrix::Router)].map(|it| self.named_shape(it?))
-    }
-
-    /// The matrices of one feed-forward network, or one expert.
-    fn ffn_gemvs(&self, projections: Projections) -> [Option<(Matrix, Gemv)>; 3] {
-        let matrices = match (projections, self.gated) {
-            (_, false) => [Some(Matrix::Fc1), Some(Matrix::Fc2), None],
-            (Projections::Merged, true) => [Some(Matrix::GateUp), Some(Matrix::Down), None],
-            (Projections::Separate, true) => [Some(Matrix::Gate), Some(Matrix::Up), Some(Matrix::Down)],
-        };
-        matrices.map(|it| self.named_shape(it?))
-    }
-
-    fn named_shape(&self, matrix: Matrix) -> Option<(Matrix, Gemv)> {
-        self.shape(matrix).map(|shape| (matrix, shape))
-    }
-
-    /// The shape of one matrix; of one expert's, where a layer has several.
-    ///
-    /// # Errors
-    /// [`NoSuchMatrix`] lists those the model has.
-    pub fn gemv(&self, matrix: Matrix) -> Result<Gemv, NoSuchMatrix> {
-        self.shape(matrix).ok_or_else(|| {
-            let has = Matrix::ALL.iter().filter(|it| self.shape(**it).is_some());
-            let available = has.map(|it| it.name()).collect::<Vec<_>>().join(", ");
-            NoSuchMatrix { asked: matrix, available }
-        })
-    }
-
     /// The operators that generate one token when `context` tokens are attended
     /// to, the current one included.
     ///
@@ -422,39 +226,6 @@ impl Llm {
         }
     }
 
-    fn shape(&self, matrix: Matrix) -> Option<Gemv> {
-        let hidden = u64::from(self.hidden_size);
-        let embedding = u64::from(self.embedding_width());
-        let ffn = u64::from(self.ffn_size);
-        let (present, m, k) = match matrix {
-            Matrix::Qkv => (true, self.q_size() + 2 * self.kv_size(), hidden),
-            Matrix::Q => (true, self.q_size(), hidden),
-            Matrix::K | Matrix::V => (true, self.kv_size(), hidden),
-            Matrix::Out => (true, hidden, self.q_size()),
-            Matrix::Router => (self.experts.is_some(), self.ffn_count(), hidden),
-            Matrix::Fc1 => (!self.gated, ffn, hidden),
-            Matrix::Fc2 => (!self.gated, hidden, ffn),
-            Matrix::GateUp => (self.gated, 2 * ffn, hidden),
-            Matrix::Gate | Matrix::Up => (self.gated, ffn, hidden),
-            Matrix::Down => (self.gated, hidden, ffn),
-            Matrix::ProjectIn => (self.projects_embedding(), hidden, embedding),
-            Matrix::ProjectOut => (self.projects_embedding(), embedding, hidden),
-            Matrix::LmHead => (true, self.vocab_size.into(), embedding),
-        };
-        if present { Gemv::new(m, k).ok() } else { None }
-    }
-
-    const fn has_bias(&self, matrix: Matrix) -> bool {
-        match matrix {
-            Matrix::Qkv | Matrix::Q | Matrix::K | Matrix::V => self.qkv_bias,
-            Matrix::Out => self.out_bias,
-            Matrix::Fc1 | Matrix::Fc2 | Matrix::GateUp | Matrix::Gate | Matrix::Up | Matrix::Down => {
-                self.ffn_bias
-            }
-            Matrix::Router | Matrix::ProjectIn | Matrix::ProjectOut | Matrix::LmHead => false,
-        }
-    }
-
     /// Feed-forward networks that `tokens` tokens meet, over all layers: how
     /// many, and with how many tokens each. Of experts, some are met by one token more.
     ///
@@ -487,7 +258,7 @@ impl Llm {
         let layers = u64::from(self.layers);
         let mut pass = Pass { llm: self, context, windowed, tokens, operators: Vec::with_capacity(24) };
         pass.embedding()?;
-        pass.matrices(1, tokens, self.shape(Matrix::ProjectIn).map(|it| (Matrix::ProjectIn, it)))?;
+        pass.matrices(1, tokens, self.named_shape(Matrix::ProjectIn))?;
 
         let norms: [&[&str]; 4] = match self.block {
             Block::PreNorm | Block::Parallel => [&["attention_norm"], &[], &["ffn_norm"], &[]],
@@ -529,8 +300,8 @@ impl Llm {
         if self.final_norm {
             pass.norms(1, &["final_norm"])?;
         }
-        pass.matrices(1, 1, self.shape(Matrix::ProjectOut).map(|it| (Matrix::ProjectOut, it)))?;
-        pass.matrices(1, 1, self.shape(Matrix::LmHead).map(|it| (Matrix::LmHead, it)))?;
+        pass.matrices(1, 1, self.named_shape(Matrix::ProjectOut))?;
+        pass.matrices(1, 1, self.named_shape(Matrix::LmHead))?;
         Ok(pass.operators)
     }
 }
@@ -836,13 +607,6 @@ mod tests {
     }
 
     #[test]
-    fn head_width_times_heads_need_not_be_the_hidden_size() {
-        let qwen = model("qwen3-0.6b");
-        let out = qwen.gemv(Matrix::Out).unwrap();
-        assert_eq!((out.m(), out.k()), (1024, 2048));
-    }
-
-    #[test]
     fn narrow_embeddings_are_projected() {
         let decode = model("opt-350m").decode_operators(1, Projections::Merged).unwrap();
         let shape = |name| (find(&decode, name).m, find(&decode, name).k);
@@ -885,24 +649,12 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_matrix_and_impossible_lengths_are_errors() {
-        let error = model("llama-2-7b").gemv(Matrix::Fc1).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "the model has no matrix `fc1`; it has qkv, q, k, v, out, gate_up, gate, up, down, lm_head"
-        );
+    fn impossible_lengths_are_errors() {
         let error = model("opt-125m").decode_operators(0, Projections::Merged).unwrap_err().to_string();
         assert_eq!(error, "a pass over 0 tokens is not supported; it must have 1 to 268435456");
         let error = model("opt-66b").prefill_operators(1 << 28, Projections::Merged).unwrap_err();
         assert_eq!(error, OperatorError::TooLarge { operator: "attention_scores" });
         assert!(model("opt-66b").decode_operators(u64::MAX, Projections::Merged).is_err());
-    }
-
-    #[test]
-    fn names_are_those_of_the_files() {
-        for matrix in Matrix::ALL {
-            assert_eq!(serde_json::to_value(matrix).unwrap(), matrix.name());
-        }
     }
 
     /// Those with experts read what tokens need: see `tests/it/hf.rs`.

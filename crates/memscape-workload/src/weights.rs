@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::format::Format;
 use crate::ggml::GgmlType;
+use crate::matrices::{Matrix, Projections};
 use crate::model::Llm;
-use crate::operators::{Matrix, Operator, Projections};
+use crate::operators::Operator;
 use crate::stored::Stored;
 
 /// How weights are stored, for systems to which only their size matters: a [`Format`], a type
