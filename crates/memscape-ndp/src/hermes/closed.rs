@@ -515,15 +515,22 @@ impl<'a> Expectation<'a> {
         }
         let count = precise(plan.dimms as u64);
         let of_each = |share: f64| share.max(0.0) * block.count * (1.0 - 1.0 / count) / count;
-        let mean = it.cold * block.count / count;
-        let before = self.on_dimms(plan).placed(it);
-        let unknown = of_each(it.offline_variance - it.cold_variance) + before.cold.together * mean.powi(2);
-        let changed = of_each(it.cold_variance).sqrt() * self.change;
+        let on_dimms = self.on_dimms(plan);
+        let before = on_dimms.placed(it);
+        let handed = self.passes(block, it, plan).first().map_or(0.0, |(_, side)| side.shared.handed);
+        let (neurons, before, after, groups) = if handed > HANDED_MOSTLY {
+            (it.cold + it.held, before.all, on_dimms.all_level(it).all, 1.0)
+        } else {
+            (it.cold, before.cold, on_dimms.cold_level(it).cold, before.groups)
+        };
+        let mean = neurons * block.count / count;
+        let unknown = of_each(before.apart - after.apart) + before.together * mean.powi(2);
+        let changed = of_each(after.apart).sqrt() * self.change;
         let first = (unknown + changed.powi(2)).sqrt();
         // Of deviations from the mean of all, of which each is a part.
         let top = mean_of_largest(plan.dimms) / (1.0 - 1.0 / count).max(0.5).sqrt();
         let all = (2.0 / std::f64::consts::PI).sqrt();
-        let odd = mean * (before.groups - 1.0);
+        let odd = mean * (groups - 1.0);
         let per_token = |first: f64, later: f64| {
             (1.0 + first + (windows - 1.0) * (1.0 + later)) / f64::from(self.question.generated)
         };
@@ -533,6 +540,9 @@ impl<'a> Expectation<'a> {
         }
     }
 }
+
+/// Where DIMMs compute more than this share of what the GPU holds as well, a window levels that, too.
+const HANDED_MOSTLY: f64 = 0.5;
 
 /// Standard deviation of the difference of two consecutive windows' activity of one
 /// neuron, in windows' lengths, relative to that of one token.

@@ -259,10 +259,10 @@ impl Answers {
     }
 
     /// Where so many times the mean of a block's neurons are active: as in a block of so many times the
-    /// neurons, of which the GPU has room for a smaller share. See [`Self::answer`] for the rest.
+    /// neurons, of which the GPU has room for a smaller share, unless it has room for all. See [`Self::answer`] for the rest.
     #[must_use]
     pub fn answer_where(&self, times: f64, hot: f64, fetch: usize, layers: f64) -> Vec<Phase> {
-        let hot = (hot / times.max(1e-300)).min(1.0);
+        let hot = if hot < 1.0 { (hot / times.max(1e-300)).min(1.0) } else { 1.0 };
         let mut phases = self.answer(hot, fetch, layers);
         for it in &mut phases {
             it.expected = Expected::default().plus(it.expected, times);

@@ -438,6 +438,36 @@ fn agreement_of_predictions() {
     }
 }
 
+/// Where DIMMs compute what the GPU holds, a window levels that as well: as many neurons move as on a walk, or
+/// none if links are too slow for it. A GPU that holds all fetches none.
+#[test]
+fn agreement_where_the_gpu_holds_what_dimms_compute() {
+    let base = InferenceStudy {
+        model: Some(Model::named("llama-3.2-1b").unwrap()),
+        prompt_tokens: number(64),
+        ..InferenceStudy::default()
+    };
+    for (hot_share, tokens) in [(0.5, 6), (1.0, 6), (0.5, 20), (1.0, 20)] {
+        let own = InferenceStudy {
+            hot_share: Some(hot_share.try_into().unwrap()),
+            generated_tokens: number(tokens),
+            ..base.clone()
+        };
+        let (closed, walked) = both(&own);
+        let moves = closed.moves_per_token / walked.moves_per_token;
+        assert!(walked.moves_per_token > 100.0 && (0.6..1.6).contains(&moves), "{tokens}: {moves}");
+        for it in [closed, walked] {
+            assert_eq!(it.swaps_per_token > 0.0, it.hot_share_used < 1.0, "{tokens}");
+        }
+        for link_gb_s in [2.0, 4.0] {
+            let (closed, walked) =
+                both(&InferenceStudy { link_gb_s: GbPerS::new(link_gb_s).unwrap(), ..own.clone() });
+            let ratio = closed.headline.token_ns / walked.headline.token_ns;
+            assert!((ratio - 1.0).abs() < 0.05, "{tokens} tokens over {link_gb_s} GB/s: {ratio}");
+        }
+    }
+}
+
 /// Right after the prompt a model of one or two layers predicts little: only what is active all through the prompt,
 /// since the first layer has no parents.
 #[test]
