@@ -68,6 +68,8 @@ pub enum BoundBy {
     Compute,
     /// Reading memory.
     DramBandwidth,
+    /// Waiting for memory to answer, whatever it could deliver.
+    DramLatency,
     /// Reading caches.
     CacheBandwidth,
     /// Moving data between devices.

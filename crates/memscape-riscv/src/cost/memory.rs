@@ -149,13 +149,27 @@ impl Hierarchy<'_> {
         self.dram_where(placed, placed.threads)
     }
 
-    /// The same, if so many threads read and the others have theirs.
+    /// What threads wait for that read from DRAM.
+    #[must_use]
+    pub fn dram_wait(&self, placed: &Placed) -> Wait {
+        let (way, busy) = self.dram_line(placed, placed.threads);
+        let way = way / f64::from(self.core.line_fills.get());
+        let on_the_way = way / (way + f64::from(placed.threads) * busy);
+        Wait { on_the_way, at_ports: busy <= self.port(placed) }
+    }
+
+    /// The same as [`Self::dram`], if so many threads read and the others have theirs.
     fn dram_where(&self, placed: &Placed, readers: u32) -> GbPerS {
+        let (way, busy) = self.dram_line(placed, readers);
+        self.together(placed, readers, way, busy)
+    }
+
+    /// Nanoseconds of a line's way to a core, and until the next one may come.
+    fn dram_line(&self, placed: &Placed, readers: u32) -> (f64, f64) {
         let controllers = self.controllers(placed);
         let line = channel_line(self.memory, f64::from(readers) / controllers);
         let way = self.controller.path_ns.as_f64() * placed.stretch(self.numa) + line.latency.as_f64();
-        let way = way.max(self.way_to_slc(placed));
-        self.together(placed, readers, way, (line.busy.as_f64() / controllers).max(self.port(placed)))
+        (way.max(self.way_to_slc(placed)), (line.busy.as_f64() / controllers).max(self.port(placed)))
     }
 
     /// What all threads together read from the system-level cache, through the ports of
@@ -184,6 +198,15 @@ impl Hierarchy<'_> {
         let per_line = way / f64::from(self.core.line_fills.get()) + f64::from(readers) * busy;
         rate(f64::from(placed.threads) * float(LINE_BYTES) / per_line)
     }
+}
+
+/// What threads wait for that read from DRAM: lines on their way, and lines of others before theirs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wait {
+    /// The share of the time that lines are on their way.
+    pub on_the_way: f64,
+    /// Whether the others' lines pass the ports of the system-level cache more slowly than the controllers.
+    pub at_ports: bool,
 }
 
 /// Operands that the memory does not hold.
@@ -256,6 +279,8 @@ pub struct Rates {
     pub slc: GbPerS,
     /// From memory.
     pub dram: GbPerS,
+    /// What that is spent on.
+    pub dram_wait: Wait,
     /// From the system-level cache, where threads of the fullest clusters alone read.
     crowded_slc: GbPerS,
     /// The same from memory.
@@ -286,6 +311,7 @@ impl Rates {
         Self {
             slc: hierarchy.slc(placed),
             dram: hierarchy.dram(placed),
+            dram_wait: hierarchy.dram_wait(placed),
             crowded_slc: hierarchy.slc_where(placed, crowded),
             crowded_dram: hierarchy.dram_where(placed, crowded),
             crowded_share: f64::from(crowded) / f64::from(placed.threads),

@@ -18,7 +18,7 @@ use super::laws::{
 };
 use crate::cost::faults::{Touched, page_faults};
 use crate::cost::kernels::{Code, Compiler, Immediates, Kernel, KernelError, Layout};
-use crate::cost::memory::{Hierarchy, bytes_per_line, memory_limit, rows_opened};
+use crate::cost::memory::{Hierarchy, Wait, bytes_per_line, memory_limit, rows_opened};
 use crate::cost::pass::{Crew, GraphCost, GraphPart, Software, TooSlow, is_experts, outside_layers};
 use crate::cost::timeline;
 use crate::hardware::{
@@ -528,11 +528,18 @@ impl InferenceStudy {
 }
 
 /// What a step is mostly spent on, NUMA balancing aside, which slows everything alike.
-fn bound_by(step: &GraphCost) -> BoundBy {
+///
+/// * `wait`: for what is read from memory
+fn bound_by(step: &GraphCost, wait: Wait) -> BoundBy {
+    let from_memory = step.weights - step.cached_weights + step.cache;
+    let behind_others = from_memory * (1.0 - wait.on_the_way);
+    let [by_controllers, by_ports] =
+        if wait.at_ports { [Nanoseconds::ZERO, behind_others] } else { [behind_others, Nanoseconds::ZERO] };
     [
         (step.kernel + step.attention, BoundBy::Compute),
-        (step.weights - step.cached_weights + step.cache, BoundBy::DramBandwidth),
-        (step.cached_weights, BoundBy::CacheBandwidth),
+        (by_controllers, BoundBy::DramBandwidth),
+        (from_memory * wait.on_the_way, BoundBy::DramLatency),
+        (step.cached_weights + by_ports, BoundBy::CacheBandwidth),
         (step.synchronisation, BoundBy::Synchronisation),
     ]
     .into_iter()
@@ -683,7 +690,7 @@ impl Study for InferenceStudy {
             step: step_time,
             memory_bytes: self.bytes_beside_cache(&crew.software, &run).saturating_add(self.cache_bytes()),
             memory_limit_bytes: Some(memory_limit(&self.memory, &self.numa, &crew.placed)),
-            bound_by: bound_by(&mean_step),
+            bound_by: bound_by(&mean_step, crew.rates.dram_wait),
             energy: energies.map(<[_; 2]>::from),
             package_w: self.rated_w(),
             cost_usd: None,

@@ -1,13 +1,15 @@
 //! What a run takes, and what it is made of.
 
+use memscape_riscv::cost::memory::Hierarchy;
 use memscape_riscv::cost::sgemm::Method;
 use memscape_riscv::dispatch::Build;
 use memscape_riscv::hardware::{MACHINES, SlcScope, WeightPages};
 use memscape_riscv::kernels::Kernel;
 use memscape_riscv::mapping::conversation::{Columns, Conversation};
-use memscape_riscv::placement::Policy;
+use memscape_riscv::placement::{Bind, Policy, place};
 use memscape_riscv::{GemmStudy, InferenceAnswer, InferenceStudy, KernelStudy};
 use memscape_study::{BoundBy, Limited, Pass, Study};
+use memscape_units::{GbPerS, Nanoseconds};
 use memscape_workload::{Matrix, Model};
 use proptest::prelude::*;
 
@@ -338,14 +340,25 @@ fn a_step_is_bound_by_what_takes_longest_in_all() {
             let parts = operators.iter().filter(|it| it.pass == Pass::Token).flat_map(|it| &it.parts);
             parts.filter(|it| it.0 == part).map(|it| it.1).sum()
         };
-        let (compute, read) = (of("kernel") + of("attention"), of("weights") + of("cache"));
-        let expected = if compute.max(read) < of("synchronisation") {
-            BoundBy::Synchronisation
-        } else if compute > read {
-            BoundBy::Compute
-        } else {
-            BoundBy::DramBandwidth
+        let placed = place(study.policy, 24, Bind::default(), &study.numa, &study.cache).unwrap();
+        let hierarchy = Hierarchy {
+            core: &study.core,
+            cache: &study.cache,
+            numa: &study.numa,
+            memory: &study.memory,
+            controller: &study.controller,
         };
+        let (compute, read) = (of("kernel") + of("attention"), of("weights") + of("cache"));
+        let wait = hierarchy.dram_wait(&placed);
+        assert!(!wait.at_ports);
+        let on_the_way = read * wait.on_the_way;
+        let longest = [
+            (compute, BoundBy::Compute),
+            (on_the_way, BoundBy::DramLatency),
+            (read - on_the_way, BoundBy::DramBandwidth),
+            (of("synchronisation"), BoundBy::Synchronisation),
+        ];
+        let expected = longest.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1;
         assert_eq!(ask(study).headline.bound_by, expected, "{prompt}");
         tipped +=
             u32::from(compute > read && of("weights") > of("kernel").max(of("attention") + of("cache")));
@@ -364,9 +377,45 @@ fn scopes_caches_and_mappings_are_options() {
     // 512 cells of 32 layers, 4096 wide, keys and values in f16; 32 000 entries of 209 bytes; 10 x 32 scores of 32 heads.
     assert_eq!(ask(base).page_faults, 65_536 + 1_633 + 10);
     assert!(ask(lazy).page_faults > ask(base).page_faults + 50_000);
-    let bound_by =
-        ask(InferenceStudy { policy: Policy::NoBalancing, ..InferenceStudy::default() }).headline.bound_by;
-    assert_eq!(bound_by, BoundBy::DramBandwidth);
+}
+
+/// On one node's memory threads wait for each other's lines, on memory far away for lines to come, with many
+/// controllers at the ports before them: what binds is what helps most.
+#[test]
+fn memory_binds_by_what_it_delivers_or_by_its_latency() {
+    let of = |policy, change: &dyn Fn(&mut InferenceStudy)| {
+        let mut study = InferenceStudy { policy, compiler_factor: 0.1, ..InferenceStudy::default() };
+        study.os.sync_ns = Nanoseconds::ZERO;
+        change(&mut study);
+        ask(study).headline
+    };
+    let path_ns = InferenceStudy::default().controller.path_ns;
+    let channels = |it: &mut InferenceStudy, channels| it.memory.channels = count(channels);
+    let cases: [(Policy, f64, u32, BoundBy); 3] = [
+        (Policy::NoBalancing, 1.0, 4, BoundBy::DramBandwidth),
+        (Policy::Interleave, 4.0, 4, BoundBy::DramLatency),
+        (Policy::Interleave, 0.5, 32, BoundBy::CacheBandwidth),
+    ];
+    for (policy, way, controllers, expected) in cases {
+        let base = |it: &mut InferenceStudy| {
+            it.controller.path_ns = path_ns * way;
+            channels(it, controllers);
+        };
+        let gain = |change: &dyn Fn(&mut InferenceStudy)| {
+            let changed = of(policy, &|it| {
+                base(it);
+                change(it);
+            });
+            changed.generation_tokens_per_s / of(policy, &base).generation_tokens_per_s
+        };
+        let gains = [
+            (gain(&|it| channels(it, 4 * controllers)), BoundBy::DramBandwidth),
+            (gain(&|it| it.controller.path_ns = it.controller.path_ns * 0.5), BoundBy::DramLatency),
+            (gain(&|it| it.cache.slc_gb_s_per_node = GbPerS::new(102.4).unwrap()), BoundBy::CacheBandwidth),
+        ];
+        let helps = gains.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        assert_eq!((of(policy, &base).bound_by, helps.1), (expected, expected), "{policy:?}: {gains:?}");
+    }
 }
 
 #[test]
