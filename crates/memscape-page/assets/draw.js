@@ -72,16 +72,26 @@ function worded(value, unit) {
 
 // Endings of names that say no more than the unit does.
 const UNIT_WORDS = /_(tokens_per_s|gb_per_s|ns|us|ms|s|ps|bytes|kib|mib|gib|gb|gb_s|mt_s|mhz|ghz|gops|tops|pj|nj|mj|j|w|usd|percent)$/;
-const SPELLED = { soc: "SoC", pcie: "PCIe" };
-const ACRONYMS = /\b(ttft|mac|soc|gpu|cpu|npu|pim|dram|dma|pcie|mlp|fc|kv|dimm|numa|ddb|owr)\b/g;
+// Words that have a spelling of their own: those of the figures, and some more.
+const SPELLED = new Map([
+  "CPU", "DIMM", "DMA", "DRAM", "FFN", "GEMM", "GEMV", "GPU", "KV", "L1", "L2", "LM", "NDP", "NPU", "NUMA", "PCIe",
+  "PIM", "SLC", "TOPS", "TTFT", "tCCD", "tCK", "tFAW", "tRAS", "tRC", "tRCD", "tREFI", "tRFCab", "tRP", "tRPab",
+  "tRRD", "tRTP", "tRTRS", "tRTW", "tWL", "tWR", "tWTR", "SoC", "MAC", "MLP", "FC", "DDB", "OWR",
+].map((it) => [it.toLowerCase(), it]));
 
-/** `time_ns` as "Time", `memory.banks_per_channel` as "Banks per channel". */
+/** `time_ns` as "Time", `memory.trcd_ns` as "tRCD", `memory.banks_per_channel` as "Banks per channel". */
 function label(name) {
   const leaf = name.split(".").pop();
   const bare = leaf.replace(UNIT_WORDS, "");
   // A rate is nothing without what it is per.
-  const words = (/_per$/.test(bare) ? leaf : bare).replaceAll("_", " ").replace(ACRONYMS, (it) => SPELLED[it] ?? it.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const [first, ...others] = (/_per$/.test(bare) ? leaf : bare).split("_").map(spelled);
+  return [/[A-Z]/.test(first) ? first : first.charAt(0).toUpperCase() + first.slice(1), ...others].join(" ");
+}
+
+/** A word of a name as it is written, one or several of what it names. */
+function spelled(word) {
+  const plural = word.endsWith("s") ? SPELLED.get(word.slice(0, -1)) : undefined;
+  return SPELLED.get(word) ?? (plural ? `${plural}s` : word);
 }
 
 /** A label within a sentence. */

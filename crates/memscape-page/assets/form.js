@@ -48,7 +48,8 @@ const CONTROLS = {
       box.value = shownValue(value);
       change(value);
     });
-    box.addEventListener("change", () => change(box.value.trim() === "" ? null : typed(box.value)));
+    // Emptied, it is as it was; null is written out.
+    box.addEventListener("change", () => change(box.value.trim() === "" ? undefined : typed(box.value)));
     const show = (value) => {
       slider.value = nearestStep(steps, value);
       if (document.activeElement !== box) box.value = shownValue(value);

@@ -172,4 +172,11 @@ mod tests {
         assert_eq!(counted_label("memory.data_rate_mt_s", "6400.0"), "6400 MT/s");
         assert_eq!(counted_label("memory.banks_per_channel", "16"), "banks per channel 16");
     }
+
+    #[test]
+    fn the_explorer_spells_words_as_figures_do() {
+        let explorer = include_str!("../../memscape-page/assets/draw.js");
+        let missing = SPELLED.iter().filter(|it| !explorer.contains(&format!("\"{it}\"")));
+        assert_eq!(missing.count(), 0);
+    }
 }
