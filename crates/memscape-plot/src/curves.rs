@@ -233,6 +233,15 @@ impl Lines {
         self
     }
 
+    /// What a curve is called, or a curve that is alone and has no name: as what it shows.
+    fn name(&self, index: usize) -> String {
+        match self.curves[index].name.as_str() {
+            "" if self.curves.len() == 1 && !self.y.label.is_empty() => self.y.label.clone(),
+            "" => format!("curve {}", index + 1),
+            name => name.to_owned(),
+        }
+    }
+
     fn colour(&self, index: usize) -> Colour {
         let bounds_before = self.curves[..index].iter().filter(|it| it.mark.is_bound()).count();
         let look = self.curves[index].look.unwrap_or(index - bounds_before);
@@ -293,8 +302,7 @@ impl Lines {
 impl Plot for Lines {
     fn check(&self) -> Result<(), PlotError> {
         for (index, curve) in self.curves.iter().enumerate() {
-            let what =
-                || if curve.name.is_empty() { format!("curve {}", index + 1) } else { curve.name.clone() };
+            let what = || self.name(index);
             if !curve.labels.is_empty() {
                 check_length(what, curve.labels.len(), curve.points.len(), "points")?;
             }
@@ -418,8 +426,11 @@ impl Plot for Lines {
 
     fn describe(&self) -> String {
         let curve = |(index, it): (usize, &Curve)| {
-            let name = if it.name.is_empty() { format!("curve {}", index + 1) } else { it.name.clone() };
-            format!("{name} {}", from_to(it.known().map(|(x, y)| (format!("at {}", short(x)), y))))
+            let values = from_to(it.known().map(|(x, y)| (format!("at {}", short(x)), y)));
+            match it.name.as_str() {
+                "" if self.curves.len() == 1 => values,
+                _ => format!("{} {values}", self.name(index)),
+            }
         };
         let lines = self.references.iter().chain(&self.upright);
         let lines = lines.map(Reference::describe);
@@ -558,15 +569,18 @@ impl Lines {
     }
 }
 
-/// A curve's spread as a band along it.
+/// A curve's spread as a band along it, or across a point that is alone.
 fn draw_along(scene: &mut Scene, curve: &Curve, colour: Colour, place: &impl Fn((f64, f64)) -> (f64, f64)) {
     let ends: Vec<_> = curve.points.iter().zip(&curve.spread).map(|(point, it)| (point.0, *it)).collect();
     for run in ends.split(|it| it.1.is_none()) {
         let known = || run.iter().filter_map(|&(x, ends)| Some((x, ends?)));
         let low = known().map(|(x, ends)| place((x, ends.0)));
         let corners: Vec<_> = low.chain(known().rev().map(|(x, ends)| place((x, ends.1)))).collect();
-        if 3 < corners.len() {
-            scene.shapes.push(Shape::Polygon { corners, colour, opacity: 0.2 });
+        match corners[..] {
+            // A point between two that have no ends.
+            [(x, low), (_, high)] => draw_spread(scene, x, (low, high), 1.6),
+            _ if corners.is_empty() => {}
+            _ => scene.shapes.push(Shape::Polygon { corners, colour, opacity: 0.2 }),
         }
     }
 }

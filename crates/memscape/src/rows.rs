@@ -80,11 +80,11 @@ impl Rows {
 
     pub fn of(drawing: &Drawing, table: &Table) -> Result<Self, Error> {
         let texts = |column: &Option<String>| match column {
-            Some(name) => table.text(name).map(|it| Some(named(it))),
+            Some(name) => told(table, name).map(Some),
             None => Ok(None),
         };
         let (series, facet) = (texts(&drawing.series)?, texts(&drawing.facet)?);
-        let groups = named(table.text(&drawing.x)?);
+        let groups = told(table, &drawing.x)?;
         let numbers = table.f64(&drawing.x).ok();
         let ranks = drawing.series.as_ref().filter(|_| drawing.y.len() == 1).map(|it| table.f64(it).ok());
         let ranks = ranks.flatten();
@@ -174,6 +174,42 @@ impl Rows {
         let kind = drawing.kind.unwrap_or(if numeric { Kind::Lines } else { Kind::Bars });
         Ok(Self { all, places, nowhere, numeric, kind, of, across, up })
     }
+}
+
+/// What a column's values are called: numbers with no more digits than tell them apart.
+fn told(table: &Table, column: &str) -> Result<Vec<Option<String>>, Error> {
+    let texts = table.text(column)?;
+    match table.column(column)? {
+        Column::Float(values) => Ok(rounded(&values, texts)),
+        _ => Ok(named(texts)),
+    }
+}
+
+/// Numbers to as many decimals as tell them apart and are right to half a thousandth, where some are long:
+/// thirds are.
+fn rounded(values: &[Option<f64>], texts: Vec<Option<String>>) -> Vec<Option<String>> {
+    /// Letters that have room under a bar.
+    const ROOM: usize = 8;
+    const MOST_DECIMALS: usize = 12;
+    let longest = |texts: &[Option<String>]| texts.iter().flatten().map(String::len).max().unwrap_or(0);
+    if longest(&texts) <= ROOM {
+        return texts;
+    }
+    let apart = distinct(texts.iter().flatten().cloned()).len();
+    for decimals in 0..=MOST_DECIMALS {
+        let short = |value: f64| {
+            let text = format!("{value:.decimals$}");
+            let right = text.parse().is_ok_and(|it: f64| (it - value).abs() <= 5e-4 * value.abs());
+            let bare = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            right.then(|| bare.to_owned())
+        };
+        let all: Option<Vec<_>> =
+            values.iter().map(|it| it.map_or(Some(None), |it| short(it).map(Some))).collect();
+        if let Some(all) = all.filter(|all| distinct(all.iter().flatten().cloned()).len() == apart) {
+            return if longest(&all) < longest(&texts) { all } else { texts };
+        }
+    }
+    texts
 }
 
 /// A column's texts with short names for descriptions of one's own, which stand in a table so that they are
@@ -273,7 +309,21 @@ pub fn apart<'a, 'b>(
 
 #[cfg(test)]
 mod tests {
-    use super::named;
+    use super::{named, rounded};
+
+    #[test]
+    fn long_numbers_have_the_digits_that_tell_them_apart() {
+        let told = |values: &[f64]| -> Vec<String> {
+            let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+            let texts = values.iter().map(|it| it.map(|it| it.to_string())).collect();
+            rounded(&values, texts).into_iter().flatten().collect()
+        };
+        assert_eq!(told(&[10.0, 10.0 + 1.0 / 3.0, 10.0 + 2.0 / 3.0]), ["10", "10.33", "10.67"]);
+        assert_eq!(told(&[14.0, 14.100_000_000_000_001]), ["14", "14.1"]);
+        assert_eq!(told(&[0.5, 0.25]), ["0.5", "0.25"], "short ones stay as they are");
+        assert_eq!(told(&[1.000_000_01, 1.000_000_02]), ["1.00000001", "1.00000002"]);
+        assert_eq!(told(&[1e-9, 1.0 / 3.0]), ["0.000000001", "0.333333333"]);
+    }
 
     #[test]
     fn descriptions_of_one_s_own_have_short_names_if_these_tell_them_apart() {
