@@ -303,7 +303,8 @@ mod tests {
                     / (now[row][row] * now[column][column]).sqrt().max(f64::MIN_POSITIVE)
             };
             for row in 0..free.len() {
-                assert_eq!(free[row].covariance.len(), free.len(), "{}", free[row].key());
+                let asked = "`memscape calibrate PAPER --covariance` writes it";
+                assert_eq!(free[row].covariance.len(), free.len(), "{}: {asked}", free[row].key());
                 // Printed to four digits, and some of the claims only move in steps.
                 assert!((0..free.len()).all(|it| apart(row, it) < 0.01), "{}: {now:?}", free[row].key());
             }
