@@ -189,6 +189,21 @@ def test_what_is_refused_is_told_and_points_are_kept(page):
 
 
 @in_browser
+def test_a_number_that_is_emptied_is_as_it_was(page):
+    with served(STUDY) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        box = page.get_by_label("split_k, as a number")
+        changed = page.locator('[data-field="split_k"].ms-changed')
+        for text, count, value in (("4", 1, "4"), ("", 0, "1")):
+            box.fill(text)
+            box.press("Tab")
+            expect(changed).to_have_count(count)
+            expect(box).to_have_value(value)
+        assert page.locator(".ms-problem").is_hidden()
+
+
+@in_browser
 def test_the_address_keeps_what_is_shown(page):
     with served(STUDY) as url:
         page.goto(url)
