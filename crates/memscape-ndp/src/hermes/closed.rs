@@ -12,7 +12,8 @@ use crate::cost::{ColdSide, PromptStage};
 use crate::normal::{mean_of_largest, quadrature_between, quantile};
 use crate::numbers::precise;
 use crate::scheduler::{
-    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy, mean,
+    Answers, BlockCost, Exchange, Expected, FETCHES, Load, Missed, Phase, Question, Shared, Strategy,
+    levels_all, mean,
 };
 
 /// What the sparse blocks do, and the plan by which they are fastest.
@@ -518,7 +519,7 @@ impl<'a> Expectation<'a> {
         let on_dimms = self.on_dimms(plan);
         let before = on_dimms.placed(it);
         let handed = self.passes(block, it, plan).first().map_or(0.0, |(_, side)| side.shared.handed);
-        let (neurons, before, after, groups) = if handed > HANDED_MOSTLY {
+        let (neurons, before, after, groups) = if levels_all(handed) {
             (it.cold + it.held, before.all, on_dimms.all_level(it).all, 1.0)
         } else {
             (it.cold, before.cold, on_dimms.cold_level(it).cold, before.groups)
@@ -540,9 +541,6 @@ impl<'a> Expectation<'a> {
         }
     }
 }
-
-/// Where DIMMs compute more than this share of what the GPU holds as well, a window levels that, too.
-const HANDED_MOSTLY: f64 = 0.5;
 
 /// Standard deviation of the difference of two consecutive windows' activity of one
 /// neuron, in windows' lengths, relative to that of one token.

@@ -14,7 +14,7 @@ mod walk;
 pub use block::{BlockCost, Load, Shared, Split};
 pub use expected::{Answers, FETCHES, Phase, Question, mean, union};
 pub use policy::{Exchange, Missed, Strategy};
-pub use remap::{Moves, Remapping};
+pub use remap::{Moves, Remapping, levels_all};
 pub use spread::Expected;
 pub(crate) use walk::whole;
 pub use walk::{Neurons, Rules, Token, Walk, Walked, first_word};

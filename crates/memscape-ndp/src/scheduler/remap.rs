@@ -5,6 +5,14 @@ use super::planes::{count, equal};
 use crate::hardware::{Pairing, Remap, Stop};
 use crate::partition::Device;
 
+/// Whether a window levels what the GPU holds as well as what it does not: where DIMMs compute more than half of it.
+///
+/// * `handed`: the share of it that they compute
+#[must_use]
+pub fn levels_all(handed: f64) -> bool {
+    handed > 0.5
+}
+
 /// What a window's end moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moves {

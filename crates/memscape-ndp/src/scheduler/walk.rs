@@ -8,7 +8,7 @@ use memscape_units::{Nanoseconds, Picoseconds};
 use super::block::{BlockCost, Load, Split};
 use super::planes::{above, add, count, equal, get, saturate};
 use super::policy::{Exchange, Missed, Strategy};
-use super::remap::{Moves, Remapping};
+use super::remap::{Moves, Remapping, levels_all};
 use super::token::{Loads, Times, by_count, union};
 use crate::activity::{Bits, NO_PARENT, bit};
 use crate::hardware::{Predictor, Remap};
@@ -343,14 +343,13 @@ impl<'a> Walk<'a> {
         walked
     }
 
-    /// Moves neurons between DIMMs by what the window saw; how many. Where DIMMs computed most of what
-    /// the GPU holds as well, that is to be level too.
+    /// Moves neurons between DIMMs by what the window saw; how many.
     fn end_window(&mut self, walked: &mut Walked) -> u64 {
         if let Some(imbalance) = self.home.imbalance() {
             walked.window_imbalance += imbalance;
             walked.windows += 1;
         }
-        let all = self.handed > 0.5 * f64::from(self.rules.remap.window.get());
+        let all = levels_all(self.handed / f64::from(self.rules.remap.window.get()));
         let elsewhere = if all { vec![0; self.gpu.len()] } else { self.gpu.clone() };
         let moves =
             if self.rules.remaps { self.home.remap(self.rules.remap, &elsewhere) } else { Moves::default() };
