@@ -56,6 +56,7 @@ class Task(Queued):
     """Some blocks of a question. Asked again, it goes on where the store ends."""
 
     def __call__(self, store: Path, spec: tuple[dict[str, Any], str], blocks: Sequence[int]) -> dict[str, Any]:
+        _keep_to_given_cores()
         return _memscape.Store(store, False).fill(spec, blocks, _silent)
 
 
@@ -63,7 +64,16 @@ class SearchTask(Queued):
     """A search, from its beginning: what the store has of it is not computed again."""
 
     def __call__(self, store: Path, spec: tuple[dict[str, Any], str]) -> None:
+        _keep_to_given_cores()
         _memscape.Store(store, False).search(spec, _silent)
+
+
+def _keep_to_given_cores() -> None:
+    """Makes a worker's threads no more than Slurm has promised, which need not confine tasks to their cores."""
+    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    # More threads than there are cores would wait for each other.
+    if given.isdigit() and 0 < int(given) < (os.cpu_count() or 1):
+        os.environ.setdefault("RAYON_NUM_THREADS", given)
 
 
 def _silent(done: int, total: int) -> None:
@@ -77,28 +87,26 @@ def fill_with(executor: Executor, store: Path, spec: tuple[dict[str, Any], str],
         raise _memscape.MemscapeError(f"`tasks` is {tasks}; give at least 1")
     kept = _memscape.Store(store, True)
     folder, rows, block, lacking = kept.lacking(spec)
-    asked = sum(min(block, rows - number * block) for number, _ in lacking)
-    jobs: list[Any] = []
+    numbers = [number for number, _ in lacking]
+    # A task that was queued again finds what it has computed itself: the store is asked before, not the tasks.
+    computed = sum(min(block, rows - number * block) for number in numbers) - kept.known(spec, numbers)
 
     def submit(blocks: list[int]) -> list[Any]:
         count = min(tasks, len(blocks))
         # Every task has blocks that follow each other.
         ends = [len(blocks) * task // count for task in range(count + 1)]
         with _together(executor):
-            own = [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
-        jobs.extend(own)
-        return own
+            return [executor.submit(Task(), store, spec, blocks[start:end]) for start, end in pairwise(ends)]
 
     with Progress(spec[0]["study"]) as progress:
         _hand_out(
-            [number for number, _ in lacking],
+            numbers,
             submit,
             lambda _: [number for number, _ in kept.lacking(spec)[3]],
             lambda _: progress(*_done(folder, rows, block)),
             lambda left: f"{left} of {-(-rows // block)} blocks",
         )
-    # What other questions have of a block is not computed again.
-    return asked - sum(map(_found, jobs))
+    return computed
 
 
 def search_with(executor: Executor, store: Path, specs: list[tuple[dict[str, Any], str]]) -> None:
@@ -177,14 +185,6 @@ def _done(folder: Path, rows: int, block: int) -> tuple[int, int]:
     names = os.listdir(folder)
     there = {name.split("-")[0] for name in names if name.endswith(".parquet") and not name.endswith(".part.parquet")}
     return min(rows, block * len(there)), rows
-
-
-def _found(job: Any) -> int:
-    """Rows that a job's worker had not to compute, if it came to its end."""
-    try:
-        return int(job.result()["found"]) if job.done() else 0
-    except Exception:
-        return 0
 
 
 def _wait(jobs: list[Any], look: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ import pytest
 import slurm
 
 import memscape as ms
+from memscape._cluster import _keep_to_given_cores
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked up in /proc")
 
@@ -57,6 +58,33 @@ def test_threads_fill_a_store(tmp_path):
         longer = axes(6400) | {"memory.banks_per_channel": list(range(1, 81))}
         more = store.fill("pim.gemv", longer, executor=pool, tasks=5)
     assert more == {**more, "rows": 8000, "found": 6400, "computed": 1600, "complete": True}
+
+
+class Requeues(Executor):
+    """A cluster that stops each task after its first block and queues it again."""
+
+    def submit(self, task, store, spec, blocks):
+        task(store, spec, blocks[:1])
+        again = Future()
+        again.set_result(task(store, spec, blocks))
+        return again
+
+
+def test_what_a_task_did_before_it_was_queued_again_is_computed(tmp_path):
+    store = ms.Store(tmp_path / "runs")
+    assert store.fill("pim.gemv", axes(640))["computed"] == 640
+    filled = store.fill("pim.gemv", axes(6400), executor=Requeues(), tasks=2)
+    # All ten numbers are among the hundred.
+    assert filled == {**filled, "rows": 6400, "found": 640, "computed": 5760, "complete": True}
+
+
+@pytest.mark.parametrize(("given", "threads"), [("1", "1"), ("1000000", None), ("", None)])
+def test_a_worker_takes_no_more_threads_than_slurm_gave_cores(given, threads, monkeypatch):
+    monkeypatch.setenv("RAYON_NUM_THREADS", "")
+    monkeypatch.delenv("RAYON_NUM_THREADS")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", given)
+    _keep_to_given_cores()
+    assert os.environ.get("RAYON_NUM_THREADS") == threads
 
 
 GOALS = {"minimize": ["time_ns", "memory.banks_per_channel"]}

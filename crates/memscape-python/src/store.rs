@@ -140,6 +140,14 @@ impl Store {
         Ok((lacking.folder, lacking.rows, lacking.block, lacking.blocks))
     }
 
+    /// How many rows of these blocks, which are not there, are known all the same.
+    #[expect(clippy::needless_pass_by_value, reason = "as the binding hands it over")]
+    fn known<'py>(&self, py: Python<'py>, spec: Spec<'py>, blocks: Vec<u64>) -> PyResult<u64> {
+        let (study, sweep) = read(&spec)?;
+        let store = self.0.clone();
+        compute(py, move || store.known(study, &sweep, &blocks))?.map_err(explore_error)
+    }
+
     /// All questions, as dicts.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let runs = self.0.runs().map_err(explore_error)?;

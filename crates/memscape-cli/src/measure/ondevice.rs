@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU64;
 
-use memscape::explore::Limit;
+use memscape::explore::{FittedParameter, Limit};
 use memscape::measure::ondevice::{HostFit, Measurement, Request, Setup, fit, measure};
 use memscape::ondevice::PrefillStudy;
 use memscape::study::{Perfetto, Study};
@@ -121,12 +121,7 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
             "gemm_block_tokens" => "tokens",
             _ => "",
         };
-        let doubt = match it.limit {
-            Some(Limit::Lowest) => "; the lowest that was tried, which these times do not fix",
-            Some(Limit::Highest) => "; the highest that was tried, which these times do not fix",
-            None if !it.identified => "; these times do not fix it",
-            None => "",
-        };
+        let doubt = doubt(it).map_or_else(String::new, |it| format!("; {it}"));
         writeln!(out, "{:<21}  {:>9.4} {unit}{doubt}", it.key, it.value)?;
     }
     let equal = if measured.outputs_equal { "equal bit for bit" } else { "NOT equal" };
@@ -134,8 +129,35 @@ fn report(measured: &Measurement, fitted: &HostFit, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
+/// Why a parameter is not what the measured times make it.
+fn doubt(it: &FittedParameter) -> Option<&'static str> {
+    match it.limit {
+        Some(Limit::Lowest) => Some("the lowest that was tried, which these times do not fix"),
+        Some(Limit::Highest) => Some("the highest that was tried, which these times do not fix"),
+        None if !it.identified => Some("these times do not fix it"),
+        None => None,
+    }
+}
+
 /// What a file of this machine begins with.
 const HEADING: &str = "# This machine, as `memscape measure ondevice` found it.";
+
+/// What is known of the numbers in such a file, and what is not.
+fn remarks(fitted: &HostFit) -> String {
+    let fit = &fitted.parameters;
+    let mut lines = vec![
+        format!("# Root mean square of ln(model / measured): {:.3}.", fitted.rms_error),
+        "# Measured: peak_gflops of the cores, and which threads there were.".to_owned(),
+        format!("# Fitted: {}.", fit.iter().map(|it| it.key.as_str()).collect::<Vec<_>>().join(", ")),
+    ];
+    lines.extend(fit.iter().filter_map(|it| Some(format!("# {}: {}.", it.key, doubt(it)?))));
+    lines.push(
+        "# All else is the phone's that the study begins as, its `memory` too, of which a rate and room are"
+            .to_owned(),
+    );
+    lines.push("# not this machine's: give another, as in `memory = \"ddr4-3200-4ch\"`.".to_owned());
+    lines.join("\n")
+}
 
 /// `ondevice.prefill` with the fitted processor, as `memscape run` reads it.
 fn study_file(fitted: &HostFit) -> String {
@@ -155,5 +177,5 @@ fn study_file(fitted: &HostFit) -> String {
         },
     });
     let toml = toml::to_string_pretty(&base).unwrap_or_default();
-    format!("{HEADING}\n{toml}")
+    format!("{HEADING}\n{}\n{toml}", remarks(fitted))
 }

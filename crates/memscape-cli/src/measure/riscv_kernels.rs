@@ -86,7 +86,9 @@ fn overrides(study: &InferenceStudy) -> Result<String, Failure> {
         serde_json::Value::String(text) => format!("{path}={text}"),
         other => format!("{path}={other}"),
     });
-    Ok(shown.collect::<Vec<_>>().join(" "))
+    // Of nothing there is no leaf.
+    let unknown = study.memory.energy.is_none().then(|| "memory.energy=null".to_owned());
+    Ok(shown.chain(unknown).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -115,7 +117,8 @@ mod tests {
             parameters.insert(path.to_owned(), value);
         }
         let asked = memscape::explore::read::<InferenceStudy>(&parameters).unwrap();
-        let [asked, fitted] = [asked, fitted.study].map(|it| it.answer().unwrap().headline.total_s);
-        assert!((asked / fitted - 1.0).abs() < 1e-9, "{asked} {fitted}");
+        let [asked, fitted] = [asked, fitted.study].map(|it| it.answer().unwrap().headline);
+        assert!((asked.total_s / fitted.total_s - 1.0).abs() < 1e-9, "{asked:?} {fitted:?}");
+        assert_eq!(asked.energy.energy_j, None, "nothing is known of this machine's chips");
     }
 }

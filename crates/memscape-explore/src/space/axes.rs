@@ -152,7 +152,9 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
             }
             // A hair more, so that 0.1 * 3 reaches 0.3.
             let values = take((steps + 1e-9).floor() + 1.0)?;
-            (0..values).map(|i| from + f64::from(i) * step).collect()
+            let scale = scale(&[from, to, step], 1.0);
+            let [start, stride] = [from, step].map(|it| scaled(it, scale));
+            (0..values).map(|i| (start + f64::from(i) * stride) / scale.unwrap_or(1.0)).collect()
         }
         (None, Some(0)) => return Err("`count` must be at least 1".to_owned()),
         (None, Some(count)) if take(f64::from(count))? == 1 => vec![from],
@@ -160,12 +162,19 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
             if log && !(from > 0.0 && to > 0.0) {
                 return Err("`log` needs ends above 0".to_owned());
             }
-            let place = |i: u32| f64::from(i) / f64::from(count - 1);
-            let value = |i: u32| match i {
-                0 => from,
-                i if i == count - 1 => to,
-                i if log => from * (to / from).powf(place(i)),
-                i => from + (to - from) * place(i),
+            let last = f64::from(count - 1);
+            let place = |i: u32| f64::from(i) / last;
+            let scale = scale(&[from, to], last);
+            let value = |i: u32| match (i, scale) {
+                (0, _) => from,
+                (i, _) if i == count - 1 => to,
+                (i, _) if log => from * (to / from).powf(place(i)),
+                (i, Some(by)) => {
+                    let [start, end] = [from, to].map(|it| scaled(it, scale));
+                    let i = f64::from(i);
+                    (start * (last - i) + end * i) / (by * last)
+                }
+                (i, None) => from + (to - from) * place(i),
             };
             (0..count).map(value).collect()
         }
@@ -188,6 +197,21 @@ fn steps(ends: Range, step: Option<f64>, count: Option<u32>, room: &mut Room) ->
         values.dedup();
     }
     Ok(values)
+}
+
+/// The power of ten that makes `written` whole numbers: ten for tenths. These and up to `parts`
+/// times them add without rounding, so that steps of 0.1 from 10 come by 14.1 and not by
+/// 14.100000000000001. None, if digits do not suffice.
+fn scale(written: &[f64], parts: f64) -> Option<f64> {
+    let decimals = |it: &f64| it.to_string().split_once('.').map_or(0, |(_, it)| it.len());
+    let most = written.iter().map(decimals).max()?;
+    let scale = 10_f64.powi(i32::try_from(most).ok()?);
+    let exact = written.iter().all(|it| it.abs() * scale * parts < 1.0 / f64::EPSILON);
+    (exact && scale < 1e22).then_some(scale)
+}
+
+fn scaled(it: f64, scale: Option<f64>) -> f64 {
+    scale.map_or(it, |by| (it * by).round())
 }
 
 #[cfg(test)]
@@ -226,6 +250,29 @@ mod tests {
             values(&large),
             json!([1_000_000_000, 1_000_000_000.5, 1_000_000_001, 1_000_000_001.5, 1_000_000_002])
         );
+    }
+
+    /// A filter finds what one would write.
+    #[test]
+    fn values_are_those_one_would_write() {
+        let written = |decimals: usize, all: std::ops::RangeInclusive<i32>, by: f64| {
+            let each =
+                |it: i32| Value::from(format!("{:.decimals$}", f64::from(it) / by).parse::<f64>().unwrap());
+            all.map(each).collect::<Value>()
+        };
+        let tenths = written(1, 101..=199, 10.0);
+        assert_eq!(values(&json!({ "from": 10.1, "to": 19.9, "step": 0.1 })), tenths);
+        assert_eq!(values(&json!({ "from": 10.1, "to": 19.9, "count": 99 })), tenths);
+        let back = json!({ "from": 1.25, "to": -1.25, "step": -0.05 });
+        assert_eq!(values(&back).as_array().unwrap().len(), 51);
+        assert_eq!(values(&back)[24], json!(0.05));
+        assert_eq!(values(&back)[26], json!(-0.05));
+        assert_eq!(values(&json!({ "from": 0, "to": 1, "count": 4 }))[1], json!(1.0 / 3.0));
+        // Far apart, digits do not suffice, and what is said is as near as it can be.
+        let far = values(&json!({ "from": 1e-12, "to": 1e12, "count": 3 }));
+        assert_eq!(far, json!([1e-12, 5e11, 1e12]));
+        let fine = values(&json!({ "from": 1e-30, "to": 3e-30, "step": 1e-30 }));
+        assert_eq!(fine.as_array().unwrap().len(), 3);
     }
 
     #[test]

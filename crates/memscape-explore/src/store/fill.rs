@@ -160,6 +160,18 @@ impl Store {
         let blocks = blocks.filter(|it| !there.blocks.contains_key(&it.1)).collect();
         Ok(Lacking { folder: filler.folder, rows: cut.rows, block: cut.block, blocks })
     }
+
+    /// How many rows of these blocks, which are not there, other questions or earlier work have all the same.
+    ///
+    /// # Errors
+    /// As [`Store::fill`].
+    pub fn known(&self, study: &dyn DynStudy, sweep: &Sweep, blocks: &[u64]) -> Result<u64, Error> {
+        let cut = Cut::of(study, sweep)?;
+        let filler = Filler::at_once(&cut, self, &(), CHECKPOINT)?;
+        let mut known = Known::new(self, &(), &filler.folder);
+        let rows = |it: &u64| cut.keys(&Rows::Range(cut.rows_of(*it)));
+        blocks.iter().map(|it| known.count(&rows(it))).sum()
+    }
 }
 
 /// Refuses a file that holds something else than this question's answer, unless `store` has all of that, too.

@@ -72,6 +72,15 @@ impl<'a> Known<'a> {
         Ok(Some(found).filter(|it| it.answers.rows() > 0))
     }
 
+    /// How many of those points are known, if all shards are sound.
+    pub(crate) fn count(&mut self, keys: &[Key]) -> Result<u64, Error> {
+        if self.index.is_none() {
+            self.index = Some(self.read()?);
+        }
+        let Some(index) = &self.index else { return Ok(0) };
+        Ok(keys.par_iter().filter(|it| index.find(**it).is_some()).count() as u64)
+    }
+
     /// Some rows' answers; none if the shard is damaged or gone.
     fn answers(&mut self, shard: u32, rows: Vec<IdxSize>, empty: &Columns) -> Result<Option<Columns>, Error> {
         let place = if let Some(place) = self.tables.iter().position(|it| it.0 == shard) {

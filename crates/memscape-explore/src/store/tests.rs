@@ -303,6 +303,11 @@ fn blocks_that_workers_fill_are_the_whole() {
     }
     let left: Vec<u64> = kept.store.lacking(&READ, &sweep).unwrap().blocks.iter().map(|it| it.0).collect();
     assert_eq!(left, [4, 5]);
+    assert_eq!(kept.store.known(&READ, &sweep, &left).unwrap(), 0);
+    // Rows of a block that another question has.
+    let other = Kept::new();
+    assert_eq!(other.ask(&grid(20, 10)), (0, 200));
+    assert_eq!(other.store.known(&READ, &sweep, &[0, 1, 2, 3, 4, 5, 6, 7]).unwrap(), 200);
     assert!(!kept.store.run("").unwrap().is_complete());
     assert_eq!(kept.ask(&sweep), (8000 - 2048, 2048));
     assert!(kept.store.run("").unwrap().is_complete());

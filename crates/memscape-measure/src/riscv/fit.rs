@@ -134,7 +134,7 @@ fn host(cores: usize) -> Result<InferenceStudy, FitError> {
     Ok(study)
 }
 
-/// A memory that delivers `gb_s` to any number of threads at once.
+/// A memory that delivers `gb_s` to any number of threads at once, of whose energy nothing is known.
 fn ideal(memory: &Dram, gb_s: f64) -> Result<Dram, FitError> {
     let bytes = f64::from(memory.bus_bits.get()) / 8.0;
     let data_rate_mt_s = MtPerS::new(gb_s * 1e3 / bytes).map_err(|it| FitError::Model(it.to_string()))?;
@@ -157,6 +157,8 @@ fn ideal(memory: &Dram, gb_s: f64) -> Result<Dram, FitError> {
         trrd_l_ns: none,
         tfaw_ns: none,
         trfc_ab_ns: none,
+        // Of no chip that there is.
+        energy: None,
         ..*memory
     })
 }

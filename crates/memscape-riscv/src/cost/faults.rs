@@ -33,7 +33,7 @@ pub fn page_faults(os: &Os, touched: &Touched) -> u64 {
     let made = [touched.cache_bytes, touched.buffer_bytes, vocabulary];
     let weights = match os.weights {
         WeightPages::Populated => 0,
-        WeightPages::Lazy => touched.file_bytes.div_ceil(page * u64::from(os.fault_around_pages.get())),
+        WeightPages::Lazy => touched.file_bytes.div_ceil(page.max(os.fault_around_bytes.get().into())),
     };
     let stacks = new_stacks(os, touched).saturating_mul(os.stack_pages.into());
     made.iter().map(|bytes| bytes.div_ceil(page)).fold(weights.saturating_add(stacks), u64::saturating_add)
@@ -53,6 +53,8 @@ fn new_stacks(os: &Os, touched: &Touched) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
     use crate::hardware::MACHINES;
 
@@ -81,6 +83,9 @@ mod tests {
         assert_eq!(page_faults(&os(), &touched), 2 + entries);
         let lazy = Os { weights: WeightPages::Lazy, ..os() };
         assert_eq!(page_faults(&lazy, &touched), 2 + entries + 16);
+        let huge = Os { page_bytes: NonZeroU32::new(2 << 20).unwrap(), ..lazy };
+        let mapped = |bytes| page_faults(&huge, &Touched { file_bytes: bytes, ..NOTHING });
+        assert_eq!(mapped(5 << 20), 3, "a page is longer than what is mapped around a fault");
         let all = Touched { cache_bytes: u64::MAX, graphs: u64::MAX, threads: u64::MAX, ..NOTHING };
         assert_eq!(page_faults(&os(), &all), u64::MAX);
     }

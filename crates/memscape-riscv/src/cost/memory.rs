@@ -173,7 +173,7 @@ impl Hierarchy<'_> {
     }
 
     /// What all threads together read from the system-level cache, through the ports of
-    /// the nodes whose memory it stands for.
+    /// the nodes where lines are asked for.
     #[must_use]
     pub fn slc(&self, placed: &Placed) -> GbPerS {
         self.slc_where(placed, placed.threads)
@@ -184,12 +184,12 @@ impl Hierarchy<'_> {
     }
 
     fn way_to_slc(&self, placed: &Placed) -> f64 {
-        self.cache.slc_ns.as_f64() * placed.stretch(self.numa)
+        self.cache.slc_ns.as_f64() * placed.slc_stretch(self.numa)
     }
 
-    /// Nanoseconds that a line takes at the ports of the nodes that hold the weights.
+    /// Nanoseconds that a line takes at the ports of the nodes where weights are asked for.
     fn port(&self, placed: &Placed) -> f64 {
-        float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.data_nodes))
+        float(LINE_BYTES) / (self.cache.slc_gb_s_per_node.as_f64() * f64::from(placed.port_nodes))
     }
 
     /// Lines of so many nanoseconds' way that pass a place one by one, those of the readers: all threads
@@ -320,7 +320,7 @@ impl Rates {
             threads: placed.threads,
             clusters: placed.clusters,
             chunk_l2,
-            slc_size: Bytes(placed.slc_bytes(cache, hierarchy.numa)),
+            slc_size: Bytes(placed.slc_bytes(cache)),
         }
     }
 

@@ -46,6 +46,15 @@ pub struct Sgemm {
     pub lmul: u32,
 }
 
+/// The rates of threads that read. One without a share reads nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Readers {
+    /// Of those that have rows of the weights.
+    pub rows: Rates,
+    /// Of those that have some of the result.
+    pub tiles: Rates,
+}
+
 /// The time of a product by cause. The causes add up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SgemmCost {
@@ -70,14 +79,15 @@ impl SgemmCost {
 }
 
 impl Sgemm {
-    /// What it takes on the `cores` of so many threads that are [`Sgemm::busy`], each of which has whole rows, or
-    /// micro-tiles of the result. All threads pack panels of inputs.
+    /// What it takes on so many threads, each of which has whole rows, and micro-tiles of the result, that read at
+    /// these rates. All threads pack panels of inputs.
     #[must_use]
-    pub fn cost(&self, cores: u32, threads: u32, hierarchy: &Hierarchy<'_>, rates: &Rates) -> SgemmCost {
+    pub fn cost(&self, threads: u32, hierarchy: &Hierarchy<'_>, readers: &Readers) -> SgemmCost {
+        let Readers { rows: rates, tiles: of_tiles } = readers;
         let core = hierarchy.core;
         let (columns, shared) = (self.gemm.n(), float(self.gemm.k()));
         // What the busiest core has of so many, none of which is shared.
-        let busiest = |units: u64| float(units.div_ceil(cores.into()));
+        let busiest = |units: u64| float(units.div_ceil(threads.into()));
         let weights = busiest(self.gemm.m()) * shared;
         let zero = Nanoseconds::ZERO;
         let mut cost =
@@ -93,9 +103,11 @@ impl Sgemm {
                 let first = if self.format == Format::FP32 { Found::IN_MEMORY } else { rates.find(bytes) };
                 cost.pack = core.pack_ns * weights;
                 cost.memory = rates.read(bytes, first) - cost.pack;
-                let inputs = self.gemm.k().saturating_mul(columns);
+                // The busiest thread's panels are whole ones.
+                let whole = columns.div_ceil(MICRO_COLUMNS).saturating_mul(MICRO_COLUMNS);
+                let inputs = self.gemm.k().saturating_mul(whole);
                 let row_tiles = self.gemm.m().div_ceil(MICRO_ROWS);
-                cost.memory += rates.read_panels(Bytes(inputs.saturating_mul(4)), row_tiles);
+                cost.memory += of_tiles.read_panels(Bytes(inputs.saturating_mul(4)), row_tiles);
                 let tiles = busiest(self.micro_tiles());
                 cost.multiply = micro_kernel(core) * (tiles * float(MICRO_ROWS) * shared);
                 // A panel is one thread's.
@@ -122,21 +134,21 @@ impl Sgemm {
                 let steps = if rest == 0 { whole } else { whole + vector_step(core, self.lmul, rest) };
                 let (bytes, found) = self.panel(hierarchy, rates);
                 cost.multiply = core.cycle() * (weights * steps);
-                cost.memory = rates.read(bytes, found) * float(self.panels(cores.into()));
+                cost.memory = rates.read(bytes, found) * float(self.panels(threads.into()));
             }
         }
         // Every operand moves once, beside computing; what that does not hide is waited for.
-        cost.memory += self.operands(rates) - cost.total();
+        cost.memory += self.operands(readers) - cost.total();
         cost
     }
 
     /// Time to read the weights from memory, and to read the inputs and write the result where the
     /// nearest level has room for all three.
-    fn operands(&self, rates: &Rates) -> Nanoseconds {
+    fn operands(&self, readers: &Readers) -> Nanoseconds {
         let weights = Bytes(matrix_bytes(self.gemm.m(), self.gemm.k(), self.format));
         let vectors = self.vector_bytes();
-        let found = rates.find(Bytes(weights.0.saturating_add(vectors.0)));
-        rates.dram.time_of(weights) + rates.read(vectors, found)
+        let found = readers.tiles.find(Bytes(weights.0.saturating_add(vectors.0)));
+        readers.rows.dram.time_of(weights) + readers.tiles.read(vectors, found)
     }
 
     /// Inputs and result, in single precision.
@@ -146,22 +158,27 @@ impl Sgemm {
         Bytes(side.saturating_mul(self.gemm.n()).saturating_mul(4))
     }
 
-    /// How often so many cores read the panel, all together: each for rows of its own, of which a block's meet it
+    /// How often so many threads read the panel, all together: each for rows of its own, of which a block's meet it
     /// while it is in the first-level cache.
-    const fn panels(&self, cores: u64) -> u64 {
+    const fn panels(&self, threads: u64) -> u64 {
         let together = if matches!(self.method, Method::Blocked) { BLOCKED_ROWS } else { 1 };
-        let (rows, one_more) = (self.gemm.m() / cores, self.gemm.m() % cores);
-        one_more * (rows + 1).div_ceil(together) + (cores - one_more) * rows.div_ceil(together)
+        let (rows, one_more) = (self.gemm.m() / threads, self.gemm.m() % threads);
+        one_more * (rows + 1).div_ceil(together) + (threads - one_more) * rows.div_ceil(together)
     }
 
-    /// How many of so many threads have something to do: rows of the weights, or micro-tiles of the result.
+    /// How many of so many threads have rows of the weights.
     #[must_use]
-    pub fn busy(&self, threads: u32) -> u32 {
-        let units = match self.method {
-            Method::Openblas => self.gemm.m().max(self.micro_tiles()),
-            _ => self.gemm.m(),
-        };
-        u32::try_from(units).map_or(threads, |it| it.min(threads))
+    pub fn with_rows(&self, threads: u32) -> u32 {
+        u32::try_from(self.gemm.m()).map_or(threads, |it| it.min(threads))
+    }
+
+    /// How many of so many threads have some of the result: micro-tiles, or whole rows.
+    #[must_use]
+    pub fn with_tiles(&self, threads: u32) -> u32 {
+        match self.method {
+            Method::Openblas => u32::try_from(self.micro_tiles()).map_or(threads, |it| it.min(threads)),
+            _ => self.with_rows(threads),
+        }
     }
 
     /// Micro-tiles of the result. Rows and columns that fill no whole micro-kernel take as long as one.

@@ -21,7 +21,9 @@ pub const MOST_LISTED: u32 = 256;
 /// let list: CoreList = "0-7,16-23".parse()?;
 /// assert_eq!((list.count(), list.to_string()), (16, "0-7,16-23".to_owned()));
 /// assert!("7-0".parse::<CoreList>().is_err());
-/// # Ok::<(), memscape_riscv::hardware::CoreListError>(())
+/// assert!("+0-3".parse::<CoreList>().is_err());
+/// assert_eq!(serde_json::from_str::<CoreList>("5")?, "5".parse()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoreList([u64; MOST_LISTED as usize / 64]);
@@ -72,7 +74,10 @@ impl FromStr for CoreList {
         let mut cores = Self::default();
         for part in text.split(',') {
             let (from, to) = part.split_once('-').unwrap_or((part, part));
-            let number = |it: &str| it.trim().parse::<u32>().ok().filter(|it| *it < MOST_LISTED);
+            // `numactl` reads `+1` as the second of the cores that the process may use.
+            let digits = |it: &&str| it.bytes().all(|it| it.is_ascii_digit());
+            let number =
+                |it: &str| Some(it.trim()).filter(digits)?.parse::<u32>().ok().filter(|it| *it < MOST_LISTED);
             let (from, to) = number(from).zip(number(to)).ok_or_else(wrong)?;
             if from > to {
                 return Err(wrong());
@@ -110,7 +115,18 @@ impl Serialize for CoreList {
 
 impl<'de> Deserialize<'de> for CoreList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        // A list of one core looks like a number.
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a list of cores, as in \"0-7,16-23\"")]
+        enum Given {
+            Core(u32),
+            List(String),
+        }
+        let text = match Given::deserialize(deserializer)? {
+            Given::Core(core) => core.to_string(),
+            Given::List(text) => text,
+        };
+        text.parse().map_err(D::Error::custom)
     }
 }
 
@@ -124,7 +140,7 @@ impl JsonSchema for CoreList {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
+        json_schema!({ "oneOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }] })
     }
 }
 

@@ -164,8 +164,10 @@ impl Cache {
 pub enum SlcScope {
     /// That of the node whose memory the line is in.
     Node,
-    /// All of it.
+    /// Any node's, and a core asks for it at the node whose memory the line is in, which hands it on.
     Global,
+    /// Any node's, and a core asks for it there: the lines of one node's memory are spread over all parts.
+    Spread,
 }
 
 /// The NUMA nodes.
@@ -220,8 +222,8 @@ impl Controller {
 pub struct Os {
     /// Base page
     pub page_bytes: NonZeroU32,
-    /// Pages that one fault of a file mapping maps
-    pub fault_around_pages: NonZeroU32,
+    /// What one fault of a file mapping maps, a page at least
+    pub fault_around_bytes: NonZeroU32,
     /// How the weights come into memory
     pub weights: WeightPages,
     /// How long the threads that compute live
@@ -248,7 +250,7 @@ pub struct Os {
 pub enum WeightPages {
     /// All at once when the file is mapped, without faults.
     Populated,
-    /// At the first touch, a fault for each `fault_around_pages`.
+    /// At the first touch, a fault for each `fault_around_bytes`, a page at least.
     Lazy,
 }
 

@@ -70,7 +70,7 @@ impl Serialize for Nodes {
 impl<'de> Deserialize<'de> for Nodes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "a number of NUMA nodes, or a list of them")]
+        #[serde(untagged, expecting = "expected a number of NUMA nodes, or a list of them")]
         enum Given {
             Count(u32),
             These(Vec<usize>),

@@ -70,6 +70,12 @@ pub struct Placed {
     pub memory_nodes: u32,
     /// Mean SLIT distance from the threads to the weights.
     pub mean_distance: f64,
+    /// Nodes whose part of the system-level cache may hold them.
+    pub slc_nodes: u32,
+    /// Nodes whose ports they are read through.
+    pub port_nodes: u32,
+    /// Mean SLIT distance from the threads to those.
+    pub port_distance: f64,
     /// Mean SLIT distance between the threads.
     pub thread_distance: f64,
 }
@@ -280,7 +286,14 @@ pub fn place(
     }
     let runs = runs.first(threads);
     let everywhere: [(usize, u32); MOST_NODES] = std::array::from_fn(|node| (node, 1));
-    let data = if policy == Policy::Interleave { &everywhere[..nodes as usize] } else { &runs.each()[..1] };
+    let everywhere = &everywhere[..nodes as usize];
+    let data = if policy == Policy::Interleave { everywhere } else { &runs.each()[..1] };
+    let (cached, ports) = match cache.slc_scope {
+        SlcScope::Node => (data, data),
+        SlcScope::Global => (everywhere, data),
+        SlcScope::Spread => (everywhere, everywhere),
+    };
+    let count = |it: &[(usize, u32)]| u32::try_from(it.len()).unwrap_or(nodes);
     let Spread { in_fullest_cluster, crowded_threads, clusters } = if let Some(listed) = bind.cores {
         Spread::over(threads, || listed.per_cluster(cache.cores_per_cluster))
     } else {
@@ -297,9 +310,12 @@ pub fn place(
         clusters,
         // A single thread is where its pages are.
         stay: !policy.balances() || runs.nodes == 1,
-        data_nodes: u32::try_from(data.len()).unwrap_or(nodes),
+        data_nodes: count(data),
         memory_nodes: if policy == Policy::BindCoresMemory { run_nodes } else { nodes },
         mean_distance: dealt.distance(data, numa),
+        slc_nodes: count(cached),
+        port_nodes: count(ports),
+        port_distance: dealt.distance(ports, numa),
         // A single thread has no way to another.
         thread_distance: if threads == 1 {
             f64::from(LOCAL_DISTANCE)
@@ -347,6 +363,12 @@ impl Placed {
         stretch(self.mean_distance, numa)
     }
 
+    /// How much longer the way to the weights in the system-level cache is than to what is in the own node's part.
+    #[must_use]
+    pub fn slc_stretch(&self, numa: &Numa) -> f64 {
+        stretch(self.port_distance, numa)
+    }
+
     /// How much longer the way from thread to thread is than within a node.
     #[must_use]
     pub fn thread_stretch(&self, numa: &Numa) -> f64 {
@@ -355,12 +377,8 @@ impl Placed {
 
     /// System-level cache that may hold the weights.
     #[must_use]
-    pub fn slc_bytes(&self, cache: &Cache, numa: &Numa) -> u64 {
-        let nodes = match cache.slc_scope {
-            SlcScope::Node => self.data_nodes,
-            SlcScope::Global => numa.nodes.get(),
-        };
-        cache.slc_bytes_per_node.saturating_mul(nodes.into())
+    pub fn slc_bytes(&self, cache: &Cache) -> u64 {
+        cache.slc_bytes_per_node.saturating_mul(self.slc_nodes.into())
     }
 
     /// What NUMA balancing adds, as a share of the time: hinting faults flush the

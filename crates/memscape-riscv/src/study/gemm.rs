@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laws::{BOUND, CLUSTERS, CORES, GROUP, MEMORY, NEAR, NO_ENERGY, NODES, SLC, VECTORS};
 use crate::cost::memory::{Hierarchy, NoRoom, Rates, check_room, memory_limit};
-use crate::cost::sgemm::{Method, Sgemm};
+use crate::cost::sgemm::{Method, Readers, Sgemm};
 use crate::hardware::{
     Cache, Controller, Core, CoreList, DEFAULT_MACHINE, DEFAULT_MEMORY, MACHINES, Numa, Os, OutOfRange,
 };
@@ -229,7 +229,7 @@ const EFFECTS: &[&[Effect]] = &[
         unused("memory.energy.*", NO_ENERGY),
         unused("os.sync_ns", "one product has no one to wait for"),
         unused("os.page_bytes", "no column counts faults"),
-        unused("os.fault_around_pages", "no column counts faults"),
+        unused("os.fault_around_bytes", "no column counts faults"),
         unused("os.kept_stacks", "no column counts faults"),
         unused("os.stack_pages", "no column counts faults"),
         unused("os.vocabulary_entry_bytes", "no column counts faults"),
@@ -303,10 +303,14 @@ impl Study for GemmStudy {
         let limit = memory_limit(&self.memory, &self.numa, &placed);
         check_room(self.memory_bytes(&product.gemm), limit)?;
         let hierarchy = self.hierarchy();
-        // A thread without a share reads nothing.
-        let busy = product.busy(placed.threads);
-        let reading = place(self.policy, busy, bind, &self.numa, &self.cache)?;
-        let cost = product.cost(busy, placed.threads, &hierarchy, &Rates::of(&reading, &hierarchy));
+        let rates = |threads| {
+            place(self.policy, threads, bind, &self.numa, &self.cache).map(|it| Rates::of(&it, &hierarchy))
+        };
+        let readers = Readers {
+            rows: rates(product.with_rows(placed.threads))?,
+            tiles: rates(product.with_tiles(placed.threads))?,
+        };
+        let cost = product.cost(placed.threads, &hierarchy, &readers);
         let balancing = cost.total() * placed.balancing_share(self.policy, &self.os, &self.numa);
         let time = cost.total() + balancing;
         let lanes = f64::from(self.core.vlen_bits / 32);

@@ -527,24 +527,30 @@ impl InferenceStudy {
     }
 }
 
-/// What a step is mostly spent on, NUMA balancing aside, which slows everything alike.
+/// What a step is mostly spent on, NUMA balancing aside, which slows everything alike: computing, reading or
+/// synchronising, and where that is reading, what of it takes longest.
 ///
 /// * `wait`: for what is read from memory
 fn bound_by(step: &GraphCost, wait: Wait) -> BoundBy {
+    let longest = |of: [(Nanoseconds, BoundBy); 3]| {
+        of.into_iter()
+            .max_by(|a, b| a.0.as_f64().total_cmp(&b.0.as_f64()))
+            .map_or(BoundBy::Compute, |it| it.1)
+    };
     let from_memory = step.weights - step.cached_weights + step.cache;
     let behind_others = from_memory * (1.0 - wait.on_the_way);
     let [by_controllers, by_ports] =
         if wait.at_ports { [Nanoseconds::ZERO, behind_others] } else { [behind_others, Nanoseconds::ZERO] };
-    [
-        (step.kernel + step.attention, BoundBy::Compute),
+    let reading = longest([
         (by_controllers, BoundBy::DramBandwidth),
         (from_memory * wait.on_the_way, BoundBy::DramLatency),
         (step.cached_weights + by_ports, BoundBy::CacheBandwidth),
+    ]);
+    longest([
+        (step.kernel + step.attention, BoundBy::Compute),
+        (step.weights + step.cache, reading),
         (step.synchronisation, BoundBy::Synchronisation),
-    ]
-    .into_iter()
-    .max_by(|a, b| a.0.as_f64().total_cmp(&b.0.as_f64()))
-    .map_or(BoundBy::Compute, |it| it.1)
+    ])
 }
 
 fn total(breakdown: &Breakdown<GraphPart>) -> Result<Nanoseconds, UnitError> {
@@ -591,7 +597,7 @@ const EFFECTS: &[&[Effect]] = &[
         either("numa.cores_per_node", CORES),
         slower("numa.distance*"),
         neutral("os.page_bytes"),
-        neutral("os.fault_around_pages").only(&[When::is("os.weights", &["lazy"])]),
+        neutral("os.fault_around_bytes").only(&[When::is("os.weights", &["lazy"])]),
         neutral("os.kept_stacks").only(&[When::is("os.pool_life", &["graph"])]),
         neutral("os.stack_pages"),
         neutral("os.vocabulary_entry_bytes"),

@@ -277,3 +277,28 @@ fn a_gemv_takes_each_column_by_itself() {
     assert!((time(&five) / time(&one) - 5.0).abs() < 0.05, "{} of {}", time(&five), time(&one));
     assert!(one.multiply_ns < of(Method::Openblas, 1).multiply_ns, "it multiplies by no padding");
 }
+
+/// Rows are dequantised and packed by those that have rows, however many columns there are. More rows and columns take
+/// no less, but for a thousandth: they bring threads, which read together what others have packed.
+#[test]
+fn rows_of_weights_are_read_by_those_that_have_some() {
+    let base = GemmStudy {
+        method: Method::Openblas,
+        policy: Policy::Interleave,
+        k: tokens(1555),
+        threads: count(64),
+        ..GemmStudy::default()
+    };
+    for format in [Format::FP32, Format::Q4_0] {
+        let of = |m, n| GemmStudy { format, m: tokens(m), n: tokens(n), ..base }.answer().unwrap();
+        let one = of(1, 1);
+        assert!((1..300).all(|n| of(1, n).dequantise_ns == one.dequantise_ns), "{format:?}");
+        for other in [1, 8, 33, 128] {
+            let rises = |times: Vec<f64>| times.windows(2).all(|it| it[0] <= it[1] * 1.001);
+            let rows = (1..300).map(|m| of(m, other).time_ns).collect();
+            let columns = (1..300).map(|n| of(other, n).time_ns).collect();
+            assert!(rises(rows), "{format:?}, rows of {other}");
+            assert!(rises(columns), "{format:?}, columns of {other}");
+        }
+    }
+}

@@ -352,10 +352,10 @@ fn a_step_is_bound_by_what_takes_longest_in_all() {
         let wait = hierarchy.dram_wait(&placed);
         assert!(!wait.at_ports);
         let on_the_way = read * wait.on_the_way;
+        let of_memory = if 2.0 * on_the_way > read { BoundBy::DramLatency } else { BoundBy::DramBandwidth };
         let longest = [
             (compute, BoundBy::Compute),
-            (on_the_way, BoundBy::DramLatency),
-            (read - on_the_way, BoundBy::DramBandwidth),
+            (read, of_memory),
             (of("synchronisation"), BoundBy::Synchronisation),
         ];
         let expected = longest.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1;
@@ -372,6 +372,18 @@ fn scopes_caches_and_mappings_are_options() {
     let mut of_node = base;
     of_node.cache.slc_scope = SlcScope::Node;
     assert!(ttft_s(base) < ttft_s(of_node), "25 MB fit 64 MiB, not 16");
+    // Many threads pass four ports sooner than one; interleaved, all lines lie everywhere.
+    let prompt = |policy, slc_scope| {
+        let mut study = InferenceStudy { policy, kernel: Kernel::Complex, ..base };
+        study.cache.slc_scope = slc_scope;
+        ttft_s(InferenceStudy { threads: count(64), ..study })
+    };
+    assert!(
+        prompt(Policy::NoBalancing, SlcScope::Spread) < 0.8 * prompt(Policy::NoBalancing, SlcScope::Global)
+    );
+    let everywhere =
+        [SlcScope::Node, SlcScope::Global, SlcScope::Spread].map(|it| prompt(Policy::Interleave, it));
+    assert!(everywhere.iter().all(|it| *it == everywhere[0]), "{everywhere:?}");
     let mut lazy = base;
     lazy.os.weights = WeightPages::Lazy;
     // 512 cells of 32 layers, 4096 wide, keys and values in f16; 32 000 entries of 209 bytes; 10 x 32 scores of 32 heads.
