@@ -39,7 +39,8 @@ def uncertainty(
         if not given.
     of
         Columns or formulas, one or several; the study's aim if not given, or of a single
-        point all numbers of the answer.
+        point all numbers of the answer but the ends of their intervals (``energy_low_j`` is
+        one of ``energy_j``, and what it may be counts the same doubt twice).
     draws
         How often everything is drawn, at least 20.
     seed

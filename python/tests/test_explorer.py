@@ -204,6 +204,37 @@ def test_a_number_that_is_emptied_is_as_it_was(page):
 
 
 @in_browser
+def test_points_kept_beside_have_curves_over_whatever_is_chosen(page):
+    with served(STUDY) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        page.click("text=Pin this point")
+        move(page, 'input[type="range"][data-path="split_k"]', 1)
+        for path in ("pim.registers", "memory.banks_per_channel"):
+            drawn = int(page.get_attribute(".ms-study", "data-curves"))
+            page.get_by_label("The curve's parameter").select_option(path)
+            page.wait_for_function(f"() => document.querySelector('.ms-study').dataset.curves > {drawn}")
+            expect(page.locator(".ms-figure [data-curve]")).to_have_count(2)
+
+
+@in_browser
+def test_a_source_is_that_of_the_value_that_is_shown(page):
+    with served(STUDY) as url:
+        page.goto(url)
+        page.wait_for_selector(".ms-study[data-curves]")
+        box = page.get_by_label("pim.registers, as a number")
+        box.focus()
+        expect(page.locator(".ms-about")).to_contain_text("Source: printed")
+        box.fill("24")
+        box.press("Enter")
+        page.wait_for_selector('[data-field="pim.registers"].ms-changed')
+        page.get_by_label("split_k, as a number").focus()
+        box.focus()
+        expect(page.locator(".ms-about")).to_contain_text("pim.registers")
+        expect(page.locator(".ms-about")).not_to_contain_text("Source")
+
+
+@in_browser
 def test_the_address_keeps_what_is_shown(page):
     with served(STUDY) as url:
         page.goto(url)
@@ -325,14 +356,18 @@ def test_a_table_is_brushed(page, tmp_path, capsys):
 @in_browser
 def test_a_page_by_itself_asks_nobody(page, tmp_path):
     study = tmp_path / "grid.toml"
-    study.write_text(f'study = "{STUDY}"\n[axes]\n"memory.banks_per_channel" = [8, 16, 32]\nsplit_k = [1, 2]\n')
+    # No matrix is split into no parts: the page begins at the first answer.
+    axes = '[axes]\n"memory.banks_per_channel" = [8, 16, 32]\nsplit_k = [0, 1, 2]\n'
+    study.write_text(f'study = "{STUDY}"\n[base]\nmodel = "opt-1.3b"\n{axes}')
     out = tmp_path / "grid.html"
     subprocess.run([sys.executable, "-m", "memscape", "explore", str(study), "--static", str(out)], check=True)
     page.route("http://**", lambda route: route.abort())
     page.goto(out.as_uri())
     page.wait_for_selector(".ms-study[data-curves]")
+    assert page.locator(".ms-problem").is_hidden()
+    assert "model = opt-1.3b" in page.inner_text(".ms-top")
     move(page, SLIDER, 2)
-    row = ms.run(STUDY, {"memory.banks_per_channel": 32})
+    row = ms.run(STUDY, {"memory.banks_per_channel": 32}, model="opt-1.3b")
     shown = page.inner_text('[data-column="speedup"]')
     assert float(shown) == pytest.approx(row["speedup"], rel=1e-3)
     screenshot(page, "static")

@@ -732,7 +732,11 @@ fn a_plot_that_contradicts_itself_is_refused() {
         refused(&[&["plot", &table, "--x", "x", "--y", "y", "--out", out.to_str().unwrap()], more].concat())
     };
     let told = refused(&["--band", "low,high"]);
-    assert!(told.contains("in row 1, `low` = 6 is above `high` = 4"), "{told}");
+    assert!(told.contains("in row 0, `low` = 6 is above `high` = 4"), "{told}");
+    let (_other, joules) = file("joules.csv", "x,y_ns,low_j,high_j\n1,5,4,6\n");
+    let drawn = ["plot", &joules, "--x", "x", "--y", "y_ns", "--band", "low_j,high_j", "--out"];
+    let (code, _, told) = memscape(&[&drawn[..], &[out.to_str().unwrap()]].concat());
+    assert!(code == 2 && told.contains("`y_ns` is in ns, and `low_j` is in J"), "{told}");
     assert!(refused(&["--reference", "phones=9..8"]).contains("`reference line phones`: 9 to 8"));
     assert!(refused(&["--reference", "none=0", "--log", "y"]).contains("`reference line none` is 0"));
     assert!(refused(&["--label", "y=A", "--label", "y=B"]).contains("given twice, as A and B"));

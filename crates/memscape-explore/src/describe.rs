@@ -71,7 +71,7 @@ pub enum Values {
 }
 
 impl Values {
-    fn of(schema: &Map<String, Value>) -> Self {
+    pub(crate) fn of(schema: &Map<String, Value>) -> Self {
         let number = |whole| {
             let limit = |key: &str| schema.get(key).and_then(Value::as_f64);
             Self::Number {

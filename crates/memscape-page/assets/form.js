@@ -160,8 +160,12 @@ class Form {
     return group;
   }
 
-  tell({ path, meaning, allowed, more, source }) {
-    const parts = [meaning, allowed && `Allowed: ${allowed}`, more && `More: ${more}`, source && `Source: ${source}`];
+  /** What a parameter is. Its source is that of the default: another value has another. */
+  tell({ path, meaning, allowed, more, source, ...parameter }) {
+    const usual = same(this.values?.[path] ?? null, parameter.default ?? null);
+    const parts = [
+      meaning, allowed && `Allowed: ${allowed}`, more && `More: ${more}`, source && usual && `Source: ${source}`,
+    ];
     this.about.replaceChildren(html("b", {}, path), ` ${parts.filter(Boolean).map((it) => it.replace(/\.$/, "")).join(". ")}.`);
   }
 
@@ -178,6 +182,7 @@ class Form {
 
   /** Shows the values in effect, which of them were changed here, and which one an error is about. */
   show(values, changed, charted, refused) {
+    this.values = values;
     const counts = new Map();
     for (const [path, { field, show }] of this.fields) {
       if (Object.hasOwn(values, path)) show(values[path]);

@@ -1,6 +1,8 @@
 // A study: its form, its answer, and points kept beside it.
 
 const MOST_PINS = 6;
+/** Longer lines are not read. */
+const MOST_GIVEN = 8;
 
 class StudyView {
   /**
@@ -59,7 +61,7 @@ class StudyView {
       this.state,
     );
     this.root = html("div", { class: "ms-study" },
-      html("div", { class: "ms-top" }, html("b", {}, spec.study), ` ${spec.summary}`),
+      html("div", { class: "ms-top" }, html("b", {}, spec.study), ` ${spec.summary}${this.given()}`),
       html("div", { class: "ms-columns" }, this.form.node,
         html("div", { class: "ms-answer" }, this.heads, this.problem, this.choosers(), this.figure, buttons, this.pinned, this.columns)));
     el.append(this.root);
@@ -84,10 +86,17 @@ class StudyView {
     return row;
   }
 
+  /** What everything here is asked with: of a page that is mailed, nothing else says which model it is about. */
+  given() {
+    const all = Object.entries(this.spec.given).map(([path, it]) => `${path} = ${String(shownValue(it)).split("/").pop()}`);
+    const more = all.length > MOST_GIVEN ? [`${all.length - MOST_GIVEN} more`] : [];
+    return all.length ? `, with ${[...all.slice(0, MOST_GIVEN), ...more].join(", ")}` : "";
+  }
+
   /** What is shown: of a page that holds a grid, its place on every axis, which the study's defaults need not be. */
   parameters() {
     const { grid } = this.spec;
-    const places = grid ? Object.fromEntries(grid.axes.map(({ path, values }) => [path, values[0]])) : {};
+    const places = grid ? Object.fromEntries(grid.axes.map(({ path, values, first }) => [path, values[first]])) : {};
     return merged(merged(this.spec.given, places), this.changes);
   }
 
@@ -167,6 +176,19 @@ class StudyView {
     this.pins.filter((it) => it.key === key).forEach((it) => { it.points ??= this.pointsOf(key); });
     this.draw();
     this.tell("curve", since);
+    await this.chartPins();
+  }
+
+  /** Curves of the points kept beside, over what the curve is over now. */
+  async chartPins() {
+    const path = this.charted;
+    const others = this.pins.filter((it) => it.over !== path);
+    for (const pin of others) {
+      const points = await this.ask({ parameters: pin.changes, curve: path }).catch(() => null);
+      if (this.charted !== path) return;
+      Object.assign(pin, { over: path, key: this.curveOf(pin.changes), points: points?.x ? points : null });
+    }
+    if (others.length) this.draw();
   }
 
   /** What tells one curve from another. */
@@ -194,7 +216,7 @@ class StudyView {
     const changes = this.answered;
     const key = this.curveOf(changes);
     const free = [...Array(MOST_PINS).keys()].find((it) => !this.pins.some((pin) => pin.number === it));
-    this.pins.push({ number: free, changes, row: this.row, values: this.values, key, points: this.pointsOf(key) });
+    this.pins.push({ number: free, changes, row: this.row, values: this.values, over: this.charted, key, points: this.pointsOf(key) });
     this.pins.sort((a, b) => a.number - b.number);
     this.draw();
   }
@@ -203,9 +225,9 @@ class StudyView {
   async pinAgain(pins) {
     for (const [number, changes] of pins.slice(0, MOST_PINS)) {
       const { row, values } = await this.ask({ parameters: changes }).catch(() => ({}));
-      const points = await this.ask({ parameters: changes, curve: this.charted }).catch(() => null);
-      if (row) this.pins.push({ number, changes, row, values, key: this.curveOf(changes), points: points?.x ? points : null });
+      if (row) this.pins.push({ number, changes, row, values, over: null, key: null, points: null });
     }
+    await this.chartPins();
     this.draw();
   }
 
@@ -313,8 +335,8 @@ class StudyView {
 /** A grid that was computed before, asked as a study is: `{ axes: [{ path, values }], columns, errors }`. */
 function askGrid({ axes, columns, errors }) {
   const strides = axes.map((_, at) => axes.slice(at + 1).reduce((all, it) => all * it.values.length, 1));
-  const digitsOf = (parameters) => axes.map(({ path, values }) => {
-    const given = Object.hasOwn(parameters, path) ? parameters[path] : values[0];
+  const digitsOf = (parameters) => axes.map(({ path, values, first }) => {
+    const given = Object.hasOwn(parameters, path) ? parameters[path] : values[first];
     const at = values.findIndex((it) => same(it, given));
     if (at < 0) throw new Error(`this page holds ${path} = ${values.map(shownValue).join(", ")} only; \`memscape explore\` asks the model itself`);
     return at;

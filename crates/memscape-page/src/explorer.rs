@@ -68,7 +68,7 @@ impl Explorer {
             json!({
                 "path": it.path, "meaning": it.meaning, "unit": it.unit, "allowed": it.allowed, "more": it.more,
                 "source": it.source, "nullable": it.nullable, "control": Control::of(&it.values), "steps": steps(it),
-                "value": values.get(&it.path).unwrap_or(&it.default),
+                "value": values.get(&it.path).unwrap_or(&it.default), "default": it.default,
             })
         };
         let aim = self.study.laws().aim;

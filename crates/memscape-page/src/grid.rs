@@ -20,6 +20,8 @@ pub struct Grid {
 struct Axis {
     path: String,
     values: Vec<Value>,
+    /// Where the page begins: at the first point that has an answer.
+    first: usize,
 }
 
 impl Grid {
@@ -52,7 +54,12 @@ impl Grid {
         if !table.is_complete() {
             return Err(Error::BadGrid("it was interrupted".to_owned()));
         }
-        let axes = axes(&table, &paths)?;
+        let mut axes = axes(&table, &paths)?;
+        let mut row = errors(&table)?.iter().position(Option::is_none).unwrap_or(0);
+        for axis in axes.iter_mut().rev() {
+            axis.first = row % axis.values.len();
+            row /= axis.values.len();
+        }
         Ok(Self { spec: spec(study, &flat(study, base), &axes, &table)? })
     }
 
@@ -79,7 +86,8 @@ fn spec(study: &dyn DynStudy, base: &Parameters, axes: &[Axis], table: &Table) -
             "nullable": false,
             "control": if numeric { Field::Number } else { Field::Choice },
             "steps": axis.values,
-            "value": axis.values.first(),
+            "value": axis.values.get(axis.first),
+            "default": known.map(|it| &it.default),
         })
     };
     let mut columns = Map::new();
@@ -104,7 +112,7 @@ fn spec(study: &dyn DynStudy, base: &Parameters, axes: &[Axis], table: &Table) -
         "given": base,
         "curve": axes.first().map(|it| &it.path),
         "grid": {
-            "axes": axes.iter().map(|it| json!({ "path": it.path, "values": it.values })).collect::<Vec<_>>(),
+            "axes": axes.iter().map(|it| json!({ "path": it.path, "values": it.values, "first": it.first })).collect::<Vec<_>>(),
             "columns": columns,
             "errors": errors(table)?,
         },
@@ -123,7 +131,7 @@ fn axes(table: &Table, paths: &[String]) -> Result<Vec<Axis>, Error> {
                 values.push(it.clone());
             }
         }
-        axes.push(Axis { path: path.clone(), values });
+        axes.push(Axis { path: path.clone(), values, first: 0 });
     }
     let mut stride = table.height();
     let all: usize = axes.iter().map(|it| it.values.len()).product();
@@ -178,6 +186,17 @@ mod tests {
         let row = study("pim.gemv").unwrap().run(asked.as_object().unwrap()).unwrap();
         let speedup = &row.iter().find(|it| it.0 == "speedup").unwrap().1;
         assert_eq!(&spec["grid"]["columns"]["speedup"][8], speedup);
+    }
+
+    #[test]
+    fn a_page_begins_where_there_is_an_answer() {
+        let sweep =
+            Sweep::of(Parameters::new()).axis("memory.banks_per_channel", [0, 16]).axis("split_k", [0, 1, 2]);
+        let spec = grid(&sweep).unwrap().spec;
+        assert!(spec["grid"]["errors"][0].is_string());
+        let begins = spec["parameters"].as_array().unwrap().iter().map(|it| it["value"].clone());
+        assert_eq!(begins.collect::<Vec<_>>(), [json!(16), json!(1)]);
+        assert_eq!(spec["grid"]["axes"][1]["first"], 1);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use memscape_explore::{Column, Table};
 use memscape_papers::experiments;
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 #[path = "../../memscape-systems/tests/it/counting.rs"]
 mod counting;
@@ -40,8 +41,9 @@ fn any_numbers_are_drawn_in_bounded_memory_or_told() {
         &[1e308, 1.0, -1e-9, 1e-300],
     ];
     let mut drawn = 0;
-    for experiment in experiments() {
-        let table = experiment.table().unwrap();
+    // Memory is counted for all threads together, so that nothing else may go on while one draws.
+    let tables: Vec<_> = experiments().par_bridge().map(|it| (it, it.table().unwrap())).collect();
+    for (experiment, table) in tables {
         let floats =
             table.column_names().into_iter().filter(|it| matches!(table.column(it), Ok(Column::Float(_))));
         let one_by_one = floats.map(|it| (Some(it), &all[7]));

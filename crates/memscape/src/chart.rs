@@ -181,19 +181,24 @@ impl Drawing {
         Looks::of(&seen, unlike).map_err(|there_are| too_many("series", there_are, MOST_SERIES, column))
     }
 
-    fn y_label(&self, rows: &Rows) -> String {
-        match &self.y[..] {
-            [_] if rows.of.is_some() => self.called(rows.of.as_deref().unwrap_or_default(), rows.up),
-            [y] => self.called(y, rows.up),
-            _ => rows.up.common_label(&self.y),
+    /// What a panel's values are. Panels of several units have axes of their own, others one.
+    fn y_label(&self, table: &Table, rows: &Rows, here: &[&Row]) -> String {
+        let own = self.is_of_several_units(table);
+        let lines = rows.all.iter().filter(|it| !own || it.facet == here[0].facet).map(|it| it.line);
+        match (&self.subjects(table, lines)[..], &self.y[..]) {
+            ([of], _) => self.called(of, rows.up),
+            ([], [y]) => self.called(y, rows.up),
+            ([], _) => rows.up.common_label(&self.y),
+            (of, _) => rows.up.common_label(of),
         }
     }
 
     fn bars(&self, table: &Table, rows: &Rows, here: &[&Row], own: &[(&str, usize)]) -> Result<Chart, Error> {
         let groups = self.groups(rows, here)?;
         let x_label = self.called(&self.x, Prefix::default());
-        let mut bars =
-            GroupedBars::new(self.y_label(rows), groups.clone()).x_label(x_label).scale(scale(self.log.y));
+        let mut bars = GroupedBars::new(self.y_label(table, rows, here), groups.clone())
+            .x_label(x_label)
+            .scale(scale(self.log.y));
         for (name, look) in own {
             let values = groups
                 .iter()
@@ -240,7 +245,7 @@ impl Drawing {
             };
             let [lows, highs] = [end(low), end(high)];
             if lows.len() > 1 || highs.len() > 1 {
-                return Err(self.ambiguous(table, name, ""));
+                return Err(self.ambiguous(table, own[0].line, ""));
             }
             ends.push((name.clone(), [lows.first().copied(), highs.first().copied()]));
         }
@@ -258,7 +263,7 @@ impl Drawing {
             |ends: &[Option<f64>; 2]| ends.iter().flatten().map(|it| (it - base).abs()).fold(0.0, f64::max);
         ends.sort_by(|a, b| swing(&b.1).total_cmp(&swing(&a.1)));
         let of = table.text(OF).ok().and_then(|it| here.first().and_then(|row| it[row.line].clone()));
-        let of = of.map_or_else(|| self.y_label(all), |it| self.called(&it, all.up));
+        let of = of.map_or_else(|| self.y_label(table, all, here), |it| self.called(&it, all.up));
         let mut chart = Tornado::new(of, base);
         // Others are not the answers at the ends of a parameter.
         if [low.as_str(), high.as_str()] != ENDS {
@@ -273,7 +278,7 @@ impl Drawing {
         let [least, greatest] = columns;
         let ends = table.f64(least)?.into_iter().zip(table.f64(greatest)?);
         let swapped = ends.enumerate().find_map(|(row, it)| match it {
-            (Some(low), Some(high)) if low > high => Some((row + 1, low, high)),
+            (Some(low), Some(high)) if low > high => Some((row, low, high)),
             _ => None,
         });
         if let Some((row, low, high)) = swapped {
@@ -287,7 +292,15 @@ impl Drawing {
                 "`band` belongs to bars, lines or points of one column `y`; leave it out, or draw one of these".to_owned(),
             ));
         }
-        Ok(())
+        let own = unit(&self.y[0]);
+        let other = columns.iter().map(|it| (it, unit(it))).find(|it| !it.1.is_empty() && it.1 != own);
+        match other.filter(|_| !own.is_empty()) {
+            Some((other, its)) => Err(Error::BadChart(format!(
+                "`band`: `{}` is in {own}, and `{other}` is in {its}; give columns of the same",
+                self.y[0]
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn stacked(
@@ -306,7 +319,7 @@ impl Drawing {
         }
         let groups = self.groups(rows, here)?;
         let x_label = self.called(&self.x, Prefix::default());
-        let mut bars = StackedBars::new(self.y_label(rows), groups.clone()).x_label(x_label);
+        let mut bars = StackedBars::new(self.y_label(table, rows, here), groups.clone()).x_label(x_label);
         let unknown = without_a_part(rows, &here[0].facet);
         if groups.iter().all(|it| unknown.contains(it.as_str())) {
             return Err(Error::BadChart(
@@ -346,7 +359,7 @@ impl Drawing {
             values,
             row_label: self.called(series, Prefix::default()),
             column_label: self.called(&self.x, Prefix::default()),
-            value_label: self.y_label(all),
+            value_label: self.y_label(table, all, here),
             scale: scale(self.log.y),
             ..HeatMap::default()
         }
@@ -361,7 +374,7 @@ impl Drawing {
         series: &[(&str, usize)],
         mark: Mark,
     ) -> Result<Chart, Error> {
-        let mut lines = self.axes(rows)?;
+        let mut lines = self.axes(table, rows, here)?;
         let refused = is_refused(table);
         for (name, look) in series {
             let mut own: Vec<&&Row> = here.iter().filter(|it| it.series == *name).collect();
@@ -369,7 +382,7 @@ impl Drawing {
             if mark == Mark::LineAndPoints
                 && let Some(two) = own.windows(2).find(|it| it[0].x.total_cmp(&it[1].x).is_eq())
             {
-                return Err(self.ambiguous(table, &format!("{}", two[0].x), name));
+                return Err(self.ambiguous(table, two[0].line, name));
             }
             // Markers on each of many points hide the line.
             let most = rows.most_of(name);
@@ -400,7 +413,7 @@ impl Drawing {
         let [y] = &self.y[..] else {
             return Err(Error::BadChart("a front is of two columns; give one as `y`".to_owned()));
         };
-        let mut lines = self.axes(rows)?;
+        let mut lines = self.axes(table, rows, here)?;
         let feasible = table.feasible();
         for (name, look) in own {
             let (kept, broken): (Vec<&&Row>, Vec<&&Row>) =
@@ -441,7 +454,7 @@ impl Drawing {
         Ok(self.with_references(lines, rows).into())
     }
 
-    fn axes(&self, rows: &Rows) -> Result<Lines, Error> {
+    fn axes(&self, table: &Table, rows: &Rows, here: &[&Row]) -> Result<Lines, Error> {
         if !rows.numeric {
             return Err(Error::BadChart(format!(
                 "`{}` holds names, which have no place on an axis; use bars or a heat map",
@@ -456,7 +469,7 @@ impl Drawing {
         let chosen = self.log.x && places.len() <= MOST_NAMED;
         let across = axis(self.called(&self.x, rows.across), self.log.x);
         let across = if chosen { across.marks(places) } else { across };
-        Ok(Lines::new(across, axis(self.y_label(rows), self.log.y)))
+        Ok(Lines::new(across, axis(self.y_label(table, rows, here), self.log.y)))
     }
 
     fn with_references(&self, mut lines: Lines, rows: &Rows) -> Lines {
@@ -478,13 +491,13 @@ impl Drawing {
         let mut found = here.iter().filter(|it| it.group == group && it.series == series);
         let first = found.next();
         if found.next().is_some() {
-            return Err(self.ambiguous(table, group, series));
+            return Err(self.ambiguous(table, first.map_or(0, |it| it.line), series));
         }
         Ok(first.map(|it| it.y))
     }
 
     /// Several rows in one place, and columns that may tell them apart.
-    fn ambiguous(&self, table: &Table, group: &str, series: &str) -> Error {
+    fn ambiguous(&self, table: &Table, line: usize, series: &str) -> Error {
         let used = |it: &&str| {
             *it != self.x
                 && !self.y.iter().any(|y| y == it)
@@ -500,6 +513,8 @@ impl Drawing {
         let asked = [Some(&self.x), self.series.as_ref(), self.facet.as_ref()];
         let columns = apart(table, asked.into_iter().flatten().map(String::as_str), varied.take(4));
         let varied: Vec<String> = columns.iter().map(|it| format!("`{it}`")).collect();
+        // As the table has it, not in the figure's unit: whoever filters by it finds it.
+        let group = table.text(&self.x).ok().and_then(|it| it[line].clone()).unwrap_or_default();
         let place = match series {
             "" => format!("`{}` = {group}", self.x),
             name => format!("`{}` = {group} of {name}", self.x),
@@ -604,6 +619,34 @@ mod tests {
         assert!(error(&plain.clone().kind(Kind::Heatmap)).contains("give `series`"));
         assert!(error(&Drawing::of("kind", "time_ns").kind(Kind::Lines)).contains("holds names"));
         assert!(Log::named("z").is_err() && Kind::named("line").is_err());
+    }
+
+    #[test]
+    fn values_are_called_what_they_are_of() {
+        let texts = |it: &[&str]| Column::Text(it.iter().map(|it| Some((*it).to_owned())).collect());
+        let numbers = |it: &[f64]| Column::Float(it.iter().copied().map(Some).collect());
+        let table = |of: &[&str]| {
+            Table::from_columns([
+                ("threads", numbers(&[1.0, 2.0, 1.0, 2.0])),
+                ("of", texts(of)),
+                ("value", numbers(&[0.4, 0.3, 4e6, 3e6])),
+                ("median", numbers(&[0.4, 0.2, 4e6, 2e6])),
+            ])
+            .unwrap()
+        };
+        let both = Drawing { y: vec!["value".into(), "median".into()], ..Drawing::of("threads", "") };
+        let lines = both.clone().kind(Kind::Points);
+        let svg = |it: &Drawing, of| it.draw(&table(of)).unwrap().svg().unwrap();
+        assert!(svg(&lines, &["token_ns"; 4]).contains("Token (ms)"));
+        let each = svg(&both.facet("of"), &["total_s", "total_s", "token_ns", "token_ns"]);
+        assert!(each.contains("Total (s)") && each.contains("Token (ns)"), "{each}");
+        // What is told of the table can be found in it.
+        let same = Table::from_columns([
+            ("token_ns", numbers(&[1_251_432.5, 1_251_432.5])),
+            ("energy_j", numbers(&[1.0, 2.0])),
+        ]);
+        let told = Drawing::of("token_ns", "energy_j").draw(&same.unwrap()).unwrap_err().to_string();
+        assert!(told.contains("several rows have `token_ns` = 1251432.5;"), "{told}");
     }
 
     #[test]
@@ -784,15 +827,23 @@ mod tests {
     #[test]
     fn bands_and_styles_are_part_of_what_is_asked() {
         let json = r#"{"x": "memory.banks_per_channel", "y": ["time_ns"], "series": "kind", "style": "dark",
-            "reference": [["peak", 8.0], ["phones", [5.0, 6.0]]], "band": ["cost_usd", "time_ns"]}"#;
+            "reference": [["peak", 8.0], ["phones", [5.0, 6.0]]], "band": ["least_ns", "time_ns"]}"#;
+        let numbers = |it: &[f64]| Column::Float(it.iter().copied().map(Some).collect());
+        let columns = [
+            ("memory.banks_per_channel", numbers(&[8.0, 16.0])),
+            ("kind", Column::Text(vec![Some("a".to_owned()); 2])),
+            ("time_ns", numbers(&[10.0, 6.0])),
+            ("least_ns", numbers(&[9.0, 4.0])),
+        ];
+        let table = Table::from_columns(columns).unwrap();
         let drawing: Drawing = serde_json::from_str(json).unwrap();
         assert_eq!((drawing.style, drawing.reference[1].1), (Style::Dark, Line::Band(5.0, 6.0)));
-        let figure = drawing.draw(&table()).unwrap();
+        let figure = drawing.draw(&table).unwrap();
         assert!(figure.svg().unwrap().contains("fill-opacity"), "a band");
         let error = serde_json::from_str::<Drawing>(&json.replace("dark", "drak")).unwrap_err().to_string();
         assert!(error.contains("did you mean `dark`?"), "{error}");
         let stacked = Drawing { reference: Vec::new(), ..drawing.kind(Kind::Stacked) };
-        let stacked = stacked.draw(&table()).unwrap_err().to_string();
+        let stacked = stacked.draw(&table).unwrap_err().to_string();
         assert!(stacked.contains("belongs to bars, lines or points"), "{stacked}");
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::export;
 use crate::labels::{Prefix, counted_label, short_label};
+use crate::rows::distinct;
 
 /// The column in which a table of intervals or ranges says of what they are.
 pub(crate) const OF: &str = "of";
@@ -113,17 +114,33 @@ impl Drawing {
         panels.div_ceil(panels.div_ceil(most))
     }
 
-    /// What the values of a table of intervals or ranges are of, which it says in the column `of`: none if that is
-    /// several things.
-    pub(crate) fn subject(&self, table: &Table) -> Option<String> {
-        const VALUES: [&str; 8] =
-            ["value", "median", "low", "high", "at_low", "at_high", "least", "greatest"];
+    /// What the values of a table of intervals, ranges or shares are of, which it says in the column `of`: each of
+    /// them once, in the order of these rows. None if other columns are drawn.
+    pub(crate) fn subjects(&self, table: &Table, lines: impl Iterator<Item = usize>) -> Vec<String> {
+        const VALUES: [&str; 11] = [
+            "value",
+            "median",
+            "low",
+            "high",
+            "at_low",
+            "at_high",
+            "least",
+            "greatest",
+            "from_calibration",
+            "from_priors",
+            "from_readings",
+        ];
         if !self.y.iter().all(|it| VALUES.contains(&it.as_str()) && !self.labels.contains_key(it)) {
-            return None;
+            return Vec::new();
         }
-        let all = table.text(OF).ok()?;
-        let first = all.first()?.clone()?;
-        all.iter().all(|it| it.as_ref() == Some(&first)).then_some(first)
+        let Ok(all) = table.text(OF) else { return Vec::new() };
+        let of: Option<Vec<String>> = lines.map(|it| all[it].clone()).collect();
+        distinct(of.unwrap_or_default().into_iter())
+    }
+
+    /// The one that all rows are of, if they are.
+    pub(crate) fn subject(&self, table: &Table) -> Option<String> {
+        <[String; 1]>::try_from(self.subjects(table, 0..table.height())).ok().map(|[it]| it)
     }
 
     /// A column's name as an axis says it.

@@ -22,8 +22,6 @@ pub struct Rows {
     pub numeric: bool,
     /// How they are drawn.
     pub kind: Kind,
-    /// The column that the table says its values are of.
-    pub of: Option<String>,
     /// What is written across is this many of the column's.
     pub across: Prefix,
     /// What is written up is this many of the columns'.
@@ -172,7 +170,7 @@ impl Rows {
             row.ends = row.ends.map(|(low, high)| (low * up.factor, high * up.factor));
         }
         let kind = drawing.kind.unwrap_or(if numeric { Kind::Lines } else { Kind::Bars });
-        Ok(Self { all, places, nowhere, numeric, kind, of, across, up })
+        Ok(Self { all, places, nowhere, numeric, kind, across, up })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use memscape_study::Unknown;
 use serde::{Deserialize, Serialize};
 
 use super::datum::{Datum, Sort};
@@ -91,6 +92,22 @@ impl Expression {
     /// That it can come out as wanted, where its names, in order, are of these sorts.
     pub(crate) fn check(&self, names: &[Option<Sort>], wanted: Sort, what: &str) -> Result<(), Error> {
         self.root.expect(&self.text, names, wanted, what).map(drop)
+    }
+
+    /// That a text which a name is held against is one of those that it may be, where `of` knows them.
+    pub(crate) fn check_texts(&self, of: impl Fn(&str) -> Option<Vec<String>>) -> Result<(), Error> {
+        let mut texts = Vec::new();
+        self.root.texts(&mut texts);
+        texts.into_iter().try_for_each(|(name, text, at)| {
+            let name = &self.names[name].0;
+            match of(name) {
+                Some(known) if !known.iter().any(|it| it == text) => {
+                    let unknown = Unknown::new(name, text, known.iter().map(String::as_str));
+                    Err(fault(&self.text, at, format!("`{name}` is never `{text}`{}", unknown.hint())))
+                }
+                _ => Ok(()),
+            }
+        })
     }
 
     /// A fault at the place where a name first stands.

@@ -1,6 +1,7 @@
 //! A formula as a tree: what sort of value it has, and which.
 
 use std::cmp::Ordering;
+use std::iter;
 
 use super::datum::{Datum, Sort};
 use super::token::fault;
@@ -105,6 +106,38 @@ impl Comparison {
 }
 
 impl Term {
+    /// Which names are held against which texts, and where these stand.
+    pub(crate) fn texts<'a>(&'a self, found: &mut Vec<(usize, &'a str, usize)>) {
+        let mut pair = |one: &Self, other: &'a Self| {
+            if let (Kind::Name(name), Kind::Text(text)) = (&one.kind, &other.kind) {
+                found.push((*name, text, other.at));
+            }
+        };
+        let parts: Vec<&'a Self> = match &self.kind {
+            Kind::Number(_) | Kind::Bool(_) | Kind::Text(_) | Kind::Null | Kind::Name(_) => Vec::new(),
+            Kind::Negative(it) | Kind::Not(it) => vec![it],
+            Kind::Arithmetic(_, one, other) => vec![one, other],
+            Kind::Call(_, all) | Kind::Logic(_, all) => all.iter().collect(),
+            Kind::Among(one, all, _) => {
+                for it in all {
+                    pair(one, it);
+                }
+                vec![one]
+            }
+            Kind::Compare(first, rest) => {
+                let all: Vec<&'a Self> = iter::once(&**first).chain(rest.iter().map(|it| &it.1)).collect();
+                for two in all.windows(2) {
+                    pair(two[0], two[1]);
+                    pair(two[1], two[0]);
+                }
+                all
+            }
+        };
+        for it in parts {
+            it.texts(found);
+        }
+    }
+
     /// The value, where the names stand for `data`.
     pub(crate) fn value<'a>(&'a self, data: &[Datum<'a>]) -> Datum<'a> {
         match &self.kind {

@@ -12,6 +12,7 @@ use super::check::{Check, Source};
 use super::draw::{Drawn, Sample};
 use super::range::Range;
 use super::space::{Axes, Space};
+use crate::describe::Values as Listed;
 use crate::error::Error;
 use crate::expression::{Expression, Sort, conjuncts};
 use crate::limits::Excess;
@@ -71,7 +72,7 @@ impl<'a> Plan<'a> {
         let mut base = anatomy.flatten_layers(&base.iter().collect::<Vec<_>>())?;
         let mut dimensions = dimensions(anatomy, space, sample)?;
         check_paths(&dimensions)?;
-        read_conditions(&mut dimensions, space, sample.is_some())?;
+        read_conditions(anatomy, &mut dimensions, space, sample.is_some())?;
         settle(anatomy, &base, &mut dimensions);
         let mut stride = 1_u64;
         for dimension in dimensions.iter_mut().rev() {
@@ -178,6 +179,7 @@ impl<'a> Plan<'a> {
             sorts.push(sort);
         }
         expression.check(&sorts, wanted, what)?;
+        expression.check_texts(|it| texts_of(self.anatomy, it))?;
         let deepest = expression.names().filter_map(|it| self.deepest(it)).max();
         Check::new(expression, sources, deepest)
     }
@@ -330,13 +332,19 @@ fn settle(anatomy: &Anatomy, base: &[Assignment], dimensions: &mut [Dimension]) 
 }
 
 /// Each condition is over axes that stand before its own.
-fn read_conditions(dimensions: &mut [Dimension], space: &Space, sampled: bool) -> Result<(), Error> {
+fn read_conditions(
+    anatomy: &Anatomy,
+    dimensions: &mut [Dimension],
+    space: &Space,
+    sampled: bool,
+) -> Result<(), Error> {
     for linked in &space.dimensions {
         let Some(text) = &linked.when else { continue };
         let own: Vec<&str> = linked.paths().collect();
         let of_own = |it: &Dimension| it.axes.iter().any(|axis| own.contains(&axis.path.as_str()));
         let Some(place) = dimensions.iter().position(of_own) else { continue };
         let expression = Expression::parse(text)?;
+        expression.check_texts(|it| texts_of(anatomy, it))?;
         let sources: Result<Vec<Source>, Error> = expression
             .names()
             .enumerate()
@@ -365,6 +373,14 @@ fn read_conditions(dimensions: &mut [Dimension], space: &Space, sampled: bool) -
         }
     }
     Ok(())
+}
+
+/// The texts that a parameter may be, if it is one of some.
+fn texts_of(anatomy: &Anatomy, path: &str) -> Option<Vec<String>> {
+    match Listed::of(anatomy.shape.at(path)?.schema()) {
+        Listed::OneOf(all) => all.iter().map(|it| it.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
 }
 
 fn sort_of_kind(kind: Kind) -> Sort {

@@ -185,6 +185,8 @@ fn faults_of_a_space_are_told() {
     insta::assert_snapshot!(with("rowz < 1"), @"`rowz < 1`: there is no parameter or column `rowz`; did you mean `rows`? at character 1 (`rowz < 1`)");
     insta::assert_snapshot!(with("rows < 30 and memory < 3"), @"`rows < 30 and memory < 3`: a text cannot be compared with a number at character 24 (`3`)");
     insta::assert_snapshot!(with("cache == 3"), @"`cache == 3`: `cache` is a table; it has `ways` at character 1 (`cache == 3`)");
+    insta::assert_snapshot!(with("rows > 1 and mode in ['in-turn', 'all-at-one']"), @"`rows > 1 and mode in ['in-turn', 'all-at-one']`: `mode` is never `all-at-one`; did you mean `all-at-once`? at character 34 (`'all-at-one']`)");
+    insta::assert_snapshot!(error(Space::default().axis("mode", ["in-turn"]).axis("rows", [1]).when("'in-turns' != mode")), @"`'in-turns' != mode`: `mode` is never `in-turns`; did you mean `in-turn`? at character 1 (`'in-turns' != mode`)");
     insta::assert_snapshot!(with("rows + 1"), @"`rows + 1`: a constraint is true or false, and this is a number at character 1 (`rows + 1`)");
     insta::assert_snapshot!(with("rows <"), @"`rows <`: expected a number, a text, a name or `(` at its end");
     insta::assert_snapshot!(with("rows > 20"), @"the constraint `rows > 20` leaves none of 780 points; loosen it");

@@ -89,7 +89,16 @@ pub(super) fn doubts(anatomy: &Anatomy, layers: &[&Parameters], moved: &[&str]) 
             let value = below.split('.').try_fold(&preset.parameters, |value, name| value.get(name))?;
             same(value, &nominal).then_some((slot, preset, below))
         })?;
-        let of = match preset.spread(below, &nominal) {
+        // A number that stands with its own factor is as sure as that says here.
+        let within = path.strip_suffix(".value").and_then(|it| tree.at(&format!("{it}.within")));
+        let spread = match (within.and_then(|it| Value::from(it).as_f64()), nominal.as_f64()) {
+            (Some(within), Some(value)) if within > 1.0 && value > 0.0 => {
+                Some(Spread::Between(value / within, value * within))
+            }
+            (Some(_), Some(_)) => return None,
+            _ => preset.spread(below, &nominal),
+        };
+        let of = match spread {
             Some(spread) => Unknown::Spread(preset.grade(below).unwrap_or(Grade::Prior), spread),
             None if preset.grade(below) == Some(Grade::Calibrated) => {
                 let calibration = slot.catalog.calibration()?;

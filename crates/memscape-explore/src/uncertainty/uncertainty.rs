@@ -22,7 +22,7 @@ use crate::table::{Column, Table};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Uncertainty {
     /// Columns, or formulas; none stands for the study's aim, or of a single point for
-    /// all numbers of its answer.
+    /// all numbers of its answer but the ends of their intervals.
     pub of: Vec<String>,
     /// How often everything that is not known for sure is drawn.
     pub draws: u64,
@@ -153,7 +153,16 @@ fn columns_of(
         return Ok(vec![aim.column.to_owned()]);
     }
     let answer = study.run_layers(&base.iter().collect::<Vec<_>>())?;
-    Ok(answer.into_iter().filter(|it| it.1.is_number()).map(|it| it.0).collect())
+    let numbers: Vec<String> = answer.into_iter().filter(|it| it.1.is_number()).map(|it| it.0).collect();
+    Ok(numbers.iter().filter(|it| !is_end(it, &numbers)).cloned().collect())
+}
+
+/// Whether a column is the end of another's interval, as `energy_low_j` is of `energy_j`: what it may be says twice what
+/// is not known.
+fn is_end(name: &str, all: &[String]) -> bool {
+    let parts: Vec<&str> = name.split('_').collect();
+    let without = |at: usize| [&parts[..at], &parts[at + 1..]].concat().join("_");
+    (0..parts.len()).any(|at| ["low", "high"].contains(&parts[at]) && all.contains(&without(at)))
 }
 
 #[derive(Default)]

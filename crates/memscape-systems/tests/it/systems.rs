@@ -339,6 +339,37 @@ fn what_commands_take_is_in_doubt() {
     }
 }
 
+/// A number that is said to be known is not drawn, one that may be farther off spreads more.
+#[test]
+fn a_given_factor_is_how_far_a_number_may_be_off() {
+    let tables = [
+        "activate_pj_per_bit",
+        "read_pj_per_bit",
+        "write_pj_per_bit",
+        "io_pj_per_bit",
+        "refresh_nj_per_gbit",
+        "standby_mw",
+    ];
+    let study = study("cxl.inference").unwrap();
+    let of_energy = |of: Vec<String>, within: f64, space: &Space| {
+        let path = |it: &&str| format!("expander.memory.energy.{it}.within");
+        let base: Parameters = tables.iter().map(|it| (path(it), json!(within))).collect();
+        let question = Uncertainty { of, draws: 40, ..Uncertainty::default() };
+        uncertainty(study, &[base], space, &question, &())
+    };
+    let [known, near, far] = [1.0, 1.5, 3.0].map(|within| {
+        let table = of_energy(vec!["energy_j".to_owned()], within, &Space::default()).unwrap();
+        table.f64("from_priors").unwrap()[0].unwrap()
+    });
+    assert!(known == 0.0 && 0.0 < near && 2.0 * near < far, "{known} {near} {far}");
+    let axis = Space::default().axis("expander.memory.energy.read_pj_per_bit.within", [1.0, 2.0]);
+    let swept = of_energy(vec!["energy_j".to_owned()], 1.0, &axis).unwrap().f64("from_priors").unwrap();
+    assert!(swept[0] == Some(0.0) && swept[1] > Some(0.0), "{swept:?}");
+    let all = of_energy(Vec::new(), 1.5, &Space::default()).unwrap().text("of").unwrap();
+    let has = |name: &str| all.iter().flatten().any(|it| it == name);
+    assert!(has("energy_j") && !has("energy_low_j") && !has("token_energy_high_j"), "{all:?}");
+}
+
 /// An axis in such a table gives what its values do by themselves, and refuses what they refuse.
 #[test]
 fn a_table_that_may_be_missing_can_be_swept_into() {
