@@ -222,6 +222,7 @@ def test_a_source_is_that_of_the_value_that_is_shown(page):
     with served(STUDY) as url:
         page.goto(url)
         page.wait_for_selector(".ms-study[data-curves]")
+        page.evaluate("() => document.querySelectorAll('.ms-form details').forEach((it) => { it.open = true; })")
         box = page.get_by_label("pim.registers, as a number")
         box.focus()
         expect(page.locator(".ms-about")).to_contain_text("Source: printed")

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::export;
 use crate::labels::{Prefix, counted_label, short_label};
-use crate::rows::distinct;
 
 /// The column in which a table of intervals or ranges says of what they are.
 pub(crate) const OF: &str = "of";
@@ -134,8 +133,15 @@ impl Drawing {
             return Vec::new();
         }
         let Ok(all) = table.text(OF) else { return Vec::new() };
-        let of: Option<Vec<String>> = lines.map(|it| all[it].clone()).collect();
-        distinct(of.unwrap_or_default().into_iter())
+        let mut found = Vec::new();
+        for of in lines.map(|it| &all[it]) {
+            match of {
+                Some(of) if found.contains(of) => {}
+                Some(of) => found.push(of.clone()),
+                None => return Vec::new(),
+            }
+        }
+        found
     }
 
     /// The one that all rows are of, if they are.
