@@ -173,7 +173,6 @@ class StudyView {
     }
     if (this.stale) return;
     this.points = points.error ? { error: points.error } : { ...points, key };
-    this.pins.filter((it) => it.key === key).forEach((it) => { it.points ??= this.pointsOf(key); });
     this.draw();
     this.tell("curve", since);
     await this.chartPins();
@@ -186,7 +185,7 @@ class StudyView {
     for (const pin of others) {
       const points = await this.ask({ parameters: pin.changes, curve: path }).catch(() => null);
       if (this.charted !== path) return;
-      Object.assign(pin, { over: path, key: this.curveOf(pin.changes), points: points?.x ? points : null });
+      Object.assign(pin, { over: path, points: points?.x ? points : null });
     }
     if (others.length) this.draw();
   }
@@ -214,9 +213,9 @@ class StudyView {
     if (!this.row) return;
     // What is answered, not what the form says: the two may be far apart while a slow study thinks.
     const changes = this.answered;
-    const key = this.curveOf(changes);
+    const points = this.pointsOf(this.curveOf(changes));
     const free = [...Array(MOST_PINS).keys()].find((it) => !this.pins.some((pin) => pin.number === it));
-    this.pins.push({ number: free, changes, row: this.row, values: this.values, over: this.charted, key, points: this.pointsOf(key) });
+    this.pins.push({ number: free, changes, row: this.row, values: this.values, over: points && this.charted, points });
     this.pins.sort((a, b) => a.number - b.number);
     this.draw();
   }
@@ -225,7 +224,7 @@ class StudyView {
   async pinAgain(pins) {
     for (const [number, changes] of pins.slice(0, MOST_PINS)) {
       const { row, values } = await this.ask({ parameters: changes }).catch(() => ({}));
-      if (row) this.pins.push({ number, changes, row, values, over: null, key: null, points: null });
+      if (row) this.pins.push({ number, changes, row, values, over: null, points: null });
     }
     await this.chartPins();
     this.draw();
