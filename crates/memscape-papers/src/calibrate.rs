@@ -206,9 +206,12 @@ pub fn covariance_of(paper: &str) -> Result<Vec<Vec<f64>>, Error> {
         Ok(verdicts.iter().map(|it| it.relative_error.unwrap_or(0.0)).collect())
     };
     let stored: Vec<f64> = free.iter().map(|it| it.value).collect();
-    let left: f64 = errors(&stored)?.iter().map(|it| it * it).sum();
+    let left = errors(&stored)?;
+    // A reading that meets the claim by which it was chosen has used it up.
+    let used_up = |(claim, error): &(&Claim, &f64)| claim.unfitted.is_some() && **error == 0.0;
+    let told = claims.iter().zip(&left).filter(|it| !used_up(it)).count();
     #[expect(clippy::cast_precision_loss, reason = "a few claims")]
-    let model = left / claims.len().saturating_sub(free.len()).max(1) as f64;
+    let model = left.iter().map(|it| it * it).sum::<f64>() / told.saturating_sub(free.len()).max(1) as f64;
     let deviation = |claim: &Claim| {
         if claim.unfitted.is_some() {
             return 0.0;
