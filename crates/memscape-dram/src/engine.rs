@@ -70,8 +70,9 @@ pub enum RefreshPolicy {
     /// The first command that would start at or after the due time waits: the
     /// ranks' open rows are closed (PREA) and refreshed (REF) first. What was
     /// open counts as open for the stream, and is opened again (ACT, ACTAB)
-    /// when a column command needs it. A refresh is never postponed further
-    /// and never pulled in; those that become due during one merge with it.
+    /// when a column command needs it. A refresh waits besides for the command
+    /// whose row was opened again, so that any stream goes on, and is never pulled
+    /// in; those that become due during one merge with it.
     AllBank {
         /// The average refresh interval, tREFI.
         interval: Picoseconds,
@@ -254,8 +255,8 @@ pub enum ProtocolError {
 /// its predecessor's (plus a slot of the command bus). Memory does not depend
 /// on the length of the stream, time per command not on the number of banks.
 ///
-/// # Panics
-/// Any method, when the clock passes 2^64 ps, 213 days of simulated time.
+/// The clock ends at 2^64 ps, 213 days of simulated time, and stays there: what would be later is told as
+/// `u64::MAX` picoseconds, which is no time.
 #[derive(Debug, Clone)]
 pub struct Engine {
     geometry: Geometry,
@@ -282,6 +283,12 @@ const KINDS: usize = Kind::ALL.len();
 /// that never was delays nothing, without a case of its own.
 const START: Picoseconds = MAX_DELAY;
 const NEVER: Picoseconds = Picoseconds::ZERO;
+
+/// A time of the engine's own clock as others see it; the end stays the end.
+#[inline]
+fn told(at: Picoseconds) -> Picoseconds {
+    if at.0 == u64::MAX { at } else { at - START }
+}
 
 /// A constraint as the command it delays sees it.
 #[derive(Debug, Clone, Copy)]
@@ -434,7 +441,7 @@ impl Engine {
         }
         self.record(command.kind, site, at);
         self.change_row(&command, site);
-        let at = at - START;
+        let at = told(at);
         sink.accept(at, &command, Origin::Stream);
         Ok(at)
     }
@@ -486,7 +493,7 @@ impl Engine {
         };
         let order = (at == self.floor.max(self.wait)).then_some("command order");
         Ok(Ready {
-            at: at - START,
+            at: told(at),
             rule: order.or_else(pair).or_else(rank).or_else(window).unwrap_or("command order"),
         })
     }
@@ -500,7 +507,7 @@ impl Engine {
     /// When the last command was issued.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
-        self.now - START
+        told(self.now)
     }
 
     /// How long a command occupies the command bus.
@@ -668,7 +675,7 @@ impl Engine {
     #[cold]
     fn refresh_until(&mut self, at: Picoseconds, sink: &mut impl Sink) {
         let Some(interval) = self.refresh_interval else { return };
-        while self.refresh_due <= at {
+        while self.refresh_due <= at && self.refresh_due.0 < u64::MAX {
             for rank in 0..self.geometry.ranks {
                 self.refresh(rank, self.refresh_due, sink);
             }
@@ -691,7 +698,7 @@ impl Engine {
         for kind in [Kind::PreAll, Kind::Ref].into_iter().skip(usize::from(!open)) {
             let time = self.earliest_at(kind, site).max(due);
             self.record(kind, site, time);
-            sink.accept(time - START, &kind.at(at), Origin::Refresh);
+            sink.accept(told(time), &kind.at(at), Origin::Refresh);
         }
         let state = &mut self.ranks[index];
         state.all = state.all.suspended();
@@ -723,7 +730,7 @@ impl Engine {
         let at = self.arrival_at(kind, site);
         self.record(kind, site, at);
         self.change_row(&activate, site);
-        sink.accept(at - START, &activate, Origin::Refresh);
+        sink.accept(told(at), &activate, Origin::Refresh);
     }
 }
 

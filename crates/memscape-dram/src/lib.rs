@@ -39,5 +39,5 @@ pub use engine::{
     Address, Command, Engine, EngineError, Origin, ProtocolError, Ready, RefreshPolicy, RowState, Sink,
 };
 pub use figures::DramEnergy;
-pub use pim::PimDelays;
+pub use pim::{OnlyRefreshing, PimDelays};
 pub use stream::Pattern;

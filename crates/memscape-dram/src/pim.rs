@@ -84,20 +84,47 @@ impl PimDelays {
     }
 
     /// What all-bank refreshes add to a busy time, one of many one after the other: every tREFI
-    /// that they last, rows close, are refreshed and open again.
+    /// that they last, rows close, are refreshed and open again. Of a memory that
+    /// [`PimDelays::check_refresh`] refuses it may be longer than any clock counts.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    #[expect(clippy::cast_precision_loss, reason = "2^53 picoseconds are hours")]
     pub fn mean_refresh(&self, memory: &Dram, busy: Picoseconds) -> Picoseconds {
-        let [interval, cost, busy] = self.refresh_terms(memory, busy);
-        Picoseconds((busy * cost / (interval - cost).max(1.0)).round() as u64)
+        let [interval, cost] = self.refresh_ns(memory);
+        Picoseconds((busy.0 as f64 * (cost / (interval - cost).max(0.0))).round() as u64)
     }
 
-    /// The interval, what one refresh costs, and the busy time, in picoseconds.
-    #[expect(clippy::cast_precision_loss, reason = "2^53 picoseconds are hours")]
-    fn refresh_terms(&self, memory: &Dram, busy: Picoseconds) -> [f64; 3] {
-        let cost = memory.trfc_ab_ns.as_f64() * 1e3 + self.row_open().0 as f64;
-        [memory.trefi_ns.as_f64() * 1e3, cost, busy.0 as f64]
+    /// Whether refreshes leave time for anything else: what slows all commands down lengthens them too.
+    ///
+    /// # Errors
+    /// [`OnlyRefreshing`] if they leave less than a hundredth, or than a command takes.
+    pub fn check_refresh(&self, memory: &Dram) -> Result<(), OnlyRefreshing> {
+        /// Share of the time that must be left.
+        const LEAST: f64 = 0.01;
+        let [interval_ns, refresh_ns] = self.refresh_ns(memory);
+        if interval_ns - refresh_ns < self.slot.as_ns().max(LEAST * interval_ns) {
+            return Err(OnlyRefreshing { interval_ns, refresh_ns });
+        }
+        Ok(())
     }
+
+    /// From one refresh to the next, and what one takes with the closing and opening of rows.
+    fn refresh_ns(&self, memory: &Dram) -> [f64; 2] {
+        [memory.trefi_ns.as_f64(), memory.trfc_ab_ns.as_f64() + self.row_open().as_ns()]
+    }
+}
+
+/// Refreshes leave no time to compute.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error(
+    "in each `memory.trefi_ns` of {interval_ns:.0} ns, refreshing the memory takes {refresh_ns:.0} ns with the closing and \
+     opening of rows, which leaves nearly nothing; raise `memory.data_rate_mt_s` or `memory.trefi_ns`"
+)]
+pub struct OnlyRefreshing {
+    /// From one refresh to the next.
+    pub interval_ns: f64,
+    /// What one takes.
+    pub refresh_ns: f64,
 }
 
 #[cfg(test)]

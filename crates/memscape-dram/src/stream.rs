@@ -40,7 +40,7 @@ impl Pattern {
     /// anew at the end of the channel.
     ///
     /// # Panics
-    /// Never for a checked device.
+    /// For a device of more than 2^48 bursts ([`AddressMap::new`]).
     pub fn addresses(self, dram: &Dram) -> impl Iterator<Item = Address> + use<> {
         let map = AddressMap::new(dram, self.order());
         let bursts = dram.capacity().0 / u64::from(dram.column_bytes());

@@ -1,5 +1,6 @@
 //! Who answers: the program, the model of the study, and the data that is built in.
 
+use memscape_study::AnyCatalog;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -30,13 +31,16 @@ impl Edition {
     /// ```
     #[must_use]
     pub fn of(study: &dyn DynStudy) -> Self {
-        let mut catalogs: Vec<(&str, Vec<Value>)> = Vec::new();
+        let mut taken: Vec<&dyn AnyCatalog> = Vec::new();
         for catalog in study.slots().iter().map(|it| it.catalog) {
-            if catalogs.iter().all(|it| it.0 != catalog.kind()) {
-                let presets = catalog.presets().iter().map(|it| json!([it.name, it.parameters]));
-                catalogs.push((catalog.kind(), presets.collect()));
+            if !taken.iter().any(|it| it.is(catalog)) {
+                taken.push(catalog);
             }
         }
+        let presets = |it: &dyn AnyCatalog| -> Vec<Value> {
+            it.presets().iter().map(|it| json!([it.name, it.parameters])).collect()
+        };
+        let catalogs: Vec<(&str, Vec<Value>)> = taken.iter().map(|it| (it.kind(), presets(*it))).collect();
         Self {
             study: study.name().to_owned(),
             memscape: env!("CARGO_PKG_VERSION").to_owned(),

@@ -108,7 +108,7 @@ impl Registry {
     pub fn catalogs(&self) -> Vec<&'static dyn AnyCatalog> {
         let mut all: Vec<&'static dyn AnyCatalog> = Vec::new();
         for it in self.systems.iter().flat_map(|it| &it.catalogs).chain(&self.beside) {
-            if !all.iter().any(|other| std::ptr::addr_eq(*other, *it)) {
+            if !all.iter().any(|other| other.is(*it)) {
                 all.push(*it);
             }
         }
@@ -134,8 +134,7 @@ impl Registry {
         let all = self.catalogs();
         let name = |it: &'static dyn AnyCatalog| {
             let owner = || {
-                let owns =
-                    |system: &&Registered| system.catalogs.iter().any(|its| std::ptr::addr_eq(*its, it));
+                let owns = |system: &&Registered| system.catalogs.iter().any(|its| its.is(it));
                 self.systems.iter().find(owns).map_or("", |it| it.name)
             };
             match all.iter().filter(|other| other.kind() == it.kind()).count() {

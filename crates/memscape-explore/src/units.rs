@@ -1,43 +1,40 @@
 //! Units, which the names of parameters and columns end with.
 
-/// A unit by the end of a name.
-type Ending = (&'static str, &'static str);
-
 /// Rates whose unit is not written as their name is.
-const RATES: &[Ending] = &[("gb_per_s", "GB/s"), ("pj_per_bit", "pJ/bit"), ("nj_per_gbit", "nJ/Gbit")];
+const RATES: &[(&str, &str)] = &[("gb_per_s", "GB/s"), ("pj_per_bit", "pJ/bit"), ("nj_per_gbit", "nJ/Gbit")];
 
-/// Longest first where one ends in another.
-const UNITS: &[Ending] = &[
-    ("gb_s", "GB/s"),
-    ("mt_s", "MT/s"),
-    ("gt_s", "GT/s"),
-    ("ps", "ps"),
-    ("ns", "ns"),
-    ("us", "µs"),
-    ("ms", "ms"),
-    ("s", "s"),
-    ("bytes", "B"),
-    ("kib", "KiB"),
-    ("mib", "MiB"),
-    ("gib", "GiB"),
-    ("mb", "MB"),
-    ("gb", "GB"),
-    ("bits", "bit"),
-    ("mhz", "MHz"),
-    ("ghz", "GHz"),
-    ("gflops", "GFLOPS"),
-    ("gops", "GOPS"),
-    ("tops", "TOPS"),
-    ("tokens", "tokens"),
-    ("cycles", "cycles"),
-    ("pj", "pJ"),
-    ("nj", "nJ"),
-    ("mj", "mJ"),
-    ("j", "J"),
-    ("mw", "mW"),
-    ("w", "W"),
-    ("usd", "USD"),
-    ("percent", "%"),
+/// With the power of time in each, 1 for nanoseconds, -1 for rates and powers. Longest first where one ends in another.
+const UNITS: &[(&str, &str, i32)] = &[
+    ("gb_s", "GB/s", -1),
+    ("mt_s", "MT/s", -1),
+    ("gt_s", "GT/s", -1),
+    ("ps", "ps", 1),
+    ("ns", "ns", 1),
+    ("us", "µs", 1),
+    ("ms", "ms", 1),
+    ("s", "s", 1),
+    ("bytes", "B", 0),
+    ("kib", "KiB", 0),
+    ("mib", "MiB", 0),
+    ("gib", "GiB", 0),
+    ("mb", "MB", 0),
+    ("gb", "GB", 0),
+    ("bits", "bit", 0),
+    ("mhz", "MHz", -1),
+    ("ghz", "GHz", -1),
+    ("gflops", "GFLOPS", -1),
+    ("gops", "GOPS", -1),
+    ("tops", "TOPS", -1),
+    ("tokens", "tokens", 0),
+    ("cycles", "cycles", 0),
+    ("pj", "pJ", 0),
+    ("nj", "nJ", 0),
+    ("mj", "mJ", 0),
+    ("j", "J", 0),
+    ("mw", "mW", -1),
+    ("w", "W", -1),
+    ("usd", "USD", 0),
+    ("percent", "%", 0),
 ];
 
 /// What a parameter or column is called without its unit, and the unit that the end of its name says.
@@ -54,11 +51,12 @@ const UNITS: &[Ending] = &[
 pub fn name_and_unit(name: &str) -> (&str, Option<String>) {
     // A number that is known within a factor is named by its table.
     let name = name.rsplit('.').find(|it| *it != "value").unwrap_or(name);
-    if let Some((rest, unit)) = ending(name, RATES) {
+    let rate = RATES.iter().find_map(|it| Some((before(name, it.0)?, it.1)));
+    if let Some((rest, unit)) = rate {
         return (rest, Some(unit.to_owned()));
     }
     if let Some((counted, per)) = name.rsplit_once("_per_")
-        && let Some((_, unit)) = UNITS.iter().find(|it| it.0 == per)
+        && let Some((_, unit, _)) = UNITS.iter().find(|it| it.0 == per)
     {
         let what = counted.rsplit_once('_').map_or(counted, |it| it.1);
         return (counted, Some(format!("{what}/{unit}")));
@@ -70,7 +68,8 @@ pub fn name_and_unit(name: &str) -> (&str, Option<String>) {
         let by = if unit.contains('/') { " per " } else { "/" };
         return (rest, Some(format!("{unit}{by}{per}")));
     }
-    match ending(name, UNITS) {
+    let found = UNITS.iter().find_map(|it| Some((before(name, it.0)?, it.1)));
+    match found {
         Some((rest, unit)) => (rest, Some(unit.to_owned())),
         // A whole name such as `bits` is a unit, but `s` or `w` is a symbol.
         None => (name, UNITS.iter().find(|it| it.0 == name && name.len() > 2).map(|it| it.1.to_owned())),
@@ -88,19 +87,21 @@ pub fn unit_of(name: &str) -> Option<String> {
     name_and_unit(name).1
 }
 
-/// How a quantity changes with the clock of the world: with the power of time that its unit has, 1 for nanoseconds,
-/// -1 for rates and powers. Energy is energy, however long it takes to spend.
+/// How a quantity changes with the clock of the world: with the power of time that its unit has. Energy is energy,
+/// however long it takes to spend.
 pub(crate) fn power_of_time(unit: &str) -> i32 {
-    const TIMES: [&str; 5] = ["ps", "ns", "µs", "ms", "s"];
-    const RATES: [&str; 8] = ["MHz", "GHz", "GFLOPS", "GOPS", "TOPS", "TFLOPS", "mW", "W"];
-    let mut parts = unit.split(" per ").flat_map(|it| it.split('/'));
-    let counted = parts.next().unwrap_or_default();
-    let of_counted = if TIMES.contains(&counted) { 1 } else { -i32::from(RATES.contains(&counted)) };
-    parts.fold(of_counted, |power, per| power - i32::from(TIMES.contains(&per)))
+    if let Some((_, _, power)) = UNITS.iter().find(|it| it.1 == unit) {
+        return *power;
+    }
+    match unit.rsplit_once(" per ").or_else(|| unit.rsplit_once('/')) {
+        Some((counted, per)) => power_of_time(counted) - power_of_time(per),
+        None => 0,
+    }
 }
 
-fn ending<'a>(name: &'a str, units: &[Ending]) -> Option<(&'a str, &'static str)> {
-    units.iter().find_map(|(end, unit)| Some((name.strip_suffix(end)?.strip_suffix('_')?, *unit)))
+/// What stands before the end of a name.
+fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+    name.strip_suffix(end)?.strip_suffix('_')
 }
 
 #[cfg(test)]

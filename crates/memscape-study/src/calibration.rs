@@ -97,12 +97,13 @@ impl FreeParameter {
     /// it did.
     pub(crate) fn fill(&self, path: &str, tree: &mut serde_json::Value) -> bool {
         let mut place = tree;
-        for key in path.split('.') {
+        let mut keys = path.split('.').peekable();
+        while let Some(key) = keys.next() {
             match place.as_object_mut() {
                 Some(table) => place = table.entry(key).or_insert(serde_json::Value::Null),
                 None => return false,
             }
-            if place.is_null() && !path.ends_with(key) {
+            if place.is_null() && keys.peek().is_some() {
                 *place = serde_json::json!({});
             }
         }
@@ -151,5 +152,35 @@ impl Calibration {
     #[must_use]
     pub fn source(&self, free: &FreeParameter) -> String {
         format!("calibrated: data/calibration/{}.toml, from {}", self.paper, free.fixed_by.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_filled_in_at_its_last_key() {
+        let text = r#"
+            [[parameter]]
+            path = "cost.base_cost"
+            value = 2.5
+            unit = "ns"
+            meaning = "A call"
+            fixed_by = ["toy.claim"]
+            min = 0
+            max = 10
+        "#;
+        let free = &FreeParameter::all_from_toml(text).unwrap()[0];
+        for before in [json!({}), json!({ "cost": null }), json!({ "cost": {} })] {
+            let mut tree = before.clone();
+            assert!(free.fill(&free.path, &mut tree), "{before}");
+            assert_eq!(tree, json!({ "cost": { "base_cost": 2.5 } }));
+        }
+        let mut given = json!({ "cost": { "base_cost": 1 } });
+        assert!(!free.fill(&free.path, &mut given));
+        assert_eq!(given, json!({ "cost": { "base_cost": 1 } }));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::Read;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use schemars::JsonSchema;
@@ -53,6 +54,7 @@ pub struct Catalog<T: 'static> {
     foreign: &'static [Foreign],
     check: Option<fn(&T) -> Result<(), String>>,
     inherited: &'static [&'static str],
+    anchor: Option<fn(&mut Map<String, Value>, &Path)>,
     presets: OnceLock<Presets<T>>,
 }
 
@@ -175,6 +177,11 @@ pub trait AnyCatalog: Sync + Debug {
     /// As [`AnyCatalog::read`].
     fn inline(&self, table: &Map<String, Value>) -> Option<Result<Form, CatalogError>>;
 
+    /// Makes paths among a description's parameters that are for others be seen from its folder.
+    fn anchor(&self, parameters: &mut Map<String, Value>, folder: &Path) {
+        let _ = (parameters, folder);
+    }
+
     /// Puts in what a description names and leaves out, and checks it.
     ///
     /// # Errors
@@ -201,6 +208,14 @@ pub trait AnyCatalog: Sync + Debug {
     fn find_plain(&self, name: &str) -> Result<&Preset<Value>, Unknown> {
         let found = self.presets().iter().find(|it| it.name.eq_ignore_ascii_case(name));
         found.ok_or_else(|| Unknown::new(self.kind(), name, self.presets().iter().map(|it| it.name.as_str())))
+    }
+}
+
+impl dyn AnyCatalog {
+    /// Whether both are one catalog. Types without a byte may share an address, and several catalogs a kind.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(self, other) && self.kind() == other.kind()
     }
 }
 
@@ -266,6 +281,7 @@ impl<T> Catalog<T> {
             foreign: &[],
             check: None,
             inherited: &[],
+            anchor: None,
             presets: OnceLock::new(),
         }
     }
@@ -296,6 +312,13 @@ impl<T> Catalog<T> {
     #[must_use]
     pub const fn with_foreign(mut self, foreign: &'static [Foreign]) -> Self {
         self.foreign = foreign;
+        self
+    }
+
+    /// What makes paths among parameters that are for others be seen from the description's folder.
+    #[must_use]
+    pub const fn anchored_by(mut self, anchor: fn(&mut Map<String, Value>, &Path)) -> Self {
+        self.anchor = Some(anchor);
         self
     }
 
@@ -456,6 +479,12 @@ impl<T: Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync> AnyCata
 
     fn calibration(&self) -> Option<&'static Calibration> {
         self.calibration.map(|it| it.0)
+    }
+
+    fn anchor(&self, parameters: &mut Map<String, Value>, folder: &Path) {
+        if let Some(anchor) = self.anchor {
+            anchor(parameters, folder);
+        }
     }
 
     fn calibrated_below(&self) -> &'static str {

@@ -1,7 +1,8 @@
 //! Checked physical quantities.
 //!
 //! A quantity is a type, and its value is checked once, at the constructor,
-//! also when it is read from a file. Clocks that order events are integers
+//! also when it is read from a file. What follows from others is not checked again: a
+//! sum or quotient beyond all numbers is infinite, which is no answer of any study. Clocks that order events are integers
 //! ([`Picoseconds`]); floats appear only at the edges.
 //!
 //! ```
@@ -254,7 +255,7 @@ impl Megahertz {
 }
 
 impl Tops {
-    /// The time of `operations` at this rate.
+    /// The time of `operations`, a number that is not negative, at this rate.
     #[must_use]
     pub fn time_of(self, operations: f64) -> Nanoseconds {
         Nanoseconds(operations / self.0 * 1e-3)
@@ -342,10 +343,11 @@ impl fmt::Display for Picoseconds {
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
+/// What 64 bits cannot count stays at their end, which is more than any memory has.
 impl Add for Bytes {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 

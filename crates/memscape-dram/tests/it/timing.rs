@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use memscape_dram::engine::MAX_DELAY;
 use memscape_dram::{
     Address, Command, Constraint, Constraints, Dram, Engine, Kind, MEMORIES, ProtocolError, RefreshPolicy,
     RowState, Scope, constraints, pim_constraints,
@@ -340,4 +341,18 @@ fn a_row_cycle_from_all_banks_to_one() {
     engine.issue_at(Kind::ActAll.at(at(0, 0, 1, 0)), START).unwrap();
     assert_eq!(engine.issue(Kind::PreAll.at(at(0, 0, 1, 0))), Ok(START + Picoseconds(42_000)));
     assert_eq!(engine.issue(Kind::Act.at(at(2, 1, 5, 0))), Ok(START + Picoseconds(200_000)));
+}
+
+/// What would be later than the clock counts is told as its end, with refresh and without.
+#[test]
+fn a_clock_that_has_ended_is_told_as_ended() {
+    let dram = preset("ddr4-3200");
+    let end = Picoseconds(u64::MAX);
+    for refresh in [RefreshPolicy::Off, RefreshPolicy::AllBank { interval: MAX_DELAY }] {
+        let engine = Engine::new(dram.geometry(), &constraints(&dram)).unwrap();
+        let mut engine = engine.with_refresh(refresh).unwrap();
+        engine.wait_until(end);
+        let open = Kind::Act.at(at(0, 0, 1, 0));
+        assert_eq!((engine.issue(open).unwrap(), engine.now()), (end, end), "{refresh:?}");
+    }
 }

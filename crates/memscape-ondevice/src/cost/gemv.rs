@@ -2,7 +2,8 @@
 //! DRAM engine. They agree to the picosecond.
 
 use memscape_dram::{
-    Dram, DramError, Engine, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink, pim_constraints,
+    Dram, DramError, Engine, OnlyRefreshing, PimDelays, PimTiming, ProtocolError, RefreshPolicy, Sink,
+    pim_constraints,
 };
 use memscape_study::{Breakdown, CostEngine, Part, parts};
 use memscape_units::Picoseconds;
@@ -62,16 +63,8 @@ pub enum GemvError {
     #[error("`memory.ranks` is {0}; a PIM command reaches the banks of one rank, so use 1")]
     Ranks(u32),
     /// Refreshes leave no time to compute.
-    #[error(
-        "in each `memory.trefi_ns` of {interval:.0} ns, refreshing the memory takes {refresh:.0} ns with the closing and \
-         opening of rows, which leaves nearly nothing; raise `memory.data_rate_mt_s` or `memory.trefi_ns`"
-    )]
-    Refreshing {
-        /// From one refresh to the next, in nanoseconds.
-        interval: f64,
-        /// What one takes, in nanoseconds.
-        refresh: f64,
-    },
+    #[error(transparent)]
+    Refreshing(#[from] OnlyRefreshing),
     /// Scale factors, which the PIM blocks do not apply.
     #[error("`format` is {0}; PIM blocks have no scale factors, so use fp32, bf16, fp16, int8 or int4")]
     Scaled(Format),
@@ -140,9 +133,11 @@ impl PimMemory {
         if !self.computes_in_format() {
             return Err(GemvError::Scaled(self.format));
         }
-        self.check_refresh()?;
-        let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;
         let delays = delays(&self.memory);
+        if self.refresh {
+            delays.check_refresh(&self.memory)?;
+        }
+        let all = Layout::new(matrix, self.format.element(), self.placement, &self.memory, &self.pim, 0)?;
         let layouts = register_counts(&all).map(|input_registers| Layout { input_registers, ..all });
         Ok(layouts.min_by_key(|it| closed_form(it, &delays).total()).unwrap_or(all))
     }
@@ -176,18 +171,6 @@ impl PimMemory {
             parts[GemvPart::Refresh] = delays(&self.memory).mean_refresh(&self.memory, parts.total());
         }
         parts
-    }
-
-    /// Whether refreshes leave time for anything else: what slows all commands down lengthens them too.
-    fn check_refresh(&self) -> Result<(), GemvError> {
-        /// Share of the time that must be left.
-        const LEAST: f64 = 0.01;
-        let interval = self.memory.trefi_ns.as_f64();
-        let refresh = self.memory.trfc_ab_ns.as_f64() + delays(&self.memory).row_open().as_ns();
-        if self.refresh && interval - refresh < LEAST * interval {
-            return Err(GemvError::Refreshing { interval, refresh });
-        }
-        Ok(())
     }
 
     /// How the engine refreshes.

@@ -30,11 +30,13 @@ pub fn time_on_pim(
 ) -> Result<GemvCost, ProtocolError> {
     let closed = closed_form(plan, delays);
     let mut cost = closed.unwrap_or_else(|| unhindered(plan, delays));
-    if closed.is_none() || engine == CostEngine::Events {
+    // Beyond the end of the clock there is nothing to walk to.
+    let ends = cost.time.total().as_ns().is_finite();
+    if ends && (closed.is_none() || engine == CostEngine::Events) {
         cost.commands = CommandCounts::default();
         let stream = CommandStream { plan, machine, refresh: RefreshPolicy::Off };
         let walked = stream.walk(&mut cost.commands)?;
-        let untold = walked - cost.time.total();
+        let untold = walked.saturating_sub(cost.time.total());
         cost.time[GemvPart::RowOpen] += untold;
     }
     if refresh {

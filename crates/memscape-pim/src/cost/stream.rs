@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use memscape_dram::export::{CommandCsv, CommandTimeline, DramSim3Trace, RamulatorTrace};
-use memscape_dram::{AddressMap, Engine, Field, ProtocolError, RefreshPolicy, Sink, pim_constraints};
+use memscape_dram::{AddressMap, Dims, Engine, Field, ProtocolError, RefreshPolicy, Sink, pim_constraints};
 use memscape_study::{Recorder, StudyError};
 use memscape_units::Picoseconds;
 
@@ -90,7 +90,7 @@ impl CommandStream<'_> {
     pub fn write_dramsim3(&self, out: &mut dyn Write) -> Result<(), StudyError> {
         self.clocked(|stream, clock| {
             let memory = &stream.machine.memory;
-            let map = AddressMap::new(memory, DRAMSIM3_ORDER);
+            let map = AddressMap::of(Dims::of(memory), &DRAMSIM3_ORDER)?;
             let mut sink = DramSim3Trace::new(out, memory, map, CHANNEL, clock);
             stream.walk(&mut sink)?;
             Ok(sink.finish().map(drop)?)
@@ -104,6 +104,11 @@ impl CommandStream<'_> {
         write: impl FnOnce(&CommandStream<'_>, Picoseconds) -> Result<(), StudyError>,
     ) -> Result<(), StudyError> {
         let machine = &self.machine.on_whole_clock()?;
+        // Rounded, refreshes may leave no time where they did.
+        if self.refresh != RefreshPolicy::Off {
+            machine.check()?;
+            machine.pim_delays().check_refresh(&machine.memory)?;
+        }
         let refresh = match self.refresh {
             RefreshPolicy::Off => RefreshPolicy::Off,
             RefreshPolicy::AllBank { .. } => RefreshPolicy::all_bank(&machine.memory),

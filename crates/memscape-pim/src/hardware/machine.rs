@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use memscape_dram::{Dram, DramError, MEMORIES, Pattern, PimDelays, PimTiming};
+use memscape_dram::{Dram, DramError, MEMORIES, OnlyRefreshing, Pattern, PimDelays, PimTiming};
 use memscape_study::{Calibration, Catalog, Nested, Recent};
 use memscape_units::{GbPerS, Nanoseconds, UnitError};
 use schemars::JsonSchema;
@@ -71,6 +71,9 @@ pub enum HardwareError {
     /// The memory contradicts itself.
     #[error("`memory`: {0}")]
     Memory(#[from] DramError),
+    /// Refreshes leave no time to compute.
+    #[error(transparent)]
+    Refreshing(#[from] OnlyRefreshing),
     /// A width that the bit-sliced SIMD unit cannot have.
     #[error("`{key}` is {given}; it must be a power of two")]
     NotPowerOfTwo {

@@ -21,11 +21,15 @@ pub(super) struct Site {
 
 impl Site {
     /// # Errors
-    /// [`HardwareError`] if the machine contradicts itself.
+    /// [`HardwareError`] if the machine contradicts itself, or has no time but for refreshes.
     pub fn new(machine: &Machine, refresh: bool) -> Result<Self, HardwareError> {
         let unrefreshed = machine.stream_gb_s(false)?;
         machine.check_unit()?;
         let bandwidth = machine.stream_gb_s(refresh)?;
-        Ok(Self { delays: machine.pim_delays(), bandwidth, unrefreshed, machine: *machine, refresh })
+        let delays = machine.pim_delays();
+        if refresh {
+            delays.check_refresh(&machine.memory)?;
+        }
+        Ok(Self { delays, bandwidth, unrefreshed, machine: *machine, refresh })
     }
 }

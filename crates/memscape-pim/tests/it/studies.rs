@@ -162,6 +162,26 @@ fn refresh_costs_what_the_stream_shows() {
     assert!(told > 50, "only {told} of 150");
 }
 
+/// What does nothing but refresh has no answer, of a matrix or of a token.
+#[test]
+fn refreshes_leave_time_or_are_refused() {
+    let slow = |rate: f64| {
+        let mut gemv = GemvStudy { refresh: true, ..GemvStudy::default() };
+        gemv.memory.data_rate_mt_s = MtPerS::new(rate).unwrap();
+        let inference = InferenceStudy { memory: gemv.memory, refresh: true, ..InferenceStudy::default() };
+        let engine = CostEngine::Events;
+        let walked = GemvStudy { engine, ..gemv };
+        [gemv.answer().map(drop), walked.answer().map(drop), inference.answer().map(drop)]
+    };
+    for rate in [1.0, 3.0, 5.0] {
+        for it in slow(rate) {
+            let found = it.unwrap_err().to_string();
+            assert!(found.starts_with("in each `memory.trefi_ns` of "), "{rate}: {found}");
+        }
+    }
+    assert!(slow(100.0).iter().all(Result::is_ok));
+}
+
 /// What refresh takes of an interval for PIM, which opens its rows again, and for the processor: the
 /// same share of a short product and of a long one, and of a token's.
 #[test]
