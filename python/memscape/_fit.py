@@ -87,7 +87,8 @@ def fit(
     measured
         A row for each point that was measured: a table, columns as a dict of lists, or rows as
         dicts. Columns that the study answers, such as ``"token_ns"``, are measurements; all others
-        are parameters by dotted path.
+        are parameters by dotted path. Where the study has both of one name, ``"answer.density"`` is the measurement
+        and ``"density"``, beside it, the parameter, as in a sweep's table.
     free
         The parameters to be found: ``(min, max)`` by dotted path, or a dict with
         ``min`` and ``max`` (or ``from`` and ``to``, as an axis has them) and, if wanted, ``start``, ``log``
@@ -124,23 +125,35 @@ def fit(
     is_table = isinstance(measured, (polars.DataFrame, Mapping)) or hasattr(measured, "__arrow_c_stream__")
     if not is_table and not isinstance(measured, Iterable):
         raise _memscape.MemscapeError(_NO_TABLE.format(measured))
-    rows = framed(measured).to_dicts() if is_table else [_row(it) for it in ended(measured)]
-    answered = {column["name"] for column in _memscape.describe(study).columns}
-    for column in sigma or {}:
+    rows = (
+        framed(measured).to_dicts() if is_table or isinstance(measured, str) else [_row(it) for it in ended(measured)]
+    )
+    described = _memscape.describe(study)
+    answered = {column["name"] for column in described.columns}
+    shared = answered & {parameter["path"] for parameter in described.parameters}
+    names = dict.fromkeys(name for row in rows for name in row)
+    for name in names:
+        if name in shared and f"answer.{name}" not in names:
+            raise _memscape.MemscapeError(_AMBIGUOUS.format(name, study))
+    # The study's column that each name means.
+    columns = {name: name.removeprefix("answer.") for name in names if name not in shared}
+    columns = {name: column for name, column in columns.items() if column in answered}
+    sigmas = {name.removeprefix("answer."): it for name, it in (sigma or {}).items()}
+    for column in sigmas:
         if column not in answered:
             raise _memscape.MemscapeError(f"`sigma` of {_unknown(column, answered)}: `{study}` does not answer it")
-        if not any(row.get(column) is not None for row in rows):
+        if not any(row[name] is not None for row in rows for name in row if columns.get(name) == column):
             raise _memscape.MemscapeError(f"`sigma` of `{column}`: no row has a measurement of it")
     points: list[tuple[dict[str, Any], str, float, float | None]] = []
     for row in rows:
-        point = {path: value for path, value in row.items() if path not in answered}
-        numbers = {column: value for column, value in row.items() if column in answered and value is not None}
-        points += [(point, column, value, (sigma or {}).get(column)) for column, value in numbers.items()]
+        point = {path: value for path, value in row.items() if path not in columns}
+        numbers = {columns[name]: value for name, value in row.items() if name in columns and value is not None}
+        points += [(point, column, value, sigmas.get(column)) for column, value in numbers.items()]
     for _, column, value, _ in points:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise _memscape.MemscapeError(f"`{column}` = {value!r}: expected a number")
     if not points:
-        raise _memscape.MemscapeError(_unmeasured(study, dict.fromkeys(name for row in rows for name in row), answered))
+        raise _memscape.MemscapeError(_unmeasured(study, names, answered))
     with Progress(f"fit {study}") as progress:
         found = _memscape.fit(study, dict(base or {}), points, [_free(*it) for it in free.items()], progress)
     parameters = found["parameters"]
@@ -157,6 +170,10 @@ def fit(
 
 
 _NO_TABLE = "`measured` = {!r}: expected a table, columns as a dict of lists, or rows as dicts"
+_AMBIGUOUS = (
+    "`{0}` is a parameter of `{1}` and a column of its answer: call a measurement `answer.{0}`; a parameter `{0}` has "
+    "a column `answer.{0}` beside it, which may be empty"
+)
 _POINT = ("column", "measured", "model", "error")
 _RANGE = {"min", "max", "start", "log", "integer"}
 

@@ -53,8 +53,8 @@ def uncertainty(
     polars.DataFrame
         One row per point and column asked of: the axes, ``of``, ``value`` (as :func:`run`
         says it), ``median``, ``low`` and ``high`` (a 20th of the draws is below, a 20th
-        above; where a number stands at the end of its interval, ``value`` may be at theirs or
-        beyond), ``from_calibration``, ``from_priors`` and ``from_readings`` (half of the way
+        above, widened to hold ``value`` where a number stands at the end of its interval),
+        ``from_calibration``, ``from_priors`` and ``from_readings`` (half of the way
         from low to high if nothing else were in doubt), ``draws`` that had an answer, and
         ``error``: why the point has none, else null.
 

@@ -42,8 +42,25 @@ def test_fits_take_tables_and_name_what_is_misspelt():
     for bad in (None, 3, [1, 2]):
         with pytest.raises(ms.MemscapeError, match="expected a table, columns as a dict of lists, or rows"):
             ms.fit("cxl.inference", bad, free)
+    with pytest.raises(ms.MemscapeError, match="a `str` is not a table"):
+        ms.fit("cxl.inference", "mine.csv", free)
     with pytest.raises(ms.MemscapeError, match="`sigma` of `ttft_s`: no row has a measurement of it"):
         ms.fit("cxl.inference", seen, free, sigma={"token_ns": 1.0, "ttft_s": 1.0})
+
+
+def test_a_name_of_a_parameter_and_a_column_is_told_apart():
+    spread, free = {"activity.spread": 2.5254}, {"activity.spread": (1.964, 2.806)}
+    swept = ms.sweep("ndp.activity", {"density": [0.05, 0.1, 0.3]}, spread)
+    found = ms.fit("ndp.activity", swept.select("density", "overlap", "answer.density"), free)
+    assert abs(found.values["activity.spread"] - 2.5254) < 1e-3
+    assert found.points["column"].to_list() == ["overlap", "density"] * 3
+    seen = swept.select("density", "overlap").with_columns(pl.lit(None).alias("answer.density"))
+    assert abs(ms.fit("ndp.activity", seen, free).values["activity.spread"] - 2.5254) < 1e-3
+    for columns in ({"density": [0.1]}, {"density": [0.1], "overlap": [0.5]}):
+        with pytest.raises(ms.MemscapeError, match=r"call a measurement `answer\.density`"):
+            ms.fit("ndp.activity", columns, free)
+    only = ms.fit("ndp.activity", {"answer.density": [0.1]}, {"density": (0.05, 0.3)}, sigma={"answer.density": 0.01})
+    assert abs(only.values["density"] - 0.1) < 1e-3
 
 
 def test_a_fit_finds_what_moves_nothing_where_it_begins():

@@ -216,19 +216,32 @@ def test_messages_that_are_none_get_errors(tmp_path):
         message(id=2, method="server/discover"),
         message(id=3, method="tools/call", params={"name": "rnu"}),
         message(method="notifications/initialized"),
-        message(method="notifications/cancelled", params={"requestId": 4}),
+        # While this takes its time, the next is no longer wanted.
+        message(id=7, method="tools/call", params={"name": "run", "arguments": {"study": "ndp.predictor"}}),
         message(id=4, method="tools/call", params={"name": "list", "arguments": {"of": "studies"}}),
+        message(method="notifications/cancelled", params={"requestId": 4}),
+        # What nobody asked yet cannot be cancelled.
+        message(method="notifications/cancelled", params={"requestId": 8}),
+        message(id=8, method="ping"),
         message(id=5, result={}),
+        b"[%b, %b, %b]" % (message(id=9, method="ping"), message(method="x"), message(id=10, method="none")),
         b"x" * (9 << 20),
         message(id="six", method="ping"),
     )
-    told = [(it["id"], it.get("error", {}).get("code")) for it in replies]
+
+    def told(reply):
+        return (reply["id"], reply.get("error", {}).get("code"))
+
+    told = [[told(each) for each in it] if isinstance(it, list) else told(it) for it in replies]
     assert told == [
         (None, -32700),
         (None, -32600),
         (1, -32600),
         (2, -32601),
         (3, -32602),
+        (7, None),
+        (8, None),
+        [(9, None), (10, -32601)],
         (None, -32700),
         ("six", None),
     ]

@@ -161,7 +161,7 @@ pub enum Command {
         /// A TOML study file with axes; its `[search]` says what is not given here.
         file: PathBuf,
         #[command(flatten)]
-        objectives: Objectives,
+        sought: Sought,
         /// How points are chosen: exhaustive, random, latin, sobol, descent, nelder-mead, swarm, annealing
         /// or nsga2; descent for one objective and nsga2 for several if not given.
         #[arg(long)]
@@ -183,10 +183,7 @@ pub enum Command {
         #[arg(value_name = "FILE|TABLE")]
         source: PathBuf,
         #[command(flatten)]
-        objectives: Objectives,
-        /// What must hold besides, such as `memory_bytes <= 16e9`.
-        #[arg(long = "constraint", value_name = "FORMULA")]
-        constraints: Vec<String>,
+        sought: Sought,
         #[command(flatten)]
         kept: Kept,
     },
@@ -447,15 +444,18 @@ pub struct Explore {
     pub page: Option<PathBuf>,
 }
 
-/// What is better.
+/// What is better, and what must hold.
 #[derive(Debug, Args)]
-pub struct Objectives {
+pub struct Sought {
     /// A column, or a formula over parameters and columns, of which less is better; several times for several.
     #[arg(long, value_name = "FORMULA")]
     pub minimize: Vec<String>,
     /// The same of which more is better.
     #[arg(long, value_name = "FORMULA")]
     pub maximize: Vec<String>,
+    /// What must hold besides, such as `memory_bytes <= 16e9`; several times for several.
+    #[arg(long = "constraint", value_name = "FORMULA")]
+    pub constraints: Vec<String>,
 }
 
 /// What of the program is measured.

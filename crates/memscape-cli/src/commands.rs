@@ -61,13 +61,11 @@ pub fn dispatch(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
             sweep::into_file(&file, table.as_deref(), onto, quiet, err)
         }
         Command::Store { what } => store::store(&what, quiet, out, err),
-        Command::Search { file, objectives, method, budget, seed, kept } => {
-            let given = search::Given { objectives, method, budget, seed };
+        Command::Search { file, sought, method, budget, seed, kept } => {
+            let given = search::Given { sought, method, budget, seed };
             search::search(&file, given, &kept, quiet, out, err)
         }
-        Command::Front { source, objectives, constraints, kept } => {
-            front::front(&source, objectives, constraints, &kept, quiet, out, err)
-        }
+        Command::Front { source, sought, kept } => front::front(&source, sought, &kept, quiet, out, err),
         Command::Sensitivity { file, of, method, samples, seed, out: table } => {
             let given = sensitivity::Given { of, method, samples, seed };
             sensitivity::sensitivity(&file, given, table.as_deref(), quiet, out, err)

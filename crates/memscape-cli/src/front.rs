@@ -8,7 +8,7 @@ use memscape::explore::{
 };
 use memscape::prelude::study;
 
-use crate::args::{Kept, Objectives};
+use crate::args::{Kept, Sought};
 use crate::failure::Failure;
 use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
@@ -22,8 +22,7 @@ const ROWS: usize = 40;
 /// Prints the front of a study file's space, or of a table.
 pub fn front(
     source: &Path,
-    objectives: Objectives,
-    constraints: Vec<String>,
+    sought: Sought,
     kept: &Kept,
     quiet: bool,
     out: &mut dyn Write,
@@ -33,14 +32,12 @@ pub fn front(
     // What a reader who has left does not take is written to the table all the same.
     let mut said = Vec::new();
     let (found, origin) = match source.extension().and_then(|it| it.to_str()) {
-        Some("toml") => {
-            of_space(source, objectives, constraints, kept.store.as_deref(), quiet, &mut said, err)?
-        }
+        Some("toml") => of_space(source, sought, kept.store.as_deref(), quiet, &mut said, err)?,
         Some("parquet" | "csv") if kept.store.is_some() => {
             let problem = "a table is not asked, so that nothing goes to a store; leave out `--store`";
             return Err(Failure::BadInput(problem.to_owned()));
         }
-        Some("parquet" | "csv") => of_table(source, &objectives, &constraints, &mut said)?,
+        Some("parquet" | "csv") => of_table(source, &sought, &mut said)?,
         _ => {
             return Err(Failure::BadInput(format!(
                 "`{}` is neither a study file (.toml) nor a table (.parquet, .csv)",
@@ -63,8 +60,7 @@ pub fn front(
 
 fn of_space(
     source: &Path,
-    objectives: Objectives,
-    constraints: Vec<String>,
+    sought: Sought,
     store: Option<&Path>,
     quiet: bool,
     out: &mut dyn Write,
@@ -72,7 +68,7 @@ fn of_space(
 ) -> Result<(Table, Origin), Failure> {
     let spec = read(source)?;
     let study = study(&spec.study).map_err(Failure::of)?;
-    let Objectives { mut minimize, mut maximize } = objectives;
+    let Sought { mut minimize, mut maximize, constraints } = sought;
     if let (true, Some(search)) = (minimize.is_empty() && maximize.is_empty(), &spec.search) {
         (minimize, maximize) = (search.minimize.clone(), search.maximize.clone());
     }
@@ -122,21 +118,16 @@ fn of_space(
     Ok((found.table, Origin::of(&asked)))
 }
 
-fn of_table(
-    source: &Path,
-    objectives: &Objectives,
-    constraints: &[String],
-    out: &mut dyn Write,
-) -> Result<(Table, Origin), Failure> {
+fn of_table(source: &Path, sought: &Sought, out: &mut dyn Write) -> Result<(Table, Origin), Failure> {
     let all = Table::read(source).map_err(Failure::of)?;
-    let goals = Objective::all(&objectives.minimize, &objectives.maximize).map_err(Failure::of)?;
-    let found = front_of_table(&all, &goals, constraints).map_err(Failure::of)?;
+    let goals = Objective::all(&sought.minimize, &sought.maximize).map_err(Failure::of)?;
+    let found = front_of_table(&all, &goals, &sought.constraints).map_err(Failure::of)?;
     // A search's word on its own front would pass for one on this.
     let kept: Vec<&str> =
         found.column_names().into_iter().filter(|it| !["on_front", "best_so_far"].contains(it)).collect();
     let found = found.select(&kept).map_err(Failure::of)?;
     // Its rows are points of what the whole table answers, if that says so.
-    let told = serde_json::json!({ "of": goals, "where": constraints });
+    let told = serde_json::json!({ "of": goals, "where": sought.constraints });
     let origin = match Origin::read(source) {
         Ok(whole) => whole.chosen("front", &told),
         Err(_) => Origin::of_command("front", told),

@@ -8,7 +8,7 @@ use memscape::explore::{
 };
 use memscape::prelude::study;
 
-use crate::args::{Kept, Objectives};
+use crate::args::{Kept, Sought};
 use crate::failure::Failure;
 use crate::keep::keep;
 use crate::progress::{Progress, save_when_interrupted};
@@ -18,7 +18,7 @@ use crate::store::remark;
 
 /// What the command line says over the study file.
 pub struct Given {
-    pub objectives: Objectives,
+    pub sought: Sought,
     pub method: Option<String>,
     pub budget: Option<u64>,
     pub seed: Option<u64>,
@@ -40,8 +40,9 @@ pub fn search(
     let spec = read(file)?;
     let study = study(&spec.study).map_err(Failure::of)?;
     let mut question: Search = spec.search.clone().unwrap_or_default();
-    if !given.objectives.minimize.is_empty() || !given.objectives.maximize.is_empty() {
-        (question.minimize, question.maximize) = (given.objectives.minimize, given.objectives.maximize);
+    let Sought { minimize, maximize, constraints } = given.sought;
+    if !minimize.is_empty() || !maximize.is_empty() {
+        (question.minimize, question.maximize) = (minimize, maximize);
     }
     if let Some(method) = given.method {
         question.method = Some(Strategy::named(&method).map_err(Failure::of)?);
@@ -49,6 +50,7 @@ pub fn search(
     question.budget = given.budget.unwrap_or(question.budget);
     question.seed = given.seed.unwrap_or(question.seed);
     let space = spec.space(study).map_err(Failure::of)?;
+    let space = constraints.into_iter().fold(space, memscape::explore::Space::constraint);
     save_when_interrupted();
     let progress = Progress::new(study.name(), quiet);
     let base = [spec.parameters(study)];

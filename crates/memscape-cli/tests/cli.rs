@@ -247,6 +247,21 @@ fn traces_are_written_in_each_format() {
     let commands = json["traceEvents"].as_array().unwrap().iter().filter(|it| it["ph"] == "X").count();
     assert_eq!(commands, trace("commands").lines().count() - 1, "the same commands");
     assert_eq!(commands, trace("csv").lines().count() - 1, "and spans");
+    // What cannot be written in a form says so, whatever the study answers.
+    let refused_as = |format: &str, more: &[&str]| {
+        refused(&[&["trace", "pim.gemv", "--format", format], &small[..2], more].concat())
+    };
+    let slow = ["refresh=true", "memory.data_rate_mt_s=1"];
+    for format in ["commands", "ramulator", "dramsim3"] {
+        let error = refused_as(format, &slow);
+        assert!(
+            error.contains("which leaves nearly nothing; raise `memory.data_rate_mt_s`"),
+            "{format}: {error}"
+        );
+    }
+    let large = ["memory.rows=16777216", "memory.channels=65536"];
+    let error = refused_as("dramsim3", &large);
+    assert!(error.contains("at most 2^48 bursts") && !error.contains("internal"), "{error}");
     let error = refused(&["trace", "pim.gemv", "--format", "vcd"]);
     assert!(error.contains("has no trace as `vcd`; it has `perfetto`, `csv`, `"), "{error}");
     let error = refused(&["trace", "npu.search"]);
@@ -506,6 +521,13 @@ fn a_search_prints_the_best_and_writes_all() {
         "2",
     ]);
     assert!(out.starts_with("best speedup of 7 evaluations (sobol): "), "{out}");
+    let held = folder.path().join("held.parquet");
+    let out = held.to_str().unwrap();
+    done(&["search", &path, "--maximize", "speedup", "--constraint", "speedup < 3", "-o", out]);
+    let all = memscape::explore::Table::read_parquet(&held).unwrap();
+    let best = all.filter("on_front", true).unwrap().f64("speedup").unwrap()[0].unwrap();
+    let highest = all.f64("speedup").unwrap().into_iter().flatten().fold(0.0, f64::max);
+    assert!(best < 3.0 && 3.0 <= highest, "{best} of at most {highest}");
     // A column by the name that tells it from a parameter.
     let out = done(&["search", &path, "--minimize", "answer.time_ns", "--budget", "5"]);
     assert!(out.starts_with("best answer.time_ns of 5 evaluations"), "{out}");

@@ -97,7 +97,8 @@ pub(crate) fn likeness(catalog: &dyn AnyCatalog, path: &Path) -> usize {
 }
 
 /// A path rather than a name, were it not the name of something built in.
-pub(crate) fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
+#[must_use]
+pub fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
     let ends = |it: &&str| Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
     catalog.find_plain(text).is_err()
         && (text.contains(['/', '\\']) || catalog.takes().extensions.iter().any(ends))
@@ -151,10 +152,11 @@ fn find_below(
 
 fn complete(
     catalog: &dyn AnyCatalog,
-    form: Form,
+    mut form: Form,
     folder: &Path,
     depth: usize,
 ) -> Result<Preset<Value>, CatalogError> {
+    catalog.anchor(&mut form.parameters, folder);
     catalog.complete(form, &|other, name| find_below(other, name, folder, depth))
 }
 

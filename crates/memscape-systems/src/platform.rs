@@ -1,13 +1,19 @@
 //! Machines that run a language model, each with the study that answers for it.
 
+use std::path::Path;
+
+use memscape_explore::looks_like_path;
 use memscape_study::Catalog;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::registry;
+
 /// A machine, or one of its ways to run a model: what a comparison has a row for.
 ///
-/// In a file of one's own, `base` names the platform that it changes:
+/// In a file of one's own, `base` names the platform that it changes; files that its parameters name are seen from its
+/// folder:
 ///
 /// ```toml
 /// base = "npu-xdna2"
@@ -71,4 +77,30 @@ pub static PLATFORMS: Catalog<Platform> = Catalog::new(
         "npu2-pim-ddb"
         "hermes-pim"
     ],
-);
+)
+.anchored_by(anchor);
+
+/// Files that a study's parameters name stand beside the platform's own.
+fn anchor(parameters: &mut Map<String, Value>, folder: &Path) {
+    for table in ["given", "fastest_of"] {
+        if let Some(table) = parameters.get_mut(table) {
+            seen_from(folder, table);
+        }
+    }
+}
+
+fn seen_from(folder: &Path, value: &mut Value) {
+    match value {
+        Value::String(text) if is_path(text) => {
+            *text = folder.join(&*text).to_string_lossy().into_owned();
+        }
+        Value::Array(items) => items.iter_mut().for_each(|it| seen_from(folder, it)),
+        Value::Object(table) => table.values_mut().for_each(|it| seen_from(folder, it)),
+        _ => {}
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    let all = registry().catalogs();
+    all.iter().all(|it| it.find_plain(text).is_err()) && all.iter().any(|it| looks_like_path(*it, text))
+}

@@ -55,7 +55,7 @@ impl Drawing {
         for column in self.labels.keys().filter(|it| of.as_deref() != Some(it)) {
             table.column(column)?;
         }
-        self.check_units()?;
+        self.check_units(table)?;
         let rows = Rows::of(self, table)?;
         self.check_used(rows.kind)?;
         let mut figure = if self.wide { Figure::two_columns() } else { Figure::one_column() };
@@ -92,9 +92,13 @@ impl Drawing {
     }
 
     /// That columns which share an axis have one unit, unless whoever asks has named them.
-    fn check_units(&self) -> Result<(), Error> {
+    fn check_units(&self, table: &Table) -> Result<(), Error> {
+        // Panels of several columns have axes of their own, and so have ends of a parameter.
+        let apart = self.facet.as_deref() == Some(OF) || self.kind == Some(Kind::Tornado);
+        let subjects = if apart { Vec::new() } else { self.subjects(table, 0..table.height()) };
+        let columns = if subjects.is_empty() { &self.y } else { &subjects };
         let units: Vec<_> =
-            self.y.iter().filter(|it| !self.labels.contains_key(*it)).map(|it| (it, unit(it))).collect();
+            columns.iter().filter(|it| !self.labels.contains_key(*it)).map(|it| (it, unit(it))).collect();
         let Some((one, other)) = units.first().zip(units.iter().find(|it| it.1 != units[0].1)) else {
             return Ok(());
         };
@@ -102,8 +106,13 @@ impl Drawing {
             "" => format!("`{column}` has no unit"),
             unit => format!("`{column}` is in {unit}"),
         };
+        let remedy = if subjects.is_empty() {
+            "draw a figure of each, or name both by `labels`"
+        } else {
+            "give each a panel (`facet` is `of`), or filter the table"
+        };
         Err(Error::BadChart(format!(
-            "{}, and {}: one axis cannot show both; draw a figure of each, or name both by `labels`",
+            "{}, and {}: one axis cannot show both; {remedy}",
             said(one),
             said(other)
         )))

@@ -7,7 +7,7 @@ use memscape_plot::style::Width;
 
 use crate::drawing::{Drawing, Kind};
 use crate::looks::Looks;
-use crate::rows::{Place, Rows, distinct};
+use crate::rows::{Place, Rows, distinct, is_numeric};
 
 /// How many points a bar or a cell takes across that can say that it has no value.
 const NARROWEST: f64 = 4.5;
@@ -27,6 +27,8 @@ impl Drawing {
         if self.is_crowded(rows, looks, panels) {
             said.push(lacking(table, &unknown.iter().map(|it| it.line).collect::<Vec<_>>(), all, ""));
         }
+        said.push(self.without_any(table, rows, panels));
+        said.push(self.of_several_parts(table, rows));
         match kind {
             Kind::Stacked => said.extend(partly(rows, panels)),
             Kind::Front => {
@@ -44,6 +46,43 @@ impl Drawing {
         }
         said.retain(|it| !it.is_empty());
         said.join(" ")
+    }
+
+    /// Which panels, and which curves or series of points, have no value at all, and so no place in the figure.
+    fn without_any(&self, table: &Table, rows: &Rows, panels: &[String]) -> String {
+        /// So many are named.
+        const MOST: usize = 8;
+        let known = parts(rows);
+        let curves = matches!(rows.kind, Kind::Lines | Kind::Points | Kind::Front);
+        let lacks = |it: &String| !known.iter().any(|(_, its)| its == it);
+        let facets = distinct(rows.places.iter().map(|it| it.facet.clone()));
+        let series = distinct(rows.places.iter().map(|it| it.series.clone()));
+        let called = |column: &Option<String>, name: String| match column {
+            Some(column) if self.y.len() == 1 && is_numeric(table, column) => self.counted(column, &name),
+            _ => name,
+        };
+        let facets = facets.into_iter().filter(|it| !panels.contains(it)).map(|it| called(&self.facet, it));
+        let series = series.into_iter().filter(|it| curves && lacks(it)).map(|it| called(&self.series, it));
+        let none: Vec<String> = facets.chain(series).collect();
+        match &none[..] {
+            [] => String::new(),
+            [one] => format!("{one} has no value at all."),
+            _ if none.len() > MOST => {
+                format!("{} and {} more have no value at all.", none[..MOST].join(", "), none.len() - MOST)
+            }
+            [all @ .., last] => format!("{} and {last} have no value at all.", all.join(", ")),
+        }
+    }
+
+    /// That energies are drawn together of which some are of more than others.
+    fn of_several_parts(&self, table: &Table, rows: &Rows) -> String {
+        const BOUNDARY: &str = "energy_boundary";
+        let energies = self.y.iter().chain([&self.x]).any(|it| it.ends_with("_j"));
+        let Some(of) = table.text(BOUNDARY).ok().filter(|_| energies) else { return String::new() };
+        match &distinct(rows.all.iter().filter_map(|it| of[it.line].clone()))[..] {
+            [] | [_] => String::new(),
+            kinds => format!("Energies are of different parts: `{BOUNDARY}` is {}.", kinds.join(", ")),
+        }
     }
 
     /// Whether bars or cells may be narrower than the words that say that they have no value.
@@ -183,7 +222,27 @@ mod tests {
         assert_eq!((map.columns.len(), map.rows.len()), (2, 2));
         assert_eq!(map.values, [[None, Some(5.0)], [None, None]]);
         let lines = drawing.draw(&table).unwrap();
-        assert_eq!(lines.caption, "3 of 4 points have no answer and are left out (column `error`).");
+        let said = "3 of 4 points have no answer and are left out (column `error`).";
+        assert_eq!(lines.caption, format!("{said} int4 has no value at all."));
+        // Nor has a panel.
+        let panels = Drawing::of("pim.registers", "speedup").facet("format").kind(Kind::Bars);
+        let panels = panels.draw(&table).unwrap();
+        assert_eq!(panels.panels.len(), 1);
+        assert!(panels.caption.ends_with("int4 has no value at all."), "{}", panels.caption);
+    }
+
+    #[test]
+    fn energies_of_different_parts_are_told() {
+        let table = Table::from_columns([
+            ("time_ns", numbers(&[1.0, 2.0, 3.0].map(Some))),
+            ("energy_j", numbers(&[3.0, 2.0, 1.0].map(Some))),
+            ("energy_boundary", texts(&["device", "device", "modules"])),
+        ])
+        .unwrap();
+        let caption = |it: Drawing| it.kind(Kind::Front).draw(&table).unwrap().caption;
+        let said = "Energies are of different parts: `energy_boundary` is device, modules.";
+        assert_eq!(caption(Drawing::of("time_ns", "energy_j")), said);
+        assert_eq!(caption(Drawing::of("energy_j", "time_ns")), said);
     }
 
     #[test]

@@ -7,10 +7,10 @@
 //! # Source
 //! Model Context Protocol, revision 2025-11-25: base protocol, lifecycle, tools.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use base64::Engine as _;
@@ -49,6 +49,12 @@ pub fn serve(input: impl Read + Send + 'static, out: &mut dyn Write, tools: &Too
     thread::spawn(move || read(input, &sender, &ids));
     for message in messages {
         let answer = match message {
+            // Revision 2025-03-26 has several in one.
+            Ok(Value::Array(batch)) if !batch.is_empty() => {
+                let answers: Vec<Value> =
+                    batch.iter().filter_map(|it| answer(it, tools, &cancelled)).collect();
+                (!answers.is_empty()).then_some(Value::Array(answers))
+            }
             Ok(message) => answer(&message, tools, &cancelled),
             Err(problem) => Some(error(&Value::Null, code::PARSE, &problem)),
         };
@@ -60,22 +66,32 @@ pub fn serve(input: impl Read + Send + 'static, out: &mut dyn Write, tools: &Too
     Ok(())
 }
 
-/// Requests that are no longer wanted.
+/// Requests without an answer, and whether one is no longer wanted.
 #[derive(Default)]
-struct Cancelled(Mutex<HashSet<String>>);
+struct Cancelled(Mutex<HashMap<String, bool>>);
 
 impl Cancelled {
-    fn add(&self, id: &Value) {
-        let mut ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of requests that were answered already, nobody takes them out.
-        if ids.len() > 1000 {
-            ids.clear();
+    fn all(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asked(&self, id: &Value) {
+        self.all().insert(id.to_string(), false);
+    }
+
+    /// Of a request that is answered, or was never made, it means nothing.
+    fn cancel(&self, id: &Value) {
+        if let Some(cancelled) = self.all().get_mut(&id.to_string()) {
+            *cancelled = true;
         }
-        ids.insert(id.to_string());
     }
 
     fn has(&self, id: &Value) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&id.to_string())
+        self.all().get(&id.to_string()).copied().unwrap_or_default()
+    }
+
+    fn answered(&self, id: &Value) {
+        self.all().remove(&id.to_string());
     }
 }
 
@@ -100,11 +116,19 @@ fn read(input: impl Read, to: &SyncSender<Result<Value, String>>, cancelled: &Ca
             }
             Err(format!("a message has at most {MOST_BYTES} bytes"))
         };
-        if let Ok(message) = &message
-            && message["method"] == "notifications/cancelled"
-        {
-            cancelled.add(&message["params"]["requestId"]);
-            continue;
+        let several = match &message {
+            Ok(Value::Array(several)) => several,
+            Ok(one) => std::slice::from_ref(one),
+            Err(_) => &[],
+        };
+        for it in several {
+            match it.get("id") {
+                Some(id) => cancelled.asked(id),
+                None if it["method"] == "notifications/cancelled" => {
+                    cancelled.cancel(&it["params"]["requestId"]);
+                }
+                None => {}
+            }
         }
         if to.send(message).is_err() {
             return;
@@ -112,8 +136,14 @@ fn read(input: impl Read, to: &SyncSender<Result<Value, String>>, cancelled: &Ca
     }
 }
 
-/// The answer to a message, if it is a request.
+/// The answer to a message, if it is a request that is still wanted.
 fn answer(message: &Value, tools: &Tools, cancelled: &Cancelled) -> Option<Value> {
+    let answer = answer_to(message, tools, cancelled);
+    cancelled.answered(&message["id"]);
+    answer
+}
+
+fn answer_to(message: &Value, tools: &Tools, cancelled: &Cancelled) -> Option<Value> {
     let Some(method) = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0") else {
         // An answer to nothing that we asked, or none of the protocol.
         let is_answer = message.get("result").is_some() || message.get("error").is_some();

@@ -31,7 +31,9 @@ pub enum FitError<E> {
     #[error("there is nothing to fit to; give at least one measurement")]
     NoResiduals,
     /// A residual is none.
-    #[error("residual {row} is {residual:?} at {at}; its error must be a number, and slack at least 0")]
+    #[error(
+        "residual {row} is {residual:?} at {at}; its error must be a number up to 1e150, and slack at least 0"
+    )]
     NotANumber {
         /// Which one, from 0.
         row: usize,

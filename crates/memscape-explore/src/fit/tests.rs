@@ -316,8 +316,9 @@ fn bad_residuals_are_told_with_the_point() {
         fit(&free, &FitMethod::MEASURED, &(), |it| residuals(it[0])).unwrap_err().to_string()
     };
     insta::assert_snapshot!(error(|_| Ok(Vec::new())), @"there is nothing to fit to; give at least one measurement");
-    insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it), Residual::new(f64::NAN)])), @"residual 1 is Residual { error: NaN, slack: 0.0 } at `a` = 2; its error must be a number, and slack at least 0");
-    insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it).within(-1.0)])), @"residual 0 is Residual { error: 2.0, slack: -1.0 } at `a` = 2; its error must be a number, and slack at least 0");
+    insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it), Residual::new(f64::NAN)])), @"residual 1 is Residual { error: NaN, slack: 0.0 } at `a` = 2; its error must be a number up to 1e150, and slack at least 0");
+    insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it * 1e200)])), @"residual 0 is Residual { error: 2e200, slack: 0.0 } at `a` = 2; its error must be a number up to 1e150, and slack at least 0");
+    insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it).within(-1.0)])), @"residual 0 is Residual { error: 2.0, slack: -1.0 } at `a` = 2; its error must be a number up to 1e150, and slack at least 0");
     insta::assert_snapshot!(error(|it| Ok(vec![Residual::new(it); if it < 1.0 { 1 } else { 2 }])), @"there are 1 residuals at `a` = 0, and 2 before; give as many at every point");
     insta::assert_snapshot!(error(|it| if it < 1.0 { Err("too few banks") } else { Ok(vec![Residual::new(it)]) }), @"too few banks (at `a` = 0)");
 }

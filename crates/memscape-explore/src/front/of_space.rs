@@ -198,7 +198,10 @@ fn nothing_compared(plan: &Plan<'_>, asker: Asker<'_>, objectives: &[Objective],
     }
     if seen.feasible == 0 {
         let it = if plan.checks.len() == 1 { "it" } else { "one" };
-        return Error::BadSweep(format!("none of {} answers keeps {checks}; loosen {it}", seen.answered));
+        return Error::BadSweep(format!(
+            "none of {} answers keeps {checks} (what is null never does); loosen {it}",
+            seen.answered
+        ));
     }
     let kept = if plan.checks.is_empty() { String::new() } else { format!(" that keeps {checks}") };
     let goals = quoted(objectives.iter().map(|it| it.formula.as_str()), "and");

@@ -275,7 +275,7 @@ fn a_front_needs_an_end() {
     insta::assert_snapshot!(error(Space::default().range("memory.trp_ns", Range::new(1.0, 2.0)), "time_ns"), @"axis `memory.trp_ns` is a range of real numbers, which has no end of points; give `step` or `count` in it, draw from it with a sample, or search");
     insta::assert_snapshot!(error(space(), "time"), @"`time`: there is no parameter or column `time`; did you mean `time_ns`? at character 1 (`time`)");
     insta::assert_snapshot!(error(space(), "mode"), @"`mode`: an objective is a number, and this is a text at character 1 (`mode`)");
-    insta::assert_snapshot!(error(space().constraint("memory.banks < 0"), "time_ns"), @"the constraint `memory.banks < 0` leaves none of 726 points; loosen it");
-    insta::assert_snapshot!(error(space().constraint("time_ns < 0"), "time_ns"), @"none of 316 answers keeps `time_ns >= 20` and `time_ns < 0`; loosen one");
+    insta::assert_snapshot!(error(space().constraint("memory.banks < 0"), "time_ns"), @"the constraint `memory.banks < 0` leaves none of 726 points (what is null never holds); loosen it");
+    insta::assert_snapshot!(error(space().constraint("time_ns < 0"), "time_ns"), @"none of 316 answers keeps `time_ns >= 20` and `time_ns < 0` (what is null never does); loosen one");
     insta::assert_snapshot!(error(space(), "sqrt(0 - time_ns)"), @"no answer that keeps `time_ns >= 20` has a value of `sqrt(0 - time_ns)`; it is null or not a finite number");
 }

@@ -400,7 +400,9 @@ pub fn nothing_found(found: &Table, question: &Search) -> Result<Option<String>,
             format!("none of {all} points has an answer; the first says: {first}")
         }
         _ if found.column_names().contains(&FEASIBLE) => {
-            format!("none of {answered} answers keeps the constraints; loosen one, or raise the budget")
+            format!(
+                "none of {answered} answers keeps the constraints (what is null never does); loosen one, or raise the budget"
+            )
         }
         _ => {
             format!("no answer has a value of `{}`; it is null or not a finite number", goals.join("` and `"))

@@ -4,18 +4,16 @@ use memscape_study::random::Key;
 
 use super::experiment::Experiment;
 use crate::error::Error;
+use crate::search::Cube;
 use crate::table::Table;
 
-/// Places on each axis.
-const LEVELS: u32 = 8;
-
-/// Each path visits one place more than there are axes, and changes one axis by about half of
-/// its length at a time: an effect is of what its value really moved.
+/// Each path visits one place more than there are axes, and changes one axis at a time: by half of its
+/// length, or where its values have no order to any other of them. An effect is of what the value really moved.
 pub(super) fn table(it: &Experiment<'_>) -> Result<Table, Error> {
     let axes = it.axes();
     it.check_samples(2, axes as u64 + 1)?;
     let paths: Vec<Path> = (0..it.question.samples)
-        .map(|index| Path::new(Key::new(it.question.seed).fork(index), axes))
+        .map(|index| Path::new(Key::new(it.question.seed).fork(index), &it.cube))
         .collect();
     let places: Vec<Vec<f64>> = paths.iter().flat_map(|it| it.places.iter().cloned()).collect();
     let values = it.values(&places);
@@ -59,25 +57,30 @@ struct Path {
 }
 
 impl Path {
-    fn new(key: Key, axes: usize) -> Self {
+    fn new(key: Key, cube: &Cube<'_>) -> Self {
+        let axes = cube.dimensions();
         let mut order: Vec<usize> = (0..axes).collect();
         order.sort_by_key(|it| key.bits(*it as u64));
         let key = key.fork(0);
-        // Levels in the middle of their stretch, so that a list is met as evenly as a range.
-        let place = |axis: usize| {
-            let level = (key.uniform(axis as u64) * f64::from(LEVELS / 2)).floor();
-            (level + 0.5) / f64::from(LEVELS)
-        };
-        let mut here: Vec<f64> = (0..axes).map(place).collect();
-        let up: Vec<bool> = (0..axes).map(|it| key.bits((axes + it) as u64) & 1 == 0).collect();
-        for (place, up) in here.iter_mut().zip(&up) {
-            *place += if *up { 0.0 } else { 0.5 };
-        }
+        // Anywhere, so that each value of a list is met as often as any other.
+        let mut here: Vec<f64> = (0..axes).map(|axis| key.uniform(axis as u64)).collect();
         let mut places = vec![here.clone()];
         for axis in &order {
-            here[*axis] += if up[*axis] { 0.5 } else { -0.5 };
+            here[*axis] = (here[*axis] + step(cube, *axis, key.uniform((axes + axis) as u64))).fract();
             places.push(here.clone());
         }
         Self { order, places }
+    }
+}
+
+/// How far an axis is changed, around its end if need be.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn step(cube: &Cube<'_>, axis: usize, chance: f64) -> f64 {
+    match cube.length(axis) {
+        Some(length) if !cube.is_ordered(axis) => {
+            let (all, others) = (length as f64, length as f64 - 1.0);
+            (1.0 + (chance * others).floor()).min(others) / all
+        }
+        _ => 0.5,
     }
 }

@@ -138,6 +138,31 @@ fn an_elementary_effect_is_of_the_whole_axis() {
     close(&effects(&whole), &[4.0, 2.0], 1e-9);
 }
 
+/// Each value of a list is met as often as any other, and where they have no order each pair of them.
+#[test]
+fn an_elementary_effect_is_between_any_two_values_of_a_list() {
+    let asked = |values: &[f64], of: &str| {
+        let space = Space::default().axis("a", values.iter().copied()).range("b", Range::new(0.0, 1.0));
+        let question = Sensitivity {
+            of: vec![of.to_owned()],
+            method: SensitivityMethod::Morris,
+            samples: 2000,
+            seed: 3,
+        };
+        sensitivity(&KNOWN, &[], &space, &question, &()).unwrap()
+    };
+    // Of 12 ordered pairs, 8 differ.
+    for values in [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]] {
+        let effects = asked(&values, "line").f64("mean_absolute_effect").unwrap();
+        close(&effects, &[2.0 / 3.0, 2.0], 0.03);
+    }
+    // One of ten has no answer, and is in a fifth of the pairs.
+    let mut values: Vec<f64> = (0..10).map(|it| f64::from(it % 2) / 10.0).collect();
+    values[7] = 0.9;
+    let paths = asked(&values, "partial").f64("paths").unwrap()[0].unwrap();
+    assert!((paths / 2000.0 - 0.8).abs() < 0.03, "{paths}");
+}
+
 #[test]
 fn a_tornado_is_one_parameter_at_a_time() {
     let table = asked("g", SensitivityMethod::Tornado, 1);

@@ -70,7 +70,9 @@ pub(crate) fn nothing_allowed(plan: &mut Plan<'_>) -> Error {
     for (check, text) in all.into_iter().zip(&texts) {
         plan.prunes = vec![check];
         if !Cursor::new(plan, 0).settle(size) {
-            return Error::BadSweep(format!("the constraint {text} leaves none of {size} points; loosen it"));
+            return Error::BadSweep(format!(
+                "the constraint {text} leaves none of {size} points (what is null never holds); loosen it"
+            ));
         }
     }
     Error::BadSweep(format!(

@@ -249,7 +249,8 @@ impl<'a> Plan<'a> {
     fn unknown(&self, name: &str) -> String {
         let parameters = self.anatomy.description.parameters.iter().map(|it| it.path.as_str());
         let columns = self.anatomy.columns.builders.iter().map(|it| it.name.as_str());
-        Unknown::new("parameter or column", name, parameters.chain(columns)).to_string()
+        // There are fewer columns, and an objective is one.
+        Unknown::new("parameter or column", name, columns.chain(parameters)).to_string()
     }
 
     /// The fastest dimension that a parameter's value depends on.

@@ -189,7 +189,7 @@ fn faults_of_a_space_are_told() {
     insta::assert_snapshot!(error(Space::default().axis("mode", ["in-turn"]).axis("rows", [1]).when("'in-turns' != mode")), @"`'in-turns' != mode`: `mode` is never `in-turns`; did you mean `in-turn`? at character 1 (`'in-turns' != mode`)");
     insta::assert_snapshot!(with("rows + 1"), @"`rows + 1`: a constraint is true or false, and this is a number at character 1 (`rows + 1`)");
     insta::assert_snapshot!(with("rows <"), @"`rows <`: expected a number, a text, a name or `(` at its end");
-    insta::assert_snapshot!(with("rows > 20"), @"the constraint `rows > 20` leaves none of 780 points; loosen it");
+    insta::assert_snapshot!(with("rows > 20"), @"the constraint `rows > 20` leaves none of 780 points (what is null never holds); loosen it");
     insta::assert_snapshot!(error(grid().constraint("rows > 10").constraint("rows < 5")), @"the constraints `rows > 10` and `rows < 5` together leave none of 780 points; loosen one");
     insta::assert_snapshot!(error(grid().range("memory.trp_ns", Range::new(1.0, 2.0))), @"axis `memory.trp_ns` is a range of real numbers; give `step` or `count` in it, draw from it with a sample, or search");
     insta::assert_snapshot!(error(grid().axis("mode", ["in-turn"]).when("trp_ns > 1")), @"`trp_ns > 1`: `trp_ns` is no axis before `mode`, which exists only where this holds at character 1 (`trp_ns > 1`)");

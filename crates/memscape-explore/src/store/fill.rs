@@ -189,7 +189,7 @@ pub(super) fn check_finished(path: &Path, question: &Question, store: Option<&St
         Err(_) => "something else than an answer".to_owned(),
     };
     let problem =
-        format!("it holds {holds}; name another file, remove it, or have it replaced (`--overwrite`)");
+        format!("it holds {holds}; name another file, remove it, or have it replaced (`overwrite`)");
     Err(Error::file(path, &problem))
 }
 

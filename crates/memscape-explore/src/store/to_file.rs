@@ -209,10 +209,7 @@ mod tests {
         assert_eq!(Table::read_parquet(&path).unwrap().height(), 65 * 40);
         // A finished table is lost to no other question unless that is said.
         let error = sweep(&other, &path, true, &()).unwrap_err().to_string();
-        assert!(
-            error.contains("another question of `toy.read`") && error.contains("`--overwrite`"),
-            "{error}"
-        );
+        assert!(error.contains("another question of `toy.read`") && error.contains("`overwrite`"), "{error}");
         assert_eq!(Table::read_parquet(&path).unwrap().height(), 65 * 40);
         assert!(sweep(&more, &path, false, &()).is_err(), "the other's rows are in the folder");
         // The other question's rows are still there.

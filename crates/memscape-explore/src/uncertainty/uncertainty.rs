@@ -49,8 +49,8 @@ const MOST_ANSWERS: u64 = 50_000_000;
 /// point is none there; where it refuses one at a point, the draws of others count.
 ///
 /// A row for each point and column asked of: the axes, `of`, `value` (as without any
-/// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above; the value
-/// need not be between them where a number stands at the end of its interval),
+/// doubt), `median`, `low` and `high` (a 20th of the draws is below, a 20th above, widened to hold
+/// the value where a number stands at the end of its interval),
 /// `from_calibration`, `from_priors` and `from_readings` (half of the way from `low` to
 /// `high` if nothing else were in doubt), `draws`: how many had an answer, and `error`: why the
 /// point has none, else null.

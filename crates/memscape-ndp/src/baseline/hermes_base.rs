@@ -71,7 +71,7 @@ pub fn hermes_base(machine: &Machine, work: &Work, stage: PromptStage) -> Result
         pcie: transfers,
         gpu,
         cold,
-        mlp: Nanoseconds::saturating((gpu + cold).as_f64() * mlp_weights / weights),
+        mlp: Some(Nanoseconds::saturating((gpu + cold).as_f64() * mlp_weights / weights)),
         hot_share: resident,
         gpu_read_share: computed,
         cold_compute_share: 1.0 - computed,

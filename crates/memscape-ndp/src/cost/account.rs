@@ -61,8 +61,8 @@ pub struct Account {
     pub step: Breakdown<StepPart>,
     /// Of a step: transfers over PCIe.
     pub pcie: Nanoseconds,
-    /// Of a step: feed-forward blocks, with their synchronisation.
-    pub mlp: Nanoseconds,
+    /// Of a step: feed-forward blocks, with their synchronisation; of systems that tell them from other matrices.
+    pub mlp: Option<Nanoseconds>,
     /// Sparse blocks on the GPU.
     pub gpu: Nanoseconds,
     /// Sparse blocks on the slowest DIMM.
@@ -133,7 +133,7 @@ impl Account {
             prompt,
             step,
             pcie: Nanoseconds::ZERO,
-            mlp: Nanoseconds::ZERO,
+            mlp: None,
             gpu: Nanoseconds::ZERO,
             cold: Nanoseconds::ZERO,
             bound_by,

@@ -44,7 +44,7 @@ fn told(hermes: &Hermes, sparse: &Sparse, plan: Plan, held: Held) -> Result<Acco
         pcie: sparse.crossed
             + hermes.rates.projection_activations(&hermes.work.shape) * rest.layers
             + rest.late_fetches(hermes, plan),
-        mlp: sparse.mlp,
+        mlp: Some(sparse.mlp),
         gpu: sparse.gpu,
         cold: sparse.cold,
         hot_share: sparse.hot_bytes / hermes.work.shape.sparse_bytes(),

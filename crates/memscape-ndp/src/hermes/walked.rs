@@ -69,7 +69,8 @@ impl Hermes<'_> {
         let oracle = self.policy.strategy == Strategy::Oracle;
         let share = |right: u64, all: u64| if oracle { 1.0 } else { precise(right) / precise(all.max(1)) };
         sparse.accuracy = Some(share(all.hits + all.correct_rejections, judged));
-        sparse.recall = Some(share(all.hits, all.hits + all.misses));
+        let any = all.hits + all.misses;
+        sparse.recall = (any > 0).then(|| share(all.hits, any));
         sparse.missed = if oracle || active <= 0.0 { 0.0 } else { missed / active };
         sparse
     }

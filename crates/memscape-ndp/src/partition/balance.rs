@@ -12,7 +12,8 @@ pub(super) struct Bins {
 /// there are more, they are so small that longest-first is level already.
 const SEARCHED: usize = 512;
 
-/// Gives the neurons after each block's prefix to the DIMMs.
+/// Gives the neurons after each block's prefix to the DIMMs, or what none of them has room for to the GPU.
+/// Where that leads to no end, as with neurons that are large against the room there is, they are packed.
 ///
 /// * `order`: neurons by falling frequency, per block
 /// * `prefix`: how many of them lie on the GPU, per block
@@ -24,10 +25,22 @@ pub(super) fn balance(
     mut bins: Bins,
 ) -> Result<(Vec<Vec<Device>>, Vec<f64>), PartitionError> {
     let capacity = bins.free.clone();
-    let mut devices = Vec::with_capacity(blocks.len());
-    for ((block, order), prefix) in blocks.iter().zip(order).zip(prefix) {
-        devices.push(longest_first(block, order, *prefix, &mut bins)?);
-    }
+    let placed: Result<Vec<_>, _> = blocks
+        .iter()
+        .zip(order)
+        .zip(prefix)
+        .map(|((block, order), prefix)| longest_first(block, order, *prefix, &mut bins))
+        .collect();
+    let mut devices = if let Ok(devices) = placed {
+        devices
+    } else {
+        bins.free.clone_from(&capacity);
+        let on_gpu = |((block, order), prefix): ((&Block, &&[u32]), &usize)| {
+            order[..*prefix].iter().map(|it| block.bytes.of(*it as usize)).sum::<f64>()
+        };
+        bins.free[0] += blocks.iter().zip(order).zip(prefix).map(on_gpu).sum::<f64>();
+        packed(blocks, &mut bins)?
+    };
     // Searched when all neurons have a place, so that what room is left is known.
     for (block, device) in blocks.iter().zip(&mut devices) {
         if device.len() <= SEARCHED {
@@ -73,12 +86,38 @@ fn longest_first(
                 best = Some((done, free, dimm));
             }
         }
-        let Some((_, _, dimm)) = best else { return Err(PartitionError::Fragmented { bytes }) };
+        let dimm = match best {
+            Some((_, _, dimm)) => dimm,
+            None if bytes <= bins.free[0] => 0,
+            None => return Err(PartitionError::Fragmented { bytes }),
+        };
         load[dimm] = load[dimm].plus(work);
         bins.free[dimm] -= bytes;
         device[neuron as usize] = Device::try_from(dimm).expect("at most 4096 DIMMs");
     }
     Ok(device)
+}
+
+/// Largest first, each to the device that it fills most.
+fn packed(blocks: &[Block], bins: &mut Bins) -> Result<Vec<Vec<Device>>, PartitionError> {
+    let mut devices: Vec<Vec<Device>> = blocks.iter().map(|it| vec![0; it.frequency.len()]).collect();
+    let mut all: Vec<(f64, usize, usize)> = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(block, it)| {
+            (0..it.frequency.len()).map(move |neuron| (it.bytes.of(neuron), block, neuron))
+        })
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (bytes, block, neuron) in all {
+        let with_room = (0..bins.free.len()).filter(|it| bytes <= bins.free[*it]);
+        let device = with_room
+            .min_by(|a, b| bins.free[*a].total_cmp(&bins.free[*b]))
+            .ok_or(PartitionError::Fragmented { bytes })?;
+        bins.free[device] -= bytes;
+        devices[block][neuron] = Device::try_from(device).expect("at most 4096 DIMMs");
+    }
+    Ok(devices)
 }
 
 /// Local search in one block: takes work out of the slowest device.

@@ -148,8 +148,8 @@ pub enum PartitionError {
     },
     /// There is room, but neurons are too large to fill it.
     #[error(
-        "no DIMM has room left for a neuron of {bytes} bytes, although all neurons together would fit; \
-         use smaller neurons or one more DIMM"
+        "nothing has room left for a neuron of {bytes} bytes, although all neurons together would fit; \
+         use smaller neurons, or devices with more room"
     )]
     Fragmented {
         /// The neuron's bytes.

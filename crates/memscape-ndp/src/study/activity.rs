@@ -43,7 +43,7 @@ pub struct ActivityStudy {
     /// Tokens of a window
     #[schemars(range(min = 1, max = 4095))]
     pub window: NonZeroU32,
-    /// Tokens of the prompt, by the law
+    /// Tokens of the prompt, by the law; a recording has its own
     #[schemars(range(min = 1, max = 1_048_576))]
     pub prompt_tokens: NonZeroU32,
     /// Tokens generated after it
@@ -69,7 +69,7 @@ pub struct ActivityAnswer {
     pub overlap: f64,
     /// Share of activations in the neurons that are hot by the profile
     pub top_share: f64,
-    /// Activations per hot neuron over activations per cold one
+    /// Activations per hot neuron over activations per cold one; null where either have no neuron or nothing is active
     pub intensity_ratio: Option<f64>,
     /// Share of hot neurons that are not among this prompt's hot ones
     pub hot_varied: f64,
@@ -183,7 +183,7 @@ impl Study for ActivityStudy {
             density: statistics.density,
             overlap: statistics.overlap,
             top_share: top,
-            intensity_ratio: intensity_ratio(hot, top),
+            intensity_ratio: intensity_ratio(hot, top).filter(|_| statistics.density > 0.0),
             hot_varied: statistics.hot_varied,
             child_given_parents: statistics.child_given_parents,
             token_imbalance: statistics.token_imbalance,

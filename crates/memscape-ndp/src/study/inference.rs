@@ -46,7 +46,7 @@ pub struct InferenceStudy {
     /// Sequences at the same time
     #[schemars(range(min = 1, max = 4096))]
     pub batch: NonZeroU32,
-    /// Tokens of the prompt
+    /// Tokens of the prompt; a recording has its own
     #[schemars(range(min = 1, max = 1_048_576))]
     pub prompt_tokens: NonZeroU32,
     /// Tokens generated after it
@@ -135,8 +135,9 @@ pub struct InferenceAnswer {
     pub communication_ns: f64,
     /// Of a step: predicting active neurons
     pub predictor_ns: f64,
-    /// The feed-forward networks, with their synchronisation, over a step
-    pub mlp_ns: f64,
+    /// The feed-forward networks, with their synchronisation, over a step; null for systems that do not divide
+    /// matrices, see `fc_ns`
+    pub mlp_ns: Option<f64>,
     /// Sparse blocks on the GPU, over a step; of systems that do not divide them, all matrices
     pub gpu_ns: f64,
     /// Sparse blocks on the slowest DIMM (or the host), over a step
@@ -169,8 +170,8 @@ pub struct InferenceAnswer {
     pub link_migration_share: f64,
     /// Time to move them through the host instead, as a share of the run with it
     pub host_migration_share: f64,
-    /// How much faster a neuron moves over the links than through the host
-    pub link_speedup: f64,
+    /// How much faster a neuron moves over the links than through the host; null where none moves between DIMMs
+    pub link_speedup: Option<f64>,
     /// Share of neurons whose activity is predicted; null where nothing is
     pub prediction_accuracy: Option<f64>,
     /// Share of active neurons that are predicted; null where nothing is
@@ -178,10 +179,11 @@ pub struct InferenceAnswer {
     /// Of the bytes of neurons that any sequence activates, those that were not predicted, and so were late or
     /// left out: each neuron once, however many sequences of a batch need it
     pub missed_share: f64,
-    /// The predictor's state table, in units of 1024 bytes: one for all sequences, of what any of them activates
-    pub state_table_kib: f64,
+    /// The predictor's state table, in units of 1024 bytes: one for all sequences, of what any of them activates;
+    /// null for systems without Hermes' predictor
+    pub state_table_kib: Option<f64>,
     /// Its correlation table, in units of 1024 bytes
-    pub correlation_table_kib: f64,
+    pub correlation_table_kib: Option<f64>,
     /// Bandwidth between the ranks of one DIMM and its unit
     pub dimm_bandwidth_gb_s: f64,
     /// Tokens per second for each thousand dollars; null without a price
@@ -474,6 +476,7 @@ impl Study for InferenceStudy {
             System::TensorrtLlm => account.held.limit,
             _ => rates.usable_bytes,
         };
+        let predicts = matches!(self.system, System::Hermes | System::HermesHost);
         let mlp_bytes = work.shape.weight_bytes * work.shape.neuron_weights(crate::activity::BlockKind::Mlp);
         Ok(InferenceAnswer {
             headline,
@@ -481,7 +484,7 @@ impl Study for InferenceStudy {
             attention_ns: account.step.ns(StepPart::Attention),
             communication_ns: account.step.ns(StepPart::Communication),
             predictor_ns: predictor,
-            mlp_ns: account.mlp.as_f64(),
+            mlp_ns: account.mlp.map(Nanoseconds::as_f64),
             gpu_ns: account.gpu.as_f64(),
             cold_ns: account.cold.as_f64(),
             pcie_share: pcie / step,
@@ -498,12 +501,12 @@ impl Study for InferenceStudy {
             moves_per_token: account.moves,
             link_migration_share: by_link * generated / run,
             host_migration_share: by_host * generated / (run + by_host * generated),
-            link_speedup: rates.link_speedup(mlp_bytes),
+            link_speedup: (self.system == System::Hermes).then(|| rates.link_speedup(mlp_bytes)),
             prediction_accuracy: account.accuracy,
             prediction_recall: account.recall,
             missed_share: account.missed,
-            state_table_kib: states / 1024.0,
-            correlation_table_kib: parents / 1024.0,
+            state_table_kib: predicts.then_some(states / 1024.0),
+            correlation_table_kib: predicts.then_some(parents / 1024.0),
             dimm_bandwidth_gb_s: self.dimm.bandwidth_gb_s(),
             tokens_per_s_per_kusd: headline
                 .cost_usd

@@ -127,7 +127,7 @@ pub(super) const RANK: &[Effect] = &[
 
 pub(super) const INFERENCE: &[Effect] = &[
     worse("batch"),
-    either("prompt_tokens", TRAINED),
+    either("prompt_tokens", TRAINED).only(&[When::is("trace", &["null"])]),
     slower("generated_tokens"),
     faster("gpu.memory_gb").except(MEANS_HANDED),
     better("gpu.bandwidth_gb_s"),
@@ -269,7 +269,8 @@ pub(super) const PARTITION: &[Effect] = &[
 /// To the accuracy of what is foreseen: who computes it, and how fast, is nothing to it.
 pub(super) const PREDICTOR: &[Effect] = &[
     either("batch", "a neuron is active if any sequence needs it, which all together need more often"),
-    either("prompt_tokens", "the table begins with what the prompt showed"),
+    either("prompt_tokens", "the table begins with what the prompt showed")
+        .only(&[When::is("trace", &["null"])]),
     either("generated_tokens", "a reply's end is foreseen as well as its beginning, or not"),
     either("layers", "some layers are foreseen better than others"),
     either("sequence", "another recorded sequence").only(&[When::is_not("trace", &["null"])]),
@@ -323,7 +324,8 @@ pub(super) const ACTIVITY: &[Effect] = &[
     neutral("shards"),
     neutral("window"),
     either("layers", "some layers are more uneven than others"),
-    either("prompt_tokens", "a longer profile tells more of what is hot"),
+    either("prompt_tokens", "a longer profile tells more of what is hot")
+        .only(&[When::is("trace", &["null"])]),
     either("generated_tokens", "a longer reply uses more neurons"),
     either("sequence", "another sequence").only(&[When::is("engine", &["events"])]),
     either("activity.*", CONCENTRATES).only(&[When::is("trace", &["null"])]),

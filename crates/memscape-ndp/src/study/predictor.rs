@@ -38,7 +38,7 @@ pub struct PredictorStudy {
     /// Sequences at the same time
     #[schemars(range(min = 1, max = 4096))]
     pub batch: NonZeroU32,
-    /// Tokens of the prompt
+    /// Tokens of the prompt; a recording has its own
     #[schemars(range(min = 1, max = 1_048_576))]
     pub prompt_tokens: NonZeroU32,
     /// Tokens generated after it

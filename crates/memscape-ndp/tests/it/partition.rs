@@ -391,6 +391,37 @@ fn a_gpu_that_is_left_idle_takes_no_time() {
     assert!(far.lower_bound_ms < 1.0, "{far:?}");
 }
 
+/// Neurons that are large against the room of a DIMM have a place as long as they do anywhere.
+#[test]
+fn what_fits_somewhere_is_placed() {
+    let instance = |sizes: &[f64], hottest: usize, capacity: &[f64]| Instance {
+        bytes: vec![sizes.to_vec()],
+        frequency: vec![(0..sizes.len()).map(|it| if it == hottest { 0.9 } else { 0.1 }).collect()],
+        multiplied: None,
+        fixed: 0.0,
+        devices: Devices {
+            gpu_bandwidth: 1e9,
+            gpu_multiplies: f64::INFINITY,
+            gpu_capacity: capacity[0],
+            dimm_bandwidth: vec![1e8; capacity.len() - 1],
+            dimm_multiplies: f64::INFINITY,
+            dimm_capacity: capacity[1..].to_vec(),
+        },
+    };
+    for it in [
+        instance(&[14.0, 11.0], 0, &[25.0, 12.5, 12.5]),
+        instance(&[10.0; 4], 0, &[20.0, 16.0, 16.0]),
+        instance(&[7.0], 0, &[7.0, 3.0, 3.0, 3.0]),
+        // What is hot must leave the GPU to what fits nowhere else.
+        instance(&[11.0, 14.0], 0, &[14.0, 12.0, 12.0]),
+    ] {
+        check_rules(&it, &solve(&it.blocks(), &it.devices).unwrap());
+    }
+    let none = instance(&[14.0, 14.0], 0, &[15.0, 8.0, 8.0]);
+    let error = solve(&none.blocks(), &none.devices).unwrap_err().to_string();
+    assert!(error.starts_with("nothing has room left for a neuron of 14 bytes"), "{error}");
+}
+
 /// By hand: the hottest twentieth of either block's neurons on a GPU that is done long before level DIMMs,
 /// which multiply the rest for each sequence or read it for any. That is feasible, so no bound is above it;
 /// and all that a price could do better is to take more of one block than of the other.

@@ -196,6 +196,33 @@ fn a_platform_of_ones_own_changes_one_that_is_built_in() {
     assert_eq!(platform(&inline).unwrap().parameters.given["device.clock_mhz"], 900);
 }
 
+/// Files that a platform names are seen from its folder, from a base's in another folder too; never from where the
+/// program runs.
+#[test]
+fn a_platform_names_files_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    write("parts/slow.toml", "base = \"xdna2\"\n[parameters]\ndram.read_gb_s = 20\n");
+    write("parts/npu.toml", "base = \"npu-xdna2\"\n[parameters.given]\ndevice = \"slow.toml\"\n");
+    let based =
+        write("based.toml", "base = \"parts/npu.toml\"\n[parameters.given]\n\"device.clock_mhz\" = 1500\n");
+    let tried = "base = \"npu-xdna2\"\n[parameters.fastest_of]\ndevice = [\"parts/slow.toml\", \"xdna2\"]\n";
+    let tried = write("tried.toml", tried);
+    let asked = [based.as_str(), &tried, "npu-xdna2"].map(|it| platform(&json!(it)).unwrap());
+    let table = compare(&Workload::of("llama-3.2-1b"), &asked, &()).unwrap();
+    let times = table.f64("token_ns").unwrap();
+    assert!(times[0] > times[1] && times[1] == times[2], "{times:?}");
+    let missing = write("missing.toml", "base = \"npu-xdna2\"\n[parameters.given]\ndevice = \"none.toml\"\n");
+    let answer = compare(&Workload::of("llama-3.2-1b"), &[platform(&json!(missing)).unwrap()], &());
+    let said = answer.map_or_else(|it| it.to_string(), |it| it.text("error").unwrap()[0].clone().unwrap());
+    assert!(said.contains(folder.path().join("none.toml").to_str().unwrap()), "{said}");
+}
+
 #[test]
 fn what_no_platform_could_mend_is_an_error() {
     let all = platforms();

@@ -136,6 +136,20 @@ fn every_slot_takes_a_description_of_ones_own() {
     }
 }
 
+/// What a study takes can be listed and described.
+#[test]
+fn every_catalog_of_a_slot_is_registered_under_a_name_of_its_own() {
+    let named = registry().catalog_names();
+    let distinct: BTreeSet<&str> = named.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(distinct.len(), named.len(), "{distinct:?}");
+    let of_systems = registry().systems().iter().flat_map(|it| it.catalogs.iter().copied());
+    let of_slots = studies().flat_map(|it| it.slots().iter().map(|slot| slot.catalog));
+    for catalog in of_systems.chain(of_slots) {
+        let its = named.iter().filter(|it| it.1.is(catalog)).count();
+        assert_eq!(its, 1, "{} of {}", catalog.kind(), catalog.presets()[0].name);
+    }
+}
+
 /// A number that is known within a factor has its grade twice: for what is computed from it, and in its source.
 #[test]
 fn numbers_and_their_sources_say_one_grade() {
