@@ -101,9 +101,9 @@ impl PimDelays {
     pub fn check_refresh(&self, memory: &Dram) -> Result<(), OnlyRefreshing> {
         /// Share of the time that must be left.
         const LEAST: f64 = 0.01;
-        let [interval_ns, refresh_ns] = self.refresh_ns(memory);
-        if interval_ns - refresh_ns < self.slot.as_ns().max(LEAST * interval_ns) {
-            return Err(OnlyRefreshing { interval_ns, refresh_ns });
+        let ([interval_ns, refresh_ns], command_ns) = (self.refresh_ns(memory), self.slot.as_ns());
+        if interval_ns - refresh_ns < command_ns.max(LEAST * interval_ns) {
+            return Err(OnlyRefreshing { interval_ns, refresh_ns, command_ns });
         }
         Ok(())
     }
@@ -118,13 +118,16 @@ impl PimDelays {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
     "in each `memory.trefi_ns` of {interval_ns:.0} ns, refreshing the memory takes {refresh_ns:.0} ns with the closing and \
-     opening of rows, which leaves nearly nothing; raise `memory.data_rate_mt_s` or `memory.trefi_ns`"
+     opening of rows, which leaves too little for commands of {command_ns:.0} ns; raise `memory.data_rate_mt_s` or \
+     `memory.trefi_ns`"
 )]
 pub struct OnlyRefreshing {
     /// From one refresh to the next.
     pub interval_ns: f64,
     /// What one takes.
     pub refresh_ns: f64,
+    /// What a command takes.
+    pub command_ns: f64,
 }
 
 #[cfg(test)]

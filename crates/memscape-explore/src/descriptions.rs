@@ -96,9 +96,18 @@ pub(crate) fn likeness(catalog: &dyn AnyCatalog, path: &Path) -> usize {
     }
 }
 
-/// A path rather than a name, were it not the name of something built in.
+/// Whether a text is a path, whatever catalog it is for: no name of a description has a separator, or ends as
+/// their files do.
 #[must_use]
-pub fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
+pub fn is_path(text: &str) -> bool {
+    const ENDINGS: [&str; 4] = ["toml", "json", "gguf", "npz"];
+    let ending = Path::new(text).extension();
+    text.contains(['/', '\\'])
+        || ending.is_some_and(|end| ENDINGS.iter().any(|it| end.eq_ignore_ascii_case(it)))
+}
+
+/// A path rather than a name, were it not the name of something built in.
+pub(crate) fn looks_like_path(catalog: &dyn AnyCatalog, text: &str) -> bool {
     let ends = |it: &&str| Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case(it));
     catalog.find_plain(text).is_err()
         && (text.contains(['/', '\\']) || catalog.takes().extensions.iter().any(ends))

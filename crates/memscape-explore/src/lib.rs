@@ -61,7 +61,7 @@ mod toy;
 
 pub use control::Control;
 pub use describe::{AnswerColumn, Description, Parameter, Values};
-pub use descriptions::{described, looks_like_path};
+pub use descriptions::{described, is_path};
 pub use digest::digest;
 pub use edition::Edition;
 pub use error::Error;

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use memscape_explore::looks_like_path;
+use memscape_explore::is_path;
 use memscape_study::Catalog;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::registry;
 
 /// A machine, or one of its ways to run a model: what a comparison has a row for.
 ///
@@ -98,9 +96,4 @@ fn seen_from(folder: &Path, value: &mut Value) {
         Value::Object(table) => table.values_mut().for_each(|it| seen_from(folder, it)),
         _ => {}
     }
-}
-
-fn is_path(text: &str) -> bool {
-    let all = registry().catalogs();
-    all.iter().all(|it| it.find_plain(text).is_err()) && all.iter().any(|it| looks_like_path(*it, text))
 }

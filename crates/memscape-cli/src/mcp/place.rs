@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use memscape::explore::read_only_below;
+use memscape::explore::{is_path, read_only_below};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -12,9 +12,6 @@ use crate::failure::Failure;
 pub struct Place {
     root: PathBuf,
 }
-
-/// How files end that parameters can name.
-const ENDINGS: [&str; 6] = ["toml", "json", "gguf", "npz", "parquet", "csv"];
 
 impl Place {
     /// The folder at `path`.
@@ -59,7 +56,7 @@ impl Place {
     /// Every text that names a file becomes its path; those that lead elsewhere are refused.
     pub fn anchor(&self, value: &mut Value) -> Result<(), Failure> {
         match value {
-            Value::String(text) if is_path(text) => {
+            Value::String(text) if is_path(text) || is_table(text) => {
                 *text = self.existing(text)?.to_string_lossy().into_owned();
                 Ok(())
             }
@@ -86,11 +83,9 @@ fn outside(given: &str) -> Failure {
     ))
 }
 
-/// No name of a description has a separator, or ends as files do.
-fn is_path(text: &str) -> bool {
-    let ending = Path::new(text).extension().and_then(|it| it.to_str());
-    text.contains(['/', '\\'])
-        || ending.is_some_and(|end| ENDINGS.iter().any(|it| it.eq_ignore_ascii_case(end)))
+fn is_table(text: &str) -> bool {
+    let ending = Path::new(text).extension();
+    ending.is_some_and(|end| ["parquet", "csv"].iter().any(|it| end.eq_ignore_ascii_case(it)))
 }
 
 #[cfg(test)]

@@ -124,6 +124,14 @@ fn known(study: &str) -> Vec<Parameters> {
         ("riscv.inference", json!({ "threads": 2_147_483_648_u64 })),
         ("pim.gemv", json!({ "memory.data_rate_mt_s": 5e-324 })),
         ("cxl.inference", json!({ "memory.data_rate_mt_s": 5e-324 })),
+        (
+            "pim.gemv",
+            json!({
+                "engine": "events", "m": 1_000_000, "k": 100_000, "interleave_bytes": 32, "memory.trcd_ns": 4.5e8,
+                "memory.trp_ab_ns": 4.5e8, "memory.trp_ns": 4.5e8, "memory.tras_ns": 4.5e8, "memory.trefi_ns": 1e9,
+                "memory.row_bytes": 32, "memory.rows": 40_000_000, "memory.burst_length": 4
+            }),
+        ),
     ];
     let own = all.into_iter().filter(|it| it.0 == study);
     own.map(|it| serde_json::from_value(it.1).unwrap()).collect()
