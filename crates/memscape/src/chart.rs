@@ -647,7 +647,12 @@ mod tests {
         let lines = both.clone().kind(Kind::Points);
         let svg = |it: &Drawing, of| it.draw(&table(of)).unwrap().svg().unwrap();
         assert!(svg(&lines, &["token_ns"; 4]).contains("Token (ms)"));
-        let each = svg(&both.facet("of"), &["total_s", "total_s", "token_ns", "token_ns"]);
+        let several = ["total_s", "total_s", "token_ns", "token_ns"];
+        let together = Drawing::of("threads", "value").series("of");
+        let told = together.draw(&table(&several)).unwrap_err().to_string();
+        let remedy = "one axis cannot show both; give each a panel (`facet` is `of`)";
+        assert!(told.contains("`total_s` is in s") && told.contains(remedy), "{told}");
+        let each = svg(&both.facet("of"), &several);
         assert!(each.contains("Total (s)") && each.contains("Token (ns)"), "{each}");
         // What is told of the table can be found in it.
         let same = Table::from_columns([

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 
 use memscape_ndp::scheduler::Strategy;
-use memscape_ndp::{ActivityStudy, InferenceStudy, PartitionStudy, PredictorStudy};
+use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy, PartitionStudy, PredictorStudy, System};
 use memscape_study::{CostEngine, More, Study};
 use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};
 
-use crate::common::changed;
+use crate::common::{answer, changed};
 
 /// The message of a study with parameters changed.
 fn message(changes: &[(&str, Value)]) -> String {
@@ -287,6 +287,27 @@ fn predictions_of_nothing_have_no_precision() {
     blind.predictor.threshold = 28;
     let blind = blind.answer().unwrap();
     assert_eq!((blind.precision, blind.recall), (None, Some(0.0)), "{blind:?}");
+}
+
+/// Nor is there a time, a size or a speed of what a system does not have.
+#[test]
+fn what_a_system_has_not_is_null() {
+    use System::{Accelerate, DejaVu, Flexgen, Hermes, HermesBase, HermesHost, TensorrtLlm};
+    let names = |has: fn(&InferenceAnswer) -> bool| {
+        let all = [Hermes, HermesBase, HermesHost, Accelerate, Flexgen, DejaVu, TensorrtLlm];
+        let of = |it: &System| {
+            answer(&[
+                ("model", json!("opt-13b")),
+                ("system", serde_json::to_value(it).unwrap()),
+                ("gpus", json!(if *it == TensorrtLlm { 4 } else { 1 })),
+            ])
+        };
+        all.into_iter().filter(|it| has(&of(it))).collect::<Vec<_>>()
+    };
+    assert_eq!(names(|it| it.mlp_ns.is_some()), [Hermes, HermesBase, HermesHost]);
+    assert_eq!(names(|it| it.link_speedup.is_some()), [Hermes]);
+    assert_eq!(names(|it| it.state_table_kib.is_some()), [Hermes, HermesHost]);
+    assert_eq!(names(|it| it.correlation_table_kib.is_some()), [Hermes, HermesHost]);
 }
 
 /// What other parameters give by themselves is none.

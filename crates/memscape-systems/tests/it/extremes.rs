@@ -108,8 +108,8 @@ fn values(parameter: &Parameter) -> Vec<Value> {
     all
 }
 
-/// Points that broke an earlier version: they panicked, hung, or took all memory.
-fn known(study: &str) -> Vec<Parameters> {
+/// Points that broke an earlier version, each with its study: they panicked, hung, or took all memory.
+fn known() -> Vec<(&'static str, Parameters)> {
     let all = [
         ("ndp.predictor", json!({ "model": "opt-125m", "prompt_tokens": 2_000_000_000_u64 })),
         ("ndp.predictor", json!({ "batch": 4096 })),
@@ -133,8 +133,7 @@ fn known(study: &str) -> Vec<Parameters> {
             }),
         ),
     ];
-    let own = all.into_iter().filter(|it| it.0 == study);
-    own.map(|it| serde_json::from_value(it.1).unwrap()).collect()
+    all.into_iter().map(|(study, point)| (study, serde_json::from_value(point).unwrap())).collect()
 }
 
 /// How many points are drawn beside the extremes; none for those of [`known`].
@@ -142,7 +141,9 @@ type Random = Option<u64>;
 
 /// One parameter after the other, and several together.
 fn points(study: &dyn DynStudy, random: Random) -> Vec<Parameters> {
-    let Some(random) = random else { return known(study.name()) };
+    let Some(random) = random else {
+        return known().into_iter().filter(|it| it.0 == study.name()).map(|it| it.1).collect();
+    };
     let extremes = extremes(study);
     let choices: Vec<(String, Vec<Value>)> = study
         .describe()
@@ -355,7 +356,8 @@ fn what_broke_once_is_answered_or_refused() {
         assert!(tally.faults.is_empty(), "{:?}", tally.faults);
         done += tally.outcomes.values().sum::<usize>();
     }
-    assert_eq!(done, 13);
+    // None is of a study that is called otherwise by now.
+    assert_eq!(done, known().len());
 }
 
 #[test]
