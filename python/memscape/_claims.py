@@ -28,9 +28,10 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
         One row per claim: ``id``, ``published``, ``printed`` (its digits),
         ``computed``, ``relative_error``, ``exact`` (whether the printed digits
         agree), ``bound`` (``upper`` or ``lower`` if the number is only a limit),
-        ``role``, ``sort`` (``fact`` or ``performance``), ``blind`` (what version
-        0.1 said before the number was known) and ``blind_error``, ``unit`` and
-        ``note``.
+        ``role``, ``sort`` (``fact`` or ``performance``), ``follows_from`` (claims
+        that give it by arithmetic, so that bars do not count it again), ``blind``
+        (what version 0.1 said before the number was known) and ``blind_error``,
+        ``unit`` and ``note``.
 
     Examples
     --------
@@ -51,6 +52,7 @@ def claims(source: str | os.PathLike[str] | None = None) -> polars.DataFrame:
         "bound": polars.String,
         "role": polars.String,
         "sort": polars.String,
+        "follows_from": polars.List(polars.String),
         "blind": polars.Float64,
         "blind_error": polars.Float64,
         "unit": polars.String,

@@ -120,6 +120,10 @@ fn print_claims(verdicts: &[Verdict], out: &mut dyn Write) -> Result<(), Failure
             percent(it.relative_error),
             it.unit
         )?;
+        if !it.follows_from.is_empty() {
+            let from = it.follows_from.join("` and `");
+            writeln!(out, "{:<width$}  not counted: follows from `{from}`", "")?;
+        }
         if !it.is_within(TOLERANCE) && !it.note.is_empty() {
             writeln!(out, "{:<width$}  {}", "", it.note)?;
         }

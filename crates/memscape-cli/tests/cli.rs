@@ -348,6 +348,7 @@ fn a_claim_out_of_tolerance_is_1() {
             "bound",
             "role",
             "sort",
+            "follows_from",
             "blind",
             "blind_error",
             "unit",
@@ -356,6 +357,16 @@ fn a_claim_out_of_tolerance_is_1() {
     );
     assert_eq!((&claim["published"], &claim["printed"]), (&1.0.into(), &"1.0".into()));
     assert_eq!(json["bars"][0]["is_met"], false);
+}
+
+#[test]
+fn what_follows_is_shown_and_not_counted() {
+    let again = CLAIM.replace("mine.banks", "mine.again");
+    let (_folder, path) = file("claims.toml", &format!("{CLAIM}{again}follows_from = ['mine.banks']\n"));
+    let (code, out, _) = memscape(&["claims", &path]);
+    assert!(code == SHORT && out.contains("0 of 1 predictions"), "{out}");
+    let after = out.split("mine.again").nth(1).unwrap();
+    assert!(after.contains("not counted: follows from `mine.banks`\n"), "{out}");
 }
 
 #[test]

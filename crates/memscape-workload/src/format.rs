@@ -358,7 +358,7 @@ impl Format {
     /// [`Format::bits_per_element`] is an average.
     ///
     /// # Panics
-    /// Above 2^58 elements, which no checked shape has.
+    /// Above 2^58 elements, which no checked model has.
     #[must_use]
     pub const fn storage_bits(self, elements: u64) -> u64 {
         elements * self.element_bits() + self.scale_bits(elements)

@@ -226,6 +226,8 @@ impl Experts {
 pub(crate) const MAX_WIDTH: u32 = 1 << 24;
 pub(crate) const MAX_LAYERS: u32 = 1 << 12;
 pub(crate) const MAX_EXPERTS: u32 = 1 << 12;
+/// The most parameters of a model: their bits are counted in 64 bits, whatever their format.
+const MAX_PARAMETERS: u64 = 1 << 56;
 
 impl Llm {
     /// Checks that the numbers belong together. Built-in models and
@@ -262,6 +264,10 @@ impl Llm {
         }
         if let Some((field, given)) = self.stored.and_then(|it| it.fault()) {
             return Err(ModelError::Bits { field, given: given.to_string() });
+        }
+        let given = self.parameters();
+        if MAX_PARAMETERS < given {
+            return Err(ModelError::TooLarge { given, max: MAX_PARAMETERS });
         }
         if self.heads.is_multiple_of(self.kv_heads) {
             Ok(())
@@ -434,6 +440,17 @@ pub enum ModelError {
         field: &'static str,
         /// Its value.
         given: String,
+    },
+    /// More parameters than are counted.
+    #[error(
+        "the model has {given} parameters; it must have at most {max}: take fewer `layers`, or a smaller \
+         `hidden_size` or `ffn_size`"
+    )]
+    TooLarge {
+        /// How many it has.
+        given: u64,
+        /// The most.
+        max: u64,
     },
     /// Query heads that cannot share the key-value heads evenly.
     #[error("{heads} query heads cannot share {kv_heads} key-value heads; `kv_heads` must divide `heads`")]
@@ -658,6 +675,32 @@ mod tests {
             let computed = llm.parameters() - llm.embedding_parameters();
             // Printed to a million.
             assert!(computed.abs_diff(non_embedding * 1_000_000) <= 500_000, "{name}: {computed}");
+        }
+    }
+
+    /// A model that passes its check has bits that can be counted in every format.
+    #[test]
+    fn no_model_has_more_bits_than_are_counted() {
+        let llama = MODELS.find("llama-3.1-8b").unwrap().parameters;
+        let wide = |layers| Llm {
+            layers,
+            heads: 1,
+            kv_heads: 1,
+            head_dim: MAX_WIDTH,
+            hidden_size: MAX_WIDTH,
+            ffn_size: MAX_WIDTH,
+            ..llama
+        };
+        let told = wide(MAX_LAYERS).check().unwrap_err().to_string();
+        assert!(
+            told.contains("parameters; it must have at most 72057594037927936: take fewer `layers`"),
+            "{told}"
+        );
+        let largest = (1..MAX_LAYERS).map(wide).take_while(|it| it.check().is_ok()).last().unwrap();
+        assert!(largest.parameters() > MAX_PARAMETERS / 2);
+        for format in ["fp32", "mx-int8-b32", "q8_0"] {
+            let weights = format.parse::<crate::WeightFormat>().unwrap().of(&largest).unwrap();
+            assert!(weights.total_bytes().0 >= largest.parameters(), "{format}");
         }
     }
 

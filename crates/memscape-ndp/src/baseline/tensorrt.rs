@@ -58,7 +58,10 @@ pub fn tensorrt(machine: &Machine, work: &Work, gpus: u32) -> Result<Account, Nd
     Ok(Account { gpu: fc, pcie: of_token, ..account })
 }
 
-/// Sums of a layer that all GPUs need.
+/// Sums of a layer that all GPUs need: after attention and after the feed-forward network.
+///
+/// # Source
+/// Shoeybi et al., Megatron-LM, 2019: matrices divided by columns, then by rows, leave one sum for each pair.
 const SUMS: f64 = 2.0;
 
 /// GPUs that add up.

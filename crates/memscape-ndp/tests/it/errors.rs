@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 
 use memscape_ndp::scheduler::Strategy;
-use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy, PartitionStudy, PredictorStudy, System};
+use memscape_ndp::study::System;
+use memscape_ndp::{ActivityStudy, InferenceAnswer, InferenceStudy, PartitionStudy, PredictorStudy};
 use memscape_study::{CostEngine, More, Study};
 use memscape_workload::{Experts, Llm, Model};
 use serde_json::{Value, json};

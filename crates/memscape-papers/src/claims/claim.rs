@@ -29,10 +29,13 @@ pub struct Claim {
     pub bound: Option<Bound>,
     /// What it is to the model.
     pub role: Role,
-    /// Why no number is fitted to it, though the model is calibrated to it: it chose a reading,
-    /// or follows from claims that are fitted to.
+    /// Why no number is fitted to it, though the model is calibrated to it: it chose a reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfitted: Option<String>,
+    /// Claims that give it by arithmetic, such as a rate by its time: a prediction that bars have
+    /// counted, or that a number was fitted to, is not counted again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follows_from: Vec<String>,
     /// What it takes to say it.
     #[serde(default)]
     pub sort: Sort,

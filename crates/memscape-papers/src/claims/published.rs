@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::claim::Claim;
+use super::claim::{Claim, Role};
 use crate::error::Error;
 use crate::paper::Paper;
 use crate::papers::{PAPERS, paper};
@@ -80,12 +80,41 @@ impl Published {
             }
         }
         let again = |at: usize| self.claims[..at].iter().any(|it| it.id == self.claims[at].id);
-        match (0..self.claims.len()).find(|it| again(*it)) {
-            Some(twice) => {
-                Err(format!("two claims are called `{}`; each needs an id of its own", self.claims[twice].id))
-            }
-            None => Ok(()),
+        if let Some(twice) = (0..self.claims.len()).find(|it| again(*it)) {
+            return Err(format!(
+                "two claims are called `{}`; each needs an id of its own",
+                self.claims[twice].id
+            ));
         }
+        self.claims.iter().try_for_each(|it| self.check_follows(it))
+    }
+
+    /// That a claim which follows from others would count, and those are no such claims themselves.
+    fn check_follows(&self, claim: &Claim) -> Result<(), String> {
+        let Claim { id, role, follows_from, .. } = claim;
+        if !follows_from.is_empty() && *role != Role::Predict {
+            let role = role.name();
+            return Err(format!(
+                "`{id}` has `follows_from` and the role `{role}`, which is not counted anyway"
+            ));
+        }
+        for from in follows_from {
+            match self.claims.iter().find(|it| it.id == *from) {
+                None => {
+                    return Err(format!(
+                        "`{id}` follows from `{from}`, but no claim of this file has that id"
+                    ));
+                }
+                Some(it) if !it.follows_from.is_empty() => {
+                    let first = it.follows_from.join("`, `");
+                    return Err(format!(
+                        "`{id}` follows from `{from}`, which follows itself: name `{first}`"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -111,7 +140,7 @@ fn read(path: &Path) -> Result<Published, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::{Role, Sort};
+    use crate::claims::Sort;
 
     #[test]
     fn ids_are_unique_and_begin_with_their_paper() {
@@ -150,6 +179,26 @@ mod tests {
             let own = it.bars != Bar::unless_said() && !it.bars.is_empty();
             assert!(own, "{} predicts performance: data/published says in `[[bar]]` how well", it.source);
         }
+    }
+
+    #[test]
+    fn what_follows_names_what_it_follows_from() {
+        let parse = |time: &str, rate: &str| {
+            let claim = |id: &str, more: &str| {
+                format!("[[claim]]\nid = '{id}'\nwhere = ''\nsays = ''\nunit = ''\nvalue = '1'\n{more}\n")
+            };
+            let text = claim("a.time", time) + &claim("a.rate", rate);
+            Published::parse(&text, "ours").map(|it| it.claims.len()).map_err(|it| it.to_string())
+        };
+        let (predict, follows) = ("role = 'predict'", "role = 'predict'\nfollows_from = ['a.time']");
+        assert_eq!(parse(predict, follows), Ok(2));
+        let refused = |time, rate| parse(time, rate).unwrap_err();
+        let unknown = "role = 'predict'\nfollows_from = ['a.tmie']";
+        assert!(refused(predict, unknown).contains("from `a.tmie`, but no claim of this file has that id"));
+        let input = "role = 'input'\nfollows_from = ['a.time']";
+        assert!(refused(predict, input).contains("the role `input`, which is not counted anyway"));
+        let first = "role = 'predict'\nfollows_from = ['a.rate']";
+        assert!(refused(first, follows).contains("`a.rate`, which follows itself: name `a.time`"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Total {
 }
 
 /// How right version 0.1 was about numbers that nobody who worked on it had seen, and
-/// how right the model is now that they have been.
+/// how right the model is now that they have been. What follows from another is not counted again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Blind {
     /// The paper, or the claims file.
@@ -134,7 +134,8 @@ fn totals(source: &str, verdicts: &[Verdict]) -> impl Iterator<Item = Total> {
 
 fn blind(of: &Published, verdicts: &[Verdict]) -> impl Iterator<Item = Blind> {
     Sort::ALL.into_iter().filter_map(move |sort| {
-        let pairs = || of.claims.iter().zip(verdicts).filter(move |it| it.0.sort == sort);
+        let own = move |it: &Claim| it.sort == sort && it.follows_from.is_empty();
+        let pairs = || of.claims.iter().zip(verdicts).filter(move |it| own(it.0));
         let then: Vec<f64> = pairs().filter_map(|it| it.1.blind_error).collect();
         let said = || pairs().filter(|it| it.1.blind.is_some());
         let now: Vec<f64> = said().filter_map(|it| it.1.relative_error).collect();

@@ -35,6 +35,8 @@ pub struct Verdict {
     pub role: Role,
     /// What it takes to say it.
     pub sort: Sort,
+    /// The claims that give it by arithmetic.
+    pub follows_from: Vec<String>,
     /// What version 0.1 said before anybody who worked on it had seen the number.
     pub blind: Option<f64>,
     /// How far that was off, as `relative_error`.
@@ -57,6 +59,7 @@ impl Verdict {
             bound: claim.bound,
             role: claim.role,
             sort: claim.sort,
+            follows_from: claim.follows_from.clone(),
             blind: claim.blind,
             blind_error: claim.blind.map(|it| claim.relative_error(it)),
             unit: claim.unit.clone(),
@@ -71,10 +74,12 @@ impl Verdict {
         self.relative_error.is_none_or(|it| it.abs() <= tolerance)
     }
 
-    /// Whether bars count it: a performance that the model should yield, and does.
+    /// Whether bars count it: a performance that the model should yield, and does, and that
+    /// follows from no other claim.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.role == Role::Predict && self.sort == Sort::Performance && self.computed.is_some()
+        let is_own = self.follows_from.is_empty();
+        is_own && self.role == Role::Predict && self.sort == Sort::Performance && self.computed.is_some()
     }
 }
 

@@ -106,8 +106,8 @@ pub enum PlanError {
     },
     /// Blocks that share a scale do not divide the input vector.
     #[error(
-        "K = {k} per split-K part is not a whole number of scale blocks of {block}; \
-         pad the matrix or use another block"
+        "K = {k} of a matrix, or of its split-K part, is not a whole number of the scale blocks of {block} of `format`; \
+         use a format of smaller blocks, or parts that are whole blocks"
     )]
     ScaleBlock {
         /// Columns of one part.

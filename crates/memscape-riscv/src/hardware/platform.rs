@@ -138,6 +138,9 @@ pub struct Cache {
 }
 
 /// Bytes of a cache line.
+///
+/// # Source
+/// Xuantie C910 and C920 user manuals: lines of 64 bytes in both levels of caches.
 pub const LINE_BYTES: u64 = 64;
 
 impl Cache {

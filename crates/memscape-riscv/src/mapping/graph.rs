@@ -38,6 +38,9 @@ pub struct Graph {
 
 /// Synchronisations of one matrix product: after quantising the input, and at the
 /// end.
+///
+/// # Source
+/// ggml (June 2024): a barrier in `ggml_compute_forward_mul_mat`, and one after each node of a graph.
 pub const SYNCS_PER_PRODUCT: u64 = 2;
 
 impl Graph {

@@ -93,7 +93,7 @@ pub fn file_bytes(model: &Llm, format: Format) -> u64 {
     let stored = model.stored.filter(|it| it.main.format() == Some(format));
     match stored.and(WeightFormat::Stored.of(model).ok()) {
         Some(weights) => weights.total_bytes().0,
-        None => model.parameters() / BLOCK as u64 * block_bytes(format),
+        None => format.storage_bytes(model.parameters()).0,
     }
 }
 

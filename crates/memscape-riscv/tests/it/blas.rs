@@ -41,6 +41,15 @@ fn blas_gets_long_prompts_alone() {
     );
 }
 
+/// A file without blocks has each weight, also those beyond the last 32.
+#[test]
+fn files_without_blocks_are_counted_to_the_weight() {
+    let odd = Llm { vocab_size: 32001, hidden_size: 4095, ..*base_model() };
+    assert!(!odd.parameters().is_multiple_of(32));
+    assert_eq!(file_bytes(&odd, Format::FP32), 4 * odd.parameters());
+    assert_eq!(file_bytes(&odd, Format::FP16), 2 * odd.parameters());
+}
+
 /// OpenBLAS packs what is dequantised no faster than the memory gives it back.
 #[test]
 fn packing_reads_the_copy_back() {

@@ -91,15 +91,18 @@ const WINDOW: u32 = 4096;
 /// The key of how many experts a layer has.
 const LOCAL_EXPERTS: &str = "num_local_experts";
 
+/// That key as any family has it.
+const COUNTS_OF_EXPERTS: [&str; 3] = [LOCAL_EXPERTS, "num_experts", "n_routed_experts"];
+
 impl Config<'_> {
     /// The model, as its family reads the keys.
     pub(super) fn llm(&self) -> Result<Llm, HfConfigError> {
+        if !["mixtral", "qwen3_moe", "gpt_oss"].contains(&self.model_type) {
+            self.no_experts()?;
+        }
         match self.model_type {
             "opt" => self.opt(),
-            "llama" => {
-                self.no_experts()?;
-                self.llama_like(&LLAMA)
-            }
+            "llama" => self.llama_like(&LLAMA),
             "mistral" => self.mistral(),
             "mixtral" => self.mixtral(),
             "phi3" => self.phi3(),
@@ -209,18 +212,16 @@ impl Config<'_> {
         Ok(Llm { window, experts: Some(experts), ..llm })
     }
 
-    /// A mixture's key in a file of an architecture that knows nothing of it.
+    /// A mixture's keys in a file of an architecture that knows nothing of them.
     fn no_experts(&self) -> Result<(), HfConfigError> {
-        match self.keys.get(LOCAL_EXPERTS) {
-            None | Some(Value::Null | Value::Whole(1)) => Ok(()),
-            Some(_) => {
-                let allowed = format!(
-                    "1 or absent, since a {} has no experts; a mixture of them is of `model_type` mixtral",
-                    self.model_type
-                );
-                Err(self.wrong(LOCAL_EXPERTS, allowed))
-            }
-        }
+        let is_given =
+            |key: &&str| !matches!(self.keys.get(key), None | Some(Value::Null | Value::Whole(0 | 1)));
+        let Some(key) = COUNTS_OF_EXPERTS.into_iter().find(|it| is_given(it)) else { return Ok(()) };
+        let allowed = format!(
+            "1 or absent, since a {} has no experts; a mixture of them is of `model_type` mixtral, qwen3_moe or gpt_oss",
+            self.model_type
+        );
+        Err(self.wrong(key, allowed))
     }
 
     /// Experts, of which the key `counted` says how many there are.

@@ -41,6 +41,7 @@ const KNOWN: &[&str] = &[
     "moe_intermediate_size",
     "multi_query",
     "new_decoder_architecture",
+    "n_routed_experts",
     "num_attention_heads",
     "num_experts",
     "num_experts_per_tok",

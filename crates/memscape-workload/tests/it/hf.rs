@@ -544,8 +544,16 @@ fn a_llama_has_no_experts() {
     assert_eq!(
         of("8").unwrap_err().to_string(),
         "config.json: `num_local_experts` is 8; it must be 1 or absent, since a llama has no experts; a mixture of them \
-         is of `model_type` mixtral"
+         is of `model_type` mixtral, qwen3_moe or gpt_oss"
     );
+    for (name, key) in [
+        ("llama-3.1-8b", "n_routed_experts"),
+        ("qwen2.5-0.5b", "num_experts"),
+        ("gemma-2-2b", "num_local_experts"),
+    ] {
+        let error = Llm::from_hf_config(&with(name, &[(key, "64")])).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{key}` is 64; it must be 1 or absent")), "{name}: {error}");
+    }
 }
 
 #[test]
